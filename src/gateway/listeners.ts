@@ -1,7 +1,7 @@
 // The two listeners of a gateway, for callers and for the operator, in front of the same serving.
 
 import { systemClock } from "../core/clock.ts";
-import type { Engine } from "../edge/http/engine.ts";
+import type { ConnectionLimits, Engine } from "../edge/http/engine.ts";
 import { type HttpOptions, type HttpServer, listen } from "../edge/http/server.ts";
 import { tellAddress } from "../edge/serve/admit.ts";
 import type { ServeDeps } from "../edge/serve/deps.ts";
@@ -52,6 +52,17 @@ function edge(config: Config, deps: DoorDeps) {
   } satisfies Partial<HttpOptions>;
 }
 
+/** Behind proxies all callers have the address of the last proxy. */
+function connectionLimits(config: Config): ConnectionLimits {
+  const { trustProxy, connectionsPerAddress, requestsPerConnection, headerMsMax, idleMsMax } = config;
+  return {
+    connectionsPerAddress: trustProxy > 0 ? 0 : connectionsPerAddress,
+    requestsPerConnection,
+    headerMsMax,
+    idleMsMax,
+  };
+}
+
 /** Listens for callers. Null: this process serves none. Rejects where the port is taken. */
 export async function openPublic(
   foundation: Foundation,
@@ -68,6 +79,7 @@ export async function openPublic(
   const server = await listen({
     ...edge(config, deps),
     engine,
+    limits: connectionLimits(config),
     host: config.host,
     port: config.port,
     exclusive: role === undefined,

@@ -191,6 +191,30 @@ export const SETTINGS = {
     z.enum(["uws", "node"], "must be uws or node"),
     "The HTTP server: uws (uWebSockets.js, least CPU) or node (node:http, a strict parser). Without a uWebSockets.js binary for this Node.js, uws means node",
   ),
+  connectionsPerAddress: setting(
+    "CONNECTIONS_PER_ADDRESS",
+    "1000",
+    whole(0, 1_000_000),
+    "Connections that one address may have open at the public listener; 0 is no bound. Only with HTTP_ENGINE=node and TRUST_PROXY=0: behind a proxy it bounds them",
+  ),
+  requestsPerConnection: setting(
+    "REQUESTS_PER_CONNECTION",
+    "10000",
+    whole(0, 1_000_000_000),
+    "Requests of one connection before it is closed; 0 is no bound. Only with HTTP_ENGINE=node",
+  ),
+  headerMsMax: setting(
+    "HEADER_SECONDS",
+    "10",
+    seconds(3_600),
+    "How long the headers of a request may take. With HTTP_ENGINE=uws it is always 10",
+  ),
+  idleMsMax: setting(
+    "IDLE_SECONDS",
+    "10",
+    seconds(3_600),
+    "How long a connection may be idle between two requests. With HTTP_ENGINE=uws it is always 10: the binary fixes it",
+  ),
   adminHost: setting("ADMIN_HOST", "127.0.0.1", text, "Address of the admin listener (metrics, health, accounts)"),
   adminPort: setting("ADMIN_PORT", "8081", port, "Port of the admin listener; 0 takes a free one"),
   adminToken: secret(

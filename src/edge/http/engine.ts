@@ -35,7 +35,7 @@ export interface EngineResponse {
   tryEnd(bytes: Uint8Array | string, bytesTotal: number): [ok: boolean, done: boolean];
   /** How much of the body was taken so far. */
   getWriteOffset(): number;
-  end(bytes?: Uint8Array | string): unknown;
+  end(bytes?: Uint8Array | string, closesConnection?: boolean): unknown;
   endWithoutBody(): unknown;
   /** Breaks the connection. */
   close(): unknown;
@@ -65,10 +65,29 @@ export interface EngineHost {
   openSocket(res: EngineResponse, req: EngineRequest, endpoint: Endpoint): Socket | null;
 }
 
+/** Bounds on connections. uWebSockets.js has its own, which cannot be set. */
+export interface ConnectionLimits {
+  /** Connections that one address may have open; 0: any number. */
+  readonly connectionsPerAddress: number;
+  readonly requestsPerConnection: number;
+  /** How long the head of a request may take. */
+  readonly headerMsMax: number;
+  /** How long a connection may be idle between two requests. */
+  readonly idleMsMax: number;
+}
+
+export const CONNECTION_LIMITS: ConnectionLimits = {
+  connectionsPerAddress: 0,
+  requestsPerConnection: 10_000,
+  headerMsMax: 10_000,
+  idleMsMax: 10_000,
+};
+
 export interface EngineOptions {
   readonly host: string;
   readonly port: number;
   readonly exclusive: boolean;
+  readonly limits: ConnectionLimits;
 }
 
 export interface Listener {
@@ -81,6 +100,8 @@ export interface Listener {
 
 export interface Engine {
   readonly name: EngineName;
+  /** Its parser takes a body's framing as RFC 9112 says and nothing else, so a chunked body may be followed by another request. */
+  readonly isStrict: boolean;
   /** Rejects if the address cannot be had. */
   listen(options: EngineOptions, host: EngineHost): Promise<Listener>;
 }

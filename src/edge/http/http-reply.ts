@@ -338,7 +338,7 @@ export class HttpReply implements Reply, SlowClient, Due {
   #endStream(res: EngineResponse, last: Uint8Array | string): void {
     res.cork(() => {
       this.#writeHead(res);
-      if (this.#withBody) res.end(last);
+      if (this.#withBody) res.end(last, this.#closesConnection);
       else res.endWithoutBody();
     });
     this.#finish();

@@ -2,7 +2,14 @@
 import type { IncomingMessage, Server } from "node:http";
 import { type AddressInfo, Server as NetServer, type Socket as NetSocket } from "node:net";
 import { createServer, ServerResponse } from "../../core/node-http.ts";
-import { cannotListen, type Engine, type EngineHost, type EngineOptions, type Listener } from "./engine.ts";
+import {
+  type ConnectionLimits,
+  cannotListen,
+  type Engine,
+  type EngineHost,
+  type EngineOptions,
+  type Listener,
+} from "./engine.ts";
 import { statusLine } from "./head-lines.ts";
 import { type NodeMessage, type NodeReply, NodeRequest, NodeResponse } from "./node-response.ts";
 import { createUpgrade } from "./node-socket.ts";
@@ -21,7 +28,14 @@ const FAULT_STATUS: Readonly<Record<string, number>> = {
   HPE_HEADER_OVERFLOW: 431,
   HPE_CHUNK_EXTENSIONS_OVERFLOW: 413,
   ERR_HTTP_REQUEST_TIMEOUT: 408,
+  VERSION: 505,
 };
+
+/** What the parser lets pass: HTTP/0.9 and HTTP/2.0 in a request line, and HTTP/1.1 without a Host. */
+function headFault({ httpVersion, headers }: NodeMessage): string | null {
+  if (httpVersion === "1.1") return headers.host === undefined ? "HOST" : null;
+  return httpVersion === "1.0" ? null : "VERSION";
+}
 
 /** One client's connection and the requests on it. */
 class Connection {
@@ -47,6 +61,8 @@ class Connection {
 
   request(message: NodeMessage, reply: NodeReply): void {
     if (this.#broken) return;
+    const code = headFault(message);
+    if (code !== null) return this.fault(code);
     if (this.#active === null) return this.#serve(message, reply);
     this.#waiting.push([message, reply]);
     if (this.#waiting.length > WAITING_MAX) this.#socket.destroy();
@@ -62,6 +78,11 @@ class Connection {
     active?.response.abort();
     if (active?.reply.headersSent === true || !this.#socket.writable) return void this.#socket.destroy();
     endWith(this.#host, this.#socket, FAULT_STATUS[code] ?? 400);
+  }
+
+  #end(): void {
+    this.#broken = true;
+    this.#socket.destroySoon();
   }
 
   /** Nothing behind the active request is served. */
@@ -80,7 +101,7 @@ class Connection {
     const isLast = this.#broken || this.#active?.response.isLast === true;
     this.#active = null;
     const next = this.#waiting.shift();
-    if (isLast) this.#socket.destroySoon();
+    if (isLast) this.#end();
     else if (next !== undefined) this.#serve(...next);
   }
 
@@ -112,11 +133,14 @@ class NodeListener implements Listener {
   readonly #server: Server;
   readonly #host: EngineHost;
   readonly #connections = new Map<NetSocket, Connection>();
+  readonly #byAddress = new Map<string, number>();
+  readonly #perAddressMax: number;
   readonly #upgrade = createUpgrade();
 
-  constructor(server: Server, host: EngineHost) {
+  constructor(server: Server, host: EngineHost, { connectionsPerAddress }: ConnectionLimits) {
     this.#server = server;
     this.#host = host;
+    this.#perAddressMax = connectionsPerAddress || Number.POSITIVE_INFINITY;
     Object.assign(server, { httpAllowHalfOpen: true });
     server.maxHeadersCount = 0;
     server.on("connection", (socket) => this.#connected(socket));
@@ -152,9 +176,21 @@ class NodeListener implements Listener {
 
   #connected(socket: NetSocket): void {
     if (this.#connections.has(socket)) return;
+    const address = socket.remoteAddress ?? "";
+    if ((this.#byAddress.get(address) ?? 0) >= this.#perAddressMax) return void socket.destroy();
+    this.#count(address, 1);
     this.#connections.set(socket, new Connection(this.#host, socket));
     socket.setNoDelay(true);
-    socket.once("close", () => this.#connections.delete(socket));
+    socket.once("close", () => {
+      this.#connections.delete(socket);
+      this.#count(address, -1);
+    });
+  }
+
+  #count(address: string, by: number): void {
+    const now = (this.#byAddress.get(address) ?? 0) + by;
+    if (now === 0) this.#byAddress.delete(address);
+    else this.#byAddress.set(address, now);
   }
 
   #upgraded(message: IncomingMessage, socket: NetSocket, head: Buffer): void {
@@ -190,17 +226,21 @@ class NodeListener implements Listener {
 
 export const nodeEngine: Engine = {
   name: "node",
+  isStrict: true,
   async listen(options, host) {
     const server = createServer({
       insecureHTTPParser: false,
+      // Its answer would not end what is served on the connection.
+      requireHostHeader: false,
       maxHeaderSize: HEADER_BYTES_MAX,
       highWaterMark: BUFFERED_BYTES_MAX,
-      headersTimeout: 10_000,
+      headersTimeout: options.limits.headerMsMax,
       requestTimeout: 0,
-      keepAliveTimeout: 10_000,
+      keepAliveTimeout: options.limits.idleMsMax,
       connectionsCheckingInterval: CHECK_MS,
     });
-    const listener = new NodeListener(server, host);
+    server.maxRequestsPerSocket = options.limits.requestsPerConnection;
+    const listener = new NodeListener(server, host, options.limits);
     await listener.listen(options);
     return listener;
   },

@@ -24,11 +24,23 @@ function utf8(value: string): string {
   return BEYOND_ASCII.test(value) ? Buffer.from(value, "latin1").toString() : value;
 }
 
+const ABSOLUTE = /^https?:\/\/([^/?#]+)/i;
+
 export class NodeRequest implements EngineRequest {
   readonly #message: NodeMessage;
+  readonly #target: string;
+  /** The host that an absolute target names, which counts instead of the Host header (RFC 9112, 3.2.2). */
+  readonly #authority: string | null = null;
 
   constructor(message: NodeMessage) {
     this.#message = message;
+    const { url = "" } = message;
+    this.#target = url;
+    const absolute = url.startsWith("/") ? null : ABSOLUTE.exec(url);
+    if (absolute === null) return;
+    const rest = url.slice(absolute[0].length);
+    this.#authority = absolute[1] ?? "";
+    this.#target = rest.startsWith("/") ? rest : `/${rest}`;
   }
 
   getCaseSensitiveMethod(): string {
@@ -36,15 +48,13 @@ export class NodeRequest implements EngineRequest {
   }
 
   getUrl(): string {
-    const { url = "" } = this.#message;
-    const at = url.indexOf("?");
-    return at < 0 ? url : url.slice(0, at);
+    const at = this.#target.indexOf("?");
+    return at < 0 ? this.#target : this.#target.slice(0, at);
   }
 
   getQuery(): string | undefined {
-    const { url = "" } = this.#message;
-    const at = url.indexOf("?");
-    return at < 0 ? undefined : url.slice(at + 1);
+    const at = this.#target.indexOf("?");
+    return at < 0 ? undefined : this.#target.slice(at + 1);
   }
 
   getHeader(lowerCaseName: string): string {
@@ -57,8 +67,8 @@ export class NodeRequest implements EngineRequest {
     for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
       const name = (rawHeaders[i] ?? "").toLowerCase();
       const value = utf8(rawHeaders[i + 1] ?? "");
-      if (!name.startsWith(":")) see(name, value);
-      else if (name === ":authority") see("host", value);
+      if (name === "host" || name === ":authority") see("host", this.#authority ?? value);
+      else if (!name.startsWith(":")) see(name, value);
     }
   }
 }

@@ -100,6 +100,7 @@ export class EdgeRequest implements GatewayRequest {
   /** What its body takes of memory; null where it came with the head. */
   share: BodyShare | null = null;
   isScreened = false;
+  isChunked = false;
   readonly #peer: Peer;
   readonly #trustProxy: number;
   readonly #headers = new Map<string, string>();
@@ -142,6 +143,7 @@ export class EdgeRequest implements GatewayRequest {
         if ((seen & bit) !== 0) this.fault ??= twice(name);
         seen |= bit;
         if (bit === 4) coding = value;
+        else if (bit === 2 && !LENGTH.test(value)) this.fault ??= noLength(value);
       }
       if (names.has(name)) this.#keepFirst(name, value);
       else if (API_KEY_HEADERS.has(name)) apiKey ||= value;
@@ -149,7 +151,9 @@ export class EdgeRequest implements GatewayRequest {
     });
     if (apiKey !== "") this.#keepFirst("authorization", `Bearer ${apiKey}`);
     this.refusal = guard.refusal();
-    if (coding !== null) this.fault ??= codingFault(coding);
+    if (coding === null) return;
+    this.isChunked = true;
+    this.fault ??= (seen & 2) === 0 ? codingFault(coding) : bothLengths();
   }
 
   /** An empty header says nothing, but for a key: its sender means to be safe from being charged twice. */
@@ -183,6 +187,18 @@ export class EdgeRequest implements GatewayRequest {
     );
     return this.#address;
   }
+}
+
+const LENGTH = /^\d{1,15}$/;
+
+function noLength(value: string): GatewayError {
+  const detail = `Content-Length ${JSON.stringify(value.slice(0, 40))} is not a number.`;
+  return new GatewayError("bad_request", { detail: { detail } });
+}
+
+function bothLengths(): GatewayError {
+  const detail = "The request has both Content-Length and Transfer-Encoding.";
+  return new GatewayError("bad_request", { detail: { detail } });
 }
 
 function twice(name: string): GatewayError {

@@ -8,7 +8,14 @@ import { envelopeErrors } from "../../models/formats/envelope/errors.ts";
 import type { AnswerBytes } from "../../platform/limits/answer-bytes.ts";
 import type { BodyBytes, BodyShare } from "../../platform/limits/body-bytes.ts";
 import { type BlockPool, createBlockPool } from "./block-pool.ts";
-import type { Engine, EngineHost, EngineRequest, EngineResponse } from "./engine.ts";
+import {
+  CONNECTION_LIMITS,
+  type ConnectionLimits,
+  type Engine,
+  type EngineHost,
+  type EngineRequest,
+  type EngineResponse,
+} from "./engine.ts";
 import { HttpReply } from "./http-reply.ts";
 import { type Match, type MatchEndpoint, matchEndpoint } from "./match-endpoint.ts";
 import {
@@ -35,6 +42,7 @@ import { tickEnd } from "./tick-end.ts";
 
 export interface HttpOptions {
   readonly engine: Engine;
+  readonly limits?: ConnectionLimits;
   readonly host: string;
   /** 0 takes a free one. */
   readonly port: number;
@@ -112,8 +120,8 @@ const LOOPBACK_HOSTS = ["127.0.0.1", "localhost", "[::1]"];
 /** Rejects if the address cannot be had. */
 export async function listen(options: HttpOptions): Promise<HttpServer> {
   const edge = new Edge(options);
-  const { host, port, exclusive = true } = options;
-  const listener = await options.engine.listen({ host, port, exclusive }, edge);
+  const { host, port, exclusive = true, limits = CONNECTION_LIMITS } = options;
+  const listener = await options.engine.listen({ host, port, exclusive, limits }, edge);
   return {
     port: listener.port,
     stopAccepting() {
@@ -255,7 +263,9 @@ class Edge implements EngineHost, ReplyHost, StreamLimits, SocketsHost {
   accept(res: EngineResponse, req: EngineRequest): void {
     const { request, reply } = this.#arrive(res, req, this.#bareHeaders);
     if (request.method === "HEAD") reply.withoutBody();
-    const { cors } = this.#options;
+    const { cors, engine } = this.#options;
+    // What stands behind such a body may have been misread.
+    if (request.isChunked && !engine.isStrict) reply.closeAfterwards();
     if (request.method === "OPTIONS" && cors !== null && request.fault === null) {
       cors.announce(request, reply);
       preflight(reply, req.getHeader("access-control-request-headers"));

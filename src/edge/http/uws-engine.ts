@@ -22,6 +22,8 @@ export function uwsEngine(uws: Uws): Engine {
   (uws as unknown as Untyped)._cfg("silent");
   return {
     name: "uws",
+    // It takes bare line feeds in chunked bodies, and whatever stands behind the last chunk.
+    isStrict: false,
     async listen(options, host) {
       const app = uws.App();
       for (const path of host.socketPaths.keys()) app.ws(path, webSockets(host, path));

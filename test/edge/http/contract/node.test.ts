@@ -19,7 +19,7 @@ function contractFiles(): string[] {
       .map((name) => join(folder, name)),
   );
   const regression = /regression\/(?!framing)/;
-  const skip = new RegExp(`/(${WITHOUT.join("|")}|node)\\.test\\.ts$`);
+  const skip = new RegExp(`/(${WITHOUT.join("|")}|node|node-engine)\\.test\\.ts$`);
   return files.filter((file) => !skip.test(file) && !regression.test(file));
 }
 
