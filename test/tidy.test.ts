@@ -29,7 +29,7 @@ const ROOM_README_LINES_MAX = 25;
 
 const PACKAGES: Record<string, readonly string[]> = {
   "uWebSockets.js": ["src/edge/http", "bench"],
-  ws: ["src/edge/http"],
+  ws: ["src/edge/http", "src/sandbox"],
   undici: ["src/upstream", "bench", "test"],
   "ipaddr.js": ["src/upstream"],
   aws4fetch: ["src/catalog", "src/actions/files"],

@@ -1,4 +1,4 @@
-// Bodies of answers, taken apart and made: reading and setting a place in one, and telling what an answer is like.
+// Reads and sets values in the bodies of answers, and matches answers against rules.
 import type { When } from "../catalog/answer-rule.ts";
 import type { Json } from "../catalog/said.ts";
 
@@ -11,7 +11,7 @@ export interface VendorWords {
   readonly isText: boolean;
   /** What is sent instead, byte by byte. */
   readonly bytes?: Buffer;
-  /** Of a web socket: what is said on it before it is closed. */
+  /** Messages to send on a web socket before closing it. */
   readonly messages?: readonly (string | Uint8Array)[];
 }
 

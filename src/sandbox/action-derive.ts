@@ -43,7 +43,7 @@ function wordsFor(when: AnswerRule, usual: VendorWords): readonly VendorWords[] 
     return bases.flatMap((base) => {
       const body = bodyWith(when, base.body, (present) => valueFor(when, present));
       if (body === null) return [];
-      // A rule about the whole of a body looks for a text where the answer is no JSON.
+      // A rule about the whole body matches text where the answer is not JSON.
       const isText = typeof body === "string" && (base.isText || (when.at ?? "") === "");
       const words = { status, headers, body, isText };
       return wordsFit(words, when) ? [words] : [];
@@ -93,7 +93,7 @@ function inTheStyleOf(present: Json | undefined, word: string): string {
   return first === first.toUpperCase() ? word.charAt(0).toUpperCase() + word.slice(1) : word;
 }
 
-/** What a poll is told while its job runs; null: there is no step to poll, or nothing that would be understood so. */
+/** The answer to a poll while its job runs; null: no step polls, or no answer would be read as "still running". */
 export function wordsNotReady(place: ActionPlace, usual: VendorWords): VendorWords | null {
   const until = place.step?.until;
   if (until === undefined) return null;

@@ -29,7 +29,7 @@ export interface ActionConduct {
   /** It applies only the first time in a call. */
   readonly once: boolean;
   readonly delayMs: number;
-  /** How often a poll is told that it is too early. */
+  /** How many polls get "not ready". */
   readonly notReady: number;
   /** The one step that it applies to, 0 for the action's own request; null: each of them. */
   readonly step: number | null;
@@ -131,7 +131,7 @@ const PATTERNS = ACTION_FAULTS.map((fault) => {
 /** A vendor, or one of its actions; a number alone is a step. */
 const VENDORS = /^(?!\d*(?:\/|$))[a-z0-9-]+(?:\/[a-z0-9_-]+)?$/;
 
-/** The action that a fault is asked for. */
+/** The action that a fault applies to. */
 export interface FaultPlace {
   /** `<adapter id>/<action>`. */
   readonly action: string;

@@ -28,7 +28,7 @@ export interface ActionScenario {
 
 export interface ActionDeps {
   readonly vendors: Vendors;
-  /** Of the vendor that is asked. */
+  /** The called vendor's stand-in. */
   readonly standIn: StandIn;
   readonly memory: ActionMemory;
 }
@@ -95,12 +95,12 @@ function dueAnswer({ action, at }: ActionPlace, answers: readonly Json[], call: 
   return answers[at === 0 ? 0 : Math.max(1, [...call.steps].filter((step) => step < at).length)];
 }
 
-/** What a request is told where no fault is played. */
+/** The answer to a request when no fault applies. */
 interface Usual {
   readonly words: VendorWords;
   /** Nothing comes of it. */
   readonly isRefused: boolean;
-  /** It is told so whatever fault was asked for. */
+  /** It is sent whatever fault the request names. */
   readonly isFinal: boolean;
 }
 
@@ -145,7 +145,7 @@ export function brokenStandIn(adapter: string, message: string): ActionScenario 
   return { adapter, action: "", at: 0, words: refused(500, message), script: USUAL.script, delayMs: 0 };
 }
 
-/** Decides the answer. A request that the vendor would refuse is refused, whatever fault was asked for. */
+/** Decides the answer. An invalid request is refused, whatever fault it names. */
 export function actionScenarioOf(arrival: Arrival, { vendors, standIn, memory }: ActionDeps): ActionScenario {
   const [adapter, action] = [arrival.target.url.pathname.split("/")[1] ?? "", headerOf(arrival, ACTION_HEADER)];
   const place = placeOf(arrival, vendors);

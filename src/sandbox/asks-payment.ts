@@ -36,7 +36,7 @@ function x402Challenge(amount: string, url: string): string {
   return inBase64({ x402Version: 2, error: "Payment required", resource: { url }, accepts }, "base64");
 }
 
-/** The headers of a 402, for so many cents. */
+/** The headers of a 402 that asks for this many cents. */
 export function challenges(cents: number, rails: readonly Rail[], url: URL): Readonly<Record<string, string>> {
   const amount = unitsOf(nanoFromCents(cents));
   return {

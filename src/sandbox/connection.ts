@@ -24,7 +24,7 @@ function writePieces(response: ServerResponse, bytes: Buffer, size: number, writ
   }
 }
 
-/** `pieceBytes` above zero writes everything in pieces of that size, each a chunk of the transfer coding of its own. */
+/** `pieceBytes` above zero writes everything in pieces of that size, each as its own chunk of the transfer coding. */
 export function createConnection(
   request: IncomingMessage,
   response: ServerResponse,

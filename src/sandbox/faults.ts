@@ -3,7 +3,7 @@ import type { Refusal, RefusalKind } from "./refusals.ts";
 
 /** How the sandbox behaves for one request. A fault changes some of it; pacing and faults meet nowhere else. */
 export interface Conduct {
-  /** What is said instead of an answer, with the status the fault's name promises. */
+  /** The refusal in place of an answer, with the status in the fault's name. */
   readonly refuse: Refusal | null;
   /** `silent` never answers, `reset` breaks the connection before any byte. */
   readonly connection: "answer" | "silent" | "reset";

@@ -19,7 +19,7 @@ interface NamedPage {
   readonly vendorsPass?: true;
   /** What the operator or the hour decides elsewhere: why our own fetch passes it over. */
   readonly passedOver?: PassedOver;
-  /** As if calls of vendors had cost as much as they may: none is asked. */
+  /** The cost bound counts as reached, so no vendor is called. */
   readonly isCostly?: true;
 }
 

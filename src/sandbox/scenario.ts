@@ -25,7 +25,7 @@ export interface Scenario {
   readonly dialect: Dialect;
   /** The adapter the path belongs to. */
   readonly adapter: string;
-  /** What was asked, where the request could be read. */
+  /** The request, if it could be read. */
   readonly ask: Ask | null;
   readonly conduct: Conduct;
   readonly act: Act;
@@ -36,7 +36,7 @@ export interface Arrival {
   readonly target: Target;
   /** Null where it was too large. */
   readonly body: Buffer | null;
-  /** Of a request that opens a web socket: what was said on it until now. */
+  /** Messages received so far on the web socket that this request opened. */
   readonly said?: readonly Uint8Array[];
 }
 

@@ -18,7 +18,7 @@ import { type Arrival, type Scenario, scenarioOf } from "./scenario.ts";
 import { createScriptedFaults, type ScriptedFaults } from "./scripted-faults.ts";
 import { isSessionArrival, sessionScenarioOf } from "./session-scenario.ts";
 import { createStandIns, type StandIns } from "./stand-ins.ts";
-import { converse, openSocket } from "./web-socket.ts";
+import { converse } from "./web-socket.ts";
 import { writeActionAnswer } from "./write-action-answer.ts";
 import { writeBytes, writePage, writeStream, writeWhole } from "./write-answer.ts";
 
@@ -120,7 +120,7 @@ function ownPage(
   return true;
 }
 
-/** The whole body; null where it is larger than the sandbox takes. */
+/** The whole body; null: larger than the sandbox accepts. */
 async function bodyOf(request: IncomingMessage): Promise<Buffer | null> {
   const chunks: Buffer[] = [];
   let bytes = 0;
@@ -152,7 +152,7 @@ function openActionCall({ adapter, action, at, words }: ActionScenario, request:
   });
 }
 
-/** Decides the answers to one request, as often as it is asked: on a web socket, whenever more was said. */
+/** Decides the answer to a request; on a web socket, again after each message. */
 async function scenarioMaker({ target }: Arrival, deps: Deps): Promise<(arrival: Arrival) => ActionScenario> {
   const vendors = deps.vendors();
   const { adapter } = addressOf(target.url.pathname);
@@ -200,8 +200,7 @@ async function serveSocket(request: IncomingMessage, socket: Socket, head: Buffe
   }
   const loggedCall = openActionCall(scenario, request, deps.callLog);
   socket.on("close", () => loggedCall.end("whole"));
-  openSocket(request, socket);
-  converse(socket, head, (messages) => said(messages).words.messages);
+  converse(request, socket, head, (messages) => said(messages).words.messages);
 }
 
 async function serve(request: IncomingMessage, response: ServerResponse, deps: Deps): Promise<void> {
@@ -264,7 +263,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
       new Promise((resolve) => {
         server.close(() => resolve());
         server.closeAllConnections();
-        // What has become a socket is no longer the server's.
+        // The server no longer tracks upgraded connections.
         for (const socket of sockets) socket.destroy();
       }),
     books: () => callLog.report(),

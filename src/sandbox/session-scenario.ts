@@ -13,7 +13,7 @@ const SESSIONS = "sessions";
 
 export interface SessionDeps {
   readonly vendors: Vendors;
-  /** Of the vendor that is asked. */
+  /** The called vendor's stand-in. */
   readonly standIn: StandIn;
   readonly room: MachineRoom;
 }
@@ -41,7 +41,7 @@ function wordsOf(arrival: Arrival, { vendors, standIn, room }: SessionDeps): Ven
   return { status, headers: told, body: words ?? "", isText: words === undefined };
 }
 
-/** Decides the answer. What the vendor would refuse is refused, whatever fault was asked for. */
+/** Decides the answer. An invalid request is refused, whatever fault it names. */
 export function sessionScenarioOf(arrival: Arrival, deps: SessionDeps): ActionScenario {
   const { headers, url } = arrival.target;
   const { adapter } = addressOf(url.pathname);

@@ -71,7 +71,7 @@ export function clausesFrom(random: Random, count: number): string[] {
   return pieces(count, 0, (at) => oneOf(random, CLAUSE[(at + 1) % CLAUSE.length] ?? []));
 }
 
-/** One sentence of `count` words that says what it is, and then goes on for as long as it must. */
+/** A sentence of `count` words: it says that no model wrote it, then continues with clauses. */
 export function sentenceFrom(random: Random, count: number, width = 0): string[] {
   return pieces(count, width, (at) => {
     return OPENING[at] ?? oneOf(random, CLAUSE[(at - OPENING.length) % CLAUSE.length] ?? []);

@@ -143,7 +143,7 @@ export async function writePage({ connection }: AnswerContext): Promise<void> {
   await connection.send(200, { "content-type": "text/html; charset=utf-8" }, PAGE);
 }
 
-/** An answer that is bytes, piece by piece; a stop comes after so many of them as it has tokens. */
+/** Writes an answer of bytes, piece by piece; a stop counts each piece as a token. */
 export async function writeBytes(
   context: AnswerContext,
   { contentType, pieces }: { readonly contentType: string; readonly pieces: readonly Buffer[] },

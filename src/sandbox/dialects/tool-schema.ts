@@ -1,4 +1,4 @@
-// What vendors refuse of a tool's schema, wherever they do.
+// Tool schemas as strict vendors accept them.
 import { z } from "zod";
 
 /** An object at its top, with no alternatives beside it. */
@@ -9,7 +9,7 @@ export const plainSchema = z
     "input_schema does not support oneOf, allOf, or anyOf at the top level",
   );
 
-/** The same where properties have to be said, be they none. */
+/** The same, with `properties` required, even if empty. */
 export const schemaWithProperties = plainSchema.refine(
   ({ properties }) => typeof properties === "object" && properties !== null,
   "object schema missing properties",

@@ -1,4 +1,4 @@
-// What the wires of models that are sold by units have in common for the sandbox: a request without turns, and answers of its own making.
+// What the stand-ins of models sold by units share: a request without turns, and how bodies are checked and answered.
 
 import type { z } from "zod";
 import type { Answer } from "../answer.ts";
@@ -8,7 +8,7 @@ import { type Dialect, type DialectEvent, type DialectReading, schemaRefusal, ty
 import type { Conduct } from "../faults.ts";
 import type { Refusal } from "../refusals.ts";
 
-/** What is read of such a request. */
+/** The request of a unit model. */
 export function inputAsk(model: string, texts: readonly string[], stream = false): Ask {
   return {
     model,
@@ -27,7 +27,7 @@ export function inputAsk(model: string, texts: readonly string[], stream = false
   };
 }
 
-/** A good request of theirs. */
+/** A valid request to a unit model, with its answers. */
 export function unitReading(
   ask: Ask,
   whole: (answer: Answer, conduct: Conduct) => Record<string, unknown>,

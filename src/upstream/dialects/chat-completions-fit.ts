@@ -73,7 +73,7 @@ function fitMessages(messages: readonly unknown[], takes: ChatTakes): readonly u
   return copy ?? messages;
 }
 
-/** What a vendor is told in words of the form that it cannot be asked for, and what it is asked for beside; null: nothing. */
+/** The instruction that replaces a response format the vendor does not support, and the format to send instead; null: not needed. */
 function formatWords(
   format: unknown,
   { formats }: ChatTakes,
@@ -99,7 +99,7 @@ export function unfit(
 
 /**
  * The word nearest to the one asked for, of those that the vendor knows; at equal distance the one that thinks more. A model that cannot
- * do without thinking is told the least of it.
+ * turn thinking off gets the lowest effort.
  */
 export function nearestEffort(word: string, known: readonly string[]): string | undefined {
   if (known.includes(word)) return word;
@@ -131,14 +131,14 @@ function askedEffort({ reasoning_effort, reasoning, thinking }: Json): string | 
   return budget === undefined ? undefined : effortOfBudget(budget);
 }
 
-/** The fields by which this vendor is told so; null: it cannot be told. */
+/** The fields that carry this effort to the vendor; null: it has none. */
 function toldEffort(asked: string | undefined, { efforts, noThinking }: ChatTakes): Json | null {
   if (asked === "none" && noThinking !== undefined) return { ...noThinking };
   const word = asked === undefined || efforts === undefined ? undefined : nearestEffort(asked, efforts);
   return word === undefined ? null : { reasoning_effort: word };
 }
 
-/** Whether a wish about thinking is one that this vendor is not told of. */
+/** True if the vendor has no field for the requested effort. */
 export function losesEffort(asked: string | undefined, { takes }: ChatWire): boolean {
   return asked !== undefined && takes?.efforts !== undefined && toldEffort(asked, takes) === null;
 }

@@ -91,7 +91,7 @@ export interface BytesOut extends StreamOut {
   choice(index: number, ended: boolean): void;
   /** A whole event as it goes out. A finish goes out last, and replaces the one before it. */
   raw(event: Buffer, kind: "content" | "preamble" | "finish"): void;
-  /** The same of one choice: about so many bytes, which are written when they go out. */
+  /** The same for one choice: `bytes` is its approximate size; `write` runs when it goes out. */
   finish(index: number, bytes: number, write: () => Buffer): void;
   /** Text that `raw` delivered, as JSON-escaped UTF-8, for counting tokens where no usage comes. */
   delivered(bytes: Buffer, start: number, end: number): void;
@@ -120,7 +120,7 @@ export type UnaryAnswer =
       readonly counts?: Counts | null;
       /** Why it says nothing; absent: it says something. */
       readonly empty?: string;
-      /** Why it is not of the form that was asked for; absent: it is, or that was not looked at. */
+      /** Why it does not match the requested format; absent: it does, or this was not checked. */
       readonly unfit?: string;
     }
   | AttemptFailure;

@@ -2,7 +2,7 @@
 import { isRecord, type Json } from "../../core/json.ts";
 import { parseRaw } from "../../core/raw-json.ts";
 
-/** Null: it is no JSON, or no object. */
+/** Null: not JSON, or not an object. */
 export function eventJson(bytes: Buffer, start: number, end: number): Json | null {
   try {
     const data = parseRaw(bytes.toString("utf8", start, end));

@@ -1,4 +1,4 @@
-// What a model is told in words, where its vendor's wire has no field that says what form its answer must have.
+// Instructions that replace a response format where the vendor's format has no field for one.
 
 /** Any JSON object. */
 export const JSON_ONLY = "Answer with one JSON object and nothing else: no words around it and no code fence.";

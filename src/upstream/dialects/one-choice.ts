@@ -58,7 +58,7 @@ export class OneChoice {
     for (const event of events) this.give(event);
   }
 
-  /** A thought as its vendor takes it back; by itself it is nothing that a caller can use. */
+  /** A thought as its vendor takes it back. It does not count as content. */
   sign(thought: ReasoningBlock): void {
     this.begin();
     this.#out.event({ kind: "thought", choice: 0, at: this.#thoughts++, thought });

@@ -29,7 +29,7 @@ export class OpenBlocks {
   readonly #open = new Map<unknown, OpenBlock>();
   #kept = 0;
 
-  /** `format`: who can read the signatures of its thoughts. */
+  /** `format` names the vendors that can read its signatures. */
   constructor(out: EventOut, choice: OneChoice, format: string) {
     this.#out = out;
     this.#choice = choice;
@@ -44,7 +44,7 @@ export class OpenBlocks {
     this.#put(index, { kind: "other" });
   }
 
-  /** A fragment of a thought, which is told as it comes. Where no thought is open, this is one that will not be signed. */
+  /** A fragment of a thought, passed on at once. If no thought is open, it will not be signed. */
   think(index: unknown, text: unknown): void {
     this.#choice.say("reasoning", text);
     const open = this.#open.get(index);

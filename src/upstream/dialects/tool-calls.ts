@@ -126,7 +126,7 @@ export class ToolCalls {
     return this.#settle(call);
   }
 
-  /** Tells what was held back. More fragments may follow, because some vendors finish early. */
+  /** Releases what was held back. More fragments may follow, because some vendors finish early. */
   settleAll(): readonly NeutralEvent[] {
     return [...this.#open.values()].flatMap((call) => this.#settle(call));
   }

@@ -8,7 +8,7 @@ const NINE = /^[a-zA-Z0-9]{9}$/;
 const ID_CHARS_MAX = 64;
 const ID_CHARS_KEPT = 31;
 
-/** Makes an id valid under a rule, always in the same way. `turn` above 1 gives a repeated id a value of its own. */
+/** Makes an id valid under a rule, always in the same way. `turn` above 1 makes a repeated id unique. */
 function fittedId(id: string, rule: IdRule, turn = 1): string {
   const whole = turn === 1 ? id : `${id} ${turn}`;
   if (rule === "nine")

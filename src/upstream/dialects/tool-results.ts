@@ -1,10 +1,10 @@
-// The text of a tool's result in wires that have no field for whether the tool has failed.
+// The text of a tool result in formats without an error flag.
 
 const SAYS_SO = /^\W*(?:\w+ ?)?(?:error|failed|failure)\b/i;
 /** How far into a text is looked for that. */
 const BEGINNING = 64;
 
-/** A failure is told in words, where its own text does not begin with them. */
+/** Prefixes a failed result with `Error:`, unless its text already says so. */
 export function resultText(text: string, isError: boolean): string {
   if (!isError || SAYS_SO.test(text.slice(0, BEGINNING))) return text;
   return text.trim() === "" ? "Error" : `Error: ${text}`;

@@ -13,7 +13,7 @@ function countsOf(usage: unknown): Counts | null {
   return { textIn: prompt - cachedIn, cachedIn, textOut: countOf(usage.completion_tokens) };
 }
 
-/** A vector in the form that was asked for; undefined: it is none. */
+/** A vector in the requested encoding; undefined: not a vector. */
 function vectorAs(encoding: unknown, vector: unknown): unknown {
   const wantsText = encoding === "base64";
   if (Array.isArray(vector))
@@ -25,7 +25,7 @@ function vectorAs(encoding: unknown, vector: unknown): unknown {
 
 export const embeddings: UnitDialect = {
   request({ body: { encoding_format, ...body } }, { upstreamModel }) {
-    // Without a word all answer in floats, and some do not know the word for it.
+    // Floats are the default everywhere, and some vendors reject the word for it.
     const format = encoding_format === "float" ? {} : { encoding_format };
     return { path: "/embeddings", body: { ...body, ...format, model: upstreamModel } };
   },

@@ -5,7 +5,7 @@ import { FormBody } from "../../platform/uploads/form-body.ts";
 import { atPointer, countOf } from "../json-pointer.ts";
 import { eventBytes, formFields, malformed, type UnitContext, type UnitDialect } from "./unit-dialect.ts";
 
-/** Tokens, or seconds: those that are told, else those that the sound is said to last. */
+/** Tokens, or seconds: as reported, else the stated duration of the sound. */
 function countsOf(json: Json, { spec }: UnitContext): Counts | null {
   const { usage, duration } = json;
   if (atPointer(usage, "/type") === "tokens" || (isRecord(usage) && usage.output_tokens !== undefined)) {

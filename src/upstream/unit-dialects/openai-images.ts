@@ -40,12 +40,12 @@ export const openaiImages: UnitDialect = {
     return { path: "/images/edits", body: {}, form: new FormBody(formFields(body), asked.files) };
   },
   answer(json, asked, { createdS }) {
-    // What is no image is not told, and not charged.
+    // Entries without an image are neither returned nor charged.
     const data = Array.isArray(json.data) ? json.data.filter(isRecord).filter(isImage) : [];
     if (data.length === 0) return malformed("the answer has no image");
     return { body: { created: createdS, ...json, data }, counts: countsOf(json.usage, data.length, asked) };
   },
   event,
-  // Of what has a price by the picture no usage says how many were made.
+  // Where the price is per picture, usage does not say how many were made.
   told: (json, { unit }) => (unit === undefined ? tokensOf(json.usage) : null),
 };

@@ -1,4 +1,4 @@
-// Text to sound in OpenAI's wire: as bytes, or in events, which alone tell what was used and are unpacked for who wants bytes.
+// Text to sound in OpenAI's wire: as bytes, or as events. Only events report usage; they are unpacked for callers that want bytes.
 import { isRecord } from "../../core/json.ts";
 import type { Counts } from "../../core/route.ts";
 import { countOf } from "../json-pointer.ts";

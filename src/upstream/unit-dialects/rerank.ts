@@ -1,4 +1,4 @@
-// Reranking in the wire that Cohere began, and in the one of those who tell tokens: scores of documents against a query.
+// Reranking: Cohere's format, billed by searches, and the format of vendors that bill by tokens.
 import { isRecord, type Json } from "../../core/json.ts";
 import type { Counts } from "../../core/route.ts";
 import { atPointer, countOf } from "../json-pointer.ts";

@@ -1,19 +1,19 @@
-// What the wire of a vendor's model must do that is sold by units: put a request into it, and read what comes back and what it used.
+// The interface of a vendor's format for models that are sold by units: writes requests, reads answers and counts.
 import type { UnitSpec } from "../../catalog/adapter.ts";
 import type { Json } from "../../core/json.ts";
 import type { AttemptFailure, Counts } from "../../core/route.ts";
 import type { UploadedFile } from "../../platform/uploads/form-body.ts";
 import type { UpstreamBody, VendorError } from "../dialects/dialect.ts";
 
-/** What a caller has asked for, in the caller's wire. */
+/** A caller's request, in the caller's format. */
 export interface UnitAsked {
-  /** What is asked of a model that can do several things, such as `edit` or `translate`; else the endpoint's one thing. */
+  /** The task of a model with several, such as `edit` or `translate`; else the endpoint's only task. */
   readonly task: string;
   readonly body: Json;
   readonly files: readonly UploadedFile[];
-  /** Events are asked of the vendor. */
+  /** The vendor should answer in events. */
   readonly stream: boolean;
-  /** The unit of the price that each thing is which is made, where it has a price of its own. */
+  /** The unit that each made thing counts as, where the price is per thing. */
   readonly unit?: string;
 }
 
@@ -32,12 +32,12 @@ export type UnitAnswer =
   | {
       readonly body: Json;
       readonly counts: Counts | null;
-      /** What was said, for a count where no usage came. */
+      /** The text of the answer, for a token count where no usage came. */
       readonly text?: string;
     }
   | AttemptFailure;
 
-/** What one event of a vendor's comes to: bytes for the caller, what was used, or a failure. */
+/** What one vendor event yields: bytes for the caller, counts, or a failure. */
 export type UnitEvent =
   | {
       readonly kind: "content" | "preamble" | "finish";
@@ -45,7 +45,7 @@ export type UnitEvent =
       readonly counts?: Counts;
       /** Text that was delivered with it, for a count where no usage comes. */
       readonly text?: string;
-      /** Of a finish: it brings what was asked for itself, or an answer may be without. */
+      /** Of a finish: it has the content itself, or an answer may be empty. */
       readonly bears?: true;
       /** Of several answers in one stream, which. */
       readonly choice?: number;
@@ -59,15 +59,15 @@ export interface UnitDialect {
   answer(json: Json, asked: UnitAsked, context: UnitContext): UnitAnswer;
   /** Null: the event says nothing. Without it, the wire has no events. */
   event?(json: Json, asked: UnitAsked, context: UnitContext): UnitEvent | null;
-  /** What a body or an event says that it used, whatever it has become; null: it does not say. Absent: none ever does. */
+  /** The counts in a body or an event, even of a failed answer; null: none there. Absent: this format never has any. */
   told?(json: Json, asked: UnitAsked, context: UnitContext): Counts | null;
   /** Absent: errors have the shape that most vendors share. */
   error?(body: unknown): VendorError;
-  /** An answer that is not asked for in events is bytes. */
+  /** Without events, an answer is plain bytes. */
   readonly passesBytes?: true;
 }
 
-/** The answer is not what was asked for. */
+/** The failure of an answer that lacks what was requested. */
 export function malformed(message: string): AttemptFailure {
   return { kind: "provider_malformed", status: 200, message, retryAfterMs: null };
 }

@@ -76,7 +76,7 @@ export function contentText(said: Json): string {
   return stringOf(said.content) ?? partsOf(said.content, "text");
 }
 
-/** The text of the parts of one type; a part may have parts of its own. */
+/** The text of the parts of one type; parts may be nested. */
 function partsOf(content: unknown, type: "text" | "thinking"): string {
   if (!Array.isArray(content)) return "";
   const own = content.filter(isRecord).filter((part) => part.type === type);
@@ -105,7 +105,7 @@ export function imageUrl(image: unknown): string | null {
 /** A vendor that stops before it has said anything: another candidate may do better. */
 export const EMPTY = "the answer is empty";
 
-/** The thoughts: signed ones as they are, and what was said aloud where no signed one repeats it. */
+/** The thoughts: signed ones unchanged, and the plain reasoning text unless a signed one repeats it. */
 function thoughtsOf(message: Json, context: ChatContext): AnswerBlock[] {
   const seals = listOf(message.reasoning_details)
     .map((detail) => sealOf(detail, context))

@@ -15,7 +15,7 @@ import { contentText, EMPTY, finishOf, imageUrl, readUsage, reasoningText, sealO
 const DONE = "[DONE]";
 /** The most that is kept of a thought until its signature comes, in characters. */
 const THOUGHT_MAX = 1024 * 1024;
-/** Of a vendor whose events differ in more than their text, so many are learned from in vain. */
+/** Stop learning after this many events in a row whose shape did not fit the next one. */
 const LEARNED_MAX = 16;
 
 /** A piece of text and nothing else. */

@@ -67,7 +67,7 @@ class ChatCompletionsReader implements StreamReader {
   readonly #context: ChatContext;
   readonly #out: BytesOut;
   #template: EventTemplate | null = null;
-  /** The chunks that brought content with their reason to finish, by their choice: they are held, as more may come. */
+  /** Chunks that had content and a finish reason, by choice: held back, because more content may follow. */
   readonly #held = new Map<number, Json>();
   #bore = false;
 
@@ -137,7 +137,7 @@ class ChatCompletionsReader implements StreamReader {
     if (bearing && finish === null) this.#template = learnTemplate(came, event);
   }
 
-  /** A choice that had finished goes on: what came with the reason to finish goes out, and the reason itself waits on. */
+  /** Content follows a finish reason: releases the content that came with it, and holds the reason back again. */
   #goOn(index: number): void {
     const held = this.#held.get(index);
     if (held === undefined) return;

@@ -1,4 +1,4 @@
-// OpenAI's own wire, as OpenAI and everyone who copies it speak it; their differences are fields of the adapter.
+// The vendor's side of chat completions. Vendors that copied the format differ in fields of the adapter.
 
 import type { Dialect } from "../../../upstream/dialects/dialect.ts";
 import { readError } from "../../../upstream/dialects/error-body.ts";

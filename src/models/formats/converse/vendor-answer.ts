@@ -23,7 +23,7 @@ const FINISH: Readonly<Record<string, FinishReason>> = {
   content_filtered: "content_filter",
 };
 
-/** The model wrote something that the vendor could not read: there is no answer, whatever came before. */
+/** The vendor could not parse the model's output: there is no answer, whatever came before. */
 const BROKEN: readonly string[] = ["malformed_model_output", "malformed_tool_use"];
 
 export function finishOf(stopReason: string): FinishReason {

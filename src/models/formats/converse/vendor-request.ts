@@ -29,7 +29,7 @@ function toolConfig({ tools, toolChoice }: NeutralRequest, turns: readonly Turn[
   return defined({ tools: specs, toolChoice: choice });
 }
 
-/** How the model is told to think: the wire passes on what its maker has for it. */
+/** The thinking fields: the format passes on whatever fields the model's maker defines. */
 function thinkingFields({ reasoning }: NeutralRequest, { wire }: ChatContext): Json | undefined {
   const { effortField, efforts = [] } = wire.takes ?? {};
   if (reasoning === null || effortField === undefined) return undefined;
@@ -40,14 +40,14 @@ function thinkingFields({ reasoning }: NeutralRequest, { wire }: ChatContext): J
   return { reasoningConfig: off ? { type: "disabled" } : { type: "enabled", maxReasoningEffort: effort } };
 }
 
-/** What the model is told in words, where it takes no format. */
+/** The instruction that replaces a response format the model does not support. */
 function formatWords({ format }: NeutralRequest, { wire }: ChatContext): Json[] {
   if (format === null) return [];
   if (format.kind === "json") return [{ text: JSON_ONLY }];
   return wire.takes?.formats === "json_object" ? [{ text: jsonBySchema(format.schema) }] : [];
 }
 
-/** The format that the vendor is to guarantee; null: none is asked for, or the model cannot be held to any. */
+/** The response format that the vendor guarantees; null: none requested, or the model supports none. */
 function guaranteed({ format }: NeutralRequest, { wire }: ChatContext) {
   return format?.kind === "schema" && wire.takes?.formats !== "json_object" ? format : null;
 }

@@ -46,7 +46,7 @@ class ConverseReader implements StreamReader {
     }
   }
 
-  /** Calls alone are announced; what is no call begins with its first delta. */
+  /** Only calls have a start event; other blocks begin with their first delta. */
   #start(index: unknown, { toolUse }: Json): void {
     if (!isRecord(toolUse)) return;
     this.#choice.call({ key: index, id: toolUse.toolUseId, name: toolUse.name, whole: "{}" });

@@ -45,7 +45,7 @@ const FINISH: ReadonlyMap<string, FinishReason> = new Map([
   ["IMAGE_RECITATION", "content_filter"],
 ]);
 
-/** The model wrote something that the vendor could not read: there is no answer, whatever came before. */
+/** The vendor could not parse the model's output: there is no answer, whatever came before. */
 const BROKEN = [
   "MALFORMED_FUNCTION_CALL",
   "MALFORMED_RESPONSE",
@@ -69,7 +69,7 @@ interface Given {
 
 /**
  * How a candidate ended, in OpenAI's words, or why its answer is none. A reason that we do not know, such as `OTHER`,
- * is an answer cut short: the caller is told that it is not whole.
+ * counts as a truncated answer.
  */
 export function endingOf(native: string, candidate: Json, given: Given): FinishReason | AttemptFailure {
   const why = [native, stringOf(candidate.finishMessage)].filter(Boolean).join(": ");

@@ -27,7 +27,7 @@ const LEVEL: Readonly<Record<Effort, string>> = {
   max: "HIGH",
 };
 
-/** Models that are told by a word are the ones that also insist on signatures. */
+/** Models that take an effort word also require signatures. */
 function rulesOf(context: ChatContext): ConversationRules {
   const how = context.wire.reasoning;
   const hasIds = context.wire.takes?.toolIds !== "none";
@@ -122,7 +122,7 @@ export function generateContentUnsupported(request: NeutralRequest, context: Cha
     return "parallel_tool_calls: false has no place in its wire";
   }
   const rules = rulesOf(context);
-  // The models that are told to think by a budget take a format or tools, the newer ones both.
+  // Models with a thinking budget take a format or tools; newer ones take both.
   if (!rules.signaturesNeeded && asked.format !== null && tools.length > 0) {
     return "tools together with a response_format are refused by this model";
   }

@@ -35,7 +35,7 @@ export interface ConversationRules {
 /** Stands for the signature of a call that another vendor's model made, or whose signature the client lost. */
 const NO_SIGNATURE = "skip_thought_signature_validator";
 
-/** An address says nothing of what is there, and the wire wants to be told. */
+/** Guesses the media type of a URL, which this format requires. */
 const TYPE_BY_ENDING: ReadonlyMap<string, string> = new Map([
   ["png", "image/png"],
   ["jpg", "image/jpeg"],
@@ -187,7 +187,7 @@ class ConversationBuilder {
 
 /**
  * Puts a conversation into the wire. System messages become the one system instruction wherever they stood; a
- * conversation of nothing else is asked as the user's. One that begins with the model's turn gets a full stop before it.
+ * conversation of only system messages is sent as the user's. One that begins with the model's turn gets a full stop before it.
  */
 export function conversationOf(asked: readonly NeutralTurn[], rules: ConversationRules): Conversation {
   const builder = new ConversationBuilder(rules);

@@ -10,7 +10,7 @@ import { type Refusal, refusalWords } from "../../../sandbox/refusals.ts";
 import { messagesAnswers } from "./answers.ts";
 import { type MessagesRequest, readMessagesRequest, signatureOf } from "./strict-request.ts";
 
-/** The vendor's own name stands before them. */
+/** The vendor's name comes first. */
 const VERSION_HEADER = /^[a-z]+-version$/;
 const BETA_HEADER = /^[a-z]+-beta$/;
 
@@ -99,10 +99,10 @@ function error(refusal: Refusal) {
   return { type: "error", error: { type, message }, request_id: "req_sandbox" };
 }
 
-/** The field that stands for the version header where another vendor serves the wire. */
+/** The body field that clouds take in place of the version header. */
 const VERSION_FIELD = /^[a-z]+_version$/;
 
-/** A request to one who serves the wire under a path of his own: his version is in the body, and the model is not. */
+/** Reads a request to a cloud that serves this format under its own paths: the version is in the body, and the model in the path. */
 function readByPath(json: unknown, url: URL): DialectReading | Refusal {
   const isInvoked = url.pathname.includes("/invoke");
   const twice = pathRefusal(json, url, isInvoked ? ["stream"] : []);

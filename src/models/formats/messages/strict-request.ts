@@ -58,7 +58,7 @@ const blocks = z.array(
   z.discriminatedUnion("type", [text, image, document, toolUse, toolResult, thinkingBlock, redacted]),
 );
 
-/** Newer models are told things on the way, too. */
+/** Newer models also take system turns in the middle of a conversation. */
 const systemTurn = z.strictObject({
   role: z.literal("system"),
   content: z.union([z.string(), z.array(text)]),
@@ -251,7 +251,7 @@ function contradiction(asked: Body): Refusal | null {
   return toolTurnRefusal(asked.messages) ?? thinkingRefusal(asked);
 }
 
-/** This format has no field for "any JSON object": a caller who wants one says so in words, which a model follows. */
+/** This format has no field for "any JSON object": callers ask for one in words, which the model follows. */
 function wantsJson({ turns }: Ask): boolean {
   return turns.some(({ role, text }) => role === "system" && /\bJSON object and nothing else\b/i.test(text));
 }

@@ -38,7 +38,7 @@ export const COUNTS: readonly string[] = [
   "output_tokens_details",
 ];
 
-/** What a vendor did of its own accord: passes of another model, or of its own, that the sums at the top leave out. */
+/** Extra passes that a vendor ran unasked, with this or another model; the top-level sums leave them out. */
 const PASSES = "iterations";
 const SERVER_TOOLS = "server_tool_use";
 const BUCKETS = ["input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens", "output_tokens"];
@@ -109,7 +109,7 @@ export function messagesError(body: unknown): VendorError {
   const type = stringOf(error.type);
   const message = stringOf(error.message) ?? JSON.stringify(error);
   const words = type === undefined ? [] : [type.toLowerCase()];
-  // The prompt and the bound on output together are too long; the wire has no word of its own for it.
+  // The prompt and the bound on output together are too long; the format has no error type for it.
   if (/exceed context limit/i.test(message)) words.push("context_length_exceeded");
   return { words, message };
 }

@@ -5,7 +5,7 @@ import type { SentRequest } from "../../../core/neutral.ts";
 import { type FetchedMedia, type Media, type MediaLink, opens } from "../../../upstream/media-links.ts";
 
 const NONE: readonly MediaLink[] = [];
-/** Few bodies have a link in them, and to look at all that is said costs more than to look at the bytes. */
+/** Few bodies contain a link, and searching the bytes is cheaper than walking the messages. */
 const MAYBE_LINKED = Buffer.from('"url"');
 
 const KINDS: Readonly<Record<string, MediaLink["kind"]>> = { image: "image", document: "file" };

@@ -80,7 +80,7 @@ function changesOf(asked: Json, context: ChatContext, maybeSealed: boolean): Jso
   for (const field of Object.keys(TOOLS)) if (body[field] !== asked[field]) changes[field] = body[field];
   const thinking = thinkingWithin(body.thinking, context.outputTokensMax);
   if (thinking !== null) changes.thinking = thinking;
-  // A model that thinks in any case refuses to be told not to.
+  // A model that always thinks rejects a request not to.
   const told = thinking ?? body.thinking;
   if (wire.reasoning === "effort-always" && isRecord(told) && told.type === "disabled") changes.thinking = undefined;
   if (maybeSealed && Array.isArray(body.messages) && body.messages.some(holdsSealed)) {

@@ -7,7 +7,7 @@ const DEPTH_MAX = 64;
 const FORMATS = ["date-time", "time", "date", "duration", "email", "hostname", "uri", "ipv4", "ipv6", "uuid"];
 /** Kept as they are. */
 const PLAIN = ["type", "enum", "const", "title", "default", "required", "$ref"];
-/** `oneOf` is no part of the subset; `anyOf` admits the same values. */
+/** The subset lacks `oneOf`; `anyOf` admits the same values. */
 const LISTS: ReadonlyMap<string, string> = new Map([
   ["anyOf", "anyOf"],
   ["oneOf", "anyOf"],

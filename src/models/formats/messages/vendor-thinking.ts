@@ -43,7 +43,7 @@ function takesBudget(turns: readonly Turn[]): boolean {
   return first === "thinking" || first === "redacted_thinking";
 }
 
-/** The types of `thinking` that a model may refuse, and how those that take each are told to think. */
+/** For each type of `thinking`, the reasoning modes of the models that accept it. */
 const TAKEN_BY: Readonly<Record<string, readonly ChatWire["reasoning"][]>> = {
   enabled: ["budget", "budget-always"],
   adaptive: ["effort", "effort-always"],

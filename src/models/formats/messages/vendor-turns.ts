@@ -156,7 +156,7 @@ function trimPrefill(turns: Turn[]): void {
 
 /**
  * Puts a conversation into the wire. System messages go to the front wherever they stood, because the wire knows them
- * nowhere else; a conversation of nothing else is asked as the user's. It must begin with a user's turn, so one that
+ * nowhere else; a conversation of only system messages is sent as the user's. It must begin with a user's turn, so one that
  * begins with the assistant's gets a full stop before it.
  */
 export function conversationOf(asked: readonly NeutralTurn[], format: string): Conversation {

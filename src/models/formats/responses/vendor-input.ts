@@ -106,7 +106,7 @@ class InputBuilder {
   }
 }
 
-/** Puts a conversation into the wire's items, in the order in which it was said. */
+/** Writes a conversation as input items, in order. */
 export function inputOf(turns: readonly NeutralTurn[], format: string): Input {
   const builder = new InputBuilder(format);
   for (const turn of turns) builder.add(turn);

@@ -39,7 +39,7 @@ const OWN_FIELDS = new Set([
 /** A choice among no tools is refused. */
 const TOOL_FIELDS = new Set(["tools", "tool_choice", "parallel_tool_calls"]);
 
-/** Thoughts go back to who made them; those of others are left out. */
+/** Thoughts go back only to the vendor that made them; others are dropped. */
 function inputOf(input: unknown, { seal }: ChatContext): unknown {
   if (!Array.isArray(input)) return input;
   return input.flatMap((item) => {
@@ -50,7 +50,7 @@ function inputOf(input: unknown, { seal }: ChatContext): unknown {
   });
 }
 
-/** A summary is asked for where the adapter says that it may be: others refuse a request for one. */
+/** Requests a summary only where the adapter allows it: other vendors reject the field. */
 function reasoningOf(reasoning: unknown, { wire }: ChatContext): Json | undefined {
   if (!isRecord(reasoning) || wire.reasoning === "none") return undefined;
   const { summary, generate_summary, ...asked } = reasoning;
@@ -271,7 +271,7 @@ class PassingReader implements StreamReader {
     }
   }
 
-  /** The same item says the same whenever it is told. */
+  /** An item that is repeated gets the same seal each time. */
   #sealed(item: unknown): unknown {
     if (!isRecord(item) || item.type !== "reasoning") return sealedItem(item, this.#context);
     const id = stringOf(item.id) ?? "";

@@ -21,7 +21,7 @@ function toolFields({ tools, toolChoice, parallelToolCalls }: NeutralRequest): J
   const functions = tools.filter((tool) => tool.kind === "function");
   if (functions.length === 0) return {};
   return {
-    // Unlike the chat wire, this one takes a function for strict where nothing is said.
+    // Unlike chat completions, this format treats a function as strict by default.
     tools: functions.map(({ name, description, parameters, strict }) =>
       defined({
         type: "function",
