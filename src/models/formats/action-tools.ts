@@ -1,6 +1,6 @@
 // The tools of a request that the gateway runs for the model, in any format: actions of the catalog.
 import { z } from "zod";
-import type { GatewayError } from "../../core/errors.ts";
+import { GatewayError } from "../../core/errors.ts";
 import { type FieldIssue, readFields } from "../../core/field-issues.ts";
 import { isRecord, type Json } from "../../core/json.ts";
 import type { HostedTool } from "../../core/neutral.ts";
@@ -61,13 +61,9 @@ export function domainsOf(
   blocked: readonly [unknown, string],
 ): Pick<WantedHosted, "domains" | "without"> | GatewayError {
   const domains = domainsIn(...allowed);
-  if (!isList(domains)) return domains;
   const without = domainsIn(...blocked);
-  return isList(without) ? { domains, without } : without;
-}
-
-function isList(read: readonly string[] | GatewayError): read is readonly string[] {
-  return Array.isArray(read);
+  if (domains instanceof GatewayError) return domains;
+  return without instanceof GatewayError ? without : { domains, without };
 }
 
 /** Two hosted tools of a kind would have two limits and one name. */
@@ -77,9 +73,10 @@ export function secondHosted(param: string, tool: HostedTool): GatewayError {
 
 /** The limit of calls in the field `param`; null: none. */
 export function callsAt(most: unknown, param: string): number | null | GatewayError {
-  const read = readFields(mostCalls, most);
-  if ("data" in read) return callsIn(read.data);
-  return schemaError(read.map((issue) => ({ ...issue, path: param })));
+  const read = readFields(calls.nullish(), most);
+  if (!("data" in read)) return schemaError(read.map((issue) => ({ ...issue, path: param })));
+  // The format has the field too, so a limit above ours is lowered, not refused.
+  return read.data == null ? null : Math.min(read.data, CALLS_MAX);
 }
 
 /** What the gateway runs for the model. */
@@ -98,7 +95,6 @@ const TOOLS_MAX = 128;
 export const CALLS_MAX = 64;
 
 const calls = z.number().int().min(1);
-const mostCalls = calls.nullish();
 const actionTool = z
   .strictObject({
     type: z.literal("action"),
@@ -175,9 +171,4 @@ function actionsIn(tools: readonly unknown[]): ActionTool[] | GatewayError {
   if (read.length > TOOLS_MAX)
     return schemaError([{ path: "tools", message: `must have at most ${TOOLS_MAX} actions` }]);
   return read;
-}
-
-/** The format has the field too, so a limit above ours is lowered, not refused. */
-function callsIn(most: unknown): number | null {
-  return typeof most === "number" ? Math.min(most, CALLS_MAX) : null;
 }

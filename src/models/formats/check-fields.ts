@@ -19,7 +19,7 @@ const KIND_WORDS = {
   object: "an object",
 } as const;
 
-function isOfKind(value: unknown, kind: keyof typeof KIND_WORDS): boolean {
+function isOfKind(value: unknown, kind: keyof typeof KIND_WORDS | undefined): boolean {
   if (kind === "list") return Array.isArray(value);
   if (kind === "object") return isRecord(value);
   return kind === "number" ? Number.isFinite(value) : typeof value === kind;
@@ -27,7 +27,7 @@ function isOfKind(value: unknown, kind: keyof typeof KIND_WORDS): boolean {
 
 function isAllowed(value: unknown, { kinds, oneOf }: FieldType): boolean {
   if (oneOf !== undefined) return oneOf.includes(value as string);
-  for (const kind of kinds) if (isOfKind(value, kind)) return true;
+  for (let at = 0; at < kinds.length; at++) if (isOfKind(value, kinds[at])) return true;
   return kinds.length === 0;
 }
 
@@ -91,9 +91,12 @@ function issuesInObject(object: Record<string, unknown>, general: Field): readon
   const message = wrongWord(object, general, field);
   let found = message === null ? NONE : [{ path: general.by?.field ?? "", message }];
   if (field === "unknown") return found;
-  for (const [name, inner] of field.typed) {
-    const issues = issuesIn(object[name], inner);
-    if (issues.length > 0) found = joined(found, under(name, issues));
+  const { typed } = field;
+  for (let at = 0; at < typed.length; at++) {
+    const inner = typed[at];
+    if (inner === undefined) continue;
+    const issues = issuesIn(object[inner.name], inner.field);
+    if (issues.length > 0) found = joined(found, under(inner.name, issues));
   }
   return found;
 }

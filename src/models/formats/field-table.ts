@@ -175,7 +175,7 @@ export interface Field {
     readonly otherwise: Field | "unknown";
   } | null;
   /** The inner fields with a type on or below them, in the order of the table. */
-  readonly typed: readonly (readonly [name: string, field: Field])[];
+  readonly typed: readonly { readonly name: string; readonly field: Field }[];
   /** It has a type, or something below it has. */
   readonly hasTypes: boolean;
 }
@@ -199,10 +199,11 @@ export function compileTable({ fields: inner, items, by, ...own }: FieldSpec, pa
             otherwise: by.otherwise === "unknown" ? by.otherwise : compileTable(by.otherwise, path),
           },
   };
-  const typed = [...(compiled.fields ?? [])].filter(([, field]) => field.hasTypes);
+  const inside = [...(compiled.fields ?? [])].map(([name, field]) => ({ name, field }));
+  const typed = inside.filter(({ field }) => field.hasTypes);
   const cased = compiled.by === null ? [] : [...compiled.by.cases.values(), compiled.by.missing, compiled.by.otherwise];
-  const inside = [...typed.map(([, field]) => field), compiled.items, ...cased];
-  const hasTypes = own.type !== undefined || inside.some((field) => typeof field === "object" && field?.hasTypes);
+  const isTypedBelow = [compiled.items, ...cased].some((field) => typeof field === "object" && field?.hasTypes);
+  const hasTypes = own.type !== undefined || typed.length > 0 || isTypedBelow;
   return { ...PLAIN, ...own, path, ...compiled, typed, hasTypes };
 }
 

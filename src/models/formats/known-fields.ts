@@ -3,6 +3,7 @@ import { GatewayError } from "../../core/errors.ts";
 import { isRecord, type Json } from "../../core/json.ts";
 import { type Field, fieldFor } from "./field-table.ts";
 import { type BoundedAs, readMedia, typedAs } from "./media.ts";
+import { invalid } from "./parse-json.ts";
 
 /** The most dropped fields that are collected; the header decides how many of them the caller sees. */
 export const NAMES_MAX = 1_000;
@@ -33,6 +34,7 @@ export interface KnownBody<Body extends Json = Json> {
 }
 
 const NOTHING = Symbol("nothing");
+const NONE: readonly string[] = [];
 
 /** A field's name as a header can carry it; callers choose the names. */
 export function headerSafe(name: string): string {
@@ -41,11 +43,12 @@ export function headerSafe(name: string): string {
 
 /** The error for an unknown field in formats that refuse them. */
 export function unknownField(param: string): GatewayError {
-  return new GatewayError("bad_request", { param, detail: { detail: `${param}: is not known here` } });
+  return invalid(param, "is not known here");
 }
 
 class Walk {
-  readonly dropped = new Set<string>();
+  /** Made with the first name: most bodies drop nothing. */
+  dropped: Set<string> | null = null;
   refused: GatewayError | null = null;
   unknown: string | null = null;
   readonly parts: Record<BoundedAs, number> = { image: 0, audio: 0, file: 0, anything: 0 };
@@ -159,7 +162,9 @@ class Walk {
   #drop(value: unknown, path: string, key: string): typeof NOTHING {
     if (value === null || value === undefined) return NOTHING;
     if (this.#isClosed) this.refused ??= unknownField(this.#numbered(path === "" ? key : `${path}.${headerSafe(key)}`));
-    else if (this.dropped.size < NAMES_MAX) {
+    else {
+      this.dropped ??= new Set();
+      if (this.dropped.size === NAMES_MAX) return NOTHING;
       this.dropped.add(headerSafe(path === "" ? key : `${path.replaceAll(".*", "")}.${key}`));
     }
     return NOTHING;
@@ -173,8 +178,7 @@ class Walk {
 
   /** Keeps the value, so that a type check that knows the field can give a better error. */
   #misplaced(value: unknown, path: string, what: string): unknown {
-    const param = this.#numbered(path);
-    this.refused ??= new GatewayError("bad_request", { param, detail: { detail: `${param}: ${what}` } });
+    this.refused ??= invalid(this.#numbered(path), what);
     return value;
   }
 
@@ -192,5 +196,13 @@ export function keepKnown(body: Record<string, unknown>, table: Field, isClosed 
   const walk = new Walk(isClosed);
   const kept = walk.keep(body, table) as Record<string, unknown>;
   const { refused, unknown, parts, dataChars, jsonTokens } = walk;
-  return { body: kept, dropped: [...walk.dropped], refused, unknown, parts, dataChars, jsonTokens };
+  return {
+    body: kept,
+    dropped: walk.dropped === null ? NONE : [...walk.dropped],
+    refused,
+    unknown,
+    parts,
+    dataChars,
+    jsonTokens,
+  };
 }

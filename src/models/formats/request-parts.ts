@@ -25,7 +25,7 @@ export function commonParts(
   "sent" | "dropped" | "unknownPart" | "maxCostCents" | "preferences" | "sentText" | "readText" | "actions"
 > {
   const { preferences, dropped: more } = readPreferences(sent.provider);
-  return {
+  const parts = {
     sent,
     dropped: more.length === 0 ? dropped : [...dropped, ...more],
     unknownPart: unknown,
@@ -33,8 +33,8 @@ export function commonParts(
     preferences,
     sentText: () => sentText(body, table),
     readText: () => readText(body, table),
-    ...(actions === null ? {} : { actions }),
   };
+  return actions === null ? parts : { ...parts, actions };
 }
 
 /** The bound of formats whose clients ask for far more output than they use. */
@@ -50,6 +50,7 @@ export function effortOf(word: unknown): Effort | null {
 
 /** One stop sequence or a list of them; an empty one stops nothing. */
 export function stopsIn(stops: unknown): string[] {
+  if (stops === undefined || stops === null) return [];
   return [stops].flat().filter((stop): stop is string => typeof stop === "string" && stop !== "");
 }
 

@@ -1,4 +1,4 @@
-// Embeddings in OpenAI's wire: texts or their tokens go in, vectors come out, and the tokens that went in are paid.
+// Embeddings in OpenAI's format: texts or tokens in, vectors out, charged by input tokens.
 import { z } from "zod";
 import { affordable, type PicoPerToken } from "../../../core/money.ts";
 import type { Reading, TokenUsage } from "../../../core/route.ts";

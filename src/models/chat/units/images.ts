@@ -1,4 +1,4 @@
-// Images in OpenAI's wire: every size and quality has a price, or is refused.
+// Images in OpenAI's format: a size and quality without a price is refused.
 import { z } from "zod";
 import type { UnitOffer } from "../../../catalog/catalog.ts";
 import { imageUnit } from "../../../catalog/unit-price.ts";
@@ -10,12 +10,12 @@ import type { UnitAsk, UnitEndpoint, UnitFit } from "../unit-endpoint.ts";
 
 const PROMPT_CHARS_MAX = 32_000;
 const IMAGES_MAX = 10;
-/** What an image that is shown before it is finished costs beside it. */
+/** Extra cost of each partial image. */
 const PARTIAL_IMAGE_TOKENS = 100;
 const AUTO = "auto";
 const SIDE_MAX = 2_048;
 
-/** Fields of forms come as texts. */
+/** Form fields are strings. */
 const int = z.coerce.number().pipe(z.int());
 const flag = z.union([z.boolean(), z.enum(["true", "false"]).transform((text) => text === "true")]);
 const word = z.string().max(40);
@@ -41,7 +41,7 @@ type Body = z.infer<typeof body>;
 
 const fields = tableOf(body, { prompt: text, frame_count: refused("it has no price.") });
 
-/** The most tokens that one image comes out as; null: this size and quality are not sold. */
+/** The most tokens of one image; null: this size and quality are not sold. */
 function tokensOut(table: NonNullable<UnitOffer["spec"]["imageTokens"]>, size: string, quality: string): number | null {
   const sizes = size === AUTO ? Object.values(table) : [table[size]];
   const counts = sizes.flatMap((row) =>
@@ -72,7 +72,7 @@ function wrongIn({ body: asked, files }: UnitAsk<Body>, { spec }: UnitOffer, tas
   return files.some(({ field }) => field !== "mask") ? null : invalid("image", "is missing, must be a file");
 }
 
-/** Made of tokens: the most of them that this size and quality can be. */
+/** Bounds of an image that is priced by tokens. */
 function byTokens({ body: asked, files }: UnitAsk<Body>, { spec }: UnitOffer): Counts | GatewayError {
   const n = asked.n ?? 1;
   const each = tokensOut(spec.imageTokens ?? {}, asked.size ?? AUTO, asked.quality ?? AUTO);
@@ -82,8 +82,8 @@ function byTokens({ body: asked, files }: UnitAsk<Body>, { spec }: UnitOffer): C
   return { textIn: Buffer.byteLength(asked.prompt), imageIn, imageOut: n * (each + partial) };
 }
 
-/** What the vendor is sent of the body, by its own names where those are others. */
-type Told = (asked: Body, offer: UnitOffer) => UnitFit["body"] | GatewayError;
+/** Translates the body to the vendor's field names. */
+type Translate = (asked: Body, offer: UnitOffer) => UnitFit["body"] | GatewayError;
 
 const RATIOS: Readonly<Record<string, string | undefined>> = {
   auto: undefined,
@@ -100,10 +100,10 @@ function sides(size: string): { readonly width: number; readonly height: number 
   return { width, height };
 }
 
-const TOLD: Readonly<Record<string, Told>> = {
+const DIALECTS: Readonly<Record<string, Translate>> = {
   "openai-images": (asked, { spec }) => {
     const { model: _, stream: __, response_format, ...sent } = asked;
-    // Models that have one form alone refuse to be told which.
+    // Models with a single format refuse the field.
     return (spec.formats ?? []).includes("url") ? { ...sent, response_format: response_format ?? undefined } : sent;
   },
   "gemini-images": ({ prompt, size, quality }) => {
@@ -128,13 +128,13 @@ const TOLD: Readonly<Record<string, Told>> = {
   },
 };
 
-/** What it counts at most, and what one picture is called in its price where it has a price of its own. */
-function countsOf(ask: UnitAsk<Body>, offer: UnitOffer, told: UnitFit["body"]) {
+/** The most that is counted, and the price unit of one picture if it has its own. */
+function countsOf(ask: UnitAsk<Body>, offer: UnitOffer, translated: UnitFit["body"]) {
   const { body: asked } = ask;
   const { spec, cost } = offer;
   const n = asked.n ?? 1;
   if (cost.rates.has("megapixels")) {
-    return { countsMax: { megapixels: n * Math.max(1, Math.ceil(Number(told.asked_pixels) / 1_000_000)) } };
+    return { countsMax: { megapixels: n * Math.max(1, Math.ceil(Number(translated.asked_pixels) / 1_000_000)) } };
   }
   if (spec.imageTokens !== undefined) {
     const countsMax = byTokens(ask, offer);
@@ -157,11 +157,13 @@ function endpoint(operation: string, task: "generate" | "edit"): UnitEndpoint<Bo
     fit(ask, offer) {
       const wrong = wrongIn(ask, offer, task);
       if (wrong !== null) return wrong;
-      const told = TOLD[offer.spec.dialect]?.(ask.body, offer);
-      if (told === undefined) throw new Error(`no images in ${offer.spec.dialect}`);
-      if (told instanceof GatewayError) return told;
-      const counted = countsOf(ask, offer, told);
-      return counted instanceof GatewayError ? counted : { ...counted, body: told, stream: ask.body.stream === true };
+      const translated = DIALECTS[offer.spec.dialect]?.(ask.body, offer);
+      if (translated === undefined) throw new Error(`no images in ${offer.spec.dialect}`);
+      if (translated instanceof GatewayError) return translated;
+      const counted = countsOf(ask, offer, translated);
+      return counted instanceof GatewayError
+        ? counted
+        : { ...counted, body: translated, stream: ask.body.stream === true };
     },
     answerForm: ({ body: { stream } }) => ({ kind: stream === true ? "events" : "json" }),
     answerMsMax: 300_000,

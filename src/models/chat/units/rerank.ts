@@ -5,12 +5,12 @@ import { invalid } from "../../formats/parse-json.ts";
 import type { UnitEndpoint } from "../unit-endpoint.ts";
 
 const DOCUMENTS_MAX = 1_000;
-/** A document that is longer, with the query, counts as several; what is left of a chunk beside a long query is never less. */
+/** A longer document, with the query, counts as several chunks; a long query never leaves less room than this. */
 const CHUNK_TOKENS = 500;
 const CHUNK_TOKENS_MIN = 100;
 const DOCUMENTS_PER_SEARCH = 100;
 const TOKENS_PER_DOCUMENT = 4_096;
-/** What a vendor puts around a query and a document. */
+/** What a vendor adds around query and document. */
 const TOKENS_AROUND = 16;
 
 const document = z.union([z.string(), z.looseObject({ text: z.string() })], "must be text or {text}");
@@ -26,7 +26,7 @@ type Body = z.infer<typeof body>;
 
 const bytesOf = (text: string) => Buffer.byteLength(text);
 
-/** No tokenizer makes more tokens than there are bytes. */
+/** A text never has more tokens than bytes. */
 function searchesMax({ query, documents, max_tokens_per_doc }: Body): number {
   const room = Math.max(CHUNK_TOKENS_MIN, CHUNK_TOKENS - bytesOf(query));
   const longest = max_tokens_per_doc ?? TOKENS_PER_DOCUMENT;

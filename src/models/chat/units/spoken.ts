@@ -1,10 +1,10 @@
-// Text to sound in OpenAI's wire: charged by the character where the vendor does, else by the tokens that it tells.
+// Text to speech in OpenAI's format: charged by character where the vendor does, else by reported tokens.
 import { z } from "zod";
 import { fields, setting, tableOf, text } from "../../formats/field-table.ts";
 import { invalid } from "../../formats/parse-json.ts";
 import type { UnitEndpoint } from "../unit-endpoint.ts";
 
-/** A byte of text may be a digit, which takes a third of a second to say: seven tokens of sound, and some more. */
+/** A digit, one byte, takes a third of a second to say: seven tokens of sound, and a margin. */
 const AUDIO_TOKENS_PER_BYTE = 9;
 
 const TYPES = {

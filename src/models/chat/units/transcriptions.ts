@@ -1,4 +1,4 @@
-// Sound to text in OpenAI's wire, and into English: held for the longest that the file can last, charged for what the vendor heard.
+// Speech to text and to English in OpenAI's format: the hold covers the longest possible file, the charge what the vendor reports.
 import { z } from "zod";
 import type { UnitOffer } from "../../../catalog/catalog.ts";
 import { isRecord } from "../../../core/json.ts";
@@ -7,10 +7,10 @@ import { refused, setting, tableOf, text } from "../../formats/field-table.ts";
 import { invalid } from "../../formats/parse-json.ts";
 import type { AnswerForm, UnitAsk, UnitEndpoint } from "../unit-endpoint.ts";
 
-/** No speaker is faster, in tokens a second; and what a short answer may have at least. */
+/** The fastest speech, in tokens per second, and the least bound of a short answer. */
 const TEXT_TOKENS_PER_SECOND = 8;
 const TEXT_TOKENS_MIN = 500;
-/** What the vendor puts around a prompt. */
+/** What a vendor adds around a prompt. */
 const TOKENS_AROUND = 64;
 
 const flag = z.union([z.boolean(), z.enum(["true", "false"]).transform((text) => text === "true")]);
@@ -70,7 +70,7 @@ const TEXTS: Readonly<Record<string, Extract<AnswerForm, { kind: "text" }>>> = {
   vtt: { kind: "text", contentType: "text/vtt", render: (answer) => `WEBVTT\n\n${cues(answer, ".", false)}` },
 };
 
-/** Of an answer that came with more. */
+/** The fields of the plain form. */
 const PLAIN: AnswerForm = { kind: "json", only: ["text", "usage", "logprobs"] };
 
 function endpoint(operation: string, task: "transcribe" | "translate"): UnitEndpoint<Body> {
@@ -92,11 +92,11 @@ function endpoint(operation: string, task: "transcribe" | "translate"): UnitEndp
       if (!(spec.formats ?? []).includes(format)) {
         return invalid("response_format", `this model answers in ${(spec.formats ?? []).join(", ")}`);
       }
-      // What is sold by the hour tells its seconds in the longer form, where it has that one.
+      // Models sold by the hour report seconds only in the verbose form.
       const isVerbose = cost.rates.has("seconds") && (spec.formats ?? []).includes("verbose_json");
-      const telling = isVerbose ? "verbose_json" : "json";
+      const reporting = isVerbose ? "verbose_json" : "json";
       const { model: _, stream: __, ...sent } = asked;
-      const response_format = format === "diarized_json" ? format : telling;
+      const response_format = format === "diarized_json" ? format : reporting;
       return { countsMax: countsMax(ask, offer), body: { ...sent, response_format }, stream: asked.stream === true };
     },
     answerForm({ body: { stream, response_format } }) {

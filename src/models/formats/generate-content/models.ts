@@ -1,6 +1,7 @@
 // The list of models in the generate-content format, page by page.
-import { GatewayError } from "../../../core/errors.ts";
+import type { GatewayError } from "../../../core/errors.ts";
 import type { Json } from "../../../core/json.ts";
+import { invalid } from "../parse-json.ts";
 import type { ModelRow } from "../wire.ts";
 
 const PAGE_MAX = 1_000;
@@ -31,7 +32,7 @@ export function modelPageJson(all: readonly ModelRow[], query: URLSearchParams):
     ["pageToken", token],
   ] as const) {
     if (/^\d{1,6}$/.test(value)) continue;
-    return new GatewayError("bad_request", { param, detail: { detail: `${param}: must be a whole number` } });
+    return invalid(param, "must be a whole number");
   }
   const from = Number(token);
   const until = from + Math.min(Math.max(1, Number(size)), PAGE_MAX);

@@ -1,6 +1,7 @@
 // The version and beta headers of the messages format.
 import type { GatewayRequest } from "../../../core/endpoint.ts";
 import { GatewayError } from "../../../core/errors.ts";
+import { invalid } from "../parse-json.ts";
 import { readBetas } from "./betas.ts";
 
 export const VERSION_HEADER = "anthropic-version";
@@ -17,10 +18,6 @@ function costlyBeta(word: string): GatewayError {
   return new GatewayError("bad_request", { param: BETA_HEADER, detail });
 }
 
-function wrong(param: string, why: string): GatewayError {
-  return new GatewayError("bad_request", { param, detail: { detail: `${param}: ${why}` } });
-}
-
 export interface FormatHeaders {
   readonly forVendors: Readonly<Record<string, string>>;
   /** Betas that are not passed on, as the caller sees them: `anthropic-beta:<word>`. */
@@ -30,10 +27,10 @@ export interface FormatHeaders {
 /** The default is the first version. */
 export function formatHeaders({ headers }: GatewayRequest): FormatHeaders | GatewayError {
   const version = headers.get(VERSION_HEADER) ?? VERSIONS[0] ?? "";
-  if (!VERSIONS.includes(version)) return wrong(VERSION_HEADER, `must be one of ${VERSIONS.join(", ")}`);
+  if (!VERSIONS.includes(version)) return invalid(VERSION_HEADER, `must be one of ${VERSIONS.join(", ")}`);
   const betas = headers.get(BETA_HEADER);
   if (betas === undefined) return { forVendors: { [VERSION_HEADER]: version }, dropped: [] };
-  if (!BETAS.test(betas)) return wrong(BETA_HEADER, "must be a list of names, separated by commas");
+  if (!BETAS.test(betas)) return invalid(BETA_HEADER, "must be a list of names, separated by commas");
   const { passed, dropped, costly } = readBetas(betas);
   if (costly !== null) return costlyBeta(costly);
   const beta = passed.length === 0 ? {} : { [BETA_HEADER]: passed.join(",") };

@@ -1,5 +1,6 @@
 // The list of models in the messages format, in pages on request.
-import { GatewayError } from "../../../core/errors.ts";
+import type { GatewayError } from "../../../core/errors.ts";
+import { invalid } from "../parse-json.ts";
 import type { ModelRow } from "../wire.ts";
 
 export function modelJson({ id, created, context_length, max_output_tokens }: ModelRow): Record<string, unknown> {
@@ -16,10 +17,6 @@ export function modelJson({ id, created, context_length, max_output_tokens }: Mo
 /** Query parameters of the list; without them it is complete. */
 const PAGE = ["limit", "after_id", "before_id"] as const;
 const LIMIT_MAX = 1_000;
-
-function wrong(param: (typeof PAGE)[number], why: string): GatewayError {
-  return new GatewayError("bad_request", { param, detail: { detail: `${param}: ${why}` } });
-}
 
 /** The chat models and tiers. */
 function talkable(all: readonly ModelRow[]): readonly ModelRow[] {
@@ -52,11 +49,11 @@ export function modelPageJson(
   const [limit, after, before] = PAGE.map((name) => query.get(name));
   const count = limit == null ? rows.length : Number(limit);
   if (limit != null && (!/^\d{1,4}$/.test(limit) || count < 1 || count > LIMIT_MAX))
-    return wrong("limit", `must be a whole number from 1 to ${LIMIT_MAX}`);
-  if (after != null && before != null) return wrong("before_id", "cannot go with after_id");
+    return invalid("limit", `must be a whole number from 1 to ${LIMIT_MAX}`);
+  if (after != null && before != null) return invalid("before_id", "cannot go with after_id");
   const named = rows.findIndex(({ id }) => id === (after ?? before));
   if ((after ?? before) != null && named < 0)
-    return wrong(after == null ? "before_id" : "after_id", "is no model here");
+    return invalid(after == null ? "before_id" : "after_id", "is no model here");
   const isBefore = before != null;
   const from = isBefore ? Math.max(0, named - count) : named + 1;
   const to = isBefore ? named : Math.min(rows.length, from + count);

@@ -3,6 +3,7 @@ import { GatewayError } from "../../../core/errors.ts";
 import { isRecord, type Json, wordOf } from "../../../core/json.ts";
 import type { ThoughtSeal } from "../../../core/neutral.ts";
 import { domainsOf, HOSTS_NOTHING, type Hosts, secondHosted, type WantedHosted } from "../action-tools.ts";
+import { invalid } from "../parse-json.ts";
 import { summaryMessage } from "./compaction.ts";
 
 /** Tools that the caller runs or that shape calls. All others are run by a provider and billed apart. */
@@ -163,9 +164,8 @@ class Plainer {
   #summary(item: Json, at: number): unknown {
     const message = summaryMessage(item, this.#seal);
     if (message === null) {
-      const param = `input.${at}.encrypted_content`;
-      const detail = { detail: `${param}: this summary was not made here, for this account` };
-      this.refused ??= new GatewayError("bad_request", { param, detail });
+      const why = "this summary was not made here, for this account";
+      this.refused ??= invalid(`input.${at}.encrypted_content`, why);
     }
     return message ?? item;
   }
@@ -183,11 +183,8 @@ class Plainer {
       this.dropped.add("input.item_reference");
       return [];
     }
-    const param = `input.${at}.id`;
-    const detail = {
-      detail: `${param}: the item ${id.slice(0, 80)} is not kept: items are for a day, of answers to requests without store: false; send the item itself, as the AI SDK does with store: false`,
-    };
-    this.refused ??= new GatewayError("bad_request", { param, detail });
+    const why = `the item ${id.slice(0, 80)} is not kept: items are for a day, of answers to requests without store: false; send the item itself, as the AI SDK does with store: false`;
+    this.refused ??= invalid(`input.${at}.id`, why);
     return [];
   }
 }

@@ -38,16 +38,20 @@ export function reasoningItem(id: string, status: ItemStatus, summary: readonly 
   return sealed === null ? item : { ...item, encrypted_content: sealed };
 }
 
+/** An argument of a call; undefined if the arguments were cut off or have another form. */
+function argumentIn(text: string, name: string): unknown {
+  try {
+    const parsed: unknown = JSON.parse(text);
+    return isRecord(parsed) ? parsed[name] : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
 /** The input of a custom tool; text that is not such an object stays as it is. */
 export function customInput(text: string): string {
-  try {
-    const extra: unknown = JSON.parse(text);
-    if (typeof extra === "object" && extra !== null && "input" in extra && typeof extra.input === "string")
-      return extra.input;
-  } catch {
-    // The model was cut off within the object.
-  }
-  return text;
+  const input = argumentIn(text, "input");
+  return typeof input === "string" ? input : text;
 }
 
 /** A call under the caller's name for the tool. */
@@ -89,19 +93,10 @@ export function prefixOf({ hosted }: ActionCall): string {
   return hosted === null ? "mcp" : "ws";
 }
 
-function argumentIn(text: string, name: string): string {
-  try {
-    const extra: unknown = JSON.parse(text);
-    return isRecord(extra) ? wordOf(extra[name]) : "";
-  } catch {
-    return "";
-  }
-}
-
 /** The item of an action that runs, or has ended as in `done`. */
 export function actionItem(id: string, status: ItemStatus, call: ActionCall, done: ActionBlock | null): Json {
   if (call.hosted !== null) {
-    const query = argumentIn(call.arguments, "query");
+    const query = wordOf(argumentIn(call.arguments, "query"));
     const sources = (done?.sources ?? []).map(({ url }) => ({ type: "url", url }));
     const ended = done?.ok === false ? "failed" : status;
     return { id, type: "web_search_call", status: ended, action: { type: "search", query, sources } };
