@@ -2,8 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { extractPage } from "../../../src/actions/composites/pages/extract-page.ts";
 import { ENOUGH, yieldOf } from "../../../src/actions/composites/pages/yield.ts";
-import { FILLED, MENTIONS, SKELETONS, UNSEEN, WORDY_WALLS } from "./labelled-classes.ts";
-import { LABELLED, type LabelledPage } from "./labelled-pages.ts";
+import { FILLED, LABELLED, type LabelledPage, MENTIONS, SKELETONS, UNSEEN, WORDY_WALLS } from "./labelled-pages.ts";
 
 const whole = { visibleChars: 10, scripted: false, walled: false };
 

@@ -4,9 +4,8 @@ import { stem, wordsOf } from "../../../src/actions/run/search-words.ts";
 import { atOnce } from "../../../src/core/slices.ts";
 import { LIVE } from "../../catalog/catalog-of.ts";
 import { startTestGateway, type TestGateway } from "../../support/gateway.ts";
-import { AS_OTHERS_PUT_IT, AS_PEOPLE_PUT_IT, INTENTS, type Intent, QUESTIONS } from "./intents.ts";
+import { AFTERWARDS, AS_OTHERS_PUT_IT, AS_PEOPLE_PUT_IT, INTENTS, type Intent, QUESTIONS, UNSEEN } from "./intents.ts";
 import { inSmallCatalog, smallCatalog } from "./small-catalog.ts";
-import { AFTERWARDS, UNSEEN } from "./unseen-intents.ts";
 
 const FIRST = 3;
 
