@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { freePort } from "../support/free-port.ts";
 import { startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
+import { postAs } from "../support/keyed-fetch.ts";
 import { startVendor, type VendorRequest, type VendorServer } from "../support/vendor-server.ts";
 
 const FORMAT = { aspectRatio: "16:9", fps: 30, resolution: "fhd" };
@@ -42,11 +43,7 @@ interface Answer {
 }
 
 async function run(account: TestAccount, action: string, params: unknown, at = nearby): Promise<Answer> {
-  const response = await fetch(`${at}/api/run/${action}`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${account.key}`, "content-type": "application/json" },
-    body: JSON.stringify(params),
-  });
+  const response = await postAs(account.key, `${at}/api/run/${action}`, params);
   const json = (await response.json()) as Answer["json"];
   return { status: response.status, json, data: (json.data ?? {}) as Record<string, unknown> };
 }

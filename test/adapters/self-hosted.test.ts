@@ -1,6 +1,7 @@
 // Vendors whose servers the operator runs himself: one address and no key, and what a caller then sees and pays.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
+import { postAs } from "../support/keyed-fetch.ts";
 import { shippedCatalog } from "../support/shipped-catalog.ts";
 import { startVendor, type VendorServer } from "../support/vendor-server.ts";
 
@@ -37,11 +38,7 @@ afterAll(async () => {
 beforeEach(() => vendor.answers({ status: 500, body: {} }));
 
 async function run(action: string, params: unknown) {
-  const response = await fetch(`${gateway.url}/api/run/${action}`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${live.key}`, "content-type": "application/json" },
-    body: JSON.stringify(params),
-  });
+  const response = await postAs(live.key, `${gateway.url}/api/run/${action}`, params);
   return { status: response.status, json: (await response.json()) as Record<string, unknown> };
 }
 

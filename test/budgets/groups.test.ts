@@ -1,6 +1,7 @@
 // Budgets of groups, tags and accounts, as callers of a real gateway meet them.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
+import { sendAs } from "../support/keyed-fetch.ts";
 
 let gateway: TestGateway;
 beforeAll(async () => {
@@ -11,11 +12,7 @@ afterAll(() => gateway.stop());
 type Json = Record<string, unknown>;
 
 async function own(key: string, method: string, path: string, body?: unknown) {
-  const response = await fetch(`${gateway.url}${path}`, {
-    method,
-    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-  });
+  const response = await sendAs(key, method, `${gateway.url}${path}`, body);
   return { status: response.status, headers: response.headers, json: (await response.json()) as Json };
 }
 

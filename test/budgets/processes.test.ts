@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startTestGateway, type TestGateway } from "../support/gateway.ts";
+import { sendAs } from "../support/keyed-fetch.ts";
 import { anyRedis, REDIS_MS_MAX } from "../support/redis.ts";
 
 type Json = Record<string, unknown>;
@@ -24,11 +25,7 @@ afterAll(async () => {
 });
 
 async function send(at: number, key: string, method: string, path: string, body?: unknown) {
-  const response = await fetch(`${gateways[at]?.url}${path}`, {
-    method,
-    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-  });
+  const response = await sendAs(key, method, `${gateways[at]?.url}${path}`, body);
   return { status: response.status, headers: response.headers, json: (await response.json()) as Json };
 }
 

@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { run } from "../../src/cli/run.ts";
 import { startTestGateway, type TestGateway } from "../support/gateway.ts";
+import { postAs } from "../support/keyed-fetch.ts";
 import { startVendor, type VendorAnswer, type VendorServer } from "../support/vendor-server.ts";
 
 const GOOD: VendorAnswer = {
@@ -146,10 +147,9 @@ describe("a key that a vendor refuses", () => {
     if (gateway === null) throw new Error("no gateway");
     const { key } = await gateway.account({ kind: "personal" });
     const ask = () =>
-      fetch(`${gateway?.url}/api/llm/v1/chat/completions`, {
-        method: "POST",
-        headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-        body: JSON.stringify({ model: "openai/gpt-5.4-mini", messages: [{ role: "user", content: "hi" }] }),
+      postAs(key, `${gateway?.url}/api/llm/v1/chat/completions`, {
+        model: "openai/gpt-5.4-mini",
+        messages: [{ role: "user", content: "hi" }],
       });
     const answer = await ask();
     expect(answer.status).toBe(503);

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { run } from "../../src/cli/run.ts";
 import { eventually, startTestGateway, type TestGateway } from "../support/gateway.ts";
+import { postAs } from "../support/keyed-fetch.ts";
 
 let gateway: TestGateway;
 let dataDir: string;
@@ -100,10 +101,9 @@ describe("accounts", () => {
   test("freezing stops paid calls until it is undone", async () => {
     const { id, key } = await open("--sandbox");
     const ask = () =>
-      fetch(`${gateway.url}/api/llm/v1/chat/completions`, {
-        method: "POST",
-        headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-        body: JSON.stringify({ model: "core/cheap", messages: [{ role: "user", content: "hi" }] }),
+      postAs(key, `${gateway.url}/api/llm/v1/chat/completions`, {
+        model: "core/cheap",
+        messages: [{ role: "user", content: "hi" }],
       });
     expect((await ask()).status).toBe(200);
     expect((await tollgate("freeze", id)).out).toBe(`${id} is frozen.`);

@@ -8,6 +8,7 @@ import { createInterface } from "node:readline";
 import { expect, onTestFinished, test } from "vitest";
 import { needCurl } from "../support/curl.ts";
 import { endWithTests } from "../support/end-with-tests.ts";
+import { postAs } from "../support/keyed-fetch.ts";
 import { writeNpm } from "../support/npm.ts";
 import { blocksOf, commandsOf, isShell, ROOT, reasonOf, runsOf } from "./blocks.ts";
 
@@ -124,10 +125,9 @@ class Reader {
   /** A call that was charged. */
   async #charge(): Promise<string> {
     const key = await this.sandboxKey();
-    const response = await fetch(`${this.#addresses.url}/api/llm/v1/chat/completions`, {
-      method: "POST",
-      headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-      body: JSON.stringify({ model: "sandbox/ok", messages: [{ role: "user", content: "Hello" }] }),
+    const response = await postAs(key, `${this.#addresses.url}/api/llm/v1/chat/completions`, {
+      model: "sandbox/ok",
+      messages: [{ role: "user", content: "Hello" }],
     });
     await response.text();
     return String(response.headers.get("x-request-id")).replace("req_", "tx_");
@@ -136,10 +136,10 @@ class Reader {
   /** A key of the reader's own, for pages that do not tell once more how one is made. */
   async sandboxKey(): Promise<string> {
     const token = readFileSync(join(this.folder, "data/admin.token"), "utf8").trim();
-    const response = await fetch(`${this.#addresses.adminUrl}/admin/v1/accounts`, {
-      method: "POST",
-      headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
-      body: JSON.stringify({ name: "reader", kind: "sandbox", credit_cents: 1_000 }),
+    const response = await postAs(token, `${this.#addresses.adminUrl}/admin/v1/accounts`, {
+      name: "reader",
+      kind: "sandbox",
+      credit_cents: 1_000,
     });
     return String(((await response.json()) as { api_key: string }).api_key);
   }

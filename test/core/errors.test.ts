@@ -1,6 +1,7 @@
 // The hint of an error: what to do next where this very thing went wrong.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
+import { sendAs } from "../support/keyed-fetch.ts";
 
 let gateway: TestGateway;
 let account: TestAccount;
@@ -18,11 +19,7 @@ interface Told {
 }
 
 async function hintOf(method: string, path: string, body?: unknown): Promise<[code: string, hint: string]> {
-  const response = await fetch(`${gateway.url}${path}`, {
-    method,
-    headers: { authorization: `Bearer ${account.key}`, "content-type": "application/json" },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-  });
+  const response = await sendAs(account.key, method, `${gateway.url}${path}`, body);
   const { error, hint } = (await response.json()) as Told;
   return [error, hint];
 }

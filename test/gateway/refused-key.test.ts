@@ -5,6 +5,7 @@ import { envName } from "../../src/catalog/configure.ts";
 import { keyVariablesOf, variablesOf } from "../../src/catalog/variables.ts";
 import { run } from "../../src/cli/run.ts";
 import { startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
+import { sendAs } from "../support/keyed-fetch.ts";
 import { shippedCatalog } from "../support/shipped-catalog.ts";
 import { startVendor, type VendorServer } from "../support/vendor-server.ts";
 
@@ -37,11 +38,7 @@ let gateway: TestGateway;
 let account: TestAccount;
 
 const call = async (path: string, body?: unknown, to = account) => {
-  const response = await fetch(`${gateway.url}${path}`, {
-    method: body === undefined ? "GET" : "POST",
-    headers: { authorization: `Bearer ${to.key}`, "content-type": "application/json" },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-  });
+  const response = await sendAs(to.key, body === undefined ? "GET" : "POST", `${gateway.url}${path}`, body);
   return { status: response.status, json: (await response.json()) as Json };
 };
 const chat = (model: string, only: string, to = account) =>
@@ -177,10 +174,9 @@ describe("what no key is set for", () => {
 
 it("takes no caller's own key that a vendor refuses for ours", async () => {
   const other = await gateway.account({ kind: "personal" });
-  const put = await fetch(`${gateway.url}/api/v1/provider-keys/openai`, {
-    method: "PUT",
-    headers: { authorization: `Bearer ${other.key}`, "content-type": "application/json" },
-    body: JSON.stringify({ key: "sk-callers-own-1234567890", fallback: false }),
+  const put = await sendAs(other.key, "PUT", `${gateway.url}/api/v1/provider-keys/openai`, {
+    key: "sk-callers-own-1234567890",
+    fallback: false,
   });
   expect(put.status).toBe(200);
   await chat("openai/gpt-5.4-mini", "openai", other);

@@ -10,6 +10,7 @@ import {
   type TestAccount,
   type TestGateway,
 } from "../support/gateway.ts";
+import { postAs } from "../support/keyed-fetch.ts";
 import { runs } from "../support/runs.ts";
 
 const CALLS = runs(128, 512);
@@ -49,10 +50,10 @@ function call(key: string, body: Readonly<Record<string, unknown>> = BODY): Prom
 }
 
 async function agentKey({ key }: TestAccount, period: string): Promise<string> {
-  const response = await fetch(`${gateway.url}/api/v1/agents`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-    body: JSON.stringify({ label: period, ceiling_cents: coveringCents, ceiling_period: period }),
+  const response = await postAs(key, `${gateway.url}/api/v1/agents`, {
+    label: period,
+    ceiling_cents: coveringCents,
+    ceiling_period: period,
   });
   return String(((await response.json()) as { api_key: string }).api_key);
 }

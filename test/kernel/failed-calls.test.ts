@@ -1,6 +1,7 @@
 // What the operator sees of calls that nobody paid for.
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startTestGateway, type TestGateway } from "../support/gateway.ts";
+import { postAs } from "../support/keyed-fetch.ts";
 
 let gateway: TestGateway;
 beforeAll(async () => {
@@ -10,11 +11,12 @@ beforeAll(async () => {
 afterAll(() => gateway.stop());
 
 async function chat(key: string, model: string, headers: Record<string, string> = {}): Promise<number> {
-  const response = await fetch(`${gateway.url}/api/llm/v1/chat/completions`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${key}`, "content-type": "application/json", ...headers },
-    body: JSON.stringify({ model, messages: [{ role: "user", content: "hello" }] }),
-  });
+  const response = await postAs(
+    key,
+    `${gateway.url}/api/llm/v1/chat/completions`,
+    { model, messages: [{ role: "user", content: "hello" }] },
+    headers,
+  );
   await response.text();
   return response.status;
 }

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { NANO_PER_CENT } from "../../src/core/money.ts";
 import { callChat, type SeenCall } from "../support/chat-call.ts";
 import { eventually, startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
+import { sendAs } from "../support/keyed-fetch.ts";
 
 const HELLO = { model: "sandbox/ok", stream: true, messages: [{ role: "user", content: "hello" }], max_tokens: 100 };
 
@@ -29,11 +30,7 @@ function call(key: string, body: Readonly<Record<string, unknown>> = HELLO): Pro
 }
 
 async function api(key: string, method: string, path: string, body?: unknown) {
-  const response = await fetch(`${gateway.url}/api/v1${path}`, {
-    method,
-    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-  });
+  const response = await sendAs(key, method, `${gateway.url}/api/v1${path}`, body);
   return { status: response.status, json: (await response.json()) as Record<string, unknown> };
 }
 

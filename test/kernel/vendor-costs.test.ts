@@ -3,6 +3,7 @@
 import type { ServerResponse } from "node:http";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
+import { postAs } from "../support/keyed-fetch.ts";
 import { startVendor, type VendorRequest, type VendorServer } from "../support/vendor-server.ts";
 
 const DIALECTS = ["chat-completions", "responses", "messages", "generate-content"] as const;
@@ -192,14 +193,10 @@ async function make({ wire, models, streamed, scripts: wanted }: Call, account =
   const [first, ...others] = models.map((dialect) => `via-${dialect}/m`);
   const messages = [{ role: "user", content: "Hi" }];
   const asked = wire.startsWith("responses") ? { input: "Hi", max_output_tokens: 100 } : { messages, max_tokens: 100 };
-  const response = await fetch(`${gateway.url}/api/llm/v1/${wire}`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${account.key}`, "content-type": "application/json" },
-    body: JSON.stringify({
-      ...asked,
-      ...(others.length > 0 ? { models: [first, ...others] } : { model: first }),
-      ...(streamed ? { stream: true } : {}),
-    }),
+  const response = await postAs(account.key, `${gateway.url}/api/llm/v1/${wire}`, {
+    ...asked,
+    ...(others.length > 0 ? { models: [first, ...others] } : { model: first }),
+    ...(streamed ? { stream: true } : {}),
   });
   const text = await response.text();
   const record = await gateway.record(response.headers.get("x-request-id"));

@@ -9,6 +9,7 @@ import type { Page } from "puppeteer-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { BROWSER_MS_MAX, openProfile } from "../support/browser.ts";
 import { eventually, startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
+import { postAs } from "../support/keyed-fetch.ts";
 import { startVendor, type VendorServer } from "../support/vendor-server.ts";
 
 const AXE = readFileSync(new URL("../../node_modules/axe-core/axe.min.js", import.meta.url), "utf8");
@@ -43,11 +44,7 @@ const heard: string[] = [];
 const shots = process.env.TOLLGATE_SCREENSHOTS;
 
 async function post(path: string, body: unknown, headers: Record<string, string> = {}, key = account.key) {
-  const response = await fetch(`${gateway.url}${path}`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${key}`, "content-type": "application/json", ...headers },
-    body: JSON.stringify(body),
-  });
+  const response = await postAs(key, `${gateway.url}${path}`, body, headers);
   return (await response.json()) as Record<string, unknown>;
 }
 

@@ -8,6 +8,7 @@ import { callChat, type SeenCall } from "../support/chat-call.ts";
 import { type Fleet, startFleet } from "../support/fleet.ts";
 import { eventually } from "../support/gateway.ts";
 import { type GatewayProcess, spawnGateway } from "../support/gateway-process.ts";
+import { postAs } from "../support/keyed-fetch.ts";
 import { onlyAProcessShows } from "../support/process-fact.ts";
 import { childrenOf, listenersTo, processesReady } from "../support/several.ts";
 
@@ -86,11 +87,9 @@ test("a grant whose token is revoked at one process is refused by all of them", 
 test("a call over MCP is cancelled by a message that comes to another process", async () => {
   const { key } = await fleet.account(CREDIT);
   const post = (body: object) =>
-    fetch(`${gateway().url}/mcp`, {
-      method: "POST",
-      headers: { authorization: `Bearer ${key}`, "content-type": "application/json", "mcp-session-id": "one" },
-      body: JSON.stringify({ jsonrpc: "2.0", ...body }),
-    }).then((answer) => answer.text());
+    postAs(key, `${gateway().url}/mcp`, { jsonrpc: "2.0", ...body }, { "mcp-session-id": "one" }).then((answer) =>
+      answer.text(),
+    );
   const params = { name: "ask_model", arguments: { model: "sandbox/silent", prompt: "x" } };
   const answers = toBoth((id) => post({ id, method: "tools/call", params }));
   await eventually(async () => (await holds()) === 8 || undefined, "the holds");

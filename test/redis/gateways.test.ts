@@ -14,6 +14,7 @@ import { Person } from "../edge/oauth/person.ts";
 import { newKey } from "../money/ledger/requests.ts";
 import { callChat } from "../support/chat-call.ts";
 import { eventually, startTestGateway, type TestGateway } from "../support/gateway.ts";
+import { postAs } from "../support/keyed-fetch.ts";
 import { HASTY_MS } from "../support/patience.ts";
 import { onlyAProcessShows } from "../support/process-fact.ts";
 import { openLink, REDIS_MS_MAX, type RedisServer, startRedis } from "../support/redis.ts";
@@ -40,11 +41,7 @@ const TOLD_MS = 20_000;
 const first = () => gateways[0] as TestGateway;
 
 async function run(gateway: TestGateway, key: string, params: unknown, headers: Record<string, string> = {}) {
-  const response = await fetch(`${gateway.url}/api/run/brave/search`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${key}`, "content-type": "application/json", ...headers },
-    body: JSON.stringify(params),
-  });
+  const response = await postAs(key, `${gateway.url}/api/run/brave/search`, params, headers);
   return {
     status: response.status,
     headers: response.headers,
@@ -224,15 +221,12 @@ it("what one finds out of its routes the others know a second later: who rests, 
     { role: "user", content: "and? [[pace: 100000]]" },
   ];
   const ask = async (gateway: TestGateway | undefined, text: string, models = MODELS) => {
-    const response = await fetch(`${gateway?.url}/api/llm/v1/chat/completions`, {
-      method: "POST",
-      headers: {
-        authorization: `Bearer ${account.key}`,
-        "content-type": "application/json",
-        "x-tollgate-trace": "1",
-      },
-      body: JSON.stringify({ models, messages: laterTurn(text) }),
-    });
+    const response = await postAs(
+      account.key,
+      `${gateway?.url}/api/llm/v1/chat/completions`,
+      { models, messages: laterTurn(text) },
+      { "x-tollgate-trace": "1" },
+    );
     expect(response.status).toBe(200);
     const { tollgate } = (await response.json()) as { tollgate: { attempts: { model: string }[] } };
     return { tried: tollgate.attempts.map(({ model }) => model), routes: response.headers.get("x-tollgate-routes") };

@@ -17,6 +17,7 @@ import { redisRecords } from "../../src/platform/records/redis-records.ts";
 import { CENT } from "../money/ledger/requests.ts";
 import { callChat } from "../support/chat-call.ts";
 import { eventually, startTestGateway, type TestGateway } from "../support/gateway.ts";
+import { sendAs } from "../support/keyed-fetch.ts";
 import { anyRedis, type LentRedis, openLink, REDIS_MS_MAX } from "../support/redis.ts";
 
 const deep = localAction({
@@ -56,11 +57,7 @@ afterAll(async () => {
 });
 
 async function ask(key: string, path: string, body?: unknown) {
-  const response = await fetch(`${serve.url}${path}`, {
-    method: body === undefined ? "GET" : "POST",
-    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-  });
+  const response = await sendAs(key, body === undefined ? "GET" : "POST", `${serve.url}${path}`, body);
   return { status: response.status, json: (await response.json()) as Record<string, unknown> };
 }
 const balance = async (accountId: string) => {

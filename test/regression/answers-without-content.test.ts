@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { readAnswer } from "../actions/run/acme-gateway.ts";
 import { startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
+import { postAs } from "../support/keyed-fetch.ts";
 import { startVendor, type VendorAnswer, type VendorServer } from "../support/vendor-server.ts";
 
 const VENDORS = ["PARALLEL", "FASTCRW", "FIRECRAWL", "BRAVE", "SCRAPINGANT", "OXYLABS", "FAL", "LINKUP", "WIKIPEDIA"];
@@ -26,11 +27,7 @@ afterAll(async () => {
 });
 
 async function run(action: string, params: object) {
-  const response = await fetch(`${gateway.url}/api/run/${action}`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${account.key}`, "content-type": "application/json" },
-    body: JSON.stringify(params),
-  });
+  const response = await postAs(account.key, `${gateway.url}/api/run/${action}`, params);
   return readAnswer(response);
 }
 

@@ -1,6 +1,7 @@
 // What the record of a request says of its answer's length is what went over the wire, whatever characters were in it.
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
+import { postAs } from "../support/keyed-fetch.ts";
 
 let gateway: TestGateway;
 let account: TestAccount;
@@ -14,11 +15,7 @@ afterAll(() => gateway.stop());
 const TEXT = "Größe, 東京, 🌊";
 
 async function counted(path: string, body: unknown): Promise<{ told: unknown; came: number }> {
-  const response = await fetch(`${gateway.url}${path}`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${account.key}`, "content-type": "application/json" },
-    body: JSON.stringify(body),
-  });
+  const response = await postAs(account.key, `${gateway.url}${path}`, body);
   const came = (await response.arrayBuffer()).byteLength;
   const record = await gateway.record(response.headers.get("x-request-id"));
   return { told: record.bytes_out, came };

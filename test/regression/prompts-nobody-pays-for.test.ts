@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { type RecordingVendor, startRecordingVendor } from "../models/chat/recording-vendor.ts";
 import { startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
+import { postAs } from "../support/keyed-fetch.ts";
 
 /** About 200,000 tokens: 50 cents at the model's price, of which the account has ten. */
 const LONG = "river stone ".repeat(100_000);
@@ -38,11 +39,7 @@ interface Seen {
 
 async function ask(fields: Record<string, unknown>): Promise<Seen> {
   const body = { model: MODEL, max_tokens: 16, messages: [{ role: "user", content: "hello" }], ...fields };
-  const response = await fetch(`${gateway.url}/api/llm/v1/chat/completions`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${account.key}`, "content-type": "application/json" },
-    body: JSON.stringify(body),
-  });
+  const response = await postAs(account.key, `${gateway.url}/api/llm/v1/chat/completions`, body);
   const { error } = (await response.json()) as { error: Seen["error"] };
   return { status: response.status, error, dropped: response.headers.get("x-tollgate-dropped") };
 }

@@ -1,6 +1,7 @@
 // Vectors come in the form that was asked for, whichever form their vendor has.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
+import { postAs } from "../support/keyed-fetch.ts";
 import { startVendor, type VendorServer } from "../support/vendor-server.ts";
 
 const NUMBERS = [0.5, -1.25, 3];
@@ -30,11 +31,7 @@ const answerOf = (...vectors: unknown[]) => ({
 });
 
 async function post(path: string, body: unknown) {
-  const response = await fetch(`${gateway.url}${path}`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${account.key}`, "content-type": "application/json" },
-    body: JSON.stringify(body),
-  });
+  const response = await postAs(account.key, `${gateway.url}${path}`, body);
   return { status: response.status, json: (await response.json()) as Record<string, never> };
 }
 

@@ -2,6 +2,7 @@
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { eventually, startTestGateway, type TestAccount, type TestGateway } from "../../support/gateway.ts";
+import { postAs } from "../../support/keyed-fetch.ts";
 import { type Outside, say, startOutside } from "../../upstream/outside.ts";
 
 export const TEXT =
@@ -70,11 +71,7 @@ export async function startPagesGateway(
     play: (socket) => say(socket, HTML, PAGE),
     at: (path) => outside.url(path, "gate.example"),
     async launch(account, params) {
-      const response = await fetch(`${gateway.url}/api/run/core/onescrape-deep`, {
-        method: "POST",
-        headers: { authorization: `Bearer ${account.key}`, "content-type": "application/json" },
-        body: JSON.stringify(params),
-      });
+      const response = await postAs(account.key, `${gateway.url}/api/run/core/onescrape-deep`, params);
       return { status: response.status, json: (await response.json()) as Record<string, unknown> };
     },
     ended: ({ json }) =>

@@ -2,6 +2,7 @@
 import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { startTestGateway, type TestAccount, type TestGateway } from "../../support/gateway.ts";
+import { postAs } from "../../support/keyed-fetch.ts";
 import { startVendor, type VendorServer } from "../../support/vendor-server.ts";
 import { head, type Outside, redirect, say, startOutside } from "../../upstream/outside.ts";
 
@@ -76,11 +77,7 @@ beforeEach(() => {
 const at = (path: string, name = "gate.example") => outside.url(path, name);
 
 async function run(account: TestAccount, params: unknown, more: Record<string, string> = {}): Promise<Answer> {
-  const response = await fetch(`${gateway.url}/api/run/core/onescrape`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${account.key}`, "content-type": "application/json", ...more },
-    body: JSON.stringify(params),
-  });
+  const response = await postAs(account.key, `${gateway.url}/api/run/core/onescrape`, params, more);
   return { status: response.status, json: (await response.json()) as Answer["json"] };
 }
 

@@ -10,6 +10,7 @@ import type { JsonObject } from "../../../src/catalog/said.ts";
 import { atPointer } from "../../../src/upstream/json-pointer.ts";
 import { type AdapterWire, wire } from "../../support/adapter-wire.ts";
 import { startTestGateway, type TestAccount, type TestGateway } from "../../support/gateway.ts";
+import { postAs } from "../../support/keyed-fetch.ts";
 import { shippedCatalog } from "../../support/shipped-catalog.ts";
 import { operationOf, toldOf, toldVendors } from "../../support/vendor-requests.ts";
 
@@ -49,11 +50,7 @@ afterAll(() => gateway.stop());
 
 /** What a caller of the action gets of its vendor's stand-in. */
 async function answerOf(id: string, params: JsonObject | null): Promise<unknown> {
-  const response = await fetch(`${gateway.url}/api/run/${id}`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${account.key}`, "content-type": "application/json" },
-    body: JSON.stringify(params),
-  });
+  const response = await postAs(account.key, `${gateway.url}/api/run/${id}`, params);
   const { ok, data, message } = (await response.json()) as { ok: boolean; data: unknown; message?: string };
   expect(ok, `${id}: ${message}`).toBe(true);
   return data;

@@ -1,5 +1,6 @@
 // A caller of the files' actions, as a program outside would be.
 import type { TestAccount, TestGateway } from "../../support/gateway.ts";
+import { postAs } from "../../support/keyed-fetch.ts";
 
 export interface Answered {
   readonly status: number;
@@ -22,11 +23,7 @@ export interface FilesCaller {
 
 export function callerOf(gateway: TestGateway, { key }: TestAccount): FilesCaller {
   async function call(action: string, params: unknown): Promise<Answered> {
-    const response = await fetch(`${gateway.url}/api/run/files/${action}`, {
-      method: "POST",
-      headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-      body: JSON.stringify(params),
-    });
+    const response = await postAs(key, `${gateway.url}/api/run/files/${action}`, params);
     return { status: response.status, json: (await response.json()) as Answered["json"] };
   }
   async function announce(params: Record<string, unknown>) {

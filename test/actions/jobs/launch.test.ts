@@ -5,6 +5,7 @@ import type { RunningJob } from "../../../src/catalog/job-kind.ts";
 import { launched, localAction } from "../../../src/catalog/local-action.ts";
 import { nano } from "../../../src/core/money.ts";
 import { eventually, type TestAccount } from "../../support/gateway.ts";
+import { postAs, sendAs } from "../../support/keyed-fetch.ts";
 import { type AcmeGateway, startAcmeGateway } from "../run/acme-gateway.ts";
 
 const CENT = 10_000_000;
@@ -136,17 +137,9 @@ describe("a launch", () => {
 
   it("by a paused key is refused", async () => {
     const account = await gateway.live({ creditCents: 100 });
-    const made = await fetch(`${gateway.url}/api/v1/agents`, {
-      method: "POST",
-      headers: { authorization: `Bearer ${account.key}`, "content-type": "application/json" },
-      body: JSON.stringify({ label: "agent" }),
-    });
+    const made = await postAs(account.key, `${gateway.url}/api/v1/agents`, { label: "agent" });
     const { id, api_key } = (await made.json()) as { id: string; api_key: string };
-    await fetch(`${gateway.url}/api/v1/agents/${id}`, {
-      method: "PATCH",
-      headers: { authorization: `Bearer ${account.key}`, "content-type": "application/json" },
-      body: JSON.stringify({ paused: true }),
-    });
+    await sendAs(account.key, "PATCH", `${gateway.url}/api/v1/agents/${id}`, { paused: true });
     const answer = await gateway.run(api_key, "core/deep", { times: 1 });
     expect([answer.status, answer.json.error]).toEqual([403, "key_paused"]);
   });

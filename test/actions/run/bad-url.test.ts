@@ -6,6 +6,7 @@ import { type JsonSchema, tableOf } from "../../../src/actions/run/params-schema
 import { readParams } from "../../../src/actions/run/read-call.ts";
 import { GatewayError } from "../../../src/core/errors.ts";
 import { startTestGateway, type TestGateway } from "../../support/gateway.ts";
+import { postAs } from "../../support/keyed-fetch.ts";
 import { shippedCatalog } from "../../support/shipped-catalog.ts";
 import { readAnswer } from "./acme-gateway.ts";
 
@@ -110,11 +111,7 @@ describe("what is no URL", () => {
   test("is told with the field, what would be right, and that nothing was charged", async () => {
     const account = await gateway.account();
     const ask = async (action: string, params: object) => {
-      const response = await fetch(`${gateway.url}/api/run/${action}`, {
-        method: "POST",
-        headers: { authorization: `Bearer ${account.key}`, "content-type": "application/json" },
-        body: JSON.stringify(params),
-      });
+      const response = await postAs(account.key, `${gateway.url}/api/run/${action}`, params);
       return readAnswer(response);
     };
     const answer = await ask("fastcrw/extract", { urls: ["https://example.com", "example"], prompt: "p" });

@@ -4,6 +4,7 @@ import { stem, wordsOf } from "../../../src/actions/run/search-words.ts";
 import { atOnce } from "../../../src/core/slices.ts";
 import { LIVE } from "../../catalog/catalog-of.ts";
 import { startTestGateway, type TestGateway } from "../../support/gateway.ts";
+import { postAs } from "../../support/keyed-fetch.ts";
 import { AFTERWARDS, AS_OTHERS_PUT_IT, AS_PEOPLE_PUT_IT, INTENTS, type Intent, QUESTIONS, UNSEEN } from "./intents.ts";
 import { inSmallCatalog, smallCatalog } from "./small-catalog.ts";
 
@@ -18,11 +19,7 @@ beforeAll(async () => {
 afterAll(() => gateway.stop());
 
 async function discover(body: unknown, key: string) {
-  const response = await fetch(`${gateway.url}/api/run/core/discover`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-    body: JSON.stringify(body),
-  });
+  const response = await postAs(key, `${gateway.url}/api/run/core/discover`, body);
   return { status: response.status, json: (await response.json()) as Record<string, unknown> };
 }
 
@@ -97,11 +94,7 @@ describe("what people ask who know of no actions", () => {
 describe("a key with lists", () => {
   const agent = async (lists: object) => {
     const { key } = await gateway.account();
-    const response = await fetch(`${gateway.url}/api/v1/agents`, {
-      method: "POST",
-      headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-      body: JSON.stringify({ label: "agent", ...lists }),
-    });
+    const response = await postAs(key, `${gateway.url}/api/v1/agents`, { label: "agent", ...lists });
     return String(((await response.json()) as { api_key: string }).api_key);
   };
   const get = async (path: string, key: string) => {

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { spawnGateway } from "../../support/gateway-process.ts";
+import { postAs } from "../../support/keyed-fetch.ts";
 import { onlyAProcessShows } from "../../support/process-fact.ts";
 import { startVendor } from "../../support/vendor-server.ts";
 
@@ -25,12 +26,7 @@ describe("a gateway that died in the middle of a call", () => {
       ACME_API_KEY: "k",
       ACME_BASE_URL: vendor.url,
     };
-    const call = (url: string, key: string) =>
-      fetch(`${url}/api/run/${action}`, {
-        method: "POST",
-        headers: { authorization: `Bearer ${key}`, "content-type": "application/json", ...KEY },
-        body: JSON.stringify(params),
-      });
+    const call = (url: string, key: string) => postAs(key, `${url}/api/run/${action}`, params, KEY);
     try {
       const before = await spawnGateway(environment);
       const made = await before.admin("POST", "/admin/v1/accounts", { name: "a", credit_cents: 100 });

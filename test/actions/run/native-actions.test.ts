@@ -1,6 +1,7 @@
 // A vendor's own models as actions: in the envelope, at their prices by the token, at most a dollar a call.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startTestGateway, type TestGateway } from "../../support/gateway.ts";
+import { postAs } from "../../support/keyed-fetch.ts";
 
 let gateway: TestGateway;
 let key: string;
@@ -82,11 +83,7 @@ describe("native actions", () => {
     const capped = await gateway.account({ kind: "sandbox", creditCents: 1_000, inferenceCapCents: 0 });
     const { status, json } = await run("openai/chat", { model: "gpt-5.4-mini", messages }, capped.key);
     expect([status, json.error]).toEqual([429, "inference_cap"]);
-    const listed = await fetch(`${gateway.url}/api/v1/agents`, {
-      method: "POST",
-      headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-      body: JSON.stringify({ label: "searches", services: ["files"] }),
-    });
+    const listed = await postAs(key, `${gateway.url}/api/v1/agents`, { label: "searches", services: ["files"] });
     const { api_key } = (await listed.json()) as { api_key: string };
     const refused = await run("openai/chat", { model: "gpt-5.4-mini", messages }, api_key);
     expect([refused.status, refused.json.error]).toEqual([403, "key_not_allowed"]);
@@ -122,11 +119,7 @@ describe("native actions", () => {
 
   it("can be on a key's list of services, by the action and by the vendor", async () => {
     for (const services of [["openai/chat"], ["openai"]]) {
-      const made = await fetch(`${gateway.url}/api/v1/agents`, {
-        method: "POST",
-        headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-        body: JSON.stringify({ label: services[0], services }),
-      });
+      const made = await postAs(key, `${gateway.url}/api/v1/agents`, { label: services[0], services });
       expect([services, made.status]).toEqual([services, 201]);
       const { api_key } = (await made.json()) as { api_key: string };
       expect((await run("openai/chat", { model: "gpt-5.4-mini", messages }, api_key)).status).toBe(200);

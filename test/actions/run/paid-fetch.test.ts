@@ -5,6 +5,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { openWallet, type Wallet } from "../../../src/money/wallet/wallet.ts";
 import { Merchant, type Mood } from "../../money/wallet/merchant.ts";
 import { eventually, startTestGateway, type TestAccount, type TestGateway } from "../../support/gateway.ts";
+import { postAs } from "../../support/keyed-fetch.ts";
 import { head, type Outside, redirect, say, startOutside } from "../../upstream/outside.ts";
 
 const KEY = `0x${"11".repeat(32)}` as const;
@@ -72,11 +73,7 @@ async function ask(
   params: object,
   { key = account.key, path = "/api/v1/fetch", headers = {} as Record<string, string> } = {},
 ): Promise<Told> {
-  const response = await fetch(`${gateway.url}${path}`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${key}`, "content-type": "application/json", ...headers },
-    body: JSON.stringify({ max_cost_cents: 10, ...params }),
-  });
+  const response = await postAs(key, `${gateway.url}${path}`, { max_cost_cents: 10, ...params }, headers);
   return { status: response.status, json: (await response.json()) as Told["json"] };
 }
 

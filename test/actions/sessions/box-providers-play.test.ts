@@ -1,6 +1,7 @@
 // The sandbox plays every vendor of machines in its own wire, streams and web sockets among them, through a whole gateway.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startTestGateway, type TestAccount, type TestGateway } from "../../support/gateway.ts";
+import { postAs } from "../../support/keyed-fetch.ts";
 import { readAnswer } from "../run/acme-gateway.ts";
 
 let gateway: TestGateway;
@@ -15,11 +16,7 @@ afterAll(async () => {
 });
 
 async function run(action: string, params: unknown, headers: Record<string, string> = {}) {
-  const response = await fetch(`${gateway.url}/api/run/${action}`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${account.key}`, "content-type": "application/json", ...headers },
-    body: JSON.stringify(params),
-  });
+  const response = await postAs(account.key, `${gateway.url}/api/run/${action}`, params, headers);
   return (await readAnswer(response)).json;
 }
 

@@ -1,6 +1,7 @@
 // A metered session through a whole gateway, as its caller sees it and as the ledger has it: opened, used, closed, and paid by the minute.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startTestGateway, type TestAccount, type TestGateway } from "../../support/gateway.ts";
+import { postAs } from "../../support/keyed-fetch.ts";
 import { shippedCatalog } from "../../support/shipped-catalog.ts";
 import { type RunAnswer, readAnswer } from "../run/acme-gateway.ts";
 
@@ -16,11 +17,7 @@ afterAll(async () => {
 });
 
 async function run(account: TestAccount, action: string, params: unknown, headers: Record<string, string> = {}) {
-  const response = await fetch(`${gateway.url}/api/run/daytona/${action}`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${account.key}`, "content-type": "application/json", ...headers },
-    body: JSON.stringify(params),
-  });
+  const response = await postAs(account.key, `${gateway.url}/api/run/daytona/${action}`, params, headers);
   return readAnswer(response);
 }
 
@@ -127,11 +124,7 @@ describe("every provider of sessions", async () => {
     async (provider, spec) => {
       const account = await gateway.account({ creditCents: 10_000 });
       const open = async (params: object) => {
-        const answer = await fetch(`${gateway.url}/api/run/${provider}/create_session`, {
-          method: "POST",
-          headers: { authorization: `Bearer ${account.key}`, "content-type": "application/json" },
-          body: JSON.stringify(params),
-        });
+        const answer = await postAs(account.key, `${gateway.url}/api/run/${provider}/create_session`, params);
         return readAnswer(answer);
       };
       for (const template of [undefined, "python", "javascript", ...(spec?.templates ?? [])]) {

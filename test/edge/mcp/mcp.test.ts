@@ -8,6 +8,7 @@ import { z } from "zod";
 import { localAction } from "../../../src/catalog/local-action.ts";
 import { readPins } from "../../../src/edge/mcp/pinned-tools.ts";
 import { eventually, startTestGateway, type TestAccount, type TestGateway } from "../../support/gateway.ts";
+import { postAs } from "../../support/keyed-fetch.ts";
 
 /** One character more than a page holds would be cut in half. */
 const FACES = `x${"\u{1F600}".repeat(40_000)}`;
@@ -187,11 +188,7 @@ describe("what is wrong is a result that says so, and costs nothing", () => {
   });
 
   it("a key's lists hold", async () => {
-    const made = await fetch(`${gateway.url}/api/v1/agents`, {
-      method: "POST",
-      headers: { authorization: `Bearer ${account.key}`, "content-type": "application/json" },
-      body: JSON.stringify({ label: "few", services: ["exa"] }),
-    });
+    const made = await postAs(account.key, `${gateway.url}/api/v1/agents`, { label: "few", services: ["exa"] });
     const { api_key: key } = (await made.json()) as { api_key: string };
     const result = await call("run_action", { action: "brave/search", params: { q: "x" } }, { key });
     expect(JSON.stringify(result.content)).toContain("key_not_allowed");
@@ -600,18 +597,17 @@ describe("a purchase", () => {
         "io.modelcontextprotocol/clientInfo": { name: "test", version: "1" },
       };
       const params = { name: "run_action", arguments: args, _meta: meta, ...more };
-      const response = await fetch(`${gateway.url}/mcp`, {
-        method: "POST",
-        headers: {
-          authorization: `Bearer ${account.key}`,
-          "content-type": "application/json",
+      const response = await postAs(
+        account.key,
+        `${gateway.url}/mcp`,
+        { jsonrpc: "2.0", id: 1, method: "tools/call", params },
+        {
           accept: "application/json, text/event-stream",
           "mcp-protocol-version": "2026-07-28",
           "mcp-method": "tools/call",
           "mcp-name": "run_action",
         },
-        body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params }),
-      });
+      );
       const text = await response.text();
       return (JSON.parse(/^data: (.*)$/m.exec(text)?.[1] ?? text) as { result: Json }).result;
     };

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { systemClock } from "../../../src/core/clock.ts";
 import { signingKeys } from "../../../src/edge/oauth/signing-keys.ts";
 import { startTestGateway, type TestAccount, type TestGateway } from "../../support/gateway.ts";
+import { postAs } from "../../support/keyed-fetch.ts";
 import { Client, GRANT, Person, pkce, REDIRECT } from "./person.ts";
 
 let gateway: TestGateway;
@@ -328,15 +329,11 @@ describe("a grant that is revoked", () => {
     const { client, person } = await setUp();
     const { access_token } = await client.tokens(person);
     const call = () =>
-      fetch(`${gateway.url}/v1/chat/completions`, {
-        method: "POST",
-        headers: { authorization: `Bearer ${access_token}`, "content-type": "application/json" },
-        body: JSON.stringify({
-          model: "core/cheap",
-          stream: true,
-          max_tokens: 50,
-          messages: [{ role: "user", content: "hello" }],
-        }),
+      postAs(access_token, `${gateway.url}/v1/chat/completions`, {
+        model: "core/cheap",
+        stream: true,
+        max_tokens: 50,
+        messages: [{ role: "user", content: "hello" }],
       });
     const streaming = await call();
     const reader = streaming.body?.getReader();

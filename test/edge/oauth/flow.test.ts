@@ -1,6 +1,7 @@
 // OAuth at a real gateway without pages of accounts: a client registers, a person signs in and agrees, and the token spends what was agreed to.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startTestGateway, type TestAccount, type TestGateway } from "../../support/gateway.ts";
+import { postAs, sendAs } from "../../support/keyed-fetch.ts";
 import { Client, Person, pkce, REDIRECT, type Tokens } from "./person.ts";
 
 let gateway: TestGateway;
@@ -28,10 +29,10 @@ async function json(response: Response | Promise<Response>) {
 }
 
 function chat(token: string) {
-  return fetch(`${gateway.url}/v1/chat/completions`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
-    body: JSON.stringify({ model: "core/cheap", max_tokens: 20, messages: [{ role: "user", content: "hello" }] }),
+  return postAs(token, `${gateway.url}/v1/chat/completions`, {
+    model: "core/cheap",
+    max_tokens: 20,
+    messages: [{ role: "user", content: "hello" }],
   });
 }
 
@@ -145,20 +146,17 @@ describe("the way in", () => {
 
 describe("the MCP server", () => {
   const tools = (token: string) =>
-    fetch(`${gateway.url}/mcp`, {
-      method: "POST",
-      headers: {
-        authorization: `Bearer ${token}`,
-        "content-type": "application/json",
-        accept: "application/json, text/event-stream",
-      },
-      body: JSON.stringify({
+    postAs(
+      token,
+      `${gateway.url}/mcp`,
+      {
         jsonrpc: "2.0",
         id: 1,
         method: "tools/call",
         params: { name: "get_balance", arguments: {} },
-      }),
-    });
+      },
+      { accept: "application/json, text/event-stream" },
+    );
 
   it("takes the token, and leads one without a good one to the metadata of its own", async () => {
     const { client, person } = await setUp();
@@ -190,11 +188,7 @@ describe("a grant", () => {
       models: null,
     });
     expect(Date.parse(agents[0].expires_at) - Date.now()).toBeGreaterThan(29 * 86_400_000);
-    const run = await fetch(`${gateway.url}/api/run/core/onesearch`, {
-      method: "POST",
-      headers: { authorization: `Bearer ${access_token}`, "content-type": "application/json" },
-      body: JSON.stringify({ query: "x" }),
-    });
+    const run = await postAs(access_token, `${gateway.url}/api/run/core/onesearch`, { query: "x" });
     expect(run.status).toBe(403);
     expect((await chat(access_token)).status).toBe(200);
   });
@@ -202,12 +196,7 @@ describe("a grant", () => {
   it("whose ceiling is reached between two calls is refused with the sum, and nothing more is spent", async () => {
     const { client, person } = await setUp();
     const { access_token } = await client.tokens(person, { dollars: "0.01" });
-    const search = () =>
-      fetch(`${gateway.url}/api/run/brave/search`, {
-        method: "POST",
-        headers: { authorization: `Bearer ${access_token}`, "content-type": "application/json" },
-        body: JSON.stringify({ q: "tea" }),
-      });
+    const search = () => postAs(access_token, `${gateway.url}/api/run/brave/search`, { q: "tea" });
     expect((await search()).status).toBe(200);
     const refused = await search();
     expect(refused.status).toBe(402);
@@ -236,11 +225,7 @@ describe("a grant", () => {
     const { access_token } = await client.tokens(person);
     const { grant } = claimsOf(access_token);
     const change = (method: string, path: string, body?: unknown) =>
-      fetch(`${gateway.url}/api/v1/agents/${grant}${path}`, {
-        method,
-        headers: { authorization: `Bearer ${account.key}`, "content-type": "application/json" },
-        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      });
+      sendAs(account.key, method, `${gateway.url}/api/v1/agents/${grant}${path}`, body);
     await change("PATCH", "", { paused: true });
     expect((await json(chat(access_token))).error.code).toBe("key_paused");
     expect((await change("POST", "/rotate")).status).toBe(409);

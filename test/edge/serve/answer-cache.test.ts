@@ -15,6 +15,7 @@ import { RECORDS_UNIT, sqliteRecords } from "../../../src/platform/records/sqlit
 import { openSqliteThread } from "../../../src/platform/storage/sqlite-thread.ts";
 import type { SqliteThread } from "../../../src/platform/storage/thread-client.ts";
 import { eventually, startTestGateway, type TestAccount, type TestGateway } from "../../support/gateway.ts";
+import { postAs } from "../../support/keyed-fetch.ts";
 
 type Json = Record<string, unknown>;
 
@@ -134,11 +135,7 @@ it("is one account's, and of a key that may call what was asked", async () => {
   await ask();
   const other = await gateway.account();
   expect((await ask({ key: other.key })).told).toBe("miss");
-  const made = await fetch(`${gateway.url}/api/v1/agents`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${account.key}`, "content-type": "application/json" },
-    body: JSON.stringify({ models: ["core/mid"] }),
-  });
+  const made = await postAs(account.key, `${gateway.url}/api/v1/agents`, { models: ["core/mid"] });
   const { api_key } = (await made.json()) as { api_key: string };
   expect((await ask({ key: api_key })).status).toBe(403);
 });

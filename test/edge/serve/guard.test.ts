@@ -4,6 +4,7 @@ import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { shownText } from "../../../src/gateway/shown-text.ts";
 import { startTestGateway, type TestAccount, type TestGateway } from "../../support/gateway.ts";
+import { postAs } from "../../support/keyed-fetch.ts";
 import { startVendor, type VendorAnswer, type VendorServer } from "../../support/vendor-server.ts";
 
 type Json = Record<string, unknown>;
@@ -23,11 +24,7 @@ async function ask(
   { onAnswer, ...headers }: { readonly onAnswer?: VendorAnswer; readonly "idempotency-key"?: string } = {},
 ) {
   guard.answers(verdict, onAnswer ?? verdict);
-  const response = await fetch(`${url}${path}`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${key}`, "content-type": "application/json", ...headers },
-    body: JSON.stringify(body),
-  });
+  const response = await postAs(key, `${url}${path}`, body, headers);
   return { status: response.status, json: (await response.json()) as Json, headers: response.headers };
 }
 
@@ -179,11 +176,7 @@ describe("a guard over answers", () => {
     expect(shown.map(({ stage }) => stage)).toEqual(["request", "answer"]);
     expect(shown[1]?.body.choices).toEqual(seen.json.choices);
     guard.answers(pass);
-    const response = await fetch(`${gateway.url}${chat}`, {
-      method: "POST",
-      headers: { authorization: `Bearer ${account.key}`, "content-type": "application/json" },
-      body: JSON.stringify({ ...hello, stream: true }),
-    });
+    const response = await postAs(account.key, `${gateway.url}${chat}`, { ...hello, stream: true });
     expect([await response.text().then((text) => text.includes("[DONE]")), guard.asked.length]).toEqual([true, 1]);
   });
 
@@ -206,11 +199,7 @@ describe("a guard over answers", () => {
     const usage = { prompt_tokens: 1_000, completion_tokens: 100 };
     // One server is the guard and the vendor between its two judgements.
     guard.answers(pass, { body: { choices: [{ index: 0, message, finish_reason: "stop" }], usage } }, no);
-    const response = await fetch(`${gateway.url}${chat}`, {
-      method: "POST",
-      headers: { authorization: `Bearer ${live.key}`, "content-type": "application/json" },
-      body: JSON.stringify({ ...hello, model: "openai/gpt-5.4-mini" }),
-    });
+    const response = await postAs(live.key, `${gateway.url}${chat}`, { ...hello, model: "openai/gpt-5.4-mini" });
     expect([response.status, guard.asked.length]).toEqual([403, 3]);
     const { upstream_nano_usd: tookNano } = await gateway.record(response.headers.get("x-request-id"));
     const { json } = await gateway.admin("GET", `/admin/v1/accounts/${live.accountId}`);

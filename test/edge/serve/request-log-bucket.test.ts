@@ -11,6 +11,7 @@ import { LogBucket } from "../../../src/platform/observe/log-bucket.ts";
 import { createRequestLog, type RequestLog } from "../../../src/platform/observe/request-log.ts";
 import { BUCKET, KEYS, startS3, type TestS3 } from "../../actions/files/s3.ts";
 import { eventually, startTestGateway, type TestGateway } from "../../support/gateway.ts";
+import { postAs } from "../../support/keyed-fetch.ts";
 
 type Json = Record<string, unknown>;
 
@@ -48,10 +49,10 @@ const bucketAt = (endpoint: string) =>
 it("lists and shows the calls of all processes, sealed, by the command", async () => {
   const { key, accountId } = await gateway.account();
   await gateway.admin("PUT", `/admin/v1/accounts/${accountId}/request-log`, { enabled: true });
-  const response = await fetch(`${gateway.url}/api/llm/v1/chat/completions`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-    body: JSON.stringify({ model: "core/cheap", max_tokens: 20, messages: [{ role: "user", content: "Hi there" }] }),
+  const response = await postAs(key, `${gateway.url}/api/llm/v1/chat/completions`, {
+    model: "core/cheap",
+    max_tokens: 20,
+    messages: [{ role: "user", content: "Hi there" }],
   });
   await response.arrayBuffer();
   const id = String(response.headers.get("x-request-id")).replace("req_", "tx_");

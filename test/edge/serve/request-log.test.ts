@@ -19,6 +19,7 @@ import { LogFolder } from "../../../src/platform/observe/log-folder.ts";
 import { createRedactor } from "../../../src/platform/observe/redactor.ts";
 import { createRequestLog } from "../../../src/platform/observe/request-log.ts";
 import { startTestGateway, type TestAccount, type TestGateway } from "../../support/gateway.ts";
+import { postAs } from "../../support/keyed-fetch.ts";
 
 type Json = Record<string, unknown>;
 
@@ -43,11 +44,7 @@ const ALL = { accountId: null, bytesMax: Number.POSITIVE_INFINITY };
 
 async function ask(more: Json = {}, { key } = account) {
   const sent = { model: "core/cheap", max_tokens: 20, messages: [{ role: "user", content: "Hi, I am a@b.example" }] };
-  const response = await fetch(`${gateway.url}/api/llm/v1/chat/completions`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-    body: JSON.stringify({ ...sent, user: "ada", ...more }),
-  });
+  const response = await postAs(key, `${gateway.url}/api/llm/v1/chat/completions`, { ...sent, user: "ada", ...more });
   const answer = await response.text();
   return { answer, id: String(response.headers.get("x-request-id")).replace("req_", "tx_") };
 }

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ToldAnswer } from "../../../src/models/chat/told-answer.ts";
 import { MODEL_WIRES } from "../../../src/models/formats/model-wires.ts";
 import { startTestGateway, type TestAccount, type TestGateway } from "../../support/gateway.ts";
+import { postAs } from "../../support/keyed-fetch.ts";
 
 type Json = Record<string, unknown>;
 
@@ -78,11 +79,7 @@ const ASKED: Readonly<Record<string, (prompt: string, calls: boolean) => Asked>>
 };
 
 async function ask({ path, body }: Form, headers: Record<string, string>) {
-  const response = await fetch(`${gateway.url}${path}`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${account.key}`, "content-type": "application/json", ...headers },
-    body: JSON.stringify(body),
-  });
+  const response = await postAs(account.key, `${gateway.url}${path}`, body, headers);
   const { status } = response;
   return {
     status,

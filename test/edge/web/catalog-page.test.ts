@@ -6,6 +6,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { FOUND_MAX } from "../../../src/edge/web/catalog-view.ts";
 import { BROWSER_MS_MAX, openProfile } from "../../support/browser.ts";
 import { startTestGateway, type TestGateway } from "../../support/gateway.ts";
+import { postAs } from "../../support/keyed-fetch.ts";
 import { manyActions } from "./catalog-actions.ts";
 
 /** What the functions that run inside the page use of a browser; the project itself has no such things. */
@@ -196,11 +197,7 @@ describe("the catalog's page", () => {
     await open();
     const all = await entries();
     for (const query of ["search recent news", "serch"]) {
-      const response = await fetch(`${gateway.url}/api/run/core/discover`, {
-        method: "POST",
-        headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-        body: JSON.stringify({ query, limit: 50 }),
-      });
+      const response = await postAs(key, `${gateway.url}/api/run/core/discover`, { query, limit: 50 });
       const { data } = (await response.json()) as {
         data: { service: string; action: string; params?: Record<string, string> }[];
       };

@@ -13,6 +13,7 @@ import { atOnce } from "../../../src/core/slices.ts";
 import { bodySchema, openApiDocument } from "../../../src/edge/web/openapi.ts";
 import { LIVE } from "../../catalog/catalog-of.ts";
 import { startTestGateway, type TestGateway } from "../../support/gateway.ts";
+import { postAs } from "../../support/keyed-fetch.ts";
 import { shippedCatalog } from "../../support/shipped-catalog.ts";
 
 interface Operation {
@@ -149,11 +150,7 @@ describe("an error is what the document says that it is", () => {
     ["/api/run/brave/search", { q: "tides", max_cost_cents: 0 }, 402, "Error"],
   ])("%s with %j is %d", async (path, body, status, schema) => {
     const account = await gateway.account();
-    const response = await fetch(`${gateway.url}${path}`, {
-      method: "POST",
-      headers: { authorization: `Bearer ${account.key}`, "content-type": "application/json" },
-      body: JSON.stringify(body),
-    });
+    const response = await postAs(account.key, `${gateway.url}${path}`, body);
     const error = await response.json();
     expect(response.status, JSON.stringify(error)).toBe(status);
     expect(errorOf(path, String(status))(error), JSON.stringify(error)).toBe(true);
@@ -196,11 +193,7 @@ describe("an error is what the document says that it is", () => {
     for (const [path, body] of calls) {
       expect(isPublished(path, body), `${path} ${cents}`).toBe(status === 200);
       if (path.endsWith("embeddings")) continue;
-      const response = await fetch(`${gateway.url}${path}`, {
-        method: "POST",
-        headers: { authorization: `Bearer ${account.key}`, "content-type": "application/json" },
-        body: JSON.stringify(body),
-      });
+      const response = await postAs(account.key, `${gateway.url}${path}`, body);
       expect(response.status, `${path} ${await response.text()}`).toBe(status);
     }
   });

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { type AcmeGateway, readAnswer, startAcmeGateway } from "../../actions/run/acme-gateway.ts";
 import type { TestAccount } from "../../support/gateway.ts";
+import { postAs } from "../../support/keyed-fetch.ts";
 import { type Asked, PAY_TO, TestChain } from "./chain.ts";
 
 const DOLLAR = 1_000_000;
@@ -31,15 +32,12 @@ beforeEach(async () => {
 });
 
 async function topUp({ key }: TestAccount, cents: unknown, payment?: string) {
-  const response = await fetch(`${gateway.url}/api/v1/topup`, {
-    method: "POST",
-    headers: {
-      authorization: `Bearer ${key}`,
-      "content-type": "application/json",
-      ...(payment === undefined ? {} : { "payment-signature": payment }),
-    },
-    body: JSON.stringify({ cents }),
-  });
+  const response = await postAs(
+    key,
+    `${gateway.url}/api/v1/topup`,
+    { cents },
+    { ...(payment === undefined ? {} : { "payment-signature": payment }) },
+  );
   return readAnswer(response);
 }
 

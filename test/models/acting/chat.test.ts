@@ -1,6 +1,7 @@
 // A model in the chat wire that calls actions: what it is told, what its caller gets, and what the one posting says.
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { TestAccount } from "../../support/gateway.ts";
+import { postAs } from "../../support/keyed-fetch.ts";
 import { MODEL, type Stage, startStage } from "./stage.ts";
 
 let stage: Stage;
@@ -34,16 +35,17 @@ interface Answer {
 }
 
 async function post(body: Record<string, unknown>, by: TestAccount = account, headers: Record<string, string> = {}) {
-  return fetch(`${stage.gateway.url}/api/llm/v1/chat/completions`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${by.key}`, "content-type": "application/json", ...headers },
-    body: JSON.stringify({
+  return postAs(
+    by.key,
+    `${stage.gateway.url}/api/llm/v1/chat/completions`,
+    {
       model: MODEL,
       messages: [{ role: "user", content: "When is the tide?" }],
       tools: [SEARCH],
       ...body,
-    }),
-  });
+    },
+    headers,
+  );
 }
 
 async function ask(

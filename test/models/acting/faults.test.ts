@@ -1,6 +1,7 @@
 // Callers who leave and models that break in each round: what they pay, what the legs say, and that nothing stays held.
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { eventually, type TestAccount } from "../../support/gateway.ts";
+import { postAs } from "../../support/keyed-fetch.ts";
 import { FOUND, MODEL, type Stage, startStage } from "./stage.ts";
 
 let stage: Stage;
@@ -191,14 +192,10 @@ it("an action that hangs until the call's time is over: an error, nothing charge
   const poor = await short.account(100);
   short.says(LOOK, { text: "Never." });
   short.finds(() => {});
-  const response = await fetch(`${short.gateway.url}/api/llm/v1/chat/completions`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${poor.key}`, "content-type": "application/json" },
-    body: JSON.stringify({
-      model: MODEL,
-      messages: [{ role: "user", content: "When is the tide?" }],
-      tools: [{ type: "action", action: "brave/search" }],
-    }),
+  const response = await postAs(poor.key, `${short.gateway.url}/api/llm/v1/chat/completions`, {
+    model: MODEL,
+    messages: [{ role: "user", content: "When is the tide?" }],
+    tools: [{ type: "action", action: "brave/search" }],
   });
   expect(response.status).toBe(504);
   expect(await short.money(poor)).toEqual({ balance_cents: 100, held_cents: 0 });
@@ -259,15 +256,11 @@ describe("a ceiling that is reached between two rounds", () => {
     return (await response.json()) as { readonly id: string; readonly api_key: string };
   }
   async function wholeBy(key: string, more: object = {}) {
-    const response = await fetch(`${stage.gateway.url}/api/llm/v1/chat/completions`, {
-      method: "POST",
-      headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-      body: JSON.stringify({
-        model: MODEL,
-        messages: [{ role: "user", content: "When is the tide?" }],
-        tools: [{ type: "action", action: "brave/search" }],
-        ...more,
-      }),
+    const response = await postAs(key, `${stage.gateway.url}/api/llm/v1/chat/completions`, {
+      model: MODEL,
+      messages: [{ role: "user", content: "When is the tide?" }],
+      tools: [{ type: "action", action: "brave/search" }],
+      ...more,
     });
     return { status: response.status, json: (await response.json()) as Whole };
   }

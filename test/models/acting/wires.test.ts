@@ -2,6 +2,7 @@
 import OpenAI from "openai";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { TestAccount } from "../../support/gateway.ts";
+import { postAs } from "../../support/keyed-fetch.ts";
 import { callMessages } from "../../support/messages-call.ts";
 import { FOUND, MODEL, type Stage, startStage } from "./stage.ts";
 
@@ -25,11 +26,7 @@ const acts = () =>
   stage.says({ calls: [{ id: "c1", name: "brave__search", args: { q: "tide" } }] }, { text: "At noon." });
 
 async function post(path: string, body: Record<string, unknown>, by = account): Promise<Response> {
-  return fetch(`${stage.gateway.url}/api/llm/v1${path}`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${by.key}`, "content-type": "application/json" },
-    body: JSON.stringify({ model: MODEL, ...body }),
-  });
+  return postAs(by.key, `${stage.gateway.url}/api/llm/v1${path}`, { model: MODEL, ...body });
 }
 
 type Json = Record<string, unknown>;

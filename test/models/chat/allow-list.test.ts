@@ -1,6 +1,7 @@
 // What of a body reaches a vendor, what reaches a server of one's own, and what the caller is told of the rest.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { startTestGateway, type TestAccount, type TestGateway } from "../../support/gateway.ts";
+import { postAs } from "../../support/keyed-fetch.ts";
 import { type RecordingVendor, startRecordingVendor } from "./recording-vendor.ts";
 
 let vendor: RecordingVendor;
@@ -30,11 +31,7 @@ beforeEach(() => vendor.forget());
 const USER = { role: "user", content: "hello" };
 
 async function post(path: string, body: unknown, headers: Record<string, string> = {}) {
-  const response = await fetch(`${gateway.url}/api/llm/v1${path}`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${account.key}`, "content-type": "application/json", ...headers },
-    body: JSON.stringify(body),
-  });
+  const response = await postAs(account.key, `${gateway.url}/api/llm/v1${path}`, body, headers);
   const json = (await response.json()) as {
     error?: { code: string; param: string | null; metadata?: { needed_cents?: number } };
   };

@@ -1,6 +1,7 @@
 // What the lists say can be had: for the key that asks; without one for a live account, and whether the sandbox would answer.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startTestGateway, type TestGateway } from "../../support/gateway.ts";
+import { postAs } from "../../support/keyed-fetch.ts";
 
 let gateway: TestGateway;
 let sandboxKey: string;
@@ -155,10 +156,9 @@ describe("what a model takes", () => {
       { type: "text", text: "What is shown?" },
       { type: "image_url", image_url: { url } },
     ];
-    const response = await fetch(`${gateway.url}/api/llm/v1/chat/completions`, {
-      method: "POST",
-      headers: { authorization: `Bearer ${sandboxKey}`, "content-type": "application/json" },
-      body: JSON.stringify({ model: blind?.id, messages: [{ role: "user", content }] }),
+    const response = await postAs(sandboxKey, `${gateway.url}/api/llm/v1/chat/completions`, {
+      model: blind?.id,
+      messages: [{ role: "user", content }],
     });
     const { error } = (await response.json()) as { error: { message: string; param: string } };
     expect([response.status, error.param]).toEqual([400, "messages"]);

@@ -2,6 +2,7 @@
 import OpenAI, { APIError } from "openai";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startTestGateway, type TestAccount, type TestGateway } from "../../support/gateway.ts";
+import { postAs } from "../../support/keyed-fetch.ts";
 import { postingOf } from "./own-sums.ts";
 
 type Params = OpenAI.ChatCompletionCreateParamsNonStreaming;
@@ -322,11 +323,12 @@ describe.concurrent("keep-alives", () => {
     let count = 0;
     for await (const chunk of data) count += chunk.choices[0]?.delta.content ? 1 : 0;
     expect(count).toBe(60);
-    const raw = await fetch(`${gateway.url}/api/llm/v1/chat/completions`, {
-      method: "POST",
-      headers: { authorization: `Bearer ${account.key}`, "content-type": "application/json", ...KEEPING.headers },
-      body: JSON.stringify({ model: "sandbox/first-after-1.6", messages: HELLO, stream: true }),
-    });
+    const raw = await postAs(
+      account.key,
+      `${gateway.url}/api/llm/v1/chat/completions`,
+      { model: "sandbox/first-after-1.6", messages: HELLO, stream: true },
+      { ...KEEPING.headers },
+    );
     const text = await raw.text();
     expect(text.startsWith(": keep-alive\n\ndata: ")).toBe(true);
     expect(text.endsWith("data: [DONE]\n\n")).toBe(true);
@@ -347,11 +349,12 @@ describe.concurrent("keep-alives", () => {
   });
 
   it("are not what a broken stream ends with, nor is a normal end", async () => {
-    const seen = await fetch(`${gateway.url}/api/llm/v1/chat/completions`, {
-      method: "POST",
-      headers: { authorization: `Bearer ${account.key}`, "content-type": "application/json", ...KEEPING.headers },
-      body: JSON.stringify({ model: "sandbox/cut-after-5", messages: HELLO, stream: true }),
-    });
+    const seen = await postAs(
+      account.key,
+      `${gateway.url}/api/llm/v1/chat/completions`,
+      { model: "sandbox/cut-after-5", messages: HELLO, stream: true },
+      { ...KEEPING.headers },
+    );
     const events = (await seen.text()).trimEnd().split("\n\n");
     const last = JSON.parse(events.at(-1)?.replace("data: ", "") ?? "");
     expect(last.error).toMatchObject({ code: "upstream_error", type: "upstream_error" });

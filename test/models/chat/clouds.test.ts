@@ -12,6 +12,7 @@ import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import { STAND_INS } from "../../../src/models/formats/stand-ins.ts";
 import { type Sandbox, startSandbox } from "../../../src/sandbox/server.ts";
 import { startTestGateway, type TestGateway } from "../../support/gateway.ts";
+import { postAs } from "../../support/keyed-fetch.ts";
 
 const SECRET = "aws-secret";
 const TOKEN = "session-token";
@@ -228,16 +229,12 @@ it.each([
 ])("%s gets a caller's own bytes within what was held: its bound on output is ours", async (provider, fields) => {
   const account = await gateway.account({ kind: "personal", creditCents: 100_000 });
   const ask = async (stream: boolean) => {
-    const answer = await fetch(`${gateway.url}/api/llm/v1/messages`, {
-      method: "POST",
-      headers: { authorization: `Bearer ${account.key}`, "content-type": "application/json" },
-      body: JSON.stringify({
-        model: "anthropic/claude-opus-4.8",
-        max_tokens: 900_000,
-        messages: [{ role: "user", content: "hello [[pace: 100000]]" }],
-        stream,
-        ...only(provider),
-      }),
+    const answer = await postAs(account.key, `${gateway.url}/api/llm/v1/messages`, {
+      model: "anthropic/claude-opus-4.8",
+      max_tokens: 900_000,
+      messages: [{ role: "user", content: "hello [[pace: 100000]]" }],
+      stream,
+      ...only(provider),
     });
     return [answer.status, await answer.text()] as const;
   };

@@ -5,6 +5,7 @@ import { MODEL_WIRES } from "../../../src/models/formats/model-wires.ts";
 import { DIALECTS } from "../../../src/models/formats/vendor-dialects.ts";
 import { namedFrame } from "../../../src/sandbox/eventstream-frame.ts";
 import { startTestGateway, type TestAccount, type TestGateway } from "../../support/gateway.ts";
+import { postAs } from "../../support/keyed-fetch.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -191,11 +192,7 @@ export async function ask(
   const asking = ASKING[wire];
   if (asking === undefined) throw new Error(`say how the wire ${wire} is asked`);
   const { path, body } = asking(`via-${dialect}/m`, stream);
-  const answer = await fetch(`${gateway.url}${path}`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-    body: JSON.stringify(body),
-  });
+  const answer = await postAs(key, `${gateway.url}${path}`, body);
   const text = await answer.text();
   const told = ToldAnswer.of(wire);
   told?.take(Buffer.from(text), answer.headers.get("content-type") ?? "");

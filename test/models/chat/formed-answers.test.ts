@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { fitsSchema } from "../../../src/upstream/fits-schema.ts";
 import { mended } from "../../../src/upstream/formed-lane.ts";
 import { startTestGateway, type TestAccount, type TestGateway } from "../../support/gateway.ts";
+import { postAs } from "../../support/keyed-fetch.ts";
 import { startVendor, type VendorServer } from "../../support/vendor-server.ts";
 
 type Json = Record<string, unknown>;
@@ -54,11 +55,7 @@ function says(texts: readonly string[], finish_reason = "stop") {
 }
 
 async function ask(path: string, body: Json) {
-  const response = await fetch(`${gateway.url}${path}`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${account.key}`, "content-type": "application/json" },
-    body: JSON.stringify(body),
-  });
+  const response = await postAs(account.key, `${gateway.url}${path}`, body);
   const json = (await response.json()) as Json;
   const { headers } = response;
   return {

@@ -2,6 +2,7 @@
 import OpenAI from "openai";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startTestGateway, type TestAccount, type TestGateway } from "../../support/gateway.ts";
+import { postAs } from "../../support/keyed-fetch.ts";
 
 let gateway: TestGateway;
 let account: TestAccount;
@@ -23,11 +24,7 @@ interface Told {
 }
 
 async function post(path: string, body: object, key = account.key) {
-  const response = await fetch(`${gateway.url}${path}`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-    body: JSON.stringify(body),
-  });
+  const response = await postAs(key, `${gateway.url}${path}`, body);
   return { status: response.status, headers: response.headers, json: (await response.json()) as { error?: Told } };
 }
 
@@ -138,15 +135,12 @@ describe("a client whose base URL is not quite ours", () => {
 
   it("is charged once for one Idempotency-Key, by whichever path it sends it", async () => {
     const send = (base: string) =>
-      fetch(`${gateway.url}${base}/chat/completions`, {
-        method: "POST",
-        headers: {
-          authorization: `Bearer ${account.key}`,
-          "content-type": "application/json",
-          "idempotency-key": "one-and-the-same",
-        },
-        body: JSON.stringify({ model: "gpt-5.4-mini", messages: [{ role: "user", content: "Once" }] }),
-      });
+      postAs(
+        account.key,
+        `${gateway.url}${base}/chat/completions`,
+        { model: "gpt-5.4-mini", messages: [{ role: "user", content: "Once" }] },
+        { "idempotency-key": "one-and-the-same" },
+      );
     const first = await send("/v1");
     const second = await send("/api/llm/v1");
     expect([first.status, first.headers.get("idempotent-replayed")]).toEqual([200, null]);

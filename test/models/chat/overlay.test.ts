@@ -1,4 +1,5 @@
 // A provider and a tier of the operator's own, as files beside a running gateway: used at start, read again on SIGHUP.
+
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -7,6 +8,7 @@ import OpenAI from "openai";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { endWithTests } from "../../support/end-with-tests.ts";
 import { eventually } from "../../support/gateway.ts";
+import { postAs } from "../../support/keyed-fetch.ts";
 import { onlyAProcessShows } from "../../support/process-fact.ts";
 import { type RecordingVendor, startRecordingVendor } from "./recording-vendor.ts";
 
@@ -88,14 +90,11 @@ beforeAll(async () => {
     said += text;
   });
   const [, url, adminUrl] = await until(/listens on (\S+), its admin listener on (\S+)\./);
-  const made = await fetch(`${adminUrl}/admin/v1/accounts`, {
-    method: "POST",
-    headers: {
-      authorization: `Bearer ${readFileSync(join(dataDir, "admin.token"), "utf8").trim()}`,
-      "content-type": "application/json",
-    },
-    body: JSON.stringify({ name: "me" }),
-  });
+  const made = await postAs(
+    readFileSync(join(dataDir, "admin.token"), "utf8").trim(),
+    `${adminUrl}/admin/v1/accounts`,
+    { name: "me" },
+  );
   const { api_key } = (await made.json()) as { api_key: string };
   client = new OpenAI({ apiKey: api_key, baseURL: `${url}/api/llm/v1`, maxRetries: 0 });
 });

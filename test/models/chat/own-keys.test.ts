@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import { startTestGateway, type TestAccount, type TestGateway } from "../../support/gateway.ts";
+import { sendAs } from "../../support/keyed-fetch.ts";
 import { startVendor, type VendorServer } from "../../support/vendor-server.ts";
 
 type Json = Record<string, unknown>;
@@ -32,11 +33,7 @@ afterAll(async () => {
 });
 
 async function call(key: string, method: string, path: string, body?: unknown) {
-  const response = await fetch(`${gateway.url}${path}`, {
-    method,
-    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-  });
+  const response = await sendAs(key, method, `${gateway.url}${path}`, body);
   return { status: response.status, json: (await response.json()) as Json };
 }
 

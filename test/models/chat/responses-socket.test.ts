@@ -1,6 +1,7 @@
 // The responses wire over a WebSocket, as its client sees it: each message is a call of its own, with its own hold and posting.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { eventually, startTestGateway, type TestAccount, type TestGateway } from "../../support/gateway.ts";
+import { postAs } from "../../support/keyed-fetch.ts";
 import { expectResponse, type Json } from "../../support/responses-call.ts";
 import { openResponses, refusedSocket } from "../../support/responses-socket.ts";
 
@@ -138,10 +139,10 @@ describe("a socket", () => {
   });
 
   test("goes on from an answer that was kept over HTTP", async () => {
-    const kept = await fetch(`${gateway.url}/v1/responses`, {
-      method: "POST",
-      headers: { authorization: `Bearer ${account.key}`, "content-type": "application/json" },
-      body: JSON.stringify({ model: MODEL, store: true, input: "Remember teal." }),
+    const kept = await postAs(account.key, `${gateway.url}/v1/responses`, {
+      model: MODEL,
+      store: true,
+      input: "Remember teal.",
     });
     const { id } = (await kept.json()) as { id: string };
     const socket = await open();
@@ -215,11 +216,7 @@ describe("a socket", () => {
 
   test("whose key is revoked is told so at the next message, and is closed", async () => {
     const own = await gateway.account({ creditCents: 1_000 });
-    const made = await fetch(`${gateway.url}/api/v1/agents`, {
-      method: "POST",
-      headers: { authorization: `Bearer ${own.key}`, "content-type": "application/json" },
-      body: JSON.stringify({ label: "agent" }),
-    });
+    const made = await postAs(own.key, `${gateway.url}/api/v1/agents`, { label: "agent" });
     const { api_key: key, id } = (await made.json()) as { api_key: string; id: string };
     const socket = await open(key);
     expect((await socket.ask({ model: MODEL, input: "Hi" })).last.type).toBe("response.completed");

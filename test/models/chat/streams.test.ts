@@ -4,6 +4,7 @@ import { brotliCompressSync, constants, createGzip, deflateSync, gzipSync, zstdC
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { DIALECTS } from "../../../src/models/formats/vendor-dialects.ts";
 import { eventually, type TestAccount, type TestGateway } from "../../support/gateway.ts";
+import { postAs } from "../../support/keyed-fetch.ts";
 import { startVendor, type VendorServer } from "../../support/vendor-server.ts";
 import { ask, DIALECT_NAMES, gatewayVia, SPEECHES, WIRE_NAMES } from "./dialect-speech.ts";
 
@@ -189,14 +190,10 @@ it("a compressed stream goes on event by event, and ends with its body", async (
     await heard.promise;
     gzip.end(Buffer.concat(rest));
   });
-  const answer = await fetch(`${gateway.url}/v1/chat/completions`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${account.key}`, "content-type": "application/json" },
-    body: JSON.stringify({
-      model: "via-chat-completions/m",
-      stream: true,
-      messages: [{ role: "user", content: "Hi" }],
-    }),
+  const answer = await postAs(account.key, `${gateway.url}/v1/chat/completions`, {
+    model: "via-chat-completions/m",
+    stream: true,
+    messages: [{ role: "user", content: "Hi" }],
   });
   let text = "";
   for await (const piece of answer.body ?? []) {

@@ -1,6 +1,7 @@
 // Models that take tools at another address of their vendor than everything else: each request goes where it is taken.
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { startTestGateway, type TestAccount, type TestGateway } from "../../support/gateway.ts";
+import { postAs } from "../../support/keyed-fetch.ts";
 import { startVendor, type VendorRequest, type VendorServer } from "../../support/vendor-server.ts";
 
 let vendor: VendorServer;
@@ -44,10 +45,9 @@ async function ask(body: Record<string, unknown>) {
     const { status, body: said } = strict(request);
     response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(said));
   });
-  const response = await fetch(`${gateway.url}/api/llm/v1/chat/completions`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${account.key}`, "content-type": "application/json" },
-    body: JSON.stringify({ messages: MESSAGES, ...body }),
+  const response = await postAs(account.key, `${gateway.url}/api/llm/v1/chat/completions`, {
+    messages: MESSAGES,
+    ...body,
   });
   const json = (await response.json()) as { choices?: [{ message: unknown; finish_reason: string }]; usage?: unknown };
   return { status: response.status, json, urls: vendor.asked.map(({ url }) => url) };

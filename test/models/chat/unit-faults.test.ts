@@ -1,4 +1,5 @@
 // Models that are sold by units, at vendors that fail, break off, bill more than was held, or say nothing of what was used.
+
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createConnection } from "node:net";
 import { tmpdir } from "node:os";
@@ -6,6 +7,7 @@ import { join } from "node:path";
 import { toFile } from "openai";
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import { startTestGateway, type TestAccount, type TestGateway } from "../../support/gateway.ts";
+import { postAs } from "../../support/keyed-fetch.ts";
 import { startVendor, type VendorServer } from "../../support/vendor-server.ts";
 
 let folder: string;
@@ -167,10 +169,10 @@ it("ranks of documents that nobody sent are no answer", async () => {
   second.answers({
     body: { results: [{ index: 0, relevance_score: 0.5 }], meta: { billed_units: { search_units: 1 } } },
   });
-  const response = await fetch(`${gateway.url}/v1/rerank`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${account.key}`, "content-type": "application/json" },
-    body: JSON.stringify({ model: "lab/ranks", query: "x", documents: ["y"] }),
+  const response = await postAs(account.key, `${gateway.url}/v1/rerank`, {
+    model: "lab/ranks",
+    query: "x",
+    documents: ["y"],
   });
   expect(await response.json()).toMatchObject({ results: [{ index: 0, relevance_score: 0.5 }] });
 });

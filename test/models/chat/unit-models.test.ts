@@ -2,6 +2,7 @@
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startTestGateway, type TestAccount, type TestGateway } from "../../support/gateway.ts";
+import { postAs } from "../../support/keyed-fetch.ts";
 
 /** Models of images that no vendor ends. */
 const OVERLAY_DIR = fileURLToPath(new URL("../../fixtures/images-overlay", import.meta.url));
@@ -21,11 +22,7 @@ afterAll(async () => {
 });
 
 async function post(path: string, body: unknown, headers: Record<string, string> = {}, key = account.key) {
-  const response = await fetch(`${gateway.url}/v1${path}`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${key}`, "content-type": "application/json", ...headers },
-    body: JSON.stringify(body),
-  });
+  const response = await postAs(key, `${gateway.url}/v1${path}`, body, headers);
   return { response, json: (await response.json()) as Record<string, never> & { error?: Record<string, unknown> } };
 }
 

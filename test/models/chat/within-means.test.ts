@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type CallOptions, callChat } from "../../support/chat-call.ts";
 import { startTestGateway, type TestAccount, type TestGateway } from "../../support/gateway.ts";
+import { postAs } from "../../support/keyed-fetch.ts";
 
 /** 4,096 tokens of an answer are 0.2 cents of the first and 2 cents of the second. */
 const CHEAP = "openai/gpt-5.4-nano";
@@ -25,11 +26,7 @@ async function ask(key: string, body: object, headers: CallOptions["headers"] = 
 }
 
 async function agent(limits: object): Promise<string> {
-  const response = await fetch(`${gateway.url}/api/v1/agents`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${rich.key}`, "content-type": "application/json" },
-    body: JSON.stringify({ label: "poor", ...limits }),
-  });
+  const response = await postAs(rich.key, `${gateway.url}/api/v1/agents`, { label: "poor", ...limits });
   return ((await response.json()) as { api_key: string }).api_key;
 }
 

@@ -1,6 +1,7 @@
 // The bytes of OpenAI's wire, kept: what callers get of every dialect's answers, and what every dialect is asked.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startTestGateway, type TestAccount, type TestGateway } from "../../support/gateway.ts";
+import { postAs } from "../../support/keyed-fetch.ts";
 import { startVendor, type VendorServer } from "../../support/vendor-server.ts";
 import { ANSWERS, ASKED, type DialectName } from "./golden-cases.ts";
 
@@ -44,10 +45,9 @@ function steady(text: string): string {
 }
 
 async function call(dialect: DialectName, body: Readonly<Record<string, unknown>>): Promise<string> {
-  const response = await fetch(`${gateway.url}/api/llm/v1/chat/completions`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${account.key}`, "content-type": "application/json" },
-    body: JSON.stringify({ model: `via-${dialect}/m`, ...body }),
+  const response = await postAs(account.key, `${gateway.url}/api/llm/v1/chat/completions`, {
+    model: `via-${dialect}/m`,
+    ...body,
   });
   const headers = HEADERS.map((name) => `${name}: ${response.headers.get(name)}`);
   return steady([response.status, ...headers, "", await response.text()].join("\n"));

@@ -1,6 +1,7 @@
 // More output than a model can give is lowered and said in a header, in every wire, streamed or not, with tools of ours or without.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startTestGateway, type TestAccount, type TestGateway } from "../../support/gateway.ts";
+import { postAs } from "../../support/keyed-fetch.ts";
 
 let gateway: TestGateway;
 let account: TestAccount;
@@ -47,11 +48,7 @@ const WAYS: readonly [string, string, string, Record<string, unknown>][] = [
 describe.each(WAYS)("%s: %s by %s", (path, _, field, body) => {
   const ask = async (bound: number) => {
     const bounded = path.includes("models/") ? { generationConfig: { [field]: bound } } : { [field]: bound };
-    const answer = await fetch(`${gateway.url}${path}`, {
-      method: "POST",
-      headers: { authorization: `Bearer ${account.key}`, "content-type": "application/json" },
-      body: JSON.stringify({ ...body, ...bounded }),
-    });
+    const answer = await postAs(account.key, `${gateway.url}${path}`, { ...body, ...bounded });
     return { status: answer.status, lowered: answer.headers.get(HEADER), text: await answer.text() };
   };
 

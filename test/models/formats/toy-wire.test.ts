@@ -14,6 +14,7 @@ import type { ModelCandidate } from "../../../src/upstream/model-candidate.ts";
 import { createUpstream, type Upstream } from "../../../src/upstream/upstream.ts";
 import { type ToyBody, toyCodec, toyWire } from "../../fixtures/toy-wire.ts";
 import { startTestGateway, type TestAccount, type TestGateway } from "../../support/gateway.ts";
+import { postAs } from "../../support/keyed-fetch.ts";
 import { COST, openStage } from "../../support/scripted-plan.ts";
 import { startVendor, type VendorServer } from "../../support/vendor-server.ts";
 import { ANSWERS, type DialectName } from "./golden-cases.ts";
@@ -237,12 +238,7 @@ describe("beside the others on a gateway", () => {
     expect(findings).toEqual([]);
   });
 
-  const say = (body: unknown, key = account.key) =>
-    fetch(`${gateway.url}/toy/talk`, {
-      method: "POST",
-      headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-      body: JSON.stringify(body),
-    });
+  const say = (body: unknown, key = account.key) => postAs(key, `${gateway.url}/toy/talk`, body);
   const QUESTION = { whom: "sandbox-messages/ok", talk: [me("[[say: one two three]]")] };
 
   test.each([true, false])("it is answered in its own words and charged (streamed: %s)", async (live) => {

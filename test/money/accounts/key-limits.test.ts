@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { modelsRefusal, serviceAllowed, serviceRefusal } from "../../../src/money/accounts/allowed.ts";
 import { callChat } from "../../support/chat-call.ts";
 import { eventually, startTestGateway, type TestAccount, type TestGateway } from "../../support/gateway.ts";
+import { sendAs } from "../../support/keyed-fetch.ts";
 
 let gateway: TestGateway;
 let account: TestAccount;
@@ -13,11 +14,7 @@ beforeAll(async () => {
 afterAll(() => gateway.stop());
 
 async function call(key: string, method: string, path: string, body?: unknown) {
-  const response = await fetch(`${gateway.url}${path}`, {
-    method,
-    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-  });
+  const response = await sendAs(key, method, `${gateway.url}${path}`, body);
   // biome-ignore lint/suspicious/noExplicitAny: bodies are what the test is about.
   return { status: response.status, headers: response.headers, body: (await response.json()) as any };
 }

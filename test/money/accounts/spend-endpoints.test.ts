@@ -1,6 +1,7 @@
 // What clients of hosted gateways ask beside their calls: the key, what is left, and what a call has cost, which agrees with the books.
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { startTestGateway, type TestAccount, type TestGateway } from "../../support/gateway.ts";
+import { postAs } from "../../support/keyed-fetch.ts";
 
 let gateway: TestGateway;
 let account: TestAccount;
@@ -93,10 +94,10 @@ it("a generation of nobody's, or of another's, is not found", async () => {
 });
 
 it("a key tells its ceiling and what is left of it, and what was spent in its period", async () => {
-  const made = await fetch(`${gateway.url}/api/v1/agents`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${account.key}`, "content-type": "application/json" },
-    body: JSON.stringify({ label: "agent", ceiling_cents: 100, ceiling_period: "week" }),
+  const made = await postAs(account.key, `${gateway.url}/api/v1/agents`, {
+    label: "agent",
+    ceiling_cents: 100,
+    ceiling_period: "week",
   });
   const { api_key } = (await made.json()) as { api_key: string };
   const client = account.client.withOptions({ apiKey: api_key });

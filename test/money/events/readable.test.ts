@@ -5,6 +5,7 @@ import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { run } from "../../../src/cli/run.ts";
 import { eventually, startTestGateway, type TestGateway } from "../../support/gateway.ts";
+import { sendAs } from "../../support/keyed-fetch.ts";
 import { anyRedis, REDIS_MS_MAX } from "../../support/redis.ts";
 
 type Json = Record<string, unknown>;
@@ -41,11 +42,7 @@ describe.each(["sqlite", "redis"])("over %s", (store) => {
   const sent: { readonly type: string; readonly data: Json }[] = [];
 
   const own = async (path: string, body?: unknown, key = account.key, method = "POST") => {
-    const response = await fetch(`${gateway.url}${path}`, {
-      method: body === undefined ? "GET" : method,
-      headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    });
+    const response = await sendAs(key, body === undefined ? "GET" : method, `${gateway.url}${path}`, body);
     return (await response.json()) as Json;
   };
   const listed = async () => (await gateway.admin("GET", "/admin/v1/events?limit=100")).json.events as Event[];

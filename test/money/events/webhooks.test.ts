@@ -4,6 +4,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { eventually, startTestGateway, type TestGateway } from "../../support/gateway.ts";
+import { postAs, sendAs } from "../../support/keyed-fetch.ts";
 
 type Json = Record<string, unknown>;
 
@@ -42,11 +43,7 @@ async function receiver(answer: (response: ServerResponse, seen: number) => void
 }
 
 async function own(key: string, method: string, path: string, body?: unknown) {
-  const response = await fetch(`${gateway.url}${path}`, {
-    method,
-    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-  });
+  const response = await sendAs(key, method, `${gateway.url}${path}`, body);
   return { status: response.status, json: (await response.json()) as Json };
 }
 
@@ -288,11 +285,7 @@ describe("a webhook", () => {
     const strict = await startTestGateway({}, { internet: { resolve } });
     const { key } = await strict.account();
     const make = async (url: string) => {
-      const response = await fetch(`${strict.url}/api/v1/webhooks`, {
-        method: "POST",
-        headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-        body: JSON.stringify({ url }),
-      });
+      const response = await postAs(key, `${strict.url}/api/v1/webhooks`, { url });
       return response.status;
     };
     const refused = [

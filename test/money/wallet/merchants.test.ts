@@ -6,6 +6,7 @@ import { envName } from "../../../src/catalog/configure.ts";
 import type { JsonObject } from "../../../src/catalog/said.ts";
 import { openWallet, type Wallet } from "../../../src/money/wallet/wallet.ts";
 import { startTestGateway, type TestAccount, type TestGateway } from "../../support/gateway.ts";
+import { postAs } from "../../support/keyed-fetch.ts";
 import { shippedCatalog } from "../../support/shipped-catalog.ts";
 import { type Outside, say, startOutside } from "../../upstream/outside.ts";
 import { Merchant } from "./merchant.ts";
@@ -61,11 +62,7 @@ describe.each(["mpp", "x402"] as const)("over %s", (rail: Rail) => {
     params.file_url === undefined ? params : { ...params, file_url: outside.url("/2") };
 
   async function call(id: string, params: JsonObject) {
-    const response = await fetch(`${gateway.url}/api/run/${id}`, {
-      method: "POST",
-      headers: { authorization: `Bearer ${account.key}`, "content-type": "application/json" },
-      body: JSON.stringify(params),
-    });
+    const response = await postAs(account.key, `${gateway.url}/api/run/${id}`, params);
     return { status: response.status, json: (await response.json()) as Record<string, unknown> };
   }
 
@@ -110,10 +107,9 @@ describe.each(["mpp", "x402"] as const)("over %s", (rail: Rail) => {
       merchant.answer = () => ({ body: { synthesizedSummary: "The moon moves the sea." } });
       const buy = async (cents: number) => {
         merchant.units = BigInt(cents * UNITS_PER_CENT);
-        const response = await fetch(`${gateway.url}/api/run/dripstack/post`, {
-          method: "POST",
-          headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-          body: JSON.stringify({ publication: "newsletter.doomberg.com", post: "the-tides" }),
+        const response = await postAs(key, `${gateway.url}/api/run/dripstack/post`, {
+          publication: "newsletter.doomberg.com",
+          post: "the-tides",
         });
         return (await response.json()) as Record<string, unknown>;
       };
@@ -198,10 +194,10 @@ describe("a winery that wants to know who buys", () => {
     const { key } = await gateway.account({ kind: "personal", creditCents: 50_000 });
     const ask = async (more: object) => {
       const action = merchants.find(({ id }) => id === "martin-estate")?.spec.actions?.purchase;
-      const response = await fetch(`${gateway.url}/api/run/martin-estate/purchase`, {
-        method: "POST",
-        headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-        body: JSON.stringify({ ...action?.example.params, max_cost_cents: 15_000, ...more }),
+      const response = await postAs(key, `${gateway.url}/api/run/martin-estate/purchase`, {
+        ...action?.example.params,
+        max_cost_cents: 15_000,
+        ...more,
       });
       return { status: response.status, json: (await response.json()) as Record<string, unknown> };
     };
@@ -248,11 +244,7 @@ describe.each([
     const settings = { [variable]: KEY, [envName(id, "BASE_URL")]: merchant.url, ...more };
     const gateway = await startTestGateway(settings, { wallet });
     const { key } = await gateway.account({ kind: "personal", creditCents: 1_000 });
-    const response = await fetch(`${gateway.url}/api/run/${id}/${name}`, {
-      method: "POST",
-      headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-      body: JSON.stringify(action?.example.params),
-    });
+    const response = await postAs(key, `${gateway.url}/api/run/${id}/${name}`, action?.example.params);
     const { ok, charged_cents, error } = (await response.json()) as Record<string, unknown>;
     const findings = await gateway.doctor();
     await gateway.stop();
@@ -310,11 +302,7 @@ describe.each(["mpp", "x402"] as const)(
 
     async function run(name: string, params: JsonObject, by = account) {
       const seen = merchant.seen.length;
-      const response = await fetch(`${gateway.url}/api/run/browserbase/${name}`, {
-        method: "POST",
-        headers: { authorization: `Bearer ${by.key}`, "content-type": "application/json" },
-        body: JSON.stringify(params),
-      });
+      const response = await postAs(by.key, `${gateway.url}/api/run/browserbase/${name}`, params);
       const json = (await response.json()) as Record<string, unknown>;
       const sent = merchant.seen.slice(seen).map(({ method, url, body }) => [method, url, body && JSON.parse(body)]);
       return { json, sent };

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { callChat } from "../../support/chat-call.ts";
 import { startTestGateway, type TestAccount, type TestGateway } from "../../support/gateway.ts";
+import { postAs } from "../../support/keyed-fetch.ts";
 
 const TRACE = "4bf92f3577b34da6a3ce929d0e0e4736";
 const PARENT = "00f067aa0ba902b7";
@@ -47,11 +48,7 @@ describe("metrics", () => {
   });
 
   it("count calls of actions as actions, and as no operation of a model", async () => {
-    const response = await fetch(`${gateway.url}/api/run/brave/news`, {
-      method: "POST",
-      headers: { authorization: `Bearer ${account.key}`, "content-type": "application/json" },
-      body: JSON.stringify({ q: "tides" }),
-    });
+    const response = await postAs(account.key, `${gateway.url}/api/run/brave/news`, { q: "tides" });
     await gateway.record(response.headers.get("x-request-id"));
     expect(await series("gen_ai_", "brave")).toEqual([]);
     const [count] = await series("tollgate_action_duration_seconds_count", 'asked="brave/news"', 'code=""');

@@ -1,6 +1,7 @@
 // What spans say of content with OTEL_CAPTURE_CONTENT=1: in every wire, whole and streamed, redacted, cut to size; and what they leave out.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startTestGateway, type TestAccount, type TestGateway } from "../../support/gateway.ts";
+import { postAs } from "../../support/keyed-fetch.ts";
 import { Collector } from "../../support/otel-collector.ts";
 
 type Json = Record<string, unknown>;
@@ -27,11 +28,7 @@ afterAll(async () => {
 });
 
 async function post(path: string, body: Json, { key } = account) {
-  const response = await fetch(`${gateway.url}/api/llm${path}`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-    body: JSON.stringify(body),
-  });
+  const response = await postAs(key, `${gateway.url}/api/llm${path}`, body);
   const answer = await response.text();
   const span = await collector.of(response.headers.get("x-request-id"));
   return { answer, attributes: span.attributes, requestId: String(response.headers.get("x-request-id")) };
@@ -194,11 +191,7 @@ describe("no content", () => {
       model: "no/such",
       messages: [{ role: "user", content: SAY }],
     });
-    const response = await fetch(`${gateway.url}/api/run/brave/news`, {
-      method: "POST",
-      headers: { authorization: `Bearer ${account.key}`, "content-type": "application/json" },
-      body: JSON.stringify({ q: "one two three" }),
-    });
+    const response = await postAs(account.key, `${gateway.url}/api/run/brave/news`, { q: "one two three" });
     const action = await collector.of(response.headers.get("x-request-id"));
     for (const { attributes } of [refused, action]) expect(Object.keys(attributes).join()).not.toContain("messages");
   });

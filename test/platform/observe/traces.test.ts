@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { idsOf, isKept } from "../../../src/platform/observe/trace-context.ts";
 import { callChat } from "../../support/chat-call.ts";
 import { eventually, startTestGateway, type TestAccount, type TestGateway } from "../../support/gateway.ts";
+import { postAs } from "../../support/keyed-fetch.ts";
 import { Collector } from "../../support/otel-collector.ts";
 
 const TRACE = "4bf92f3577b34da6a3ce929d0e0e4736";
@@ -130,15 +131,12 @@ describe("a trace that a caller began", () => {
 
 describe("a job", () => {
   it("is a trace of its own that names the call which launched it", async () => {
-    const response = await fetch(`${gateway.url}/api/run/core/onescrape-deep`, {
-      method: "POST",
-      headers: {
-        authorization: `Bearer ${account.key}`,
-        "content-type": "application/json",
-        traceparent: `00-${TRACE}-${PARENT}-01`,
-      },
-      body: JSON.stringify({ urls: ["https://example.com/"] }),
-    });
+    const response = await postAs(
+      account.key,
+      `${gateway.url}/api/run/core/onescrape-deep`,
+      { urls: ["https://example.com/"] },
+      { traceparent: `00-${TRACE}-${PARENT}-01` },
+    );
     const launch = await collector.of(response.headers.get("x-request-id"));
     const job = await eventually(
       () => collector.spans.find(({ name }) => name === "job core/onescrape-deep"),
