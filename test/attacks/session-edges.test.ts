@@ -24,7 +24,7 @@ afterEach(async () => {
 const DAY = Date.UTC(2026, 2, 12);
 const MOMENTS = [
   ["an hour", DAY + 10 * 60 * MINUTE_MS, 60],
-  ["midnight", DAY + (22 * 60 + 30) * MINUTE_MS, 90],
+  ["midnight", DAY + (23 * 60 + 30) * MINUTE_MS, 30],
 ] as const;
 const DELTAS = [-1, 0, 1] as const;
 const ALL = { accountId: "ada", keyId: null, limit: 100, cursor: null } as never;
