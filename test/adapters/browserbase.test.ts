@@ -1,5 +1,4 @@
 // Browsers that are paid before they run: what callers get and pay, and what becomes of a browser whose time is over or whose answer was lost.
-
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -23,16 +22,13 @@ import { createUpstream } from "../../src/upstream/upstream.ts";
 import { type AcmeGateway, startAcmeGateway } from "../actions/run/acme-gateway.ts";
 import { newAccount, newKey } from "../money/ledger/requests.ts";
 import { wire } from "../support/adapter-wire.ts";
-import { type FakeBrowserbase, startBrowserbase } from "../support/browserbase.ts";
+import { startBrowserbase } from "../support/browserbase.ts";
+import { forFile } from "../support/for-file.ts";
 import type { TestAccount } from "../support/gateway.ts";
 import { shippedCatalog } from "../support/shipped-catalog.ts";
 
 const browserbase = await wire("browserbase");
-let vendor: FakeBrowserbase;
-beforeAll(async () => {
-  vendor = await startBrowserbase();
-});
-afterAll(() => vendor.close());
+const vendor = forFile(await startBrowserbase());
 beforeEach(() => {
   vendor.sessions.clear();
   vendor.asked.length = 0;

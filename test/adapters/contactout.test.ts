@@ -1,21 +1,12 @@
 // ContactOut behind a gateway: what its whole pages become, and what a caller pays for whom it knows.
-import { afterAll, beforeAll, expect, it } from "vitest";
-import { type AcmeGateway, startAcmeGateway } from "../actions/run/acme-gateway.ts";
-import type { TestAccount } from "../support/gateway.ts";
-import { startVendor, type VendorServer } from "../support/vendor-server.ts";
+import { expect, it } from "vitest";
+import { startAcmeGateway } from "../actions/run/acme-gateway.ts";
+import { forFile } from "../support/for-file.ts";
+import { startVendor } from "../support/vendor-server.ts";
 
-let vendor: VendorServer;
-let gateway: AcmeGateway;
-let ada: TestAccount;
-beforeAll(async () => {
-  vendor = await startVendor();
-  gateway = await startAcmeGateway({ CONTACTOUT_API_KEY: "key", CONTACTOUT_BASE_URL: `${vendor.url}/v1` });
-  ada = await gateway.live({ creditCents: 2_000 });
-});
-afterAll(async () => {
-  await gateway.stop();
-  await vendor.close();
-});
+const vendor = forFile(await startVendor());
+const gateway = forFile(await startAcmeGateway({ CONTACTOUT_API_KEY: "key", CONTACTOUT_BASE_URL: `${vendor.url}/v1` }));
+const ada = await gateway.live({ creditCents: 2_000 });
 
 const LINKEDIN = "https://www.linkedin.com/in/ada";
 

@@ -1,15 +1,12 @@
 // Daytona's wire: what is sent, held against its specification, and what its answers mean.
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import daytona from "../../adapters/daytona.ts";
 import { BoxGone } from "../../src/catalog/session.ts";
 import { VendorFailure } from "../../src/upstream/vendor-failure.ts";
-import { type BoxBench, openBoxBench } from "../support/box-bench.ts";
+import { openBoxBench } from "../support/box-bench.ts";
+import { forFile } from "../support/for-file.ts";
 
-let at: BoxBench;
-beforeAll(async () => {
-  at = await openBoxBench("daytona", daytona);
-});
-afterAll(() => at.close());
+const at = forFile(await openBoxBench("daytona", daytona));
 
 let boxes = 0;
 const create = () => at.create(`tg-${String(++boxes).padStart(24, "0")}`, { WHO: "ada" });

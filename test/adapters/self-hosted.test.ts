@@ -1,9 +1,10 @@
 // Vendors whose servers the operator runs himself: one address and no key, and what a caller then sees and pays.
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
+import { beforeEach, describe, expect, it } from "vitest";
+import { forFile } from "../support/for-file.ts";
+import { startTestGateway } from "../support/gateway.ts";
 import { postAs } from "../support/keyed-fetch.ts";
 import { shippedCatalog } from "../support/shipped-catalog.ts";
-import { startVendor, type VendorServer } from "../support/vendor-server.ts";
+import { startVendor } from "../support/vendor-server.ts";
 
 const LIVE = { sandbox: false };
 const PAGE = { success: true, data: { markdown: "# The gate\n\n".padEnd(600, "All is written down. "), metadata: {} } };
@@ -14,12 +15,9 @@ const FOUND = {
   infoboxes: [],
 };
 
-let vendor: VendorServer;
-let gateway: TestGateway;
-let live: TestAccount;
-beforeAll(async () => {
-  vendor = await startVendor();
-  gateway = await startTestGateway({
+const vendor = forFile(await startVendor());
+const gateway = forFile(
+  await startTestGateway({
     FIRECRAWL_BASE_URL: `${vendor.url}/v2`,
     CRW_API_KEY: "k",
     FASTCRW_BASE_URL: `${vendor.url}/crw/v1`,
@@ -27,14 +25,9 @@ beforeAll(async () => {
     LETTA_BASE_URL: `${vendor.url}/letta`,
     SEARXNG_BASE_URL: `${vendor.url}/searx`,
     DIRECT_FETCH: "0",
-  });
-  live = await gateway.account({ kind: "personal", creditCents: 1_000 });
-});
-afterAll(async () => {
-  expect(await gateway.doctor()).toEqual([]);
-  await gateway.stop();
-  await vendor.close();
-});
+  }),
+);
+const live = await gateway.account({ kind: "personal", creditCents: 1_000 });
 beforeEach(() => vendor.answers({ status: 500, body: {} }));
 
 async function run(action: string, params: unknown) {

@@ -1,24 +1,15 @@
 // Forms that mean harm: refused with what is wrong, in little memory and time, while another caller's calls go on.
 import net from "node:net";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
+import { describe, expect, it } from "vitest";
+import { forFile } from "../support/for-file.ts";
+import { startTestGateway, type TestAccount } from "../support/gateway.ts";
 
 const MIB = 1_048_576;
 const EDGE = "----edge";
 
-let gateway: TestGateway;
-let eve: TestAccount;
-let ada: TestAccount;
-beforeAll(async () => {
-  gateway = await startTestGateway();
-  eve = await gateway.account({ creditCents: 1_000 });
-  ada = await gateway.account({ creditCents: 1_000 });
-});
-afterAll(async () => {
-  const findings = await gateway.doctor();
-  await gateway.stop();
-  expect(findings).toEqual([]);
-});
+const gateway = forFile(await startTestGateway());
+const eve = await gateway.account({ creditCents: 1_000 });
+const ada = await gateway.account({ creditCents: 1_000 });
 
 const part = (head: string, body: string) => `--${EDGE}\r\n${head}\r\n\r\n${body}\r\n`;
 const field = (name: string, value: string) => part(`content-disposition: form-data; name="${name}"`, value);

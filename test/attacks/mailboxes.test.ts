@@ -1,19 +1,16 @@
 // Mailboxes are bought once and for good: what a flood of purchases, repeats and others' addresses comes to, at a vendor whose answers get lost.
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { type AcmeGateway, startAcmeGateway } from "../actions/run/acme-gateway.ts";
+import { beforeEach, describe, expect, it } from "vitest";
+import { startAcmeGateway } from "../actions/run/acme-gateway.ts";
+import { forFile } from "../support/for-file.ts";
 import type { TestAccount } from "../support/gateway.ts";
-import { startVendor, type VendorServer } from "../support/vendor-server.ts";
+import { startVendor } from "../support/vendor-server.ts";
 
 const PRICE_CENTS = 200;
-let vendor: VendorServer;
-let gateway: AcmeGateway;
 let made: string[];
 /** What becomes of the next purchases. */
 let losses = 0;
-beforeAll(async () => {
-  vendor = await startVendor();
-  gateway = await startAcmeGateway({ AGENTMAIL_API_KEY: "key", AGENTMAIL_BASE_URL: vendor.url });
-});
+const vendor = forFile(await startVendor());
+const gateway = forFile(await startAcmeGateway({ AGENTMAIL_API_KEY: "key", AGENTMAIL_BASE_URL: vendor.url }));
 beforeEach(() => {
   made = [];
   losses = 0;
@@ -26,12 +23,6 @@ beforeEach(() => {
     response.writeHead(200, { "content-type": "application/json" });
     response.end(JSON.stringify(isPurchase ? bought : { count: 0, messages: [], message_id: "m", thread_id: "t" }));
   });
-});
-afterAll(async () => {
-  const findings = await gateway.doctor();
-  await gateway.stop();
-  await vendor.close();
-  expect(findings).toEqual([]);
 });
 
 const buy = (account: TestAccount, headers: Record<string, string> = {}) =>

@@ -1,19 +1,10 @@
 // Refunds that are asked for again, at once, of others' calls, of calls that run, and of what was never paid.
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type AcmeGateway, startAcmeGateway } from "../actions/run/acme-gateway.ts";
-import type { TestAccount } from "../support/gateway.ts";
+import { describe, expect, it } from "vitest";
+import { startAcmeGateway } from "../actions/run/acme-gateway.ts";
+import { forFile } from "../support/for-file.ts";
 
-let gateway: AcmeGateway;
-let eve: TestAccount;
-beforeAll(async () => {
-  gateway = await startAcmeGateway();
-  eve = await gateway.live({ creditCents: 100 });
-});
-afterAll(async () => {
-  const findings = await gateway.doctor();
-  await gateway.stop();
-  expect(findings).toEqual([]);
-});
+const gateway = forFile(await startAcmeGateway());
+const eve = await gateway.live({ creditCents: 100 });
 
 const refund = (id: string, reason = "asked") =>
   gateway.admin("POST", `/admin/v1/transactions/${id}/refund`, { reason });

@@ -1,13 +1,10 @@
 // Budgets of groups, tags and accounts, as callers of a real gateway meet them.
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
+import { describe, expect, test } from "vitest";
+import { forFile } from "../support/for-file.ts";
+import { startTestGateway, type TestAccount } from "../support/gateway.ts";
 import { sendAs } from "../support/keyed-fetch.ts";
 
-let gateway: TestGateway;
-beforeAll(async () => {
-  gateway = await startTestGateway();
-});
-afterAll(() => gateway.stop());
+const gateway = forFile(await startTestGateway());
 
 type Json = Record<string, unknown>;
 

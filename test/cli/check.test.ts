@@ -1,8 +1,9 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test } from "vitest";
 import { run } from "../../src/cli/run.ts";
+import { forFile } from "../support/for-file.ts";
 import { startTestGateway, type TestGateway } from "../support/gateway.ts";
 import { postAs } from "../support/keyed-fetch.ts";
-import { startVendor, type VendorAnswer, type VendorServer } from "../support/vendor-server.ts";
+import { startVendor, type VendorAnswer } from "../support/vendor-server.ts";
 
 const GOOD: VendorAnswer = {
   body: {
@@ -16,16 +17,12 @@ const GOOD: VendorAnswer = {
 };
 const refuses = (status: number, error: Record<string, unknown>): VendorAnswer => ({ status, body: { error } });
 
-let vendor: VendorServer;
 let gateway: TestGateway | null = null;
-beforeAll(async () => {
-  vendor = await startVendor();
-});
+const vendor = forFile(await startVendor());
 afterEach(async () => {
   await gateway?.stop();
   gateway = null;
 });
-afterAll(() => vendor.close());
 
 async function tollgate(environment: Record<string, string>, ...words: string[]) {
   const out: string[] = [];

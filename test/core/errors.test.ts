@@ -1,17 +1,11 @@
 // The hint of an error: what to do next where this very thing went wrong.
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
+import { describe, expect, test } from "vitest";
+import { forFile } from "../support/for-file.ts";
+import { startTestGateway } from "../support/gateway.ts";
 import { sendAs } from "../support/keyed-fetch.ts";
 
-let gateway: TestGateway;
-let account: TestAccount;
-
-beforeAll(async () => {
-  gateway = await startTestGateway();
-  account = await gateway.account();
-});
-
-afterAll(() => gateway.stop());
+const gateway = forFile(await startTestGateway());
+const account = await gateway.account();
 
 interface Told {
   readonly error: string;

@@ -1,21 +1,14 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { type Clock, systemClock } from "../../src/core/clock.ts";
 import { checkProvider } from "../../src/gateway/check-provider.ts";
 import { DIALECTS } from "../../src/models/formats/vendor-dialects.ts";
-import { createUpstream, type Upstream } from "../../src/upstream/upstream.ts";
+import { createUpstream } from "../../src/upstream/upstream.ts";
 import { catalogOf, priced, vendor } from "../catalog/catalog-of.ts";
-import { startVendor, type VendorServer } from "../support/vendor-server.ts";
+import { forFile } from "../support/for-file.ts";
+import { startVendor } from "../support/vendor-server.ts";
 
-let server: VendorServer;
-let upstream: Upstream;
-beforeAll(async () => {
-  server = await startVendor();
-  upstream = createUpstream(systemClock, { dialects: DIALECTS });
-});
-afterAll(async () => {
-  await upstream.close();
-  await server.close();
-});
+const server = forFile(await startVendor());
+const upstream = forFile(createUpstream(systemClock, { dialects: DIALECTS }));
 
 const answer = (content: string) => ({
   id: "c1",

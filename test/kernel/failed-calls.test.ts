@@ -1,14 +1,13 @@
 // What the operator sees of calls that nobody paid for.
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { startTestGateway, type TestGateway } from "../support/gateway.ts";
+import { expect, test } from "vitest";
+import { forFile } from "../support/for-file.ts";
+import { startTestGateway } from "../support/gateway.ts";
 import { postAs } from "../support/keyed-fetch.ts";
 
-let gateway: TestGateway;
-beforeAll(async () => {
-  // A vendor that is not there.
-  gateway = await startTestGateway({ OPENAI_API_KEY: "sk-test", OPENAI_BASE_URL: "http://127.0.0.1:9/v1" });
-});
-afterAll(() => gateway.stop());
+// A vendor that is not there.
+const gateway = forFile(
+  await startTestGateway({ OPENAI_API_KEY: "sk-test", OPENAI_BASE_URL: "http://127.0.0.1:9/v1" }),
+);
 
 async function chat(key: string, model: string, headers: Record<string, string> = {}): Promise<number> {
   const response = await postAs(

@@ -1,17 +1,10 @@
 // Leaving costs what it has cost us: the prompt once a vendor has it, and reasoning that nobody was shown.
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { systemClock } from "../../src/core/clock.ts";
-import { COST, COST_LEFT, openStage, type Stage } from "../support/scripted-plan.ts";
+import { forFile } from "../support/for-file.ts";
+import { COST, COST_LEFT, openStage } from "../support/scripted-plan.ts";
 
-let stage: Stage;
-
-beforeAll(async () => {
-  stage = await openStage();
-});
-
-afterAll(async () => {
-  await stage.close();
-});
+const stage = forFile(await openStage());
 
 describe("a client that leaves before content", () => {
   it("pays nothing while no vendor has the whole request", async () => {

@@ -1,18 +1,16 @@
 // A client that leaves, or stops reading, at every step of the pipeline: one end of the hold, one end of the attempt.
 import { AsyncLocalStorage, createHook } from "node:async_hooks";
-import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { afterEach, describe, expect, it, onTestFinished } from "vitest";
 import type { Quote } from "../../src/core/plan.ts";
 import type { Candidate, Health } from "../../src/core/route.ts";
+import { forFile } from "../support/for-file.ts";
 import { CALLER, COST, COST_LEFT, openStage, READING, type Stage } from "../support/scripted-plan.ts";
 
 const TOO_MUCH: Quote = { nano: 1e15 as never, tighten: null, affordable: () => ({}), upstreamNano: () => 0 as never };
 
-let stage: Stage;
 let spentBefore = 0;
 
-beforeAll(async () => {
-  stage = await openStage();
-});
+const stage = forFile(await openStage());
 
 afterEach(async () => {
   expect(await stage.holdsLeft()).toEqual([]);
@@ -20,8 +18,6 @@ afterEach(async () => {
   expect(findings).toEqual([]);
   spentBefore = await stage.spentNano();
 });
-
-afterAll(() => stage.close());
 
 async function spent(): Promise<number> {
   return (await stage.spentNano()) - spentBefore;

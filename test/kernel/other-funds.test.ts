@@ -1,10 +1,11 @@
 // A door with other funds: somebody without a key is asked for the price first, and pays without an account.
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { GatewayError } from "../../src/core/errors.ts";
 import { ZERO } from "../../src/core/money.ts";
 import type { Capture, Charge, Funds, Held, Payer, Plan, Release } from "../../src/core/plan.ts";
 import type { StrangerDoor } from "../../src/edge/serve/deps.ts";
-import { COST, HOLD, openStage, type Stage } from "../support/scripted-plan.ts";
+import { forFile } from "../support/for-file.ts";
+import { COST, HOLD, openStage } from "../support/scripted-plan.ts";
 
 /** What happens when the work is done and the money is asked for. */
 type AtCapture = "paid" | "refused" | "unknown";
@@ -64,11 +65,7 @@ function door(funds: Funds | null): StrangerDoor {
   };
 }
 
-let stage: Stage;
-beforeAll(async () => {
-  stage = await openStage();
-});
-afterAll(() => stage.close());
+const stage = forFile(await openStage());
 
 function begin(funds: Funds | null) {
   const authenticate = () => new GatewayError("invalid_token", { detail: { detail: "no" } });

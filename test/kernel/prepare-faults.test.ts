@@ -1,14 +1,11 @@
 // What must be kept before the charge cannot be kept, or the cost cannot be counted: nothing is charged, and no hold is left.
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { GatewayError } from "../../src/core/errors.ts";
 import type { Plan } from "../../src/core/plan.ts";
-import { COST, openStage, type Stage } from "../support/scripted-plan.ts";
+import { forFile } from "../support/for-file.ts";
+import { COST, openStage } from "../support/scripted-plan.ts";
 
-let stage: Stage;
-beforeAll(async () => {
-  stage = await openStage();
-});
-afterAll(() => stage.close());
+const stage = forFile(await openStage());
 
 const AWAY = new GatewayError("ledger_unavailable", { retryAfterSeconds: 5 });
 

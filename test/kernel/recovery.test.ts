@@ -1,17 +1,11 @@
 // How the gateway behaves around a provider's trouble in time: it comes back to one that has recovered, and waits for no goodbye.
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { callChat, type SeenCall } from "../support/chat-call.ts";
-import { startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
+import { forFile } from "../support/for-file.ts";
+import { startTestGateway } from "../support/gateway.ts";
 
-let gateway: TestGateway;
-let account: TestAccount;
-
-beforeAll(async () => {
-  gateway = await startTestGateway();
-  account = await gateway.account();
-});
-
-afterAll(() => gateway.stop());
+const gateway = forFile(await startTestGateway());
+const account = await gateway.account();
 
 function call(models: readonly string[], content: string, session?: string): Promise<SeenCall> {
   const request = { models, messages: [{ role: "user", content }], stream: true };

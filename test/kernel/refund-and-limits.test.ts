@@ -1,8 +1,9 @@
 // Money given back, and everything that turns a paid call away: what the caller is told, and what stays as it was.
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { NANO_PER_CENT } from "../../src/core/money.ts";
 import { callChat, type SeenCall } from "../support/chat-call.ts";
-import { eventually, startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
+import { forFile } from "../support/for-file.ts";
+import { eventually, startTestGateway, type TestAccount } from "../support/gateway.ts";
 import { sendAs } from "../support/keyed-fetch.ts";
 
 const HELLO = { model: "sandbox/ok", stream: true, messages: [{ role: "user", content: "hello" }], max_tokens: 100 };
@@ -17,13 +18,7 @@ interface Transaction {
   readonly credited_nano_usd?: number;
 }
 
-let gateway: TestGateway;
-
-beforeAll(async () => {
-  gateway = await startTestGateway();
-});
-
-afterAll(() => gateway.stop());
+const gateway = forFile(await startTestGateway());
 
 function call(key: string, body: Readonly<Record<string, unknown>> = HELLO): Promise<SeenCall> {
   return callChat(body, { url: gateway.url, key });

@@ -1,16 +1,13 @@
 // A client that reads slowly: the time it takes is its own, and does not make an answer free that it has got most of.
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import { forFile } from "../support/for-file.ts";
 import { eventually } from "../support/gateway.ts";
-import { COST, openStage, type Stage } from "../support/scripted-plan.ts";
+import { COST, openStage } from "../support/scripted-plan.ts";
 
 /** Enough for a busy machine to begin a call in. */
 const WHOLE_MS = 500;
 
-let stage: Stage;
-beforeAll(async () => {
-  stage = await openStage();
-});
-afterAll(() => stage.close());
+const stage = forFile(await openStage());
 
 async function passed(ms: number): Promise<void> {
   const fromMs = performance.now();

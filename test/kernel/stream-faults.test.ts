@@ -1,8 +1,9 @@
 // Every fault of the sandbox, streamed: what the client sees, what the ledger shows, what the record says.
 import { randomUUID } from "node:crypto";
 import OpenAI from "openai";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
+import { describe, expect, it } from "vitest";
+import { forFile } from "../support/for-file.ts";
+import { startTestGateway } from "../support/gateway.ts";
 
 /** 60 words, one token each: what the sandbox says unless told otherwise. */
 const WORDS = 60;
@@ -18,21 +19,16 @@ interface Seen {
   readonly model: string | null;
 }
 
-let gateway: TestGateway;
-let account: TestAccount;
-
-beforeAll(async () => {
-  gateway = await startTestGateway({
+const gateway = forFile(
+  await startTestGateway({
     FIRST_TOKEN_SECONDS: "1",
     // Far above what a busy machine needs, and below what the silent faults take.
     LAST_FIRST_TOKEN_SECONDS: "4",
     // The vendor is in this process too, and writes bodies byte by byte: on a busy machine it is silent for a second by itself.
     CHUNK_GAP_SECONDS: "4",
-  });
-  account = await gateway.account();
-});
-
-afterAll(() => gateway.stop());
+  }),
+);
+const account = await gateway.account();
 
 async function stream(models: readonly string[], text: string): Promise<Seen> {
   const startedMs = performance.now();

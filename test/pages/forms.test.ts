@@ -1,18 +1,13 @@
 // What a form of a page may do, and for whom: sessions that end, forms from elsewhere, frames, and play money in the playground.
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { Person } from "../edge/oauth/person.ts";
-import { startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
+import { forFile } from "../support/for-file.ts";
+import { startTestGateway } from "../support/gateway.ts";
 
-let gateway: TestGateway;
-let account: TestAccount;
-let person: Person;
-beforeAll(async () => {
-  gateway = await startTestGateway({ TRUST_PROXY: "1", ADDRESS_REQUESTS_PER_MINUTE: "100000" });
-  account = await gateway.account({ kind: "personal" });
-  person = new Person(gateway.url);
-  expect((await person.signIn(account.key, "/account")).headers.get("location")).toBe("/account");
-});
-afterAll(() => gateway.stop());
+const gateway = forFile(await startTestGateway({ TRUST_PROXY: "1", ADDRESS_REQUESTS_PER_MINUTE: "100000" }));
+const account = await gateway.account({ kind: "personal" });
+const person = new Person(gateway.url);
+expect((await person.signIn(account.key, "/account")).headers.get("location")).toBe("/account");
 
 const own = async (path: string) =>
   (await (

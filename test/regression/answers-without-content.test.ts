@@ -1,30 +1,24 @@
 // An answer without what it must have (the id that it issues, the content that it sells) was charged: nothing could be polled, or read.
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { readAnswer } from "../actions/run/acme-gateway.ts";
-import { startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
+import { forFile } from "../support/for-file.ts";
+import { startTestGateway } from "../support/gateway.ts";
 import { postAs } from "../support/keyed-fetch.ts";
-import { startVendor, type VendorAnswer, type VendorServer } from "../support/vendor-server.ts";
+import { startVendor, type VendorAnswer } from "../support/vendor-server.ts";
 
 const VENDORS = ["PARALLEL", "FASTCRW", "FIRECRAWL", "BRAVE", "SCRAPINGANT", "OXYLABS", "FAL", "LINKUP", "WIKIPEDIA"];
 const KEYS = [...VENDORS.map((name) => `${name}_API_KEY`), "OXYLABS_USERNAME", "OXYLABS_PASSWORD"];
 
-let vendor: VendorServer;
-let gateway: TestGateway;
-let account: TestAccount;
-beforeAll(async () => {
-  vendor = await startVendor();
-  gateway = await startTestGateway({
+const vendor = forFile(await startVendor());
+const gateway = forFile(
+  await startTestGateway({
     ...Object.fromEntries(KEYS.map((name) => [name, "key-of-ours"])),
     ...Object.fromEntries(VENDORS.map((name) => [`${name}_BASE_URL`, `${vendor.url}/${name.toLowerCase()}`])),
     FAL_REST_BASE_URL: `${vendor.url}/fal-rest`,
     WIKIPEDIA_EDITION_BASE_URL: `${vendor.url}/wikipedia-edition`,
-  });
-  account = await gateway.account({ kind: "personal", creditCents: 10_000 });
-});
-afterAll(async () => {
-  await gateway.stop();
-  await vendor.close();
-});
+  }),
+);
+const account = await gateway.account({ kind: "personal", creditCents: 10_000 });
 
 async function run(action: string, params: object) {
   const response = await postAs(account.key, `${gateway.url}/api/run/${action}`, params);

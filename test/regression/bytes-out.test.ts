@@ -1,15 +1,11 @@
 // What the record of a request says of its answer's length is what went over the wire, whatever characters were in it.
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
+import { expect, test } from "vitest";
+import { forFile } from "../support/for-file.ts";
+import { startTestGateway } from "../support/gateway.ts";
 import { postAs } from "../support/keyed-fetch.ts";
 
-let gateway: TestGateway;
-let account: TestAccount;
-beforeAll(async () => {
-  gateway = await startTestGateway();
-  account = await gateway.account();
-});
-afterAll(() => gateway.stop());
+const gateway = forFile(await startTestGateway());
+const account = await gateway.account();
 
 /** Two, three and four bytes a character. */
 const TEXT = "Größe, 東京, 🌊";

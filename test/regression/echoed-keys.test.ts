@@ -1,26 +1,18 @@
 // A vendor that repeats our request in its error: nobody is told our key, however the error comes.
 import type { ServerResponse } from "node:http";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { startAcmeGateway } from "../actions/run/acme-gateway.ts";
-import { startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
-import { startVendor, type VendorRequest, type VendorServer } from "../support/vendor-server.ts";
+import { forFile } from "../support/for-file.ts";
+import { startTestGateway } from "../support/gateway.ts";
+import { startVendor, type VendorRequest } from "../support/vendor-server.ts";
 
 /** Long, and with characters that JSON, addresses and base64 write in another way. */
 const KEY = 'sk-echo-"6f1c/9+d2=e8a4b70c5d';
 
-let vendor: VendorServer;
-let gateway: TestGateway;
-let account: TestAccount;
-beforeAll(async () => {
-  vendor = await startVendor();
-  const own = (id: string) => ({ [`${id}_API_KEY`]: KEY, [`${id}_BASE_URL`]: `${vendor.url}/v1` });
-  gateway = await startTestGateway({ ...own("OPENAI"), ...own("ANTHROPIC"), ...own("GEMINI") });
-  account = await gateway.account({ kind: "personal", creditCents: 100_000 });
-});
-afterAll(async () => {
-  await gateway.stop();
-  await vendor.close();
-});
+const vendor = forFile(await startVendor());
+const own = (id: string) => ({ [`${id}_API_KEY`]: KEY, [`${id}_BASE_URL`]: `${vendor.url}/v1` });
+const gateway = forFile(await startTestGateway({ ...own("OPENAI"), ...own("ANTHROPIC"), ...own("GEMINI") }));
+const account = await gateway.account({ kind: "personal", creditCents: 100_000 });
 
 /** Every way in which a vendor may write the key that it was sent. */
 function echo({ headers }: VendorRequest): string {

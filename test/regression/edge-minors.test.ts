@@ -1,12 +1,9 @@
 // Small things that a careful client looks at: whose window a refusal counts in, what a 401 asks for, what an empty key means.
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { startTestGateway, type TestGateway } from "../support/gateway.ts";
+import { expect, test } from "vitest";
+import { forFile } from "../support/for-file.ts";
+import { startTestGateway } from "../support/gateway.ts";
 
-let gateway: TestGateway;
-beforeAll(async () => {
-  gateway = await startTestGateway({ ADDRESS_REQUESTS_PER_MINUTE: "50" });
-});
-afterAll(() => gateway.stop());
+const gateway = forFile(await startTestGateway({ ADDRESS_REQUESTS_PER_MINUTE: "50" }));
 
 const CHAT = "/api/llm/v1/chat/completions";
 

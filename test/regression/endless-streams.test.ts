@@ -1,7 +1,6 @@
 // One stream of a hostile vendor took the gateway down: events that are held back, before content and after it, were held without bound.
-
 import { pipeline, Readable } from "node:stream";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { bearer } from "../../src/catalog/adapter.ts";
 import type { Adapter, Offer } from "../../src/catalog/catalog.ts";
 import { systemClock } from "../../src/core/clock.ts";
@@ -9,23 +8,16 @@ import type { AttemptFailure } from "../../src/core/route.ts";
 import { chatAnswers } from "../../src/models/formats/chat-completions/answers.ts";
 import { chatRequest } from "../../src/models/formats/chat-completions/request.ts";
 import { DIALECTS } from "../../src/models/formats/vendor-dialects.ts";
-import { createUpstream, type Upstream } from "../../src/upstream/upstream.ts";
-import { startVendor, type VendorServer } from "../support/vendor-server.ts";
+import { createUpstream } from "../../src/upstream/upstream.ts";
+import { forFile } from "../support/for-file.ts";
+import { startVendor } from "../support/vendor-server.ts";
 
 /** Far more than is ever held, and little enough to be sent in a moment. */
 const SENT_BYTES_MAX = 64 * 1024 * 1024;
 const FIRST_MS_MAX = 20_000;
 
-let vendor: VendorServer;
-let upstream: Upstream;
-beforeAll(async () => {
-  vendor = await startVendor();
-  upstream = createUpstream(systemClock, { dialects: DIALECTS });
-});
-afterAll(async () => {
-  await upstream.close();
-  await vendor.close();
-});
+const vendor = forFile(await startVendor());
+const upstream = forFile(createUpstream(systemClock, { dialects: DIALECTS }));
 
 function offerOf(dialect: Offer["chat"]["dialect"]): Offer {
   const auth = bearer;

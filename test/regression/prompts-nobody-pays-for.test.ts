@@ -1,7 +1,8 @@
 // Text that went upstream and that no hold counted: where the hold from bytes did not fit, only some fields of a body were counted.
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { type RecordingVendor, startRecordingVendor } from "../models/chat/recording-vendor.ts";
-import { startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
+import { beforeEach, describe, expect, it } from "vitest";
+import { startRecordingVendor } from "../models/chat/recording-vendor.ts";
+import { forFile } from "../support/for-file.ts";
+import { startTestGateway } from "../support/gateway.ts";
 import { postAs } from "../support/keyed-fetch.ts";
 
 /** About 200,000 tokens: 50 cents at the model's price, of which the account has ten. */
@@ -9,25 +10,16 @@ const LONG = "river stone ".repeat(100_000);
 const MODEL = "openai/gpt-5.4";
 const GEMINI = "google/gemini-3-flash-preview";
 
-let vendor: RecordingVendor;
-let gateway: TestGateway;
-let account: TestAccount;
-
-beforeAll(async () => {
-  vendor = await startRecordingVendor();
-  gateway = await startTestGateway({
+const vendor = forFile(await startRecordingVendor());
+const gateway = forFile(
+  await startTestGateway({
     OPENAI_API_KEY: "sk-test",
     OPENAI_BASE_URL: `${vendor.url}/openai/v1`,
     GEMINI_API_KEY: "key",
     GEMINI_BASE_URL: `${vendor.url}/gemini/v1beta`,
-  });
-  account = await gateway.account({ kind: "personal", creditCents: 10 });
-});
-
-afterAll(async () => {
-  await gateway.stop();
-  await vendor.close();
-});
+  }),
+);
+const account = await gateway.account({ kind: "personal", creditCents: 10 });
 
 beforeEach(() => vendor.forget());
 

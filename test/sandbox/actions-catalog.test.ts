@@ -1,5 +1,5 @@
 // Every action of the shipped catalog, called with a sandbox account: it answers, costs what is listed, and its rules are met.
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { rowCents } from "../../src/actions/run/table-params.ts";
 import type { AnswerRule } from "../../src/catalog/answer-rule.ts";
 import type { SoldAction } from "../../src/catalog/catalog.ts";
@@ -7,7 +7,8 @@ import type { Json, JsonObject } from "../../src/catalog/said.ts";
 import type { ErrorCode } from "../../src/core/errors.ts";
 import { FAILURES, type FailureKind } from "../../src/core/failures.ts";
 import { valueAt } from "../../src/sandbox/action-body.ts";
-import { startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
+import { forFile } from "../support/for-file.ts";
+import { startTestGateway, type TestAccount } from "../support/gateway.ts";
 import { LONG_RUNS } from "../support/runs.ts";
 import { shippedCatalog } from "../support/shipped-catalog.ts";
 
@@ -18,11 +19,7 @@ const catalog = await shippedCatalog();
 const actions = catalog.actions(PLAY);
 const services = [...new Set(actions.map(({ service }) => service))];
 
-let gateway: TestGateway;
-beforeAll(async () => {
-  gateway = await startTestGateway();
-});
-afterAll(() => gateway.stop());
+const gateway = forFile(await startTestGateway());
 
 /** Enough for what is bought at whatever it comes to. */
 const MAX_COST_CENTS = 15_000;

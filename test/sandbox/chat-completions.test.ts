@@ -1,19 +1,14 @@
 // The good paths of the chat-completions dialect, through the official client.
-
 import OpenAI from "openai";
 import { get_encoding } from "tiktoken";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { STAND_INS } from "../../src/models/formats/stand-ins.ts";
-import { type Sandbox, startSandbox } from "../../src/sandbox/server.ts";
+import { startSandbox } from "../../src/sandbox/server.ts";
 import { VOCABULARY } from "../../src/sandbox/vocabulary.ts";
+import { forFile } from "../support/for-file.ts";
 
-let sandbox: Sandbox;
-let client: OpenAI;
-beforeAll(async () => {
-  sandbox = await startSandbox({ dialects: STAND_INS, host: "127.0.0.1", port: 0 });
-  client = new OpenAI({ apiKey: "any", baseURL: `${sandbox.url}/openai`, maxRetries: 0 });
-});
-afterAll(() => sandbox.close());
+const sandbox = forFile(await startSandbox({ dialects: STAND_INS, host: "127.0.0.1", port: 0 }));
+const client = new OpenAI({ apiKey: "any", baseURL: `${sandbox.url}/openai`, maxRetries: 0 });
 
 type Params = Omit<OpenAI.ChatCompletionCreateParamsNonStreaming, "model" | "messages" | "stream">;
 

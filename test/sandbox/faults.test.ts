@@ -1,16 +1,12 @@
 // Every fault of the table, seen on the wire in the chat-completions dialect.
-
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { STAND_INS } from "../../src/models/formats/stand-ins.ts";
 import { conductOf, FAULTS } from "../../src/sandbox/faults.ts";
-import { type Sandbox, startSandbox } from "../../src/sandbox/server.ts";
+import { startSandbox } from "../../src/sandbox/server.ts";
+import { forFile } from "../support/for-file.ts";
 import { eventData, type RawAnswer, rawCall, send, until } from "./raw-client.ts";
 
-let sandbox: Sandbox;
-beforeAll(async () => {
-  sandbox = await startSandbox({ dialects: STAND_INS, host: "127.0.0.1", port: 0 });
-});
-afterAll(() => sandbox.close());
+const sandbox = forFile(await startSandbox({ dialects: STAND_INS, host: "127.0.0.1", port: 0 }));
 
 interface Options {
   readonly stream?: boolean;

@@ -1,15 +1,11 @@
 // The messages and generateContent dialects as a vendor's client sees them: answers, strictness and the core faults.
-
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { STAND_INS } from "../../src/models/formats/stand-ins.ts";
-import { type Sandbox, startSandbox } from "../../src/sandbox/server.ts";
+import { startSandbox } from "../../src/sandbox/server.ts";
+import { forFile } from "../support/for-file.ts";
 import { eventData, type RawAnswer, rawCall } from "./raw-client.ts";
 
-let sandbox: Sandbox;
-beforeAll(async () => {
-  sandbox = await startSandbox({ dialects: STAND_INS, host: "127.0.0.1", port: 0 });
-});
-afterAll(() => sandbox.close());
+const sandbox = forFile(await startSandbox({ dialects: STAND_INS, host: "127.0.0.1", port: 0 }));
 
 type Fields = Readonly<Record<string, unknown>>;
 // biome-ignore lint/suspicious/noExplicitAny: answers of vendors, read field by field below.

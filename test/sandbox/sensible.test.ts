@@ -1,7 +1,8 @@
 // What a newcomer reads of the sandbox: a sentence that says what it is, and JSON where JSON was asked for, whatever the provider.
 import { Ajv } from "ajv";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
+import { describe, expect, it } from "vitest";
+import { forFile } from "../support/for-file.ts";
+import { startTestGateway } from "../support/gateway.ts";
 
 /** One of each dialect, and the provider whose own it is. */
 const MODELS = [
@@ -49,15 +50,8 @@ const ORDER = {
   additionalProperties: false,
 };
 
-let gateway: TestGateway;
-let account: TestAccount;
-
-beforeAll(async () => {
-  gateway = await startTestGateway();
-  account = await gateway.account();
-});
-
-afterAll(() => gateway.stop());
+const gateway = forFile(await startTestGateway());
+const account = await gateway.account();
 
 async function textOf(model: string, more: object = {}, content = "Hello"): Promise<string> {
   const answer = await account.client.chat.completions.create({

@@ -1,17 +1,11 @@
 // No body of a caller's may hold more names or values than there is time to look at, wherever it is sent.
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { NAMES_MAX, VALUES_MAX } from "../../src/core/json-bytes.ts";
-import { startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
+import { forFile } from "../support/for-file.ts";
+import { startTestGateway } from "../support/gateway.ts";
 
-let gateway: TestGateway;
-let account: TestAccount;
-
-beforeAll(async () => {
-  gateway = await startTestGateway();
-  account = await gateway.account();
-});
-
-afterAll(() => gateway.stop());
+const gateway = forFile(await startTestGateway());
+const account = await gateway.account();
 
 const NAMES = `{${'"":1,'.repeat(NAMES_MAX)}"":1}`;
 const VALUES = `{"input":${JSON.stringify(Array(VALUES_MAX).fill(1))}}`;

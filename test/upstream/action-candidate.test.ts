@@ -1,6 +1,5 @@
 // What the routes of an action share: the pace and the health of their vendor, of one action, of one row of a table.
-
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { type AdapterSpec, action, noAuth, z } from "../../src/catalog/adapter.ts";
 import type { Json, Params } from "../../src/catalog/said.ts";
 import { systemClock } from "../../src/core/clock.ts";
@@ -10,8 +9,9 @@ import { DIALECTS } from "../../src/models/formats/vendor-dialects.ts";
 import type { ActionCandidate } from "../../src/upstream/action-candidate.ts";
 import { createUpstream, type Upstream } from "../../src/upstream/upstream.ts";
 import { catalogOf, LIVE } from "../catalog/catalog-of.ts";
+import { forFile } from "../support/for-file.ts";
 import { eventually } from "../support/gateway.ts";
-import { startVendor, type VendorServer } from "../support/vendor-server.ts";
+import { startVendor } from "../support/vendor-server.ts";
 
 const shared = {
   description: "Looks.",
@@ -42,12 +42,8 @@ const spec: AdapterSpec = {
 };
 const row = (path: string) => ({ method: "GET", path, summary: "A row.", params: {} }) as const;
 
-let vendor: VendorServer;
 let upstream: Upstream;
-beforeAll(async () => {
-  vendor = await startVendor();
-});
-afterAll(() => vendor.close());
+const vendor = forFile(await startVendor());
 
 function routeTo(name: string, path: string | null = null, params: Params = {}): ActionCandidate {
   const env = { SLOW_BASE_URL: vendor.url };

@@ -1,26 +1,18 @@
 // Vectors come in the form that was asked for, whichever form their vendor has.
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
+import { describe, expect, it } from "vitest";
+import { forFile } from "../support/for-file.ts";
+import { startTestGateway } from "../support/gateway.ts";
 import { postAs } from "../support/keyed-fetch.ts";
-import { startVendor, type VendorServer } from "../support/vendor-server.ts";
+import { startVendor } from "../support/vendor-server.ts";
 
 const NUMBERS = [0.5, -1.25, 3];
 const BASE64 = Buffer.from(new Float32Array(NUMBERS).buffer).toString("base64");
 const FORMS = { float: NUMBERS, base64: BASE64 } as const;
 const MODEL = "openai/text-embedding-3-small";
 
-let vendor: VendorServer;
-let gateway: TestGateway;
-let account: TestAccount;
-beforeAll(async () => {
-  vendor = await startVendor();
-  gateway = await startTestGateway({ OPENAI_API_KEY: "sk-1", OPENAI_BASE_URL: `${vendor.url}/v1` });
-  account = await gateway.account({ kind: "personal", creditCents: 10_000 });
-});
-afterAll(async () => {
-  await gateway.stop();
-  await vendor.close();
-});
+const vendor = forFile(await startVendor());
+const gateway = forFile(await startTestGateway({ OPENAI_API_KEY: "sk-1", OPENAI_BASE_URL: `${vendor.url}/v1` }));
+const account = await gateway.account({ kind: "personal", creditCents: 10_000 });
 
 const answerOf = (...vectors: unknown[]) => ({
   body: {

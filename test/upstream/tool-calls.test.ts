@@ -1,6 +1,6 @@
 // Tool calls over every wire and every dialect, whole and streamed: arguments to the digit, ids and names that each side takes, calls and results that stay paired.
 import fc from "fast-check";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { DialectName } from "../../src/catalog/chat-wire.ts";
 import type { AnswerCodec, CallerRequest } from "../../src/core/neutral.ts";
 import { hashedName } from "../../src/core/short-name.ts";
@@ -9,33 +9,24 @@ import { DIALECTS } from "../../src/models/formats/vendor-dialects.ts";
 import type { HeldStream } from "../../src/upstream/held-stream.ts";
 import { laneOf } from "../../src/upstream/lane.ts";
 import { chatContext } from "../support/dialect-replay.ts";
-import { startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
+import { forFile } from "../support/for-file.ts";
+import { startTestGateway } from "../support/gateway.ts";
 import { type Asked, type Call, resultsIn, TOOL_FORMATS, type ToolFormat } from "../support/tool-wires.ts";
-import { startVendor, type VendorServer } from "../support/vendor-server.ts";
+import { startVendor } from "../support/vendor-server.ts";
 
 const NAMES = Object.keys(DIALECTS) as DialectName[];
 const ROWS = MODEL_WIRES.flatMap(({ name: wire }) => NAMES.map((dialect) => [wire as DialectName, dialect] as const));
 
-let vendor: VendorServer;
-let gateway: TestGateway;
-let account: TestAccount;
-
-beforeAll(async () => {
-  vendor = await startVendor();
-  gateway = await startTestGateway({
+const vendor = forFile(await startVendor());
+const gateway = forFile(
+  await startTestGateway({
     OVERLAY_DIR: new URL("../fixtures/wires-overlay", import.meta.url).pathname,
     ...Object.fromEntries(
       NAMES.map((dialect) => [`VIA_${dialect.toUpperCase().replaceAll("-", "_")}_BASE_URL`, `${vendor.url}/v1`]),
     ),
-  });
-  account = await gateway.account({ kind: "personal", creditCents: 100_000 });
-});
-
-afterAll(async () => {
-  expect(await gateway.doctor()).toEqual([]);
-  await gateway.stop();
-  await vendor.close();
-});
+  }),
+);
+const account = await gateway.account({ kind: "personal", creditCents: 100_000 });
 
 const PATHS: Readonly<Record<string, (model: string, stream: boolean) => string>> = {
   "generate-content": (model, stream) =>

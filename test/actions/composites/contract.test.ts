@@ -1,19 +1,11 @@
 // What the contract says of our own actions, by name: every field with its type, every code with its status, every limit at its edge. In the sandbox.
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { eventually, type TestAccount } from "../../support/gateway.ts";
-import { type AcmeGateway, type RunAnswer, startAcmeGateway } from "../run/acme-gateway.ts";
+import { describe, expect, it } from "vitest";
+import { forFile } from "../../support/for-file.ts";
+import { eventually } from "../../support/gateway.ts";
+import { type RunAnswer, startAcmeGateway } from "../run/acme-gateway.ts";
 
-let gateway: AcmeGateway;
-let account: TestAccount;
-beforeAll(async () => {
-  gateway = await startAcmeGateway();
-  account = await gateway.account({ creditCents: 5_000 });
-});
-afterAll(async () => {
-  const findings = await gateway.doctor();
-  await gateway.stop();
-  expect(findings).toEqual([]);
-});
+const gateway = forFile(await startAcmeGateway());
+const account = await gateway.account({ creditCents: 5_000 });
 
 type Data = Record<string, unknown>;
 type Is = (value: unknown) => boolean;

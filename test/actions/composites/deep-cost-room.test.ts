@@ -1,32 +1,24 @@
 // A deep job over walls: what they cost us is bounded, beside the budget of its payer, and rows that meet the bound are no walls.
-import { afterAll, beforeAll, expect, it } from "vitest";
-import type { TestAccount } from "../../support/gateway.ts";
-import { startVendor, type VendorServer } from "../../support/vendor-server.ts";
+import { expect, it } from "vitest";
+import { forFile } from "../../support/for-file.ts";
+import { startVendor } from "../../support/vendor-server.ts";
 import { say } from "../../upstream/outside.ts";
-import { HTML, type PagesGateway, startPagesGateway, WALL } from "./deep-pages.ts";
+import { HTML, startPagesGateway, WALL } from "./deep-pages.ts";
 
-let vendor: VendorServer;
-let gateway: PagesGateway;
-let account: TestAccount;
-beforeAll(async () => {
-  vendor = await startVendor();
-  gateway = await startPagesGateway({
+const vendor = forFile(await startVendor());
+const gateway = forFile(
+  await startPagesGateway({
     SCRAPINGANT_API_KEY: "k",
     SCRAPINGANT_BASE_URL: vendor.url,
     UNPAID_COST_CENTS: "5",
-  });
-  gateway.play = (socket) => say(socket, HTML, WALL);
-  vendor.answers((response, { url }) => {
-    if (!url.includes("/markdown")) return void response.setHeader("content-type", "text/html").end(WALL);
-    response.setHeader("content-type", "application/json").end(JSON.stringify({ url, markdown: "Access denied" }));
-  });
-  account = await gateway.account({ kind: "personal", creditCents: 100 });
+  }),
+);
+gateway.play = (socket) => say(socket, HTML, WALL);
+vendor.answers((response, { url }) => {
+  if (!url.includes("/markdown")) return void response.setHeader("content-type", "text/html").end(WALL);
+  response.setHeader("content-type", "application/json").end(JSON.stringify({ url, markdown: "Access denied" }));
 });
-afterAll(async () => {
-  expect(await gateway.doctor()).toEqual([]);
-  await gateway.stop();
-  await vendor.close();
-});
+const account = await gateway.account({ kind: "personal", creditCents: 100 });
 
 it("ends rows that would cost us more than they may, and says that it is not for walls", async () => {
   const urls = Array.from({ length: 20 }, (_, n) => gateway.at(`/${n}`));

@@ -1,12 +1,12 @@
 // What a vendor took for the pages of deep jobs is in our books, by a vendor that answers in every way there is: job by job, what they cost us
 // above their charge is what the account's window of unpaid cost has grown by.
 import type { ServerResponse } from "node:http";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { nanoFromCents } from "../../../src/core/money.ts";
-import type { TestAccount } from "../../support/gateway.ts";
+import { forFile } from "../../support/for-file.ts";
 import { shippedCatalog } from "../../support/shipped-catalog.ts";
-import { startVendor, type VendorRequest, type VendorServer } from "../../support/vendor-server.ts";
-import { type PagesGateway, startPagesGateway, TEXT } from "./deep-pages.ts";
+import { startVendor, type VendorRequest } from "../../support/vendor-server.ts";
+import { startPagesGateway, TEXT } from "./deep-pages.ts";
 
 const JOBS = 30;
 const OUTCOMES = ["ok", "ok", "wall", "empty", "malformed", "half", "refused", "down"] as const;
@@ -18,9 +18,6 @@ function takenFor(action: string): number {
   return nanoFromCents(cents);
 }
 
-let vendor: VendorServer;
-let gateway: PagesGateway;
-let account: TestAccount;
 let took = 0;
 let state = 7;
 /** The same numbers on every run. */
@@ -42,19 +39,14 @@ function answer(response: ServerResponse, { body }: VendorRequest): void {
   response.end(outcome === "malformed" ? "<html>Certainly.</html>" : text);
 }
 
-beforeAll(async () => {
-  vendor = await startVendor();
-  vendor.answers(answer);
-  gateway = await startPagesGateway({
+const vendor = forFile(await startVendor());
+vendor.answers(answer);
+const gateway = forFile(
+  await startPagesGateway({
     ...{ DIRECT_FETCH: "0", FIRECRAWL_API_KEY: "k", FIRECRAWL_BASE_URL: vendor.url, UNPAID_COST_CENTS: "1000" },
-  });
-  account = await gateway.account({ kind: "personal", creditCents: 10_000 });
-});
-afterAll(async () => {
-  expect(await gateway.doctor()).toEqual([]);
-  await gateway.stop();
-  await vendor.close();
-});
+  }),
+);
+const account = await gateway.account({ kind: "personal", creditCents: 10_000 });
 
 async function unpaidNano(): Promise<number> {
   const { json } = await gateway.admin("GET", `/admin/v1/accounts/${account.accountId}`);

@@ -1,25 +1,14 @@
 // core/onefind, over the sandbox's stand-ins and over a vendor of the test's own.
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import { forFile } from "../../support/for-file.ts";
 import type { TestAccount } from "../../support/gateway.ts";
-import { startVendor, type VendorServer } from "../../support/vendor-server.ts";
-import { type AcmeGateway, startAcmeGateway } from "../run/acme-gateway.ts";
+import { startVendor } from "../../support/vendor-server.ts";
+import { startAcmeGateway } from "../run/acme-gateway.ts";
 
-let vendor: VendorServer;
-let gateway: AcmeGateway;
-let live: TestAccount;
-let sandbox: TestAccount;
-beforeAll(async () => {
-  vendor = await startVendor();
-  gateway = await startAcmeGateway({ EXA_API_KEY: "key", EXA_BASE_URL: vendor.url });
-  live = await gateway.live({ creditCents: 1_000 });
-  sandbox = await gateway.account({ kind: "sandbox", creditCents: 1_000 });
-});
-afterAll(async () => {
-  const findings = await gateway.doctor();
-  await gateway.stop();
-  await vendor.close();
-  expect(findings).toEqual([]);
-});
+const vendor = forFile(await startVendor());
+const gateway = forFile(await startAcmeGateway({ EXA_API_KEY: "key", EXA_BASE_URL: vendor.url }));
+const live = await gateway.live({ creditCents: 1_000 });
+const sandbox = await gateway.account({ kind: "sandbox", creditCents: 1_000 });
 
 const find = (account: TestAccount, params: object, headers = {}) =>
   gateway.run(account, "core/onefind", params, headers);

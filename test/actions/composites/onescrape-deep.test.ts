@@ -1,30 +1,23 @@
 // core/onescrape-deep from outside: budgets, rungs, sites, and what the ledger shows.
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
+import { forFile } from "../../support/for-file.ts";
 import { eventually, type TestAccount } from "../../support/gateway.ts";
-import { startVendor, type VendorServer } from "../../support/vendor-server.ts";
+import { startVendor } from "../../support/vendor-server.ts";
 import { say } from "../../upstream/outside.ts";
-import { HTML, type JobRow, PAGE, type PagesGateway, startPagesGateway, TEXT, WALL } from "./deep-pages.ts";
+import { HTML, type JobRow, PAGE, startPagesGateway, TEXT, WALL } from "./deep-pages.ts";
 
-let vendor: VendorServer;
-let gateway: PagesGateway;
-let live: TestAccount;
-beforeAll(async () => {
-  vendor = await startVendor();
-  gateway = await startPagesGateway({
+const vendor = forFile(await startVendor());
+const gateway = forFile(
+  await startPagesGateway({
     FIRECRAWL_API_KEY: "k",
     FIRECRAWL_BASE_URL: `${vendor.url}/firecrawl`,
     EXA_API_KEY: "k",
     EXA_BASE_URL: `${vendor.url}/exa`,
     SCRAPINGANT_API_KEY: "k",
     SCRAPINGANT_BASE_URL: `${vendor.url}/ant`,
-  });
-  live = await gateway.account({ kind: "personal", creditCents: 10_000 });
-});
-afterAll(async () => {
-  expect(await gateway.doctor()).toEqual([]);
-  await gateway.stop();
-  await vendor.close();
-});
+  }),
+);
+const live = await gateway.account({ kind: "personal", creditCents: 10_000 });
 
 /** What the vendors have read of a page, by the tag of the rung; the others bring walls. */
 let reads: (rung: string, url: string) => boolean;

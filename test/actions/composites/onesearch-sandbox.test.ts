@@ -1,14 +1,9 @@
 // core/onesearch and core/consult over the vendors' stand-ins: an agent's author can try each facet without money.
-import { afterAll, beforeAll, expect, it } from "vitest";
-import { type AcmeGateway, startAcmeGateway } from "../run/acme-gateway.ts";
+import { expect, it } from "vitest";
+import { forFile } from "../../support/for-file.ts";
+import { startAcmeGateway } from "../run/acme-gateway.ts";
 
-let gateway: AcmeGateway;
-beforeAll(async () => {
-  gateway = await startAcmeGateway();
-});
-afterAll(async () => {
-  await gateway.stop();
-});
+const gateway = forFile(await startAcmeGateway());
 
 const QUERY = { query: "tea harvest" };
 const search = async (params: object, headers = {}) =>

@@ -1,6 +1,6 @@
 // What our composites ask of vendors' actions, from tiers/: params that each action takes, requests that its vendor's own specification
 // takes, and answers of which they read what they are there for.
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { evidenceIn } from "../../../src/actions/composites/evidence.ts";
 import { readPerson } from "../../../src/actions/composites/people/person-row.ts";
 import type { FacetsSpec, SearchWanted, SourceSpec } from "../../../src/catalog/facets.ts";
@@ -9,7 +9,8 @@ import type { EnrichSpec } from "../../../src/catalog/people-finder.ts";
 import type { JsonObject } from "../../../src/catalog/said.ts";
 import { atPointer } from "../../../src/upstream/json-pointer.ts";
 import { type AdapterWire, wire } from "../../support/adapter-wire.ts";
-import { startTestGateway, type TestAccount, type TestGateway } from "../../support/gateway.ts";
+import { forFile } from "../../support/for-file.ts";
+import { startTestGateway } from "../../support/gateway.ts";
 import { postAs } from "../../support/keyed-fetch.ts";
 import { shippedCatalog } from "../../support/shipped-catalog.ts";
 import { operationOf, toldOf, toldVendors } from "../../support/vendor-requests.ts";
@@ -40,13 +41,8 @@ async function faultsOf(id: string, params: JsonObject): Promise<readonly string
   return operation.check(sent).map((fault) => `${id} ${fault} of ${JSON.stringify(params)}`);
 }
 
-let gateway: TestGateway;
-let account: TestAccount;
-beforeAll(async () => {
-  gateway = await startTestGateway();
-  account = await gateway.account({ creditCents: 50_000 });
-});
-afterAll(() => gateway.stop());
+const gateway = forFile(await startTestGateway());
+const account = await gateway.account({ creditCents: 50_000 });
 
 /** What a caller of the action gets of its vendor's stand-in. */
 async function answerOf(id: string, params: JsonObject | null): Promise<unknown> {

@@ -1,21 +1,16 @@
 // Files as callers know them, against a whole gateway: what the actions answer and charge, and what the links give.
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { startTestGateway, type TestAccount, type TestGateway } from "../../support/gateway.ts";
+import { beforeAll, describe, expect, test } from "vitest";
+import { forFile } from "../../support/for-file.ts";
+import { startTestGateway, type TestAccount } from "../../support/gateway.ts";
 import { type Answered, callerOf, type FilesCaller } from "./calling.ts";
 
 const MIB = 1024 * 1024;
-let gateway: TestGateway;
-let account: TestAccount;
-let caller: FilesCaller;
 
-beforeAll(async () => {
-  gateway = await startTestGateway({ ADDRESS_REQUESTS_PER_MINUTE: "1000000" });
-  account = await gateway.account({ kind: "personal" });
-  caller = callerOf(gateway, account);
-});
-afterAll(() => gateway.stop());
+const gateway = forFile(await startTestGateway({ ADDRESS_REQUESTS_PER_MINUTE: "1000000" }));
+const account = await gateway.account({ kind: "personal" });
+const caller = callerOf(gateway, account);
 
 async function balance({ key }: TestAccount): Promise<number> {
   const response = await fetch(`${gateway.url}/api/v1/account`, { headers: { authorization: `Bearer ${key}` } });

@@ -1,14 +1,13 @@
 // A gateway whose files lie in an S3-compatible store: bytes come and go without it.
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { ConfigError, effectiveSettings, readConfig } from "../../../src/platform/config.ts";
-import { startTestGateway, type TestGateway } from "../../support/gateway.ts";
+import { forFile } from "../../support/for-file.ts";
+import { startTestGateway } from "../../support/gateway.ts";
 import { callerOf } from "./calling.ts";
-import { BUCKET, KEYS, startS3, type TestS3 } from "./s3.ts";
+import { BUCKET, KEYS, startS3 } from "./s3.ts";
 
-let s3: TestS3;
-let gateway: TestGateway;
 const settings = (): Record<string, string> => ({
   FILES_S3_ENDPOINT: s3.endpoint,
   FILES_S3_BUCKET: BUCKET,
@@ -16,14 +15,8 @@ const settings = (): Record<string, string> => ({
   FILES_S3_SECRET_ACCESS_KEY: KEYS.secretAccessKey,
 });
 
-beforeAll(async () => {
-  s3 = await startS3();
-  gateway = await startTestGateway(settings());
-});
-afterAll(async () => {
-  await gateway.stop();
-  await s3.close();
-});
+const s3 = forFile(await startS3());
+const gateway = forFile(await startTestGateway(settings()));
 
 test("links lead into the store, and what is sent there is found by get, list and delete", async () => {
   const caller = callerOf(gateway, await gateway.account({ kind: "personal" }));

@@ -1,12 +1,13 @@
 // A job launched over HTTP: a budget that is held, an answer at once, and work that goes on after it.
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import type { RunningJob } from "../../../src/catalog/job-kind.ts";
 import { launched, localAction } from "../../../src/catalog/local-action.ts";
 import { nano } from "../../../src/core/money.ts";
+import { forFile } from "../../support/for-file.ts";
 import { eventually, type TestAccount } from "../../support/gateway.ts";
 import { postAs, sendAs } from "../../support/keyed-fetch.ts";
-import { type AcmeGateway, startAcmeGateway } from "../run/acme-gateway.ts";
+import { startAcmeGateway } from "../run/acme-gateway.ts";
 
 const CENT = 10_000_000;
 /** What a running job waits for before it goes on; each test says. */
@@ -44,16 +45,8 @@ const kind = {
   },
 } as const;
 
-let gateway: AcmeGateway;
-beforeAll(async () => {
-  gateway = await startAcmeGateway({}, { actions: [deep], jobKinds: [kind] });
-  gateway.vendor.answers({ body: { results: ["a"] } });
-});
-afterAll(async () => {
-  const findings = await gateway.doctor();
-  await gateway.stop();
-  expect(findings).toEqual([]);
-});
+const gateway = forFile(await startAcmeGateway({}, { actions: [deep], jobKinds: [kind] }));
+gateway.vendor.answers({ body: { results: ["a"] } });
 
 const launch = (account: TestAccount, params: object, headers = {}) =>
   gateway.run(account, "core/deep", params, headers);

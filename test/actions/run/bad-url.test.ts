@@ -1,24 +1,19 @@
 // What is to be a URL and is none is told as `bad_url`, by every action alike.
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { type CatalogAction, openActionCatalog } from "../../../src/actions/run/action-catalog.ts";
 import { descriptorOf, rowDescriptor } from "../../../src/actions/run/descriptor.ts";
 import { type JsonSchema, tableOf } from "../../../src/actions/run/params-schema.ts";
 import { readParams } from "../../../src/actions/run/read-call.ts";
 import { GatewayError } from "../../../src/core/errors.ts";
-import { startTestGateway, type TestGateway } from "../../support/gateway.ts";
+import { forFile } from "../../support/for-file.ts";
+import { startTestGateway } from "../../support/gateway.ts";
 import { postAs } from "../../support/keyed-fetch.ts";
 import { shippedCatalog } from "../../support/shipped-catalog.ts";
 import { readAnswer } from "./acme-gateway.ts";
 
-let gateway: TestGateway;
-let actions: readonly CatalogAction[];
-
-beforeAll(async () => {
-  gateway = await startTestGateway({});
-  const catalog = await shippedCatalog();
-  actions = openActionCatalog(() => catalog, []).all({ sandbox: true });
-});
-afterAll(() => gateway.stop());
+const gateway = forFile(await startTestGateway({}));
+const catalog = await shippedCatalog();
+const actions = openActionCatalog(() => catalog, []).all({ sandbox: true });
 
 /** Params that are named as URLs are, in a schema and in the objects inside it. */
 function urlParams(

@@ -1,12 +1,13 @@
 // A function of ours that calls actions: children of its hold, legs of its posting, stopped when it stops.
 import type { ServerResponse } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { type LocalCall, localAction } from "../../../src/catalog/local-action.ts";
 import { GatewayError } from "../../../src/core/errors.ts";
+import { forFile } from "../../support/for-file.ts";
 import { eventually } from "../../support/gateway.ts";
-import { type AcmeGateway, startAcmeGateway } from "./acme-gateway.ts";
+import { startAcmeGateway } from "./acme-gateway.ts";
 
 const SEARCH = { action: "acme/search", params: { q: "tea" } };
 const BUY = { action: "acme/buy", params: { sku: "x" } };
@@ -29,15 +30,7 @@ const composed = localAction({
   example: { params: {} },
 });
 
-let gateway: AcmeGateway;
-beforeAll(async () => {
-  gateway = await startAcmeGateway({}, { actions: [composed] });
-});
-afterAll(async () => {
-  const findings = await gateway.doctor();
-  await gateway.stop();
-  expect(findings).toEqual([]);
-});
+const gateway = forFile(await startAcmeGateway({}, { actions: [composed] }));
 beforeEach(() => {
   upstreamCentsMax = 10;
   gateway.vendor.answers({ body: { results: ["a"] } });

@@ -1,22 +1,17 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { searchIndex } from "../../../src/actions/run/search-index.ts";
 import { stem, wordsOf } from "../../../src/actions/run/search-words.ts";
 import { atOnce } from "../../../src/core/slices.ts";
 import { LIVE } from "../../catalog/catalog-of.ts";
-import { startTestGateway, type TestGateway } from "../../support/gateway.ts";
+import { forFile } from "../../support/for-file.ts";
+import { startTestGateway } from "../../support/gateway.ts";
 import { postAs } from "../../support/keyed-fetch.ts";
 import { AFTERWARDS, AS_OTHERS_PUT_IT, AS_PEOPLE_PUT_IT, INTENTS, type Intent, QUESTIONS, UNSEEN } from "./intents.ts";
 import { inSmallCatalog, smallCatalog } from "./small-catalog.ts";
 
 const FIRST = 3;
 
-let gateway: TestGateway;
-
-beforeAll(async () => {
-  gateway = await startTestGateway();
-});
-
-afterAll(() => gateway.stop());
+const gateway = forFile(await startTestGateway());
 
 async function discover(body: unknown, key: string) {
   const response = await postAs(key, `${gateway.url}/api/run/core/discover`, body);

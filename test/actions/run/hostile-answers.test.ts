@@ -1,17 +1,13 @@
 // Answers that no vendor should give: what the caller is told, that nothing is charged for what is broken, and that the gateway lives.
 import { gzipSync } from "node:zlib";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { eventually, type TestAccount } from "../../support/gateway.ts";
+import { describe, expect, it } from "vitest";
+import { forFile } from "../../support/for-file.ts";
+import { eventually } from "../../support/gateway.ts";
 import type { VendorAnswer } from "../../support/vendor-server.ts";
-import { type AcmeGateway, startAcmeGateway } from "./acme-gateway.ts";
+import { startAcmeGateway } from "./acme-gateway.ts";
 
-let gateway: AcmeGateway;
-let account: TestAccount;
-beforeAll(async () => {
-  gateway = await startAcmeGateway();
-  account = await gateway.live({ creditCents: 100_000 });
-});
-afterAll(() => gateway.stop());
+const gateway = forFile(await startAcmeGateway());
+const account = await gateway.live({ creditCents: 100_000 });
 
 const MIB = 1024 * 1024;
 

@@ -1,14 +1,11 @@
 // What a key may still do: paused, limited to some services, at its ceiling, in a frozen account.
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
+import { forFile } from "../../support/for-file.ts";
 import type { TestAccount } from "../../support/gateway.ts";
-import { type AcmeGateway, startAcmeGateway } from "./acme-gateway.ts";
+import { startAcmeGateway } from "./acme-gateway.ts";
 
-let gateway: AcmeGateway;
-beforeAll(async () => {
-  gateway = await startAcmeGateway();
-  gateway.vendor.answers({ body: { results: ["a"], ok: 1 } });
-});
-afterAll(() => gateway.stop());
+const gateway = forFile(await startAcmeGateway());
+gateway.vendor.answers({ body: { results: ["a"], ok: 1 } });
 
 /** An agent key of the account, and a way to change it. */
 async function agentKey(account: TestAccount, fields: Record<string, unknown>) {

@@ -1,16 +1,15 @@
 // A function of ours calls a vendor's models as it calls any action: paid by what it may spend, a leg of its posting.
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { type LocalCall, localAction } from "../../../src/catalog/local-action.ts";
-import { startTestGateway, type TestGateway } from "../../support/gateway.ts";
+import { forFile } from "../../support/for-file.ts";
+import { startTestGateway } from "../../support/gateway.ts";
 
 const messages = [{ role: "user", content: "Hi" }];
 const CHAT = { action: "openai/chat", params: { model: "gpt-5.4-mini", max_tokens: 50, messages } };
 const OTHER = { action: "gemini/generate", params: { model: "gemini-3.5-flash", max_tokens: 50, messages } };
 
 let play: (call: LocalCall) => Promise<unknown> = async () => null;
-let gateway: TestGateway;
-let key: string;
 
 const composed = localAction({
   service: "core",
@@ -25,15 +24,8 @@ const composed = localAction({
   example: { params: {} },
 });
 
-beforeAll(async () => {
-  gateway = await startTestGateway({}, { actions: [composed] });
-  key = (await gateway.account({ kind: "sandbox", creditCents: 10_000, inferenceCapCents: 0 })).key;
-});
-
-afterAll(async () => {
-  expect(await gateway.doctor()).toEqual([]);
-  await gateway.stop();
-});
+const gateway = forFile(await startTestGateway({}, { actions: [composed] }));
+const key = (await gateway.account({ kind: "sandbox", creditCents: 10_000, inferenceCapCents: 0 })).key;
 
 async function run() {
   const answer = await fetch(`${gateway.url}/api/run/core/composed`, {

@@ -1,20 +1,11 @@
 // A vendor's own models as actions: in the envelope, at their prices by the token, at most a dollar a call.
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { startTestGateway, type TestGateway } from "../../support/gateway.ts";
+import { describe, expect, it } from "vitest";
+import { forFile } from "../../support/for-file.ts";
+import { startTestGateway } from "../../support/gateway.ts";
 import { postAs } from "../../support/keyed-fetch.ts";
 
-let gateway: TestGateway;
-let key: string;
-
-beforeAll(async () => {
-  gateway = await startTestGateway();
-  key = (await gateway.account({ kind: "sandbox", creditCents: 100_000 })).key;
-});
-
-afterAll(async () => {
-  expect(await gateway.doctor()).toEqual([]);
-  await gateway.stop();
-});
+const gateway = forFile(await startTestGateway());
+const key = (await gateway.account({ kind: "sandbox", creditCents: 100_000 })).key;
 
 async function run(action: string, body: object, as = key) {
   const headers = { authorization: `Bearer ${as}`, "content-type": "application/json" };

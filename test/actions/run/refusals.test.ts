@@ -1,15 +1,12 @@
 // What a call of an action that came to nothing says of money: nothing was charged, what is left, and what would have done.
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { nanoFromCents } from "../../../src/core/money.ts";
 import { shortError } from "../../../src/kernel/refused-hold.ts";
+import { forFile } from "../../support/for-file.ts";
 import { planOver } from "../../support/scripted-plan.ts";
-import { type AcmeGateway, readAnswer, startAcmeGateway } from "./acme-gateway.ts";
+import { readAnswer, startAcmeGateway } from "./acme-gateway.ts";
 
-let gateway: AcmeGateway;
-beforeAll(async () => {
-  gateway = await startAcmeGateway();
-});
-afterAll(() => gateway.stop());
+const gateway = forFile(await startAcmeGateway());
 
 const items = Array.from({ length: 20 }, String);
 

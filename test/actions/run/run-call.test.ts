@@ -1,12 +1,9 @@
 // Calling an action: what goes to the vendor, what the caller gets, and what the ledger shows.
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type AcmeGateway, startAcmeGateway } from "./acme-gateway.ts";
+import { describe, expect, it } from "vitest";
+import { forFile } from "../../support/for-file.ts";
+import { startAcmeGateway } from "./acme-gateway.ts";
 
-let gateway: AcmeGateway;
-beforeAll(async () => {
-  gateway = await startAcmeGateway();
-});
-afterAll(() => gateway.stop());
+const gateway = forFile(await startAcmeGateway());
 
 describe("a call that succeeds", () => {
   it("sends the params under the vendor's names, with our key and nothing of the caller's", async () => {

@@ -1,14 +1,11 @@
 // The same call under one Idempotency-Key: run once, answered again, never charged twice, and a write never sent twice.
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import { forFile } from "../../support/for-file.ts";
 import { eventually } from "../../support/gateway.ts";
 import type { VendorAnswer } from "../../support/vendor-server.ts";
-import { type AcmeGateway, startAcmeGateway } from "./acme-gateway.ts";
+import { startAcmeGateway } from "./acme-gateway.ts";
 
-let gateway: AcmeGateway;
-beforeAll(async () => {
-  gateway = await startAcmeGateway();
-});
-afterAll(() => gateway.stop());
+const gateway = forFile(await startAcmeGateway());
 
 const KEY = { "idempotency-key": "order-1" };
 

@@ -1,15 +1,10 @@
 // Actions whose requests are a function of their adapter's: what it may ask, what its end means, and what goes wrong in it.
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { TestAccount } from "../../support/gateway.ts";
-import { type AcmeGateway, startAcmeGateway } from "./acme-gateway.ts";
+import { describe, expect, it } from "vitest";
+import { forFile } from "../../support/for-file.ts";
+import { startAcmeGateway } from "./acme-gateway.ts";
 
-let gateway: AcmeGateway;
-let account: TestAccount;
-beforeAll(async () => {
-  gateway = await startAcmeGateway();
-  account = await gateway.live({ creditCents: 1_000 });
-});
-afterAll(() => gateway.stop());
+const gateway = forFile(await startAcmeGateway());
+const account = await gateway.live({ creditCents: 1_000 });
 
 const taken = { body: { bench: "b 1", next: "https://elsewhere.invalid/v1/benches/b-1/work?x=1" } };
 const busy = { body: { state: "busy" } };

@@ -1,8 +1,9 @@
 // A long answer and a caller who does not read it: the vendor is held back, nothing piles up here, and what is read is whole.
 import { connect, type Socket } from "node:net";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import { forFile } from "../../support/for-file.ts";
 import { eventually, type TestAccount } from "../../support/gateway.ts";
-import { type AcmeGateway, startAcmeGateway } from "./acme-gateway.ts";
+import { startAcmeGateway } from "./acme-gateway.ts";
 
 const MIB = 1024 * 1024;
 const PARTS = 96;
@@ -10,11 +11,7 @@ const PART = Buffer.alloc(MIB, 0x61);
 /** What the kernel keeps for the two connections, at most. */
 const IN_SOCKETS = 32 * MIB;
 
-let gateway: AcmeGateway;
-beforeAll(async () => {
-  gateway = await startAcmeGateway();
-});
-afterAll(() => gateway.stop());
+const gateway = forFile(await startAcmeGateway());
 
 /** The vendor writes as fast as it is read; tells how many parts it could write so far. */
 function longAnswer(): { readonly written: () => number } {

@@ -1,10 +1,11 @@
 // Calls without a key, over HTTP, through doors of the test's own: one that pays, and one that says so and lies.
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { GatewayRequest } from "../../../src/core/endpoint.ts";
 import { GatewayError } from "../../../src/core/errors.ts";
 import { usdText, ZERO } from "../../../src/core/money.ts";
 import type { Capture, Charge, Funds, Held, OpenPlan, Payer, Plan, Release } from "../../../src/core/plan.ts";
-import { type AcmeGateway, readAnswer, startAcmeGateway } from "./acme-gateway.ts";
+import { forFile } from "../../support/for-file.ts";
+import { readAnswer, startAcmeGateway } from "./acme-gateway.ts";
 
 /** What a door's funds were asked for, by address. */
 const moves: string[] = [];
@@ -53,11 +54,7 @@ async function pay({ quote }: Plan | OpenPlan, { headers }: GatewayRequest) {
   return { payer, funds: new Payment(address) };
 }
 
-let gateway: AcmeGateway;
-beforeAll(async () => {
-  gateway = await startAcmeGateway({}, { stranger: { takes: () => "money", pay } });
-});
-afterAll(() => gateway.stop());
+const gateway = forFile(await startAcmeGateway({}, { stranger: { takes: () => "money", pay } }));
 
 async function ask(path: string, body: unknown, address?: string) {
   moves.length = 0;

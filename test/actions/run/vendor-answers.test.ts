@@ -1,15 +1,12 @@
 // Actions of several steps, long answers, ids that belong to somebody, and callers who leave.
 import { createHash } from "node:crypto";
 import { request } from "node:http";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import { forFile } from "../../support/for-file.ts";
 import { eventually } from "../../support/gateway.ts";
-import { type AcmeGateway, startAcmeGateway } from "./acme-gateway.ts";
+import { startAcmeGateway } from "./acme-gateway.ts";
 
-let gateway: AcmeGateway;
-beforeAll(async () => {
-  gateway = await startAcmeGateway();
-});
-afterAll(() => gateway.stop());
+const gateway = forFile(await startAcmeGateway());
 
 describe("an action that launches, polls and fetches", () => {
   const launched = { body: { job_id: "j7", status_url: "https://elsewhere.invalid/v1/jobs/j7?x=1" } };

@@ -1,37 +1,34 @@
 // What can go wrong at a vendor: what the caller gets, how often the vendor was asked, and that the ledger shows a void.
 import { readFileSync } from "node:fs";
-import { createServer, type Server } from "node:https";
+import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { fileURLToPath } from "node:url";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { CallLogRow } from "../../../src/sandbox/call-log.ts";
-import { eventually, startTestGateway, type TestAccount, type TestGateway } from "../../support/gateway.ts";
+import { forFile } from "../../support/for-file.ts";
+import { eventually, startTestGateway, type TestAccount } from "../../support/gateway.ts";
 
 const PRICE_CENTS = 3;
 const CREDIT_CENTS = 1_000;
 const LISTENING = "listening";
 
-let gateway: TestGateway;
-let badCertificate: Server;
 const visits: string[] = [];
 
-beforeAll(async () => {
-  const tls = (name: string) => readFileSync(new URL(`../../fixtures/tls/${name}`, import.meta.url));
-  badCertificate = createServer({ key: tls("key.pem"), cert: tls("certificate.pem") }, (request, response) => {
+const tls = (name: string) => readFileSync(new URL(`../../fixtures/tls/${name}`, import.meta.url));
+const badCertificate = forFile(
+  createServer({ key: tls("key.pem"), cert: tls("certificate.pem") }, (request, response) => {
     visits.push(String(request.url));
     response.setHeader("content-type", "application/json").end('{"results":["tea"]}');
-  }).listen(0, "127.0.0.1");
-  await new Promise((resolve) => badCertificate.once(LISTENING, resolve));
-  gateway = await startTestGateway({
+  }).listen(0, "127.0.0.1"),
+);
+await new Promise((resolve) => badCertificate.once(LISTENING, resolve));
+const gateway = forFile(
+  await startTestGateway({
     OVERLAY_DIR: fileURLToPath(new URL("../../fixtures/fault-overlay", import.meta.url)),
     FICKLE_API_KEY: "k",
     FICKLE_BASE_URL: `https://127.0.0.1:${(badCertificate.address() as AddressInfo).port}/v1`,
-  });
-});
-afterAll(async () => {
-  await gateway.stop();
-  badCertificate.close();
-});
+  }),
+);
 
 interface Told {
   readonly status: number;

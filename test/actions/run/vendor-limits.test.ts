@@ -1,19 +1,13 @@
 // What a caller is told whose vendor takes fewer calls at once, or is not asked for want of something that is no key.
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { startVendor, type VendorServer } from "../../support/vendor-server.ts";
-import { type AcmeGateway, readAnswer, startAcmeGateway } from "./acme-gateway.ts";
+import { expect, test } from "vitest";
+import { forFile } from "../../support/for-file.ts";
+import { startVendor } from "../../support/vendor-server.ts";
+import { readAnswer, startAcmeGateway } from "./acme-gateway.ts";
 
-let vendor: VendorServer;
-let gateway: AcmeGateway;
-
-beforeAll(async () => {
-  vendor = await startVendor();
-  gateway = await startAcmeGateway({ SCRAPINGANT_API_KEY: "k", SCRAPINGANT_BASE_URL: vendor.url, CONTACT: "" });
-});
-afterAll(async () => {
-  await gateway.stop();
-  await vendor.close();
-});
+const vendor = forFile(await startVendor());
+const gateway = forFile(
+  await startAcmeGateway({ SCRAPINGANT_API_KEY: "k", SCRAPINGANT_BASE_URL: vendor.url, CONTACT: "" }),
+);
 
 const PAGE = { url: "https://example.com" };
 

@@ -1,19 +1,12 @@
 // The sandbox plays every vendor of machines in its own wire, streams and web sockets among them, through a whole gateway.
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { startTestGateway, type TestAccount, type TestGateway } from "../../support/gateway.ts";
+import { describe, expect, it } from "vitest";
+import { forFile } from "../../support/for-file.ts";
+import { startTestGateway } from "../../support/gateway.ts";
 import { postAs } from "../../support/keyed-fetch.ts";
 import { readAnswer } from "../run/acme-gateway.ts";
 
-let gateway: TestGateway;
-let account: TestAccount;
-beforeAll(async () => {
-  gateway = await startTestGateway();
-  account = await gateway.account({ creditCents: 1_000 });
-});
-afterAll(async () => {
-  expect(await gateway.doctor()).toEqual([]);
-  await gateway.stop();
-});
+const gateway = forFile(await startTestGateway());
+const account = await gateway.account({ creditCents: 1_000 });
 
 async function run(action: string, params: unknown, headers: Record<string, string> = {}) {
   const response = await postAs(account.key, `${gateway.url}/api/run/${action}`, params, headers);

@@ -1,20 +1,14 @@
 // A metered session through a whole gateway, as its caller sees it and as the ledger has it: opened, used, closed, and paid by the minute.
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { startTestGateway, type TestAccount, type TestGateway } from "../../support/gateway.ts";
+import { describe, expect, it } from "vitest";
+import { forFile } from "../../support/for-file.ts";
+import { startTestGateway, type TestAccount } from "../../support/gateway.ts";
 import { postAs } from "../../support/keyed-fetch.ts";
 import { shippedCatalog } from "../../support/shipped-catalog.ts";
 import { type RunAnswer, readAnswer } from "../run/acme-gateway.ts";
 
 const SECRET = "s3cret-of-the-caller";
 
-let gateway: TestGateway;
-beforeAll(async () => {
-  gateway = await startTestGateway();
-});
-afterAll(async () => {
-  expect(await gateway.doctor()).toEqual([]);
-  await gateway.stop();
-});
+const gateway = forFile(await startTestGateway());
 
 async function run(account: TestAccount, action: string, params: unknown, headers: Record<string, string> = {}) {
   const response = await postAs(account.key, `${gateway.url}/api/run/daytona/${action}`, params, headers);

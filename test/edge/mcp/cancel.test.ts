@@ -1,20 +1,11 @@
 // What clients say of an answer beside what they ask: in which form they accept it, and that they want it no more.
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { eventually, startTestGateway, type TestAccount, type TestGateway } from "../../support/gateway.ts";
+import { describe, expect, it } from "vitest";
+import { forFile } from "../../support/for-file.ts";
+import { eventually, startTestGateway, type TestAccount } from "../../support/gateway.ts";
 
-let gateway: TestGateway;
-
-beforeAll(async () => {
-  gateway = await startTestGateway();
-});
-
-afterAll(async () => {
-  const findings = await gateway.doctor();
-  await gateway.stop();
-  expect(findings).toEqual([]);
-});
+const gateway = forFile(await startTestGateway());
 
 type Json = Record<string, unknown>;
 type Asking = (account: TestAccount, left: AbortSignal) => Promise<unknown>;

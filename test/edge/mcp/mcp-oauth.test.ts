@@ -1,22 +1,12 @@
 // The official client meets a gateway that it has no key for: it registers, sends its person to agree, and calls with the token that comes of it.
 import { Client, type OAuthClientProvider, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
-import { afterAll, beforeAll, expect, it } from "vitest";
-import { startTestGateway, type TestAccount, type TestGateway } from "../../support/gateway.ts";
+import { expect, it } from "vitest";
+import { forFile } from "../../support/for-file.ts";
+import { startTestGateway } from "../../support/gateway.ts";
 import { GRANT, Person, REDIRECT } from "../oauth/person.ts";
 
-let gateway: TestGateway;
-let account: TestAccount;
-
-beforeAll(async () => {
-  gateway = await startTestGateway({ OAUTH: "1", TRUST_PROXY: "1" });
-  account = await gateway.account({ creditCents: 1_000 });
-});
-
-afterAll(async () => {
-  const findings = await gateway.doctor();
-  await gateway.stop();
-  expect(findings).toEqual([]);
-});
+const gateway = forFile(await startTestGateway({ OAUTH: "1", TRUST_PROXY: "1" }));
+const account = await gateway.account({ creditCents: 1_000 });
 
 type KeptClient = Awaited<ReturnType<OAuthClientProvider["clientInformation"]>>;
 type KeptTokens = Awaited<ReturnType<OAuthClientProvider["tokens"]>>;

@@ -3,11 +3,12 @@ import { request } from "node:http";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { get_encoding } from "tiktoken";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { localAction } from "../../../src/catalog/local-action.ts";
 import { readPins } from "../../../src/edge/mcp/pinned-tools.ts";
-import { eventually, startTestGateway, type TestAccount, type TestGateway } from "../../support/gateway.ts";
+import { forFile } from "../../support/for-file.ts";
+import { eventually, startTestGateway } from "../../support/gateway.ts";
 import { postAs } from "../../support/keyed-fetch.ts";
 
 /** One character more than a page holds would be cut in half. */
@@ -32,19 +33,8 @@ function saying(action: string, words: string) {
 const BOOK_CHARS = 5_000_000;
 const LONG = [saying("long", "x".repeat(60_000)), saying("faces", FACES), saying("book", "y".repeat(BOOK_CHARS))];
 
-let gateway: TestGateway;
-let account: TestAccount;
-
-beforeAll(async () => {
-  gateway = await startTestGateway({}, { actions: LONG });
-  account = await gateway.account({ kind: "sandbox", creditCents: 100_000 });
-});
-
-afterAll(async () => {
-  const findings = await gateway.doctor();
-  await gateway.stop();
-  expect(findings).toEqual([]);
-});
+const gateway = forFile(await startTestGateway({}, { actions: LONG }));
+const account = await gateway.account({ kind: "sandbox", creditCents: 100_000 });
 
 type Mode = "legacy" | "auto" | { readonly pin: string };
 const MODES: readonly [string, Mode][] = [

@@ -2,20 +2,16 @@
 import { createPrivateKey, sign } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { systemClock } from "../../../src/core/clock.ts";
 import { signingKeys } from "../../../src/edge/oauth/signing-keys.ts";
-import { startTestGateway, type TestAccount, type TestGateway } from "../../support/gateway.ts";
+import { forFile } from "../../support/for-file.ts";
+import { startTestGateway } from "../../support/gateway.ts";
 import { postAs } from "../../support/keyed-fetch.ts";
 import { Client, GRANT, Person, pkce, REDIRECT } from "./person.ts";
 
-let gateway: TestGateway;
-let account: TestAccount;
-beforeAll(async () => {
-  gateway = await startTestGateway({ OAUTH: "1", TRUST_PROXY: "1" });
-  account = await gateway.account();
-});
-afterAll(() => gateway.stop());
+const gateway = forFile(await startTestGateway({ OAUTH: "1", TRUST_PROXY: "1" }));
+const account = await gateway.account();
 
 async function setUp(): Promise<{ client: Client; person: Person }> {
   const client = new Client(gateway.url);

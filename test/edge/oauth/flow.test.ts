@@ -1,16 +1,12 @@
 // OAuth at a real gateway without pages of accounts: a client registers, a person signs in and agrees, and the token spends what was agreed to.
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { startTestGateway, type TestAccount, type TestGateway } from "../../support/gateway.ts";
+import { describe, expect, it } from "vitest";
+import { forFile } from "../../support/for-file.ts";
+import { startTestGateway } from "../../support/gateway.ts";
 import { postAs, sendAs } from "../../support/keyed-fetch.ts";
 import { Client, Person, pkce, REDIRECT, type Tokens } from "./person.ts";
 
-let gateway: TestGateway;
-let account: TestAccount;
-beforeAll(async () => {
-  gateway = await startTestGateway({ OAUTH: "1", PAGES: "0", TRUST_PROXY: "1" });
-  account = await gateway.account();
-});
-afterAll(() => gateway.stop());
+const gateway = forFile(await startTestGateway({ OAUTH: "1", PAGES: "0", TRUST_PROXY: "1" }));
+const account = await gateway.account();
 
 async function setUp(): Promise<{ client: Client; person: Person }> {
   const client = new Client(gateway.url);

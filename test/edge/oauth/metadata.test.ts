@@ -1,16 +1,12 @@
 // All that the metadata documents announce is used here as a client would. A new field fails until it has a use of its own.
 import { createPublicKey, verify } from "node:crypto";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { startTestGateway, type TestAccount, type TestGateway } from "../../support/gateway.ts";
+import { describe, expect, it } from "vitest";
+import { forFile } from "../../support/for-file.ts";
+import { startTestGateway } from "../../support/gateway.ts";
 import { Client, GRANT, Person, pkce, REDIRECT, type Tokens } from "./person.ts";
 
-let gateway: TestGateway;
-let account: TestAccount;
-beforeAll(async () => {
-  gateway = await startTestGateway({ OAUTH: "1", TRUST_PROXY: "1" });
-  account = await gateway.account();
-});
-afterAll(() => gateway.stop());
+const gateway = forFile(await startTestGateway({ OAUTH: "1", TRUST_PROXY: "1" }));
+const account = await gateway.account();
 
 type Json = Record<string, unknown>;
 type Granted = Tokens & { readonly id_token: string };

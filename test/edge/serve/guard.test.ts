@@ -3,17 +3,14 @@ import { createHash } from "node:crypto";
 import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { shownText } from "../../../src/gateway/shown-text.ts";
+import { forFile } from "../../support/for-file.ts";
 import { startTestGateway, type TestAccount, type TestGateway } from "../../support/gateway.ts";
 import { postAs } from "../../support/keyed-fetch.ts";
-import { startVendor, type VendorAnswer, type VendorServer } from "../../support/vendor-server.ts";
+import { startVendor, type VendorAnswer } from "../../support/vendor-server.ts";
 
 type Json = Record<string, unknown>;
 
-let guard: VendorServer;
-beforeAll(async () => {
-  guard = await startVendor();
-});
-afterAll(() => guard.close());
+const guard = forFile(await startVendor());
 
 async function ask(
   { url }: TestGateway,

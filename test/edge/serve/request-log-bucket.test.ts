@@ -1,7 +1,7 @@
 // The request log in a bucket that all processes share, and what becomes of it while the bucket is slow or away.
 import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { openS3Objects } from "../../../src/actions/files/s3-bucket.ts";
 import { run } from "../../../src/cli/run.ts";
 import { systemClock } from "../../../src/core/clock.ts";
@@ -9,30 +9,22 @@ import { openRequestLog } from "../../../src/gateway/request-log.ts";
 import { readConfig } from "../../../src/platform/config.ts";
 import { LogBucket } from "../../../src/platform/observe/log-bucket.ts";
 import { createRequestLog, type RequestLog } from "../../../src/platform/observe/request-log.ts";
-import { BUCKET, KEYS, startS3, type TestS3 } from "../../actions/files/s3.ts";
-import { eventually, startTestGateway, type TestGateway } from "../../support/gateway.ts";
+import { BUCKET, KEYS, startS3 } from "../../actions/files/s3.ts";
+import { forFile } from "../../support/for-file.ts";
+import { eventually, startTestGateway } from "../../support/gateway.ts";
 import { postAs } from "../../support/keyed-fetch.ts";
 
 type Json = Record<string, unknown>;
 
-let s3: TestS3;
-let gateway: TestGateway;
-let settings: Record<string, string>;
-beforeAll(async () => {
-  s3 = await startS3();
-  settings = {
-    REQUEST_LOG_S3_ENDPOINT: s3.endpoint,
-    REQUEST_LOG_S3_BUCKET: BUCKET,
-    REQUEST_LOG_S3_ACCESS_KEY_ID: KEYS.accessKeyId,
-    REQUEST_LOG_S3_SECRET_ACCESS_KEY: KEYS.secretAccessKey,
-    SIGNING_SECRET: "a-secret-of-this-test-alone",
-  };
-  gateway = await startTestGateway(settings);
-});
-afterAll(async () => {
-  await gateway.stop();
-  await s3.close();
-});
+const s3 = forFile(await startS3());
+const settings = {
+  REQUEST_LOG_S3_ENDPOINT: s3.endpoint,
+  REQUEST_LOG_S3_BUCKET: BUCKET,
+  REQUEST_LOG_S3_ACCESS_KEY_ID: KEYS.accessKeyId,
+  REQUEST_LOG_S3_SECRET_ACCESS_KEY: KEYS.secretAccessKey,
+  SIGNING_SECRET: "a-secret-of-this-test-alone",
+};
+const gateway = forFile(await startTestGateway(settings));
 
 const call = { keyId: "k", path: "/", asked: null, status: 200, code: null, answer: null };
 const idOf = (n: number) => `tx_0VK0000${String(n).padStart(13, "0")}`;

@@ -1,8 +1,9 @@
 // An answer that was kept whole is told again as a stream, and a stream whole, in every wire: what is said, by whom, under which id.
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { ToldAnswer } from "../../../src/models/chat/told-answer.ts";
 import { MODEL_WIRES } from "../../../src/models/formats/model-wires.ts";
-import { startTestGateway, type TestAccount, type TestGateway } from "../../support/gateway.ts";
+import { forFile } from "../../support/for-file.ts";
+import { startTestGateway } from "../../support/gateway.ts";
 import { postAs } from "../../support/keyed-fetch.ts";
 
 type Json = Record<string, unknown>;
@@ -16,17 +17,8 @@ interface Asked {
   readonly streams: readonly Form[];
 }
 
-let gateway: TestGateway;
-let account: TestAccount;
-beforeAll(async () => {
-  gateway = await startTestGateway();
-  account = await gateway.account({ creditCents: 100_000 });
-});
-afterAll(async () => {
-  const findings = await gateway.doctor();
-  await gateway.stop();
-  expect(findings).toEqual([]);
-});
+const gateway = forFile(await startTestGateway());
+const account = await gateway.account({ creditCents: 100_000 });
 
 const MODEL = "core/cheap";
 const SCHEMA = { type: "object", properties: { city: { type: "string" } } };

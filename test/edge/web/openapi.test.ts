@@ -2,17 +2,17 @@ import { Validator } from "@seriousme/openapi-schema-validator";
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import formats from "ajv-formats";
 import { get_encoding } from "tiktoken";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { type CatalogAction, openActionCatalog } from "../../../src/actions/run/action-catalog.ts";
 import { descriptorOf, rowDescriptor } from "../../../src/actions/run/descriptor.ts";
 import { OWN_ENDPOINTS } from "../../../src/actions/run/own-endpoints.ts";
 import { type JsonSchema, requiredParams, tableOf } from "../../../src/actions/run/params-schema.ts";
-import type { Catalog } from "../../../src/catalog/catalog.ts";
 import { ERRORS } from "../../../src/core/errors.ts";
 import { atOnce } from "../../../src/core/slices.ts";
 import { bodySchema, openApiDocument } from "../../../src/edge/web/openapi.ts";
 import { LIVE } from "../../catalog/catalog-of.ts";
-import { startTestGateway, type TestGateway } from "../../support/gateway.ts";
+import { forFile } from "../../support/for-file.ts";
+import { startTestGateway } from "../../support/gateway.ts";
 import { postAs } from "../../support/keyed-fetch.ts";
 import { shippedCatalog } from "../../support/shipped-catalog.ts";
 
@@ -36,19 +36,10 @@ type SpecData = Record<string, unknown>;
 
 const STATUSES = ["200", "400", "401", "402", "403", "404", "409", "413", "415", "422", "429", "500", "503"];
 
-let gateway: TestGateway;
-let document: Document;
-let catalog: Catalog;
-let actions: readonly CatalogAction[];
-
-beforeAll(async () => {
-  gateway = await startTestGateway({ ADDRESS_REQUESTS_PER_MINUTE: "100000" });
-  document = (await (await fetch(`${gateway.url}/openapi.json`)).json()) as Document;
-  catalog = await shippedCatalog({ sandboxOrigin: null });
-  actions = openActionCatalog(() => catalog, []).all(LIVE);
-});
-
-afterAll(() => gateway.stop());
+const gateway = forFile(await startTestGateway({ ADDRESS_REQUESTS_PER_MINUTE: "100000" }));
+const document = (await (await fetch(`${gateway.url}/openapi.json`)).json()) as Document;
+const catalog = await shippedCatalog({ sandboxOrigin: null });
+const actions = openActionCatalog(() => catalog, []).all(LIVE);
 
 function shownBy(action: CatalogAction): Operation | undefined {
   return document.paths[`/api/run/${action.id}`]?.post;

@@ -1,21 +1,16 @@
 // Answers of models without a key: sold where the request bounds them, at that bound, paid before they are given.
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { startTestGateway, type TestGateway } from "../../support/gateway.ts";
+import { describe, expect, it } from "vitest";
+import { forFile } from "../../support/for-file.ts";
+import { startTestGateway } from "../../support/gateway.ts";
 import { askedBy, decoded, keyWallet } from "./wallet.ts";
 
-let gateway: TestGateway;
-beforeAll(async () => {
-  gateway = await startTestGateway({
+const gateway = forFile(
+  await startTestGateway({
     X402_SANDBOX: "1",
     X402_MODELS: "1",
     ADDRESS_REQUESTS_PER_MINUTE: "100000",
-  });
-});
-afterAll(async () => {
-  const findings = await gateway.doctor();
-  await gateway.stop();
-  expect(findings).toEqual([]);
-});
+  }),
+);
 
 const HELLO = { model: "core/cheap", max_tokens: 100, messages: [{ role: "user", content: "Hello" }] };
 

@@ -1,30 +1,21 @@
 // What of a body reaches a vendor, what reaches a server of one's own, and what the caller is told of the rest.
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { startTestGateway, type TestAccount, type TestGateway } from "../../support/gateway.ts";
+import { beforeEach, describe, expect, it } from "vitest";
+import { forFile } from "../../support/for-file.ts";
+import { startTestGateway } from "../../support/gateway.ts";
 import { postAs } from "../../support/keyed-fetch.ts";
-import { type RecordingVendor, startRecordingVendor } from "./recording-vendor.ts";
+import { startRecordingVendor } from "./recording-vendor.ts";
 
-let vendor: RecordingVendor;
-let gateway: TestGateway;
-let account: TestAccount;
-
-beforeAll(async () => {
-  vendor = await startRecordingVendor();
-  gateway = await startTestGateway({
+const vendor = forFile(await startRecordingVendor());
+const gateway = forFile(
+  await startTestGateway({
     OPENAI_API_KEY: "sk-test",
     OPENAI_BASE_URL: `${vendor.url}/openai/v1`,
     ANTHROPIC_API_KEY: "sk-test",
     ANTHROPIC_BASE_URL: `${vendor.url}/anthropic/v1`,
     VLLM_BASE_URL: `${vendor.url}/vllm/v1`,
-  });
-  account = await gateway.account({ kind: "personal", creditCents: 1_000 });
-});
-
-afterAll(async () => {
-  expect(await gateway.doctor()).toEqual([]);
-  await gateway.stop();
-  await vendor.close();
-});
+  }),
+);
+const account = await gateway.account({ kind: "personal", creditCents: 1_000 });
 
 beforeEach(() => vendor.forget());
 

@@ -1,19 +1,12 @@
 // What the lists say can be had: for the key that asks; without one for a live account, and whether the sandbox would answer.
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { startTestGateway, type TestGateway } from "../../support/gateway.ts";
+import { describe, expect, it } from "vitest";
+import { forFile } from "../../support/for-file.ts";
+import { startTestGateway } from "../../support/gateway.ts";
 import { postAs } from "../../support/keyed-fetch.ts";
 
-let gateway: TestGateway;
-let sandboxKey: string;
-let liveKey: string;
-
-beforeAll(async () => {
-  gateway = await startTestGateway({ OPENAI_API_KEY: "k", ADDRESS_REQUESTS_PER_MINUTE: "100000" });
-  sandboxKey = (await gateway.account()).key;
-  liveKey = (await gateway.account({ kind: "personal" })).key;
-});
-
-afterAll(() => gateway.stop());
+const gateway = forFile(await startTestGateway({ OPENAI_API_KEY: "k", ADDRESS_REQUESTS_PER_MINUTE: "100000" }));
+const sandboxKey = (await gateway.account()).key;
+const liveKey = (await gateway.account({ kind: "personal" })).key;
 
 interface Rates {
   readonly prompt: string;

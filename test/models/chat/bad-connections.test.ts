@@ -1,27 +1,16 @@
 // Requests that are wrong before they are JSON: too large, too many headers, broken off. Sent as bytes on a socket.
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { post, rawClient, request } from "../../edge/http/edge.ts";
-import { eventually, startTestGateway, type TestAccount, type TestGateway } from "../../support/gateway.ts";
+import { forFile } from "../../support/for-file.ts";
+import { eventually, startTestGateway } from "../../support/gateway.ts";
 import { CHAT, GOOD } from "./bad-requests.ts";
 
 const MIB = 1024 * 1024;
 const BODY_BYTES_MAX = 32 * MIB;
 
-let gateway: TestGateway;
-let account: TestAccount;
-let port: number;
-
-beforeAll(async () => {
-  gateway = await startTestGateway({ ADDRESS_REQUESTS_PER_MINUTE: "100000" });
-  account = await gateway.account();
-  port = Number(new URL(gateway.url).port);
-});
-
-afterAll(async () => {
-  const findings = await gateway.doctor();
-  await gateway.stop();
-  expect(findings).toEqual([]);
-});
+const gateway = forFile(await startTestGateway({ ADDRESS_REQUESTS_PER_MINUTE: "100000" }));
+const account = await gateway.account();
+const port = Number(new URL(gateway.url).port);
 
 function head(headers: readonly string[], key = account.key): string {
   return request(`POST ${CHAT}`, [`authorization: Bearer ${key}`, "content-type: application/json", ...headers]);

@@ -1,7 +1,8 @@
 // Every malformed request gets a clear 4xx in its wire's shape; nothing is held for it, and its connection goes on.
 import { Client } from "undici";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { startTestGateway, type TestAccount, type TestGateway } from "../../support/gateway.ts";
+import { describe, expect, it } from "vitest";
+import { forFile } from "../../support/for-file.ts";
+import { startTestGateway } from "../../support/gateway.ts";
 import {
   AT_THE_EDGE,
   BAD_EMBEDDINGS,
@@ -36,25 +37,13 @@ interface ToldError {
   readonly metadata?: Record<string, unknown>;
 }
 
-let gateway: TestGateway;
-let account: TestAccount;
-/** One connection, one request at a time: a request after a bad one comes by the same socket. */
-let line: Client;
 let connections = 0;
 
-beforeAll(async () => {
-  gateway = await startTestGateway({ ADDRESS_REQUESTS_PER_MINUTE: "100000", OPENAI_API_KEY: "sk-test" });
-  account = await gateway.account();
-  line = new Client(gateway.url, { pipelining: 1 });
-  line.on("connect", () => connections++);
-});
-
-afterAll(async () => {
-  await line.close();
-  const findings = await gateway.doctor();
-  await gateway.stop();
-  expect(findings).toEqual([]);
-});
+const gateway = forFile(await startTestGateway({ ADDRESS_REQUESTS_PER_MINUTE: "100000", OPENAI_API_KEY: "sk-test" }));
+const account = await gateway.account();
+/** One connection, one request at a time: a request after a bad one comes by the same socket. */
+const line = forFile(new Client(gateway.url, { pipelining: 1 }));
+line.on("connect", () => connections++);
 
 async function send(wish: Partial<BadRequest>, key = account.key): Promise<Seen> {
   const { body = GOOD, method = "POST", path = CHAT, headers = {} } = wish;

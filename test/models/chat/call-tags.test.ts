@@ -1,22 +1,14 @@
 // What callers call their calls: kept on the posting, and told by in reports.
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { startTestGateway, type TestAccount, type TestGateway } from "../../support/gateway.ts";
-import { type RecordingVendor, startRecordingVendor } from "./recording-vendor.ts";
+import { expect, test } from "vitest";
+import { forFile } from "../../support/for-file.ts";
+import { startTestGateway } from "../../support/gateway.ts";
+import { startRecordingVendor } from "./recording-vendor.ts";
 
-let vendor: RecordingVendor;
-let gateway: TestGateway;
-let account: TestAccount;
-
-beforeAll(async () => {
-  vendor = await startRecordingVendor();
-  gateway = await startTestGateway({ OPENAI_API_KEY: "sk-test", OPENAI_BASE_URL: `${vendor.url}/openai/v1` });
-  account = await gateway.account({ kind: "personal", creditCents: 1_000 });
-});
-afterAll(async () => {
-  expect(await gateway.doctor()).toEqual([]);
-  await gateway.stop();
-  await vendor.close();
-});
+const vendor = forFile(await startRecordingVendor());
+const gateway = forFile(
+  await startTestGateway({ OPENAI_API_KEY: "sk-test", OPENAI_BASE_URL: `${vendor.url}/openai/v1` }),
+);
+const account = await gateway.account({ kind: "personal", creditCents: 1_000 });
 
 interface Transaction {
   readonly transaction_id: string;

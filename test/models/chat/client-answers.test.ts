@@ -1,25 +1,14 @@
 // Several answers to one request, clients that do not wait, and long conversations, by way of the official client.
 import OpenAI from "openai";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { eventually, startTestGateway, type TestAccount, type TestGateway } from "../../support/gateway.ts";
+import { describe, expect, it } from "vitest";
+import { forFile } from "../../support/for-file.ts";
+import { eventually, startTestGateway } from "../../support/gateway.ts";
 import { NAMES, TOOLS, upstreamLeft, user, words } from "./asking.ts";
 import { expectOwnSum, postingOf } from "./own-sums.ts";
 
-let gateway: TestGateway;
-let account: TestAccount;
-let client: OpenAI;
-
-beforeAll(async () => {
-  gateway = await startTestGateway();
-  account = await gateway.account({ creditCents: 100_000 });
-  client = account.client;
-});
-
-afterAll(async () => {
-  const findings = await gateway.doctor();
-  await gateway.stop();
-  expect(findings).toEqual([]);
-});
+const gateway = forFile(await startTestGateway());
+const account = await gateway.account({ creditCents: 100_000 });
+const client = account.client;
 
 describe("several answers to one request", () => {
   it.each(["sandbox/ok", "sandbox-gemini/ok", "openai/gpt-5.4-nano", "google/gemini-3.5-flash-lite"])(

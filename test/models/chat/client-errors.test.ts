@@ -1,31 +1,23 @@
 // What the official client makes of failures: its error classes, what it retries, fallback lists, trace and keep-alives.
 import OpenAI, { APIError } from "openai";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { startTestGateway, type TestAccount, type TestGateway } from "../../support/gateway.ts";
+import { describe, expect, it } from "vitest";
+import { forFile } from "../../support/for-file.ts";
+import { startTestGateway, type TestAccount } from "../../support/gateway.ts";
 import { postAs } from "../../support/keyed-fetch.ts";
 import { postingOf } from "./own-sums.ts";
 
 type Params = OpenAI.ChatCompletionCreateParamsNonStreaming;
 
-let gateway: TestGateway;
-let account: TestAccount;
-
-beforeAll(async () => {
-  gateway = await startTestGateway({
+const gateway = forFile(
+  await startTestGateway({
     FIRST_TOKEN_SECONDS: "0.5",
     LAST_FIRST_TOKEN_SECONDS: "2.4",
     CHUNK_GAP_SECONDS: "1",
     OPENAI_API_KEY: "sk-test",
     OPENAI_BASE_URL: "http://127.0.0.1:9/v1",
-  });
-  account = await gateway.account({ creditCents: 10_000 });
-});
-
-afterAll(async () => {
-  const findings = await gateway.doctor();
-  await gateway.stop();
-  expect(findings).toEqual([]);
-});
+  }),
+);
+const account = await gateway.account({ creditCents: 10_000 });
 
 const HELLO: OpenAI.ChatCompletionMessageParam[] = [{ role: "user", content: "hello" }];
 

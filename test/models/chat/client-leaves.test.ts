@@ -1,7 +1,8 @@
 // A client that goes away, at every stage of a call: the upstream is stopped at once, and what was delivered is paid.
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { post, type RawClient, rawClient, request, until } from "../../edge/http/edge.ts";
-import { eventually, startTestGateway, type TestAccount, type TestGateway } from "../../support/gateway.ts";
+import { forFile } from "../../support/for-file.ts";
+import { eventually, startTestGateway, type TestAccount } from "../../support/gateway.ts";
 import { CHAT } from "./bad-requests.ts";
 
 /** The sandbox's prices: 1 and 2 USD for a million tokens, in nano-USD for one. */
@@ -14,19 +15,8 @@ const INPUT_APART = 10;
 
 const VENDORS = ["sandbox", "sandbox-messages", "sandbox-gemini", "sandbox-responses", "sandbox-converse"];
 
-let gateway: TestGateway;
-let port: number;
-
-beforeAll(async () => {
-  gateway = await startTestGateway();
-  port = Number(new URL(gateway.url).port);
-});
-
-afterAll(async () => {
-  const findings = await gateway.doctor();
-  await gateway.stop();
-  expect(findings).toEqual([]);
-});
+const gateway = forFile(await startTestGateway());
+const port = Number(new URL(gateway.url).port);
 
 interface AskedChat {
   readonly model: string;

@@ -1,7 +1,8 @@
 // What the official client finds beside chat: the list of models, prices, embeddings, and the account behind its key.
 import OpenAI from "openai";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { startTestGateway, type TestAccount, type TestGateway } from "../../support/gateway.ts";
+import { describe, expect, it } from "vitest";
+import { forFile } from "../../support/for-file.ts";
+import { startTestGateway } from "../../support/gateway.ts";
 import { postingOf } from "./own-sums.ts";
 
 interface ModelRow extends OpenAI.Model {
@@ -14,17 +15,9 @@ interface PriceList {
   readonly models: { model: string; prompt_usd_per_million: number; completion_usd_per_million: number }[];
 }
 
-let gateway: TestGateway;
-let account: TestAccount;
-let client: OpenAI;
-
-beforeAll(async () => {
-  gateway = await startTestGateway();
-  account = await gateway.account({ creditCents: 5_000 });
-  client = account.client;
-});
-
-afterAll(() => gateway.stop());
+const gateway = forFile(await startTestGateway());
+const account = await gateway.account({ creditCents: 5_000 });
+const client = account.client;
 
 async function get<Body>(path: string): Promise<Body> {
   const response = await fetch(`${gateway.url}${path}`, { headers: { authorization: `Bearer ${account.key}` } });

@@ -1,9 +1,10 @@
 // What a user of the official client sees, through every wire and by every kind of name: the features of chat.
 import type OpenAI from "openai";
 import { zodResponseFormat } from "openai/helpers/zod";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { startTestGateway, type TestAccount, type TestGateway } from "../../support/gateway.ts";
+import { forFile } from "../../support/for-file.ts";
+import { startTestGateway } from "../../support/gateway.ts";
 import { NAMES, TOOLS, upstreamLeft, user, words } from "./asking.ts";
 import { expectOwnSum, type GatewayUsage, postingOf } from "./own-sums.ts";
 
@@ -18,21 +19,9 @@ const IMAGE =
 
 const WEATHER = z.object({ city: z.string(), days: z.number().int().min(1).max(7) });
 
-let gateway: TestGateway;
-let account: TestAccount;
-let client: OpenAI;
-
-beforeAll(async () => {
-  gateway = await startTestGateway();
-  account = await gateway.account({ creditCents: 100_000 });
-  client = account.client;
-});
-
-afterAll(async () => {
-  const findings = await gateway.doctor();
-  await gateway.stop();
-  expect(findings).toEqual([]);
-});
+const gateway = forFile(await startTestGateway());
+const account = await gateway.account({ creditCents: 100_000 });
+const client = account.client;
 
 /** The usage, the posting and our own sum say the same. */
 function expectCharged(requestId: string | null, slug: string, usage: unknown): Promise<GatewayUsage> {

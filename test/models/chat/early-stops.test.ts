@@ -1,17 +1,11 @@
 // Stop sequences that end an answer before its first word: an answer all the same, not a provider that failed.
 import type { ChatCompletionChunk } from "openai/resources";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { startTestGateway, type TestAccount, type TestGateway } from "../../support/gateway.ts";
+import { describe, expect, it } from "vitest";
+import { forFile } from "../../support/for-file.ts";
+import { startTestGateway } from "../../support/gateway.ts";
 
-let gateway: TestGateway;
-let account: TestAccount;
-
-beforeAll(async () => {
-  gateway = await startTestGateway();
-  account = await gateway.account();
-});
-
-afterAll(() => gateway.stop());
+const gateway = forFile(await startTestGateway());
+const account = await gateway.account();
 
 describe.each(["sandbox", "sandbox-messages", "sandbox-gemini", "sandbox-converse"])(
   "a stop at the first word, of %s",

@@ -1,9 +1,9 @@
 // Vendors whose streams are made to be slow to read or to be kept: what cannot be read ends soon, what says nothing is not kept, and others have their turn.
 import { pipeline, Readable } from "node:stream";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { TestAccount, TestGateway } from "../../support/gateway.ts";
+import { describe, expect, it } from "vitest";
+import { forFile } from "../../support/for-file.ts";
 import { LONG_RUNS } from "../../support/runs.ts";
-import { startVendor, type VendorServer } from "../../support/vendor-server.ts";
+import { startVendor } from "../../support/vendor-server.ts";
 import { ask, DIALECT_NAMES, gatewayVia, SPEECHES, WIRE_NAMES } from "./dialect-speech.ts";
 
 const MIB = 1024 * 1024;
@@ -12,18 +12,9 @@ const PIECES = 10_000;
 const TURNS_MIN = 30;
 const GROWN_BYTES_MAX = 64 * MIB;
 
-let vendor: VendorServer;
-let gateway: TestGateway;
-let account: TestAccount;
-beforeAll(async () => {
-  vendor = await startVendor();
-  gateway = await gatewayVia(vendor.url);
-  account = await gateway.account({ kind: "personal", creditCents: 100_000 });
-});
-afterAll(async () => {
-  await gateway.stop();
-  await vendor.close();
-});
+const vendor = forFile(await startVendor());
+const gateway = forFile(await gatewayVia(vendor.url));
+const account = await gateway.account({ kind: "personal", creditCents: 100_000 });
 
 /** Sends `first`, and then the same event until so many bytes are sent. Counts them. */
 function flood(type: string, first: Buffer, event: Buffer, bytesMax: number) {

@@ -1,11 +1,12 @@
 // Whole answers that are to fit a JSON Schema, on a real gateway: what is nearly JSON is mended, a route that was told the schema in words is
 // asked once more, and what was asked for without a schema stays as the vendor wrote it.
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { fitsSchema } from "../../../src/upstream/fits-schema.ts";
 import { mended } from "../../../src/upstream/formed-lane.ts";
-import { startTestGateway, type TestAccount, type TestGateway } from "../../support/gateway.ts";
+import { forFile } from "../../support/for-file.ts";
+import { startTestGateway } from "../../support/gateway.ts";
 import { postAs } from "../../support/keyed-fetch.ts";
-import { startVendor, type VendorServer } from "../../support/vendor-server.ts";
+import { startVendor } from "../../support/vendor-server.ts";
 
 type Json = Record<string, unknown>;
 
@@ -24,24 +25,16 @@ const GOOD = '{"city": "Bonn", "people": 331885}';
 const NEARLY = `Here it is:\n\`\`\`json\n{city: 'Bonn', "people": 331885,}\n\`\`\``;
 const OTHER = '{"town": "Bonn"}';
 
-let vendor: VendorServer;
-let gateway: TestGateway;
-let account: TestAccount;
-beforeAll(async () => {
-  vendor = await startVendor();
-  gateway = await startTestGateway({
+const vendor = forFile(await startVendor());
+const gateway = forFile(
+  await startTestGateway({
     OPENAI_API_KEY: "sk-1",
     OPENAI_BASE_URL: `${vendor.url}/v1`,
     DEEPSEEK_API_KEY: "sk-2",
     DEEPSEEK_BASE_URL: vendor.url,
-  });
-  account = await gateway.account({ kind: "personal", creditCents: 10_000 });
-});
-afterAll(async () => {
-  expect(await gateway.doctor()).toEqual([]);
-  await gateway.stop();
-  await vendor.close();
-});
+  }),
+);
+const account = await gateway.account({ kind: "personal", creditCents: 10_000 });
 
 /** The vendor says these texts, one after the other. */
 function says(texts: readonly string[], finish_reason = "stop") {

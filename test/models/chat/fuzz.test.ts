@@ -1,9 +1,10 @@
 // Mutated requests against a real gateway: never a 5xx, an open hold, or a malformed error.
 import fc from "fast-check";
 import { Pool } from "undici";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { ERRORS } from "../../../src/core/errors.ts";
-import { startTestGateway, type TestAccount, type TestGateway } from "../../support/gateway.ts";
+import { forFile } from "../../support/for-file.ts";
+import { startTestGateway } from "../../support/gateway.ts";
 import { runs } from "../../support/runs.ts";
 import { CHAT } from "./bad-requests.ts";
 import { mutatedBody } from "./mutations.ts";
@@ -14,20 +15,9 @@ const MODELS = [...Array<string[]>(6).fill(FAULTLESS).flat(), "sandbox-messages/
 const REQUESTS = Number(process.env.FUZZ_REQUESTS ?? runs(500, 2_000));
 const CONNECTIONS = 16;
 
-let gateway: TestGateway;
-let account: TestAccount;
-let pool: Pool;
-
-beforeAll(async () => {
-  gateway = await startTestGateway({ ADDRESS_REQUESTS_PER_MINUTE: "10000000" });
-  account = await gateway.account({ creditCents: 100_000 });
-  pool = new Pool(gateway.url, { connections: CONNECTIONS, pipelining: 1 });
-});
-
-afterAll(async () => {
-  await pool.close();
-  await gateway.stop();
-});
+const gateway = forFile(await startTestGateway({ ADDRESS_REQUESTS_PER_MINUTE: "10000000" }));
+const account = await gateway.account({ creditCents: 100_000 });
+const pool = forFile(new Pool(gateway.url, { connections: CONNECTIONS, pipelining: 1 }));
 
 /** Whether a changed byte has named a model that the sandbox itself must refuse: it takes any name. */
 function namesAnother(body: Buffer): boolean {

@@ -1,7 +1,8 @@
 // What a coding agent really sends, recorded once and scrubbed, is served over every dialect: a call of a tool, then its result.
 import { readFileSync } from "node:fs";
-import { afterAll, beforeAll, expect, it } from "vitest";
-import { startTestGateway, type TestAccount, type TestGateway } from "../../support/gateway.ts";
+import { expect, it } from "vitest";
+import { forFile } from "../../support/for-file.ts";
+import { startTestGateway } from "../../support/gateway.ts";
 import { callMessages, type MessageSeen } from "../../support/messages-call.ts";
 
 interface Recorded {
@@ -14,19 +15,8 @@ function recorded(turn: number): Recorded {
   return JSON.parse(readFileSync(file, "utf8")) as Recorded;
 }
 
-let gateway: TestGateway;
-let account: TestAccount;
-
-beforeAll(async () => {
-  gateway = await startTestGateway();
-  account = await gateway.account({ creditCents: 100_000 });
-});
-
-afterAll(async () => {
-  const findings = await gateway.doctor();
-  await gateway.stop();
-  expect(findings).toEqual([]);
-});
+const gateway = forFile(await startTestGateway());
+const account = await gateway.account({ creditCents: 100_000 });
 
 function replay({ headers }: Recorded, body: unknown): Promise<MessageSeen> {
   const path = "/api/llm/v1/messages?beta=true";

@@ -1,36 +1,26 @@
 // The messages wire over a vendor that speaks it too: the caller's bytes go out, the vendor's come back, and what cannot be sold is refused.
 import { readFileSync } from "node:fs";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { startTestGateway, type TestAccount, type TestGateway } from "../../support/gateway.ts";
+import { describe, expect, it } from "vitest";
+import { forFile } from "../../support/for-file.ts";
+import { startTestGateway } from "../../support/gateway.ts";
 import { callMessages, type MessageSeen } from "../../support/messages-call.ts";
-import { startVendor, type VendorServer } from "../../support/vendor-server.ts";
+import { startVendor } from "../../support/vendor-server.ts";
 
 const MODEL = "anthropic/claude-opus-5";
 const OTHER = "openai/gpt-5.5";
 
-let vendor: VendorServer;
-let gateway: TestGateway;
-let account: TestAccount;
-
-beforeAll(async () => {
-  vendor = await startVendor();
-  gateway = await startTestGateway({
+const vendor = forFile(await startVendor());
+const gateway = forFile(
+  await startTestGateway({
     ANTHROPIC_API_KEY: "key-of-anthropic",
     ANTHROPIC_BASE_URL: `${vendor.url}/anthropic/v1`,
     OPENAI_API_KEY: "key-of-openai",
     OPENAI_BASE_URL: `${vendor.url}/openai/v1`,
     GEMINI_API_KEY: "key-of-gemini",
     GEMINI_BASE_URL: `${vendor.url}/gemini/v1`,
-  });
-  account = await gateway.account({ kind: "personal", creditCents: 100_000 });
-});
-
-afterAll(async () => {
-  const findings = await gateway.doctor();
-  await gateway.stop();
-  await vendor.close();
-  expect(findings).toEqual([]);
-});
+  }),
+);
+const account = await gateway.account({ kind: "personal", creditCents: 100_000 });
 
 function ask(body: unknown, headers: Record<string, string> = {}): Promise<MessageSeen> {
   return callMessages(body, { url: gateway.url, key: account.key, headers });

@@ -1,6 +1,7 @@
 // What a caller of the messages wire sees, over every dialect: whole and streamed, with tools, and what it is charged.
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { startTestGateway, type TestAccount, type TestGateway } from "../../support/gateway.ts";
+import { describe, expect, it } from "vitest";
+import { forFile } from "../../support/for-file.ts";
+import { startTestGateway } from "../../support/gateway.ts";
 import { callMessages, type MessageSeen } from "../../support/messages-call.ts";
 
 const MODELS = [
@@ -16,19 +17,8 @@ const TOOLS = ["get_weather", "get_time"].map((name) => ({
   input_schema: { type: "object", properties: { city: { type: "string" } }, required: ["city"] },
 }));
 
-let gateway: TestGateway;
-let account: TestAccount;
-
-beforeAll(async () => {
-  gateway = await startTestGateway();
-  account = await gateway.account({ creditCents: 100_000 });
-});
-
-afterAll(async () => {
-  const findings = await gateway.doctor();
-  await gateway.stop();
-  expect(findings).toEqual([]);
-});
+const gateway = forFile(await startTestGateway());
+const account = await gateway.account({ creditCents: 100_000 });
 
 function ask(body: Record<string, unknown>, headers: Record<string, string> = {}): Promise<MessageSeen> {
   return callMessages({ max_tokens: 1_000, ...body }, { url: gateway.url, key: account.key, headers });

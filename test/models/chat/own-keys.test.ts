@@ -1,35 +1,29 @@
 // Keys of an account's own at a provider: which key a vendor is shown, what the call is charged, and what is kept and told of the key.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
-import { startTestGateway, type TestAccount, type TestGateway } from "../../support/gateway.ts";
+import { beforeEach, expect, it } from "vitest";
+import { forFile } from "../../support/for-file.ts";
+import { startTestGateway, type TestAccount } from "../../support/gateway.ts";
 import { sendAs } from "../../support/keyed-fetch.ts";
-import { startVendor, type VendorServer } from "../../support/vendor-server.ts";
+import { startVendor } from "../../support/vendor-server.ts";
 
 type Json = Record<string, unknown>;
 
 const OWN = "sk-own-1234567890abcdefWXYZ";
 const MODEL = "openai/gpt-5.4-mini";
 
-let vendor: VendorServer;
-let gateway: TestGateway;
 let account: TestAccount;
 
-beforeAll(async () => {
-  vendor = await startVendor();
-  gateway = await startTestGateway({
+const vendor = forFile(await startVendor());
+const gateway = forFile(
+  await startTestGateway({
     OPENAI_API_KEY: "sk-ours",
     OPENAI_BASE_URL: `${vendor.url}/v1`,
     ZDR_PROVIDERS: "openai",
-  });
-});
+  }),
+);
 beforeEach(async () => {
   account = await gateway.account({ kind: "personal", creditCents: 10_000 });
-});
-afterAll(async () => {
-  expect(await gateway.doctor()).toEqual([]);
-  await gateway.stop();
-  await vendor.close();
 });
 
 async function call(key: string, method: string, path: string, body?: unknown) {

@@ -1,5 +1,5 @@
 // Vendors' caches know a prompt by how its request begins: two following turns have all in common, up to the end of what both have said.
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { bearer } from "../../../src/catalog/adapter.ts";
 import type { Adapter, Offer } from "../../../src/catalog/catalog.ts";
 import type { ChatWire, DialectName } from "../../../src/catalog/chat-wire.ts";
@@ -9,19 +9,12 @@ import { chatAnswers } from "../../../src/models/formats/chat-completions/answer
 import { chatRequest } from "../../../src/models/formats/chat-completions/request.ts";
 import { messagesRequest } from "../../../src/models/formats/messages/request.ts";
 import { DIALECTS } from "../../../src/models/formats/vendor-dialects.ts";
-import { createUpstream, type Upstream } from "../../../src/upstream/upstream.ts";
-import { startVendor, type VendorServer } from "../../support/vendor-server.ts";
+import { createUpstream } from "../../../src/upstream/upstream.ts";
+import { forFile } from "../../support/for-file.ts";
+import { startVendor } from "../../support/vendor-server.ts";
 
-let vendor: VendorServer;
-let upstream: Upstream;
-beforeAll(async () => {
-  vendor = await startVendor();
-  upstream = createUpstream(systemClock, { dialects: DIALECTS });
-});
-afterAll(async () => {
-  await upstream.close();
-  await vendor.close();
-});
+const vendor = forFile(await startVendor());
+const upstream = forFile(createUpstream(systemClock, { dialects: DIALECTS }));
 
 const SHARED_END = "the last shared words";
 const TOOL = { name: "weather", description: "Tells the weather.", parameters: { type: "object", properties: {} } };

@@ -1,9 +1,10 @@
 // Live accounts against every vendor's wire: keys and addresses from the environment, one key alone, several keys in turn.
 import type OpenAI from "openai";
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
+import { forFile } from "../../support/for-file.ts";
 import { startTestGateway, type TestGateway } from "../../support/gateway.ts";
 import { LONG_RUNS } from "../../support/runs.ts";
-import { type RecordingVendor, startRecordingVendor } from "./recording-vendor.ts";
+import { startRecordingVendor } from "./recording-vendor.ts";
 
 /** How each vendor is shown our key, and the path its calls end with. */
 const BEARER = { header: "authorization", prefix: "Bearer ", path: "/chat/completions" };
@@ -22,13 +23,7 @@ const VENDORS = {
 };
 const LOCAL = ["ollama", "vllm", "custom"];
 
-let vendor: RecordingVendor;
-
-beforeAll(async () => {
-  vendor = await startRecordingVendor();
-});
-
-afterAll(() => vendor.close());
+const vendor = forFile(await startRecordingVendor());
 
 beforeEach(() => vendor.forget());
 

@@ -1,9 +1,10 @@
 // Calls in the responses wire where the vendor speaks it too, and where it does not: what the caller sees, what the vendor is sent, what is charged.
 import { readFileSync } from "node:fs";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { startTestGateway, type TestAccount, type TestGateway } from "../../support/gateway.ts";
-import { type Asking, callResponses, type Json, outputOf, typesOf } from "../../support/responses-call.ts";
-import { type RecordingVendor, startRecordingVendor } from "./recording-vendor.ts";
+import { describe, expect, it } from "vitest";
+import { forFile } from "../../support/for-file.ts";
+import { startTestGateway } from "../../support/gateway.ts";
+import { callResponses, type Json, outputOf, typesOf } from "../../support/responses-call.ts";
+import { startRecordingVendor } from "./recording-vendor.ts";
 
 /** The same model's vendor in either lane: bytes pass at the first, the others are translated. */
 const LANES = [
@@ -14,29 +15,17 @@ const LANES = [
   ["translated to OpenAI's other", "sandbox"],
 ] as const;
 
-let vendor: RecordingVendor;
-let gateway: TestGateway;
-let account: TestAccount;
-let asking: Asking;
-
-beforeAll(async () => {
-  vendor = await startRecordingVendor();
-  gateway = await startTestGateway({
+const vendor = forFile(await startRecordingVendor());
+const gateway = forFile(
+  await startTestGateway({
     OPENAI_API_KEY: "sk-test",
     OPENAI_BASE_URL: `${vendor.url}/openai/v1`,
     ANTHROPIC_API_KEY: "sk-test",
     ANTHROPIC_BASE_URL: `${vendor.url}/anthropic`,
-  });
-  account = await gateway.account({ creditCents: 100_000 });
-  asking = { url: gateway.url, key: account.key };
-});
-
-afterAll(async () => {
-  const findings = await gateway.doctor();
-  await gateway.stop();
-  await vendor.close();
-  expect(findings).toEqual([]);
-});
+  }),
+);
+const account = await gateway.account({ creditCents: 100_000 });
+const asking = { url: gateway.url, key: account.key };
 
 const RECORDED = JSON.parse(
   readFileSync(new URL("../../fixtures/clients/codex-0.169.json", import.meta.url), "utf8"),

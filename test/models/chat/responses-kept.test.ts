@@ -3,28 +3,16 @@ import { randomUUID } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type OpenAI from "openai";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { summarizing } from "../../../src/models/formats/responses/compaction.ts";
-import { startTestGateway, type TestAccount, type TestGateway } from "../../support/gateway.ts";
-import { type Asking, callResponses, flaws, type Json, outputOf } from "../../support/responses-call.ts";
+import { forFile } from "../../support/for-file.ts";
+import { startTestGateway } from "../../support/gateway.ts";
+import { callResponses, flaws, type Json, outputOf } from "../../support/responses-call.ts";
 
-let gateway: TestGateway;
-let account: TestAccount;
-let client: OpenAI;
-let asking: Asking;
-
-beforeAll(async () => {
-  gateway = await startTestGateway();
-  account = await gateway.account({ creditCents: 100_000 });
-  client = account.client;
-  asking = { url: gateway.url, key: account.key };
-});
-
-afterAll(async () => {
-  const findings = await gateway.doctor();
-  await gateway.stop();
-  expect(findings).toEqual([]);
-});
+const gateway = forFile(await startTestGateway());
+const account = await gateway.account({ creditCents: 100_000 });
+const client = account.client;
+const asking = { url: gateway.url, key: account.key };
 
 const WEATHER = {
   type: "function",

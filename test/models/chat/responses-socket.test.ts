@@ -1,25 +1,15 @@
 // The responses wire over a WebSocket, as its client sees it: each message is a call of its own, with its own hold and posting.
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { eventually, startTestGateway, type TestAccount, type TestGateway } from "../../support/gateway.ts";
+import { describe, expect, test } from "vitest";
+import { forFile } from "../../support/for-file.ts";
+import { eventually, startTestGateway } from "../../support/gateway.ts";
 import { postAs } from "../../support/keyed-fetch.ts";
 import { expectResponse, type Json } from "../../support/responses-call.ts";
 import { openResponses, refusedSocket } from "../../support/responses-socket.ts";
 
 const MODEL = "sandbox-responses/ok";
 
-let gateway: TestGateway;
-let account: TestAccount;
-
-beforeAll(async () => {
-  gateway = await startTestGateway();
-  account = await gateway.account({ creditCents: 100_000 });
-});
-
-afterAll(async () => {
-  const findings = await gateway.doctor();
-  await gateway.stop();
-  expect(findings).toEqual([]);
-});
+const gateway = forFile(await startTestGateway());
+const account = await gateway.account({ creditCents: 100_000 });
 
 const open = (key = account.key, headers: Readonly<Record<string, string>> = {}) =>
   openResponses({ url: gateway.url, key, headers });

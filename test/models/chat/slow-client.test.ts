@@ -1,8 +1,9 @@
 // A client that does not read: the upstream waits for it, nothing piles up, and the stream goes on when it reads again.
 import { connect, type Socket } from "node:net";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { post } from "../../edge/http/edge.ts";
-import { eventually, startTestGateway, type TestAccount, type TestGateway } from "../../support/gateway.ts";
+import { forFile } from "../../support/for-file.ts";
+import { eventually, startTestGateway, type TestAccount } from "../../support/gateway.ts";
 import { CHAT } from "./bad-requests.ts";
 
 /** More than all buffers between two sockets of this machine hold: 64 MiB. */
@@ -16,17 +17,7 @@ const UNDER_WAY_BYTES_MAX = 32 * 1024 * 1024;
 /** One whose events are passed on as they are, and one whose events are translated. */
 const VENDORS = ["sandbox", "sandbox-messages"];
 
-let gateway: TestGateway;
-
-beforeAll(async () => {
-  gateway = await startTestGateway({ CHUNK_GAP_SECONDS: String(GAP_S), FIRST_TOKEN_SECONDS: "5" });
-});
-
-afterAll(async () => {
-  const findings = await gateway.doctor();
-  await gateway.stop();
-  expect(findings).toEqual([]);
-});
+const gateway = forFile(await startTestGateway({ CHUNK_GAP_SECONDS: String(GAP_S), FIRST_TOKEN_SECONDS: "5" }));
 
 /** Asks for a long stream and reads nothing of it. */
 async function askWithoutReading(account: TestAccount, model: string): Promise<Socket> {

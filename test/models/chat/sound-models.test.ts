@@ -1,25 +1,15 @@
 // Sound in and out, and files in forms, by way of the official client: what is told, held and charged, and what a broken form gets.
 import { fileURLToPath } from "node:url";
 import { toFile } from "openai";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { startTestGateway, type TestAccount, type TestGateway } from "../../support/gateway.ts";
+import { describe, expect, it } from "vitest";
+import { forFile } from "../../support/for-file.ts";
+import { startTestGateway } from "../../support/gateway.ts";
 
 /** Models of images that no vendor ends. */
 const OVERLAY_DIR = fileURLToPath(new URL("../../fixtures/images-overlay", import.meta.url));
 
-let gateway: TestGateway;
-let account: TestAccount;
-
-beforeAll(async () => {
-  gateway = await startTestGateway({ OVERLAY_DIR });
-  account = await gateway.account({ creditCents: 10_000 });
-});
-
-afterAll(async () => {
-  const findings = await gateway.doctor();
-  await gateway.stop();
-  expect(findings).toEqual([]);
-});
+const gateway = forFile(await startTestGateway({ OVERLAY_DIR }));
+const account = await gateway.account({ creditCents: 10_000 });
 
 /** Plain sound of so many seconds: 8,000 samples of one byte each. */
 function wav(seconds: number): Buffer {

@@ -1,26 +1,17 @@
 // Streams of every dialect in every wire: where an answer ends, which form it comes in, and how its bytes are compressed.
 import { setTimeout } from "node:timers/promises";
 import { brotliCompressSync, constants, createGzip, deflateSync, gzipSync, zstdCompressSync } from "node:zlib";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { DIALECTS } from "../../../src/models/formats/vendor-dialects.ts";
-import { eventually, type TestAccount, type TestGateway } from "../../support/gateway.ts";
+import { forFile } from "../../support/for-file.ts";
+import { eventually } from "../../support/gateway.ts";
 import { postAs } from "../../support/keyed-fetch.ts";
-import { startVendor, type VendorServer } from "../../support/vendor-server.ts";
+import { startVendor } from "../../support/vendor-server.ts";
 import { ask, DIALECT_NAMES, gatewayVia, SPEECHES, WIRE_NAMES } from "./dialect-speech.ts";
 
-let vendor: VendorServer;
-let gateway: TestGateway;
-let account: TestAccount;
-beforeAll(async () => {
-  vendor = await startVendor();
-  gateway = await gatewayVia(vendor.url);
-  account = await gateway.account({ kind: "personal", creditCents: 100_000 });
-});
-afterAll(async () => {
-  expect(await gateway.doctor()).toEqual([]);
-  await gateway.stop();
-  await vendor.close();
-});
+const vendor = forFile(await startVendor());
+const gateway = forFile(await gatewayVia(vendor.url));
+const account = await gateway.account({ kind: "personal", creditCents: 100_000 });
 
 const ALL = WIRE_NAMES.flatMap((wire) => DIALECT_NAMES.map((dialect) => [wire, dialect] as const));
 const CODINGS = { gzip: gzipSync, deflate: deflateSync, br: brotliCompressSync, zstd: zstdCompressSync } as const;

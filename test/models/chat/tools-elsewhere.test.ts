@@ -1,23 +1,13 @@
 // Models that take tools at another address of their vendor than everything else: each request goes where it is taken.
-import { afterAll, beforeAll, expect, it } from "vitest";
-import { startTestGateway, type TestAccount, type TestGateway } from "../../support/gateway.ts";
+import { expect, it } from "vitest";
+import { forFile } from "../../support/for-file.ts";
+import { startTestGateway } from "../../support/gateway.ts";
 import { postAs } from "../../support/keyed-fetch.ts";
-import { startVendor, type VendorRequest, type VendorServer } from "../../support/vendor-server.ts";
+import { startVendor, type VendorRequest } from "../../support/vendor-server.ts";
 
-let vendor: VendorServer;
-let gateway: TestGateway;
-let account: TestAccount;
-
-beforeAll(async () => {
-  vendor = await startVendor();
-  gateway = await startTestGateway({ OPENAI_API_KEY: "sk-test", OPENAI_BASE_URL: `${vendor.url}/v1` });
-  account = await gateway.account({ kind: "personal", creditCents: 10_000 });
-});
-afterAll(async () => {
-  expect(await gateway.doctor()).toEqual([]);
-  await gateway.stop();
-  await vendor.close();
-});
+const vendor = forFile(await startVendor());
+const gateway = forFile(await startTestGateway({ OPENAI_API_KEY: "sk-test", OPENAI_BASE_URL: `${vendor.url}/v1` }));
+const account = await gateway.account({ kind: "personal", creditCents: 10_000 });
 
 const tools = [{ type: "function", function: { name: "weather", parameters: { type: "object", properties: {} } } }];
 const MESSAGES = [{ role: "user", content: "How is the weather?" }];

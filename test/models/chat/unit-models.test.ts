@@ -1,25 +1,15 @@
 // Models that are sold by units, by way of the official client: what they answer, what is held, and what the ledger shows.
 import { fileURLToPath } from "node:url";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { startTestGateway, type TestAccount, type TestGateway } from "../../support/gateway.ts";
+import { describe, expect, it } from "vitest";
+import { forFile } from "../../support/for-file.ts";
+import { startTestGateway } from "../../support/gateway.ts";
 import { postAs } from "../../support/keyed-fetch.ts";
 
 /** Models of images that no vendor ends. */
 const OVERLAY_DIR = fileURLToPath(new URL("../../fixtures/images-overlay", import.meta.url));
 
-let gateway: TestGateway;
-let account: TestAccount;
-
-beforeAll(async () => {
-  gateway = await startTestGateway({ OVERLAY_DIR });
-  account = await gateway.account({ creditCents: 10_000 });
-});
-
-afterAll(async () => {
-  const findings = await gateway.doctor();
-  await gateway.stop();
-  expect(findings).toEqual([]);
-});
+const gateway = forFile(await startTestGateway({ OVERLAY_DIR }));
+const account = await gateway.account({ creditCents: 10_000 });
 
 async function post(path: string, body: unknown, headers: Record<string, string> = {}, key = account.key) {
   const response = await postAs(key, `${gateway.url}/v1${path}`, body, headers);

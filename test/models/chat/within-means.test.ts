@@ -1,7 +1,8 @@
 // A ladder whose dearest candidate is beyond what is free: those that fit serve, what is held is the dearest of them, and nobody overspends.
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { type CallOptions, callChat } from "../../support/chat-call.ts";
-import { startTestGateway, type TestAccount, type TestGateway } from "../../support/gateway.ts";
+import { forFile } from "../../support/for-file.ts";
+import { startTestGateway } from "../../support/gateway.ts";
 import { postAs } from "../../support/keyed-fetch.ts";
 
 /** 4,096 tokens of an answer are 0.2 cents of the first and 2 cents of the second. */
@@ -9,15 +10,8 @@ const CHEAP = "openai/gpt-5.4-nano";
 const DEAR = "anthropic/claude-haiku-4.5";
 const CENT = 10_000_000;
 
-let gateway: TestGateway;
-let rich: TestAccount;
-
-beforeAll(async () => {
-  gateway = await startTestGateway();
-  rich = await gateway.account();
-});
-
-afterAll(() => gateway.stop());
+const gateway = forFile(await startTestGateway());
+const rich = await gateway.account();
 
 async function ask(key: string, body: object, headers: CallOptions["headers"] = {}) {
   const messages = [{ role: "user", content: "Hi [[words: 20]]" }];

@@ -1,6 +1,7 @@
 // The generate-content wire over every dialect: what a caller of it sees, whole, as events and as a list, and what the ledger shows.
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { startTestGateway, type TestAccount, type TestGateway } from "../../support/gateway.ts";
+import { describe, expect, it } from "vitest";
+import { forFile } from "../../support/for-file.ts";
+import { startTestGateway } from "../../support/gateway.ts";
 
 type Json = Record<string, unknown>;
 interface Part extends Json {
@@ -17,19 +18,8 @@ interface Piece {
   readonly error?: { readonly code: number; readonly status: string; readonly message: string };
 }
 
-let gateway: TestGateway;
-let account: TestAccount;
-
-beforeAll(async () => {
-  gateway = await startTestGateway();
-  account = await gateway.account({ creditCents: 100_000 });
-});
-
-afterAll(async () => {
-  const findings = await gateway.doctor();
-  await gateway.stop();
-  expect(findings).toEqual([]);
-});
+const gateway = forFile(await startTestGateway());
+const account = await gateway.account({ creditCents: 100_000 });
 
 function ask(path: string, body: unknown, headers: Record<string, string> = { "x-goog-api-key": account.key }) {
   return fetch(`${gateway.url}/v1beta/models/${path}`, {

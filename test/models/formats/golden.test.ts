@@ -1,8 +1,9 @@
 // The bytes of OpenAI's wire, kept: what callers get of every dialect's answers, and what every dialect is asked.
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { startTestGateway, type TestAccount, type TestGateway } from "../../support/gateway.ts";
+import { describe, expect, test } from "vitest";
+import { forFile } from "../../support/for-file.ts";
+import { startTestGateway } from "../../support/gateway.ts";
 import { postAs } from "../../support/keyed-fetch.ts";
-import { startVendor, type VendorServer } from "../../support/vendor-server.ts";
+import { startVendor } from "../../support/vendor-server.ts";
 import { ANSWERS, ASKED, type DialectName } from "./golden-cases.ts";
 
 const DIALECTS: readonly DialectName[] = ["chat-completions", "responses", "messages", "generate-content"];
@@ -15,25 +16,16 @@ const GOOD: Readonly<Record<DialectName, unknown>> = {
   "generate-content": { candidates: [{ content: { parts: [{ text: "ok" }] }, finishReason: "STOP" }] },
 };
 
-let vendor: VendorServer;
-let gateway: TestGateway;
-let account: TestAccount;
-
-beforeAll(async () => {
-  vendor = await startVendor();
-  gateway = await startTestGateway({
+const vendor = forFile(await startVendor());
+const gateway = forFile(
+  await startTestGateway({
     OVERLAY_DIR: new URL("../../fixtures/wires-overlay", import.meta.url).pathname,
     ...Object.fromEntries(
       DIALECTS.map((dialect) => [`VIA_${dialect.toUpperCase().replace("-", "_")}_BASE_URL`, `${vendor.url}/v1`]),
     ),
-  });
-  account = await gateway.account({ kind: "personal", creditCents: 100_000 });
-});
-
-afterAll(async () => {
-  await gateway.stop();
-  await vendor.close();
-});
+  }),
+);
+const account = await gateway.account({ kind: "personal", creditCents: 100_000 });
 
 /** What differs from one run to the next. */
 function steady(text: string): string {

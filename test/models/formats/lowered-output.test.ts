@@ -1,16 +1,11 @@
 // More output than a model can give is lowered and said in a header, in every wire, streamed or not, with tools of ours or without.
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { startTestGateway, type TestAccount, type TestGateway } from "../../support/gateway.ts";
+import { describe, expect, it } from "vitest";
+import { forFile } from "../../support/for-file.ts";
+import { startTestGateway } from "../../support/gateway.ts";
 import { postAs } from "../../support/keyed-fetch.ts";
 
-let gateway: TestGateway;
-let account: TestAccount;
-
-beforeAll(async () => {
-  gateway = await startTestGateway();
-  account = await gateway.account({ creditCents: 1_000_000 });
-});
-afterAll(() => gateway.stop());
+const gateway = forFile(await startTestGateway());
+const account = await gateway.account({ creditCents: 1_000_000 });
 
 const HEADER = "x-tollgate-max-tokens";
 const MODEL = "openai/gpt-5.4-mini";

@@ -1,5 +1,4 @@
 // A wire that nobody has heard of is served over every dialect, whole and streamed: adding one touches no file of another.
-
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { bearer } from "../../../src/catalog/adapter.ts";
 import type { Adapter, Offer } from "../../../src/catalog/catalog.ts";
@@ -9,32 +8,23 @@ import { nano } from "../../../src/core/money.ts";
 import type { Attempt, AttemptFailure, FinalPart, Reading } from "../../../src/core/route.ts";
 import { STAND_INS } from "../../../src/models/formats/stand-ins.ts";
 import { DIALECTS } from "../../../src/models/formats/vendor-dialects.ts";
-import { type Sandbox, startSandbox } from "../../../src/sandbox/server.ts";
+import { startSandbox } from "../../../src/sandbox/server.ts";
 import type { ModelCandidate } from "../../../src/upstream/model-candidate.ts";
-import { createUpstream, type Upstream } from "../../../src/upstream/upstream.ts";
+import { createUpstream } from "../../../src/upstream/upstream.ts";
 import { type ToyBody, toyCodec, toyWire } from "../../fixtures/toy-wire.ts";
+import { forFile } from "../../support/for-file.ts";
 import { startTestGateway, type TestAccount, type TestGateway } from "../../support/gateway.ts";
 import { postAs } from "../../support/keyed-fetch.ts";
 import { COST, openStage } from "../../support/scripted-plan.ts";
-import { startVendor, type VendorServer } from "../../support/vendor-server.ts";
+import { startVendor } from "../../support/vendor-server.ts";
 import { ANSWERS, type DialectName } from "./golden-cases.ts";
 
 const NAMES: readonly DialectName[] = ["chat-completions", "responses", "messages", "generate-content"];
 const HEADERS = { "x-api-key": "any", "some-version": "1", "x-goog-api-key": "any" };
 
-let sandbox: Sandbox;
-let vendor: VendorServer;
-let upstream: Upstream;
-beforeAll(async () => {
-  sandbox = await startSandbox({ dialects: STAND_INS, host: "127.0.0.1", port: 0 });
-  vendor = await startVendor();
-  upstream = createUpstream(systemClock, { dialects: DIALECTS });
-});
-afterAll(async () => {
-  await upstream.close();
-  await vendor.close();
-  await sandbox.close();
-});
+const sandbox = forFile(await startSandbox({ dialects: STAND_INS, host: "127.0.0.1", port: 0 }));
+const vendor = forFile(await startVendor());
+const upstream = forFile(createUpstream(systemClock, { dialects: DIALECTS }));
 
 function offerOf(dialect: DialectName, origin: string): Offer {
   const auth = bearer;

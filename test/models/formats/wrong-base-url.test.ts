@@ -1,16 +1,12 @@
 // A client whose base URL is wrong is told so in its own wire's form of errors, with the path that it meant, for every path of every wire.
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { MODEL_WIRES } from "../../../src/models/formats/model-wires.ts";
 import type { WirePaths } from "../../../src/models/formats/wire.ts";
-import { startTestGateway, type TestAccount, type TestGateway } from "../../support/gateway.ts";
+import { forFile } from "../../support/for-file.ts";
+import { startTestGateway } from "../../support/gateway.ts";
 
-let gateway: TestGateway;
-let account: TestAccount;
-beforeAll(async () => {
-  gateway = await startTestGateway();
-  account = await gateway.account();
-});
-afterAll(() => gateway.stop());
+const gateway = forFile(await startTestGateway());
+const account = await gateway.account();
 
 async function ask(method: string, path: string): Promise<{ status: number; json: Record<string, unknown> }> {
   const body = method === "POST" ? { body: "{}" } : {};

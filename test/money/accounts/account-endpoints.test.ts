@@ -1,15 +1,12 @@
 // What an account shows its keys: the balance, and the transactions.
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { type Gate, openGate } from "./gate.ts";
+import { beforeEach, describe, expect, test } from "vitest";
+import { forFile } from "../../support/for-file.ts";
+import { openGate } from "./gate.ts";
 import { type Account, openAccount, openAgent } from "./open-account.ts";
 
-let gate: Gate;
 let own: Account;
 
-beforeAll(async () => {
-  gate = await openGate();
-});
-afterAll(() => gate.close());
+const gate = forFile(await openGate());
 beforeEach(async () => {
   own = await openAccount(gate);
 });

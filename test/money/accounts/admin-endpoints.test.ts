@@ -1,13 +1,10 @@
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type Gate, openGate } from "./gate.ts";
+import { describe, expect, test } from "vitest";
+import { forFile } from "../../support/for-file.ts";
+import { openGate } from "./gate.ts";
 
-let gate: Gate;
-beforeAll(async () => {
-  gate = await openGate();
-});
-afterAll(() => gate.close());
+const gate = forFile(await openGate());
 
 async function open(body: object = {}): Promise<{ id: string; key: string; balance: number }> {
   const { status, body: account } = await gate.admin("POST", "/admin/v1/accounts", { name: "one", ...body });

@@ -1,17 +1,14 @@
 // An account's keys: made, changed, paused, rotated and revoked by its primary key.
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import { GatewayError } from "../../../src/core/errors.ts";
 import { revokeKey } from "../../../src/money/accounts/keys.ts";
-import { type Gate, openGate } from "./gate.ts";
+import { forFile } from "../../support/for-file.ts";
+import { openGate } from "./gate.ts";
 import { type Account, openAccount, openAgent } from "./open-account.ts";
 
-let gate: Gate;
 let own: Account;
 
-beforeAll(async () => {
-  gate = await openGate();
-});
-afterAll(() => gate.close());
+const gate = forFile(await openGate());
 beforeEach(async () => {
   own = await openAccount(gate);
 });

@@ -1,16 +1,12 @@
 // A key's day on a real gateway: its secret is rotated with an overlap, it is used from elsewhere, and someone asks why it is refused.
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { eventually, startTestGateway, type TestAccount, type TestGateway } from "../../support/gateway.ts";
+import { expect, test } from "vitest";
+import { forFile } from "../../support/for-file.ts";
+import { eventually, startTestGateway } from "../../support/gateway.ts";
 
 type Json = Record<string, unknown>;
 
-let gateway: TestGateway;
-let account: TestAccount;
-beforeAll(async () => {
-  gateway = await startTestGateway({ TRUST_PROXY: "1" });
-  account = await gateway.account();
-});
-afterAll(() => gateway.stop());
+const gateway = forFile(await startTestGateway({ TRUST_PROXY: "1" }));
+const account = await gateway.account();
 
 async function call(key: string, method: string, path: string, { body, from }: { body?: unknown; from?: string } = {}) {
   const response = await fetch(`${gateway.url}${path}`, {

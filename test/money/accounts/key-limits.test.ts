@@ -1,17 +1,13 @@
 // Keys with lists and expiry at a real gateway: what the caller sees, and that nothing is charged for what was refused.
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { modelsRefusal, serviceAllowed, serviceRefusal } from "../../../src/money/accounts/allowed.ts";
 import { callChat } from "../../support/chat-call.ts";
-import { eventually, startTestGateway, type TestAccount, type TestGateway } from "../../support/gateway.ts";
+import { forFile } from "../../support/for-file.ts";
+import { eventually, startTestGateway } from "../../support/gateway.ts";
 import { sendAs } from "../../support/keyed-fetch.ts";
 
-let gateway: TestGateway;
-let account: TestAccount;
-beforeAll(async () => {
-  gateway = await startTestGateway();
-  account = await gateway.account();
-});
-afterAll(() => gateway.stop());
+const gateway = forFile(await startTestGateway());
+const account = await gateway.account();
 
 async function call(key: string, method: string, path: string, body?: unknown) {
   const response = await sendAs(key, method, `${gateway.url}${path}`, body);

@@ -1,21 +1,11 @@
 // What clients of hosted gateways ask beside their calls: the key, what is left, and what a call has cost, which agrees with the books.
-import { afterAll, beforeAll, expect, it } from "vitest";
-import { startTestGateway, type TestAccount, type TestGateway } from "../../support/gateway.ts";
+import { expect, it } from "vitest";
+import { forFile } from "../../support/for-file.ts";
+import { startTestGateway } from "../../support/gateway.ts";
 import { postAs } from "../../support/keyed-fetch.ts";
 
-let gateway: TestGateway;
-let account: TestAccount;
-
-beforeAll(async () => {
-  gateway = await startTestGateway();
-  account = await gateway.account({ creditCents: 500 });
-});
-
-afterAll(async () => {
-  const findings = await gateway.doctor();
-  await gateway.stop();
-  expect(findings).toEqual([]);
-});
+const gateway = forFile(await startTestGateway());
+const account = await gateway.account({ creditCents: 500 });
 
 async function get(path: string, key = account.key) {
   const response = await fetch(`${gateway.url}${path}`, { headers: { authorization: `Bearer ${key}` } });

@@ -2,17 +2,14 @@
 import { createHmac } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { eventually, startTestGateway, type TestGateway } from "../../support/gateway.ts";
+import { describe, expect, test } from "vitest";
+import { forFile } from "../../support/for-file.ts";
+import { eventually, startTestGateway } from "../../support/gateway.ts";
 import { postAs, sendAs } from "../../support/keyed-fetch.ts";
 
 type Json = Record<string, unknown>;
 
-let gateway: TestGateway;
-beforeAll(async () => {
-  gateway = await startTestGateway({ WEBHOOKS_PRIVATE: "1" });
-});
-afterAll(() => gateway.stop());
+const gateway = forFile(await startTestGateway({ WEBHOOKS_PRIVATE: "1" }));
 
 interface Received {
   readonly headers: IncomingMessage["headers"];
