@@ -1,22 +1,13 @@
 // What goes to a sprite's standard input, run by the shell that it is written for.
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import sprites from "../../adapters/sprites.ts";
 import type { StandInRequest } from "../../src/sandbox/stand-in.ts";
-import { type BoxBench, openBoxBench } from "../support/box-bench.ts";
+import { openBoxBench } from "../support/box-bench.ts";
+import { folderForFile, forFile } from "../support/for-file.ts";
 
-const home = mkdtempSync(join(tmpdir(), "sprite-"));
-let at: BoxBench;
-beforeAll(async () => {
-  at = await openBoxBench("sprites", sprites);
-});
-afterAll(async () => {
-  await at.close();
-  rmSync(home, { recursive: true });
-});
+const home = folderForFile("sprite-");
+const at = forFile(await openBoxBench("sprites", sprites));
 
 function shell({ query, said = [] }: StandInRequest): string {
   const input = Buffer.concat(said.filter(([stream]) => stream === 0).map((one) => one.subarray(1)));

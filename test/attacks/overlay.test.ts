@@ -1,11 +1,11 @@
 // An operator's own folder that is broken, endless or huge: a gateway that runs keeps its catalog and its calls.
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
+import { afterEach, describe, expect, it } from "vitest";
+import { folderForFile, forFile } from "../support/for-file.ts";
+import { startTestGateway } from "../support/gateway.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "tollgate-overlay-"));
+const folder = folderForFile("tollgate-overlay-");
 const adapters = join(folder, "adapters");
 const write = (name: string, text: string) => writeFileSync(join(adapters, name), text);
 const good = (name: string) => `import { bearer, defineAdapter } from "#adapter";
@@ -19,17 +19,9 @@ function begin(): void {
   write("fine.ts", good("fine"));
 }
 
-let gateway: TestGateway;
-let account: TestAccount;
-beforeAll(async () => {
-  begin();
-  gateway = await startTestGateway({ OVERLAY_DIR: folder });
-  account = await gateway.account();
-});
-afterAll(async () => {
-  await gateway.stop();
-  rmSync(folder, { recursive: true });
-});
+begin();
+const gateway = forFile(await startTestGateway({ OVERLAY_DIR: folder }));
+const account = await gateway.account();
 afterEach(() => {
   rmSync(adapters, { recursive: true });
   begin();

@@ -1,8 +1,6 @@
 // A group's budget and rates over two gateways that share a Redis: what one has taken the other cannot, and a change counts in both.
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { folderForFile } from "../support/for-file.ts";
 import { startTestGateway, type TestGateway } from "../support/gateway.ts";
 import { sendAs } from "../support/keyed-fetch.ts";
 import { anyRedis, REDIS_MS_MAX } from "../support/redis.ts";
@@ -11,7 +9,7 @@ type Json = Record<string, unknown>;
 
 let redis: Awaited<ReturnType<typeof anyRedis>>;
 let gateways: readonly TestGateway[];
-const folder = mkdtempSync(join(tmpdir(), "tollgate-archive-"));
+const folder = folderForFile("tollgate-archive-");
 beforeAll(async () => {
   redis = await anyRedis();
   const archive = `file://${folder}/archive.db`;
@@ -21,7 +19,6 @@ beforeAll(async () => {
 afterAll(async () => {
   for (const gateway of gateways) await gateway.stop();
   await redis.dispose();
-  rmSync(folder, { recursive: true });
 });
 
 async function send(at: number, key: string, method: string, path: string, body?: unknown) {

@@ -1,13 +1,12 @@
 // What an earlier start has found good is not checked again; whatever has changed since is.
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it } from "vitest";
 import { keptVerdict } from "../../src/catalog/kept-verdict.ts";
+import { folderForTest } from "../support/for-file.ts";
 
 function tree(): { readonly root: string; readonly write: (file: string, text: string) => void } {
-  const root = mkdtempSync(join(tmpdir(), "tollgate-verdict-"));
-  onTestFinished(() => rmSync(root, { recursive: true, force: true }));
+  const root = folderForTest("tollgate-verdict-");
   for (const folder of ["adapters", "tiers", "src/catalog"]) mkdirSync(join(root, folder), { recursive: true });
   const write = (file: string, text: string) => writeFileSync(join(root, file), text);
   for (const file of ["adapters/ada.ts", "adapters/ada.json", "tiers/best.ts", "src/catalog/validate.ts"])

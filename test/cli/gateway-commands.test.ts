@@ -1,24 +1,15 @@
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { run } from "../../src/cli/run.ts";
-import { eventually, startTestGateway, type TestGateway } from "../support/gateway.ts";
+import { folderForFile, forFile } from "../support/for-file.ts";
+import { eventually, startTestGateway } from "../support/gateway.ts";
 import { postAs } from "../support/keyed-fetch.ts";
 
-let gateway: TestGateway;
-let dataDir: string;
-let environment: Record<string, string>;
-
-beforeAll(async () => {
-  dataDir = mkdtempSync(join(tmpdir(), "tollgate-cli-"));
-  gateway = await startTestGateway({ DATA_DIR: dataDir });
-  environment = { DATA_DIR: dataDir, ADMIN_PORT: new URL(gateway.adminUrl).port };
-});
-afterAll(async () => {
-  await gateway.stop();
-  rmSync(dataDir, { recursive: true, force: true });
-});
+const dataDir = folderForFile("tollgate-cli-");
+const gateway = forFile(await startTestGateway({ DATA_DIR: dataDir }));
+const environment = { DATA_DIR: dataDir, ADMIN_PORT: new URL(gateway.adminUrl).port };
 
 async function tollgate(...words: string[]) {
   const out: string[] = [];

@@ -1,10 +1,10 @@
 // What a killed process leaves of a file that it was writing.
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import { writeWhole } from "../../src/core/whole-file.ts";
+import { folderForTest } from "../support/for-file.ts";
 import { onlyAProcessShows } from "../support/process-fact.ts";
 
 onlyAProcessShows("a killed writer of a file");
@@ -12,8 +12,7 @@ onlyAProcessShows("a killed writer of a file");
 const MODULE = new URL("../../src/core/whole-file.ts", import.meta.url);
 
 function temporary(): string {
-  const folder = mkdtempSync(join(tmpdir(), "tollgate-whole-"));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = folderForTest("tollgate-whole-");
   return folder;
 }
 

@@ -1,11 +1,11 @@
 // What the tests of deploy/ read it with, and what they ask of all of its files.
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readdirSync, readFileSync } from "node:fs";
 import { join, posix } from "node:path";
-import { expect, onTestFinished } from "vitest";
+import { expect } from "vitest";
 import { parseAllDocuments } from "yaml";
 import { effectiveSettings, readConfig } from "../../src/platform/config.ts";
+import { folderForTest } from "../support/for-file.ts";
 
 export const ROOT = join(import.meta.dirname, "../..");
 export const DEPLOY = join(ROOT, "deploy");
@@ -32,8 +32,7 @@ export function has(tool: string): boolean {
 }
 
 export function temporary(): string {
-  const folder = mkdtempSync(join(tmpdir(), "tollgate-deploy-"));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = folderForTest("tollgate-deploy-");
   return folder;
 }
 

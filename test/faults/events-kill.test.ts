@@ -13,6 +13,7 @@ import { Teller, type TellerDeps } from "../../src/money/events/teller.ts";
 import { createWebhooks } from "../../src/money/events/webhooks.ts";
 import { readConfig } from "../../src/platform/config.ts";
 import { holdRequest, newAccount, newKey } from "../money/ledger/requests.ts";
+import { folderForTest } from "../support/for-file.ts";
 import { eventually } from "../support/gateway.ts";
 import { spawnGateway } from "../support/gateway-process.ts";
 import { type MortalStores, mortalStores } from "../support/mortal-stores.ts";
@@ -140,8 +141,7 @@ it("over Redis", { timeout: 600_000 + REDIS_MS_MAX }, async () => {
 });
 
 it("a gateway that is killed when its message has come sends it once more under the same id, and lists it once", async () => {
-  const DATA_DIR = mkdtempSync(join(tmpdir(), "tollgate-events-kill-"));
-  onTestFinished(() => rmSync(DATA_DIR, { recursive: true, force: true }));
+  const DATA_DIR = folderForTest("tollgate-events-kill-");
   const settings = { DATA_DIR, WEBHOOKS_PRIVATE: "1" };
   const hears = await receiver(false);
   let gateway = await spawnGateway(settings);

@@ -1,9 +1,6 @@
 // Holds that the sweep ends at any moment between their placing and the first renewal by whoever runs the job, and while it runs.
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it } from "vitest";
 import { findJob } from "../../src/actions/jobs/job-record.ts";
 import { openStores } from "../../src/gateway/stores.ts";
 import { readConfig } from "../../src/platform/config.ts";
@@ -11,6 +8,7 @@ import { randomFrom } from "../../src/sandbox/vocabulary.ts";
 import { launchThroughKernel } from "../actions/jobs/kernel-launch.ts";
 import { ACCOUNT, moneyOf, openJobs, stepping } from "../actions/jobs/stage.ts";
 import { CENT, newAccount } from "../money/ledger/requests.ts";
+import { folderForTest } from "../support/for-file.ts";
 import { eventually } from "../support/gateway.ts";
 
 const JOBS = 600;
@@ -27,8 +25,7 @@ it.each([
   ["before its first renewal", 60_000, 1],
   ["at any time", 60, 0],
 ])("a hold whose lease ends %s: its job ends, and is never charged after that", async (_, renewedMs, fewest) => {
-  const folder = mkdtempSync(join(tmpdir(), "tollgate-jobs-lease-"));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = folderForTest("tollgate-jobs-lease-");
   const stores = await openStores(readConfig({ DATA_DIR: folder }), {
     onFatal(error) {
       throw error;

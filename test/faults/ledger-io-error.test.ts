@@ -1,23 +1,21 @@
 // A disk that fails under the ledger's file: the process ends rather than guess, and the next one finds what was acknowledged.
 import { spawn, spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
-import { afterAll, expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { systemClock } from "../../src/core/clock.ts";
 import { sqliteLedger } from "../../src/money/ledger/sqlite/ledger.ts";
 import { openLedgerThread } from "../money/ledger/store.ts";
 import { INSTALLED_MS_MAX } from "../support/apt-install.ts";
 import { callChat } from "../support/chat-call.ts";
 import { endWithTests } from "../support/end-with-tests.ts";
+import { folderForFile } from "../support/for-file.ts";
 import { frailDisk } from "../support/frail-disk.ts";
 import { doctorOffline, spawnGateway } from "../support/gateway-process.ts";
 
 const CHILD = fileURLToPath(new URL("../money/ledger/sqlite/kill-child.ts", import.meta.url));
-const folder = mkdtempSync(join(tmpdir(), "tollgate-io-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = folderForFile("tollgate-io-");
 
 const possible = spawnSync("prlimit", ["--version"]).status === 0;
 if (!possible) console.log("skipped: there is no prlimit here to make writes fail with");

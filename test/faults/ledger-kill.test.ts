@@ -1,12 +1,11 @@
 // A process that uses the ledger in a file is killed again and again: on a fast disk, on slow ones, and with the machine's power.
-
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, expect, onTestFinished, test } from "vitest";
 import { killLoop } from "../money/ledger/sqlite/kill-loop.ts";
 import { INSTALLED_MS_MAX } from "../support/apt-install.ts";
+import { folderForTest } from "../support/for-file.ts";
 import { type FrailDisk, frailDisk } from "../support/frail-disk.ts";
 
 async function diskOf(syncMs: number, loses = false): Promise<FrailDisk> {
@@ -51,8 +50,7 @@ test("the machine loses its power: what was not synced is gone, and no acknowled
 
 test("the disk that these tests use does lose what was not synced, and nothing else", async () => {
   const disk = await diskOf(0, true);
-  const folder = mkdtempSync(join(tmpdir(), "tollgate-frail-"));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const folder = folderForTest("tollgate-frail-");
   const file = join(folder, "some.db");
   const program = `
     const fs = require("node:fs");

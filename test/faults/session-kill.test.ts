@@ -1,13 +1,10 @@
 // A gateway whose sessions are opened, used and closed while it is killed: no machine stays, no money is held, and each is charged once.
-
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { STAND_INS } from "../../src/models/formats/stand-ins.ts";
 import { vendorsOf } from "../../src/sandbox/action-vendors.ts";
 import { startSandbox } from "../../src/sandbox/server.ts";
 import type { Machines, SessionStandIn, StandIn } from "../../src/sandbox/stand-in.ts";
+import { folderForTest } from "../support/for-file.ts";
 import { eventually } from "../support/gateway.ts";
 import { type GatewayProcess, spawnGateway } from "../support/gateway-process.ts";
 import { shippedCatalog } from "../support/shipped-catalog.ts";
@@ -38,8 +35,7 @@ async function vendor() {
 }
 
 it("sessions under kills leave no machine and no hold, and are charged once", { timeout: 180_000 }, async () => {
-  const folder = mkdtempSync(join(tmpdir(), "tollgate-session-kill-"));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = folderForTest("tollgate-session-kill-");
   const { url: sandboxUrl, seen } = await vendor();
   const start = () => spawnGateway({ DATA_DIR: folder, SANDBOX_URL: sandboxUrl });
   let gateway: GatewayProcess = await start();

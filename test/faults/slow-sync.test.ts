@@ -4,14 +4,14 @@ import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { afterAll, expect, onTestFinished, test, vi } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { INSTALLED_MS_MAX } from "../support/apt-install.ts";
+import { folderForFile } from "../support/for-file.ts";
 import { frailDisk } from "../support/frail-disk.ts";
 import { spawnGateway } from "../support/gateway-process.ts";
 import { PATIENT_MS } from "../support/patience.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "tollgate-slow-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = folderForFile("tollgate-slow-");
 
 /** Longer than a call takes on a busy machine. */
 const SYNC_MS = 4_000;

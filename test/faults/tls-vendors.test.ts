@@ -1,9 +1,8 @@
 // What vendors' connections do over TLS, in HTTP/1.1 and HTTP/2: what the client sees, and that the ledger shows each answer once and nothing held.
 import { once } from "node:events";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdirSync, readFileSync } from "node:fs";
 import type { ServerHttp2Session } from "node:http2";
 import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { createServer, getCACertificates, type Server, setDefaultCACertificates, type TLSSocket } from "node:tls";
@@ -14,6 +13,7 @@ import { createConnections } from "../../src/upstream/connections.ts";
 import { Exchange } from "../../src/upstream/exchange.ts";
 import { tapVendors } from "../../src/upstream/vendor-tap.ts";
 import { type CertificateFiles, makeCertificate } from "../support/certificates.ts";
+import { folderForFile } from "../support/for-file.ts";
 import { eventually, startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
 import { startTcpProxy, type TcpProxy } from "../support/tcp-proxy.ts";
 import { ANSWER_NANO, startPlainVendor, startTlsVendor, type TlsVendor, WORD } from "../support/tls-vendor.ts";
@@ -25,7 +25,7 @@ const LONGER_THAN_PINGS_MS = 9_500;
 const CLOCKS = { FIRST_TOKEN_SECONDS: "170", CHUNK_GAP_SECONDS: "170" };
 
 const trusted = getCACertificates("default");
-const folder = mkdtempSync(join(tmpdir(), "tollgate-tls-"));
+const folder = folderForFile("tollgate-tls-");
 const ends: (() => unknown)[] = [];
 
 async function certificate(name: string, options: Parameters<typeof makeCertificate>[1] = {}) {
@@ -131,7 +131,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await Promise.all(ends.map((end) => end()));
   setDefaultCACertificates(trusted);
-  rmSync(folder, { recursive: true });
 });
 
 function trust(...files: readonly CertificateFiles[]): void {

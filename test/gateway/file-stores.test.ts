@@ -1,6 +1,4 @@
 // The stores in a file that a parent serves to its children: what becomes of a child's holds where they cannot be ended at once.
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, onTestFinished, test } from "vitest";
@@ -8,10 +6,10 @@ import { machineClock } from "../../src/core/clock.ts";
 import { openStores } from "../../src/gateway/stores.ts";
 import { readConfig } from "../../src/platform/config.ts";
 import { holdRequest, newAccount } from "../money/ledger/requests.ts";
+import { folderForTest } from "../support/for-file.ts";
 
 test("holds of a child that has left, which could not be ended at once, end with the next sweep", async () => {
-  const folder = mkdtempSync(join(tmpdir(), "tollgate-stores-"));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = folderForTest("tollgate-stores-");
   const config = readConfig({ DATA_DIR: folder, WORKERS: "2" });
   const broke = Promise.withResolvers<unknown>();
   const onFatal = broke.reject;

@@ -1,13 +1,10 @@
 // A model whose vendor says that it costs more than we sell it for: what is lost is seen, and it goes behind others for the day.
-
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { afterAll, beforeAll, expect, it, onTestFinished } from "vitest";
 import { run } from "../../src/cli/run.ts";
+import { folderForTest } from "../support/for-file.ts";
 import { eventually, startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
 import { spawnGateway } from "../support/gateway-process.ts";
 import { anyRedis, REDIS_MS_MAX } from "../support/redis.ts";
@@ -96,8 +93,7 @@ it("stays where it is where the operator allows losses", async () => {
 });
 
 function folderOfOurs(): string {
-  const folder = mkdtempSync(join(tmpdir(), "tollgate-losses-"));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = folderForTest("tollgate-losses-");
   return folder;
 }
 

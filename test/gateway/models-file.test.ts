@@ -1,9 +1,9 @@
 // The list of models: `tollgate models update` writes models.json, and a reload has the gateway sell by it while calls run.
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { run } from "../../src/cli/run.ts";
+import { folderForFile } from "../support/for-file.ts";
 import { eventually, startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
 
 const MODEL = "openai/gpt-5.4-mini";
@@ -24,8 +24,7 @@ const NOTHING =
   '{"format":1,"takenAt":"2026-01-01T00:00:00Z","checkedAt":"2026-01-01T00:00:00Z","source":"none","vendors":{}}';
 
 const OFTEN = { ADDRESS_REQUESTS_PER_MINUTE: "1000000" };
-const folder = mkdtempSync(join(tmpdir(), "tollgate-lists-"));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = folderForFile("tollgate-lists-");
 
 function listFile(list: unknown, name = "list.json"): string {
   const path = join(folder, name);

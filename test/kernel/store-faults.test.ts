@@ -1,8 +1,5 @@
 // A store that fails in the middle of a paid call: what the caller is told, and what becomes of the money.
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { systemClock } from "../../src/core/clock.ts";
 import type { Endpoint, GatewayRequest } from "../../src/core/endpoint.ts";
 import { GatewayError } from "../../src/core/errors.ts";
@@ -10,37 +7,31 @@ import { ZERO } from "../../src/core/money.ts";
 import type { AnswerSink, Candidate } from "../../src/core/route.ts";
 import type { ServeDeps } from "../../src/edge/serve/deps.ts";
 import { serve } from "../../src/edge/serve/serve.ts";
-import { openStores, type Stores } from "../../src/gateway/stores.ts";
+import { openStores } from "../../src/gateway/stores.ts";
 import { chatErrors } from "../../src/models/formats/chat-completions/errors.ts";
 import type { Ledger } from "../../src/money/ledger/model/ledger.ts";
 import { readConfig } from "../../src/platform/config.ts";
 import type { Records } from "../../src/platform/records/records.ts";
 import { newAccount } from "../money/ledger/requests.ts";
+import { folderForFile, forFile } from "../support/for-file.ts";
 import { createMemoryReply, type MemoryReply } from "../support/memory-reply.ts";
 import { COST, planOver, READING, scriptedDeps } from "../support/scripted-plan.ts";
 
 const AWAY = new GatewayError("ledger_unavailable", { retryAfterSeconds: 5 });
-let folder: string;
-let stores: Stores;
 let broken: unknown[];
 let lines: Record<string, unknown>[];
 let opened: number;
 let number = 0;
 
-beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), "tollgate-faults-"));
-  stores = await openStores(readConfig({ DATA_DIR: folder }), {
+const folder = folderForFile("tollgate-faults-");
+const stores = forFile(
+  await openStores(readConfig({ DATA_DIR: folder }), {
     onFatal(error) {
       throw error;
     },
-  });
-  await stores.ledger.openAccount(newAccount("ada", 100));
-});
-
-afterAll(async () => {
-  await stores.close();
-  rmSync(folder, { recursive: true, force: true });
-});
+  }),
+);
+await stores.ledger.openAccount(newAccount("ada", 100));
 
 beforeEach(() => {
   broken = [];

@@ -1,9 +1,7 @@
 // `tollgate certify` without keys: every question to every vendor's stand-in.
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import { run } from "../../src/cli/run.ts";
+import { folderForTest } from "../support/for-file.ts";
 
 interface Certificate {
   readonly stand_ins: boolean;
@@ -12,8 +10,7 @@ interface Certificate {
 }
 
 test("without keys asks every stand-in, and finds nothing", async () => {
-  const dir = mkdtempSync(join(tmpdir(), "certify-"));
-  onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
+  const dir = folderForTest("certify-");
   const out: string[] = [];
   const code = await run(["certify", "--json"], {
     environment: { DATA_DIR: dir },

@@ -2,9 +2,10 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { Client, Person } from "../edge/oauth/person.ts";
-import { type Fleet, startFleet } from "../support/fleet.ts";
+import { startFleet } from "../support/fleet.ts";
+import { forFile } from "../support/for-file.ts";
 import { eventually } from "../support/gateway.ts";
 import { type GatewayProcess, spawnGateway } from "../support/gateway-process.ts";
 import { postAs } from "../support/keyed-fetch.ts";
@@ -14,12 +15,7 @@ const CREDIT = 1_000_000;
 /** Far below the lease of what a dead process held, and enough for a busy machine. */
 const SOON_MS = 30_000;
 
-let fleet: Fleet;
-
-beforeAll(async () => {
-  fleet = await startFleet(1, null, { WORKERS: "2", OAUTH: "1", TRUST_PROXY: "1" });
-});
-afterAll(() => fleet.dispose());
+const fleet = forFile(await startFleet(1, null, { WORKERS: "2", OAUTH: "1", TRUST_PROXY: "1" }));
 
 function gateway(): GatewayProcess {
   const [one] = fleet.up();

@@ -1,10 +1,10 @@
 // What a start keeps of the sources for the next one: used where a file is as it was, made anew where it is not, and not needed.
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, it } from "vitest";
+import { beforeEach, expect, it } from "vitest";
+import { folderForTest } from "../support/for-file.ts";
 import { onlyAProcessShows } from "../support/process-fact.ts";
 
 onlyAProcessShows("a start keeps compiled sources for the next");
@@ -17,14 +17,13 @@ console.log(says(1));
 
 let root: string;
 beforeEach(() => {
-  root = mkdtempSync(join(tmpdir(), "tollgate-kept-"));
+  root = folderForTest("tollgate-kept-");
   mkdirSync(join(root, "src/core"), { recursive: true });
   cpSync(SOURCE, join(root, "src/core/kept-sources.mjs"));
   writeFileSync(join(root, "package.json"), '{"type": "module"}');
   writeFileSync(join(root, "src/main.ts"), MAIN);
   says("one");
 });
-afterEach(() => rmSync(root, { recursive: true }));
 
 function says(word: string): void {
   writeFileSync(join(root, "src/says.ts"), `export const says = (n: number): string => \`${word} \${n}\`;\n`);

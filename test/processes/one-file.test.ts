@@ -1,6 +1,7 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { callChat, type SeenCall } from "../support/chat-call.ts";
-import { type Fleet, startFleet } from "../support/fleet.ts";
+import { startFleet } from "../support/fleet.ts";
+import { forFile } from "../support/for-file.ts";
 import { eventually } from "../support/gateway.ts";
 import type { GatewayProcess } from "../support/gateway-process.ts";
 import { onlyAProcessShows } from "../support/process-fact.ts";
@@ -12,12 +13,7 @@ const CREDIT = 1_000_000;
 /** Far below the lease of what a dead process held, and enough for a busy machine. */
 const SOON_MS = 30_000;
 
-let fleet: Fleet;
-
-beforeAll(async () => {
-  fleet = await startFleet(1, null, { WORKERS: "2", OAUTH: "1", TRUST_PROXY: "1" });
-});
-afterAll(() => fleet.dispose());
+const fleet = forFile(await startFleet(1, null, { WORKERS: "2", OAUTH: "1", TRUST_PROXY: "1" }));
 
 function gateway(): GatewayProcess {
   const [one] = fleet.up();

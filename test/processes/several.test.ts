@@ -1,12 +1,10 @@
 // The gateway as several processes on one port: what callers and the operator see when processes come, go and die.
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { run } from "../../src/cli/run.ts";
 import type { SeenCall } from "../support/chat-call.ts";
+import { folderForTest } from "../support/for-file.ts";
 import { eventually } from "../support/gateway.ts";
 import { spawnGateway } from "../support/gateway-process.ts";
 import { isRunning } from "../support/is-running.ts";
@@ -110,8 +108,7 @@ test("a port that somebody else has is refused, although it could be shared", as
   await once(stranger, "listening");
   onTestFinished(() => void stranger.close());
   const { port } = stranger.address() as { port: number };
-  const dataDir = mkdtempSync(join(tmpdir(), "tollgate-several-"));
-  onTestFinished(() => rmSync(dataDir, { recursive: true, force: true }));
+  const dataDir = folderForTest("tollgate-several-");
   // It is looked at before anything else, Redis included.
   const environment = { DATA_DIR: dataDir, PORT: String(port), WORKERS: "2", REDIS_URL: "redis://127.0.0.1:1" };
   const start = spawnGateway(environment);

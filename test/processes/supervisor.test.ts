@@ -1,12 +1,12 @@
 // The parent of several processes, with small children whose lives are told: who is replaced, when, and when it is over.
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
 import { systemClock } from "../../src/core/clock.ts";
 import { type Families, readMetrics } from "../../src/platform/observe/merge-metrics.ts";
 import { PATIENCE, type Patience, startSupervisor } from "../../src/processes/supervisor.ts";
+import { folderForTest } from "../support/for-file.ts";
 import { eventually } from "../support/gateway.ts";
 import { isRunning } from "../support/is-running.ts";
 import { onlyAProcessShows } from "../support/process-fact.ts";
@@ -24,8 +24,7 @@ interface SupervisorSetting {
 }
 
 function newFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), "tollgate-supervisor-"));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = folderForTest("tollgate-supervisor-");
   return folder;
 }
 

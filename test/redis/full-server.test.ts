@@ -2,27 +2,19 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, expect, it, onTestFinished } from "vitest";
+import { afterEach, expect, it, onTestFinished } from "vitest";
 import { manualClock, systemClock } from "../../src/core/clock.ts";
 import { exportPostings } from "../../src/money/ledger/archive/export.ts";
 import { openSqliteArchive } from "../../src/money/ledger/archive/sqlite.ts";
 import { redisLedger } from "../../src/money/ledger/redis/ledger.ts";
-import type { RedisLink } from "../../src/platform/storage/redis-link.ts";
 import { CENT, holdRequest, newAccount, postRequest } from "../money/ledger/requests.ts";
+import { forFile } from "../support/for-file.ts";
 import { eventually } from "../support/gateway.ts";
-import { openLink, REDIS_MS_MAX, type RedisServer, startRedis } from "../support/redis.ts";
+import { openLink, startRedis } from "../support/redis.ts";
 
-let redis: RedisServer;
-let link: RedisLink;
-beforeAll(async () => {
-  redis = await startRedis();
-  link = await openLink(redis.url);
-}, REDIS_MS_MAX);
+const redis = forFile(await startRedis());
+const link = forFile(await openLink(redis.url));
 afterEach(() => redis.send("CONFIG", "SET", "maxmemory", "0"));
-afterAll(async () => {
-  await link.close();
-  await redis.dispose();
-});
 
 it("refuses new holds; those that are there are posted, voided and swept", async () => {
   const ledger = redisLedger({ link, clock: systemClock, leaseMs: 60_000 });

@@ -1,7 +1,4 @@
 // Three gateways over one Redis: one balance, one ceiling, one window, and keys whose changes reach all of them.
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { afterAll, beforeAll, expect, it, onTestFinished } from "vitest";
 import { systemClock } from "../../src/core/clock.ts";
 import { keyOfFormer } from "../../src/money/accounts/former-secrets.ts";
@@ -13,6 +10,7 @@ import type { RouteRow } from "../../src/upstream/route-rows.ts";
 import { Person } from "../edge/oauth/person.ts";
 import { newKey } from "../money/ledger/requests.ts";
 import { callChat } from "../support/chat-call.ts";
+import { folderForFile } from "../support/for-file.ts";
 import { eventually, startTestGateway, type TestGateway } from "../support/gateway.ts";
 import { postAs } from "../support/keyed-fetch.ts";
 import { HASTY_MS } from "../support/patience.ts";
@@ -23,7 +21,7 @@ onlyAProcessShows("two gateways on one Redis");
 
 let redis: RedisServer;
 let gateways: TestGateway[];
-const folder = mkdtempSync(join(tmpdir(), "tollgate-archive-"));
+const folder = folderForFile("tollgate-archive-");
 const archive = { ARCHIVE_URL: `file://${folder}/archive.db` };
 beforeAll(async () => {
   redis = await startRedis();
@@ -32,7 +30,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await Promise.all(gateways.map((gateway) => gateway.stop()));
   await redis.dispose();
-  rmSync(folder, { recursive: true });
 });
 
 /** Well before the minute for which a gateway believes what it knows of a key that it is told nothing of. */

@@ -1,11 +1,7 @@
 // A gateway that answers callers and one that does the work, over one Redis: who does what, seen from outside.
-
-import { mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { z } from "zod";
 import type { JobKind } from "../../src/catalog/job-kind.ts";
 import { launched, localAction } from "../../src/catalog/local-action.ts";
@@ -16,9 +12,10 @@ import { readConfig } from "../../src/platform/config.ts";
 import { redisRecords } from "../../src/platform/records/redis-records.ts";
 import { CENT } from "../money/ledger/requests.ts";
 import { callChat } from "../support/chat-call.ts";
-import { eventually, startTestGateway, type TestGateway } from "../support/gateway.ts";
+import { folderForFile, forFile } from "../support/for-file.ts";
+import { eventually, startTestGateway } from "../support/gateway.ts";
 import { sendAs } from "../support/keyed-fetch.ts";
-import { anyRedis, type LentRedis, openLink, REDIS_MS_MAX } from "../support/redis.ts";
+import { anyRedis, openLink } from "../support/redis.ts";
 
 const deep = localAction({
   service: "core",
@@ -39,22 +36,14 @@ const kind: JobKind = {
   run: async () => ({ status: "succeeded", result: {}, chargeNano: nano(3 * CENT) }),
 };
 
-let redis: LentRedis;
-let serve: TestGateway;
-const folder = mkdtempSync(join(tmpdir(), "tollgate-roles-"));
+const folder = folderForFile("tollgate-roles-");
 const start = (role: string) => {
   const settings = { REDIS_URL: redis.url, ARCHIVE_URL: `file://${folder}/archive.db`, WEBHOOKS_PRIVATE: "1" };
   return startTestGateway({ ...settings, ROLE: role }, { actions: [deep], jobKinds: [kind] });
 };
-beforeAll(async () => {
-  redis = await anyRedis();
-  // First, so that it would have taken by now whatever it takes.
-  serve = await start("serve");
-}, REDIS_MS_MAX);
-afterAll(async () => {
-  await redis.dispose();
-  rmSync(folder, { recursive: true });
-});
+const redis = forFile(await anyRedis());
+// First, so that it would have taken by now whatever it takes.
+const serve = await start("serve");
 
 async function ask(key: string, path: string, body?: unknown) {
   const response = await sendAs(key, body === undefined ? "GET" : "POST", `${serve.url}${path}`, body);

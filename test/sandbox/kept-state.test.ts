@@ -1,21 +1,16 @@
 // What sandbox accounts make at vendors is there in later calls, as it would be at the vendors themselves, and for nobody else.
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { Json, JsonObject } from "../../src/catalog/said.ts";
 import { valueAt } from "../../src/sandbox/action-body.ts";
-import { startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
+import { forFile } from "../support/for-file.ts";
+import { startTestGateway, type TestAccount } from "../support/gateway.ts";
 import { shippedCatalog } from "../support/shipped-catalog.ts";
 
 const catalog = await shippedCatalog();
 const actions = catalog.actions({ sandbox: true });
 
-let gateway: TestGateway;
-let ada: TestAccount;
-let eve: TestAccount;
-beforeAll(async () => {
-  gateway = await startTestGateway();
-  [ada, eve] = [await gateway.account({ creditCents: 50_000 }), await gateway.account({ creditCents: 5_000 })];
-});
-afterAll(() => gateway.stop());
+const gateway = forFile(await startTestGateway());
+const [ada, eve] = [await gateway.account({ creditCents: 50_000 }), await gateway.account({ creditCents: 5_000 })];
 
 async function run(account: TestAccount, action: string, params: object, fault?: string) {
   const headers: Record<string, string> = {

@@ -1,13 +1,12 @@
 // The files that play vendors: all that are shipped can be read, an overlay brings its own, and none is read before its vendor is asked.
-
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { STAND_INS } from "../../src/models/formats/stand-ins.ts";
 import { vendorsOf } from "../../src/sandbox/action-vendors.ts";
 import { startSandbox } from "../../src/sandbox/server.ts";
 import { createStandIns } from "../../src/sandbox/stand-ins.ts";
+import { folderForTest } from "../support/for-file.ts";
 import { shippedCatalog } from "../support/shipped-catalog.ts";
 import { json } from "./action-stand-ins.ts";
 import { rawCall } from "./raw-client.ts";
@@ -55,8 +54,7 @@ export default defineStandIn({ actions: { buy: (call) => put(call.answer, { "/th
 
 /** A folder of an operator's own with these files in its `adapters/`. */
 function overlayOf(files: Readonly<Record<string, string>>): string {
-  const folder = mkdtempSync(join(tmpdir(), "tollgate-stand-in-"));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const folder = folderForTest("tollgate-stand-in-");
   mkdirSync(join(folder, "adapters"));
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, "adapters", name), text);
   return folder;

@@ -2,32 +2,28 @@
 import { once } from "node:events";
 import { request } from "node:http";
 import type { AddressInfo } from "node:net";
-import { createServer, type Server } from "node:net";
-import { afterAll, beforeAll, expect, it } from "vitest";
-import { openPublicProxy, type PublicProxy } from "../../src/upstream/public-proxy.ts";
+import { createServer } from "node:net";
+import { expect, it } from "vitest";
+import { openPublicProxy } from "../../src/upstream/public-proxy.ts";
+import { forFile } from "../support/for-file.ts";
 
 let answer = "";
-let server: Server;
-let proxy: PublicProxy;
-let port = 0;
 
-beforeAll(async () => {
-  server = createServer((socket) => {
+const server = forFile(
+  createServer((socket) => {
     socket.on("error", () => socket.destroy());
     socket.once("data", () => socket.end(answer));
-  }).listen(0, "127.0.0.1");
-  await once(server, "listening");
-  port = (server.address() as AddressInfo).port;
-  proxy = await openPublicProxy({
+  }).listen(0, "127.0.0.1"),
+);
+await once(server, "listening");
+const port = (server.address() as AddressInfo).port;
+const proxy = forFile(
+  await openPublicProxy({
     bytesMax: 1_000_000,
     resolve: async () => ["127.0.0.1"],
     allowForTests: [`127.0.0.1:${port}`],
-  });
-});
-afterAll(async () => {
-  await proxy.close();
-  server.close();
-});
+  }),
+);
 
 /** The status, or that there was none. */
 async function status(said: string): Promise<number | "none"> {

@@ -1,13 +1,13 @@
 // The process that speaks to a vendor without HTTP: when it is started and ended, and what its deaths and its floods come to.
 import { spawn } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { afterAll, describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { systemClock } from "../../src/core/clock.ts";
 import { Sidecar, type SidecarOptions } from "../../src/upstream/sidecar/sidecar.ts";
 import { failureOfKind, VendorFailure } from "../../src/upstream/vendor-failure.ts";
+import { folderForFile } from "../support/for-file.ts";
 import { eventually } from "../support/gateway.ts";
 import { isRunning } from "../support/is-running.ts";
 import { onlyAProcessShows } from "../support/process-fact.ts";
@@ -15,8 +15,7 @@ import { onlyAProcessShows } from "../support/process-fact.ts";
 onlyAProcessShows("a vendor's sidecar");
 
 const file = new URL("../fixtures/sidecars/odd.helper.ts", import.meta.url).href;
-const folder = mkdtempSync(join(tmpdir(), "tollgate-sidecar-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = folderForFile("tollgate-sidecar-");
 
 function open(options: Partial<SidecarOptions> = {}): Sidecar {
   const sidecar = new Sidecar({ file, key: "key-of-ours", clock: systemClock, ...options });

@@ -1,27 +1,19 @@
 // How often our own fetch asks one host, whichever processes it runs in.
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { createHostPace, sharedPace } from "../../../src/actions/composites/pages/host-pace.ts";
 import { systemClock } from "../../../src/core/clock.ts";
-import { openStores, type Stores } from "../../../src/gateway/stores.ts";
+import { openStores } from "../../../src/gateway/stores.ts";
 import { readConfig } from "../../../src/platform/config.ts";
+import { folderForFile, forFile } from "../../support/for-file.ts";
 
-let folder: string;
-let stores: Stores;
-beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), "tollgate-host-pace-"));
-  stores = await openStores(readConfig({ DATA_DIR: folder }), {
+const folder = folderForFile("tollgate-host-pace-");
+const stores = forFile(
+  await openStores(readConfig({ DATA_DIR: folder }), {
     onFatal(error) {
       throw error;
     },
-  });
-});
-afterAll(async () => {
-  await stores.close();
-  rmSync(folder, { recursive: true, force: true });
-});
+  }),
+);
 
 const paceOf = (records: Parameters<typeof sharedPace>[1]) =>
   sharedPace(createHostPace(systemClock), records, systemClock);

@@ -1,16 +1,15 @@
-import { mkdtempSync, readdirSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdtempSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { FileStore, StoreLinks } from "../../../src/actions/files/file-store.ts";
 import { openS3Store, type S3Options } from "../../../src/actions/files/s3-store.ts";
 import { manualClock, systemClock } from "../../../src/core/clock.ts";
+import { folderForFile } from "../../support/for-file.ts";
 import { BUCKET, KEYS, startS3, type TestS3 } from "./s3.ts";
 import { fileId, fileStoreContract, parts, whole } from "./store-contract.ts";
 
 /** Of all stores here, whose own folders are in it. */
-const waiting = mkdtempSync(join(tmpdir(), "tollgate-s3-waiting-"));
-afterAll(() => rmSync(waiting, { recursive: true }));
+const waiting = folderForFile("tollgate-s3-waiting-");
 
 function optionsFor(s3: TestS3, more: Partial<S3Options> = {}): S3Options {
   const folder = mkdtempSync(join(waiting, "store-"));

@@ -1,7 +1,4 @@
 // Processes that launch jobs and run none, beside processes that run them, over a real Redis.
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
 import { jobNews } from "../../../src/actions/jobs/job-news.ts";
 import { isOver, type JobRecord } from "../../../src/actions/jobs/job-record.ts";
@@ -12,6 +9,7 @@ import { openStores, type Stores } from "../../../src/gateway/stores.ts";
 import { readConfig } from "../../../src/platform/config.ts";
 import type { Records } from "../../../src/platform/records/records.ts";
 import { newAccount } from "../../money/ledger/requests.ts";
+import { folderForFile } from "../../support/for-file.ts";
 import { eventually } from "../../support/gateway.ts";
 import { anyRedis, type LentRedis, REDIS_MS_MAX } from "../../support/redis.ts";
 import { launchThroughKernel } from "./kernel-launch.ts";
@@ -20,7 +18,7 @@ import { ACCOUNT, type Asked, type JobsStage, moneyOf, openJobs, PAYER, stepping
 const STEPS = 3;
 /** A beat is a quarter of it: longer than any test waits, so that what is seen was told. */
 const NO_BEATS_MS = 600_000;
-const folder = mkdtempSync(join(tmpdir(), "tollgate-roles-"));
+const folder = folderForFile("tollgate-roles-");
 let redis: LentRedis;
 let stores: Stores;
 let asked: Asked = [];
@@ -47,7 +45,6 @@ afterAll(async () => {
   expect((await stores.ledger.doctor()).findings).toEqual([]);
   await stores.close();
   await redis.dispose();
-  rmSync(folder, { recursive: true });
 });
 
 type Before = (job: RunningJob, step: number) => Promise<void> | void;

@@ -1,6 +1,4 @@
 // For how long an id that a vendor issued is its payer's: 90 days, or as many as the action says.
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { foreignId, keepIssued } from "../../../src/actions/run/vendor-ids.ts";
@@ -10,10 +8,11 @@ import type { Payer } from "../../../src/core/plan.ts";
 import type { Records } from "../../../src/platform/records/records.ts";
 import { RECORDS_UNIT, sqliteRecords } from "../../../src/platform/records/sqlite-records.ts";
 import { openSqliteThread } from "../../../src/platform/storage/sqlite-thread.ts";
+import { folderForFile } from "../../support/for-file.ts";
 import { shippedCatalog } from "../../support/shipped-catalog.ts";
 
 const DAY_MS = 86_400_000;
-const folder = mkdtempSync(join(tmpdir(), "tollgate-ids-"));
+const folder = folderForFile("tollgate-ids-");
 const clock = manualClock(Date.UTC(2026, 0, 1));
 const payer: Payer = { id: "acct:ada", sandbox: false };
 const catalog = await shippedCatalog();
@@ -33,7 +32,6 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await close();
-  rmSync(folder, { recursive: true });
 });
 
 function offerOf(id: string): ActionOffer {

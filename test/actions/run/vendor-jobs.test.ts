@@ -1,39 +1,31 @@
 // How often a vendor is asked about what it runs on its own, by a clock of the test's.
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { keepVendorJob, vendorJob } from "../../../src/actions/run/vendor-jobs.ts";
 import type { PollSpec } from "../../../src/catalog/action.ts";
 import type { SoldAction } from "../../../src/catalog/catalog.ts";
 import type { InnerAnswer } from "../../../src/catalog/local-action.ts";
 import { manualClock } from "../../../src/core/clock.ts";
 import { GatewayError } from "../../../src/core/errors.ts";
-import { openStores, type Stores } from "../../../src/gateway/stores.ts";
+import { openStores } from "../../../src/gateway/stores.ts";
 import { readConfig } from "../../../src/platform/config.ts";
+import { folderForFile, forFile } from "../../support/for-file.ts";
 
 const PAYER = { id: "acct:ada", sandbox: false } as const;
 const poll: PollSpec = { action: "status", param: "id", at: "/status", done: ["done"], failed: ["failed"] };
 const offer = { id: "acme/crawl", adapter: { id: "acme" }, spec: { issues: [{ kind: "crawl", at: "/id", poll }] } };
 const clock = manualClock(1_700_000_000_000);
-let folder: string;
-let stores: Stores;
 /** What the vendor says, and how often it was asked. */
 let says: unknown = {};
 let asked = 0;
 
-beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), "tollgate-vendor-jobs-"));
-  stores = await openStores(readConfig({ DATA_DIR: folder }), {
+const folder = folderForFile("tollgate-vendor-jobs-");
+const stores = forFile(
+  await openStores(readConfig({ DATA_DIR: folder }), {
     onFatal(error) {
       throw error;
     },
-  });
-});
-afterAll(async () => {
-  await stores.close();
-  rmSync(folder, { recursive: true, force: true });
-});
+  }),
+);
 
 const keep = (id: string) =>
   keepVendorJob({ offerId: "acme/crawl", kind: "crawl", id }, { payer: PAYER, records: stores.records });

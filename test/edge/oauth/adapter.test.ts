@@ -1,6 +1,4 @@
 // What the authorization server keeps: how long, once, and only as long as the grant's key row is there.
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { type ManualClock, manualClock } from "../../../src/core/clock.ts";
@@ -9,13 +7,14 @@ import type { Records } from "../../../src/platform/records/records.ts";
 import { RECORDS_UNIT, sqliteRecords } from "../../../src/platform/records/sqlite-records.ts";
 import { openSqliteThread } from "../../../src/platform/storage/sqlite-thread.ts";
 import type { SqliteThread } from "../../../src/platform/storage/thread-client.ts";
+import { folderForTest } from "../../support/for-file.ts";
 
 let folder: string;
 let thread: SqliteThread;
 let clock: ManualClock;
 let records: Records;
 beforeEach(async () => {
-  folder = mkdtempSync(join(tmpdir(), "tollgate-adapter-"));
+  folder = folderForTest("tollgate-adapter-");
   clock = manualClock(Date.UTC(2026, 10, 23));
   thread = await openSqliteThread({
     file: join(folder, "records.db"),
@@ -30,7 +29,6 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   await thread.close();
-  rmSync(folder, { recursive: true });
 });
 
 const GOOD = { make: async () => null, isGood: async () => true, revoke: async () => {} };

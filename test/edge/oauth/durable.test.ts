@@ -1,9 +1,7 @@
 // What a restart and a second process know of grants, sessions and codes: all of it.
-import { mkdtempSync, rmSync } from "node:fs";
 import { type AddressInfo, createServer } from "node:net";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
+import { folderForTest } from "../../support/for-file.ts";
 import { eventually, startTestGateway } from "../../support/gateway.ts";
 import { onlyAProcessShows } from "../../support/process-fact.ts";
 import { anyRedis, REDIS_MS_MAX } from "../../support/redis.ts";
@@ -26,8 +24,7 @@ const own = (at: string, token: string) =>
   fetch(`${at}/api/v1/account`, { headers: { authorization: `Bearer ${token}` } });
 
 function folder(): string {
-  const made = mkdtempSync(join(tmpdir(), "tollgate-oauth-"));
-  onTestFinished(() => rmSync(made, { recursive: true, force: true }));
+  const made = folderForTest("tollgate-oauth-");
   return made;
 }
 

@@ -1,49 +1,34 @@
 // Answers that are told again: what a caller sees of a hit, what it costs, and what is never kept or told to another.
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
-import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
+import { beforeEach, expect, it } from "vitest";
 import { systemClock } from "../../../src/core/clock.ts";
 import type { GatewayRequest } from "../../../src/core/endpoint.ts";
 import type { Caller } from "../../../src/core/plan.ts";
 import { AnswerCache, cacheOrder, freeAnswer } from "../../../src/edge/serve/answer-cache.ts";
 import { idempotencyOf } from "../../../src/models/formats/idempotency-key.ts";
 import { parseJson } from "../../../src/models/formats/parse-json.ts";
-import type { Records } from "../../../src/platform/records/records.ts";
 import { RECORDS_UNIT, sqliteRecords } from "../../../src/platform/records/sqlite-records.ts";
 import { openSqliteThread } from "../../../src/platform/storage/sqlite-thread.ts";
-import type { SqliteThread } from "../../../src/platform/storage/thread-client.ts";
-import { eventually, startTestGateway, type TestAccount, type TestGateway } from "../../support/gateway.ts";
+import { folderForFile, forFile } from "../../support/for-file.ts";
+import { eventually, startTestGateway, type TestGateway } from "../../support/gateway.ts";
 import { postAs } from "../../support/keyed-fetch.ts";
 
 type Json = Record<string, unknown>;
 
 const MIB = 1024 * 1024;
 
-let gateway: TestGateway;
-let thread: SqliteThread;
-let records: Records;
-const folder = mkdtempSync(join(tmpdir(), "tollgate-answers-"));
-let account: TestAccount;
+const folder = folderForFile("tollgate-answers-");
 let question = 0;
-beforeAll(async () => {
-  gateway = await startTestGateway();
-  account = await gateway.account();
-  const onFatal = (error: unknown) => console.error(error);
-  const file = join(folder, "records.db");
-  const units = { records: RECORDS_UNIT };
-  thread = await openSqliteThread({ file, units, clock: systemClock, sharing: "readers", onFatal });
-  records = sqliteRecords(thread);
-});
+const gateway = forFile(await startTestGateway());
+const account = await gateway.account();
+const onFatal = (error: unknown) => console.error(error);
+const file = join(folder, "records.db");
+const units = { records: RECORDS_UNIT };
+const thread = forFile(await openSqliteThread({ file, units, clock: systemClock, sharing: "readers", onFatal }));
+const records = sqliteRecords(thread);
 beforeEach(() => {
   question += 1;
-});
-afterAll(async () => {
-  expect(await gateway.doctor()).toEqual([]);
-  await gateway.stop();
-  await thread.close();
-  rmSync(folder, { recursive: true });
 });
 
 interface Asking {

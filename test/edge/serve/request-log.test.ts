@@ -11,34 +11,28 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { run } from "../../../src/cli/run.ts";
 import { systemClock } from "../../../src/core/clock.ts";
 import { openRequestLog } from "../../../src/gateway/request-log.ts";
 import { LogFolder } from "../../../src/platform/observe/log-folder.ts";
 import { createRedactor } from "../../../src/platform/observe/redactor.ts";
 import { createRequestLog } from "../../../src/platform/observe/request-log.ts";
-import { startTestGateway, type TestAccount, type TestGateway } from "../../support/gateway.ts";
+import { folderForFile, forFile } from "../../support/for-file.ts";
+import { startTestGateway } from "../../support/gateway.ts";
 import { postAs } from "../../support/keyed-fetch.ts";
 
 type Json = Record<string, unknown>;
 
-let gateway: TestGateway;
-let account: TestAccount;
-let folder: string;
-beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), "tollgate-request-log-"));
-  gateway = await startTestGateway({
+const folder = folderForFile("tollgate-request-log-");
+const gateway = forFile(
+  await startTestGateway({
     REQUEST_LOG_DIR: join(folder, "log"),
     REQUEST_LOG_REDACT: "emails,field:user",
     REQUEST_LOG_OWNERS: "1",
-  });
-  account = await gateway.account();
-});
-afterAll(async () => {
-  await gateway.stop();
-  rmSync(folder, { recursive: true });
-});
+  }),
+);
+const account = await gateway.account();
 
 const ALL = { accountId: null, bytesMax: Number.POSITIVE_INFINITY };
 

@@ -1,10 +1,10 @@
 // Models that end, as clients see them: a header while they are served, an error that names the successor after. And one with prices by the hour.
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { APIError } from "openai";
-import { afterAll, beforeAll, expect, it } from "vitest";
-import { startTestGateway, type TestAccount, type TestGateway } from "../../support/gateway.ts";
+import { expect, it } from "vitest";
+import { folderForFile, forFile } from "../../support/for-file.ts";
+import { startTestGateway } from "../../support/gateway.ts";
 
 const DAY_MS = 86_400_000;
 const dayIn = (days: number) => new Date(Date.now() + days * DAY_MS).toISOString().slice(0, 10);
@@ -37,21 +37,11 @@ export default defineAdapter({
 });
 `;
 
-let folder: string;
-let gateway: TestGateway;
-let account: TestAccount;
-
-beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), "tollgate-ends-"));
-  mkdirSync(join(folder, "adapters"));
-  writeFileSync(join(folder, "adapters", "lab.ts"), LAB);
-  gateway = await startTestGateway({ OVERLAY_DIR: folder });
-  account = await gateway.account({ kind: "sandbox" });
-});
-afterAll(async () => {
-  await gateway.stop();
-  rmSync(folder, { recursive: true });
-});
+const folder = folderForFile("tollgate-ends-");
+mkdirSync(join(folder, "adapters"));
+writeFileSync(join(folder, "adapters", "lab.ts"), LAB);
+const gateway = forFile(await startTestGateway({ OVERLAY_DIR: folder }));
+const account = await gateway.account({ kind: "sandbox" });
 
 async function ask(...models: readonly string[]): Promise<Headers> {
   const body = { models, messages: [{ role: "user" as const, content: "Hello" }] };

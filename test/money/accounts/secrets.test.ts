@@ -1,8 +1,7 @@
 import { createHash } from "node:crypto";
-import { mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import {
   adminCheck,
   adminTokenPath,
@@ -10,6 +9,7 @@ import {
   readAdminToken,
 } from "../../../src/money/accounts/admin-token.ts";
 import { isMistyped, keyHash, looksLikeKey, mintId, mintKey } from "../../../src/money/accounts/secrets.ts";
+import { folderForTest } from "../../support/for-file.ts";
 
 describe("a key's secret", () => {
   test("has 43 random base62 characters and 6 to check them by, after a prefix that tells sandbox from live", () => {
@@ -67,9 +67,8 @@ describe("a key's secret", () => {
 describe("the admin token", () => {
   let folder = "";
   beforeEach(() => {
-    folder = mkdtempSync(join(tmpdir(), "tollgate-token-"));
+    folder = folderForTest("tollgate-token-");
   });
-  afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
   test("is made once, in a folder that need not exist, readable by its owner alone", () => {
     const data = join(folder, "deep", "data");

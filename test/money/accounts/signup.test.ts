@@ -1,19 +1,17 @@
 // Signing up at a real gateway: who gets an account, with how much, and how often.
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { folderForTest } from "../../support/for-file.ts";
 import { startTestGateway, type TestGateway } from "../../support/gateway.ts";
 import { anyRedis, REDIS_MS_MAX } from "../../support/redis.ts";
 
 let gateway: TestGateway;
 let dataDir: string;
 beforeEach(() => {
-  dataDir = mkdtempSync(join(tmpdir(), "tollgate-signup-"));
+  dataDir = folderForTest("tollgate-signup-");
 });
 afterEach(async () => {
   await gateway.stop();
-  rmSync(dataDir, { recursive: true, force: true });
 });
 
 async function start(environment: Record<string, string> = {}): Promise<void> {

@@ -1,6 +1,4 @@
 // The teller over a store that fails: what it does while the records are away, and what it sends when they are back.
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { manualClock } from "../../../src/core/clock.ts";
@@ -11,6 +9,7 @@ import type { Records } from "../../../src/platform/records/records.ts";
 import { RECORDS_UNIT, sqliteRecords } from "../../../src/platform/records/sqlite-records.ts";
 import { openSqliteThread } from "../../../src/platform/storage/sqlite-thread.ts";
 import type { SqliteThread } from "../../../src/platform/storage/thread-client.ts";
+import { folderForTest } from "../../support/for-file.ts";
 import { eventually } from "../../support/gateway.ts";
 import { NO_BOUNDS } from "../ledger/store.ts";
 
@@ -20,7 +19,7 @@ let folder: string;
 let thread: SqliteThread;
 let records: Records;
 beforeEach(async () => {
-  folder = mkdtempSync(join(tmpdir(), "tollgate-teller-"));
+  folder = folderForTest("tollgate-teller-");
   const onFatal = (error: unknown) => console.error(error);
   const file = join(folder, "tollgate.db");
   thread = await openSqliteThread({ file, units: { records: RECORDS_UNIT }, clock, disk: NO_BOUNDS, onFatal });
@@ -28,7 +27,6 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   await thread.close();
-  rmSync(folder, { recursive: true });
 });
 
 /** A teller that keeps what it has sent, and to where. */

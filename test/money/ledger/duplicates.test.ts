@@ -1,14 +1,11 @@
 import fc from "fast-check";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { nano } from "../../../src/core/money.ts";
+import { forFile } from "../../support/for-file.ts";
 import { CENT, holdRequest, newAccount, postRequest } from "./requests.ts";
-import { sqliteStore, type TestStore } from "./store.ts";
+import { sqliteStore } from "./store.ts";
 
-let store: TestStore;
-beforeAll(async () => {
-  store = await sqliteStore();
-});
-afterAll(() => store.dispose());
+const store = forFile(await sqliteStore());
 
 /** Each call reserves and then posts or voids; each message is sent once to three times, and late. */
 const calls = fc.array(

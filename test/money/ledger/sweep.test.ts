@@ -1,15 +1,12 @@
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import { type Every, keepLeases } from "../../../src/money/ledger/sweep.ts";
+import { forFile } from "../../support/for-file.ts";
 import { holdRequest, newAccount } from "./requests.ts";
-import { sqliteStore, type TestStore } from "./store.ts";
+import { sqliteStore } from "./store.ts";
 
 const LEASE_MS = 60_000;
 
-let store: TestStore;
-beforeAll(async () => {
-  store = await sqliteStore();
-});
-afterAll(() => store.dispose());
+const store = forFile(await sqliteStore());
 
 /** A timer that the test makes ring. */
 function bell() {

@@ -1,12 +1,12 @@
-import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { beforeEach, expect, test } from "vitest";
 import { manualClock } from "../../../src/core/clock.ts";
 import { nano } from "../../../src/core/money.ts";
 import type { FailedCallSearch } from "../../../src/core/usage-rows.ts";
 import { openFailedCalls } from "../../../src/platform/observe/failed-calls.ts";
 import { newRecord, type RequestRecord } from "../../../src/platform/observe/record.ts";
+import { folderForTest } from "../../support/for-file.ts";
 
 const START_MS = Date.UTC(2026, 4, 6, 12);
 const EVERYTHING: FailedCallSearch = {
@@ -17,10 +17,9 @@ const clock = manualClock(START_MS);
 let folder: string;
 let file: string;
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), "tollgate-failed-"));
+  folder = folderForTest("tollgate-failed-");
   file = join(folder, "failed-calls.log");
 });
-afterEach(() => rmSync(folder, { recursive: true }));
 
 function record(id: number, more: Partial<RequestRecord> = {}): RequestRecord {
   const leg = {

@@ -1,9 +1,9 @@
 // A folder of long calls, listed in a small heap.
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it } from "vitest";
+import { folderForTest } from "../../support/for-file.ts";
 import { onlyAProcessShows } from "../../support/process-fact.ts";
 
 onlyAProcessShows("a heap of 40 MB");
@@ -12,8 +12,7 @@ const lineOf = (sealed: string) =>
   `${JSON.stringify({ at: new Date(0).toISOString(), transactionId: "tx_1", requestId: "req_1", accountId: "a", sealed })}\n`;
 
 it("lists many long calls in little memory", () => {
-  const long = mkdtempSync(join(tmpdir(), "tollgate-long-"));
-  onTestFinished(() => rmSync(long, { recursive: true }));
+  const long = folderForTest("tollgate-long-");
   for (const owner of ["a", "b", "c"])
     writeFileSync(join(long, `2026-01-01.${owner}.jsonl`), lineOf("x".repeat(400_000)).repeat(60));
   const listing = `import { LogFolder } from ${JSON.stringify(new URL("../../../src/platform/observe/log-folder.ts", import.meta.url))};

@@ -1,25 +1,17 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { openStores, type Stores } from "../../../src/gateway/stores.ts";
 import { prepareEnvironment, readConfig } from "../../../src/platform/config.ts";
 import { createJobRows, JOB_ROW } from "../../../src/platform/records/job-rows.ts";
+import { folderForFile, forFile } from "../../support/for-file.ts";
 
-let folder: string;
-let stores: Stores;
-beforeAll(async () => {
-  prepareEnvironment();
-  folder = mkdtempSync(join(tmpdir(), "job-rows-"));
-  const onFatal = (error: unknown) => {
-    throw error;
-  };
-  stores = await openStores(readConfig({ DATA_DIR: folder }), { onFatal, onBroken: onFatal, archiveDir: folder });
-});
-afterAll(async () => {
-  await stores.close();
-  rmSync(folder, { recursive: true });
-});
+prepareEnvironment();
+const folder = folderForFile("job-rows-");
+const onFatal = (error: unknown) => {
+  throw error;
+};
+const stores = forFile(
+  await openStores(readConfig({ DATA_DIR: folder }), { onFatal, onBroken: onFatal, archiveDir: folder }),
+);
 
 const rowsWith = (bytesMax: number) => createJobRows({ records: stores.records, bytesMax });
 

@@ -1,8 +1,7 @@
 // A storage thread that several processes share over a socket: what becomes of what each has sent when it, or the thread, ends.
 import { once } from "node:events";
-import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, statSync, watch, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, statSync, watch, writeFileSync } from "node:fs";
 import { connect, createServer } from "node:net";
-import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { pathToFileURL } from "node:url";
@@ -18,6 +17,7 @@ import { ThreadClient } from "../../../src/platform/storage/thread-client.ts";
 import type { StoreNews, ToThread } from "../../../src/platform/storage/wire.ts";
 import { CENT, holdRequest, newAccount } from "../../money/ledger/requests.ts";
 import { NO_BOUNDS, START_MS } from "../../money/ledger/store.ts";
+import { folderForTest } from "../../support/for-file.ts";
 import type { MortalOperations } from "./mortal-unit.ts";
 
 const MORTAL = new URL("./mortal-unit.ts", import.meta.url);
@@ -30,8 +30,7 @@ interface ChildOptions {
 }
 
 async function serve() {
-  const folder = mkdtempSync(join(tmpdir(), "tollgate-remote-"));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const folder = folderForTest("tollgate-remote-");
   const [file, socket] = [join(folder, "words.db"), join(folder, "store/socket")];
   const clock = manualClock(START_MS);
   const news: StoreNews[] = [];
@@ -112,8 +111,7 @@ test("the disk fails in one process's batch: the next one's is not carried out, 
 });
 
 test("what is told right behind the welcome is heard", async () => {
-  const folder = mkdtempSync(join(tmpdir(), "tollgate-remote-"));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const folder = folderForTest("tollgate-remote-");
   const news = { kind: "told", text: "at once" } as const;
   const server = createServer((socket) => {
     socket.once("data", () => socket.end(Buffer.concat([frameOf({ kind: "ready", operations: [] }), frameOf(news)])));
@@ -222,8 +220,7 @@ test("a process of other sources is refused, with what is to be done, and of the
 });
 
 test("the exact version is another one as soon as a source is", async () => {
-  const folder = mkdtempSync(join(tmpdir(), "tollgate-version-"));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const folder = folderForTest("tollgate-version-");
   const file = join(folder, "src/core/version.ts");
   for (const path of ["package.json", "src/core/version.ts"])
     cpSync(new URL(`../../../${path}`, import.meta.url), join(folder, path));
@@ -332,8 +329,7 @@ test("a batch that is rolled back has counted no request of an account", async (
 });
 
 test("where no socket can be made, the start says so", async () => {
-  const folder = mkdtempSync(join(tmpdir(), "tollgate-remote-"));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const folder = folderForTest("tollgate-remote-");
   const serve = join(folder, "socket");
   mkdirSync(serve);
   const options = { file: join(folder, "words.db"), units: {}, clock: manualClock(START_MS), disk: NO_BOUNDS };

@@ -1,8 +1,8 @@
 // Who waits for the storage thread, for how long, and what becomes of them when it dies; who reads beside it.
 import { randomBytes } from "node:crypto";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { open } from "node:fs/promises";
-import { getPriority, tmpdir } from "node:os";
+import { getPriority } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { Worker } from "node:worker_threads";
@@ -11,14 +11,14 @@ import { systemClock } from "../../../src/core/clock.ts";
 import { copySteps } from "../../../src/platform/storage/backup.ts";
 import { openSqliteThread } from "../../../src/platform/storage/sqlite-thread.ts";
 import { NO_BOUNDS } from "../../money/ledger/store.ts";
+import { folderForTest } from "../../support/for-file.ts";
 import type { MortalOperations } from "./mortal-unit.ts";
 
 const MORTAL = new URL("./mortal-unit.ts", import.meta.url);
 const REFUSED = expect.objectContaining({ code: "ledger_unavailable" });
 
 test("the storage thread dies: who waits is refused, the process is told to end, and the next finds what was acknowledged", async () => {
-  const folder = mkdtempSync(join(tmpdir(), "tollgate-thread-"));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const folder = folderForTest("tollgate-thread-");
   const ended = Promise.withResolvers<Error>();
   let endings = 0;
   const options = { file: join(folder, "words.db"), units: { mortal: MORTAL }, clock: systemClock, disk: NO_BOUNDS };
@@ -45,8 +45,7 @@ test("the storage thread dies: who waits is refused, the process is told to end,
 });
 
 test("what follows a commit fails: nothing of it is done again, who waits is refused, and the process is told to end", async () => {
-  const folder = mkdtempSync(join(tmpdir(), "tollgate-thread-"));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const folder = folderForTest("tollgate-thread-");
   const ended = Promise.withResolvers<Error>();
   const options = { file: join(folder, "words.db"), units: { mortal: MORTAL }, clock: systemClock, disk: NO_BOUNDS };
   const thread = await openSqliteThread({ ...options, onFatal: ended.resolve });
@@ -67,8 +66,7 @@ function givingWay(): number {
 }
 
 test.runIf(process.platform === "linux")("the thread that reads reports gives way to all others", async () => {
-  const folder = mkdtempSync(join(tmpdir(), "tollgate-thread-"));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const folder = folderForTest("tollgate-thread-");
   const options = { file: join(folder, "words.db"), units: { mortal: MORTAL }, clock: systemClock, disk: NO_BOUNDS };
   const before = givingWay();
   const thread = await openSqliteThread({ ...options, sharing: "readers", onFatal() {} });
@@ -79,8 +77,7 @@ test.runIf(process.platform === "linux")("the thread that reads reports gives wa
 });
 
 test("many rows come a few dozen at a time, each when the loop has gone around, and before the answers to later questions", async () => {
-  const folder = mkdtempSync(join(tmpdir(), "tollgate-thread-"));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const folder = folderForTest("tollgate-thread-");
   const options = { file: join(folder, "words.db"), units: { mortal: MORTAL }, clock: systemClock, disk: NO_BOUNDS };
   const thread = await openSqliteThread({ ...options, sharing: "readers", onFatal() {} });
   const messages = vi.spyOn(Worker.prototype, "postMessage");
@@ -102,8 +99,7 @@ test("many rows come a few dozen at a time, each when the loop has gone around, 
 });
 
 test("a long log is written into the database by the thread that reads, while commits go on", async () => {
-  const folder = mkdtempSync(join(tmpdir(), "tollgate-thread-"));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const folder = folderForTest("tollgate-thread-");
   const options = { file: join(folder, "words.db"), units: { mortal: MORTAL }, clock: systemClock, disk: NO_BOUNDS };
   const thread = await openSqliteThread({ ...options, sharing: "readers", onFatal() {} });
   const call = thread.unit<MortalOperations>("mortal");
@@ -137,8 +133,7 @@ function locksOn(file: string): number {
 test.runIf(process.platform === "linux")(
   "after a backup the file is locked as before: other programs that look at it do not take its log for abandoned",
   async () => {
-    const folder = mkdtempSync(join(tmpdir(), "tollgate-thread-"));
-    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const folder = folderForTest("tollgate-thread-");
     const options = { file: join(folder, "words.db"), units: { mortal: MORTAL }, clock: systemClock, disk: NO_BOUNDS };
     const thread = await openSqliteThread({ ...options, sharing: "readers", onFatal() {} });
     await thread.unit<MortalOperations>("mortal")("keep", "before");
@@ -150,8 +145,7 @@ test.runIf(process.platform === "linux")(
 );
 
 test("a copy is on the disk step by step, and never much of it is not", async () => {
-  const folder = mkdtempSync(join(tmpdir(), "tollgate-copy-"));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const folder = folderForTest("tollgate-copy-");
   const bytes = randomBytes(20_000_000);
   writeFileSync(join(folder, "from"), bytes);
   const [source, target] = await Promise.all([open(join(folder, "from"), "r"), open(join(folder, "to"), "wx")]);
@@ -163,8 +157,7 @@ test("a copy is on the disk step by step, and never much of it is not", async ()
 });
 
 test("an operation whose caller has time goes with the next that has none, and by itself where none comes", async () => {
-  const folder = mkdtempSync(join(tmpdir(), "tollgate-thread-"));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const folder = folderForTest("tollgate-thread-");
   const options = { file: join(folder, "words.db"), units: { mortal: MORTAL }, clock: systemClock, disk: NO_BOUNDS };
   const thread = await openSqliteThread({ ...options, onFatal() {} });
   const call = thread.unit<MortalOperations>("mortal");

@@ -1,7 +1,6 @@
-import { copyFileSync, existsSync, mkdtempSync, rmSync, statSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { copyFileSync, existsSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { manualClock } from "../../../../src/core/clock.ts";
 import { nano } from "../../../../src/core/money.ts";
 import type { Finding } from "../../../../src/money/ledger/model/ledger.ts";
@@ -11,10 +10,11 @@ import { postList, reserveList } from "../../../../src/money/ledger/sqlite/compa
 import { sqliteLedger } from "../../../../src/money/ledger/sqlite/ledger.ts";
 import { type LedgerOperations, openUnit } from "../../../../src/money/ledger/sqlite/unit.ts";
 import { openDatabase } from "../../../../src/platform/storage/open-database.ts";
+import { folderForFile } from "../../../support/for-file.ts";
 import { CENT, charge, holdRequest, newAccount, newKey, postRequest } from "../requests.ts";
 import { openLedgerThread, START_MS } from "../store.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "tollgate-doctor-"));
+const folder = folderForFile("tollgate-doctor-");
 const sound = join(folder, "sound.db");
 const clock = manualClock(START_MS);
 
@@ -43,7 +43,6 @@ beforeAll(async () => {
   await ledger.topUp("a", "t", nano(CENT), "invoice");
   await ledger.close();
 });
-afterAll(() => rmSync(folder, { recursive: true }));
 
 /** What the doctor says of a copy of the sound ledger after `sql` was done to it. */
 function findingsAfter(sql: string): readonly Finding[] {

@@ -1,23 +1,21 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { beforeEach, expect, test } from "vitest";
 import { fillLedger } from "../../../../bench/fill-ledger.ts";
 import { manualClock } from "../../../../src/core/clock.ts";
 import { nano } from "../../../../src/core/money.ts";
 import { sqliteLedger } from "../../../../src/money/ledger/sqlite/ledger.ts";
 import { type LedgerOperations, openUnit } from "../../../../src/money/ledger/sqlite/unit.ts";
 import { openDatabase } from "../../../../src/platform/storage/open-database.ts";
+import { folderForTest } from "../../../support/for-file.ts";
 import { charge, newAccount, newKey } from "../requests.ts";
 import { openLedgerThread, START_MS } from "../store.ts";
 
 let folder: string;
 let file: string;
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), "tollgate-growth-"));
+  folder = folderForTest("tollgate-growth-");
   file = join(folder, "tollgate.db");
 });
-afterEach(() => rmSync(folder, { recursive: true }));
 
 const clock = manualClock(START_MS);
 /** More than are kept in memory. */

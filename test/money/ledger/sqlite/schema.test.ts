@@ -1,13 +1,12 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { beforeEach, expect, test } from "vitest";
 import { manualClock } from "../../../../src/core/clock.ts";
 import { nano } from "../../../../src/core/money.ts";
 import { sqliteLedger } from "../../../../src/money/ledger/sqlite/ledger.ts";
 import { LEDGER_SCHEMA } from "../../../../src/money/ledger/sqlite/schema.ts";
 import { openDatabase } from "../../../../src/platform/storage/open-database.ts";
 import { migrate } from "../../../../src/platform/storage/sqlite-unit.ts";
+import { folderForTest } from "../../../support/for-file.ts";
 import { CENT, holdRequest, newKey, postRequest } from "../requests.ts";
 import { openLedgerThread, START_MS } from "../store.ts";
 import { EVERYTHING, pagesOf } from "../usage/contract.ts";
@@ -16,9 +15,8 @@ const clock = manualClock(START_MS);
 const DAY = Math.floor(START_MS / 86_400_000);
 let folder: string;
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), "tollgate-schema-"));
+  folder = folderForTest("tollgate-schema-");
 });
-afterEach(() => rmSync(folder, { recursive: true }));
 
 /** A ledger of the first version: an account with credit, a charge, a live hold, a ceiling, and an idempotency key. */
 const FIRST_VERSION = `

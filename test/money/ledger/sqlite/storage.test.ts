@@ -1,13 +1,13 @@
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync, statSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { statSync } from "node:fs";
 import { join } from "node:path";
 import { Worker } from "node:worker_threads";
-import { afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest";
+import { beforeEach, expect, onTestFinished, test, vi } from "vitest";
 import { manualClock, systemClock } from "../../../../src/core/clock.ts";
 import { nano } from "../../../../src/core/money.ts";
 import { sqliteLedger } from "../../../../src/money/ledger/sqlite/ledger.ts";
 import { openDatabase } from "../../../../src/platform/storage/open-database.ts";
+import { folderForTest } from "../../../support/for-file.ts";
 import { onlyAProcessShows } from "../../../support/process-fact.ts";
 import { charge, holdRequest, newAccount, newKey, postRequest } from "../requests.ts";
 import { NO_BOUNDS, openLedgerThread, START_MS } from "../store.ts";
@@ -16,9 +16,8 @@ onlyAProcessShows("a second process on one file");
 
 let folder: string;
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), "tollgate-storage-"));
+  folder = folderForTest("tollgate-storage-");
 });
-afterEach(() => rmSync(folder, { recursive: true }));
 
 const clock = manualClock(START_MS);
 const hold = (holdId: string, cents: number) => ({ accountId: "a", holdId, cents, nowMs: clock.epochMs() });
