@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { forFile } from "../support/for-file.ts";
 import { startTestGateway } from "../support/gateway.ts";
-import { postAs } from "../support/keyed-fetch.ts";
+import { getAs, postAs } from "../support/keyed-fetch.ts";
 
 // A vendor that is not there.
 const gateway = forFile(
@@ -21,9 +21,7 @@ async function chat(key: string, model: string, headers: Record<string, string> 
 }
 
 async function found(query: string) {
-  const response = await fetch(`${gateway.adminUrl}/admin/v1/transactions?${query}`, {
-    headers: { authorization: `Bearer ${gateway.adminToken}` },
-  });
+  const response = await getAs(gateway.adminToken, `${gateway.adminUrl}/admin/v1/transactions?${query}`);
   return ((await response.json()) as { transactions: Record<string, unknown>[] }).transactions;
 }
 

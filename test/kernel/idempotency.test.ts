@@ -1,4 +1,5 @@
 // Idempotency-Key on unary chat: one charge however often a request is sent, and nothing kept of what was not charged.
+
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -6,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { callChat, type SeenCall } from "../support/chat-call.ts";
 import { type GatedSandbox, startGatedSandbox } from "../support/gated-sandbox.ts";
 import { eventually, startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
+import { getAs } from "../support/keyed-fetch.ts";
 
 const HELLO = { model: "sandbox/ok", messages: [{ role: "user", content: "hello" }], max_tokens: 100 };
 
@@ -34,9 +36,7 @@ function send(key: string, idempotencyKey: string, body: Readonly<Record<string,
 }
 
 async function charges({ key }: TestAccount): Promise<Record<string, unknown>[]> {
-  const response = await fetch(`${gateway.url}/api/v1/transactions?limit=1000`, {
-    headers: { authorization: `Bearer ${key}` },
-  });
+  const response = await getAs(key, `${gateway.url}/api/v1/transactions?limit=1000`);
   const { transactions } = (await response.json()) as { transactions: Record<string, unknown>[] };
   return transactions.filter(({ kind }) => kind === "charge");
 }

@@ -1,10 +1,12 @@
 // A mixed load, and then four books side by side: what clients saw, what the upstream served, the ledger, the metrics.
+
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { NANO_PER_CENT } from "../../src/core/money.ts";
 import type { CallLogRow } from "../../src/sandbox/call-log.ts";
 import { randomFrom } from "../../src/sandbox/vocabulary.ts";
 import { callChat, type SeenCall } from "../support/chat-call.ts";
 import { eventually, startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
+import { getAs } from "../support/keyed-fetch.ts";
 
 const CALLS = 400;
 const AT_ONCE = 32;
@@ -108,9 +110,7 @@ function make({ models, stream, text, more, leaveAfter, leaveMs }: Planned): Pro
 async function transactions(limit: number): Promise<Transaction[]> {
   const rows: Transaction[] = [];
   for (let cursor = ""; ; ) {
-    const response = await fetch(`${gateway.url}/api/v1/transactions?limit=${limit}${cursor}`, {
-      headers: { authorization: `Bearer ${account.key}` },
-    });
+    const response = await getAs(account.key, `${gateway.url}/api/v1/transactions?limit=${limit}${cursor}`);
     const page = (await response.json()) as { transactions: Transaction[]; next_cursor: string | null };
     rows.push(...page.transactions);
     if (page.next_cursor === null) return rows;
@@ -268,9 +268,7 @@ describe("after a mixed load", () => {
     const all = await transactions(1_000);
     for (const limit of [1, 7, 100]) expect(await transactions(limit)).toEqual(all);
     expect(all.filter(({ kind }) => kind === "charge")).toHaveLength(charges.length);
-    const single = await fetch(`${gateway.url}/api/v1/transactions/${charges[0]?.transaction_id}`, {
-      headers: { authorization: `Bearer ${account.key}` },
-    });
+    const single = await getAs(account.key, `${gateway.url}/api/v1/transactions/${charges[0]?.transaction_id}`);
     expect(await single.json()).toEqual({ ...charges[0], legs: expect.any(Array) });
   });
 

@@ -1,9 +1,11 @@
 // Every fault of the sandbox, streamed: what the client sees, what the ledger shows, what the record says.
+
 import { randomUUID } from "node:crypto";
 import OpenAI from "openai";
 import { describe, expect, it } from "vitest";
 import { forFile } from "../support/for-file.ts";
 import { startTestGateway } from "../support/gateway.ts";
+import { getAs } from "../support/keyed-fetch.ts";
 
 /** 60 words, one token each: what the sandbox says unless told otherwise. */
 const WORDS = 60;
@@ -62,9 +64,7 @@ async function stream(models: readonly string[], text: string): Promise<Seen> {
 }
 
 async function chargeOf(requestId: string | null): Promise<Record<string, unknown> | undefined> {
-  const response = await fetch(`${gateway.url}/api/v1/transactions?limit=1000`, {
-    headers: { authorization: `Bearer ${account.key}` },
-  });
+  const response = await getAs(account.key, `${gateway.url}/api/v1/transactions?limit=1000`);
   const { transactions } = (await response.json()) as { transactions: Record<string, unknown>[] };
   return transactions.find(({ request_id }) => request_id === requestId);
 }

@@ -20,3 +20,7 @@ export function sendAs(
 export function postAs(key: string, url: string, body: unknown, headers: Headers = {}): Promise<Response> {
   return sendAs(key, "POST", url, body, headers);
 }
+
+export function getAs(key: string, url: string): Promise<Response> {
+  return fetch(url, { headers: { authorization: `Bearer ${key}` } });
+}

@@ -1,7 +1,9 @@
 // What the contract says of our own actions, by name: every field with its type, every code with its status, every limit at its edge. In the sandbox.
+
 import { describe, expect, it } from "vitest";
 import { forFile } from "../../support/for-file.ts";
 import { eventually } from "../../support/gateway.ts";
+import { getAs } from "../../support/keyed-fetch.ts";
 import { type RunAnswer, startAcmeGateway } from "../run/acme-gateway.ts";
 
 const gateway = forFile(await startAcmeGateway());
@@ -314,9 +316,7 @@ describe("codes (7) and limits (8), nothing charged", () => {
     const { json: wine } = await gateway.run(buyer, "martin-estate/purchase", WINE);
     expect([wine.error, wine.charged_cents]).toEqual(["max_cost_required", 0]);
     expect([await gateway.balanceCents(buyer), await gateway.heldCents(buyer)]).toEqual([20_000, 0]);
-    const described = await fetch(`${gateway.url}/api/run/martin-estate/purchase`, {
-      headers: { authorization: `Bearer ${buyer.key}` },
-    });
+    const described = await getAs(buyer.key, `${gateway.url}/api/run/martin-estate/purchase`);
     expect(await described.json()).toMatchObject({
       data: { price: { mode: "capped", max_cost_required: true }, effect: "write" },
     });

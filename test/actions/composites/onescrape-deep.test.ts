@@ -1,7 +1,9 @@
 // core/onescrape-deep from outside: budgets, rungs, sites, and what the ledger shows.
+
 import { beforeEach, describe, expect, it } from "vitest";
 import { forFile } from "../../support/for-file.ts";
 import { eventually, type TestAccount } from "../../support/gateway.ts";
+import { getAs } from "../../support/keyed-fetch.ts";
 import { startVendor } from "../../support/vendor-server.ts";
 import { say } from "../../upstream/outside.ts";
 import { HTML, type JobRow, PAGE, startPagesGateway, TEXT, WALL } from "./deep-pages.ts";
@@ -352,9 +354,7 @@ describe("core/onescrape-deep in the sandbox", () => {
     const play = await gateway.account({ kind: "sandbox", creditCents: 1_000 });
     const { job_id: id } = await ask(play, "onescrape-deep", { urls: [site("/")] });
     await polled(play, String(id), isOver);
-    const answer = await fetch(`${gateway.url}/api/v1/transactions`, {
-      headers: { authorization: `Bearer ${play.key}` },
-    });
+    const answer = await getAs(play.key, `${gateway.url}/api/v1/transactions`);
     const { transactions } = (await answer.json()) as { transactions: unknown[] };
     expect(transactions[0]).toMatchObject({ service: "core", action: "onescrape-deep", charged_cents: 1 });
     const path = `/admin/v1/usage?by=model&account=${play.accountId}&model=core/onescrape-deep`;

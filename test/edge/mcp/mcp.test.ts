@@ -9,7 +9,7 @@ import { localAction } from "../../../src/catalog/local-action.ts";
 import { readPins } from "../../../src/edge/mcp/pinned-tools.ts";
 import { forFile } from "../../support/for-file.ts";
 import { eventually, startTestGateway } from "../../support/gateway.ts";
-import { postAs } from "../../support/keyed-fetch.ts";
+import { getAs, postAs } from "../../support/keyed-fetch.ts";
 
 /** One character more than a page holds would be cut in half. */
 const FACES = `x${"\u{1F600}".repeat(40_000)}`;
@@ -519,9 +519,7 @@ describe("a purchase", () => {
   const fax = { to: "+14155550123", file_url: "https://example.com/two-pages.pdf", pages: 2 };
   const byName = { name: "run_action", arguments: { action: "agentfax/send", params: fax } };
   const balance = async () => {
-    const response = await fetch(`${gateway.url}/api/v1/account`, {
-      headers: { authorization: `Bearer ${account.key}` },
-    });
+    const response = await getAs(account.key, `${gateway.url}/api/v1/account`);
     return Number(((await response.json()) as Json).balance_cents);
   };
 

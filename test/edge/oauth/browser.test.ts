@@ -1,10 +1,12 @@
 // The whole flow in a real Chromium: a client's link, the sign-in, the consent, and back to the client with a code.
+
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { BrowserContext } from "puppeteer-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { BROWSER_MS_MAX, openProfile } from "../../support/browser.ts";
 import { startTestGateway, type TestAccount, type TestGateway } from "../../support/gateway.ts";
+import { getAs } from "../../support/keyed-fetch.ts";
 import { onlyAProcessShows } from "../../support/process-fact.ts";
 import { Client, pkce, type Tokens } from "./person.ts";
 
@@ -76,9 +78,7 @@ it(
     const code = new URL(page.url()).searchParams.get("code") ?? "";
     const fields = { grant_type: "authorization_code", code, redirect_uri: redirect, code_verifier: verifier };
     const tokens = (await (await client.token(fields)).json()) as Tokens;
-    const own = await fetch(`${gateway.url}/api/v1/account`, {
-      headers: { authorization: `Bearer ${tokens.access_token}` },
-    });
+    const own = await getAs(tokens.access_token, `${gateway.url}/api/v1/account`);
     expect(await own.json()).toMatchObject({
       account_id: account.accountId,
       key: { label: "Claude Code", ceiling_cents: 750, ceiling_period: "week" },

@@ -1,8 +1,10 @@
 // A client that goes away, at every stage of a call: the upstream is stopped at once, and what was delivered is paid.
+
 import { describe, expect, it } from "vitest";
 import { post, type RawClient, rawClient, request, until } from "../../edge/http/edge.ts";
 import { forFile } from "../../support/for-file.ts";
 import { eventually, startTestGateway, type TestAccount } from "../../support/gateway.ts";
+import { getAs } from "../../support/keyed-fetch.ts";
 import { CHAT } from "./bad-requests.ts";
 
 /** The sandbox's prices: 1 and 2 USD for a million tokens, in nano-USD for one. */
@@ -73,9 +75,7 @@ async function started(model: string): Promise<void> {
 }
 
 async function postingsOf(account: TestAccount): Promise<Record<string, unknown>[]> {
-  const response = await fetch(`${gateway.url}/api/v1/transactions`, {
-    headers: { authorization: `Bearer ${account.key}` },
-  });
+  const response = await getAs(account.key, `${gateway.url}/api/v1/transactions`);
   const { transactions } = (await response.json()) as { transactions: Record<string, unknown>[] };
   return transactions.filter(({ kind }) => kind === "charge");
 }

@@ -1,8 +1,10 @@
 // What the official client finds beside chat: the list of models, prices, embeddings, and the account behind its key.
+
 import OpenAI from "openai";
 import { describe, expect, it } from "vitest";
 import { forFile } from "../../support/for-file.ts";
 import { startTestGateway } from "../../support/gateway.ts";
+import { getAs } from "../../support/keyed-fetch.ts";
 import { postingOf } from "./own-sums.ts";
 
 interface ModelRow extends OpenAI.Model {
@@ -20,7 +22,7 @@ const account = await gateway.account({ creditCents: 5_000 });
 const client = account.client;
 
 async function get<Body>(path: string): Promise<Body> {
-  const response = await fetch(`${gateway.url}${path}`, { headers: { authorization: `Bearer ${account.key}` } });
+  const response = await getAs(account.key, `${gateway.url}${path}`);
   expect(response.status).toBe(200);
   return (await response.json()) as Body;
 }
@@ -140,9 +142,7 @@ describe("the account behind a key", () => {
       held_cents: 0,
       key: { spent_cents: spent },
     });
-    const foreign = await fetch(`${gateway.url}/api/v1/transactions/${row?.transaction_id}`, {
-      headers: { authorization: `Bearer ${other.key}` },
-    });
+    const foreign = await getAs(other.key, `${gateway.url}/api/v1/transactions/${row?.transaction_id}`);
     expect(foreign.status).toBe(404);
   });
 });

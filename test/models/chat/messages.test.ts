@@ -1,7 +1,9 @@
 // What a caller of the messages wire sees, over every dialect: whole and streamed, with tools, and what it is charged.
+
 import { describe, expect, it } from "vitest";
 import { forFile } from "../../support/for-file.ts";
 import { startTestGateway } from "../../support/gateway.ts";
+import { getAs } from "../../support/keyed-fetch.ts";
 import { callMessages, type MessageSeen } from "../../support/messages-call.ts";
 
 const MODELS = [
@@ -30,9 +32,10 @@ const said = (content: unknown) => [{ role: "user", content }];
 async function expectCharged({ headers, message }: MessageSeen): Promise<void> {
   const requestId = headers.get("request-id");
   expect(requestId).toBe(headers.get("x-request-id"));
-  const response = await fetch(`${gateway.url}/api/v1/transactions/${String(requestId).replace(/^req_/, "tx_")}`, {
-    headers: { authorization: `Bearer ${account.key}` },
-  });
+  const response = await getAs(
+    account.key,
+    `${gateway.url}/api/v1/transactions/${String(requestId).replace(/^req_/, "tx_")}`,
+  );
   const row = (await response.json()) as { charged_nano_usd: string; usage: Record<string, number> };
   const { usage } = message;
   expect(Number(row.charged_nano_usd) / 1e9).toBeCloseTo(usage.cost ?? Number.NaN, 12);

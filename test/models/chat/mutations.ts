@@ -1,93 +1,20 @@
 // Makes bad requests out of good ones: changes of the JSON's structure, and of its bytes.
+import { readFileSync } from "node:fs";
 import fc from "fast-check";
 
 type Json = unknown;
 type Place = { readonly holder: Record<string, Json> | Json[]; readonly key: string };
 
-/** Good bodies that use most of what the schema knows. The model is put in by the test. */
-const GOOD_BODIES: readonly Record<string, Json>[] = [
-  { messages: [{ role: "user", content: "hello [[words: 4]]" }] },
-  {
-    messages: [
-      { role: "system", content: "be brief" },
-      { role: "user", content: "hello [[words: 3]]" },
-    ],
-    stream: true,
-  },
-  {
-    messages: [
-      {
-        role: "user",
-        content: [
-          { type: "text", text: "what is this? [[words: 4]]", cache_control: { type: "ephemeral" } },
-          { type: "image_url", image_url: { url: "data:image/png;base64,iVBORw0KGgo=", detail: "low" } },
-          { type: "file", file: { filename: "a.pdf", file_data: "data:application/pdf;base64,JVBERi0=" } },
-        ],
-      },
-    ],
-    stream: true,
-    stream_options: { include_usage: true },
-    max_tokens: 20,
-  },
-  {
-    messages: [
-      { role: "user", content: "weather?" },
-      {
-        role: "assistant",
-        content: null,
-        tool_calls: [{ id: "c1", type: "function", function: { name: "weather", arguments: '{"city":"Bonn"}' } }],
-      },
-      { role: "tool", tool_call_id: "c1", content: "rain" },
-    ],
-    tools: [
-      {
-        type: "function",
-        function: {
-          name: "weather",
-          description: "the weather",
-          parameters: { type: "object", properties: { city: { type: "string" } }, required: ["city"] },
-          strict: true,
-        },
-      },
-    ],
-    tool_choice: "auto",
-    parallel_tool_calls: true,
-  },
-  {
-    messages: [
-      { role: "developer", content: "json" },
-      { role: "user", content: "go [[words: 4]]", name: "ada" },
-    ],
-    response_format: {
-      type: "json_schema",
-      json_schema: {
-        name: "answer",
-        schema: { type: "object", properties: { a: { type: "number" } }, required: ["a"], additionalProperties: false },
-      },
-    },
-    n: 2,
-    temperature: 0.5,
-    top_p: 0.9,
-    seed: 7,
-    stop: ["END"],
-    user: "u1",
-    frequency_penalty: 0,
-    presence_penalty: 0,
-    reasoning_effort: "low",
-    reasoning: { effort: "low" },
-    metadata: { a: "b" },
-    logit_bias: {},
-    max_completion_tokens: 30,
-  },
-  {
-    messages: [
-      { role: "user", content: "go [[words: 4]]" },
-      { role: "assistant", content: "well," },
-    ],
-    stop: "x",
-    logprobs: false,
-  },
-];
+interface Material {
+  /** Bodies that use most of what the schema knows. The test puts the model in. */
+  readonly goodBodies: readonly Record<string, Json>[];
+  /** Fields that the schema knows, with values that pass it or nearly do. */
+  readonly knownFields: readonly (readonly [field: string, value: Json])[];
+  /** Messages of every role, with what may and may not be in them. */
+  readonly knownMessages: readonly Json[];
+}
+
+const material = JSON.parse(readFileSync(new URL("mutations.json", import.meta.url), "utf8")) as Material;
 
 const ODD_KEYS = [
   "__proto__",
@@ -185,69 +112,6 @@ function put(holder: Place["holder"], key: string, value: Json): void {
   Object.defineProperty(holder, key, { value, writable: true, enumerable: true, configurable: true });
 }
 
-/** Fields that the schema knows, with values that pass it or nearly do. */
-const KNOWN_FIELDS: readonly (readonly [field: string, value: Json])[] = [
-  ["service_tier", "flex"],
-  ["service_tier", "auto"],
-  ["modalities", ["audio"]],
-  ["plugins", []],
-  ["prediction", { type: "content", content: "x" }],
-  ["n", 3],
-  ["n", 8],
-  ["max_tokens", 1],
-  ["max_tokens", 100_000],
-  ["max_completion_tokens", 5],
-  ["stop", ["a", "b", "c", "d", "e", "f"]],
-  ["stop", ""],
-  ["logprobs", true],
-  ["top_logprobs", 30],
-  ["logit_bias", { 50256: -100 }],
-  ["tool_choice", "required"],
-  ["tool_choice", { type: "function", function: { name: "weather" } }],
-  ["tool_choice", { type: "allowed_tools", allowed_tools: { mode: "auto", tools: [null, 7] } }],
-  ["tools", []],
-  ["tools", [{ type: "function", function: { name: "a b", parameters: { $ref: "#" } } }]],
-  ["tools", [{ type: "function", function: { name: "x", parameters: { type: ["object", "null"] } } }]],
-  ["response_format", { type: "json_object" }],
-  ["response_format", { type: "json_schema", json_schema: { name: "x", schema: { $ref: "#/$defs/a" } } }],
-  ["response_format", { type: "text" }],
-  ["reasoning_effort", "xhigh"],
-  ["reasoning", { max_tokens: 1_000_000 }],
-  ["thinking", { type: "enabled", budget_tokens: 10 }],
-  ["functions", [{ name: "old" }]],
-  ["safetySettings", [1]],
-  ["metadata", { deep: [[[[{}]]]] }],
-  ["stream_options", { include_usage: true, include_obfuscation: true }],
-  ["top_k", -1],
-  ["seed", -9_007_199_254_740_991],
-];
-
-/** Messages of every role with what may and may not be in them. */
-const KNOWN_MESSAGES: readonly Json[] = [
-  { role: "user" },
-  { role: "user", content: "" },
-  { role: "user", content: [] },
-  { role: "user", content: [{ type: "text" }] },
-  { role: "user", content: [{ type: "text", text: null }] },
-  { role: "user", content: [{ type: "image_url", image_url: "https://x.invalid/a.png" }] },
-  { role: "user", content: [{ type: "image_url", image_url: { url: "data:image/png;base64" } }] },
-  { role: "user", content: [{ type: "image_url", image_url: null }] },
-  { role: "user", content: [{ type: "input_audio", input_audio: { data: "AAAA", format: "wav" } }] },
-  { role: "user", content: [{ type: "file", file: { file_id: "f1" } }] },
-  { role: "user", content: [{ type: "file" }] },
-  { role: "system", content: "" },
-  { role: "developer", content: [{ type: "text", text: "x" }] },
-  { role: "assistant" },
-  { role: "assistant", content: "", tool_calls: [] },
-  { role: "assistant", content: null, refusal: "no", reasoning_content: "hm", reasoning_details: [null, { type: 1 }] },
-  { role: "assistant", tool_calls: [{ function: { name: "weather", arguments: "{" } }] },
-  { role: "assistant", tool_calls: [{ id: "c1", type: "custom", custom: { name: "x", input: "y" } }] },
-  { role: "assistant", function_call: { name: "f", arguments: "{}" } },
-  { role: "tool", content: "rain" },
-  { role: "tool", tool_call_id: "c9", content: [{ type: "text", text: "rain" }] },
-  { role: "function", name: "f", content: "x" },
-];
-
 interface Mutation {
   readonly at: number;
   readonly kind: "known" | "message" | "replace" | "delete" | "insert" | "duplicate" | "wrap" | "text";
@@ -277,12 +141,12 @@ const mutation: fc.Arbitrary<Mutation> = fc.record({
 
 function mutate(body: Record<string, Json>, { at, kind, key, value }: Mutation): void {
   if (kind === "known") {
-    const [field, known] = KNOWN_FIELDS[at % KNOWN_FIELDS.length] ?? [key, value];
+    const [field, known] = material.knownFields[at % material.knownFields.length] ?? [key, value];
     return put(body, field, structuredClone(known));
   }
   if (kind === "message") {
     const { messages } = body;
-    const known = structuredClone(KNOWN_MESSAGES[at % KNOWN_MESSAGES.length]);
+    const known = structuredClone(material.knownMessages[at % material.knownMessages.length]);
     if (Array.isArray(messages)) messages.splice(at % (messages.length + 1), 0, known);
     return;
   }
@@ -335,7 +199,7 @@ function roughen(json: string, how: number): string {
 export function mutatedBody(models: readonly string[]): fc.Arbitrary<Buffer> {
   return fc
     .record({
-      good: fc.constantFrom(...GOOD_BODIES),
+      good: fc.constantFrom(...material.goodBodies),
       model: fc.constantFrom(...models),
       stream: fc.boolean(),
       mutations: fc.array(mutation, { maxLength: 3 }),

@@ -1,7 +1,9 @@
 // What a call must cost by the price list that anyone can read, computed apart from the gateway's own arithmetic.
+
 import type OpenAI from "openai";
 import { expect } from "vitest";
 import type { TestAccount, TestGateway } from "../../support/gateway.ts";
+import { getAs } from "../../support/keyed-fetch.ts";
 
 /** Usage as the gateway sends it: OpenAI's, and what it adds. */
 export interface GatewayUsage extends OpenAI.CompletionUsage {
@@ -66,9 +68,7 @@ export async function postingOf(
   account: TestAccount,
   requestId: string | null,
 ): Promise<Posting | undefined> {
-  const response = await fetch(`${gateway.url}/api/v1/transactions?limit=1000`, {
-    headers: { authorization: `Bearer ${account.key}` },
-  });
+  const response = await getAs(account.key, `${gateway.url}/api/v1/transactions?limit=1000`);
   const { transactions } = (await response.json()) as { transactions: Posting[] };
   return transactions.find(({ request_id }) => request_id === requestId);
 }

@@ -1,8 +1,10 @@
 // Calls in the responses wire where the vendor speaks it too, and where it does not: what the caller sees, what the vendor is sent, what is charged.
+
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { forFile } from "../../support/for-file.ts";
 import { startTestGateway } from "../../support/gateway.ts";
+import { getAs } from "../../support/keyed-fetch.ts";
 import { callResponses, type Json, outputOf, typesOf } from "../../support/responses-call.ts";
 import { startRecordingVendor } from "./recording-vendor.ts";
 
@@ -46,9 +48,7 @@ function ask(body: Json, path?: string) {
 }
 
 async function balance(): Promise<unknown> {
-  const response = await fetch(`${gateway.url}/api/v1/account`, {
-    headers: { authorization: `Bearer ${account.key}` },
-  });
+  const response = await getAs(account.key, `${gateway.url}/api/v1/account`);
   return ((await response.json()) as Json).balance_cents;
 }
 

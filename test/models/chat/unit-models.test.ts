@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { forFile } from "../../support/for-file.ts";
 import { startTestGateway } from "../../support/gateway.ts";
-import { postAs } from "../../support/keyed-fetch.ts";
+import { getAs, postAs } from "../../support/keyed-fetch.ts";
 
 /** Models of images that no vendor ends. */
 const OVERLAY_DIR = fileURLToPath(new URL("../../fixtures/images-overlay", import.meta.url));
@@ -19,9 +19,7 @@ async function post(path: string, body: unknown, headers: Record<string, string>
 /** The transaction of an answer, as its payer looks it up. */
 async function transactionOf(requestId: string | null, key = account.key) {
   const id = String(requestId).replace(/^req_/, "tx_");
-  const response = await fetch(`${gateway.url}/api/v1/transactions/${id}`, {
-    headers: { authorization: `Bearer ${key}` },
-  });
+  const response = await getAs(key, `${gateway.url}/api/v1/transactions/${id}`);
   return (await response.json()) as Record<string, unknown>;
 }
 

@@ -14,7 +14,7 @@ import { createUpstream } from "../../../src/upstream/upstream.ts";
 import { type ToyBody, toyCodec, toyWire } from "../../fixtures/toy-wire.ts";
 import { forFile } from "../../support/for-file.ts";
 import { startTestGateway, type TestAccount, type TestGateway } from "../../support/gateway.ts";
-import { postAs } from "../../support/keyed-fetch.ts";
+import { getAs, postAs } from "../../support/keyed-fetch.ts";
 import { COST, openStage } from "../../support/scripted-plan.ts";
 import { startVendor } from "../../support/vendor-server.ts";
 import { ANSWERS, type DialectName } from "./golden-cases.ts";
@@ -236,9 +236,7 @@ describe("beside the others on a gateway", () => {
     const lines = linesOf({ before: await answer.text(), last: "", reading: {} as Reading });
     expect(joined(lines, "text")).toBe("one two three");
     expect(lines.at(-1)).toEqual({ bill: expect.any(Number) });
-    const spent = await fetch(`${gateway.url}/api/v1/transactions`, {
-      headers: { authorization: `Bearer ${account.key}` },
-    });
+    const spent = await getAs(account.key, `${gateway.url}/api/v1/transactions`);
     const { transactions } = (await spent.json()) as { transactions: { endpoint: string; charged_nano_usd: number }[] };
     expect(transactions[0]).toMatchObject({ endpoint: "toy", usage: { input_tokens: 7, output_tokens: 3 } });
     expect(transactions[0]?.charged_nano_usd).toBeGreaterThan(0);
