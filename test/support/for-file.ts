@@ -4,20 +4,22 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, onTestFinished } from "vitest";
 
-type Started =
-  | { stop(): Promise<unknown>; doctor?(): Promise<unknown> }
-  | { close(): unknown }
-  | { dispose(): Promise<unknown> };
+interface Stopped {
+  stop(): Promise<unknown>;
+  doctor?(): Promise<unknown>;
+}
+
+async function end(started: Stopped | { close(): unknown } | { dispose(): Promise<unknown> }): Promise<void> {
+  if ("close" in started) return void (await started.close());
+  if ("dispose" in started) return void (await started.dispose());
+  const findings = (await started.doctor?.()) ?? [];
+  await started.stop();
+  expect(findings).toEqual([]);
+}
 
 /** Ends it when the file ends. The books of a gateway must agree by then. */
-export function forFile<T extends Started>(started: T): T {
-  afterAll(async () => {
-    const findings = "doctor" in started ? await started.doctor?.() : [];
-    if ("stop" in started) await started.stop();
-    else if ("close" in started) await started.close();
-    else await started.dispose();
-    expect(findings).toEqual([]);
-  });
+export function forFile<T extends Parameters<typeof end>[0]>(started: T): T {
+  afterAll(() => end(started));
   return started;
 }
 
