@@ -1,5 +1,4 @@
-// Who looks at payments and makes them on chain: a server with the facilitator's interface of x402, asked over HTTP.
-
+// Verifies payments and settles them on chain, by a server with the x402 facilitator interface over HTTP.
 import { z } from "zod";
 import { wholeWithin } from "../../core/pieces.ts";
 import { atOnce } from "./at-once.ts";
@@ -7,25 +6,25 @@ import { isBroken } from "./broken-connection.ts";
 import type { Payment } from "./read-payment.ts";
 
 const VERIFY_MS_MAX = 10_000;
-/** For its turn: behind a facilitator that does not answer, a caller is told so by then. */
+/** Time in the queue: callers behind a facilitator that does not answer get an error by then. */
 const VERIFY_TURN_MS_MAX = 15_000;
 const SETTLE_TURN_MS_MAX = 30_000;
 const SETTLE_MS_MAX = 30_000;
-/** Of looking, and of making, which waits for a block. */
+/** Settling waits for a block, so more of it may run at once. */
 const VERIFIES_AT_ONCE_MAX = 32;
 const SETTLES_AT_ONCE_MAX = 64;
 const ANSWER_CHARACTERS_MAX = 65_536;
-/** Its words go to callers: a code, and nothing of its innards. */
+/** Only codes of this form reach callers. */
 const REASON = /^[a-z0-9_]{1,80}$/;
 
-/** `away`: it could not be asked. */
+/** `away`: the facilitator could not be reached. */
 export type Verdict = { readonly valid: true } | { readonly valid: false; readonly reason: string } | "away";
 
-/** `unknown`: it may have been made, and may be made yet. */
+/** `unknown`: the payment may have been made, or may still be. */
 export type Settlement =
-  /** `inBlock`: a node of the chain has shown it, and need not be asked again. */
+  /** `inBlock`: a node has confirmed it, so no other check is needed. */
   | { readonly settled: true; readonly transaction: string; readonly inBlock?: true }
-  /** `mayBe`: it names a transaction all the same. */
+  /** `mayBe`: the answer names a transaction all the same. */
   | { readonly settled: false; readonly reason: string; readonly mayBe: boolean }
   | "unknown";
 
@@ -34,7 +33,7 @@ export interface Facilitator {
   settle(payment: Payment, asked: unknown): Promise<Settlement>;
 }
 
-/** Where this process can make no payment. */
+/** For processes that make no payments. */
 export const NO_FACILITATOR: Facilitator = { verify: async () => "away", settle: async () => "unknown" };
 
 const verified = z.object({ isValid: z.boolean(), invalidReason: z.string().nullish(), payer: z.string().nullish() });
@@ -48,10 +47,9 @@ function reasonOf(reason: string | null | undefined): string {
   return reason !== null && reason !== undefined && REASON.test(reason) ? reason : "refused";
 }
 
-/** Its answers are waited for that long, in milliseconds. */
 export interface FacilitatorBounds {
   readonly verifyMsMax?: number;
-  /** How it is reached. Default: directly. */
+  /** Default: a direct connection. */
   readonly fetchOut?: typeof fetch;
 }
 
@@ -61,8 +59,12 @@ export function httpFacilitator(url: string, bounds: FacilitatorBounds = {}): Fa
   const verifyInTurn = atOnce(VERIFIES_AT_ONCE_MAX, VERIFY_TURN_MS_MAX);
   const settleInTurn = atOnce(SETTLES_AT_ONCE_MAX, SETTLE_TURN_MS_MAX);
 
-  /** Null: it did not answer, or not with what it should; `broken`: the connection ended before it had. */
-  async function ask<T>(path: string, payment: Payment, asked: unknown, schema: z.ZodType<T>, msMax: number) {
+  /** Null: no answer, or an invalid one; `broken`: the connection ended before an answer. */
+  async function ask<T>(
+    { path, schema, msMax }: { readonly path: string; readonly schema: z.ZodType<T>; readonly msMax: number },
+    payment: Payment,
+    asked: unknown,
+  ) {
     try {
       const response = await fetchOut(`${base}${path}`, {
         method: "POST",
@@ -81,17 +83,17 @@ export function httpFacilitator(url: string, bounds: FacilitatorBounds = {}): Fa
       return isBroken(error) ? "broken" : null;
     }
   }
-  const look = (payment: Payment, asked: unknown) => ask("/verify", payment, asked, verified, verifyMsMax);
-  const make = (payment: Payment, asked: unknown) => ask("/settle", payment, asked, settled, SETTLE_MS_MAX);
+  const verification = { path: "/verify", schema: verified, msMax: verifyMsMax };
+  const settlement = { path: "/settle", schema: settled, msMax: SETTLE_MS_MAX };
 
   return {
     async verify(payment, asked) {
       const answer = await verifyInTurn(async () => {
-        const first = await look(payment, asked);
-        return first === "broken" ? look(payment, asked) : first;
+        const first = await ask(verification, payment, asked);
+        return first === "broken" ? ask(verification, payment, asked) : first;
       }).catch(() => null);
       if (answer === null || answer === "broken") return "away";
-      // Whom it names must be whom the authorization names.
+      // The payer must be the one in the authorization.
       const isOther =
         answer.payer !== null && answer.payer !== undefined && answer.payer.toLowerCase() !== payment.from;
       if (answer.isValid && !isOther) return { valid: true };
@@ -100,18 +102,18 @@ export function httpFacilitator(url: string, bounds: FacilitatorBounds = {}): Fa
     async settle(payment, asked) {
       let isAgain = false;
       const answer = await settleInTurn(async () => {
-        const first = await make(payment, asked);
+        const first = await ask(settlement, payment, asked);
         if (first !== "broken") return first;
         isAgain = true;
-        return make(payment, asked);
+        return ask(settlement, payment, asked);
       }).catch(() => null);
       if (answer === null || answer === "broken" || (!answer.success && answer.errorReason === "settlement_pending"))
         return "unknown";
       const { transaction } = answer;
-      // What is refused the second time may have been made the first.
+      // The first try may have settled what the second refuses.
       if (!answer.success && isAgain) return "unknown";
       if (!answer.success) return { settled: false, reason: reasonOf(answer.errorReason), mayBe: Boolean(transaction) };
-      // A success without a transfer is none.
+      // A success needs its transaction.
       return transaction && /^0x[0-9a-fA-F]{64}$/.test(transaction) ? { settled: true, transaction } : "unknown";
     },
   };

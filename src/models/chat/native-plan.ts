@@ -104,7 +104,7 @@ function imageAction({ id, spec }: Vendor, call: PlanCall, deps: ChatDeps): Fram
   let refused: GatewayError | null = null;
   for (const quality of isOpen ? QUALITIES : [sent.quality]) {
     const body = { ...named, quality };
-    const made = unitPlan(imageGenerations, { sent: body, files: [], fingerprinted: sent }, call, deps, id);
+    const made = unitPlan(imageGenerations, { sent: body, files: [], fingerprinted: sent, only: id }, call, deps);
     if (made instanceof GatewayError) {
       // A quality that the model has not is passed over; what else is wrong is wrong with every one.
       if (made.code !== "unsupported_field") return made;
@@ -131,7 +131,7 @@ export function nativePlan(
   if (wire !== "embeddings") return modelAction(vendor.id, wire, call, deps);
   const sent = parseJson(call.request.body);
   if (sent instanceof GatewayError) return sent;
-  const made = unitPlan(embeddings, { sent, files: [], fingerprinted: sent }, call, deps, vendor.id);
+  const made = unitPlan(embeddings, { sent, files: [], fingerprinted: sent, only: vendor.id }, call, deps);
   const dollar = nanoFromCents(NATIVE_CENTS_MAX);
   if (made instanceof GatewayError) return made;
   if (made.plan.quote.nano > dollar)

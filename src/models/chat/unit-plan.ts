@@ -1,5 +1,4 @@
-// Makes a Plan from a request to a model that is sold by units: images, sound, ranks, verdicts, bare completions.
-
+// Plans a call of a model that is sold by units: images, sound, ranks, verdicts, bare completions.
 import type { SoldUnitModel } from "../../catalog/catalog.ts";
 import { findUnitModel } from "../../catalog/find-model.ts";
 import { modelEndHeaders } from "../../catalog/retirement.ts";
@@ -35,11 +34,13 @@ export interface SentBody {
   readonly sentBytes?: number;
   /** What an Idempotency-Key stands for. */
   readonly fingerprinted: unknown;
+  /** The adapter that must serve it; absent: any may. */
+  readonly only?: string;
 }
 
 type Fits = ReadonlyMap<Candidate, UnitFit>;
 
-/** Of all tokens that were counted, as postings and metrics keep them; null: no tokens were. */
+/** The counted tokens as postings and metrics keep them; null: no unit is a token. */
 function tokensOf(counts: Counts): TokenUsage | null {
   const sum = (units: readonly string[]) => units.reduce((tokens, unit) => tokens + (counts[unit] ?? 0), 0);
   const inputTokens = sum(["textIn", "imageIn", "audioIn"]);
@@ -49,7 +50,7 @@ function tokensOf(counts: Counts): TokenUsage | null {
   return { inputTokens, cacheReadTokens, cacheWriteTokens: 0, outputTokens, reasoningTokens: 0 };
 }
 
-/** A stream cannot be kept, and neither can bytes: a key would promise what cannot be kept. */
+/** Streams and bytes cannot be kept, so they take no key. */
 function keyOf<Body>(
   { request }: PlanCall,
   { isKept = true }: UnitEndpoint<Body>,
@@ -62,7 +63,7 @@ function keyOf<Body>(
   return new GatewayError("bad_request", { param, detail: { detail: `${param}: not possible with this answer` } });
 }
 
-/** What free calls may be made of an account in a minute: they cost us our place at the vendor. */
+/** Bounds an account's free calls, which use up our rate limit at the vendor. */
 function tooMany(call: PlanCall, limit: number, { freeWindows }: ChatDeps): GatewayError | null {
   const state = freeWindows.take(call.audience.payer?.id ?? call.request.address, limit);
   if (state.allowed) return null;
@@ -109,13 +110,12 @@ function fitsOf<Body>(
   return { fits, refused };
 }
 
-/** Checks a request and makes its plan, or says what is wrong with it. `only`: the adapter that may serve it; null: any. */
+/** Checks a request and makes its plan, or says what is wrong with it. */
 export function unitPlan<Body extends NamedBy & { readonly model?: string | null | undefined }>(
   endpoint: UnitEndpoint<Body>,
-  { sent, fingerprinted, ...came }: SentBody,
+  { sent, fingerprinted, only, ...came }: SentBody,
   call: PlanCall,
   deps: ChatDeps,
-  only: string | null = null,
 ): FramedPlan | GatewayError {
   const { request, audience } = call;
   const read = readModelAsk(sent, endpoint, request);
@@ -131,7 +131,7 @@ export function unitPlan<Body extends NamedBy & { readonly model?: string | null
   if (model instanceof GatewayError) return model;
   const notAllowed = modelsRefusal(audience.allows, [{ name: model.slug, param: "model" }]);
   if (notAllowed !== null) return notAllowed;
-  const offers = model.offers.filter(({ adapter }) => only === null || adapter.id === only);
+  const offers = model.offers.filter(({ adapter }) => only === undefined || adapter.id === only);
   if (offers.length === 0 && model.offers.length > 0)
     return invalid("model", `${model.slug} is none of ${only}'s models`);
   const { fits, refused } = fitsOf(endpoint, ask, { ...model, offers }, { call, deps });
@@ -140,18 +140,9 @@ export function unitPlan<Body extends NamedBy & { readonly model?: string | null
   const isFree = model.sale.rates.size === 0;
   const limited = isFree ? tooMany(call, endpoint.freePerMinute ?? 60, deps) : null;
   if (limited !== null) return limited;
-  const plan = planOf(
-    endpoint,
-    { ask, model, fits },
-    { ...deps, counter: deps.counter.of(audience.payer?.id ?? request.address) },
-  );
-  const tellsCost = endpoint.tellsCost !== false && !isFree;
   return {
     plan: {
-      ...plan,
-      hold: { kind: isFree ? "none" : "call" },
-      whilePaused: isFree,
-      inference: !isFree,
+      ...servedPlan(endpoint, { ask, model, fits }, deps, deps.counter.of(audience.payer?.id ?? request.address)),
       idempotency: isFree ? null : idempotency,
       maxCostNano,
       tags,
@@ -165,17 +156,18 @@ export function unitPlan<Body extends NamedBy & { readonly model?: string | null
       ...modelEndHeaders(model.retires === null ? [] : [model.retires]),
     },
     loweredTo: (served) => fits.get(served)?.loweredTo ?? null,
-    frame: unitFrame(form, tellsCost),
+    frame: unitFrame(form, endpoint.tellsCost !== false && !isFree),
   };
 }
 
-type Common = Omit<Plan, "hold" | "whilePaused" | "inference" | "idempotency" | "maxCostNano" | "tags">;
-
-function planOf<Body>(
+/** The plan without what the request says beside its body. */
+function servedPlan<Body>(
   endpoint: UnitEndpoint<Body>,
   { ask, model, fits }: { readonly ask: UnitAsk<Body>; readonly model: SoldUnitModel; readonly fits: Fits },
-  { settings, counter }: Pick<ChatDeps, "settings"> & { readonly counter: TokenCounter },
-): Common {
+  { settings }: ChatDeps,
+  counter: TokenCounter,
+): Omit<Plan, "idempotency" | "maxCostNano" | "tags"> {
+  const isFree = model.sale.rates.size === 0;
   const quoteNano = [...fits.values()].map(({ countsMax }) => costOfCounts(model.sale, countsMax)).reduce(most, ZERO);
   const costMax = (candidate: Candidate): Nano => {
     return costOfCounts((candidate as UnitCandidate).offer.cost, fits.get(candidate)?.countsMax ?? {});
@@ -192,6 +184,9 @@ function planOf<Body>(
         endpoint.affordable?.(free, model) ?? { affordable_calls: callsAffordable(free, quoteNano) },
       upstreamNano: () => [...fits.keys()].map(costMax).reduce(most, ZERO),
     },
+    hold: { kind: isFree ? "none" : "call" },
+    whilePaused: isFree,
+    inference: !isFree,
     slots: [],
     route: ladder([...fits.keys()].map(retrying)),
     wholeMsMax: Math.max(settings.wholeMsMax, endpoint.answerMsMax ?? 0),
