@@ -1,5 +1,4 @@
-// Makes the plan of a request whose model acts: one hold and one posting for all rounds of the model and all actions between them.
-
+// Plans a call with a tool loop: one hold and one posting for all rounds of the model and all actions between them.
 import type { FramedOpenPlan, GatewayRequest, PlanCall } from "../../core/endpoint.ts";
 import { GatewayError } from "../../core/errors.ts";
 import { idAfter, transactionIdOf } from "../../core/ids.ts";
@@ -20,10 +19,10 @@ import { type RoundParts, roundRequest } from "./round-request.ts";
 import { Transcript } from "./transcript.ts";
 
 const NO_BODY = Buffer.alloc(0);
-/** What each round after the first would only read again: the whole call has them once. */
+/** Headers of the whole call, which later rounds must not read again. */
 const OF_THE_WHOLE: ReadonlySet<string> = new Set(["idempotency-key", "x-tollgate-max-cost-cents", "x-tollgate-trace"]);
 
-/** The request without its body, which is let go once a plan has been made of it. */
+/** The request without its body, which is not kept while the call runs. */
 function withoutBody(request: GatewayRequest): GatewayRequest {
   const { id, method, path, query, params, headers, address, startedMs } = request;
   return { id, method, path, query, params, headers, address, startedMs, body: NO_BODY };
@@ -34,11 +33,11 @@ function asRound({ request, audience }: PlanCall): PlanCall {
   return { request: { ...request, headers }, audience };
 }
 
-/** What all actions together can cost that a model may call. */
+/** The most that all actions which the model may call can cost together. */
 function actionsNano(tools: ReadonlyMap<string, OfferedTool>, callsMax: number): Nano {
   const each = [...tools.values()].map(({ actions, bounds }) => {
     const dearest = actions.reduce((most, { nanoMax }) => Math.max(most, nanoMax), 0);
-    // Of actions that the model finds itself nothing is known before: the bound on the call is theirs.
+    // Actions that the model finds itself are not known yet, so the bound of the whole call is theirs.
     const all = actions.length === 0 ? Number.MAX_SAFE_INTEGER : dearest * (bounds.callsMax ?? callsMax);
     return bounds.costCentsMax === null ? all : Math.min(all, nanoFromCents(bounds.costCentsMax));
   });
@@ -50,7 +49,7 @@ function actionsNano(tools: ReadonlyMap<string, OfferedTool>, callsMax: number):
   );
 }
 
-/** The most that it can cost, within `limit`: all rounds at the length of the longest, and all actions. */
+/** The most the call can cost, within `limit`: all rounds at the length of the longest, and all actions. */
 function boundOf(longest: Plan | GatewayError, rounds: number, actions: Nano, limit: Nano): Nano {
   if (longest instanceof GatewayError) return limit;
   const all = longest.quote.nano * rounds + actions;
@@ -59,15 +58,21 @@ function boundOf(longest: Plan | GatewayError, rounds: number, actions: Nano, li
 
 type RouteFor = (limit: Nano) => Plan["route"];
 
-/** The quote of the whole. The first round has to fit; whatever else does not is told to the model. */
-function quoteOf(
-  first: Quote,
-  { all, tokensMax, routeFor }: { readonly all: Nano; readonly tokensMax: () => number; readonly routeFor: RouteFor },
-): Quote {
+/** What bounds a call with actions. */
+interface Bounds {
+  /** All rounds and all actions. */
+  readonly all: Nano;
+  readonly tokensMax: () => number;
+  /** What actions may cost beside a share of the free money for the model; null: the call has a limit of its own. */
+  readonly sharedActions: Nano | null;
+}
+
+/** The quote of the whole call. The first round has to fit; the model is told when anything after it does not. */
+function quoteOf(first: Quote, { all, tokensMax, sharedActions }: Bounds, routeFor: RouteFor): Quote {
   const fits = (free: Nano) => first.nano <= free || (first.within?.(free) ?? null) !== null;
-  const bound = (): Nano => (fits(all) ? all : first.nano);
-  return {
-    nano: bound(),
+  const { share } = first;
+  const quote: Quote = {
+    nano: fits(all) ? all : first.nano,
     tighten: async () => {
       const counted = first.tighten === null ? first.nano : await first.tighten();
       return counted <= all || fits(all) ? all : counted;
@@ -80,31 +85,13 @@ function quoteOf(
     tokensMax,
     upstreamNano: () => add(first.upstreamNano(), all),
   };
-}
-
-/** The quote of a call that may take a part of what is free, as it may without tools: so much of the model, and `more` for what it calls. */
-function shared(
-  quote: Quote,
-  {
-    first,
-    all,
-    routeFor,
-    more,
-  }: {
-    readonly first: Quote;
-    readonly all: Nano;
-    readonly routeFor: (limit: Nano) => Plan["route"];
-    readonly more: Nano;
-  },
-): Quote {
-  const { share } = first;
-  if (share === undefined) return quote;
+  if (share === undefined || sharedActions === null) return quote;
   return {
     ...quote,
     async share(free) {
       const part = await share(free);
       if (part === null) return null;
-      const nano = least(least(add(part.nano, more), all), free);
+      const nano = least(least(add(part.nano, sharedActions), all), free);
       return { nano, route: routeFor(nano) };
     },
   };
@@ -112,10 +99,10 @@ function shared(
 
 interface Made {
   readonly acting: Omit<ActingCall, "payer">;
-  /** The caller's own bound, or ours; null: there is none but the model's. */
+  /** The caller's bound, or ours; null: only the model's. */
   readonly limit: Nano | null;
   readonly callsMax: number;
-  readonly quoteFor: (routeFor: (limit: Nano) => Plan["route"]) => Quote;
+  readonly quoteFor: (routeFor: RouteFor) => Quote;
   readonly all: Nano;
 }
 
@@ -148,7 +135,7 @@ function made(
   const parts: RoundParts = { ...own, toolChoice, moreBytes: 0 };
   const first = deps.planRound(call, roundRequest(parts, transcript));
   if (first instanceof GatewayError) return first;
-  // Tools of the wire's own are no reason to refuse what is answered without them: beside the model, they have what all actions may.
+  // Tools built into the format must not refuse a call that succeeds without them: they have the bound of all actions beside the model's.
   const isHostedOnly = ask.tools.length === 0;
   const limit = first.plan.maxCostNano ?? (isHostedOnly ? null : deps.costNanoMax);
   const round = asRound(call);
@@ -160,19 +147,17 @@ function made(
     const { quote } = longest instanceof GatewayError ? first.plan : longest.plan;
     return (quote.tokensMax?.() ?? 0) * (rounds + 1);
   };
+  const sharedActions = limit === null ? deps.costNanoMax : null;
   return {
     acting: { call: round, base: read, bodyBytes, tools, turns, transcript, first },
     limit,
     callsMax,
     all,
-    quoteFor: (routeFor) => {
-      const quote = quoteOf(first.plan.quote, { all, tokensMax, routeFor });
-      return limit === null ? shared(quote, { first: first.plan.quote, all, routeFor, more: deps.costNanoMax }) : quote;
-    },
+    quoteFor: (routeFor) => quoteOf(first.plan.quote, { all, tokensMax, sharedActions }, routeFor),
   };
 }
 
-/** The plan once it is known who pays. */
+/** The plan once the payer is known. */
 function ownedPlan(parts: ActingParts, { acting, limit, quoteFor, all }: Made): Plan {
   let opened: ActingCost | null = null;
   const routeFor = (limitNano: Nano) =>
@@ -209,7 +194,7 @@ function ownedPlan(parts: ActingParts, { acting, limit, quoteFor, all }: Made): 
   };
 }
 
-/** Makes the plan of a request that its wire has read, or says what is wrong with it. */
+/** Plans a request that its format has read, or says what is wrong with it. */
 export async function actingPlan(
   sent: PlanCall,
   read: ModelRequest,
