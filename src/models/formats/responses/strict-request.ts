@@ -245,7 +245,7 @@ export function readResponsesRequest(json: unknown): ResponsesRequest | Refusal 
   if (!parsed.success) return schemaRefusal(parsed.error);
   const asked = parsed.data;
   const { input } = asked;
-  const typed = (one: Item) => ("role" in one ? { ...one, type: "message" } : one);
+  const typed = (one: Item) => ("role" in one ? { ...one, type: one.type ?? "message" } : one);
   const typedBody: ResponsesBody = { ...asked, input: typeof input === "string" ? input : input.map(typed) };
   const wrong = contradiction(asked, namesIn(toolLists(typedBody)));
   if (wrong) return wrong;
