@@ -59,7 +59,7 @@ export async function openCallers({ config, url, stores, broken }: Foundation): 
     onUnopened: (provider: string) =>
       broken(new Error(`SIGNING_SECRET: no secret opens the key of ${provider}`), "an account's own key is not used"),
   };
-  const authenticator = createAuthenticator({
+  const { authenticate, callerOfKey, ofWorkGoingOn, forget } = createAuthenticator({
     books: stores.ledger,
     clock,
     sandbox: config.sandbox,
@@ -77,13 +77,12 @@ export async function openCallers({ config, url, stores, broken }: Foundation): 
     formerKey: (secretHash) => keyOfFormer({ books: stores.ledger, rules: stores.records, clock }, secretHash),
     readToken: (token) => tokens?.read(token) ?? null,
   });
-  const forget = (accountId: string | null) => authenticator.forget(accountId);
   await stores.onKeysChanged(forget);
   const adminToken = config.adminToken ?? (await inDataDir(config.dataDir, () => ensureAdminToken(config.dataDir)));
   return {
     adminToken,
     doors: {
-      authenticate: (authorization, sender) => authenticator.authenticate(authorization, sender),
+      authenticate,
       bodies: createBodyBytes({ bytesMax: config.bodiesBytesMax, accountBytesMax: config.accountBodiesBytesMax }),
       answers: createAnswerBytes({ bytesMax: config.answersBytesMax, ownerBytesMax: config.accountAnswersBytesMax }),
       ...cacheOf(config.answerCacheBytesMax, stores.records),
@@ -94,8 +93,8 @@ export async function openCallers({ config, url, stores, broken }: Foundation): 
       countsPaidCalls: stores.shared,
     },
     forget,
-    callerOfKey: (accountId, keyId) => authenticator.callerOfKey(accountId, keyId),
-    ofWorkGoingOn: (accountId, keyId) => authenticator.ofWorkGoingOn(accountId, keyId),
+    callerOfKey,
+    ofWorkGoingOn,
     signingKeys: keys,
   };
 }

@@ -189,150 +189,170 @@ function missBudget(clock: Clock) {
   };
 }
 
-export function createAuthenticator(options: AuthenticatorOptions): Authenticator {
-  const { books, clock, sandbox, misses, hears = () => true, readToken = () => null, rules } = options;
-  const { formerKey = async () => null } = options;
-  const known = new Memory<Known>(KNOWN_COUNT_MAX);
-  const unknown = new Memory<GatewayError>(UNKNOWN_COUNT_MAX);
+class CachingAuthenticator implements Authenticator {
+  readonly #options: AuthenticatorOptions;
+  readonly #known = new Memory<Known>(KNOWN_COUNT_MAX);
+  readonly #unknown = new Memory<GatewayError>(UNKNOWN_COUNT_MAX);
   /**
-   * The hashes of keys that are good, by the header that each came in: a text that is hashed for every request costs more than looking
-   * it up. How long that takes tells a guesser nothing: a text either is in here as a whole, or goes the way of all others.
+   * The hashes of valid keys, by the header that each came in: looking a text up costs less than hashing it for every request. The time
+   * tells a guesser nothing: a text is in here as a whole, or it is hashed like all others.
    */
-  const hashes = new Map<string, string>();
+  readonly #hashes = new Map<string, string>();
   /** Lookups under way, so that a burst with one new key is one lookup. */
-  const pending = new Map<string, Promise<Authenticated>>();
-  const budget = missBudget(clock);
+  readonly #pending = new Map<string, Promise<Authenticated>>();
+  readonly #budget: ReturnType<typeof missBudget>;
   /** Grows with every `forget`: what was read before it must not be remembered after it. */
-  let generation = 0;
+  #generation = 0;
 
-  function unlessExpired({ caller, expiresAtMs }: Known): Authenticated {
-    return expiresAtMs !== null && expiresAtMs <= clock.epochMs() ? EXPIRED : caller;
+  constructor(options: AuthenticatorOptions) {
+    this.#options = options;
+    this.#budget = missBudget(options.clock);
   }
 
-  /** Of a key and a token or a replaced secret, the end that comes first counts. */
-  async function find({ secretHash, grant }: Shown): Promise<Known | GatewayError> {
+  authenticate(authorization: string | undefined, sender: Sender): Authenticated | Promise<Authenticated> {
+    if (authorization === undefined || authorization === "") return MISSING;
+    const caller = this.#callerOfHeader(authorization);
+    if (caller !== undefined) return caller;
+    const token = BEARER.exec(authorization)?.[1];
+    if (token === undefined) return NOT_BEARER;
+    const read = looksLikeKey(token) ? null : (this.#options.readToken?.(token) ?? UNKNOWN);
+    if (read instanceof GatewayError) return read;
+    const secretHash = keyHash(token);
+    const nowMs = this.#options.clock.elapsedMs();
+    const remembered = this.#known.get(secretHash);
+    if (remembered !== undefined && remembered.untilMs > nowMs) {
+      this.#noteHeader(authorization, secretHash);
+      return this.#unlessExpired(remembered.value);
+    }
+    const underWay = this.#pending.get(secretHash);
+    if (underWay !== undefined) return underWay;
+    const shown = { secretHash, grant: read };
+    // A key that was valid is read again whatever the budgets say: no flood of other keys shuts out a known caller.
+    if (remembered !== undefined) return this.#begin(shown, null);
+    const refusal = this.#unknown.get(secretHash);
+    if (refusal !== undefined && refusal.untilMs > nowMs) return refusal.value;
+    return isMistyped(token) ? UNKNOWN : this.#beginMiss(shown, sender.address);
+  }
+
+  async callerOfKey(accountId: string, keyId: string): Promise<Authenticated> {
+    const found = await this.#knownOf(await this.#options.books.key(accountId, keyId));
+    return found instanceof GatewayError ? found : this.#unlessExpired(found);
+  }
+
+  async ofWorkGoingOn(accountId: string, keyId: string): Promise<Caller | null> {
+    const found = await this.#readCaller(await this.#options.books.key(accountId, keyId));
+    return found === null ? null : found.caller;
+  }
+
+  forget(accountId: string | null): void {
+    this.#generation += 1;
+    this.#known.lapse(({ caller }) => accountId === null || caller.payer.accountId === accountId);
+    this.#pending.clear();
+  }
+
+  #unlessExpired({ caller, expiresAtMs }: Known): Authenticated {
+    return expiresAtMs !== null && expiresAtMs <= this.#options.clock.epochMs() ? EXPIRED : caller;
+  }
+
+  /** Of a key and a token or a former secret, the earlier end counts. */
+  async #find({ secretHash, grant }: Shown): Promise<Known | GatewayError> {
+    const { books, formerKey } = this.#options;
     const key = grant === null ? await books.keyByHash(secretHash) : await books.key(grant.accountId, grant.keyId);
     if (grant !== null && key === null) return REVOKED;
-    const former = key === null ? await formerKey(secretHash) : null;
+    const former = key === null ? ((await formerKey?.(secretHash)) ?? null) : null;
     const endsMs = grant?.expiresAtMs ?? former?.untilMs;
-    const found = await knownOf(key ?? former?.key ?? null);
+    const found = await this.#knownOf(key ?? former?.key ?? null);
     if (found instanceof GatewayError || endsMs === undefined) return found;
     return { caller: found.caller, expiresAtMs: Math.min(found.expiresAtMs ?? endsMs, endsMs) };
   }
 
   /** Null: the key or its account is gone. */
-  async function readCaller(key: KeyRow | null): Promise<Known | null> {
-    const account = key === null ? null : await books.account(key.accountId);
+  async #readCaller(key: KeyRow | null): Promise<Known | null> {
+    const account = key === null ? null : await this.#options.books.account(key.accountId);
     if (key === null || account === null) return null;
-    const under = await rules?.(key, account);
+    const under = await this.#options.rules?.(key, account);
     const caller = callerOf(key, account, under ?? { allows: { services: key.services, models: key.models } });
     return { caller, expiresAtMs: key.expiresAtMs };
   }
 
-  async function knownOf(key: KeyRow | null): Promise<Known | GatewayError> {
-    const found = await readCaller(key);
+  async #knownOf(key: KeyRow | null): Promise<Known | GatewayError> {
+    const found = await this.#readCaller(key);
     if (found === null) return UNKNOWN;
-    return found.caller.payer.sandbox && !sandbox ? NO_SANDBOX : found;
+    return found.caller.payer.sandbox && !this.#options.sandbox ? NO_SANDBOX : found;
   }
 
-  /** Null: nothing was budgeted for it. */
-  async function lookUp(shown: Shown, budgeted: Sender["address"] | null): Promise<Authenticated> {
+  /** `budgeted` is the address that the lookup was counted for; null: none. */
+  async #lookUp(shown: Shown, budgeted: Sender["address"] | null): Promise<Authenticated> {
     const { secretHash } = shown;
-    const before = generation;
+    const { misses } = this.#options;
+    const before = this.#generation;
     try {
-      const found = await find(shown);
+      const found = await this.#find(shown);
       if (budgeted !== null && !(found instanceof GatewayError)) {
-        budget.giveBack();
+        this.#budget.giveBack();
         misses.giveBack(budgeted);
       }
-      if (before === generation) remember(secretHash, found);
-      return found instanceof GatewayError ? found : unlessExpired(found);
+      if (before === this.#generation) this.#remember(secretHash, found);
+      return found instanceof GatewayError ? found : this.#unlessExpired(found);
     } catch (error) {
-      // That the ledger is away is no miss of the sender's.
+      // A ledger that is away is no miss of the sender's.
       if (budgeted !== null) misses.giveBack(budgeted);
       if (error instanceof GatewayError) return error;
       throw error;
     } finally {
-      pending.delete(secretHash);
+      this.#pending.delete(secretHash);
     }
   }
 
-  function remember(secretHash: string, found: Known | GatewayError): void {
+  #remember(secretHash: string, found: Known | GatewayError): void {
+    const { clock, hears } = this.#options;
     const nowMs = clock.elapsedMs();
     if (found instanceof GatewayError) {
-      known.delete(secretHash);
-      unknown.set(secretHash, found, nowMs + UNKNOWN_MS);
-    } else known.set(secretHash, found, nowMs + (hears() ? KNOWN_MS : UNHEARD_MS));
+      this.#known.delete(secretHash);
+      this.#unknown.set(secretHash, found, nowMs + UNKNOWN_MS);
+    } else this.#known.set(secretHash, found, nowMs + (hears?.() === false ? UNHEARD_MS : KNOWN_MS));
   }
 
-  function begin(shown: Shown, budgeted: string | null): Promise<Authenticated> {
-    const lookup = lookUp(shown, budgeted);
-    pending.set(shown.secretHash, lookup);
+  #begin(shown: Shown, budgeted: string | null): Promise<Authenticated> {
+    const lookup = this.#lookUp(shown, budgeted);
+    this.#pending.set(shown.secretHash, lookup);
     return lookup;
   }
 
-  /** A look-up that may come to nothing: its address and all addresses together have only so many. */
-  function beginMiss(shown: Shown, address: string): Authenticated | Promise<Authenticated> {
+  /** A lookup that may find nothing: each address and all addresses together have a bound. */
+  #beginMiss(shown: Shown, address: string): Authenticated | Promise<Authenticated> {
+    const { misses } = this.#options;
     const window = misses.take(address);
     if (!window.allowed) return tooManyMisses(window);
-    if (budget.take()) return begin(shown, address);
+    if (this.#budget.take()) return this.#begin(shown, address);
     misses.giveBack(address);
     return TOO_MANY_MISSES;
   }
 
-  /** The caller of a header that was seen with a good key; undefined: it is not known, or it is time to ask again. */
-  function callerOfHeader(authorization: string): Authenticated | undefined {
-    const secretHash = hashes.get(authorization);
+  /** The caller of a header that came with a valid key before; undefined: not known, or due to be read again. */
+  #callerOfHeader(authorization: string): Authenticated | undefined {
+    const secretHash = this.#hashes.get(authorization);
     if (secretHash === undefined) return undefined;
-    const remembered = known.get(secretHash);
-    if (remembered !== undefined && remembered.untilMs > clock.elapsedMs()) return unlessExpired(remembered.value);
-    hashes.delete(authorization);
+    const remembered = this.#known.get(secretHash);
+    if (remembered !== undefined && remembered.untilMs > this.#options.clock.elapsedMs())
+      return this.#unlessExpired(remembered.value);
+    this.#hashes.delete(authorization);
     return undefined;
   }
 
-  function noteHeader(authorization: string, secretHash: string): void {
-    const [oldest] = hashes.size >= KNOWN_COUNT_MAX ? hashes.keys() : [];
-    if (oldest !== undefined) hashes.delete(oldest);
-    hashes.set(authorization, secretHash);
+  #noteHeader(authorization: string, secretHash: string): void {
+    const [oldest] = this.#hashes.size >= KNOWN_COUNT_MAX ? this.#hashes.keys() : [];
+    if (oldest !== undefined) this.#hashes.delete(oldest);
+    this.#hashes.set(authorization, secretHash);
   }
+}
 
+export function createAuthenticator(options: AuthenticatorOptions): Authenticator {
+  const made = new CachingAuthenticator(options);
   return {
-    authenticate(authorization, sender) {
-      if (authorization === undefined || authorization === "") return MISSING;
-      const caller = callerOfHeader(authorization);
-      if (caller !== undefined) return caller;
-      const token = BEARER.exec(authorization)?.[1];
-      if (token === undefined) return NOT_BEARER;
-      const read = looksLikeKey(token) ? null : (readToken(token) ?? UNKNOWN);
-      if (read instanceof GatewayError) return read;
-      const secretHash = keyHash(token);
-      const nowMs = clock.elapsedMs();
-      const remembered = known.get(secretHash);
-      if (remembered !== undefined && remembered.untilMs > nowMs) {
-        noteHeader(authorization, secretHash);
-        return unlessExpired(remembered.value);
-      }
-      const underWay = pending.get(secretHash);
-      if (underWay !== undefined) return underWay;
-      const shown = { secretHash, grant: read };
-      // A key that was good is read again whatever the budgets say: no flood of others shuts out who is known.
-      if (remembered !== undefined) return begin(shown, null);
-      const refusal = unknown.get(secretHash);
-      if (refusal !== undefined && refusal.untilMs > nowMs) return refusal.value;
-      return isMistyped(token) ? UNKNOWN : beginMiss(shown, sender.address);
-    },
-    async callerOfKey(accountId, keyId) {
-      const found = await knownOf(await books.key(accountId, keyId));
-      return found instanceof GatewayError ? found : unlessExpired(found);
-    },
-    async ofWorkGoingOn(accountId, keyId) {
-      const found = await readCaller(await books.key(accountId, keyId));
-      return found === null ? null : found.caller;
-    },
-    forget(accountId) {
-      generation += 1;
-      known.lapse(({ caller }) => accountId === null || caller.payer.accountId === accountId);
-      pending.clear();
-    },
+    authenticate: (authorization, sender) => made.authenticate(authorization, sender),
+    callerOfKey: (accountId, keyId) => made.callerOfKey(accountId, keyId),
+    ofWorkGoingOn: (accountId, keyId) => made.ofWorkGoingOn(accountId, keyId),
+    forget: (accountId) => made.forget(accountId),
   };
 }

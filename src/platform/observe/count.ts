@@ -1,17 +1,17 @@
-// What an ended request adds to the metrics. Labels are few and bounded: names that callers invent become `_other`.
+// What an ended request adds to the metrics. Labels are bounded: names that callers make up become `_other`.
 import type { Leg } from "../../core/route.ts";
 import type { Metrics } from "./metrics.ts";
 import type { RequestRecord } from "./record.ts";
 import type { CounterCell, HistogramCell } from "./series.ts";
 
-/** Combinations of models beyond this many share one row, whatever a large catalog and its callers come up with. */
+/** Further combinations of models share one row. */
 const MODEL_CELLS_MAX = 1_000;
-/** What OpenTelemetry's conventions call an operation of generative AI. A call of an action is none. */
+/** The operations of generative AI in OpenTelemetry's conventions. A call of an action is none. */
 export const GEN_AI_OPERATIONS: ReadonlySet<string> = new Set(["chat", "embeddings", "text_completion"]);
 const OTHER = "_other";
 const NONE = "_none";
 
-/** All that is counted for one combination of operation, provider and models. */
+/** The cells of one combination of operation, provider and models. */
 interface ModelCells {
   readonly labels: ModelLabels;
   /** By the error's code; the empty one is success. */
@@ -40,7 +40,7 @@ interface ModelLabels {
   readonly sandbox: string;
 }
 
-/** Made for a label's first call and kept, so that no call makes a text of all its labels to find its cells. */
+/** Kept by label, so that a call need not build a key of all its labels to find its cells. */
 function by<Label, Cells>(make: (label: Label) => Cells): (label: Label) => Cells {
   const made = new Map<Label, Cells>();
   return (label) => {
@@ -53,7 +53,7 @@ function by<Label, Cells>(make: (label: Label) => Cells): (label: Label) => Cell
   };
 }
 
-/** What is counted of every request, by what few values each can have. */
+/** The cells of every request, by labels of few values. */
 function commonCells(metrics: Metrics, sandbox: string) {
   return {
     endpoint: by((endpoint: string) => ({
@@ -122,41 +122,76 @@ function countTimes(cells: ModelCells, record: RequestRecord): void {
   if (laterTokens > 0) cells.genAi.perToken.observe((record.durationMs - record.firstTokenMs) / 1000 / laterTokens);
 }
 
-/**
- * Makes the function that counts ended requests. `isKnown` tells the models, tiers and actions of the catalog from
- * names that callers made up; `otelName` gives an adapter's name in OpenTelemetry's conventions.
- */
-export function createCounting(
-  metrics: Metrics,
-  isKnown: (name: string) => boolean,
-  otelName: (provider: string) => string,
-): (record: RequestRecord) => void {
-  const byModel = new Map<string, ModelCells>();
-  const common = { "0": commonCells(metrics, "0"), "1": commonCells(metrics, "1") };
-  const known = (name: string) => (isKnown(name) ? name : OTHER);
+type Sandbox = "0" | "1";
 
-  /** A list of models is counted under the first that is known, which is what the caller wanted most. */
-  function askedOf(asked: string | null): string {
-    if (asked === null) return OTHER;
-    return asked.includes(",") ? (asked.split(",").find(isKnown) ?? OTHER) : known(asked);
+/** Counts ended requests. */
+class Counting {
+  readonly #metrics: Metrics;
+  readonly #isKnown: (name: string) => boolean;
+  readonly #otelName: (provider: string) => string;
+  readonly #byModel = new Map<string, ModelCells>();
+  readonly #common: Readonly<Record<Sandbox, ReturnType<typeof commonCells>>>;
+
+  constructor(metrics: Metrics, isKnown: (name: string) => boolean, otelName: (provider: string) => string) {
+    this.#metrics = metrics;
+    this.#isKnown = isKnown;
+    this.#otelName = otelName;
+    this.#common = { "0": commonCells(metrics, "0"), "1": commonCells(metrics, "1") };
   }
 
-  function cellsOf(record: RequestRecord, operation: string, last: Leg, sandbox: string): ModelCells {
-    const asked = askedOf(record.asked);
-    const served = known(record.served ?? last.model);
+  count(record: RequestRecord): void {
+    const sandbox = record.sandbox ? "1" : "0";
+    const { requests, duration } = this.#common[sandbox].endpoint(record.endpoint);
+    requests(record.code ?? "")(record.status).total += 1;
+    duration.observe(record.durationMs / 1000);
+    if (record.operation !== null) this.#countPaid(record, record.operation, sandbox);
+  }
+
+  #countPaid(record: RequestRecord, operation: string, sandbox: Sandbox): void {
+    const { absorbed, skippedEvents } = this.#metrics;
+    const { outcomes, overhead } = this.#common[sandbox].operation(operation);
+    outcomes(record.outcome ?? "failed").total += 1;
+    if (record.absorbedNano > 0)
+      absorbed.cell({ reason: record.absorbReason ?? OTHER, sandbox }).total += record.absorbedNano;
+    const last = record.attempts.at(-1);
+    if (last === undefined) return;
+    const cells = this.#cellsOf(record, operation, last, sandbox);
+    const attemptsMs = this.#countAttempts(record, cells, sandbox);
+    if (record.outcome === "success") overhead.observe(Math.max(0, record.durationMs - attemptsMs) / 1000);
+    if (record.skippedEvents > 0)
+      skippedEvents.cell({ provider: cells.labels.provider, sandbox }).total += record.skippedEvents;
+    countTimes(cells, record);
+    countTokens(cells, record);
+    cells.charged.total += record.chargedNano;
+    this.#countCosts(record, cells);
+  }
+
+  #cellsOf(record: RequestRecord, operation: string, last: Leg, sandbox: Sandbox): ModelCells {
+    const asked = this.#askedOf(record.asked);
+    const served = this.#known(record.served ?? last.model);
     const provider = record.provider ?? last.provider;
     const key = `${sandbox}${operation}\n${provider}\n${asked}\n${served}`;
-    const found = byModel.get(key);
+    const found = this.#byModel.get(key);
     if (found !== undefined) return found;
-    const room = byModel.size < MODEL_CELLS_MAX;
-    const models = room ? { asked, served } : { asked: OTHER, served: OTHER };
-    const cells = modelCells(metrics, { operation, provider, ...models, sandbox }, otelName(provider));
-    if (room) byModel.set(key, cells);
+    const hasRoom = this.#byModel.size < MODEL_CELLS_MAX;
+    const models = hasRoom ? { asked, served } : { asked: OTHER, served: OTHER };
+    const cells = modelCells(this.#metrics, { operation, provider, ...models, sandbox }, this.#otelName(provider));
+    if (hasRoom) this.#byModel.set(key, cells);
     return cells;
   }
 
-  /** What every attempt cost us, by its own vendor: also of those that did not serve, and of calls that a function of ours made. */
-  function countCosts(record: RequestRecord, { labels, upstreamCost }: ModelCells): void {
+  #known(name: string): string {
+    return this.#isKnown(name) ? name : OTHER;
+  }
+
+  /** A list of models is counted under the first that is known: the one that the caller prefers. */
+  #askedOf(asked: string | null): string {
+    if (asked === null) return OTHER;
+    return asked.includes(",") ? (asked.split(",").find(this.#isKnown) ?? OTHER) : this.#known(asked);
+  }
+
+  /** The cost of every attempt, by its vendor: also of attempts that failed, and of calls that a function of ours made. */
+  #countCosts(record: RequestRecord, { labels, upstreamCost }: ModelCells): void {
     const { operation, asked, sandbox } = labels;
     for (const { provider, model, failure, upstreamNano } of record.attempts) {
       if (upstreamNano === 0) continue;
@@ -164,56 +199,39 @@ export function createCounting(
         upstreamCost.total += upstreamNano;
         continue;
       }
-      const served = failure === null ? known(model) : NONE;
-      metrics.upstreamCost.cell({ operation, provider, asked, served, sandbox }).total += upstreamNano;
+      const served = failure === null ? this.#known(model) : NONE;
+      this.#metrics.upstreamCost.cell({ operation, provider, asked, served, sandbox }).total += upstreamNano;
     }
   }
 
-  /** Answers how long all attempts took. */
-  function countAttempts(record: RequestRecord, { labels }: ModelCells, sandbox: "0" | "1"): number {
+  /** Returns the time of all attempts. */
+  #countAttempts(record: RequestRecord, { labels }: ModelCells, sandbox: Sandbox): number {
     const { asked } = labels;
     let attemptsMs = 0;
     let left = record.attempts.length;
     for (const { provider, failure, ms, firstTokenMs } of record.attempts) {
       left -= 1;
       attemptsMs += ms;
-      const cells = common[sandbox].provider(provider);
+      const cells = this.#common[sandbox].provider(provider);
       cells.attempts(failure ?? "ok").total += 1;
       if (firstTokenMs !== null) cells.firstToken.observe(firstTokenMs / 1000);
       if (failure === null || left === 0) continue;
       const served = record.served === null ? NONE : labels.served;
-      metrics.fallbacks.cell({ asked, served, reason: failure, sandbox }).total += 1;
+      this.#metrics.fallbacks.cell({ asked, served, reason: failure, sandbox }).total += 1;
     }
     return attemptsMs;
   }
+}
 
-  function countPaid(record: RequestRecord, operation: string, sandbox: "0" | "1"): void {
-    const { outcomes, overhead } = common[sandbox].operation(operation);
-    outcomes(record.outcome ?? "failed").total += 1;
-    if (record.absorbedNano > 0) {
-      metrics.absorbed.cell({ reason: record.absorbReason ?? OTHER, sandbox }).total += record.absorbedNano;
-    }
-    const last = record.attempts.at(-1);
-    if (last === undefined) return;
-    const cells = cellsOf(record, operation, last, sandbox);
-    const attemptsMs = countAttempts(record, cells, sandbox);
-    if (record.outcome === "success") {
-      overhead.observe(Math.max(0, record.durationMs - attemptsMs) / 1000);
-    }
-    if (record.skippedEvents > 0) {
-      metrics.skippedEvents.cell({ provider: cells.labels.provider, sandbox }).total += record.skippedEvents;
-    }
-    countTimes(cells, record);
-    countTokens(cells, record);
-    cells.charged.total += record.chargedNano;
-    countCosts(record, cells);
-  }
-
-  return (record) => {
-    const sandbox = record.sandbox ? "1" : "0";
-    const { requests, duration } = common[sandbox].endpoint(record.endpoint);
-    requests(record.code ?? "")(record.status).total += 1;
-    duration.observe(record.durationMs / 1000);
-    if (record.operation !== null) countPaid(record, record.operation, sandbox);
-  };
+/**
+ * Makes the function that counts ended requests. `isKnown` tells the catalog's models, tiers and actions from names that callers made up;
+ * `otelName` gives a provider's name in OpenTelemetry's conventions.
+ */
+export function createCounting(
+  metrics: Metrics,
+  isKnown: (name: string) => boolean,
+  otelName: (provider: string) => string,
+): (record: RequestRecord) => void {
+  const counting = new Counting(metrics, isKnown, otelName);
+  return (record) => counting.count(record);
 }
