@@ -1,27 +1,27 @@
-// What the kernel is given: the parts that every call meets, handed in by the composition root.
+// The parts that every call needs, handed in by `gateway/`.
 import type { Clock } from "../core/clock.ts";
 import type { GatewayError } from "../core/errors.ts";
 import type { Held, KeptHoldSpec, Payer } from "../core/plan.ts";
 import type { Health } from "../core/route.ts";
 import type { Records } from "../platform/records/records.ts";
 
-/** Goes on with holds that outlive their requests. */
+/** Takes over holds that outlive their requests. */
 export interface HoldKeeper {
-  /** A hold is about to be placed: whatever dies from now on, its record is there. Not null: why it must not be, and there is no record. */
+  /** Writes a record before the hold is placed, so that it survives any crash after that. Not null: the hold is refused, without a record. */
   announce(holdId: string, hold: KeptHoldSpec, payer: Payer): Promise<GatewayError | null>;
-  /** The hold was refused, or it was given back because the launch failed: there is nothing to go on with. */
+  /** Removes the record: the hold was refused, or the launch failed. */
   dismiss(holdId: string, hold: KeptHoldSpec): Promise<void>;
-  /** The hold is placed and its launch has been answered for: from now on it is the keeper's to end. */
+  /** The hold is placed and the launch has succeeded: from now on the keeper ends the hold. */
   takeOver(held: Held, hold: KeptHoldSpec, payer: Payer): Promise<void>;
 }
 
 export interface KernelDeps {
   readonly clock: Clock;
   readonly records: Records;
-  /** What the answers that are kept of an account under their Idempotency-Keys may have together. */
+  /** The most that an account's answers kept under Idempotency-Keys take together. */
   readonly keptBytesMax: number;
   readonly health: Health;
   readonly keeper: HoldKeeper;
-  /** Something is broken in the gateway itself; the caller is told `internal_error` and no more. */
+  /** Reports a fault of the gateway; its caller gets only `internal_error`. */
   onBroken(error: unknown, id: string): void;
 }

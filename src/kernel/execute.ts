@@ -1,4 +1,4 @@
-// The story of every call: quote, reserve, dispatch and relay, settle. Knows no transport and no wire; its caller writes the last part.
+// Takes every call through the same steps: quote, reserve, dispatch and relay, settle. Knows no transport and no format.
 import { GatewayError } from "../core/errors.ts";
 import { centsUp, least, usdText, ZERO } from "../core/money.ts";
 import {
@@ -21,15 +21,15 @@ import { type Settled, settle, UNSETTLED } from "./settle.ts";
 
 /** Who calls, who pays, and who reads the answer. */
 export interface Execution {
-  /** Of the call and of what is written of it. */
+  /** Names the call and its posting. */
   readonly id: string;
   readonly payer: Payer;
   readonly funds: Funds;
-  /** The transaction that this call is a part of; null: none. */
+  /** The transaction that this call is a part of, if any. */
   readonly parent: string | null;
-  /** Aborted when its caller wants no more of it: it stops, and is not charged. Null: its caller cannot say so. */
+  /** Aborting stops the call, which is then not charged. Null: its caller cannot abort it. */
   readonly signal: AbortSignal | null;
-  /** On `clock.elapsedMs()`, where the caller has one of its own. */
+  /** The caller's own deadline on `clock.elapsedMs()`, if any. */
   readonly deadlineMs: number | null;
   readonly reader: AnswerReader;
 }
@@ -41,8 +41,8 @@ const NEEDS_ACCOUNT = new GatewayError("invalid_token", {
 const INTERNAL: AttemptFailure = { kind: "gateway_internal", status: 0, message: "internal error", retryAfterMs: null };
 
 /**
- * Runs a plan to its end. Never rejects: whatever breaks is told as an error, and every path after the hold ends in exactly one
- * capture, release or hand-over. One async frame holds all of a call: each further one is some 800 bytes of it.
+ * Runs a plan to its end. Never rejects: a fault becomes the error of the result, and every path after the hold ends in exactly one
+ * capture, release or hand-over. A call has one async frame here, since each further one costs it some 800 bytes.
  */
 export async function execute(wanted: Plan | OpenPlan, execution: Execution, deps: KernelDeps): Promise<Ended> {
   const { id } = execution;
@@ -65,12 +65,12 @@ export async function execute(wanted: Plan | OpenPlan, execution: Execution, dep
       if (reserved.route !== undefined && reserved.route !== plan.route) plan = { ...plan, route: reserved.route };
     }
   } catch (cause) {
-    // Nothing is held here, or it is on its way to being released.
+    // Nothing is held here, or the hold is being released.
     return broken(id, cause, deps);
   }
   // Nothing stands between the hold and the `try`.
   try {
-    // The call's own time begins when it has been let in.
+    // The call's time begins once its hold is placed.
     const tries = newTries(plan, execution, deps);
     let dispatched: Dispatched | null = null;
     let settled: Settled;
@@ -93,7 +93,7 @@ export async function execute(wanted: Plan | OpenPlan, execution: Execution, dep
   }
 }
 
-/** A plan whose payer and bounds need no further look, as nearly every one. */
+/** Whether the payer is known and the quote within the caller's bound, as for nearly every plan. */
 function isReady(wanted: Plan | OpenPlan): wanted is Plan {
   return !("forPayer" in wanted) && isWithinMaxCost(wanted);
 }
@@ -104,7 +104,7 @@ function isWithinMaxCost({ quote, maxCostNano }: Plan): boolean {
 
 type Ready = Plan | GatewayError;
 
-/** No frame of its own where nothing waits, as for nearly every action. */
+/** Synchronous where nothing waits, as for nearly every action. */
 function readied(wanted: Plan | OpenPlan, payer: Payer): Ready | Promise<Ready> {
   const bounded = (owned: Ready): Ready | Promise<Ready> =>
     owned instanceof GatewayError || isWithinMaxCost(owned) ? owned : withinMaxCost(owned);
@@ -121,7 +121,7 @@ function reserve(plan: Plan, execution: Execution, deps: KernelDeps): Promise<Re
 
 async function reserveKept(plan: Plan, { id, funds, parent, payer }: Execution, deps: KernelDeps): Promise<Reserved> {
   if (plan.hold.kind !== "kept") throw new Error("only a kept hold is announced");
-  // Work that goes on is renewed and charged by the account's ledger: a payment that was made once has nothing to renew.
+  // The account's ledger renews and charges work that goes on: a payment on chain has nothing to renew.
   if (!isAccountPayer(payer)) return NEEDS_ACCOUNT;
   const refusal = await deps.keeper.announce(id, plan.hold, payer);
   if (refusal !== null) return refusal;
@@ -130,13 +130,13 @@ async function reserveKept(plan: Plan, { id, funds, parent, payer }: Execution, 
   return reserved;
 }
 
-/** What is our own fault among the failures, and was not told of when it happened. */
+/** Reports failures that are our own fault and have not been reported yet. */
 function tellBroken(failures: readonly AttemptFailure[], id: string, deps: KernelDeps): void {
   for (const { kind, told, message, cause } of failures)
     if (kind === "gateway_internal" && told === undefined) deps.onBroken(cause ?? new Error(message), id);
 }
 
-/** The plan within the caller's own bound on its cost; where its cheap quote is above that, with the tighter one. */
+/** The plan within the caller's bound on its cost, by the tighter quote where the cheap one is above it. */
 async function withinMaxCost(plan: Plan): Promise<Ready> {
   const { quote, maxCostNano } = plan;
   if (maxCostNano === null) return plan;
@@ -187,7 +187,7 @@ function refused(id: string, error: GatewayError): Ended {
   return { ...NOTHING, id, outcome: "refused", error };
 }
 
-/** A store that is away rejects with what the caller is to be told; everything else is our own fault. */
+/** A store that is away rejects with the caller's error; any other error is our own fault. */
 function broken(id: string, cause: unknown, deps: KernelDeps): Ended {
   deps.onBroken(cause, id);
   return refused(id, cause instanceof GatewayError ? cause : new GatewayError("internal_error", { cause }));
@@ -224,7 +224,7 @@ function ended(
   const answered = dispatched.outcome === "success" && captured !== null && captured.told === null;
   return {
     id,
-    // What a vendor has served and the caller is not given has not succeeded.
+    // A call has failed where a vendor served an answer that the caller is not given.
     outcome: dispatched.outcome === "success" && !answered ? "failed" : dispatched.outcome,
     error: isLeft || answered ? null : errorOf(plan, tries, dispatched, settled),
     final: answered ? (captured.final ?? dispatched.final) : null,

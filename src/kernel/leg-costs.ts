@@ -1,11 +1,11 @@
-// What every attempt cost us, counted once its call has ended: a vendor that has done its work is paid by us, whatever became of the answer.
+// Counts the cost of every attempt once its call has ended: we pay vendors for their work, whatever became of the answer.
 import { most, type Nano, ZERO } from "../core/money.ts";
 import type { Cost, Plan } from "../core/plan.ts";
 import type { Leg, Taken, Tries } from "../core/route.ts";
 
 /**
- * What an attempt cost us that was not, or not only, what the caller pays for. Where it cannot be counted, it is the most that the call
- * could have cost us: an amount too high is seen by the operator, one that is forgotten is never seen.
+ * The cost of an attempt that the caller does not pay for, or not alone. Where it cannot be counted, it is the most that the call could
+ * cost us: operators notice an amount that is too high, and never one that is missing.
  */
 async function costOf(plan: Plan, { candidate, reading, ended }: Taken, onBroken: (error: unknown) => void) {
   try {
@@ -16,20 +16,20 @@ async function costOf(plan: Plan, { candidate, reading, ended }: Taken, onBroken
   }
 }
 
-/** What the answer that the caller pays for was read from, and what was counted of it; null: that could not be counted. */
+/** The attempt that the caller pays for, with its cost; null: it could not be counted. */
 export interface CountedTaken {
   readonly taken: Taken;
   readonly cost: Cost | null;
 }
 
-/** Whether what was counted for the caller is all that the attempt cost us: of an answer that was left, more may have come since. */
+/** Whether the caller's cost is all that the attempt cost us: an abandoned answer may have grown since. */
 function isAll(taken: Taken, served: CountedTaken | null): boolean {
   return taken === served?.taken && served.cost !== null && taken.ended === "whole";
 }
 
 /**
- * Writes to every leg what it cost us, and puts the legs of inner calls before the one that made them. Null: that was done at once, as it
- * is for nearly every call. Never rejects.
+ * Writes its cost to every leg, and puts the legs of inner calls before the one that made them. Null: done at once, as for nearly every
+ * call. Never rejects.
  */
 export function noteCosts(
   plan: Plan,
@@ -50,7 +50,7 @@ export function noteCosts(
         }
         if (one.inner !== null) putBefore(legs, one.leg, await one.inner);
       } catch (error) {
-        // The call's hold is still to be ended, whatever of this is known.
+        // The call's hold must be ended all the same.
         onBroken(error);
       }
     }),

@@ -1,4 +1,4 @@
-// Carries an answer's bytes from the running attempt to its reader: push, no promise per chunk, paused when the reader is slow.
+// Pushes an answer's bytes from the running attempt to its reader, without a promise per chunk, and pauses the attempt while the reader is slow.
 import type { Clock } from "../core/clock.ts";
 import type { AnswerReader } from "../core/plan.ts";
 import type { RouteAttempt, Tries } from "../core/route.ts";
@@ -26,7 +26,7 @@ export class Relay {
     });
   }
 
-  /** Nothing can reach the reader any more. */
+  /** The reader has left. */
   get gone(): boolean {
     return this.#reader.closed;
   }
@@ -47,7 +47,7 @@ export class Relay {
     this.#onLeave = null;
   }
 
-  /** Bytes that bear content. The first ones commit: from now on no other candidate can take over. */
+  /** The first content commits: from then on no other candidate can take over. */
   readonly content = (bytes: Uint8Array): void => {
     if (this.#tries.committedMs === null) this.#commit();
     if (this.#reader.closed || this.#reader.write(bytes)) return;

@@ -9,20 +9,20 @@ import { failureError } from "./failure-error.ts";
 import { type CountedTaken, noteCosts } from "./leg-costs.ts";
 import { isDeterministic, keepAnswer, keepRefusal, launchCharge } from "./replay.ts";
 
-/** What became of the money. */
+/** The end of the money. */
 export type Settled =
   | {
       readonly kind: "captured";
       readonly cost: Cost;
       readonly charge: Charge;
       readonly final: FinalPart | null;
-      /** The answer was paid for, and the caller is told this in its place. */
+      /** The answer was charged, and the caller gets this error in its place. */
       readonly told: GatewayError | null;
     }
   | { readonly kind: "released" }
-  /** The funds would not pay for it after all, or it was screened and refused: nothing is charged. */
+  /** The funds did not pay, or the guard refused the answer: nothing is charged. */
   | { readonly kind: "withheld"; readonly error: GatewayError }
-  /** The funds did not answer, and nothing may be promised to the caller. */
+  /** The funds did not answer, so the caller is promised nothing. */
   | { readonly kind: "unsettled" };
 
 export interface SettleParts {
@@ -34,7 +34,7 @@ export interface SettleParts {
   readonly tries: Pick<Tries, "legs" | "taken">;
 }
 
-/** What is paid for: a whole answer, or what was delivered of one. */
+/** The part of an answer that is charged: all of it, or what was delivered. */
 interface Served {
   readonly served: Candidate;
   readonly reading: Reading;
@@ -63,7 +63,7 @@ function servedOf(dispatched: Dispatched | null): Served | null {
   }
 }
 
-/** How a call's money ends. `held` is null where the plan holds nothing. Never rejects. */
+/** Ends the money of a call. `held` is null where the plan holds nothing. Never rejects. */
 export function settle(
   held: Held | null,
   plan: Plan,
@@ -96,7 +96,7 @@ function prepared(plan: Plan, { final, served, reading }: Served): Prepared | Pr
   return final === null || plan.prepare === null ? final : plan.prepare(final, served, reading);
 }
 
-/** The answer and what is told in its place: one of them is null. */
+/** The answer, or the error in its place: one of them is null. */
 function toldIn(ready: Prepared): { readonly final: FinalPart | null; readonly told: GatewayError | null } {
   return ready instanceof GatewayError ? { final: null, told: ready } : { final: ready, told: null };
 }
@@ -126,12 +126,12 @@ async function release(held: Held, plan: Plan, dispatched: Dispatched | null, pa
   return { kind: "released" };
 }
 
-/** What was to go on with a hold has nothing to go on with. */
+/** Removes the record of work that was to take over the hold. */
 async function dismiss(held: Held, { hold }: Plan, { deps }: SettleParts): Promise<void> {
   if (hold.kind === "kept") await deps.keeper.dismiss(held.id, hold);
 }
 
-/** What a call that is not charged leaves of its Idempotency-Key. */
+/** The state in which a call that is not charged leaves its Idempotency-Key. */
 async function keyFateOf(
   held: Held,
   plan: Plan,
@@ -148,8 +148,8 @@ async function keyFateOf(
 }
 
 /**
- * Takes what an answer costs. What it cost us is noted before anything else can go wrong: the hold is ended with it, whether the
- * answer is paid for or not. Never rejects.
+ * Charges an answer. Our own cost is noted before anything else can fail, because the hold ends with it whether the answer is charged or
+ * not. Never rejects.
  */
 async function capture(held: Held, plan: Plan, answered: Served, parts: SettleParts): Promise<Settled> {
   const { deps, funds, tries, id } = parts;
@@ -187,13 +187,13 @@ async function capture(held: Held, plan: Plan, answered: Served, parts: SettlePa
   }
 }
 
-/** The attempt that what is paid for was read from, with what was counted of it; null: it is not known. */
+/** The attempt that served, with its cost; null: it is not known. */
 function countedTaken({ served }: Served, cost: Cost | null, { tries }: SettleParts): CountedTaken | null {
   const taken = tries.taken.findLast(({ candidate }) => candidate === served);
   return taken === undefined ? null : { taken, cost };
 }
 
-/** What cannot be counted, or kept, cannot be charged, and its hold must not keep the money until the lease ends. */
+/** An answer that cannot be counted or kept cannot be charged: its hold must not keep the money until the lease ends. */
 async function letGo(held: Held, plan: Plan, cost: Cost | null, parts: SettleParts): Promise<void> {
   const keyFate = plan.effect === "write" ? "unknown" : "free";
   const reason = cost === null ? "its cost could not be counted" : "its answer could not be kept";
@@ -201,7 +201,7 @@ async function letGo(held: Held, plan: Plan, cost: Cost | null, parts: SettlePar
   await dismiss(held, plan, parts);
 }
 
-/** Keeps what the caller is given under its Idempotency-Key. */
+/** Keeps the caller's answer or error under its Idempotency-Key. */
 async function keepTold(
   { id }: Held,
   { final, told, cost }: { readonly final: FinalPart | null; readonly told: GatewayError | null; readonly cost: Cost },
@@ -211,7 +211,7 @@ async function keepTold(
   if (told !== null) await keepRefusal(id, told, payer, deps);
 }
 
-/** The answer as it goes on. Where looking at it breaks, it does not. */
+/** The answer as the guard leaves it. Where the guard breaks, the answer is withheld. */
 async function screened(
   served: Served,
   screen: NonNullable<Plan["screen"]>,
@@ -227,18 +227,18 @@ async function screened(
   }
 }
 
-/** A failed call is not charged, whatever its vendor takes from us for it: that counts among what the account's calls have left unpaid. */
+/** A failed call is not charged: what its vendor takes from us counts among the account's unpaid costs. */
 async function withhold(held: Held, plan: Plan, error: GatewayError, parts: SettleParts): Promise<Settled> {
   const { deps, funds, payer, tries } = parts;
   const keeps = plan.idempotency !== null && isDeterministic(error);
   const isKept = keeps && (await keepRefusal(held.id, error, payer, deps));
-  // What its actions have written stays written, so what is not kept as refused must not run again under its key.
+  // Writes of its actions stay written, so unless its refusal is kept it must not run again under its key.
   const keyFate = isKept ? "answered" : plan.effect === "write" ? "unknown" : "free";
   await funds.release(held, { reason: "its answer was refused", keyFate, legs: tries.legs });
   return { kind: "withheld", error };
 }
 
-/** The hold of what outlives its request goes to the record that goes on with it; where none can take it, it is released. */
+/** Hands the hold of work that outlives its request to the work's record; where none can take it, it is released. */
 async function handOver(
   held: Held,
   plan: Plan,
@@ -259,5 +259,5 @@ async function handOver(
   return { kind: "captured", cost, charge: launchCharge(held.id, balance), final, told: null };
 }
 
-/** What a caller is told whose call was served, but not settled. */
+/** The error of a call that was served and not settled. */
 export const UNSETTLED = new GatewayError("ledger_unavailable", { retryAfterSeconds: RETRY_SECONDS });
