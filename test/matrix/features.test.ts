@@ -1,7 +1,7 @@
 // Every feature of a chat request over every chat adapter, whole and streamed: served without a refusal of the vendor, or refused by us with the reason.
 
 import { generateKeyPairSync } from "node:crypto";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import OpenAI from "openai";
@@ -55,8 +55,6 @@ const SECONDS: Readonly<Record<string, string>> = {
 const vendorOf = (row: Row): string => SECONDS[row] ?? row;
 const nameOf = (vendor: string): string => vendor.toUpperCase().replaceAll("-", "_");
 
-const PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR4nGNgYGBgAAAABQABpfZFQAAAAABJRU5ErkJggg==";
-const PDF = Buffer.from("%PDF-1.4\n%%EOF\n").toString("base64");
 const tool = (name: string, more: object = {}) => ({
   type: "function",
   function: {
@@ -66,152 +64,9 @@ const tool = (name: string, more: object = {}) => ({
     ...more,
   },
 });
-const schema = (json: object, strict = true) => ({
-  response_format: { type: "json_schema", json_schema: { name: "answer", strict, schema: json } },
-});
-const user = (...content: readonly object[]) => ({ messages: [{ role: "user", content }] });
-const call = (id: string) => ({ id, type: "function", function: { name: "weather", arguments: '{"city":"Paris"}' } });
-/** A history with the call of another vendor, as our answers have told it to the client. */
-const history = (id: string, more: object) => ({
-  tools: [tool("weather")],
-  messages: [
-    { role: "user", content: "And the weather?" },
-    { role: "assistant", content: null, tool_calls: [call(id)], refusal: null, ...more },
-    { role: "tool", tool_call_id: id, content: "sunny" },
-    { role: "user", content: "Thanks. So?" },
-  ],
-});
-const text = (words: string) => ({ type: "text", text: words });
 
-const FEATURES: Readonly<Record<string, object>> = {
-  "a system prompt": {
-    messages: [
-      { role: "system", content: "Be brief." },
-      { role: "user", content: "Hi" },
-    ],
-  },
-  "long system prompts, one of them late": {
-    messages: [
-      { role: "system", content: "Rules. ".repeat(3_000) },
-      { role: "user", content: "Hi" },
-      { role: "assistant", content: "Hello." },
-      { role: "system", content: "More rules. ".repeat(300) },
-      { role: "user", content: "Go on" },
-    ],
-  },
-  "the role developer": {
-    messages: [
-      { role: "developer", content: "Be brief." },
-      { role: "user", content: "Hi" },
-    ],
-  },
-  names: { messages: [{ role: "user", name: "ada", content: "Hi" }] },
-  tools: { tools: [tool("weather")] },
-  "strict tools": {
-    tools: [
-      tool("weather", {
-        strict: true,
-        parameters: {
-          type: "object",
-          properties: { city: { type: "string" } },
-          required: ["city"],
-          additionalProperties: false,
-        },
-      }),
-    ],
-  },
-  "a tool without params": { tools: [{ type: "function", function: { name: "now" } }] },
-  "a tool that must be called": {
-    tools: [tool("weather")],
-    tool_choice: { type: "function", function: { name: "weather" } },
-  },
-  "no tool may be called": { tools: [tool("weather")], tool_choice: "none" },
-  "parallel tools": { tools: [tool("weather"), tool("time")], parallel_tool_calls: true },
-  "tools one at a time": { tools: [tool("weather"), tool("time")], parallel_tool_calls: false },
-  "results of parallel calls": {
-    tools: [tool("weather")],
-    messages: [
-      { role: "user", content: "Both?" },
-      { role: "assistant", content: "Let me see.", tool_calls: [call("call_a1"), call("call_b2")] },
-      { role: "tool", tool_call_id: "call_a1", content: "sunny" },
-      { role: "tool", tool_call_id: "call_b2", content: [text("rain")] },
-    ],
-  },
-  "the history of OpenAI": history("call_0123456789abcdefghijklmn", {}),
-  "the history of Claude": history("toolu_01A09q90qw90lq917835lq9", {
-    content: "I will look.",
-    reasoning: "Hm.",
-    reasoning_content: "Hm.",
-    reasoning_details: [
-      { type: "reasoning.text", text: "Hm.", signature: "sig", format: "anthropic-claude-v1", index: 0 },
-    ],
-  }),
-  "the history of Gemini": history("fc_9x8y", {
-    reasoning_details: [
-      { type: "reasoning.encrypted", data: "CpYBsig==", id: "fc_9x8y", format: "google-gemini-v1", index: 0 },
-    ],
-  }),
-  "the history of Mistral": history("abc123XYZ", { reasoning: "Hm.", reasoning_content: "Hm." }),
-  "the history of DeepSeek": history("call_00_abcDEF", { reasoning: "Hm.", reasoning_content: "Hm." }),
-  "an image by its link": user(text("What?"), {
-    type: "image_url",
-    image_url: { url: "https://example.com/a.png", detail: "low" },
-  }),
-  "an image inline": user(text("What?"), { type: "image_url", image_url: { url: `data:image/png;base64,${PIXEL}` } }),
-  "a PDF": user(text("What?"), {
-    type: "file",
-    file: { filename: "a.pdf", file_data: `data:application/pdf;base64,${PDF}` },
-  }),
-  JSON: { messages: [{ role: "user", content: "As JSON." }], response_format: { type: "json_object" } },
-  "a nested schema": schema({
-    type: "object",
-    properties: {
-      person: {
-        type: "object",
-        properties: { name: { type: "string" } },
-        required: ["name"],
-        additionalProperties: false,
-      },
-      more: {
-        type: "array",
-        items: { type: "object", properties: { n: { type: "integer" } }, required: ["n"], additionalProperties: false },
-      },
-    },
-    required: ["person", "more"],
-    additionalProperties: false,
-  }),
-  "an open schema": schema({ type: "object", properties: { extra: { type: "object" } } }, false),
-  "several answers": { n: 2 },
-  "a stop": { stop: ["END", "STOP"] },
-  "a seed": { seed: 7 },
-  penalties: { presence_penalty: 0.5, frequency_penalty: 0.5 },
-  sampling: { temperature: 0.3, top_p: 0.9 },
-  "a temperature with reasoning": { temperature: 0.3, reasoning_effort: "high" },
-  reasoning: { reasoning_effort: "low" },
-  "reasoning as OpenRouter has it": { reasoning: { effort: "high" } },
-  "no reasoning": { reasoning_effort: "none" },
-  "no reasoning as OpenRouter has it": { reasoning: { enabled: false } },
-  "a temperature without reasoning": { temperature: 0.3, reasoning_effort: "none" },
-  "reasoning as Claude's clients have it": { thinking: { type: "enabled", budget_tokens: 1_024 } },
-  "adaptive reasoning": { thinking: { type: "adaptive" } },
-  "no reasoning as Claude's clients have it": { thinking: { type: "disabled" } },
-  samplers: { top_k: 40, top_a: 0.1, min_p: 0.05, repetition_penalty: 1.1 },
-  "reasoning with tools": { tools: [tool("weather")], reasoning_effort: "medium" },
-  "cache control": {
-    messages: [
-      { role: "system", content: [{ ...text("Rules."), cache_control: { type: "ephemeral" } }] },
-      { role: "user", content: [{ ...text("Hi"), cache_control: { type: "ephemeral" } }] },
-    ],
-  },
-  hints: {
-    user: "u1",
-    prompt_cache_key: "k1",
-    safety_identifier: "s1",
-    verbosity: "low",
-    metadata: { a: "b" },
-    store: false,
-  },
-};
+/** What a request asks for, by the feature's name. */
+const FEATURES = JSON.parse(readFileSync(new URL("features.json", import.meta.url), "utf8")) as Record<string, object>;
 
 const CLAUDES: readonly Row[] = ["anthropic", "anthropic-newer", "bedrock-anthropic", "vertex-anthropic"];
 
