@@ -2,7 +2,7 @@
 import { defineStandIn, eachPage, put } from "#sandbox";
 
 /** A profile with what is known of its owner. */
-const profile = (slug: string, name: string, title: string, company: string, location: string) => ({
+const profile = (slug: string, name: string, [title, company, location]: readonly [string, string, string]) => ({
   id: `https://www.linkedin.com/in/${slug}`,
   url: `https://www.linkedin.com/in/${slug}`,
   title: `${name} | ${title} at ${company}`,
@@ -23,9 +23,9 @@ const profile = (slug: string, name: string, title: string, company: string, loc
   ],
 });
 const people = [
-  profile("ada", "Ada Lovelace", "Engineer", "Example", "London, United Kingdom"),
-  profile("grace", "Grace Hopper", "Rear Admiral", "Example Navy", "New York, United States"),
-  profile("alan", "Alan Turing", "Researcher", "Bletchley Example", "Manchester, United Kingdom"),
+  profile("ada", "Ada Lovelace", ["Engineer", "Example", "London, United Kingdom"]),
+  profile("grace", "Grace Hopper", ["Rear Admiral", "Example Navy", "New York, United States"]),
+  profile("alan", "Alan Turing", ["Researcher", "Bletchley Example", "Manchester, United Kingdom"]),
 ];
 
 export default defineStandIn({

@@ -1,21 +1,14 @@
 // What is sold and by whom, as the rest of the gateway sees it: every price compiled, every candidate in order.
 import type { PicoPerToken } from "../core/money.ts";
 import type { ActionFacts, ActionSpec } from "./action.ts";
-import type {
-  AdapterSpec,
-  ChatSpec,
-  ModelEnd,
-  ModelSpec,
-  PartBounds,
-  Tokenizer,
-  UnitKind,
-  UnitSpec,
-} from "./adapter.ts";
 import type { ChatWire } from "./chat-wire.ts";
 import type { EndpointTable } from "./endpoint-table.ts";
-import type { JsonObject } from "./said.ts";
+import type { ChatSpec, ModelSpec, PartBounds, Tokenizer } from "./model-spec.ts";
+import type { JsonObject, ModelEnd } from "./said.ts";
 import type { Kind } from "./slug.ts";
+import type { AdapterSpec } from "./spec.ts";
 import type { CompositeTierSpec } from "./tier.ts";
+import type { UnitKind, UnitSpec } from "./unit-model.ts";
 
 /** What each of the four disjoint buckets of tokens costs. */
 export interface TokenRates {
@@ -261,4 +254,15 @@ export interface Catalog {
   actions(audience: Audience): readonly SoldAction[];
   /** By `<service>/<action>`; null: no such action. */
   action(id: string, audience: Audience): SoldAction | null;
+}
+
+/** The catalog that is shown without a key. */
+export const EVERYBODY: Audience = { sandbox: false };
+
+/** Such answers differ by key, which caches must know. */
+export const BY_KEY = { vary: "authorization" } as const;
+
+/** The audience of a free answer: the caller's, or the live one without a key. */
+export function seenBy(caller: Audience | null): Audience {
+  return caller ?? EVERYBODY;
 }

@@ -1,7 +1,6 @@
 // Turns checked files into the catalog: lookups by slug, for live and for sandbox accounts, at the prices of the day.
 import type { Clock } from "../core/clock.ts";
 import { atOnce, eachOf, inSlices, type Steps } from "../core/slices.ts";
-import type { TokenPriceSpec } from "./adapter.ts";
 import type { Rail } from "./auth.ts";
 import type {
   Adapter,
@@ -31,6 +30,7 @@ import {
 } from "./sold.ts";
 import { soldActions } from "./sold-actions.ts";
 import { endedUnitModels, soldUnitModels, unitModelNamed, unitSlugsNamed } from "./sold-units.ts";
+import type { TokenPriceSpec } from "./token-price.ts";
 import { CatalogError } from "./validate.ts";
 
 export interface CatalogOptions extends SaleRules {

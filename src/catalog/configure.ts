@@ -1,13 +1,14 @@
 // Which vendors this installation can reach: an adapter's file and the environment's keys and addresses, put together.
 import { parseUsdPerMillion } from "../core/money.ts";
 import { eachOf, type Steps } from "../core/slices.ts";
-import type { AdapterSpec, AddressSetting, TokenPriceSpec } from "./adapter.ts";
 import { noAuth, type Rail } from "./auth.ts";
 import type { Adapter } from "./catalog.ts";
 import type { CatalogFiles } from "./cross-check.ts";
 import { doorFor } from "./keyless-door.ts";
 import { placeOf } from "./regional-cost.ts";
 import { SELF_HOSTED_COST, type SelfHostedSpec } from "./self-hosted.ts";
+import type { AdapterSpec, AddressSetting } from "./spec.ts";
+import type { TokenPriceSpec } from "./token-price.ts";
 
 /** `<ID>_API_KEY`, `<ID>_BASE_URL` and the like, by name. */
 export type AdapterEnv = Readonly<Record<string, string | undefined>>;

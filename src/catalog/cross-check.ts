@@ -1,11 +1,12 @@
 // Checks what only shows when all files are there: slugs that clash, tiers whose candidates are not sold.
 
 import { eachOf, type Steps } from "../core/slices.ts";
-import type { AdapterSpec, UnitKind } from "./adapter.ts";
 import type { StandInFile } from "./catalog.ts";
 import type { EndpointTable } from "./endpoint-table.ts";
 import { type Kind, type Listing, listingsOf, SLUG, splitSlug } from "./slug.ts";
+import type { AdapterSpec } from "./spec.ts";
 import { type ActionTierSpec, actionsNamedBy, type CompositeTierSpec, type TierSpec } from "./tier.ts";
+import type { UnitKind } from "./unit-model.ts";
 
 /** What the folders hold, by id. */
 export interface CatalogFiles {

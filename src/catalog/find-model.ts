@@ -1,11 +1,11 @@
 // From the name that a caller wrote to a model or a tier: by slug, by a name that only one maker has, or an error that says what was near.
 import { GatewayError } from "../core/errors.ts";
-import type { UnitKind } from "./adapter.ts";
 import type { Audience, Catalog, SoldEmbedding, SoldModel, SoldUnitModel, Tier } from "./catalog.ts";
 import { nearest } from "./nearest.ts";
 import { retiredModelError } from "./retirement.ts";
 import type { Kind } from "./slug.ts";
 import { embeddingByUnits } from "./sold-units.ts";
+import type { UnitKind } from "./unit-model.ts";
 
 const TIER_PREFIX = "core/";
 const NAME_CHARS_MAX = 200;

@@ -1,7 +1,8 @@
 // Servers of the operator's own, which speak a wire that others speak: whatever models they have, free unless the environment sets a price.
-import type { AdapterSpec } from "./adapter.ts";
+
 import { bearer } from "./auth.ts";
 import type { DialectName } from "./chat-wire.ts";
+import type { AdapterSpec } from "./spec.ts";
 
 const free = [{ since: "2026-01-01", input: "0", output: "0" }];
 

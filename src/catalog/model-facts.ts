@@ -1,7 +1,8 @@
 // What a model takes and gives, in the words of other lists of models: read off the wires of those who sell it.
-import type { PartBounds } from "./adapter.ts";
+
 import type { Catalog, Offer, SoldEmbedding, SoldModel } from "./catalog.ts";
 import type { DialectName } from "./chat-wire.ts";
+import type { PartBounds } from "./model-spec.ts";
 import type { UnitKind } from "./unit-model.ts";
 
 export interface Architecture {

@@ -1,8 +1,7 @@
 // Chat and embedding models, as an adapter says them: their bounds, their prices and their wire.
 import { z } from "zod";
 import { dialect, wireFields } from "./chat-wire.ts";
-import { modelEnd } from "./model-end.ts";
-import { count, type Said, slug } from "./said.ts";
+import { count, modelEnd, type Said, slug } from "./said.ts";
 import { plainTokenPrices, tokenPrices } from "./token-price.ts";
 
 const pointer = z.string().regex(/^(\/[^/]+)+$/, "is no JSON pointer");

@@ -1,6 +1,7 @@
 // More servers of one kind, as many as the operator names: `<ID>_<NAME>_BASE_URL` makes the adapter `<id>-<name>`.
-import type { AdapterSpec } from "./adapter.ts";
+
 import { type AdapterEnv, envName } from "./configure.ts";
+import type { AdapterSpec } from "./spec.ts";
 
 const NAME = /^[A-Z0-9]+(_[A-Z0-9]+)*$/;
 const BASE_URL = "_BASE_URL";

@@ -1,8 +1,8 @@
 // What a vendor's own models are as actions: how each wire is described to those who look for one, and what a call of it may cost.
 import { z } from "zod";
 import type { ActionFacts, PriceSpec } from "./action.ts";
-import type { AdapterSpec, ModelEnd, NativeWire } from "./adapter.ts";
-import type { JsonObject } from "./said.ts";
+import type { JsonObject, ModelEnd } from "./said.ts";
+import type { AdapterSpec, NativeWire } from "./spec.ts";
 
 /** The most that a call may cost, in cents: of an answer in words, and of an image. */
 export const NATIVE_CENTS_MAX = 100;

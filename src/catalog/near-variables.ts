@@ -1,7 +1,7 @@
 // Variables that the operator has set in vain, because they are nearly, but not quite, what is read.
 import { eachOf, type Steps } from "../core/slices.ts";
-import type { AdapterSpec } from "./adapter.ts";
 import { envName } from "./configure.ts";
+import type { AdapterSpec } from "./spec.ts";
 import { allVariablesOf, keyVariablesOf } from "./variables.ts";
 
 export interface NearVariable {

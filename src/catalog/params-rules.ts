@@ -135,3 +135,20 @@ export function onlyWhen(
 function valuesOf(is: SchemaRule): string {
   return String(is.contains?.const ?? is.const ?? is.enum?.join(", "));
 }
+
+/** An optional param with its description. */
+export function optional<S extends z.ZodType>(schema: S, about: string) {
+  return schema.optional().describe(about);
+}
+
+/** A public host name without scheme, port or path. */
+export const domainName = z
+  .string()
+  .max(253)
+  .regex(/^([A-Za-z0-9-]+\.)+[A-Za-z]{2,}$/, "must be a domain such as example.com");
+
+/** The params of a table of endpoints: the row, and beside it the params of that row. */
+export function endpointParams(words: string) {
+  const endpoint = z.string().min(1).max(200).describe(`${words}; its own params go beside it`);
+  return z.looseObject({ endpoint });
+}

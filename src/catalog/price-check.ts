@@ -1,11 +1,12 @@
 // `tollgate prices check`: what models cost us, held against a list of prices that others keep, in the format of genai-prices.
 import { z } from "zod";
 import { usdPerMillionText } from "../core/money.ts";
-import type { AdapterSpec, TokenPriceSpec } from "./adapter.ts";
 import type { Catalog, TokenPrice, TokenRates } from "./catalog.ts";
 import { compilePrice, isDearer, priceOn } from "./price.ts";
 import { hasEnded } from "./retirement.ts";
 import { type Kind, type Listing, listingsOf } from "./slug.ts";
+import type { AdapterSpec } from "./spec.ts";
+import type { TokenPriceSpec } from "./token-price.ts";
 
 const rate = z.union([
   z.number(),

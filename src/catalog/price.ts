@@ -1,8 +1,8 @@
 // What tokens cost: a vendor's price list compiled to integers, the cost of a call, and the most a call can cost.
 import { costOf, markUp, type Nano, type PicoPerToken, parseUsdPerMillion } from "../core/money.ts";
 import type { TokenUsage } from "../core/route.ts";
-import type { TokenPriceSpec } from "./adapter.ts";
 import type { PriceHours, PriceStep, TokenPrice, TokenRates } from "./catalog.ts";
+import type { TokenPriceSpec } from "./token-price.ts";
 
 /** What a request can use at most; `inputTokensMax` covers cached tokens as well. */
 export interface UsageBound {

@@ -1,9 +1,9 @@
 // Merchants of one shape: normalized records behind a search by filters and a look-up by id, paid call by call.
 import { z } from "zod";
 import { action } from "./action.ts";
-import type { AdapterSpec } from "./adapter.ts";
 import { paidBy } from "./auth.ts";
 import type { JsonObject } from "./said.ts";
+import type { AdapterSpec } from "./spec.ts";
 
 export interface RecordsMerchantSpec {
   readonly name: string;

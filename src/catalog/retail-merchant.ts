@@ -1,10 +1,10 @@
 // Merchants of one shape: goods that anybody may look at, a purchase at whatever it comes to, and what became of the order.
 import { z } from "zod";
 import { type ActionSpec, action } from "./action.ts";
-import type { AdapterSpec } from "./adapter.ts";
 import type { AnswerRule } from "./answer-rule.ts";
 import { paidBy } from "./auth.ts";
 import type { Params } from "./said.ts";
+import type { AdapterSpec } from "./spec.ts";
 
 export interface RetailMerchantSpec {
   readonly name: string;

@@ -3,8 +3,8 @@
 import type { Endpoint, GatewayRequest, Retirement } from "../core/endpoint.ts";
 import { GatewayError } from "../core/errors.ts";
 import { retirement } from "./action.ts";
-import type { ModelEnd } from "./adapter.ts";
 import type { RetiredModel } from "./catalog.ts";
+import type { ModelEnd } from "./said.ts";
 
 /** How long before its end a model is left out of lists, in milliseconds. */
 const UNLISTED_MS = 30 * 86_400_000;

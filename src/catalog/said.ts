@@ -73,3 +73,14 @@ export function some<T extends z.ZodType>(item: T, empty?: string) {
 export function ascending(values: readonly (string | number)[]): boolean {
   return values.every((value, at) => at === 0 || value > (values[at - 1] ?? ""));
 }
+
+/** When a vendor ends a model. */
+export const modelEnd = z.strictObject({
+  /** The first day (`YYYY-MM-DD`, UTC) on which it is not served. */
+  on: day,
+  /** The slug to use instead. */
+  successor: slug.optional(),
+});
+
+/** The end of a model at a vendor. It is not listed from a month before; calls after it are refused with the successor. */
+export type ModelEnd = Said<z.infer<typeof modelEnd>>;

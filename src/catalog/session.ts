@@ -1,7 +1,6 @@
 // A metered session: a vendor's machine that goes on between calls. What an adapter says of one, as data and small scripts.
 import { z } from "zod";
-import type { JsonObject } from "./said.ts";
-import { cents, count, fn, type Said, some, words } from "./said.ts";
+import { cents, count, fn, type JsonObject, type Said, some, words } from "./said.ts";
 import type { ScriptContext } from "./script.ts";
 
 export const SESSION_LANGUAGES = ["python", "javascript", "typescript", "bash"] as const;

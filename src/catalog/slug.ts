@@ -1,5 +1,5 @@
 // What a model is called when it is sold: `<maker>/<model>`, or `<adapter>/<model>` at a server that serves any.
-import type { EmbeddingsSpec, ModelSpec } from "./adapter.ts";
+import type { EmbeddingsSpec, ModelSpec } from "./model-spec.ts";
 
 export const SLUG = /^[a-z0-9][a-z0-9-]*\/[A-Za-z0-9][A-Za-z0-9._:/-]*$/;
 

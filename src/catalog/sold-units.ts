@@ -1,12 +1,12 @@
 // What is sold by units on one day: every slug with its one sale price and the offers that can serve it, in order.
 
 import { eachOf, type Steps } from "../core/slices.ts";
-import type { UnitKind, UnitModelSpec } from "./adapter.ts";
 import type { Adapter, RetiredModel, SoldEmbedding, SoldUnitModel, UnitOffer, UnitPrice } from "./catalog.ts";
 import { priceAt, priceOn, renamedVersion } from "./price.ts";
 import { hasEnded, isListedOn } from "./retirement.ts";
 import { splitSlug } from "./slug.ts";
 import { type AudienceRules, lastEnd } from "./sold.ts";
+import type { UnitKind, UnitModelSpec } from "./unit-model.ts";
 import { compileUnitPrice, dearestUnits, isDearerUnits, sellUnitsAt, unitsOfTokens } from "./unit-price.ts";
 
 interface Listed {

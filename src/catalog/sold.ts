@@ -1,12 +1,13 @@
 // What is sold on one day: every slug with its one sale price and the offers that can serve it, in order.
 
 import { eachOf, type Steps } from "../core/slices.ts";
-import type { ChatSpec, ModelEnd, ModelSpec, PartBounds } from "./adapter.ts";
 import type { Adapter, Deployment, EmbeddingOffer, Offer, SoldEmbedding, SoldModel, TokenPrice } from "./catalog.ts";
 import type { ChatWire } from "./chat-wire.ts";
+import type { ChatSpec, ModelSpec, PartBounds } from "./model-spec.ts";
 import { blendOf, compilePrice, costlierBy, dearest, isDearer, priceOn, renamedVersion } from "./price.ts";
 import { regionalPercent } from "./regional-cost.ts";
 import { hasEnded, isListedOn } from "./retirement.ts";
+import type { ModelEnd } from "./said.ts";
 import { type Kind, type Listing, listingsOf } from "./slug.ts";
 
 export interface SaleRules {

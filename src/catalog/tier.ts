@@ -1,12 +1,53 @@
 // All that a file in tiers/ may import: an alias we sell and its candidates in order of preference, and what our composites try in which order.
 import { z } from "zod";
 import { type ActionFacts, facts } from "./action.ts";
-import { type DemoMakerSpec, demoMaker } from "./demo-maker.ts";
 import { type FacetsSpec, facets } from "./facets.ts";
-import { type HostedToolsSpec, hostedTools } from "./hosted-tools.ts";
 import { type PageLadderSpec, pageLadder } from "./page-ladder.ts";
 import { actionsOfPeopleFinder, type PeopleFinderSpec, peopleFinder } from "./people-finder.ts";
-import { count, jsonObject, type Said, some, words } from "./said.ts";
+import { actionId, count, fn, type JsonObject, jsonObject, place, type Said, some, words } from "./said.ts";
+
+/** Who makes the parts of a demo video. */
+export const demoMaker = z.strictObject({
+  kind: z.literal("demo-maker"),
+  /** The tier or model that writes storyboards. */
+  writer: words,
+  /** The model that speaks, and its voice where the caller names none. */
+  speaker: z.strictObject({ model: words, voice: words }),
+  /** A vendor's prepaid browser, for operators without one. Places are JSON pointers. */
+  browser: z.strictObject({
+    begin: z.strictObject({ action: actionId, params: jsonObject, connectAt: place }),
+    /** Ends it by its id, which is at `idAt` of the answer that began it. */
+    end: z.strictObject({ action: actionId, param: words, idAt: place }),
+  }),
+});
+
+export type DemoMakerSpec = Said<z.infer<typeof demoMaker>>;
+
+/** An action that can serve a hosted tool. Places are JSON pointers; those of a result start at the result. */
+const source = z.strictObject({
+  /** `<service>/<action>`. */
+  action: actionId,
+  params: fn<(wanted: { readonly asked: string }) => JsonObject>(),
+  listAt: place,
+  url: place,
+  title: place,
+  text: place,
+});
+
+/** A tool of a wire that vendors run themselves, served to models whose vendor does not. */
+const tool = z.strictObject({
+  about: words,
+  /** Its one param. */
+  takes: z.enum(["query", "url"]),
+  /** The first that is configured serves. */
+  sources: some(source, "has no source"),
+});
+
+export const hostedTools = z.strictObject({ kind: z.literal("hosted-tools"), web_search: tool, web_fetch: tool });
+
+export type HostedSource = Said<z.infer<typeof source>>;
+export type HostedToolSpec = Said<z.infer<typeof tool>>;
+export type HostedToolsSpec = Said<z.infer<typeof hostedTools>>;
 
 export { z } from "zod";
 export type { SearchWanted, SourceSpec } from "./facets.ts";

@@ -1,8 +1,7 @@
 // A model that is sold by units of its own, as an adapter says it: images, seconds of sound, searches, or tokens of several sorts.
 import { z } from "zod";
 import { parseUsdPer } from "../core/money.ts";
-import { modelEnd } from "./model-end.ts";
-import { ascending, count, day, price, type Said, slug, taken } from "./said.ts";
+import { ascending, count, day, modelEnd, price, type Said, slug, taken } from "./said.ts";
 
 const kind = z.enum(["images", "transcription", "speech", "rerank", "moderation", "completion"]);
 const dialect = z.enum([

@@ -9,9 +9,9 @@ import {
   usdPerText,
 } from "../core/money.ts";
 import type { Counts } from "../core/route.ts";
-import type { UnitPriceSpec } from "./adapter.ts";
 import type { TokenPrice, UnitPrice } from "./catalog.ts";
 import { newestTaken, versionOf } from "./price.ts";
+import type { UnitPriceSpec } from "./unit-model.ts";
 
 type Listed = Exclude<keyof UnitPriceSpec, "since" | "taken">;
 

@@ -1,7 +1,7 @@
 // Checks what one adapter or tier file says; every complaint names the file and the field.
 import { z } from "zod";
-import { type AdapterTable, adapter } from "./adapter.ts";
 import { tableSchema } from "./endpoint-table.ts";
+import { type AdapterTable, adapter } from "./spec.ts";
 import { actionTier, COMPOSITE_TIERS, type CompositeTierSpec, tier } from "./tier.ts";
 
 /** The catalog cannot be loaded. Each problem is a line that names a file and a field. */

@@ -1,6 +1,7 @@
 // Which variables of the environment an adapter reads, and which of them turn it on.
-import type { AdapterSpec } from "./adapter.ts";
+
 import { envName, walletVariable } from "./configure.ts";
+import type { AdapterSpec } from "./spec.ts";
 
 type Login = Pick<AdapterSpec, "keyEnv" | "keyParts">;
 

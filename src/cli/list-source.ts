@@ -1,7 +1,7 @@
 // Reads a list of models from a file, an address, or a vendor whose key is set. Bounded in bytes and time.
 import { readFile, stat } from "node:fs/promises";
-import type { SessionContext } from "../catalog/adapter.ts";
 import type { Adapter } from "../catalog/catalog.ts";
+import type { SessionContext } from "../catalog/session.ts";
 import { BadList } from "../catalog/updates/list.ts";
 import { LIST_BYTES_MAX } from "../catalog/updates/read-list.ts";
 import { systemClock } from "../core/clock.ts";

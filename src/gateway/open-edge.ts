@@ -1,6 +1,6 @@
 // The ways in beside plain HTTP calls: people who sign in and clients they grant access, MCP, the pages of accounts, the operator's console.
 import { randomBytes } from "node:crypto";
-import { EVERYBODY } from "../catalog/audience.ts";
+import { EVERYBODY } from "../catalog/catalog.ts";
 import { systemClock } from "../core/clock.ts";
 import type { Endpoint } from "../core/endpoint.ts";
 import { GatewayError } from "../core/errors.ts";

@@ -1,6 +1,6 @@
 // Reads the request of an action as strictly as its vendor would: address, method, key, headers, content type, body.
 import type { IncomingHttpHeaders } from "node:http";
-import type { Auth } from "../catalog/adapter.ts";
+import type { Auth } from "../catalog/auth.ts";
 import type { RequestSpec } from "../catalog/request-spec.ts";
 import type { Json } from "../catalog/said.ts";
 import { type Captures, matchTarget } from "./action-path.ts";

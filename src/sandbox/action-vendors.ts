@@ -1,9 +1,9 @@
 // What the sandbox knows of the vendors that it stands in for: what their adapters say, handed in where it is started.
 import type { ActionSpec } from "../catalog/action.ts";
-import type { AdapterSpec } from "../catalog/adapter.ts";
 import type { Catalog, StandInFile } from "../catalog/catalog.ts";
 import type { EndpointTable } from "../catalog/endpoint-table.ts";
 import type { StepSpec } from "../catalog/request-spec.ts";
+import type { AdapterSpec } from "../catalog/spec.ts";
 
 export interface Vendor {
   readonly spec: AdapterSpec;

@@ -1,10 +1,10 @@
 // What a vendor's answer to an action means: its rules in order, and without one the status. Pure.
 import type { IncomingHttpHeaders } from "node:http";
 import type { ActionSpec } from "../catalog/action.ts";
-import type { AdapterSpec } from "../catalog/adapter.ts";
 import type { AnswerRule, Verdict, When } from "../catalog/answer-rule.ts";
 import type { StepSpec } from "../catalog/request-spec.ts";
 import type { ScriptAnswer } from "../catalog/script.ts";
+import type { AdapterSpec } from "../catalog/spec.ts";
 import { FAILURES, type FailureKind } from "../core/failures.ts";
 import type { AttemptFailure } from "../core/route.ts";
 import { atPointer, isRecord } from "./json-pointer.ts";

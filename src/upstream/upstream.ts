@@ -1,8 +1,8 @@
 // The way out: connections, keys and route health of this process, and the candidates that use them.
 
-import type { SessionContext } from "../catalog/adapter.ts";
 import type { PurseFor } from "../catalog/auth.ts";
 import type { ActionOffer, Adapter, Offer, UnitOffer } from "../catalog/catalog.ts";
+import type { SessionContext } from "../catalog/session.ts";
 import type { Clock } from "../core/clock.ts";
 import { GatewayError } from "../core/errors.ts";
 import { destinationOf, NO_PROXIES, type Proxies, withoutPassword } from "../core/proxies.ts";

@@ -1,8 +1,9 @@
 // A script of an adapter that belongs to no call: each exchange at the vendor's pace, the whole in its time, and its failures as any attempt's.
-import type { SessionContext } from "../catalog/adapter.ts";
+
 import type { Adapter } from "../catalog/catalog.ts";
 import type { RequestSpec } from "../catalog/request-spec.ts";
 import type { Script } from "../catalog/script.ts";
+import type { SessionContext } from "../catalog/session.ts";
 import type { ActionCandidateParts } from "./action-candidate.ts";
 import { buildRequest } from "./build-request.ts";
 import { failureOf, type Judgement, judge, type VendorAnswer } from "./read-answer.ts";

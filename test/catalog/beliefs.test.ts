@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { beforeAll, describe, expect, test } from "vitest";
 import { quoteCents, upstreamCentsOf } from "../../src/actions/run/action-price.ts";
-import { beliefsAbout } from "../../src/catalog/beliefs.ts";
 import type { ActionOffer, Catalog } from "../../src/catalog/catalog.ts";
+import { beliefsAbout } from "../../src/catalog/spec.ts";
 import { ENDS_LIST } from "../support/price-list.ts";
 import { shippedCatalog } from "../support/shipped-catalog.ts";
 

@@ -1,10 +1,10 @@
 // How long models' contexts and answers are, and what they read, is held against two lists that others keep: each fact agrees with them, or a
 // table here says why it does not.
 import { beforeAll, describe, expect, it } from "vitest";
-import { beliefsAbout } from "../../src/catalog/beliefs.ts";
 import type { Catalog, Offer } from "../../src/catalog/catalog.ts";
 import { loadCatalog } from "../../src/catalog/load.ts";
 import { modelsAnswer } from "../../src/catalog/price-answers.ts";
+import { beliefsAbout } from "../../src/catalog/spec.ts";
 import { manualClock } from "../../src/core/clock.ts";
 import { atOnce } from "../../src/core/slices.ts";
 import { FACTS_LIST } from "../support/price-list.ts";

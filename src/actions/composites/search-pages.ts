@@ -1,4 +1,4 @@
-// The pages whose text a search is to bring, as evidence cites them: read as core/onescrape reads pages, or from the archive.
+// Reads the pages that a search cites as evidence: as core/onescrape does, or from the archive.
 import type { FacetsSpec } from "../../catalog/facets.ts";
 import type { InnerAnswer, LocalCall } from "../../catalog/local-action.ts";
 import type { PageLadderSpec, RungSpec } from "../../catalog/page-ladder.ts";
@@ -22,7 +22,7 @@ export interface SearchPages {
   readonly call: LocalCall;
 }
 
-/** What a rung is told of a call that was not made. */
+/** The answer to a call that was not made. */
 const NOT_MADE: InnerAnswer = {
   ok: false,
   id: "",
@@ -34,19 +34,23 @@ const WANTED = { format: "markdown", mainContent: true } as const;
 /** Who has read it: a vendor by its adapter, our own fetch by its rung. */
 const sourceOf = (rung: RungSpec) => (rung.markdown ?? rung.html)?.action.split("/")[0] ?? rung.tag;
 
-/** The call of a rung, or why there was none, as `calls` has it. */
+interface RungCallNote {
+  readonly facet: string;
+  readonly ms: number;
+  readonly results: number;
+}
+
+/** Notes the call of a rung, or why there was none. */
 function noteCall(
-  facet: string,
+  calls: SourceCalls,
   rung: RungSpec,
   outcome: RungOutcome,
-  ms: number,
-  results: number,
-  calls: SourceCalls,
-) {
+  { facet, ms, results }: RungCallNote,
+): void {
   const isOwn = rung.markdown === undefined && rung.html === undefined;
   const action = isOwn ? `${rung.tag}/${outcome.action}` : outcome.action;
   if (outcome.kind === "skipped") {
-    // What was not made for want of money has said so itself.
+    // A call that the budget refused has noted itself.
     if (outcome.why !== "cost_bound") calls.skip(facet, action, outcome.why === "time" ? "out_of_time" : outcome.why);
   } else if (isOwn) calls.noteOwn({ facet, action, id: outcome.id, ms, results });
   else if (outcome.kind === "read" && outcome.id !== null) calls.count(outcome.id, results);
@@ -79,7 +83,7 @@ export async function readPages(
       const asked = await askRung(rung, wanted, { clock, untilMs: calls.untilMs, signal: call.signal }, parts);
       noteAsked(rung, rows, asked, 0);
       const results = rows.filter((row) => row.hops().at(-1)?.ok === true).length;
-      noteCall(facet, rung, asked.outcome, asked.ms, results, calls);
+      noteCall(calls, rung, asked.outcome, { facet, ms: asked.ms, results });
       return "asked";
     },
   });

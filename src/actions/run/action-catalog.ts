@@ -1,10 +1,10 @@
 // Everything that can be called as /api/run/{service}/{action}: the catalog's actions and those we serve ourselves, in one list.
 import type { ActionSpec } from "../../catalog/action.ts";
-import type { NativeWire } from "../../catalog/adapter.ts";
 import type { Adapter, Audience, Catalog, SoldAction } from "../../catalog/catalog.ts";
 import type { EndpointTable } from "../../catalog/endpoint-table.ts";
 import type { LaunchSpec, LocalAction } from "../../catalog/local-action.ts";
 import { nativeFacts } from "../../catalog/native-actions.ts";
+import type { NativeWire } from "../../catalog/spec.ts";
 import { GatewayError } from "../../core/errors.ts";
 import { atOnce, eachOf, type Steps } from "../../core/slices.ts";
 

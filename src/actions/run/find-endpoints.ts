@@ -1,5 +1,5 @@
 // The free answers about actions: the index of all, and the descriptor of one, their bytes made once.
-import { BY_KEY, seenBy } from "../../catalog/audience.ts";
+import { BY_KEY, seenBy } from "../../catalog/catalog.ts";
 import { goneError, isGone } from "../../catalog/retirement.ts";
 import type { Answer, Call, Endpoint, GatewayRequest } from "../../core/endpoint.ts";
 import { GatewayError } from "../../core/errors.ts";

@@ -1,6 +1,7 @@
 // What sessions need of the rest of the gateway.
-import type { SessionContext } from "../../catalog/adapter.ts";
+
 import type { Adapter } from "../../catalog/catalog.ts";
+import type { SessionContext } from "../../catalog/session.ts";
 import type { Clock } from "../../core/clock.ts";
 import type { Payer } from "../../core/plan.ts";
 import type { Ledger } from "../../money/ledger/model/ledger.ts";

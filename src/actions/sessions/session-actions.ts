@@ -1,11 +1,16 @@
 // The actions of an adapter's sessions: create_session launches the job, session runs a command, close ends it.
 
 import { z } from "zod";
-import type { BoxCommand, SessionSpec } from "../../catalog/adapter.ts";
 import type { Adapter } from "../../catalog/catalog.ts";
 import { type LocalAction, type LocalCall, localAction } from "../../catalog/local-action.ts";
 import { exactlyOne, goesWith } from "../../catalog/params-rules.ts";
-import { BoxGone, SESSION_LANGUAGES, type SessionLanguage } from "../../catalog/session.ts";
+import {
+  type BoxCommand,
+  BoxGone,
+  SESSION_LANGUAGES,
+  type SessionLanguage,
+  type SessionSpec,
+} from "../../catalog/session.ts";
 import { GatewayError } from "../../core/errors.ts";
 import { jobIdOf, requestIdOf } from "../../core/ids.ts";
 import { minutesAt, NANO_PER_CENT, nanoFromCents } from "../../core/money.ts";

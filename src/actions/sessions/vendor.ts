@@ -1,8 +1,15 @@
 // The vendor of a session: its adapter's scripts, each in its own time.
-import type { BoxCommand, BoxOutput, SessionContext, SessionSpec } from "../../catalog/adapter.ts";
+
 import type { Adapter } from "../../catalog/catalog.ts";
 import type { JsonObject } from "../../catalog/said.ts";
-import { BoxGone, type NewBox } from "../../catalog/session.ts";
+import {
+  type BoxCommand,
+  BoxGone,
+  type BoxOutput,
+  type NewBox,
+  type SessionContext,
+  type SessionSpec,
+} from "../../catalog/session.ts";
 import { failureOfKind, VendorFailure } from "../../upstream/vendor-failure.ts";
 import type { SessionsDeps } from "./deps.ts";
 

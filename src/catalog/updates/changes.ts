@@ -1,17 +1,17 @@
 // What would change here by a list: price by price, length by length, end by end, with why some of it is not taken without the operator's word.
-import type { EmbeddingsSpec, ModelSpec } from "../adapter.ts";
-import type { ModelEnd } from "../model-end.ts";
+
+import type { EmbeddingsSpec, ModelSpec } from "../model-spec.ts";
 import { compilePrice, priceOn } from "../price.ts";
 import { priceWords } from "../price-check.ts";
 import { hasEnded } from "../retirement.ts";
+import type { ModelEnd } from "../said.ts";
 import type { Kind } from "../slug.ts";
 import type { TokenPriceSpec } from "../token-price.ts";
 import type { UnitModelSpec } from "../unit-model.ts";
 import { compileUnitPrice, unitPriceText } from "../unit-price.ts";
 import { comparedPrice, comparedUnits } from "./compare.ts";
 import { familyOf, newestLike, slugLike } from "./families.ts";
-import type { ListedFacts, ListedVendor, ModelList, VendorList } from "./list.ts";
-import { BadList } from "./list.ts";
+import { BadList, type ListedFacts, type ListedVendor, type ModelList, type VendorList } from "./list.ts";
 import type { ModelUpdate, UnitModelUpdate } from "./update.ts";
 
 type Models = Readonly<Record<string, ModelSpec | EmbeddingsSpec["models"][string]>>;

@@ -1,6 +1,7 @@
 // The one shape that every list of models is read into, in whichever format it came.
-import type { UnitPriceSpec } from "../adapter.ts";
+
 import type { TokenPriceSpec } from "../token-price.ts";
+import type { UnitPriceSpec } from "../unit-model.ts";
 
 /** The list cannot be believed: nothing of it is taken. Its message is one line for the operator. */
 export class BadList extends Error {}

@@ -1,11 +1,11 @@
 // From a list to the update that it makes: what is taken of its changes, laid over what earlier lists told, and nothing that would be sold at a loss.
 import { atOnce } from "../../core/slices.ts";
-import type { AdapterSpec } from "../adapter.ts";
 import type { Adapter } from "../catalog.ts";
 import { compilePrice, costlierBy, isDearer, priceOn } from "../price.ts";
 import { hasEnded } from "../retirement.ts";
 import { listingsOf } from "../slug.ts";
 import { listPriceOf, type PricedListing } from "../sold.ts";
+import type { AdapterSpec } from "../spec.ts";
 import { type Change, compareWith, type Moment, type Seen, type SoldKind, type VendorFacts } from "./changes.ts";
 import { readList } from "./read-list.ts";
 import { type ModelsUpdate, type ModelUpdate, type VendorUpdate, withPrices, withTold } from "./update.ts";

@@ -1,13 +1,12 @@
 // What lists of models said since the adapters were written: dated facts that are laid over the adapters, and checked like them.
 import { z } from "zod";
 import { eachOf, type Steps } from "../../core/slices.ts";
-import type { AdapterSpec, EmbeddingsSpec, ModelSpec } from "../adapter.ts";
-import type { ModelEnd } from "../model-end.ts";
+import type { EmbeddingsSpec, ModelSpec } from "../model-spec.ts";
+import type { ModelEnd } from "../said.ts";
 import { SLUG } from "../slug.ts";
-import type { TokenPriceSpec } from "../token-price.ts";
-import { plainTokenPrices, tokenPrices } from "../token-price.ts";
-import type { UnitModelSpec, UnitPriceSpec } from "../unit-model.ts";
-import { unitPrices } from "../unit-model.ts";
+import type { AdapterSpec } from "../spec.ts";
+import { plainTokenPrices, type TokenPriceSpec, tokenPrices } from "../token-price.ts";
+import { type UnitModelSpec, type UnitPriceSpec, unitPrices } from "../unit-model.ts";
 
 const count = z.int().positive();
 const day = z.iso.date("is no day as YYYY-MM-DD");

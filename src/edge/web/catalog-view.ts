@@ -3,8 +3,7 @@
 import type { CatalogAction } from "../../actions/run/action-catalog.ts";
 import type { Found } from "../../actions/run/search-index.ts";
 import { CATEGORIES } from "../../catalog/action.ts";
-import { EVERYBODY } from "../../catalog/audience.ts";
-import type { Catalog } from "../../catalog/catalog.ts";
+import { type Catalog, EVERYBODY } from "../../catalog/catalog.ts";
 import { eachOf, type Steps } from "../../core/slices.ts";
 import { fractionClass } from "./aligned-money.ts";
 import { actionEntry, type Entry, foundEntry, modelEntry, tierEntry } from "./catalog-entry.ts";

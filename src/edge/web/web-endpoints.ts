@@ -4,7 +4,7 @@ import type { CatalogAction } from "../../actions/run/action-catalog.ts";
 import { descriptorOf } from "../../actions/run/descriptor.ts";
 import { keptToday, oncePerDay } from "../../actions/run/once-per-day.ts";
 import { answerWith, type ReadyAnswer, readyAnswer } from "../../actions/run/ready-answer.ts";
-import { BY_KEY, EVERYBODY, seenBy } from "../../catalog/audience.ts";
+import { BY_KEY, EVERYBODY, seenBy } from "../../catalog/catalog.ts";
 import type { Endpoint } from "../../core/endpoint.ts";
 import { eachOf, inSlices, jsonOf, type Steps } from "../../core/slices.ts";
 import { envelopeErrors } from "../../models/formats/envelope/errors.ts";

@@ -1,7 +1,6 @@
 // The language-model endpoints that every wire shares: models by units make plans, models and pricing answer for free.
 
-import { BY_KEY, seenBy } from "../../catalog/audience.ts";
-import type { Audience } from "../../catalog/catalog.ts";
+import { type Audience, BY_KEY, seenBy } from "../../catalog/catalog.ts";
 import { keptJson } from "../../catalog/kept-by-audience.ts";
 import type { Answer, Call, Endpoint, EndpointSpec } from "../../core/endpoint.ts";
 import { GatewayError } from "../../core/errors.ts";

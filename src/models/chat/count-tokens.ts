@@ -1,7 +1,6 @@
 // Says how many tokens a prompt has, for free: by a sample of it, and for a model rather too many than too few.
 
-import { seenBy } from "../../catalog/audience.ts";
-import type { SoldModel } from "../../catalog/catalog.ts";
+import { type SoldModel, seenBy } from "../../catalog/catalog.ts";
 import type { Answer, Call } from "../../core/endpoint.ts";
 import { GatewayError } from "../../core/errors.ts";
 import { modelsRefusal } from "../../money/accounts/allowed.ts";

@@ -1,6 +1,7 @@
 // A vendor's own models as actions: a body in a wire of models, the answer in the same wire, its cost bounded.
-import type { AdapterSpec, NativeWire } from "../../catalog/adapter.ts";
+
 import { IMAGE_CENTS_MAX, NATIVE_CENTS_MAX, nativeModel } from "../../catalog/native-actions.ts";
+import type { AdapterSpec, NativeWire } from "../../catalog/spec.ts";
 import type { FramedPlan, PlanCall } from "../../core/endpoint.ts";
 import { GatewayError } from "../../core/errors.ts";
 import { least, type Nano, nanoFromCents } from "../../core/money.ts";

@@ -1,5 +1,5 @@
 // How many tokens a prompt can count for: a cheap bound that is never too low, and a tighter one from a real count.
-import type { PartBounds } from "../../catalog/adapter.ts";
+import type { PartBounds } from "../../catalog/model-spec.ts";
 import type { PromptShape } from "../formats/prompt-shape.ts";
 
 /** Vendors put words of their own around messages, tools and formats. */

@@ -1,7 +1,8 @@
 // From the names a caller wrote to the models that can serve, in order: tiers open into their candidates.
-import type { ModelEnd } from "../../catalog/adapter.ts";
+
 import type { Catalog, SoldModel, Tier } from "../../catalog/catalog.ts";
 import { findModel, findStandIn, findTier, tierName } from "../../catalog/find-model.ts";
+import type { ModelEnd } from "../../catalog/said.ts";
 import { GatewayError } from "../../core/errors.ts";
 import { headerSafe } from "../formats/known-fields.ts";
 

@@ -1,6 +1,6 @@
 // Real token counts, where the cheap bound decides or no usage came, and the counts that callers ask for.
 import { Worker } from "node:worker_threads";
-import type { Tokenizer } from "../../catalog/adapter.ts";
+import type { Tokenizer } from "../../catalog/model-spec.ts";
 import { THREAD_FLAGS } from "../../core/thread-flags.ts";
 import { FairTurns } from "./fair-turns.ts";
 import type { PromptOrder, PromptRead } from "./read-prompt.ts";

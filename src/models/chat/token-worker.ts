@@ -1,7 +1,7 @@
 // Counts tokens off the event loop; started when the first count is asked for.
 import { parentPort, workerData } from "node:worker_threads";
 import { get_encoding } from "tiktoken";
-import type { Tokenizer } from "../../catalog/adapter.ts";
+import type { Tokenizer } from "../../catalog/model-spec.ts";
 import type { CountAnswer, CountOrder } from "./token-counter.ts";
 
 const encoding = get_encoding("o200k_base");

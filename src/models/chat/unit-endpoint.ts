@@ -1,7 +1,7 @@
 // What one endpoint of models that are sold by units says of itself; the plan, the frame and the hold are made alike for all of them.
 import type { z } from "zod";
-import type { UnitKind } from "../../catalog/adapter.ts";
 import type { SoldUnitModel, UnitOffer } from "../../catalog/catalog.ts";
+import type { UnitKind } from "../../catalog/unit-model.ts";
 import type { GatewayError } from "../../core/errors.ts";
 import type { Nano } from "../../core/money.ts";
 import type { Counts, Reading, TokenUsage } from "../../core/route.ts";

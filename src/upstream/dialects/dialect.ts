@@ -1,6 +1,7 @@
 // What a vendor's wire must do: put a request into it, and read what comes back, as neutral events or as the caller's own bytes.
-import type { ChatSpec } from "../../catalog/adapter.ts";
+
 import type { ChatWire, DialectName } from "../../catalog/chat-wire.ts";
+import type { ChatSpec } from "../../catalog/model-spec.ts";
 import type { Json } from "../../core/json.ts";
 import type { Nano } from "../../core/money.ts";
 import type {

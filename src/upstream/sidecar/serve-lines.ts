@@ -1,7 +1,7 @@
 // The program of a sidecar process: loads a vendor's helper file, and answers the gateway's lines by it until they end.
 import { writeSync } from "node:fs";
 import { Socket } from "node:net";
-import type { OpenSidecar, SidecarClient } from "../../catalog/adapter.ts";
+import type { OpenSidecar, SidecarClient } from "../../catalog/sidecar.ts";
 import { ANSWERS_FD, eachLine, type FromSidecar, type ToSidecar } from "./lines.ts";
 
 const LINE_BYTES_MAX = 8 * 1024 * 1024;

@@ -1,6 +1,7 @@
 // The job behind core/produce_demo and core/produce_autodemo: writes a storyboard, records its scenes and joins them.
-import type { DemoMakerSpec } from "../../../catalog/demo-maker.ts";
+
 import { type EndedJob, type JobEnd, type JobKind, NoLongerPaid, type RunningJob } from "../../../catalog/job-kind.ts";
+import type { DemoMakerSpec } from "../../../catalog/tier.ts";
 import { GatewayError } from "../../../core/errors.ts";
 import { add, centsDown, centsUp, most, type Nano, nanoFromCents, ZERO } from "../../../core/money.ts";
 import type { Files, FileView } from "../../files/files.ts";

@@ -1,7 +1,7 @@
 // The actions core/produce_demo and core/produce_autodemo: their params are checked before anything is held.
 import { z } from "zod";
-import type { DemoMakerSpec } from "../../../catalog/demo-maker.ts";
 import { type LocalAction, launched, localAction } from "../../../catalog/local-action.ts";
+import type { DemoMakerSpec } from "../../../catalog/tier.ts";
 import { pageUrl } from "../pages/page-params.ts";
 import { pagesOf } from "../pages/page-url.ts";
 import type { PageParts } from "../pages/parts.ts";

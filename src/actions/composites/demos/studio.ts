@@ -1,7 +1,7 @@
 // Records scenes: with a browser and ffmpeg for live accounts; the sandbox plays them, with a small real video.
 import { rm } from "node:fs/promises";
-import type { DemoMakerSpec } from "../../../catalog/demo-maker.ts";
 import type { JobPart } from "../../../catalog/job-kind.ts";
+import type { DemoMakerSpec } from "../../../catalog/tier.ts";
 import type { Clock } from "../../../core/clock.ts";
 import { nanoFromCents } from "../../../core/money.ts";
 import { atPointer } from "../../../upstream/json-pointer.ts";

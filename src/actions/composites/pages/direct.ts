@@ -1,4 +1,4 @@
-// The first rung: our own fetch of a page, with no vendor. Polite to every host, and obedient to what its robots.txt says.
+// The first rung: our own fetch of a page. It is polite to every host and obeys its robots.txt.
 import type { InnerCalls } from "../../../catalog/local-action.ts";
 import type { Clock } from "../../../core/clock.ts";
 import { GatewayError } from "../../../core/errors.ts";
@@ -14,24 +14,24 @@ const TURN_MS_MAX = 10_000;
 /** RFC 9309, 2.5: at least 500 KiB are read. */
 const ROBOTS_BYTES_MAX = 524_288;
 const ROBOTS_MS_MAX = 4_000;
-/** As long as a page's rung may take: on a busy machine a thread that reads it needs most of that to start. */
+/** As long as a page's rung: on a busy machine the reading thread needs most of it to start. */
 const ROBOTS_READ_MS_MAX = 20_000;
 const ROBOTS_KEPT_MS = 3_600_000;
-/** One that could not be had is asked for again. */
+/** One that could not be fetched is tried again. */
 const NO_ROBOTS_KEPT_MS = 60_000;
 const ROBOTS_KEPT_MAX = 2_000;
-/** Characters of the rules of all that are kept together: anybody may have as many hosts as they like. */
+/** A bound on all kept rules together, since one person may have any number of hosts. */
 const ROBOTS_KEPT_CHARS_MAX = 8 * 1_048_576;
-/** What a rule takes beside its characters, as if it were some more of them. */
+/** The overhead of a rule, in characters. */
 const RULE_CHARS = 100;
-/** What robots.txt files may call us. */
+/** Our name in robots.txt files. */
 export const ROBOT_NAME = "Tollgate";
 
 export interface DirectBounds {
   readonly bytesMax: number;
   readonly msMax: number;
   readonly signal: AbortSignal;
-  /** Asked for the first address and for that of each redirect; an error ends the fetch there. */
+  /** Called for the first address and each redirect; an error ends the fetch. */
   readonly onHop: (url: URL) => Promise<GatewayError | null>;
 }
 
@@ -45,9 +45,9 @@ export type DirectAnswer =
       readonly finalUrl: string;
       readonly page: PageBytes;
     }
-  /** `off` and `time` are what addresses of the sandbox show; elsewhere our fetch is not asked then. */
+  /** `off` and `time` come from the sandbox's addresses alone. */
   | { readonly kind: "skipped"; readonly why: "robots" | "busy" | "off" | "time" }
-  /** It cannot be read so: it leads inside, breaks off, is too large or too slow. */
+  /** It is not public, breaks off, or is too large or too slow. */
   | { readonly kind: "failed"; readonly why: string };
 
 export interface Direct {
@@ -55,20 +55,17 @@ export interface Direct {
   fetch(url: string, reading: PageReading, signal: AbortSignal): Promise<DirectAnswer>;
 }
 
-/** The fetch as a call that it is made for has it: a leg that costs nothing, whose id can be cited. */
+/** The fetch as a free leg of a call, whose id can be cited. */
 export interface DirectLeg {
   fetch(url: string, signal: AbortSignal): Promise<{ readonly answer: DirectAnswer; readonly id: string | null }>;
 }
 
-/** What our own fetch is called where others name their action. */
+/** Our own fetch, where other rungs name their action. */
 export const OWN_FETCH = "fetch";
 /** Its name among the legs. */
 const LEG = `direct/${OWN_FETCH}`;
 
-/**
- * Whatever a page's own server does is no fault of a provider's: another rung may read it. For a page that robots.txt forbids a request
- * was asked as well.
- */
+/** A page's server is not a provider: another rung may read it. A page that robots.txt forbids has cost a request too. */
 function outcomeOf(answer: DirectAnswer): "answered" | "not_made" | FailureKind {
   if (answer.kind === "answer") return "answered";
   return answer.kind === "skipped" && answer.why !== "robots" ? "not_made" : "caller_unsupported";
@@ -94,13 +91,13 @@ export interface DirectOptions {
 interface Rules {
   /** On `clock.elapsedMs()`. */
   untilMs: number;
-  /** Of its rules; 0 until they have been read. */
+  /** The size of its rules; 0 until they are read. */
   chars: number;
-  /** Null: the account that asked first had no room in the threads, which says nothing of the host. */
+  /** Null: the account that came first had no room in the reading threads. */
   readonly allows: Promise<Allows | null>;
 }
 
-/** All bytes, in memory of their own, so that they can be handed to a thread. */
+/** All bytes in a buffer of their own, which can be transferred to a thread. */
 async function bytesOf(body: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
   const parts: Uint8Array[] = [];
   let size = 0;
@@ -119,7 +116,7 @@ async function bytesOf(body: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
 
 type Allows = (url: string) => boolean;
 
-/** What a robots.txt says, and how long its rules are. */
+/** The rules of a robots.txt, and their size. */
 interface ReadRules {
   readonly allows: Allows;
   readonly chars: number;
@@ -132,27 +129,45 @@ function charsOf(robots: Robots): number {
   return robots === "nothing" ? 0 : robots.rules.reduce((sum, { pattern }) => sum + pattern.length + RULE_CHARS, 0);
 }
 
-export function createDirect({ open, pace, clock, obeysRobots }: DirectOptions): Direct {
-  const known = new Map<string, Rules>();
-  let keptChars = 0;
+/** The robots.txt rules of hosts, kept for an hour and bounded in number and size. */
+class RobotsRules {
+  readonly #open: OpenPage;
+  readonly #clock: Clock;
+  readonly #known = new Map<string, Rules>();
+  #keptChars = 0;
 
-  function forget(origin: string): void {
-    keptChars -= known.get(origin)?.chars ?? 0;
-    known.delete(origin);
+  constructor({ open, clock }: Pick<DirectOptions, "open" | "clock">) {
+    this.#open = open;
+    this.#clock = clock;
   }
 
-  function forgetOldest(): void {
-    const [oldest] = known.keys();
-    if (oldest !== undefined) forget(oldest);
+  /** Null: there is no room to read them just now. */
+  async of(origin: string, reading: PageReading): Promise<Allows | null> {
+    for (;;) {
+      const rules = this.#known.get(origin);
+      if (rules === undefined || rules.untilMs <= this.#clock.elapsedMs()) return this.#fresh(origin, reading);
+      const allows = await rules.allows;
+      if (allows !== null) return allows;
+      // The account that came first had no room. That is not kept, and this account may have some.
+    }
   }
 
-  /** RFC 9309, 2.3.1: no such file allows everything, and one that cannot be had now forbids it. */
-  async function readRules(origin: string, reading: PageReading): Promise<ReadRules | "busy"> {
-    const address = `${origin}/robots.txt`;
+  #forget(origin: string): void {
+    this.#keptChars -= this.#known.get(origin)?.chars ?? 0;
+    this.#known.delete(origin);
+  }
+
+  #forgetOldest(): void {
+    const [oldest] = this.#known.keys();
+    if (oldest !== undefined) this.#forget(oldest);
+  }
+
+  /** RFC 9309, 2.3.1: a missing file allows everything, and an unreachable one forbids it. */
+  async #read(origin: string, reading: PageReading): Promise<ReadRules | "busy"> {
     const signal = AbortSignal.timeout(ROBOTS_MS_MAX);
     const bounds = { bytesMax: ROBOTS_BYTES_MAX, msMax: ROBOTS_MS_MAX, signal, onHop: async () => null };
-    const answer = await open(address, bounds);
-    // Where it leads nowhere public, the page does not either, and that is what is told.
+    const answer = await this.#open(`${origin}/robots.txt`, bounds);
+    // If it leads nowhere public, neither does the page, whose error the caller gets.
     if (answer instanceof GatewayError) return answer.code === "bad_url" ? EVERYTHING : NOTHING;
     try {
       const bytes = await bytesOf(answer.body);
@@ -168,40 +183,32 @@ export function createDirect({ open, pace, clock, obeysRobots }: DirectOptions):
     }
   }
 
-  /** Null: there is no room to read it just now. */
-  async function rulesOf(origin: string, reading: PageReading): Promise<Allows | null> {
-    for (;;) {
-      const rules = known.get(origin);
-      if (rules === undefined || rules.untilMs <= clock.elapsedMs()) return freshRules(origin, reading);
-      const allows = await rules.allows;
-      if (allows !== null) return allows;
-      // The account that asked first had no room of its own: that is not kept, and this account may have some.
-    }
-  }
-
-  function freshRules(origin: string, reading: PageReading): Promise<Allows | null> {
-    const nowMs = clock.elapsedMs();
-    forget(origin);
-    if (known.size >= ROBOTS_KEPT_MAX) forgetOldest();
-    const allows = readRules(origin, reading).then((read) => {
-      const isKept = known.get(origin) === fresh;
+  #fresh(origin: string, reading: PageReading): Promise<Allows | null> {
+    const nowMs = this.#clock.elapsedMs();
+    this.#forget(origin);
+    if (this.#known.size >= ROBOTS_KEPT_MAX) this.#forgetOldest();
+    const allows = this.#read(origin, reading).then((read) => {
+      const isKept = this.#known.get(origin) === fresh;
       if (read === "busy") {
-        if (isKept) forget(origin);
+        if (isKept) this.#forget(origin);
         return null;
       }
       if (read === NOTHING) fresh.untilMs = nowMs + NO_ROBOTS_KEPT_MS;
       if (isKept) {
         fresh.chars = read.chars;
-        keptChars += read.chars;
-        while (keptChars > ROBOTS_KEPT_CHARS_MAX) forgetOldest();
+        this.#keptChars += read.chars;
+        while (this.#keptChars > ROBOTS_KEPT_CHARS_MAX) this.#forgetOldest();
       }
       return read.allows;
     });
     const fresh: Rules = { untilMs: nowMs + ROBOTS_KEPT_MS, chars: 0, allows };
-    known.set(origin, fresh);
+    this.#known.set(origin, fresh);
     return allows;
   }
+}
 
+export function createDirect({ open, pace, clock, obeysRobots }: DirectOptions): Direct {
+  const rules = new RobotsRules({ open, clock });
   return {
     async fetch(url, reading, signal) {
       const releases: (() => void)[] = [];
@@ -215,15 +222,15 @@ export function createDirect({ open, pace, clock, obeysRobots }: DirectOptions):
           hosts.add(target.host);
         }
         if (why !== null || !obeysRobots) return why === null;
-        const allows = await rulesOf(target.origin, reading);
+        const allows = await rules.of(target.origin, reading);
         if (allows === null) why = "busy";
         else if (!allows(target.href)) why = "robots";
         return why === null;
       };
-      // Wherever it is sent on to is asked as politely.
+      // Redirects are followed as politely.
       const onHop = async (target: URL) => ((await enter(target)) ? null : new GatewayError("upstream_error"));
       try {
-        // Waiting for its turn is no part of the time that a page may take.
+        // Waiting for a turn does not count as the page's time.
         if (!(await enter(new URL(url)))) return { kind: "skipped", why: why ?? "busy" };
         const answer = await open(url, { bytesMax: PAGE_BYTES_MAX, msMax: DIRECT_MS_MAX, signal, onHop });
         if (why !== null) return { kind: "skipped", why };

@@ -71,13 +71,14 @@ async function directly(wanted: PagesWanted, signal: AbortSignal, parts: RungPar
   return { kind: "read", action, id, pages: [{ ...read, url, format: isPage ? format : "text", finalUrl }] };
 }
 
-/** What an item of the answer says of one page. */
+type ReadHtml = (html: string, order: PageOrder) => Promise<Read<JudgedPage>>;
+
+/** Reads one page of the answer. */
 async function pageIn(
   item: unknown,
-  url: string,
   answer: RungAnswer,
-  { format: asked, mainContent: isMain }: PagesWanted,
-  read: (html: string, order: PageOrder) => Promise<Read<JudgedPage>>,
+  { url, format: wanted, mainContent: isMain }: Omit<PagesWanted, "urls"> & { readonly url: string },
+  read: ReadHtml,
 ): Promise<Read<RungPage>> {
   const content = textAt(item, answer.contentAt);
   if (content === null) return null;
@@ -88,8 +89,8 @@ async function pageIn(
     const judged = yieldOf({ content, title, facts: null, status: null });
     return { url, content, format: holds, title, finalUrl, judged, details: {} };
   }
-  // Of a page as it came we give the text where markdown was asked for; what the vendor has cut already is not cut again.
-  const format = asked === "markdown" ? "text" : "html";
+  // Markdown is made from the page. What the vendor has cut to its main part already is not cut again.
+  const format = wanted === "markdown" ? "text" : "html";
   const order = { url, format, mainContent: holds === "page" && isMain, status: null, hasRun: true } as const;
   const page = await read(content, order);
   if (page === null || page === "busy") return page;
@@ -116,7 +117,7 @@ async function byAction(
   const read = (html: string, order: PageOrder) => parts.reading.page(html, order, signal);
   for (const url of wanted.urls) {
     const item = places.urlAt === undefined ? items[0] : items.find((one) => isOf(textAt(one, places.urlAt), url));
-    const page = item === undefined ? null : await pageIn(item, url, places, wanted, read);
+    const page = item === undefined ? null : await pageIn(item, places, { ...wanted, url }, read);
     // That is no wall: the page was there, and there was no room to read it.
     if (page === "busy") return { kind: "failed", action, id: answer.id, why: "too many pages are being read" };
     if (page !== null) pages.push(page);
