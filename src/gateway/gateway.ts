@@ -6,6 +6,7 @@ import { lowDiskText } from "../platform/storage/disk-guard.ts";
 import { createDrain, settled } from "./drain.ts";
 import { openAdmin, openPublic } from "./listeners.ts";
 import { openReload } from "./open-catalog.ts";
+import { openCertificate } from "./open-certificate.ts";
 import { type Foundation, openFoundation } from "./open-foundation.ts";
 import { openWork } from "./open-work.ts";
 import { Opened } from "./opened.ts";
@@ -25,7 +26,7 @@ export interface Gateway {
   readonly sandboxUrl: string | null;
   /** What the operator reads at the start, in lines. */
   startWords(): Promise<readonly string[]>;
-  /** Reads adapters, tiers and the overlay again. On an error the old catalog stays. */
+  /** Reads adapters, tiers, the overlay and the TLS certificate again. On an error the old ones stay. */
   reload(): Promise<void>;
   /** Stops accepting requests, lets running answers finish up to the configured time, settles and closes everything. */
   drain(): Promise<void>;
@@ -59,7 +60,8 @@ async function openGateway(options: GatewayOptions, opened: Opened): Promise<Gat
   const unsold = unsoldIn({ catalog: catalog.current, actionCatalog });
   opened.add(() => settled(foundation));
   const engine = await loadEngine(config.httpEngine, (line) => foundation.log.logger.warn(line));
-  const publicServer = await openPublic(foundation, work, { engine, unsold });
+  const certificate = openCertificate(foundation);
+  const publicServer = await openPublic(foundation, work, { engine, unsold, certificate: certificate.current() });
   // The parent of several processes speaks for all of them; any other process for itself.
   const own = { readiness: () => readinessOf(foundation), metricsText: () => observer.metricsText() };
   const { readiness, metricsText } = role?.kind === "parent" ? role : own;
@@ -85,7 +87,10 @@ async function openGateway(options: GatewayOptions, opened: Opened): Promise<Gat
       const refused = refusalsIn(upstream.failures, catalog.current()).flatMap(({ message }) => warningOf(message));
       return [...refused, ...startWords(made), ...warningOf(lowDiskText(await disk())), ...nextWords(made)];
     },
-    reload,
+    async reload() {
+      await certificate.reload(publicServer);
+      await reload();
+    },
     ...createDrain(foundation, publicServer),
     metricsText: () => observer.metricsText(),
   };

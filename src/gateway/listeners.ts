@@ -1,6 +1,7 @@
 // The two listeners of a gateway, for callers and for the operator, in front of the same serving.
 
 import { systemClock } from "../core/clock.ts";
+import type { Certificate } from "../edge/http/certificate.ts";
 import type { ConnectionLimits, Engine } from "../edge/http/engine.ts";
 import { type HttpOptions, type HttpServer, listen } from "../edge/http/server.ts";
 import { tellAddress } from "../edge/serve/admit.ts";
@@ -63,11 +64,17 @@ function connectionLimits(config: Config): ConnectionLimits {
   };
 }
 
+interface PublicParts {
+  readonly engine: Engine;
+  readonly unsold: Unsold;
+  readonly certificate: Certificate | null;
+}
+
 /** Listens for callers. Null: this process serves none. Rejects where the port is taken. */
 export async function openPublic(
   foundation: Foundation,
   work: Work,
-  { engine, unsold }: { readonly engine: Engine; readonly unsold: Unsold },
+  { engine, unsold, certificate }: PublicParts,
 ): Promise<HttpServer | null> {
   const { options, config, url, opened } = foundation;
   const { role } = options;
@@ -80,6 +87,7 @@ export async function openPublic(
     ...edge(config, deps),
     engine,
     limits: connectionLimits(config),
+    certificate,
     host: config.host,
     port: config.port,
     exclusive: role === undefined,

@@ -2,8 +2,8 @@
 import type { Config } from "../platform/config.ts";
 
 /** The address of a listener of this machine. */
-export function listenerUrl(host: string, port: number): string {
-  return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
+export function listenerUrl(host: string, port: number, scheme: "http" | "https" = "http"): string {
+  return `${scheme}://${host.includes(":") ? `[${host}]` : host}:${port}`;
 }
 
 export interface PublicUrl {
@@ -13,10 +13,10 @@ export interface PublicUrl {
   listensOn(port: number): void;
 }
 
-export function createPublicUrl({ publicUrl, host, port: wanted }: Config): PublicUrl {
+export function createPublicUrl({ publicUrl, host, port: wanted, tlsCert }: Config): PublicUrl {
   let port = wanted;
   return {
-    get: () => publicUrl ?? listenerUrl(host, port),
+    get: () => publicUrl ?? listenerUrl(host, port, tlsCert === null ? "http" : "https"),
     listensOn(had) {
       port = had;
     },

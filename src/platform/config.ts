@@ -191,6 +191,12 @@ export const SETTINGS = {
     z.enum(["uws", "node"], "must be uws or node"),
     "The HTTP server: uws (uWebSockets.js, least CPU) or node (node:http, a strict parser). Without a uWebSockets.js binary for this Node.js, uws means node",
   ),
+  tlsCert: optional(
+    "TLS_CERT",
+    text,
+    "File of the certificate (PEM, with its chain) by which the public listener speaks TLS; read again on SIGHUP. HTTP/2 with HTTP_ENGINE=node, HTTP/1.1 with either engine",
+  ),
+  tlsKey: optional("TLS_KEY", text, "File of its private key (PEM)"),
   connectionsPerAddress: setting(
     "CONNECTIONS_PER_ADDRESS",
     "1000",
@@ -800,6 +806,8 @@ export function readConfig(env: Environment = process.env): Config {
   if (config.oidcOperators !== null && config.oidcIssuer === null)
     throw new ConfigError("OIDC_ISSUER: is needed with OIDC_OPERATORS");
   if (config.oidcOperators !== null && !config.pages) throw new ConfigError("PAGES: 1 is needed with OIDC_OPERATORS");
+  if ((config.tlsCert === null) !== (config.tlsKey === null))
+    throw new ConfigError("TLS_CERT and TLS_KEY: one is needed with the other");
   if (config.x402PayTo !== null) checkFacilitator(config);
   if (config.x402Sandbox && !config.sandbox) throw new ConfigError("SANDBOX: is needed with X402_SANDBOX");
   const buckets = [

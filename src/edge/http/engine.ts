@@ -1,5 +1,6 @@
 // What the edge needs of an HTTP server. The interfaces are those of uWebSockets.js, so that engine needs no wrapper.
 import type { Endpoint } from "../../core/endpoint.ts";
+import type { Certificate } from "./certificate.ts";
 import type { Socket } from "./socket.ts";
 
 export type EngineName = "uws" | "node";
@@ -88,10 +89,14 @@ export interface EngineOptions {
   readonly port: number;
   readonly exclusive: boolean;
   readonly limits: ConnectionLimits;
+  /** Null: without TLS. */
+  readonly certificate: Certificate | null;
 }
 
 export interface Listener {
   readonly port: number;
+  /** Serves new connections with another certificate; rejects if it cannot. */
+  setCertificate(certificate: Certificate): Promise<void>;
   /** Closes the listening socket and leaves connections open. */
   stop(): void;
   /** Breaks every connection. */

@@ -1,15 +1,10 @@
 // The HTTP engine over node:http. Requests of one connection are served one after the other, in the order in which they came.
 import type { IncomingMessage, Server } from "node:http";
+import type { Http2SecureServer, Http2Session } from "node:http2";
 import { type AddressInfo, Server as NetServer, type Socket as NetSocket } from "node:net";
 import { createServer, ServerResponse } from "../../core/node-http.ts";
-import {
-  type ConnectionLimits,
-  cannotListen,
-  type Engine,
-  type EngineHost,
-  type EngineOptions,
-  type Listener,
-} from "./engine.ts";
+import type { Certificate } from "./certificate.ts";
+import { cannotListen, type Engine, type EngineHost, type EngineOptions, type Listener } from "./engine.ts";
 import { statusLine } from "./head-lines.ts";
 import { type NodeMessage, type NodeReply, NodeRequest, NodeResponse } from "./node-response.ts";
 import { createUpgrade } from "./node-socket.ts";
@@ -17,6 +12,8 @@ import { createUpgrade } from "./node-socket.ts";
 const HEADER_BYTES_MAX = 16_384;
 const BUFFERED_BYTES_MAX = 16 * 1024;
 const CHECK_MS = 1_000;
+/** Of one HTTP/2 connection at a time. */
+const STREAMS_MAX = 100;
 /** When a client that sends no more is probed again, at first and at last. */
 const PROBE_MS = 100;
 const PROBE_MS_MAX = 3_200;
@@ -135,16 +132,29 @@ class NodeListener implements Listener {
   readonly #connections = new Map<NetSocket, Connection>();
   readonly #byAddress = new Map<string, number>();
   readonly #perAddressMax: number;
+  readonly #sessions = new Set<Http2Session>();
+  readonly #secure: Http2SecureServer | null;
+  readonly #connectionEvent: string;
   readonly #upgrade = createUpgrade();
 
-  constructor(server: Server, host: EngineHost, { connectionsPerAddress }: ConnectionLimits) {
+  constructor(server: Server, host: EngineHost, { limits, certificate }: EngineOptions) {
+    const { connectionsPerAddress } = limits;
     this.#server = server;
+    this.#secure = certificate === null ? null : (server as unknown as Http2SecureServer);
+    this.#connectionEvent = certificate === null ? "connection" : "secureConnection";
     this.#host = host;
     this.#perAddressMax = connectionsPerAddress || Number.POSITIVE_INFINITY;
     Object.assign(server, { httpAllowHalfOpen: true });
     server.maxHeadersCount = 0;
-    server.on("connection", (socket) => this.#connected(socket));
-    server.on("request", (message, reply) => this.#connections.get(message.socket)?.request(message, reply));
+    server.on(this.#connectionEvent, (socket: NetSocket) => this.#connected(socket));
+    server.on("session", (session: Http2Session) => {
+      this.#sessions.add(session);
+      session.once("close", () => this.#sessions.delete(session));
+    });
+    server.on("request", (message, reply) => {
+      if (message.httpVersionMajor === 2) host.accept(new NodeResponse(message, reply), new NodeRequest(message));
+      else this.#connections.get(message.socket)?.request(message, reply);
+    });
     server.on("clientError", (error: NodeJS.ErrnoException, socket) =>
       this.#connections.get(socket as NetSocket)?.fault(error.code ?? ""),
     );
@@ -167,6 +177,11 @@ class NodeListener implements Listener {
   stop(): void {
     // http.Server's own close would close connections that are between two requests as well.
     NetServer.prototype.close.call(this.#server);
+    for (const session of this.#sessions) session.close();
+  }
+
+  async setCertificate({ cert, key }: Certificate): Promise<void> {
+    if (this.#secure !== null) this.#secure.setSecureContext({ cert, key });
   }
 
   close(): void {
@@ -220,27 +235,39 @@ class NodeListener implements Listener {
       if (!["upgrade", "connection"].includes(name.toLowerCase())) lines.push(`${name}: ${rawHeaders[i + 1]}`);
     }
     socket.unshift(Buffer.concat([Buffer.from(`${lines.join("\r\n")}\r\n\r\n`, "latin1"), head]));
-    this.#server.emit("connection", socket);
+    this.#server.emit(this.#connectionEvent, socket);
   }
+}
+
+function plainServer(): Server {
+  return createServer({
+    insecureHTTPParser: false,
+    // Its answer would not end what is served on the connection.
+    requireHostHeader: false,
+    maxHeaderSize: HEADER_BYTES_MAX,
+    highWaterMark: BUFFERED_BYTES_MAX,
+    connectionsCheckingInterval: CHECK_MS,
+  });
+}
+
+/** HTTP/2 and HTTP/1.1 by ALPN. Node.js gives this server the properties of an http.Server for the latter. */
+async function secureServer({ cert, key }: Certificate): Promise<Server> {
+  const { createSecureServer } = await import("node:http2");
+  const settings = { maxConcurrentStreams: STREAMS_MAX, maxHeaderListSize: HEADER_BYTES_MAX };
+  return createSecureServer({ cert, key, allowHTTP1: true, settings }) as unknown as Server;
 }
 
 export const nodeEngine: Engine = {
   name: "node",
   isStrict: true,
   async listen(options, host) {
-    const server = createServer({
-      insecureHTTPParser: false,
-      // Its answer would not end what is served on the connection.
-      requireHostHeader: false,
-      maxHeaderSize: HEADER_BYTES_MAX,
-      highWaterMark: BUFFERED_BYTES_MAX,
-      headersTimeout: options.limits.headerMsMax,
-      requestTimeout: 0,
-      keepAliveTimeout: options.limits.idleMsMax,
-      connectionsCheckingInterval: CHECK_MS,
-    });
+    const server = options.certificate === null ? plainServer() : await secureServer(options.certificate);
+    // A whole request has the edge's own clock.
+    server.requestTimeout = 0;
+    server.headersTimeout = options.limits.headerMsMax;
+    server.keepAliveTimeout = options.limits.idleMsMax;
     server.maxRequestsPerSocket = options.limits.requestsPerConnection;
-    const listener = new NodeListener(server, host, options.limits);
+    const listener = new NodeListener(server, host, options);
     await listener.listen(options);
     return listener;
   },

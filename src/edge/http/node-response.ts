@@ -114,12 +114,15 @@ export class NodeResponse implements EngineResponse {
     this.#reply = reply;
     this.#writer = reply;
     this.#address = message.socket.remoteAddress ?? "";
-    reply.on("drain", () => this.#roomAgain());
-    reply.once("finish", () => {
+    const source = "stream" in reply ? reply.stream : reply;
+    source.on("drain", () => this.#roomAgain());
+    source.once("finish", () => {
+      // A stream of HTTP/2 also finishes when its client resets it.
+      if (!this.#ended) return;
       this.#finished = true;
       this.#roomAgain();
     });
-    reply.once("close", () => {
+    source.once("close", () => {
       if (!this.#finished) this.abort();
     });
     // What is wrong with a connection is seen by its end.

@@ -8,6 +8,7 @@ import { envelopeErrors } from "../../models/formats/envelope/errors.ts";
 import type { AnswerBytes } from "../../platform/limits/answer-bytes.ts";
 import type { BodyBytes, BodyShare } from "../../platform/limits/body-bytes.ts";
 import { type BlockPool, createBlockPool } from "./block-pool.ts";
+import type { Certificate } from "./certificate.ts";
 import {
   CONNECTION_LIMITS,
   type ConnectionLimits,
@@ -43,6 +44,8 @@ import { tickEnd } from "./tick-end.ts";
 export interface HttpOptions {
   readonly engine: Engine;
   readonly limits?: ConnectionLimits;
+  /** Left out: without TLS. */
+  readonly certificate?: Certificate | null;
   readonly host: string;
   /** 0 takes a free one. */
   readonly port: number;
@@ -102,6 +105,8 @@ export type Screened = GatewayError | null;
 
 export interface HttpServer {
   readonly port: number;
+  /** Serves new connections with another certificate. */
+  setCertificate(certificate: Certificate): Promise<void>;
   /** Closes the listening socket. Open requests go on; new ones on open connections are told `draining`. */
   stopAccepting(): void;
   /** Closes it where other processes share the port: new requests on open connections are answered, each as the last of its connection. */
@@ -120,10 +125,11 @@ const LOOPBACK_HOSTS = ["127.0.0.1", "localhost", "[::1]"];
 /** Rejects if the address cannot be had. */
 export async function listen(options: HttpOptions): Promise<HttpServer> {
   const edge = new Edge(options);
-  const { host, port, exclusive = true, limits = CONNECTION_LIMITS } = options;
-  const listener = await options.engine.listen({ host, port, exclusive, limits }, edge);
+  const { host, port, exclusive = true, limits = CONNECTION_LIMITS, certificate = null } = options;
+  const listener = await options.engine.listen({ host, port, exclusive, limits, certificate }, edge);
   return {
     port: listener.port,
+    setCertificate: (next) => listener.setCertificate(next),
     stopAccepting() {
       edge.draining = true;
       edge.refusing = true;

@@ -1,5 +1,6 @@
 // The HTTP engine over uWebSockets.js. Its requests and responses go to the edge as they are.
 import type { TemplatedApp, us_listen_socket, WebSocketBehavior } from "uWebSockets.js";
+import type { Certificate } from "./certificate.ts";
 import { cannotListen, type Engine, type EngineHost, type EngineOptions, type EngineSocket } from "./engine.ts";
 import { MESSAGE_BYTES_MAX, SOCKET_SILENT_SECONDS_MAX, type Socket } from "./socket.ts";
 
@@ -25,24 +26,40 @@ export function uwsEngine(uws: Uws): Engine {
     // It takes bare line feeds in chunked bodies, and whatever stands behind the last chunk.
     isStrict: false,
     async listen(options, host) {
-      const app = uws.App();
-      for (const path of host.socketPaths.keys()) app.ws(path, webSockets(host, path));
-      app.any("/*", (res, req) => host.accept(res, req));
-      const socket = await listening(app, options);
-      let listens = true;
+      const first = appOf(uws, options.certificate, host);
+      const apps = [first];
+      let socket: us_listen_socket | null = await listening(first, options);
+      const port = uws.us_socket_local_port(socket as unknown as Parameters<Uws["us_socket_local_port"]>[0]);
+      const stop = () => {
+        if (socket !== null) uws.us_listen_socket_close(socket);
+        socket = null;
+      };
       return {
-        port: uws.us_socket_local_port(socket as unknown as Parameters<Uws["us_socket_local_port"]>[0]),
-        stop() {
-          if (listens) uws.us_listen_socket_close(socket);
-          listens = false;
+        port,
+        stop,
+        async setCertificate(certificate) {
+          if (socket === null) return;
+          // An app keeps its certificate, so another one takes its port. Open connections stay with the old one.
+          const next = appOf(uws, certificate, host);
+          stop();
+          socket = await listening(next, { ...options, port });
+          apps.push(next);
         },
         close() {
-          listens = false;
-          app.close();
+          socket = null;
+          for (const app of apps) app.close();
         },
       };
     },
   };
+}
+
+function appOf(uws: Uws, certificate: Certificate | null, host: EngineHost): TemplatedApp {
+  const files = certificate && { key_file_name: certificate.keyFile, cert_file_name: certificate.certFile };
+  const app = files === null ? uws.App() : uws.SSLApp(files);
+  for (const path of host.socketPaths.keys()) app.ws(path, webSockets(host, path));
+  app.any("/*", (res, req) => host.accept(res, req));
+  return app;
 }
 
 function listening(app: TemplatedApp, options: EngineOptions): Promise<us_listen_socket> {

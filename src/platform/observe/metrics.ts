@@ -290,6 +290,10 @@ export const METRICS = {
     name: "tollgate_wallet_payments_open_oldest_seconds",
     help: "Since the oldest of them was signed; alarm above an hour",
   },
+  certificateEnd: {
+    name: "tollgate_tls_certificate_end_timestamp_seconds",
+    help: "When the certificate of the public listener expires, in Unix time; 0 without TLS",
+  },
   resting: {
     name: "tollgate_route_resting",
     help: "1 for a route that rests after failures",

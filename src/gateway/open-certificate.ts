@@ -1,0 +1,28 @@
+// The TLS certificate of the public listener: read at the start, again at a reload, and shown by a metric.
+import { type Certificate, readCertificate } from "../edge/http/certificate.ts";
+import type { HttpServer } from "../edge/http/server.ts";
+import type { Foundation } from "./open-foundation.ts";
+
+export interface PublicCertificate {
+  /** Null: without TLS. */
+  current(): Certificate | null;
+  /** Reads the files again. On an error the old certificate stays. */
+  reload(server: HttpServer | null): Promise<void>;
+}
+
+/** Throws a sentence for the operator if the files do not make a certificate. */
+export function openCertificate({ config, observer }: Foundation): PublicCertificate {
+  const { tlsCert, tlsKey } = config;
+  const read = () => (tlsCert === null || tlsKey === null ? null : readCertificate(tlsCert, tlsKey));
+  let current = read();
+  observer.onScrape(({ certificateEnd }) => certificateEnd.set((current?.endMs ?? 0) / 1_000));
+  return {
+    current: () => current,
+    async reload(server) {
+      const next = read();
+      if (next === null) return;
+      await server?.setCertificate(next);
+      current = next;
+    },
+  };
+}
