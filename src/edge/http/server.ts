@@ -19,6 +19,7 @@ import {
 } from "./engine.ts";
 import { HttpReply } from "./http-reply.ts";
 import { type Match, type MatchEndpoint, matchEndpoint } from "./match-endpoint.ts";
+import { preflight } from "./preflight.ts";
 import {
   BARE_HEADERS,
   BODY_HEADERS,
@@ -37,7 +38,7 @@ import { requestIds } from "./request-id.ts";
 import { type SlowClients, watchSlowClients } from "./slow-clients.ts";
 import type { Socket } from "./socket.ts";
 import type { SocketReply } from "./socket-reply.ts";
-import { type OpenSocket, Sockets, type SocketsHost } from "./sockets.ts";
+import { type OpenSocket, Sockets, type SocketsHost, socketPaths } from "./sockets.ts";
 import { StreamBody, type StreamLimits } from "./stream-body.ts";
 import { tickEnd } from "./tick-end.ts";
 
@@ -382,25 +383,6 @@ class Edge implements EngineHost, ReplyHost, StreamLimits, SocketsHost {
   }
 }
 
-function socketPaths(endpoints: readonly Endpoint[]): ReadonlyMap<string, Endpoint> {
-  const paths = new Map<string, Endpoint>();
-  for (const endpoint of endpoints) {
-    if (endpoint.overSocket === undefined) continue;
-    for (const path of [endpoint.path, endpoint.alias]) if (path !== undefined) paths.set(path, endpoint);
-  }
-  return paths;
-}
-
 function errorsOf(matched: Match): ErrorCodec {
   return "error" in matched ? matched.errors : matched.endpoint.errors;
-}
-
-/** Tells a browser that pages of any origin may send what they mean to send (Fetch standard, CORS preflight). */
-function preflight(reply: Reply, requestedHeaders: string): void {
-  reply.header("access-control-allow-methods", "GET, POST, PUT, PATCH, DELETE");
-  // Clients send headers of their own that we do not know, such as an SDK's version; nothing rests on refusing them.
-  reply.header("access-control-allow-headers", requestedHeaders.slice(0, 2_000) || "authorization, content-type");
-  reply.header("access-control-max-age", "86400");
-  // With a body, however small: of an answer without one nothing would tell whether it is read, and it would be kept for a client that never does.
-  reply.send(200, "{}");
 }

@@ -30,6 +30,16 @@ export interface SocketsHost extends SocketHost {
   refuse(request: GatewayRequest, reply: Reply, error: GatewayError, endpoint: Endpoint): void;
 }
 
+/** The paths that take WebSockets. */
+export function socketPaths(endpoints: readonly Endpoint[]): ReadonlyMap<string, Endpoint> {
+  const paths = new Map<string, Endpoint>();
+  for (const endpoint of endpoints) {
+    if (endpoint.overSocket === undefined) continue;
+    for (const path of [endpoint.path, endpoint.alias]) if (path !== undefined) paths.set(path, endpoint);
+  }
+  return paths;
+}
+
 export class Sockets {
   readonly #host: SocketsHost;
   readonly #open = new Set<Socket>();

@@ -1,0 +1,110 @@
+// The framing list behind nginx and HAProxy, on both engines: no client is ever given another client's answer.
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { FRAMING_LIST } from "../edge/http/contract/framing-list.ts";
+import { echo, loadedEngine, rawClient, request, startEdge, until } from "../edge/http/edge.ts";
+import { freePort } from "../support/free-port.ts";
+import { has, temporary } from "./deployed.ts";
+
+/** As in deploy/nginx.conf: HTTP/1.1 to the gateway, connections kept, bodies buffered. */
+const nginxConfig = (folder: string, port: number, to: number) => `daemon off;
+pid ${folder}/nginx.pid;
+error_log ${folder}/error.log;
+events {}
+http {
+  access_log off;
+  client_body_temp_path ${folder}/body;
+  proxy_temp_path ${folder}/proxy;
+  fastcgi_temp_path ${folder}/fastcgi;
+  uwsgi_temp_path ${folder}/uwsgi;
+  scgi_temp_path ${folder}/scgi;
+  client_header_timeout 3s;
+  client_body_timeout 3s;
+  upstream gateway { server 127.0.0.1:${to}; keepalive 4; keepalive_timeout 7s; }
+  server {
+    listen 127.0.0.1:${port};
+    location / {
+      proxy_pass http://gateway;
+      proxy_http_version 1.1;
+      proxy_set_header Connection "";
+      proxy_set_header Host $host;
+      proxy_buffering off;
+    }
+  }
+}
+`;
+
+const haproxyConfig = (_folder: string, port: number, to: number) => `defaults
+  mode http
+  timeout connect 2s
+  timeout client 3s
+  timeout http-request 3s
+  timeout server 10s
+  option http-buffer-request
+frontend in
+  bind 127.0.0.1:${port}
+  default_backend gateway
+backend gateway
+  http-reuse always
+  server one 127.0.0.1:${to}
+`;
+
+const PROXIES = [
+  ["nginx", nginxConfig, (file: string, folder: string) => ["-p", folder, "-c", file, "-e", join(folder, "error.log")]],
+  ["haproxy", haproxyConfig, (file: string) => ["-db", "-f", file]],
+] as const;
+
+async function answers(port: number): Promise<boolean> {
+  return fetch(`http://127.0.0.1:${port}/hello`).then(
+    ({ status }) => status === 200,
+    () => false,
+  );
+}
+
+async function startProxy([name, config, words]: (typeof PROXIES)[number], to: number): Promise<number> {
+  const [folder, port] = [temporary(), await freePort()];
+  const file = join(folder, `${name}.conf`);
+  writeFileSync(file, config(folder, port, to));
+  const proxy: ChildProcess = spawn(name, words(file, folder), { stdio: "ignore" });
+  onTestFinished(async () => {
+    proxy.kill();
+    if (proxy.exitCode === null && proxy.signalCode === null) await once(proxy, "exit");
+  });
+  let isUp = false;
+  void (async () => {
+    while (!isUp && proxy.exitCode === null) isUp = await answers(port);
+  })();
+  await until(() => isUp || proxy.exitCode !== null);
+  expect(proxy.exitCode).toBeNull();
+  return port;
+}
+
+describe.each(["uws", "node"] as const)("%s", (engine) => {
+  for (const proxy of PROXIES) {
+    test.skipIf(!has(proxy[0]))(`behind ${proxy[0]}: every client has its own answers`, async () => {
+      const server = await startEdge({ engine: await loadedEngine(engine), handle: echo, bodyMsMax: 2_000 });
+      const port = await startProxy(proxy, server.port);
+      const wrong = await Promise.all(
+        FRAMING_LIST.map(async ({ family, name, sent }, i) => {
+          const attacker = await rawClient(port);
+          attacker.send(sent);
+          const victim = await rawClient(port);
+          const path = `/things/${i}`;
+          victim.send(request(`GET ${path}`, ["connection: close"]));
+          await victim.closed;
+          attacker.send(request("GET /things/behind", ["connection: close"]));
+          await attacker.closed;
+          const own = victim.text().includes(`"path":"${path}"`) && victim.text().match(/"path":/g)?.length === 1;
+          const others = [...attacker.text().matchAll(/"path":"([^"]*)"/g)].map(([, served = ""]) => served);
+          const known = others.every((served) => /^\/(hello|echo|things\/(1|behind))$/.test(served));
+          return own && known ? [] : [`${family}, ${name}: ${victim.text().slice(0, 40)} | ${others}`];
+        }),
+      );
+      expect(wrong.flat()).toEqual([]);
+      await until(() => server.openRequests() === 0);
+    });
+  }
+});
