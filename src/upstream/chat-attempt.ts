@@ -20,8 +20,8 @@ import { emptyAnswer, failureOfKind, malformed, unfitAnswer, VendorFailure } fro
 import { GatheredAnswer } from "./whole-stream.ts";
 
 const ERROR_BYTES_MAX = 64 * 1024;
-/** How long we wait for more once the answer itself is complete: without an end mark only silence says that a finish was the last. */
-const GOODBYE_MS_MAX = { marked: 5_000, unmarked: 7_000 };
+/** How long a complete answer may stay silent before its end mark or the end of its body. Usage can still come in that time. */
+const END_MS_MAX = 5_000;
 
 export interface ChatAttemptOptions {
   readonly lane: Lane;
@@ -74,10 +74,9 @@ class ChatAttempt implements Attempt, ExchangeListener {
   constructor(options: ChatAttemptOptions, sink: AnswerSink) {
     this.#options = options;
     this.#sink = sink;
-    const goodbye = options.lane.endsWithBody === true ? "unmarked" : "marked";
     const clocks = {
       firstMsMax: options.firstTokenMsMax,
-      gapMsMax: () => (this.#closing > 0 ? GOODBYE_MS_MAX[goodbye] : options.gapMsMax),
+      gapMsMax: () => (this.#closing > 0 ? END_MS_MAX : options.gapMsMax),
       quiet: () => this.#closing > 0,
     };
     this.#exchange = new Exchange(this, clocks, options.clock);
