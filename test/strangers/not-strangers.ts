@@ -105,7 +105,7 @@ export const NOT_STRANGERS: Readonly<Record<string, string>> = {
   "src/platform/records/endings.ts": OWN,
   "src/platform/records/job-rows.ts": OWN,
   "src/platform/records/redis-records.ts": OWN,
-  "src/actions/run/action-plan.ts": OWN,
+  "src/actions/run/vendor-serving.ts": OWN,
   "src/actions/run/inner-calls.ts": OWN,
   "src/actions/run/paid-time-records.ts": OWN,
   "src/actions/run/vendor-jobs.ts": OWN,
