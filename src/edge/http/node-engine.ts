@@ -152,7 +152,8 @@ class NodeListener implements Listener {
       session.once("close", () => this.#sessions.delete(session));
     });
     server.on("request", (message, reply) => {
-      if (message.httpVersionMajor === 2) host.accept(new NodeResponse(message, reply), new NodeRequest(message));
+      // The parser of HTTP/1.1 takes HTTP/2.0 in a request line, so the version does not tell them apart.
+      if ("stream" in reply) host.accept(new NodeResponse(message, reply), new NodeRequest(message));
       else this.#connections.get(message.socket)?.request(message, reply);
     });
     server.on("clientError", (error: NodeJS.ErrnoException, socket) =>
