@@ -37,7 +37,7 @@ export interface Credentials {
   /** A bearer token that lives for a while, kept until then. A text instead of a request says why none can be asked for. */
   token(request: (nowS: number) => TokenRequest | string): string | Promise<string>;
   /** Null: there is no wallet for this call. */
-  readonly purse: Purse | null;
+  readonly merchantPayer: MerchantPayer | null;
 }
 
 /** What a request looked like to the vendor's stand-in. */
@@ -69,7 +69,7 @@ export interface Unpaid {
 }
 
 /** The operator's wallet, as far as one call may use it. */
-export interface Purse {
+export interface MerchantPayer {
   pay(wanted: PaymentWanted, by: PayingBy): Promise<Payment | Unpaid>;
 }
 
@@ -96,7 +96,7 @@ export interface PaidCall {
 }
 
 /** Null: there is no wallet. */
-export type PurseFor = (call: PaidCall) => Purse | null;
+export type MerchantPayerFor = (call: PaidCall) => MerchantPayer | null;
 
 /** By which wallets, and to whom: an address that the operator says the merchant has, or null, whichever it names. */
 export interface PayingBy {
@@ -257,7 +257,8 @@ export function paidBy(...rails: readonly [Rail, ...Rail[]]): Auth {
     shown: () => true,
     keyless: true,
     rails,
-    pay: (wanted, { purse, settings }) => purse?.pay(wanted, { rails, payTo: settings.payTo ?? null }) ?? null,
+    pay: (wanted, { merchantPayer, settings }) =>
+      merchantPayer?.pay(wanted, { rails, payTo: settings.payTo ?? null }) ?? null,
   };
 }
 

@@ -4,7 +4,7 @@ import { eachOf, type Steps } from "../core/slices.ts";
 import { noAuth, type Rail } from "./auth.ts";
 import type { Adapter } from "./catalog.ts";
 import type { CatalogFiles } from "./cross-check.ts";
-import { doorFor } from "./keyless-door.ts";
+import { doorFor } from "./pay-per-call-access.ts";
 import { placeOf } from "./regional-cost.ts";
 import { SELF_HOSTED_COST, type SelfHostedSpec } from "./self-hosted.ts";
 import type { AdapterSpec, AddressSetting } from "./spec.ts";

@@ -8,12 +8,12 @@ import { inSlices, type Steps } from "../core/slices.ts";
 import type { Catalog, StandInFile } from "./catalog.ts";
 import { type CatalogOptions, compileCatalog } from "./compile.ts";
 import type { EndpointTable } from "./endpoint-table.ts";
-import { keptVerdict } from "./kept-verdict.ts";
 import type { AdapterSpec, AdapterTable } from "./spec.ts";
 import type { ActionTierSpec, CompositeTierSpec, TierSpec } from "./tier.ts";
 import { MODELS_FILE } from "./updates/models-file.ts";
 import { type ModelsUpdate, withUpdate } from "./updates/update.ts";
 import { CatalogError, checkAdapter, checkTable, checkTier, isAdapterTable } from "./validate.ts";
+import { keptVerdict } from "./validation-cache.ts";
 
 /** The folder with the shipped `adapters/` and `tiers/`. */
 const SHIPPED = fileURLToPath(new URL("../../", import.meta.url));

@@ -7,12 +7,12 @@ import { usdText } from "../core/money.ts";
 import { HOUSE } from "../edge/x402/books.ts";
 import { openReceipts } from "../edge/x402/receipts.ts";
 import type { LedgerFundsDeps } from "../kernel/ledger-funds.ts";
+import { EventDispatcher, type Send } from "../money/events/event-dispatcher.ts";
 import type { EventParts } from "../money/events/event-endpoints.ts";
 import { createEventLog, type EventLog } from "../money/events/event-log.ts";
 import { createEventStreams } from "../money/events/event-streams.ts";
-import { refusalTeller } from "../money/events/refusals.ts";
+import { refusalReporter } from "../money/events/refusals.ts";
 import { RouteWatch } from "../money/events/route-watch.ts";
-import { type Send, Teller } from "../money/events/teller.ts";
 import { createWebhooks } from "../money/events/webhooks.ts";
 import { openPaid } from "../money/wallet/paid-records.ts";
 import type { Records } from "../platform/records/records.ts";
@@ -27,7 +27,7 @@ const LOOK_UP_MS_MAX = 10_000;
 const ANSWER_BYTES_MAX = Number.MAX_SAFE_INTEGER / 2;
 
 export interface OpenEvents extends EventParts {
-  readonly teller: Teller;
+  readonly dispatcher: EventDispatcher;
   /** A ceiling refused a call: one event per period, however often it is reported. */
   readonly doors: Pick<LedgerFundsDeps, "overCeiling">;
   /** A job ended: one event, however often it is reported. */
@@ -55,10 +55,10 @@ export function openEvents(foundation: Foundation): OpenEvents {
   const streams = createEventStreams({ log, clock, draining: () => phase.draining, onBroken });
   const webhooks = createWebhooks(records, clock);
   const notice = createNotices(foundation, log.tell);
-  const teller = new Teller({ shared, ledger, log, webhooks, records, clock, send, notice, onBroken });
+  const dispatcher = new EventDispatcher({ shared, ledger, log, webhooks, records, clock, send, notice, onBroken });
   const lookUp = createPublicAddresses({ ...inTests, mayBeInner });
   opened.add(async () => {
-    await teller.stop();
+    await dispatcher.stop();
     internet.close();
   });
   const urlFault = async (url: string) => {
@@ -73,9 +73,9 @@ export function openEvents(foundation: Foundation): OpenEvents {
     log,
     streams,
     webhooks,
-    teller,
+    dispatcher,
     urlFault,
-    doors: { overCeiling: refusalTeller(log, onBroken) },
+    doors: { overCeiling: refusalReporter(log, onBroken) },
     async keepEnd(job) {
       const { id, kind, action, state, chargedCents, payer } = job;
       if (!payer.id.startsWith("acct:")) return;

@@ -109,14 +109,14 @@ interface Shown extends Pick<AdminParts, "readiness" | "metricsText" | "unsold">
 /** Listens for the operator. Rejects where the port is taken. */
 export async function openAdmin(foundation: Foundation, work: Work, shown: Shown): Promise<HttpServer> {
   const { config, catalog, stores, upstream, failedCalls, wallets, opened } = foundation;
-  const { deps, callers, strangers, events, requestLog } = work;
+  const { deps, callers, anonymousPayers, events, requestLog } = work;
   const { records } = stores;
   const { engine, setup, ...admin } = shown;
   const endpoints = adminEndpoints({
     ...openingParts(config, stores),
     ...admin,
     failedCalls: explained(failedCalls, catalog.current),
-    proofs: [strangers?.prove ?? null, wallets.prove].filter((prove) => prove !== null),
+    proofs: [anonymousPayers?.prove ?? null, wallets.prove].filter((prove) => prove !== null),
     refusals: () => refusalsIn(upstream.failures, catalog.current()),
     rules: records,
     forget: deps.forget,
@@ -129,7 +129,7 @@ export async function openAdmin(foundation: Foundation, work: Work, shown: Shown
   const operator = [
     ...operatorEndpoints(foundation, work, setup),
     ...certificateEndpoints(catalog.current, records),
-    ...(strangers?.admin ?? []),
+    ...(anonymousPayers?.admin ?? []),
     ...wallets.admin,
     ...adminEventEndpoints(events),
     ...requestLogEndpoints({ stores, log: requestLog, forget: deps.forget }),

@@ -163,7 +163,7 @@ export async function openActions(foundation: Foundation, jobs: () => Jobs, onBr
   opened.add(() => web.close());
   const fetching = fetchAction({
     openFor: ({ sandbox }) => (sandbox ? askSandboxPage : web.open),
-    purseFor: (call) => (call.sandbox || config.paidFetch ? wallets.purseFor(call) : null),
+    merchantPayerFor: (call) => (call.sandbox || config.paidFetch ? wallets.merchantPayerFor(call) : null),
     keepBytes: files.keepBytes,
     onBroken: (err) => log.logger.error({ err }, FETCH),
   });

@@ -1,10 +1,10 @@
 // The ways in beside plain HTTP calls: people who sign in and clients they grant access, MCP, the pages of accounts, the operator's console.
 import { randomBytes } from "node:crypto";
 import { EVERYBODY } from "../catalog/catalog.ts";
+import { wholeOf } from "../core/chunk-list.ts";
 import { systemClock } from "../core/clock.ts";
 import type { Endpoint } from "../core/endpoint.ts";
 import { GatewayError } from "../core/errors.ts";
-import { wholeOf } from "../core/pieces.ts";
 import { createCancels } from "../edge/mcp/cancels.ts";
 import { mcpEndpoints } from "../edge/mcp/mcp-endpoints.ts";
 import { createGrants } from "../edge/oauth/grants.ts";

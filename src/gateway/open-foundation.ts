@@ -76,7 +76,7 @@ export async function openFoundation(options: GatewayOptions, opened: Opened): P
     publicFetch: createPublicFetch(options.internet),
     unpaidLinks: createRequestWindows({ clock: systemClock }),
     onUnpriced: logUnpriced(log, observer, losses),
-    purseFor: wallets.purseFor,
+    merchantPayerFor: wallets.merchantPayerFor,
     http2: config.vendorsHttp2,
     proxies: config.proxies,
   });

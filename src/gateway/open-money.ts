@@ -1,6 +1,6 @@
 // Money beside the ledger: the leases of holds, payments to merchants, and callers who pay without a key (x402).
 import { randomBytes } from "node:crypto";
-import type { PurseFor } from "../catalog/auth.ts";
+import type { MerchantPayerFor } from "../catalog/auth.ts";
 import { NETWORKS, TEMPO_NETWORKS } from "../catalog/networks.ts";
 import { systemClock } from "../core/clock.ts";
 import type { EndpointSpec } from "../core/endpoint.ts";
@@ -8,8 +8,8 @@ import type { Proof } from "../money/accounts/admin-endpoints.ts";
 import { type KeptLeases, keepLeases } from "../money/ledger/sweep.ts";
 import { openHouse, walletBooks } from "../money/wallet/books.ts";
 import { hexOf } from "../money/wallet/hex.ts";
+import { type Payable, playMerchantPayer, Wallets } from "../money/wallet/merchant-payer.ts";
 import { provePaid } from "../money/wallet/prove.ts";
-import { type Payable, playPurse, Wallets } from "../money/wallet/purse.ts";
 import { type WalletReconciler, walletReconciler } from "../money/wallet/reconcile.ts";
 import { keySigner } from "../money/wallet/signer.ts";
 import { NO_WALLET } from "../money/wallet/wallet.ts";
@@ -17,9 +17,9 @@ import { walletEndpoints } from "../money/wallet/wallet-endpoints.ts";
 import { doesWork } from "../platform/config.ts";
 import type { Observer } from "../platform/observe/observer.ts";
 import { fetchThrough } from "../upstream/tunnel.ts";
+import type { AnonymousPayers, Selling } from "./anonymous-payers.ts";
 import type { Foundation } from "./open-foundation.ts";
 import { LEASE_MS } from "./stores.ts";
-import type { Selling, Strangers } from "./strangers.ts";
 
 const RECORDS_SWEPT_MAX = 1_000;
 
@@ -41,7 +41,7 @@ export async function openLeases({ config, stores, broken, opened }: Foundation)
 }
 
 export interface OpenWallet {
-  readonly purseFor: PurseFor;
+  readonly merchantPayerFor: MerchantPayerFor;
   readonly admin: readonly EndpointSpec[];
   /** Compares the books with the chains; null: no merchant is paid. */
   readonly prove: Proof | null;
@@ -50,7 +50,7 @@ export interface OpenWallet {
 }
 
 /** Purses of play money, for calls of the sandbox alone. The key is made when first needed and is worth nothing. */
-export function playPurses(): PurseFor {
+export function playMerchantPayers(): MerchantPayerFor {
   let payable: Payable | null = null;
   return (call) => {
     if (!call.sandbox) return null;
@@ -59,7 +59,7 @@ export function playPurses(): PurseFor {
       const networks = { tempo: TEMPO_NETWORKS.tempo, x402: NETWORKS.base, clock: systemClock };
       payable = { ...networks, signers: { mpp: play, x402: play } };
     }
-    return playPurse(call, payable);
+    return playMerchantPayer(call, payable);
   };
 }
 
@@ -76,9 +76,9 @@ export async function openWallets(
   const { wallet = NO_WALLET } = options;
   const onBroken = (error: unknown) => broken(error, "payments to merchants");
   wallet.onLost((error) => broken(error, "the wallet"));
-  const play = playPurses();
+  const play = playMerchantPayers();
   if (config.mppWallet === null && config.x402Wallet === null)
-    return { purseFor: play, admin: [], prove: null, reconciler: null };
+    return { merchantPayerFor: play, admin: [], prove: null, reconciler: null };
   await openHouse(ledger);
   const clock = systemClock;
   const books = walletBooks(ledger, { maxNano: config.walletNanoPerDay, owner: "wallet", clock });
@@ -98,7 +98,7 @@ export async function openWallets(
     walletOpenOldest.set(oldestMs / 1000);
   });
   return {
-    purseFor: (call) => (call.sandbox ? play(call) : wallets.purse(call)),
+    merchantPayerFor: (call) => (call.sandbox ? play(call) : wallets.merchantPayer(call)),
     prove: () => provePaid({ records, ledger, nodes, fetchOut }),
     admin: walletEndpoints({ records, books, signers, reconciler }),
     reconciler,
@@ -106,9 +106,9 @@ export async function openWallets(
 }
 
 /** Null: callers need a key. */
-export async function openStrangers(selling: Selling): Promise<Strangers | null> {
+export async function openAnonymousPayers(selling: Selling): Promise<AnonymousPayers | null> {
   const { x402PayTo, x402Sandbox } = selling.config;
   if (x402PayTo === null && !x402Sandbox) return null;
-  const { openPayPerCall } = await import("./strangers.ts");
+  const { openPayPerCall } = await import("./anonymous-payers.ts");
   return openPayPerCall(selling);
 }

@@ -5,10 +5,10 @@ import { createJobs, type Jobs } from "../actions/jobs/jobs.ts";
 import { KEPT_LEASE_MS } from "../actions/run/action-plan.ts";
 import type { RunDeps } from "../actions/run/deps.ts";
 import { openRun } from "../actions/run/inner-calls.ts";
-import { paidTimeEndings } from "../actions/run/paid-time-endings.ts";
-import { createPaidTimes } from "../actions/run/paid-times.ts";
+import { prepaidSessionCleanups } from "../actions/run/prepaid-session-cleanups.ts";
+import { createPrepaidSessions } from "../actions/run/prepaid-sessions.ts";
+import { UNCLOSED } from "../actions/sessions/box-cleanups.ts";
 import { SESSION_JOB } from "../actions/sessions/session-kind.ts";
-import { UNCLOSED } from "../actions/sessions/unclosed.ts";
 import { systemClock } from "../core/clock.ts";
 import { requestIdOf } from "../core/ids.ts";
 import type { KernelDeps } from "../kernel/deps.ts";
@@ -19,7 +19,8 @@ import { logInternalErrors } from "../platform/observe/internal-error.ts";
 import type { Metrics } from "../platform/observe/metrics.ts";
 import type { EndedJob } from "../platform/observe/observer.ts";
 import type { RequestLog } from "../platform/observe/request-log.ts";
-import { Endings } from "../platform/records/endings.ts";
+import { Cleanups } from "../platform/records/cleanups.ts";
+import type { AnonymousPayers } from "./anonymous-payers.ts";
 import { type OpenCallers, openCallers } from "./callers.ts";
 import { type OpenEvents, openEvents } from "./events.ts";
 import { innerChat, innerSpeech } from "./inner-chat.ts";
@@ -28,11 +29,10 @@ import { type OpenActions, openActions } from "./open-actions.ts";
 import { openPeople, type People } from "./open-edge.ts";
 import type { Foundation } from "./open-foundation.ts";
 import { chatDeps, openGuards } from "./open-models.ts";
-import { openLeases, openStrangers } from "./open-money.ts";
+import { openAnonymousPayers, openLeases } from "./open-money.ts";
 import { openRequestLog } from "./request-log.ts";
 import { shareRoutes } from "./share-routes.ts";
 import { LEASE_MS } from "./stores.ts";
-import type { Strangers } from "./strangers.ts";
 
 /** A process that has been silent for this long has died, and other processes adopt its jobs. */
 const RUNNER_LEASE_MS = 20_000;
@@ -43,7 +43,7 @@ export interface Work {
   readonly jobs: Jobs;
   readonly run: RunDeps;
   /** How callers without a key pay; null: they need a key. */
-  readonly strangers: Strangers | null;
+  readonly anonymousPayers: AnonymousPayers | null;
   readonly events: OpenEvents;
   readonly requestLog: RequestLog;
   /** How people sign in and clients get grants; null: they cannot. */
@@ -66,26 +66,26 @@ export async function openWork(foundation: Foundation): Promise<Work> {
   const leases = await openLeases(foundation);
   const events = openEvents(foundation);
   const windows = windowsFor(config, callers);
-  const { jobs, kernel, run, endings } = openJobs(foundation, { windows, actionCatalog, events, onBroken });
+  const { jobs, kernel, run, cleanups } = openJobs(foundation, { windows, actionCatalog, events, onBroken });
   observer.onScrape((gauges) => {
     gauges.answersWaiting.set(callers.doors.answers.bytes);
     showJobs(gauges, jobs);
-    const { count, oldestMs } = endings.seen(UNCLOSED);
+    const { count, oldestMs } = cleanups.seen(UNCLOSED);
     gauges.boxesUnclosed.set(count);
     gauges.boxesUnclosedOldest.set(oldestMs / 1000);
   });
   const people = await openPeople(foundation, callers, actionCatalog);
-  const strangers = await openStrangers({ ...foundation, actionCatalog, leases, onBroken });
+  const anonymousPayers = await openAnonymousPayers({ ...foundation, actionCatalog, leases, onBroken });
   opened.add(() => wallets.reconciler?.stop());
   const guards = openGuards(foundation, kernel);
   const requestLog = openRequestLog(foundation);
   opened.add(() => requestLog.close());
-  opened.add(() => endings.stop());
+  opened.add(() => cleanups.stop());
   // Jobs end first: they use all of the above.
   opened.add(() => jobs.stop());
   const { ledger, rates, owner } = stores;
-  const stranger = options.stranger ?? strangers?.door ?? null;
-  const paying = { ledger, rates, windows, leases, leaseMs: LEASE_MS, owner, forget: callers.forget, stranger };
+  const anonymousPayer = options.anonymousPayer ?? anonymousPayers?.door ?? null;
+  const paying = { ledger, rates, windows, leases, leaseMs: LEASE_MS, owner, forget: callers.forget, anonymousPayer };
   const watching = { ...guards, requestLog, ...(spanContents === null ? {} : { spanContents }) };
   const doors = { ...callers.doors, ...people?.doors, ...events.doors, ...watching };
   return {
@@ -93,7 +93,7 @@ export async function openWork(foundation: Foundation): Promise<Work> {
     callers,
     jobs,
     run,
-    strangers,
+    anonymousPayers,
     events,
     requestLog,
     people,
@@ -101,9 +101,9 @@ export async function openWork(foundation: Foundation): Promise<Work> {
     async start() {
       await jobs.start();
       if (!doesWork(config)) return;
-      endings.start();
-      events.teller.start();
-      strangers?.start();
+      cleanups.start();
+      events.dispatcher.start();
+      anonymousPayers?.start();
       wallets.reconciler?.start();
     },
   };
@@ -171,7 +171,7 @@ function openJobs(
     actionCatalog: actionCatalog.actionCatalog,
     upstream,
     records,
-    paidTimes: createPaidTimes({ records, clock, ledger, windows }),
+    prepaidSessions: createPrepaidSessions({ records, clock, ledger, windows }),
     kernel,
     // A guard over answers must see all of an answer before it is passed on.
     readsWhole: config.guardAnswers,
@@ -182,9 +182,16 @@ function openJobs(
     speechPlan: innerSpeech(chat),
   });
   const metering = { ledger, windows, observer, owner };
-  const paidTimes = paidTimeEndings({ ...metering, records, clock, upstream, catalog: catalog.current, onBroken });
-  const endings = new Endings({ records, clock, onBroken }, [actionCatalog.sessions.unclosed, paidTimes]);
-  return { jobs, kernel, run, endings };
+  const prepaidSessions = prepaidSessionCleanups({
+    ...metering,
+    records,
+    clock,
+    upstream,
+    catalog: catalog.current,
+    onBroken,
+  });
+  const cleanups = new Cleanups({ records, clock, onBroken }, [actionCatalog.sessions.unclosed, prepaidSessions]);
+  return { jobs, kernel, run, cleanups };
 }
 
 /** A finished job, for its span. */

@@ -1,8 +1,8 @@
 // The operator's OpenID provider: how it is asked, and how an account is opened for a person who signs in with it.
 
+import { wholeOf } from "../core/chunk-list.ts";
 import { systemClock } from "../core/clock.ts";
 import { GatewayError } from "../core/errors.ts";
-import { wholeOf } from "../core/pieces.ts";
 import { createIdentities } from "../edge/oauth/identities.ts";
 import type { OpenIdDoor } from "../edge/oauth/openid-endpoints.ts";
 import { type AskProvider, createOpenIdProvider, ProviderAway } from "../edge/oauth/openid-provider.ts";

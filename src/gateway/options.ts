@@ -2,7 +2,7 @@
 
 import type { JobKind } from "../catalog/job-kind.ts";
 import type { LocalAction } from "../catalog/local-action.ts";
-import type { StrangerDoor } from "../edge/serve/deps.ts";
+import type { AnonymousAccess } from "../edge/serve/deps.ts";
 import type { ModelWire } from "../models/formats/wire.ts";
 import type { Readiness } from "../money/accounts/admin-endpoints.ts";
 import type { Wallet } from "../money/wallet/wallet.ts";
@@ -44,5 +44,5 @@ export interface GatewayOptions {
   /** The process that signs payments to merchants. Left out: none are paid. It is the starter's to close. */
   readonly wallet?: Wallet;
   /** How callers without a key pay. Left out: they need a key. */
-  readonly stranger?: StrangerDoor;
+  readonly anonymousPayer?: AnonymousAccess;
 }

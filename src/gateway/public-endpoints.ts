@@ -77,7 +77,7 @@ function takesOwnKeys({ auth, local, keyOptional, selfHosted }: AdapterSpec): bo
 
 function ownAccountEndpoints(foundation: Foundation, work: Work, unsold: Unsold): readonly EndpointSpec[] {
   const { config, stores, failedCalls } = foundation;
-  const { callers, strangers, requestLog } = work;
+  const { callers, anonymousPayers, requestLog } = work;
   const { ledger, records } = stores;
   const keys = accountEndpoints({
     books: ledger,
@@ -90,7 +90,7 @@ function ownAccountEndpoints(foundation: Foundation, work: Work, unsold: Unsold)
   });
   const providers = ownProviderKeyEndpoints(providerKeyParts(foundation, callers));
   const log = { stores, log: requestLog, forget: callers.forget };
-  const topUp = strangers?.topUp ?? null;
+  const topUp = anonymousPayers?.topUp ?? null;
   const own = [
     ...keys,
     ownJobsEndpoint(records),

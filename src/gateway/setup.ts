@@ -2,8 +2,8 @@
 
 import type { ActionCatalog } from "../actions/run/action-catalog.ts";
 import type { Catalog } from "../catalog/catalog.ts";
+import { type NearVariable, nearVariables } from "../catalog/env-typos.ts";
 import { firstModelOf, type InstalledProvider, type InstalledTier, installedOf } from "../catalog/installed.ts";
-import { type NearVariable, nearVariables } from "../catalog/near-variables.ts";
 import type { Steps } from "../core/slices.ts";
 import { type Config, SETTINGS } from "../platform/config.ts";
 

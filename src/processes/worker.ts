@@ -3,7 +3,7 @@
 import { type Gateway, startGateway } from "../gateway/gateway.ts";
 import { openWallet } from "../money/wallet/wallet.ts";
 import { readConfig, takeWalletKeys } from "../platform/config.ts";
-import { StoreGone, ToldToEnd } from "../platform/storage/remote-thread.ts";
+import { EndRequested, StoreGone } from "../platform/storage/remote-thread.ts";
 import type { ChildPart, FromChild, ToChild, WorkerStart } from "./messages.ts";
 
 /** Tells the program that it is a child. */
@@ -40,7 +40,7 @@ export function runWorker(stop: (error: unknown) => never): void {
   let gateway: Gateway | null = null;
   // Of many that end for one reason, the process that has it tells it: the parent, where the store is gone because that has ended.
   function end(error: Error): void {
-    const isParents = error instanceof ToldToEnd || (error instanceof StoreGone && !process.connected);
+    const isParents = error instanceof EndRequested || (error instanceof StoreGone && !process.connected);
     if (isParents) process.exit(1);
     if (!(error instanceof StoreGone)) stop(error);
     process.prependOnceListener("disconnect", () => process.exit(1));

@@ -4,9 +4,9 @@ import type { Dispatcher } from "undici";
 import { request } from "undici";
 import type { TokenRequest } from "../catalog/auth.ts";
 import type { Adapter } from "../catalog/catalog.ts";
+import { wholeWithin } from "../core/chunk-list.ts";
 import type { Clock } from "../core/clock.ts";
 import { isRecord } from "../core/json.ts";
-import { wholeWithin } from "../core/pieces.ts";
 import { proxyFailureIn } from "./tunnel.ts";
 import { failureOfKind, VendorFailure } from "./vendor-failure.ts";
 

@@ -1,6 +1,6 @@
 // The frames of the Connect protocol's streams: a flag, a length of four bytes, and so many bytes of JSON.
 import type { Messages } from "../catalog/script.ts";
-import { Pieces } from "../core/pieces.ts";
+import { ChunkList } from "../core/chunk-list.ts";
 import { type CutOutcome, MESSAGE_BYTES_MAX, type MessageCutter } from "./message-bytes.ts";
 
 const HEAD_BYTES = 5;
@@ -10,7 +10,7 @@ const COMPRESSED = 1;
 /** Reads frames (Connect protocol, streaming RPCs); their `mark` is the flags, of which 2 is the last frame's. */
 export class ConnectFrames implements MessageCutter {
   readonly #heard: Messages["heard"];
-  readonly #pending = new Pieces();
+  readonly #pending = new ChunkList();
   #needed = HEAD_BYTES;
 
   constructor(heard: Messages["heard"]) {

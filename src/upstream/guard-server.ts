@@ -1,8 +1,8 @@
 // A judge of the operator's guard that is a server of the operator's: what it is sent, and what it may answer, within bounds of size and time.
 import { z } from "zod";
+import { wholeOf, wholeWithin } from "../core/chunk-list.ts";
 import { GatewayError } from "../core/errors.ts";
 import { readJson } from "../core/json-bytes.ts";
-import { wholeOf, wholeWithin } from "../core/pieces.ts";
 import { jsonText, parseRaw } from "../core/raw-json.ts";
 import type { Judge } from "./guard.ts";
 import type { PublicFetch } from "./public-fetch.ts";

@@ -1,6 +1,7 @@
 // The answer side of one streamed attempt, in the caller's bytes: holds back what must not go out yet, passes on the rest.
+
+import { ChunkList } from "../core/chunk-list.ts";
 import type { Nano } from "../core/money.ts";
-import { Pieces } from "../core/pieces.ts";
 import type { AnswerSink, AttemptFailure, Counts, Reading, TokenUsage } from "../core/route.ts";
 import { DeliveredText } from "./delivered-text.ts";
 import type { BytesOut } from "./dialects/dialect.ts";
@@ -33,7 +34,7 @@ export class HeldStream implements BytesOut {
   /** A choice went on after its finish, so none is believed before the answer is over. */
   #endsEarly = false;
   /** Content of the piece that is being read: one write for all events that came together. */
-  readonly #ready = new Pieces();
+  readonly #ready = new ChunkList();
   #committed = false;
   /** Choices that have begun, and whether they have ended. */
   readonly #choices = new Map<number, boolean>();

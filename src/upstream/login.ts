@@ -1,5 +1,12 @@
 // Who we are to one vendor in one call: our key shown in its requests by the adapter's `auth`, and a 402 paid where that can pay.
-import type { Credentials, PaidCall, PaymentWanted, PayOutcome, PurseFor, UnsignedRequest } from "../catalog/auth.ts";
+import type {
+  Credentials,
+  MerchantPayerFor,
+  PaidCall,
+  PaymentWanted,
+  PayOutcome,
+  UnsignedRequest,
+} from "../catalog/auth.ts";
 import type { Adapter } from "../catalog/catalog.ts";
 import type { Clock } from "../core/clock.ts";
 import type { AccessTokens } from "./access-tokens.ts";
@@ -16,7 +23,7 @@ export interface Login {
 export interface LoginParts {
   readonly tokens: AccessTokens;
   readonly clock: Clock;
-  readonly purseFor: PurseFor;
+  readonly merchantPayerFor: MerchantPayerFor;
 }
 
 /** Logins that pay nothing, which all calls by a key share: one is made for each key of an adapter in force. */
@@ -39,11 +46,12 @@ export type Paying = Omit<PaidCall, "merchant">;
 
 /** With the parts of a key separated by newlines; an empty key is shown nowhere. Without `paying` no 402 is paid. */
 export function loginAt(adapter: Adapter, key: string, parts: LoginParts, paying: Paying | null = null): Login {
-  const { tokens, clock, purseFor } = parts;
+  const { tokens, clock, merchantPayerFor } = parts;
   const { id, spec, settings, origins } = adapter;
   const token: Credentials["token"] = (request) => tokens.of(adapter, key, request);
-  const purse = paying === null || spec.auth.rails === undefined ? null : purseFor({ ...paying, merchant: id });
-  const by: Credentials = { key, settings, origins, clock, token, purse };
+  const merchantPayer =
+    paying === null || spec.auth.rails === undefined ? null : merchantPayerFor({ ...paying, merchant: id });
+  const by: Credentials = { key, settings, origins, clock, token, merchantPayer };
   return {
     pays: spec.auth.pay !== undefined,
     authorize: (request) => spec.auth.authorize(request, request.keyless === true ? { ...by, key: "" } : by),

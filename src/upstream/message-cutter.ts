@@ -1,6 +1,6 @@
 // Takes an answer that is a stream apart into its messages as it comes, and holds no more of it than the one that is being read.
 import type { Messages } from "../catalog/script.ts";
-import { Pieces } from "../core/pieces.ts";
+import { ChunkList } from "../core/chunk-list.ts";
 import { ConnectFrames } from "./connect-frames.ts";
 import { type CutOutcome, MESSAGE_BYTES_MAX, type MessageCutter } from "./message-bytes.ts";
 import { SocketReader } from "./socket-frames.ts";
@@ -9,7 +9,7 @@ const LF = 10;
 
 class Lines implements MessageCutter {
   readonly #heard: Messages["heard"];
-  readonly #line = new Pieces();
+  readonly #line = new ChunkList();
 
   constructor(heard: Messages["heard"]) {
     this.#heard = heard;

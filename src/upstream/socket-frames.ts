@@ -1,7 +1,7 @@
 // A web socket's client side (RFC 6455): the hand-shake's headers, frames that are said, and frames that are heard.
 import { createHash, randomBytes } from "node:crypto";
 import type { Messages } from "../catalog/script.ts";
-import { Pieces } from "../core/pieces.ts";
+import { ChunkList } from "../core/chunk-list.ts";
 import { type CutOutcome, MESSAGE_BYTES_MAX, type MessageCutter } from "./message-bytes.ts";
 
 const GUID = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
@@ -72,10 +72,10 @@ function headOf(bytes: Buffer): Head | null {
 export class SocketReader implements MessageCutter {
   readonly #heard: Messages["heard"];
   readonly #reply: (bytes: Buffer) => void;
-  readonly #pending = new Pieces();
+  readonly #pending = new ChunkList();
   #needed = 2;
   /** The fragments of a message whose last has not come. */
-  readonly #fragments = new Pieces();
+  readonly #fragments = new ChunkList();
   #opcode = CONTINUATION;
 
   constructor(heard: Messages["heard"], reply: (bytes: Buffer) => void) {

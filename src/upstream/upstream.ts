@@ -1,6 +1,6 @@
 // The way out: connections, keys and route health of this process, and the candidates that use them.
 
-import type { PurseFor } from "../catalog/auth.ts";
+import type { MerchantPayerFor } from "../catalog/auth.ts";
 import type { ActionOffer, Adapter, Offer, UnitOffer } from "../catalog/catalog.ts";
 import type { SessionContext } from "../catalog/session.ts";
 import type { Clock } from "../core/clock.ts";
@@ -70,7 +70,7 @@ export interface UpstreamOptions {
   readonly unpaidLinks?: UnpaidLinks;
   readonly onUnpriced?: (told: UnpricedUsage) => void;
   /** Pays what vendors want by the call. */
-  readonly purseFor?: PurseFor;
+  readonly merchantPayerFor?: MerchantPayerFor;
   /** Vendors are spoken to in it where they offer it and their adapters do not say otherwise. Default false. */
   readonly http2?: boolean;
   /** Default: none. */
@@ -101,11 +101,11 @@ function keyRests(of: {
 /** Opens no connection before the first call. */
 export function createUpstream(clock: Clock, options: UpstreamOptions): Upstream {
   const { onRefusedKey = () => {}, publicFetch = createPublicFetch(options), unpaidLinks = null } = options;
-  const { onUnpriced = () => {}, purseFor = () => null, http2 = false, proxies = NO_PROXIES } = options;
+  const { onUnpriced = () => {}, merchantPayerFor = () => null, http2 = false, proxies = NO_PROXIES } = options;
   const mediaFetcher = createMediaFetcher(publicFetch.open, unpaidLinks);
   const { dispatcher, ...connections } = createConnections(clock, http2, proxies);
   const tokens = createAccessTokens(clock, dispatcher);
-  const loginParts = { tokens, clock, purseFor };
+  const loginParts = { tokens, clock, merchantPayerFor };
   const logins = plainLogins(loginParts);
   const sidecars = createSidecars(clock, proxies);
   const loginOf = (adapter: Adapter, key: string, paying?: Paying): Login =>

@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { paidTimeEndings } from "../../src/actions/run/paid-time-endings.ts";
-import { createPaidTimes } from "../../src/actions/run/paid-times.ts";
+import { prepaidSessionCleanups } from "../../src/actions/run/prepaid-session-cleanups.ts";
+import { createPrepaidSessions } from "../../src/actions/run/prepaid-sessions.ts";
 import type { ActionOffer } from "../../src/catalog/catalog.ts";
 import { manualClock, systemClock } from "../../src/core/clock.ts";
 import { nanoFromCents } from "../../src/core/money.ts";
@@ -14,7 +14,7 @@ import { createWindows, UNPAID_SCOPE } from "../../src/kernel/windows.ts";
 import { DIALECTS } from "../../src/models/formats/vendor-dialects.ts";
 import type { Ledger } from "../../src/money/ledger/model/ledger.ts";
 import { LEDGER_UNIT, sqliteLedger } from "../../src/money/ledger/sqlite/ledger.ts";
-import { Endings } from "../../src/platform/records/endings.ts";
+import { Cleanups } from "../../src/platform/records/cleanups.ts";
 import type { Records } from "../../src/platform/records/records.ts";
 import { RECORDS_UNIT, sqliteRecords } from "../../src/platform/records/sqlite-records.ts";
 import { openSqliteThread } from "../../src/platform/storage/sqlite-thread.ts";
@@ -212,13 +212,13 @@ describe("when its time is over", () => {
     await ledger.openAccount(newAccount(payer.accountId, 100));
     enders = () => {
       const onBroken = (error: unknown) => broken.push(String(error));
-      const times = paidTimeEndings({
+      const times = prepaidSessionCleanups({
         ...{ records, clock, upstream, catalog: () => catalog, ledger, owner: "here" },
         windows,
         observer: { unpaid: (_, upstreamNano) => unpaid.push(upstreamNano) },
         onBroken,
       });
-      return new Endings({ records, clock, onBroken }, [times]);
+      return new Cleanups({ records, clock, onBroken }, [times]);
     };
     close = () => thread.close();
   });
@@ -233,7 +233,7 @@ describe("when its time is over", () => {
   });
 
   /** A gateway that has just been started over what was kept. */
-  let enders: () => Endings;
+  let enders: () => Cleanups;
   let calls = 0;
 
   /** One attempt at an action; undefined where it failed. */
@@ -244,7 +244,10 @@ describe("when its time is over", () => {
   ): Promise<Record<string, unknown> | undefined> {
     const callId = `tx_${++calls}`;
     const offer = offers(name);
-    const around = createPaidTimes({ records, clock, ledger, windows }).around(offer, params, { payer: from, callId });
+    const around = createPrepaidSessions({ records, clock, ledger, windows }).around(offer, params, {
+      payer: from,
+      callId,
+    });
     const order = { soldId: offer.id, params, row: null, requestId: callId, callId, around };
     const candidate = upstream.actionCandidate(offer, { ...order, restore: (j) => j, preamble: null, sandbox: null });
     return new Promise((resolve) => {

@@ -8,8 +8,8 @@ import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { manualClock } from "../../src/core/clock.ts";
 import { openStores, type Stores } from "../../src/gateway/stores.ts";
+import { EventDispatcher, type EventDispatcherDeps } from "../../src/money/events/event-dispatcher.ts";
 import { createEventLog } from "../../src/money/events/event-log.ts";
-import { Teller, type TellerDeps } from "../../src/money/events/teller.ts";
 import { createWebhooks } from "../../src/money/events/webhooks.ts";
 import { readConfig } from "../../src/platform/config.ts";
 import { holdRequest, newAccount, newKey } from "../money/ledger/requests.ts";
@@ -44,7 +44,7 @@ async function receiver(failsFirst: boolean) {
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`, times, listeners };
 }
 
-const send: TellerDeps["send"] = async (url, headers, body) => {
+const send: EventDispatcherDeps["send"] = async (url, headers, body) => {
   const response = await fetch(url, { method: "POST", headers, body });
   return response.ok ? null : `it answered ${response.status}`;
 };
@@ -54,13 +54,13 @@ async function everyStep(stores: Stores): Promise<number> {
   const hears = await receiver(true);
   await stores.ledger.openAccount(newAccount(ACCOUNT, 1_000_000));
   await createWebhooks(stores.records, clock).create(`acct:${ACCOUNT}`, hears.url, null);
-  const tellerOver = ({ ledger, records, shared }: Pick<MortalStores, "ledger" | "records" | "shared">) => {
+  const dispatcherOver = ({ ledger, records, shared }: Pick<MortalStores, "ledger" | "records" | "shared">) => {
     const [log, webhooks] = [createEventLog(records, clock), createWebhooks(records, clock)];
     const onBroken = (error: unknown) => console.error(error);
     const own = { tickMs: TICK_MS, notice: async () => {}, onBroken };
-    return { log, teller: new Teller({ ...own, shared, ledger, log, webhooks, records, clock, send }) };
+    return { log, dispatcher: new EventDispatcher({ ...own, shared, ledger, log, webhooks, records, clock, send }) };
   };
-  const { log } = tellerOver(stores);
+  const { log } = dispatcherOver(stores);
   let caused = 0;
   /** One by the ledger, in the transaction of a hold; one by a part that keeps what it knows in the records. */
   const cause = async (name: string) => {
@@ -75,31 +75,31 @@ async function everyStep(stores: Stores): Promise<number> {
 
   const whole = mortalStores(stores);
   await cause("undisturbed");
-  const first = tellerOver(whole);
-  first.teller.start();
+  const first = dispatcherOver(whole);
+  first.dispatcher.start();
   const isTold = (of: number) => () => {
     clock.advance(LATER_MS);
     return hears.times.size === of && [...hears.times.values()].every((times) => times >= 2) ? true : undefined;
   };
   await eventually(isTold(caused), "what is undisturbed");
-  await first.teller.stop();
+  await first.dispatcher.stop();
   const steps = whole.operations();
   let deaths = 0;
   for (let at = 1; at <= steps; at++) {
     for (const when of ["before", "after"] as const) {
       const mortal = mortalStores(stores, at, when);
       await cause(`${at}${when}`);
-      tellerOver(mortal).teller.start();
+      dispatcherOver(mortal).dispatcher.start();
       await mortal.died;
       clock.advance(LATER_MS);
       await leaseEnds();
       deaths += 1;
     }
   }
-  const last = tellerOver(stores);
-  last.teller.start();
+  const last = dispatcherOver(stores);
+  last.dispatcher.start();
   await eventually(isTold(caused), "all that was left");
-  await last.teller.stop();
+  await last.dispatcher.stop();
   const listed = new Set<string>();
   for (let cursor: string | null = null, more = true; more; more = cursor !== null) {
     const page = await log.page(`acct:${ACCOUNT}`, 100, cursor);

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { GatewayError } from "../../src/core/errors.ts";
 import { ZERO } from "../../src/core/money.ts";
 import type { Capture, Charge, Funds, Held, Payer, Plan, Release } from "../../src/core/plan.ts";
-import type { StrangerDoor } from "../../src/edge/serve/deps.ts";
+import type { AnonymousAccess } from "../../src/edge/serve/deps.ts";
 import { forFile } from "../support/for-file.ts";
 import { COST, HOLD, openStage } from "../support/scripted-plan.ts";
 
@@ -55,7 +55,7 @@ const PAYER: Payer = { id: "x402:0xabc", sandbox: false };
 const CHALLENGE = new GatewayError("credits_required", { detail: { needed_usd: "0.000001", free_usd: "0" } });
 
 /** A door that lets in whoever says that they pay, and tells everybody else the price. */
-function door(funds: Funds | null): StrangerDoor {
+function door(funds: Funds | null): AnonymousAccess {
   return {
     takes: () => "money",
     pay: async ({ quote }) => {
@@ -70,7 +70,7 @@ const stage = forFile(await openStage());
 function begin(funds: Funds | null) {
   const authenticate = () => new GatewayError("invalid_token", { detail: { detail: "no" } });
   return stage.begin({
-    deps: { stranger: door(funds), authenticate },
+    deps: { anonymousPayer: door(funds), authenticate },
     plan: { inference: false },
   });
 }

@@ -94,15 +94,15 @@ it("one that serves answers callers alone; what it launches, and what is told an
 
     // A gateway that ends gives its leases up: those that it held are free now, and the one that was there before it has none.
     const holders = async () => {
-      const teller = await redisRecords(link).get("teller", "teller");
-      return { teller: teller?.value ?? null, exporter: await link.call("GET", EXPORTER) };
+      const dispatcher = await redisRecords(link).get("teller", "teller");
+      return { dispatcher: dispatcher?.value ?? null, exporter: await link.call("GET", EXPORTER) };
     };
     await eventually(
-      async () => ((await holders()).teller !== null && (await holders()).exporter !== null) || undefined,
+      async () => ((await holders()).dispatcher !== null && (await holders()).exporter !== null) || undefined,
       "leases",
     );
     await work.stop();
-    expect(await holders()).toEqual({ teller: null, exporter: null });
+    expect(await holders()).toEqual({ dispatcher: null, exporter: null });
   } finally {
     await link.close();
     receiver.close();

@@ -198,7 +198,7 @@ export class GatewayProcess {
       keptBytesMax: 16 * 1024 * 1024,
       leases,
       keeper,
-      stranger: null,
+      anonymousPayer: null,
       forget() {},
       health: { order: (routes) => routes, trying() {}, good() {}, bad() {}, unknown() {} },
       authenticate: (account) => {

@@ -15,7 +15,7 @@ import { judge, rulebookOf } from "../../src/upstream/read-answer.ts";
 import { shippedCatalog } from "./shipped-catalog.ts";
 
 /** No token is fetched here. */
-const NO_TOKENS = { tokens: { of: () => "", forget() {} }, clock: systemClock, purseFor: () => null };
+const NO_TOKENS = { tokens: { of: () => "", forget() {} }, clock: systemClock, merchantPayerFor: () => null };
 
 export interface Sent {
   readonly method: string;

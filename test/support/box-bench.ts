@@ -60,7 +60,7 @@ export async function openBoxBench(id: string, spec: AdapterSpec): Promise<BoxBe
   const login = loginAt(adapter, key, {
     tokens: createAccessTokens(systemClock, dispatcher),
     clock: systemClock,
-    purseFor: () => null,
+    merchantPayerFor: () => null,
   });
 
   async function scripted<T>(script: (context: SessionContext) => Promise<T>): Promise<T> {

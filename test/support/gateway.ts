@@ -62,7 +62,7 @@ export async function eventually<T>(
 /** With actions and jobs of the test's own, where it has some. */
 export async function startTestGateway(
   environment: Record<string, string> = {},
-  own: Pick<GatewayOptions, "actions" | "jobKinds" | "internet" | "stranger" | "wallet" | "wires"> = {},
+  own: Pick<GatewayOptions, "actions" | "jobKinds" | "internet" | "anonymousPayer" | "wallet" | "wires"> = {},
 ): Promise<TestGateway> {
   prepareEnvironment();
   const dataDir = mkdtempSync(join(tmpdir(), "tollgate-test-"));

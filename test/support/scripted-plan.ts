@@ -202,7 +202,7 @@ export function scriptedDeps({
       dismiss: () => Promise.resolve(),
       takeOver: () => Promise.reject(new Error("nothing is kept here")),
     },
-    stranger: null,
+    anonymousPayer: null,
     forget() {},
     authenticate: () => CALLER,
     isAdmin: () => false,

@@ -17,7 +17,7 @@ const COST = nano(4_200_000);
 const paidFor: PaymentWanted[] = [];
 let payment: Payment | null;
 
-const purse: Auth = {
+const merchantPayer: Auth = {
   authorize: (request, { key }) => ({ ...request, headers: { ...request.headers, "x-account": key } }),
   async pay(wanted) {
     paidFor.push(wanted);
@@ -29,7 +29,7 @@ const spec: AdapterSpec = {
   name: "Merchant",
   docs: "docs/reference/catalog.md",
   origin: "https://merchant.invalid",
-  auth: purse,
+  auth: merchantPayer,
   actions: {
     draw: action({
       description: "Draws.",

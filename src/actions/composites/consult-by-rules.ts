@@ -1,6 +1,6 @@
 // Stands in for the model of core/consult where there is none, as in a sandbox: plain code that is told what the model is told and answers in its schema.
 import type { Json } from "../../catalog/said.ts";
-import { type FormKind, formsIn } from "../../catalog/said-forms.ts";
+import { type FormKind, formsIn } from "../../catalog/text-patterns.ts";
 import type { Said } from "./conversation.ts";
 
 /** An action as the model is told of it. */

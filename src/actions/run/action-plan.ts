@@ -17,7 +17,7 @@ import type { CatalogAction } from "./action-catalog.ts";
 import { actionCost, isFree, quoteCents } from "./action-price.ts";
 import type { ActionOrder, RunDeps } from "./deps.ts";
 import { localCandidate } from "./local-candidate.ts";
-import { takesMoreWith } from "./paid-times.ts";
+import { takesMoreWith } from "./prepaid-sessions.ts";
 import type { CheckedCall } from "./read-call.ts";
 import { type Serving, vendorServing, WHOLE_MS_MORE } from "./vendor-serving.ts";
 

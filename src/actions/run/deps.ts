@@ -11,13 +11,13 @@ import type { Upstream } from "../../upstream/upstream.ts";
 import type { ActionCatalog, ModelAction } from "./action-catalog.ts";
 import type { KeepBytes } from "./binary-answer.ts";
 import type { LinkFile } from "./linked-files.ts";
-import type { PaidTimes } from "./paid-times.ts";
+import type { PrepaidSessions } from "./prepaid-sessions.ts";
 
 export interface RunDeps {
   readonly actionCatalog: ActionCatalog;
   readonly upstream: Upstream;
   readonly records: Records;
-  readonly paidTimes: PaidTimes;
+  readonly prepaidSessions: PrepaidSessions;
   /** For the calls that functions of ours make. */
   readonly kernel: KernelDeps;
   /** No answer that is paid for is passed on before all of it is there. */

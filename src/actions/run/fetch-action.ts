@@ -1,11 +1,11 @@
 // core/fetch, which POST /api/v1/fetch asks too: a request of the caller's own to a public address, whose 402 is paid for it (contract 5.5).
 import { z } from "zod";
-import type { PaidCall, Payment, PurseFor } from "../../catalog/auth.ts";
+import type { MerchantPayerFor, PaidCall, Payment } from "../../catalog/auth.ts";
 import { type LocalAction, type LocalCall, localAction, PaidAnswer } from "../../catalog/local-action.ts";
+import { wholeOf } from "../../core/chunk-list.ts";
 import { GatewayError } from "../../core/errors.ts";
 import { OPENED_URL } from "../../core/field-issues.ts";
 import { minus, type Nano, nanoFromCents, usdText, ZERO } from "../../core/money.ts";
-import { wholeOf } from "../../core/pieces.ts";
 import type { Payer } from "../../core/plan.ts";
 import type { OpenOptions, PublicAnswer, PublicFetch, Sent } from "../../upstream/public-fetch.ts";
 import { failureOfKind, VendorFailure } from "../../upstream/vendor-failure.ts";
@@ -48,7 +48,7 @@ export interface FetchParts {
   /** How the internet is reached for a payer: a sandbox account's is the sandbox's. */
   readonly openFor: (payer: Payer) => PublicFetch["open"];
   /** Null: a 402 is an answer like any other. */
-  readonly purseFor: PurseFor;
+  readonly merchantPayerFor: MerchantPayerFor;
   readonly keepBytes: KeepBytes;
   readonly onBroken: (error: unknown) => void;
 }
@@ -154,10 +154,13 @@ class Fetching {
       namedBy: payer.id,
       sandbox: payer.sandbox,
     };
-    const purse = this.#parts.purseFor(paying);
-    if (purse === null) return null;
+    const merchantPayer = this.#parts.merchantPayerFor(paying);
+    if (merchantPayer === null) return null;
     const request = { ...this.#sent, origin, path: pathname + search };
-    const payment = await purse.pay({ headers, json: undefined, request }, { rails: ["mpp", "x402"], payTo: null });
+    const payment = await merchantPayer.pay(
+      { headers, json: undefined, request },
+      { rails: ["mpp", "x402"], payTo: null },
+    );
     if ("unpaid" in payment) throw new VendorFailure(payment.unpaid);
     return payment;
   }

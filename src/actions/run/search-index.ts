@@ -1,9 +1,8 @@
 // Searches everything that can be called: actions, the rows of their tables, endpoints and models.
 import type { Audience } from "../../catalog/catalog.ts";
-import { type FormKind, formsIn } from "../../catalog/said-forms.ts";
+import { type FormKind, formsIn } from "../../catalog/text-patterns.ts";
 import { ownSlice, type Steps } from "../../core/slices.ts";
 import type { CatalogAction } from "./action-catalog.ts";
-import { AskedPhrases } from "./asked-phrases.ts";
 import { type DailyCatalog, oncePerDay } from "./once-per-day.ts";
 import type { OwnEndpoint } from "./own-endpoints.ts";
 import {
@@ -17,6 +16,7 @@ import {
 } from "./search-entries.ts";
 import { allTermsOf, SYNONYM_TERMS, termsOf } from "./search-words.ts";
 import { TellingWords } from "./telling-words.ts";
+import { UserPhrases } from "./user-phrases.ts";
 import { type IndexedField, type MeantWord, WordIndex } from "./word-index.ts";
 
 /** An action, or one row of its table. */
@@ -120,7 +120,7 @@ function queryTerms(query: string, index: WordIndex): readonly QueryTerm[] {
 /** Collects the entries before they are indexed. */
 class Entries {
   readonly words = new TellingWords<Owner>();
-  readonly phrases = new AskedPhrases<Owner>(this.words);
+  readonly phrases = new UserPhrases<Owner>(this.words);
   readonly entries: { readonly owner: Owner; readonly row: string | null }[] = [];
   readonly fields: (readonly IndexedField[])[] = [];
   readonly #stems = new Map<string, string | null>();
@@ -144,7 +144,7 @@ class Entries {
 /** Ranks indexed entries. */
 class Ranking {
   readonly #words: TellingWords<Owner>;
-  readonly #phrases: AskedPhrases<Owner>;
+  readonly #phrases: UserPhrases<Owner>;
   readonly #entries: Entries["entries"];
   readonly #index: WordIndex;
 

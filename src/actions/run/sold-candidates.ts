@@ -62,7 +62,11 @@ export function candidatesOf(
   offered: readonly OfferedCall[],
   { sold, row, payer }: SoldCall,
   { id, requestId, preamble, sandboxFault }: ActionOrder,
-  { upstream, paidTimes, paying }: Pick<RunDeps, "upstream" | "paidTimes"> & { readonly paying: MerchantBound },
+  {
+    upstream,
+    prepaidSessions,
+    paying,
+  }: Pick<RunDeps, "upstream" | "prepaidSessions"> & { readonly paying: MerchantBound },
 ): ReadonlyMap<ActionCandidate, OfferedCall> {
   const candidates = new Map<ActionCandidate, OfferedCall>();
   for (const one of offered) {
@@ -73,7 +77,7 @@ export function candidatesOf(
       requestId,
       callId: id,
       payerId: payer.id,
-      around: paidTimes.around(one.offer, one.params, { payer, callId: id }),
+      around: prepaidSessions.around(one.offer, one.params, { payer, callId: id }),
       paying,
       restore: one.hidden.restore,
       preamble: sold.servedAs === null ? preamble : null,

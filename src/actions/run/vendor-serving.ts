@@ -66,11 +66,11 @@ class SoldServing {
 
   async #checked(offered: readonly OfferedCall[]): Promise<Serving | GatewayError> {
     const { payer } = this.#call;
-    const { records, paidTimes, linkFile } = this.#deps;
+    const { records, prepaidSessions, linkFile } = this.#deps;
     for (const { offer, params } of offered) {
       if (offer.spec.requires === undefined) continue;
       const foreign = await foreignId(offer, params, { payer, records });
-      const refused = foreign ?? (await paidTimes.refusal(offer, params, payer));
+      const refused = foreign ?? (await prepaidSessions.refusal(offer, params, payer));
       if (refused !== null) return refused;
     }
     const linked: OfferedCall[] = [];

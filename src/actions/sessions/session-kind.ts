@@ -2,11 +2,11 @@
 import type { JobEnd, JobKind, NotHeld, RunningJob, Served } from "../../catalog/job-kind.ts";
 import { BoxGone } from "../../catalog/session.ts";
 import { atOtherPrice, minus, type Nano, nanoFromCents, ZERO } from "../../core/money.ts";
+import type { BoxCleanups } from "./box-cleanups.ts";
 import type { SessionCommands } from "./commands.ts";
 import type { SessionsDeps } from "./deps.ts";
 import { costOf, holdFor, isBeyond, isDue, MINUTE_MS, type SessionRates, startedMinutes } from "./meter.ts";
 import { dropSession, findSession, type SessionRecord, sessionIdOf } from "./session-record.ts";
-import type { UnclosedBoxes } from "./unclosed.ts";
 import type { SessionVendor } from "./vendor.ts";
 
 export const SESSION_JOB = "session";
@@ -44,7 +44,7 @@ export interface SessionKindParts {
   readonly deps: SessionsDeps;
   readonly vendor: SessionVendor;
   readonly commands: SessionCommands;
-  readonly unclosed: UnclosedBoxes;
+  readonly unclosed: BoxCleanups;
 }
 
 /** How it goes on: null, for another minute; or it ends, charged up to that moment. */

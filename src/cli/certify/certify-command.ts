@@ -55,7 +55,7 @@ function reportText({ calls, stopped, stand_ins, spent_nano_usd }: Certificate, 
 
 /** Opens what it needs, runs, and closes it again whatever happens. */
 async function certifyWith({ config, progress }: Workplace, { named, centsMax, record, standIns }: Wanted) {
-  const [{ certify }, { createUpstream }, { tapVendors }, { openCatalog }, { playPurses }, { DIALECTS }] =
+  const [{ certify }, { createUpstream }, { tapVendors }, { openCatalog }, { playMerchantPayers }, { DIALECTS }] =
     await Promise.all([
       import("./certify.ts"),
       import("../../upstream/upstream.ts"),
@@ -70,7 +70,7 @@ async function certifyWith({ config, progress }: Workplace, { named, centsMax, r
   const upstream = createUpstream(systemClock, {
     dialects: DIALECTS,
     onUnpriced: unpriced,
-    purseFor: playPurses(),
+    merchantPayerFor: playMerchantPayers(),
     proxies: config.proxies,
   });
   const tap = tapVendors();

@@ -1,5 +1,5 @@
 // What waits for the end of a turn of the event loop, when all that had come in has been read.
-import { Pieces } from "../../core/pieces.ts";
+import { ChunkList } from "../../core/chunk-list.ts";
 
 /** Parts that are larger together do not wait. */
 const GATHERED_BYTES_MAX = 4 * 1024;
@@ -23,7 +23,7 @@ export function tickEnd(): (due: Due) => void {
 }
 
 /** The small parts of a stream that were written in one turn of the event loop. */
-export class Gathered extends Pieces<Uint8Array> {
+export class Gathered extends ChunkList<Uint8Array> {
   /** Keeps a part. False: it is too large, alone or with the others. */
   add(bytes: Uint8Array | string): boolean {
     const part = typeof bytes === "string" ? Buffer.from(bytes) : bytes;

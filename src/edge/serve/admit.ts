@@ -37,13 +37,14 @@ export function tellAddress(request: GatewayRequest, reply: Reply, deps: ServeDe
  * Whether a caller without a key may ask what a call costs and pay in another way. Where a session counts as a caller, the account pays
  * or the request is refused.
  */
-export function isStranger(
+export function isAnonymous(
   endpoint: EndpointShape,
   headers: GatewayRequest["headers"],
-  { stranger }: ServeDeps,
+  { anonymousPayer }: ServeDeps,
 ): boolean {
-  if (stranger === null || endpoint.auth !== "key" || endpoint.cookies === true || !("plan" in endpoint)) return false;
-  return !headers.has("authorization") && stranger.takes(headers) !== null;
+  if (anonymousPayer === null || endpoint.auth !== "key" || endpoint.cookies === true || !("plan" in endpoint))
+    return false;
+  return !headers.has("authorization") && anonymousPayer.takes(headers) !== null;
 }
 
 /** Finds the caller by the Authorization header, or by the cookie of a person who has signed in. */
@@ -77,7 +78,7 @@ export function admit(call: Call, deps: ServeDeps): Promise<void> | void {
         peekAddress(request, call.rateLimit, deps);
         return call.refuse(new GatewayError("draining", { retryAfterSeconds: 1 }));
       }
-      if (isStranger(endpoint, request.headers, deps)) return countAddress(call, deps);
+      if (isAnonymous(endpoint, request.headers, deps)) return countAddress(call, deps);
       const found = callerOf(request, endpoint, deps);
       return found instanceof Promise
         ? found.then((caller) => admitCaller(caller, call, deps))

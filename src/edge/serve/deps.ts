@@ -14,7 +14,7 @@ import type { Guard } from "../../upstream/guard.ts";
 import type { AnswerCache } from "./answer-cache.ts";
 
 /** Takes payments of callers without a key, once the plan has its price. */
-export interface StrangerDoor {
+export interface AnonymousAccess {
   /** What such a caller may pay with; null: nothing, so a key is needed. */
   takes(headers: GatewayRequest["headers"]): "money" | "play_money" | null;
   /** Returns payer and funds, or the challenge that says how to pay. */
@@ -52,6 +52,6 @@ export interface ServeDeps extends KernelDeps, LedgerFundsDeps {
   /** The memory of answers that wait for their clients. */
   readonly answers: AnswerBytes;
   /** Null: every caller needs a key. */
-  readonly stranger: StrangerDoor | null;
+  readonly anonymousPayer: AnonymousAccess | null;
   draining(): boolean;
 }

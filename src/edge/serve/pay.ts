@@ -80,6 +80,6 @@ export function payingFor(
   if (framed === null) throw new Error("a call is paid for once it has a plan");
   const { plan } = framed;
   if (caller !== null) return keyPays(plan, caller, { requestId: request.id, rateLimit }, deps);
-  if (deps.stranger !== null) return deps.stranger.pay(plan, request);
+  if (deps.anonymousPayer !== null) return deps.anonymousPayer.pay(plan, request);
   return new GatewayError("invalid_token", { detail: { detail: "This call needs a key." } });
 }

@@ -4,7 +4,7 @@ import { GatewayError } from "../../core/errors.ts";
 import { minus, usdText, ZERO } from "../../core/money.ts";
 import type { Caller } from "../../core/plan.ts";
 import type { BodyShare } from "../../platform/limits/body-bytes.ts";
-import { callerOf, fromElsewhere, isStranger, wrongAdminToken } from "./admit.ts";
+import { callerOf, fromElsewhere, isAnonymous, wrongAdminToken } from "./admit.ts";
 import type { Call } from "./call.ts";
 import type { ServeDeps } from "./deps.ts";
 
@@ -57,7 +57,7 @@ export async function screen(
 ): Promise<GatewayError | null> {
   const authorization = request.headers.get("authorization");
   const room = (): GatewayError | null => share.grow(announced ?? 0);
-  if (endpoint.auth === "none" || isStranger(endpoint, request.headers, deps)) return room();
+  if (endpoint.auth === "none" || isAnonymous(endpoint, request.headers, deps)) return room();
   if (endpoint.auth === "admin") return deps.isAdmin(authorization) ? room() : wrongAdminToken();
   const caller = await callerOf(request, endpoint, deps);
   if (caller instanceof GatewayError) return caller;

@@ -88,9 +88,9 @@ function checkAnswerBudget(call: Call, { answers }: ServeDeps): void {
 /** An anonymous caller who offers play money calls the sandbox. */
 const PLAY_MONEY = { sandbox: true, payer: null, allows: { services: null, models: null }, strictBounds: false };
 
-function plan(call: Call, { stranger }: ServeDeps): Promise<void> | void {
+function plan(call: Call, { anonymousPayer }: ServeDeps): Promise<void> | void {
   const { caller, request, reply, record } = call;
-  if (caller === null && stranger?.takes(request.headers) === "play_money") {
+  if (caller === null && anonymousPayer?.takes(request.headers) === "play_money") {
     record.sandbox = true;
     reply.header("x-tollgate-sandbox", "1");
     call.audience = PLAY_MONEY;

@@ -1,8 +1,8 @@
 // Verifies payments and settles them on chain, by a server with the x402 facilitator interface over HTTP.
 import { z } from "zod";
-import { wholeWithin } from "../../core/pieces.ts";
-import { atOnce } from "./at-once.ts";
+import { wholeWithin } from "../../core/chunk-list.ts";
 import { isBroken } from "./broken-connection.ts";
+import { atOnce } from "./concurrency-limit.ts";
 import type { Payment } from "./read-payment.ts";
 
 const VERIFY_MS_MAX = 10_000;

@@ -1,7 +1,7 @@
 // A node of a chain, asked by JSON-RPC over HTTP.
 import { z } from "zod";
-import { atOnce } from "./at-once.ts";
 import { isBroken } from "./broken-connection.ts";
+import { atOnce } from "./concurrency-limit.ts";
 
 const ASK_MS_MAX = 10_000;
 const AT_ONCE_MAX = 16;

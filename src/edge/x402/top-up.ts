@@ -9,7 +9,7 @@ import type { Caller } from "../../core/plan.ts";
 import { readBody } from "../../money/accounts/read-body.ts";
 import { paymentRequired, type Resource, requirementsOf, requirementsV1 } from "./challenge.ts";
 import { claim, PENDING } from "./claim.ts";
-import type { DoorParts } from "./door.ts";
+import type { PayPerCallParts } from "./pay-per-call.ts";
 import { receiptHeaders } from "./payment-funds.ts";
 import { misfit, type Payment, readPayment } from "./read-payment.ts";
 import { putReceipt, type Receipt, receiptOf } from "./receipts.ts";
@@ -36,7 +36,7 @@ interface Filling {
   refused(reason: string | null): GatewayError;
 }
 
-export function topUpEndpoint(parts: DoorParts): EndpointSpec {
+export function topUpEndpoint(parts: PayPerCallParts): EndpointSpec {
   const { terms, publicUrl, clock } = parts;
 
   async function answer({ request, caller }: Call): Promise<Answer | GatewayError> {
@@ -61,7 +61,7 @@ export function topUpEndpoint(parts: DoorParts): EndpointSpec {
   return { method: "POST", path: PATH, auth: "key", bodyBytesMax: BODY_BYTES_MAX, answer };
 }
 
-async function fill(filling: Filling, parts: DoorParts): Promise<Answer | GatewayError> {
+async function fill(filling: Filling, parts: PayPerCallParts): Promise<Answer | GatewayError> {
   const { caller, payment, cents, paidFor, requestId, refused } = filling;
   const { accountId } = caller.payer;
   const id = transactionIdOf(requestId);
@@ -73,7 +73,7 @@ async function fill(filling: Filling, parts: DoorParts): Promise<Answer | Gatewa
 }
 
 /** Has the payment made and credits it. The claim ends here, however it goes. */
-async function credit(id: string, filling: Filling, parts: DoorParts): Promise<Answer | GatewayError> {
+async function credit(id: string, filling: Filling, parts: PayPerCallParts): Promise<Answer | GatewayError> {
   const { caller, payment, cents, paidFor, refused } = filling;
   const { house, ledger, records, leases, clock } = parts;
   const hold = { accountId: house, holdId: id };
@@ -111,7 +111,7 @@ async function credit(id: string, filling: Filling, parts: DoorParts): Promise<A
 /** What an account is told whose payment has been credited. */
 async function credited(
   { caller, payment, cents }: Filling,
-  { records, ledger }: DoorParts,
+  { records, ledger }: PayPerCallParts,
 ): Promise<Answer | GatewayError> {
   const stored = await receiptOf(records, payment);
   const { account, transaction, id } = stored?.receipt ?? {};

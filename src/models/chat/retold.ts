@@ -8,9 +8,9 @@ import { eventsOf } from "../../upstream/whole-stream.ts";
 import { withoutForm } from "../formats/fingerprint.ts";
 import { idempotencyOf } from "../formats/idempotency-key.ts";
 import type { ModelRequest } from "../formats/model-request.ts";
-import { ToldAnswer, type ToldChoice } from "./told-answer.ts";
+import { type RecordedChoice, ResponseRecorder } from "./response-recorder.ts";
 
-type Ended = ToldChoice & { readonly reason: FinishReason };
+type Ended = RecordedChoice & { readonly reason: FinishReason };
 
 /** What the neutral form lacks. An answer that has any of it is told in the form it was made in, and in no other. */
 const LACKING = [
@@ -33,7 +33,7 @@ function streamOf(choices: NeutralAnswer["choices"], codec: AnswerCodec) {
 export function retelling(read: ModelRequest, frame: Frame): (kept: KeptForm) => Uint8Array | string | null {
   return ({ text, type, model, createdS, cost, charge, legs }) => {
     if (LACKING.some((one) => one.test(text))) return null;
-    const told = ToldAnswer.of(read.asked.wire);
+    const told = ResponseRecorder.of(read.asked.wire);
     told?.take(Buffer.from(text), type);
     const choices = told?.choices() ?? [];
     const ended = choices.filter((one): one is Ended => one.reason !== "error");

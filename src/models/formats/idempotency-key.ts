@@ -17,9 +17,9 @@ const PAYMENTS = ["payment-signature", "x-payment"] as const;
 export function idempotencyOf(
   request: Pick<GatewayRequest, "headers" | "path">,
   body: unknown,
-  isStranger = false,
+  isAnonymous = false,
 ): Plan["idempotency"] | GatewayError {
-  const isPaid = isStranger && PAYMENTS.some((name) => request.headers.has(name));
+  const isPaid = isAnonymous && PAYMENTS.some((name) => request.headers.has(name));
   if (isPaid) return { key: "payment", fingerprint: fingerprint(request.path, body) };
   const key = request.headers.get("idempotency-key");
   if (key === undefined) return null;

@@ -1,7 +1,7 @@
 // Keys are made, changed, rotated and revoked by the account itself and by the operator: the same endpoints behind two doors.
 import type { EndpointSpec } from "../../core/endpoint.ts";
+import { adminAccess, type Door, ownAccess } from "./account-access.ts";
 import type { AdminAccountParts } from "./admin-accounts.ts";
-import { adminDoor, type Door, ownDoor } from "./doors.ts";
 import { changeKey, createKey, keyChangeSchema, newKeySchema, revokeKey, rotateKey, rotationSchema } from "./keys.ts";
 import type { AccountParts, KeyParts } from "./own-endpoint.ts";
 import { readBody } from "./read-body.ts";
@@ -27,9 +27,9 @@ function keyEndpoints(
 }
 
 export function ownKeyEndpoints(parts: AccountParts): EndpointSpec[] {
-  return keyEndpoints(parts, ownDoor(parts), { keys: "agents", key: "id" });
+  return keyEndpoints(parts, ownAccess(parts), { keys: "agents", key: "id" });
 }
 
 export function adminKeyEndpoints(parts: AdminAccountParts): EndpointSpec[] {
-  return keyEndpoints(parts, adminDoor(parts), { keys: "keys", key: "key" });
+  return keyEndpoints(parts, adminAccess(parts), { keys: "keys", key: "key" });
 }

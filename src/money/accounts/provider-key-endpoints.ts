@@ -1,7 +1,7 @@
 // Provider keys of an account over HTTP: its own below `/api/v1`, any account's below `/admin/v1`. A key is never shown again.
 import type { EndpointSpec } from "../../core/endpoint.ts";
+import { adminAccess, type Door, ownAccess } from "./account-access.ts";
 import type { Books } from "./books.ts";
-import { adminDoor, type Door, ownDoor } from "./doors.ts";
 import {
   deleteProviderKey,
   listProviderKeys,
@@ -30,7 +30,7 @@ function anyEndpoints(parts: Parts, { below, open }: Door): EndpointSpec[] {
 
 /** Only their owner brings them. */
 export function ownProviderKeyEndpoints(parts: Parts): EndpointSpec[] {
-  const door = ownDoor(parts);
+  const door = ownAccess(parts);
   return [
     ...anyEndpoints(parts, door),
     door.open("PUT", `${door.below}/${PATH}/{provider}`, async (owner, { body, params }) =>
@@ -40,5 +40,5 @@ export function ownProviderKeyEndpoints(parts: Parts): EndpointSpec[] {
 }
 
 export function adminProviderKeyEndpoints(parts: Parts): EndpointSpec[] {
-  return anyEndpoints(parts, adminDoor(parts));
+  return anyEndpoints(parts, adminAccess(parts));
 }

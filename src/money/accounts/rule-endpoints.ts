@@ -1,8 +1,8 @@
 // Groups and budgets over HTTP: of an account's own below `/api/v1`, of any account below `/admin/v1`.
 import type { Answer, Call, EndpointSpec, GatewayRequest } from "../../core/endpoint.ts";
+import { adminAccess, type Door, ownAccess } from "./account-access.ts";
 import { type AdminAccountParts, adminEndpoint } from "./admin-accounts.ts";
 import { anyBudgetsSchema, type BudgetParts, budgetsAnswer, changeBudgets, ownBudgetsSchema } from "./budgets.ts";
-import { adminDoor, type Door, ownDoor } from "./doors.ts";
 import { changeGroup, createGroup, deleteGroup, listGroups, showGroup } from "./groups.ts";
 import { accountPageSchema, listAccounts } from "./list-pages.ts";
 import type { AccountParts, KeyParts } from "./own-endpoint.ts";
@@ -40,7 +40,7 @@ function ruleEndpoints(
 }
 
 export function ownRuleEndpoints(parts: AccountParts): EndpointSpec[] {
-  return ruleEndpoints(parts, ownDoor(parts), { group: "id", budgets: ownBudgetsSchema });
+  return ruleEndpoints(parts, ownAccess(parts), { group: "id", budgets: ownBudgetsSchema });
 }
 
 /** Of all accounts that a page of accounts has; one that has no groups is not named. */
@@ -56,6 +56,6 @@ async function allGroups(parts: AdminAccountParts, { request }: Call): Promise<A
 }
 
 export function adminRuleEndpoints(parts: AdminAccountParts): EndpointSpec[] {
-  const ruled = ruleEndpoints(parts, adminDoor(parts), { group: "group", budgets: anyBudgetsSchema });
+  const ruled = ruleEndpoints(parts, adminAccess(parts), { group: "group", budgets: anyBudgetsSchema });
   return [adminEndpoint("GET", "/admin/v1/groups", (call) => allGroups(parts, call)), ...ruled];
 }

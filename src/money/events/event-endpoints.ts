@@ -7,9 +7,9 @@ import { adminEndpoint } from "../accounts/admin-accounts.ts";
 import { pageSchema } from "../accounts/list-pages.ts";
 import { type Answering, endpoint, missing, writing } from "../accounts/own-endpoint.ts";
 import { readBody, readQuery } from "../accounts/read-body.ts";
+import type { EventDispatcher } from "./event-dispatcher.ts";
 import { EVENT_KINDS, type EventLog, eventRow, OPERATOR } from "./event-log.ts";
 import type { EventStreams } from "./event-streams.ts";
-import type { Teller } from "./teller.ts";
 import { WEBHOOKS_MAX, type Webhook, type Webhooks } from "./webhooks.ts";
 
 const OVERLAP_SECONDS_MAX = 7 * 86_400;
@@ -18,7 +18,7 @@ export interface EventParts {
   readonly log: EventLog;
   readonly streams: EventStreams;
   readonly webhooks: Webhooks;
-  readonly teller: Pick<Teller, "redeliver">;
+  readonly dispatcher: Pick<EventDispatcher, "redeliver">;
   /** Why events may not be sent to an address, as far as known before sending; null: they may. */
   readonly urlFault: (url: string) => Promise<string | null>;
 }
@@ -48,7 +48,7 @@ function none(of: "webhook" | "event"): GatewayError {
 }
 
 /** The same for an account and for the operator: only whose events they mean differs. */
-function actions({ log, streams, webhooks, teller, urlFault }: EventParts) {
+function actions({ log, streams, webhooks, dispatcher, urlFault }: EventParts) {
   return {
     /** A stream of events for clients that accept one; otherwise a page. */
     async told(payer: string, { request, gone }: StreamCall, page: z.output<typeof pageSchema>) {
@@ -90,7 +90,7 @@ function actions({ log, streams, webhooks, teller, urlFault }: EventParts) {
       if (hook?.payer !== payer) throw none("webhook");
       const event = await log.find(payer, body.event_id);
       if (event === null) throw none("event");
-      await teller.redeliver(hook, event);
+      await dispatcher.redeliver(hook, event);
       return { status: 202, body: { webhook: hook.id, event_id: event.id } };
     },
   };

@@ -15,7 +15,7 @@ export interface OverCeiling {
 }
 
 /** `onBroken` hears that one could not be kept: the next refusal tells it again. */
-export function refusalTeller(log: Pick<EventLog, "tell">, onBroken: (error: unknown) => void) {
+export function refusalReporter(log: Pick<EventLog, "tell">, onBroken: (error: unknown) => void) {
   const known = new Set<string>();
   return ({ accountId, keyId, scope, maxNano, resetsAtMs }: OverCeiling): void => {
     const words = [accountId, scope, resetsAtMs, maxNano] as const;

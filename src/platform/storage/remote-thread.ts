@@ -22,7 +22,7 @@ export interface RemoteThreadOptions {
 }
 
 /** The process that keeps the store has said to all that it must end, and says so to the operator itself. */
-export class ToldToEnd extends Error {}
+export class EndRequested extends Error {}
 
 /** The way to the store has ended without words: with its process, as a rule, but it may also be this one that was cut off. */
 export class StoreGone extends Error {
@@ -46,7 +46,7 @@ export async function openRemoteThread(options: RemoteThreadOptions): Promise<Sq
   };
   const hear = (message: FromThread | Welcome): void => {
     if (client === null) greet(message as Welcome);
-    else if (typeof message === "object" && message.kind === "fatal") client.break(new ToldToEnd(message.error));
+    else if (typeof message === "object" && message.kind === "fatal") client.break(new EndRequested(message.error));
     else client.hear(message as FromThread);
   };
   const reader = new FrameReader((message) => hear(message as FromThread | Welcome));

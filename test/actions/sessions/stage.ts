@@ -4,8 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { JobRecord } from "../../../src/actions/jobs/job-record.ts";
 import { createJobs, type Jobs } from "../../../src/actions/jobs/jobs.ts";
+import { UNCLOSED } from "../../../src/actions/sessions/box-cleanups.ts";
 import { openSessions, type Sessions } from "../../../src/actions/sessions/sessions.ts";
-import { UNCLOSED } from "../../../src/actions/sessions/unclosed.ts";
 import type { BoxCommand, BoxOutput, SessionContext, SessionSpec } from "../../../src/catalog/adapter.ts";
 import type { Adapter } from "../../../src/catalog/catalog.ts";
 import type { LocalAction, LocalCall } from "../../../src/catalog/local-action.ts";
@@ -18,7 +18,7 @@ import type { AccountPayer, KeptHoldSpec } from "../../../src/core/plan.ts";
 import { createWindows } from "../../../src/kernel/windows.ts";
 import type { Ledger } from "../../../src/money/ledger/model/ledger.ts";
 import { LEDGER_UNIT, sqliteLedger } from "../../../src/money/ledger/sqlite/ledger.ts";
-import { Endings, type EndingsSeen } from "../../../src/platform/records/endings.ts";
+import { Cleanups, type CleanupsSeen } from "../../../src/platform/records/cleanups.ts";
 import type { Records } from "../../../src/platform/records/records.ts";
 import { RECORDS_UNIT, sqliteRecords } from "../../../src/platform/records/sqlite-records.ts";
 import type { DiskBounds } from "../../../src/platform/storage/disk-guard.ts";
@@ -107,7 +107,7 @@ export interface SessionProcess {
   /** Goes once over the boxes that are to be closed. */
   sweep(): Promise<void>;
   /** Boxes that are to be closed, as the last sweep left them. */
-  unclosed(): EndingsSeen;
+  unclosed(): CleanupsSeen;
   /** Calls an action as a caller does, but for create_session. */
   call(action: "session" | "close", params: object, payer?: AccountPayer): Promise<Said>;
   /** As the kernel launches it; answers the session's id, or why there is none. */
@@ -226,12 +226,12 @@ export async function sessionStage(
     const callOf = (id: string, payer: AccountPayer) => {
       return { id, payer, signal: new AbortController().signal, sandboxFault: null } as unknown as LocalCall;
     };
-    const endings = new Endings({ records, clock, onBroken: (error) => console.error(error) }, [sessions.unclosed]);
+    const cleanups = new Cleanups({ records, clock, onBroken: (error) => console.error(error) }, [sessions.unclosed]);
     const made: SessionProcess = {
       jobs,
       sessions,
-      sweep: () => endings.look(false),
-      unclosed: () => endings.seen(UNCLOSED),
+      sweep: () => cleanups.look(false),
+      unclosed: () => cleanups.seen(UNCLOSED),
       async call(name, params, payer = ADA) {
         const action = named(name);
         return (await action.run(action.params.parse(params), callOf(`tx_call${++calls}`, payer))) as Said;
@@ -284,7 +284,7 @@ export async function sessionStage(
       },
       async die() {
         await jobs.stop();
-        await endings.stop();
+        await cleanups.stop();
       },
     };
     processes.push(made);

@@ -304,11 +304,11 @@ describe("a session", () => {
   it("is begun by the primary key alone, from a page of ours, and not guessed at", async () => {
     const { client, person } = await setUp();
     const { access_token } = await client.tokens(person);
-    const stranger = new Person(gateway.url);
-    expect((await stranger.signIn(access_token)).status).toBe(401);
-    const foreign = await stranger.submit("/sign-in", { key: account.key }, { origin: "https://evil.example" });
+    const anonymousPayer = new Person(gateway.url);
+    expect((await anonymousPayer.signIn(access_token)).status).toBe(401);
+    const foreign = await anonymousPayer.submit("/sign-in", { key: account.key }, { origin: "https://evil.example" });
     expect(foreign.status).toBe(403);
-    const tries = await Promise.all(Array.from({ length: 12 }, () => stranger.signIn("tg_sk_wrong")));
+    const tries = await Promise.all(Array.from({ length: 12 }, () => anonymousPayer.signIn("tg_sk_wrong")));
     expect(tries.some(({ status }) => status === 429)).toBe(true);
   });
 

@@ -1,6 +1,6 @@
 // An answer that was kept whole is told again as a stream, and a stream whole, in every wire: what is said, by whom, under which id.
 import { describe, expect, it } from "vitest";
-import { ToldAnswer } from "../../../src/models/chat/told-answer.ts";
+import { ResponseRecorder } from "../../../src/models/chat/response-recorder.ts";
 import { MODEL_WIRES } from "../../../src/models/formats/model-wires.ts";
 import { forFile } from "../../support/for-file.ts";
 import { startTestGateway } from "../../support/gateway.ts";
@@ -82,7 +82,7 @@ async function ask({ path, body }: Form, headers: Record<string, string>) {
 }
 
 function saidIn(wire: string, { type, text }: { readonly type: string; readonly text: string }) {
-  const told = ToldAnswer.of(wire);
+  const told = ResponseRecorder.of(wire);
   told?.take(Buffer.from(text), type);
   const id = (/"responseId":"([^"]+)"/.exec(text) ?? /"id":"([^"]+)"/.exec(text))?.[1];
   return { choices: told?.choices(), id };

@@ -1,6 +1,6 @@
 // What a vendor of each dialect says: the same short answers, as events and whole. A dialect without an entry does not compile.
 import type { DialectName } from "../../../src/catalog/chat-wire.ts";
-import { ToldAnswer } from "../../../src/models/chat/told-answer.ts";
+import { ResponseRecorder } from "../../../src/models/chat/response-recorder.ts";
 import { MODEL_WIRES } from "../../../src/models/formats/model-wires.ts";
 import { DIALECTS } from "../../../src/models/formats/vendor-dialects.ts";
 import { namedFrame } from "../../../src/sandbox/eventstream-frame.ts";
@@ -194,7 +194,7 @@ export async function ask(
   const { path, body } = asking(`via-${dialect}/m`, stream);
   const answer = await postAs(key, `${gateway.url}${path}`, body);
   const text = await answer.text();
-  const told = ToldAnswer.of(wire);
+  const told = ResponseRecorder.of(wire);
   told?.take(Buffer.from(text), answer.headers.get("content-type") ?? "");
   const [choice] = told?.choices() ?? [];
   const said = choice?.blocks.map((one) => ("text" in one ? one.text : "")).join("") ?? "";

@@ -9,8 +9,8 @@ import { manualClock } from "../../../src/core/clock.ts";
 import { type Nano, nano } from "../../../src/core/money.ts";
 import { openStores, type Stores } from "../../../src/gateway/stores.ts";
 import { openHouse, walletBooks } from "../../../src/money/wallet/books.ts";
+import { Wallets } from "../../../src/money/wallet/merchant-payer.ts";
 import { openPaid, paidFor } from "../../../src/money/wallet/paid-records.ts";
-import { Wallets } from "../../../src/money/wallet/purse.ts";
 import { walletReconciler } from "../../../src/money/wallet/reconcile.ts";
 import { keySigner, type Signer } from "../../../src/money/wallet/signer.ts";
 import { readConfig } from "../../../src/platform/config.ts";
@@ -94,13 +94,13 @@ describe.each(["SQLite", "Redis"])("over %s", (store) => {
     return { headers: Object.fromEntries(response.headers), json: undefined, request };
   }
   async function pay(by: ReturnType<typeof processWith>): Promise<Payment> {
-    const paid = await by.wallets.purse(call).pay(await wanted(), BY);
+    const paid = await by.wallets.merchantPayer(call).pay(await wanted(), BY);
     if ("unpaid" in paid) throw new Error(paid.unpaid.message);
     return paid;
   }
   const again = async () =>
     processWith()
-      .wallets.purse(call)
+      .wallets.merchantPayer(call)
       .pay(await wanted(), BY);
 
   it("after it was booked and before it was signed: it is not paid again", async () => {
@@ -115,7 +115,7 @@ describe.each(["SQLite", "Redis"])("over %s", (store) => {
     for (const callId of ids)
       expect(
         await processWith()
-          .wallets.purse({ ...mayPay, callId })
+          .wallets.merchantPayer({ ...mayPay, callId })
           .pay(await wanted(), BY),
       ).toHaveProperty("headers");
     const { reconciler } = processWith();
@@ -180,7 +180,7 @@ describe.each(["SQLite", "Redis"])("over %s", (store) => {
   it("a wallet that does not sign has paid nothing", async () => {
     const away = { ...keySigner(KEY), sign: () => Promise.reject(new Error("gone")) };
     const refused = await processWith(away)
-      .wallets.purse(call)
+      .wallets.merchantPayer(call)
       .pay(await wanted(), BY);
     expect(refused).toMatchObject({ unpaid: { message: "the wallet cannot be asked", mayHaveRun: false } });
     expect(await paidFor(stores.records, call.callId)).toMatchObject({ state: "unmade" });
@@ -193,7 +193,7 @@ describe.each(["SQLite", "Redis"])("over %s", (store) => {
     });
     const before = await stores.ledger.account("wallet");
     const refused = await processWith(keySigner(KEY), broken)
-      .wallets.purse(call)
+      .wallets.merchantPayer(call)
       .pay(await wanted(), BY);
     expect(refused).toMatchObject({ unpaid: { message: "the wallet cannot be asked", mayHaveRun: false } });
     const after = await stores.ledger.account("wallet");

@@ -11,7 +11,7 @@ import { exactVersion, VERSION } from "../../../src/core/version.ts";
 import type { ReserveRequest } from "../../../src/money/ledger/model/ledger.ts";
 import { endHoldsOf, LEDGER_UNIT, sqliteLedger } from "../../../src/money/ledger/sqlite/ledger.ts";
 import { FrameReader, frameOf } from "../../../src/platform/storage/frames.ts";
-import { openRemoteThread, ToldToEnd } from "../../../src/platform/storage/remote-thread.ts";
+import { EndRequested, openRemoteThread } from "../../../src/platform/storage/remote-thread.ts";
 import { openSqliteThread } from "../../../src/platform/storage/sqlite-thread.ts";
 import { ThreadClient } from "../../../src/platform/storage/thread-client.ts";
 import type { StoreNews, ToThread } from "../../../src/platform/storage/wire.ts";
@@ -102,7 +102,7 @@ test("the disk fails in one process's batch: the next one's is not carried out, 
   await Promise.all(over);
   expect([a.heard, b.heard]).toEqual(Array(2).fill([{ kind: "fatal", error: "Error: disk I/O error" }]));
   // It says nothing to the operator: the process that keeps the store does.
-  expect(await fatal.promise).toBeInstanceOf(ToldToEnd);
+  expect(await fatal.promise).toBeInstanceOf(EndRequested);
   expect(news).toEqual([]);
   // The thread may not have ended yet.
   const database = new DatabaseSync(file, { timeout: 60_000 });

@@ -9,7 +9,7 @@ import type { Money, ReserveOutcome } from "../../money/ledger/model/ledger.ts";
 import type { Window } from "../../money/ledger/model/window-list.ts";
 import type { Observer } from "../../platform/observe/observer.ts";
 import type { Records } from "../../platform/records/records.ts";
-import { keepPaidTime, type PaidTime, type StoredPaidTime } from "./paid-time-records.ts";
+import { keepPaidTime, type PrepaidSession, type StoredPrepaidSession } from "./prepaid-session-records.ts";
 
 /** How often a meter is read: what a machine can take of us before its account's bound is looked at. */
 export const METER_MS = 60_000;
@@ -43,13 +43,13 @@ interface Step {
  * Counts what a machine has taken of us by now, once: what is to be counted is kept before the ledger is asked, under a name of its own, so
  * that the process that goes on after a crash counts the same, or finds that it has been counted.
  */
-export async function countTaken(stored: StoredPaidTime, takenNano: Nano, deps: MeterDeps): Promise<Metered> {
+export async function countTaken(stored: StoredPrepaidSession, takenNano: Nano, deps: MeterDeps): Promise<Metered> {
   const { time, version } = stored;
   const { meter } = time;
   if (meter === undefined) return "counted";
   const pendingNano = meter.pendingNano ?? takenNano;
   if (pendingNano <= meter.countedNano) return "counted";
-  const planned: PaidTime = { ...time, meter: { ...meter, pendingNano } };
+  const planned: PrepaidSession = { ...time, meter: { ...meter, pendingNano } };
   if (meter.pendingNano === null && !(await keepPaidTime(deps.records, planned, version))) return "later";
   const steps = meter.steps + 1;
   const payer: AccountPayer = {
@@ -61,7 +61,7 @@ export async function countTaken(stored: StoredPaidTime, takenNano: Nano, deps: 
   const byNano = minus(pendingNano, meter.countedNano);
   const counted = await count({ payer, label: time.label, name: `cost_${time.label}_${steps}`, byNano }, deps);
   if (counted === "later") return "later";
-  const done: PaidTime = { ...time, meter: { ...meter, countedNano: pendingNano, steps, pendingNano: null } };
+  const done: PrepaidSession = { ...time, meter: { ...meter, countedNano: pendingNano, steps, pendingNano: null } };
   const atVersion = meter.pendingNano === null ? version + 1 : version;
   return (await keepPaidTime(deps.records, done, atVersion)) ? counted : "later";
 }

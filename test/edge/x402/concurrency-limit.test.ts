@@ -1,6 +1,6 @@
 // The turns of a server that is asked so much at once: what waits too long is told so, and takes no place of those behind it.
 import { expect, it } from "vitest";
-import { atOnce } from "../../../src/edge/x402/at-once.ts";
+import { atOnce } from "../../../src/edge/x402/concurrency-limit.ts";
 
 it("what has waited for too long is refused, and the next has its turn", async () => {
   const inTurn = atOnce(1, 10);

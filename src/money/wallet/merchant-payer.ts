@@ -1,11 +1,11 @@
 // Pays a merchant's 402: checks the bill against every spending limit, books it, records it, signs it, and sends it once.
 import type {
+  MerchantPayer,
   PaidAnswer,
   PaidCall,
   PayingBy,
   Payment,
   PaymentWanted,
-  Purse,
   Rail,
   Unpaid,
   UnsignedRequest,
@@ -43,7 +43,7 @@ export interface Payable {
   readonly clock: Clock;
 }
 
-export interface PurseParts extends Payable {
+export interface MerchantPayerParts extends Payable {
   readonly records: Records;
   readonly books: WalletBooks;
   readonly onBroken: (error: unknown) => void;
@@ -161,7 +161,7 @@ function transactionIn({ headers }: PaidAnswer): string | null {
 }
 
 /** Pays with a worthless key: the sandbox's merchants ask for payment like real ones. */
-export function playPurse(call: PaidCall, payable: Payable): Purse {
+export function playMerchantPayer(call: PaidCall, payable: Payable): MerchantPayer {
   return {
     async pay(wanted, by) {
       const chosen = choose(wanted, by, call, payable);
@@ -176,15 +176,15 @@ export function playPurse(call: PaidCall, payable: Payable): Purse {
 
 /** The operator's wallet, shared by all calls of this process. */
 export class Wallets {
-  readonly #parts: PurseParts;
+  readonly #parts: MerchantPayerParts;
   /** Merchants whose last payments failed: how many, and until when they are not paid. */
   readonly #inVain = new Map<string, { readonly count: number; readonly untilMs: number }>();
 
-  constructor(parts: PurseParts) {
+  constructor(parts: MerchantPayerParts) {
     this.#parts = parts;
   }
 
-  purse(call: PaidCall): Purse {
+  merchantPayer(call: PaidCall): MerchantPayer {
     return { pay: (wanted, by) => this.#pay(wanted, by, call) };
   }
 

@@ -11,7 +11,7 @@ import { type FundsDeps, PaymentFunds } from "./payment-funds.ts";
 import { disproof, NO_FUNDS } from "./proof.ts";
 import { misfit, readPayment } from "./read-payment.ts";
 
-export interface DoorParts extends FundsDeps {
+export interface PayPerCallParts extends FundsDeps {
   readonly ledger: FundsDeps["ledger"] & Pick<Accounts, "account">;
   readonly terms: Terms;
   readonly publicUrl: () => string;
@@ -23,7 +23,7 @@ export interface Door {
   pay(plan: Plan | OpenPlan, request: GatewayRequest): Promise<Paying | GatewayError>;
 }
 
-export function createDoor(parts: DoorParts): Door {
+export function createPayPerCall(parts: PayPerCallParts): Door {
   const { terms, publicUrl, describe, clock } = parts;
   const isPlay = parts.house === PLAY_HOUSE;
   return {

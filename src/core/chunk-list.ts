@@ -3,7 +3,7 @@
 const NOTHING = Buffer.alloc(0);
 
 /** Chunks in order, joined once. There is nearly always just one: it is kept as it is, without a list. */
-export class Pieces<Piece extends Uint8Array = Buffer> {
+export class ChunkList<Piece extends Uint8Array = Buffer> {
   /** Total bytes. */
   length = 0;
   #first: Piece | null = null;
@@ -32,7 +32,7 @@ export class Pieces<Piece extends Uint8Array = Buffer> {
 
 /** Reads a body to its end; null where it exceeds `bytesMax`, and the rest is not read. */
 export async function wholeWithin(body: AsyncIterable<Uint8Array>, bytesMax: number): Promise<Buffer | null> {
-  const pieces = new Pieces<Uint8Array>();
+  const pieces = new ChunkList<Uint8Array>();
   for await (const piece of body) {
     pieces.push(piece);
     if (pieces.length > bytesMax) return null;

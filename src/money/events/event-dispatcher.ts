@@ -59,7 +59,7 @@ interface Waiting {
   dueAtMs: number;
 }
 
-export interface TellerDeps {
+export interface EventDispatcherDeps {
   /** Other processes share the records; false: this one leads, and no lease is written. */
   readonly shared: boolean;
   readonly ledger: Told;
@@ -83,8 +83,8 @@ function count(of: Map<string, number>, payer: string, more: number): void {
 }
 
 /** One of the tellers of all processes; the one that holds the lease tells. */
-export class Teller {
-  readonly #deps: TellerDeps;
+export class EventDispatcher {
+  readonly #deps: EventDispatcherDeps;
   readonly #owner = randomUUID();
   /** By webhook; the one that was sent to last comes last. */
   readonly #waiting = new Map<string, Waiting>();
@@ -99,7 +99,7 @@ export class Teller {
   #ticking: Promise<void> | null = null;
   #stopped = false;
 
-  constructor(deps: TellerDeps) {
+  constructor(deps: EventDispatcherDeps) {
     this.#deps = deps;
   }
 

@@ -7,7 +7,7 @@ import type { AccountPayer } from "../../core/plan.ts";
 import { isShort, refusal } from "../../kernel/refused-hold.ts";
 import type { CallWindows } from "../../kernel/windows.ts";
 import type { HoldRef, Money } from "../../money/ledger/model/ledger.ts";
-import type { PaidTime } from "./paid-time-records.ts";
+import type { PrepaidSession } from "./prepaid-session-records.ts";
 
 /** What they take is read each minute, so that an account can have so many minutes' worth before its bound is looked at. */
 const PLACES = 10;
@@ -20,7 +20,7 @@ export interface PlacesDeps {
   readonly clock: Pick<Clock, "epochMs">;
 }
 
-function placeOf({ label, payer }: Pick<PaidTime, "label" | "payer">): HoldRef {
+function placeOf({ label, payer }: Pick<PrepaidSession, "label" | "payer">): HoldRef {
   return { accountId: payer.id.slice("acct:".length), holdId: `place_${label}` };
 }
 
@@ -61,7 +61,7 @@ export async function takePlace(
 
 /** Gives a machine's place back. Asked again, it does nothing. */
 export async function leavePlace(
-  time: Pick<PaidTime, "label" | "payer" | "meter">,
+  time: Pick<PrepaidSession, "label" | "payer" | "meter">,
   { ledger }: Pick<PlacesDeps, "ledger">,
 ): Promise<void> {
   if (time.meter !== undefined) await ledger.void(placeOf(time), "its machine has ended");

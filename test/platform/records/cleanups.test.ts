@@ -3,17 +3,17 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { PAID_TIMES } from "../../../src/actions/run/paid-time-records.ts";
-import { UNCLOSED } from "../../../src/actions/sessions/unclosed.ts";
+import { PAID_TIMES } from "../../../src/actions/run/prepaid-session-records.ts";
+import { UNCLOSED } from "../../../src/actions/sessions/box-cleanups.ts";
 import { manualClock } from "../../../src/core/clock.ts";
 import {
-  type Ending,
-  type EndingBook,
-  type EndingKind,
-  Endings,
+  type Cleanup,
+  type CleanupBook,
+  type CleanupKind,
+  Cleanups,
   enter,
   PAGE_MS,
-} from "../../../src/platform/records/endings.ts";
+} from "../../../src/platform/records/cleanups.ts";
 import type { Records } from "../../../src/platform/records/records.ts";
 import { redisRecords } from "../../../src/platform/records/redis-records.ts";
 import { RECORDS_UNIT, sqliteRecords } from "../../../src/platform/records/sqlite-records.ts";
@@ -56,10 +56,10 @@ describe.each([
   let records: Records;
   let dispose: () => Promise<void>;
   let number = 0;
-  let book: EndingBook;
+  let book: CleanupBook;
   let broken: string[];
   let ended: string[];
-  let end: (ending: Ending) => Promise<boolean>;
+  let end: (ending: Cleanup) => Promise<boolean>;
 
   beforeAll(async () => {
     ({ records, dispose } = await open());
@@ -76,10 +76,10 @@ describe.each([
   });
 
   /** A process that has just been started. */
-  function sweeper(of: EndingBook = book): Endings {
-    const kind: EndingKind = { book: of, pauseMs: (tries) => tries * 10_000, end: (ending) => end(ending) };
+  function sweeper(of: CleanupBook = book): Cleanups {
+    const kind: CleanupKind = { book: of, pauseMs: (tries) => tries * 10_000, end: (ending) => end(ending) };
     const onBroken = (error: unknown, label: string) => broken.push(`${label}: ${(error as Error).message}`);
-    return new Endings({ records, clock, onBroken }, [kind]);
+    return new Cleanups({ records, clock, onBroken }, [kind]);
   }
   const inMs = (ms: number) => clock.epochMs() + ms;
 
@@ -122,7 +122,7 @@ describe.each([
   });
 
   it("is not kept waiting by another kind whose vendor is slow", async () => {
-    const slow: EndingBook = { ...book, kind: `${book.kind}-slow`, listOf: (ms) => `slow:${book.listOf(ms)}` };
+    const slow: CleanupBook = { ...book, kind: `${book.kind}-slow`, listOf: (ms) => `slow:${book.listOf(ms)}` };
     await enter(records, slow, "s", { label: "s", endsAtMs: inMs(0) });
     const answers = Promise.withResolvers<boolean>();
     let asked = 0;
@@ -130,10 +130,10 @@ describe.each([
       asked += 1;
       return answers.promise;
     };
-    const waits: EndingKind = { book: slow, pauseMs: () => 0, end: asks };
-    const kind: EndingKind = { book, pauseMs: () => 0, end: (ending) => end(ending) };
+    const waits: CleanupKind = { book: slow, pauseMs: () => 0, end: asks };
+    const kind: CleanupKind = { book, pauseMs: () => 0, end: (ending) => end(ending) };
     const onBroken = (error: unknown) => broken.push(String(error));
-    const one = new Endings({ records, clock, onBroken }, [waits, kind]);
+    const one = new Cleanups({ records, clock, onBroken }, [waits, kind]);
     const looks = [one.look(false)];
     await expect.poll(() => asked).toBe(1);
     await enter(records, book, "a", { label: "a", endsAtMs: inMs(0) });

@@ -2,8 +2,8 @@
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { manualClock } from "../../../src/core/clock.ts";
+import { EventDispatcher, type EventDispatcherDeps } from "../../../src/money/events/event-dispatcher.ts";
 import { createEventLog, OPERATOR } from "../../../src/money/events/event-log.ts";
-import { Teller, type TellerDeps } from "../../../src/money/events/teller.ts";
 import { createWebhooks } from "../../../src/money/events/webhooks.ts";
 import type { Records } from "../../../src/platform/records/records.ts";
 import { RECORDS_UNIT, sqliteRecords } from "../../../src/platform/records/sqlite-records.ts";
@@ -30,23 +30,26 @@ afterEach(async () => {
 });
 
 /** A teller that keeps what it has sent, and to where. */
-function tellerOver(of: Records, { shared = true, send = async () => null as string | null, onTick = () => {} } = {}) {
+function dispatcherOver(
+  of: Records,
+  { shared = true, send = async () => null as string | null, onTick = () => {} } = {},
+) {
   const [sent, broken]: [string[], string[]] = [[], []];
   const log = createEventLog(of, clock);
   const webhooks = createWebhooks(of, clock);
-  const ledger: TellerDeps["ledger"] = {
+  const ledger: EventDispatcherDeps["ledger"] = {
     async events() {
       onTick();
       return [];
     },
     dropEvents: async () => {},
   };
-  const noted: TellerDeps["send"] = (url) => {
+  const noted: EventDispatcherDeps["send"] = (url) => {
     sent.push(url);
     return url.includes("hangs") ? send() : Promise.resolve(null);
   };
   const onBroken = (error: unknown) => broken.push(String(error));
-  const teller = new Teller({
+  const dispatcher = new EventDispatcher({
     shared,
     ledger,
     log,
@@ -58,7 +61,7 @@ function tellerOver(of: Records, { shared = true, send = async () => null as str
     onBroken,
     tickMs: 100,
   });
-  return { teller, log, webhooks, sent, broken };
+  return { dispatcher, log, webhooks, sent, broken };
 }
 
 const ended = (accountId: string | null) => ({ kind: "job.ended", accountId, data: {} }) as const;
@@ -75,10 +78,10 @@ describe("a teller whose store goes away in the middle of a delivery", () => {
         return records.get(kind, id);
       },
     };
-    const { teller, log, webhooks, sent, broken } = tellerOver(frail);
+    const { dispatcher, log, webhooks, sent, broken } = dispatcherOver(frail);
     await webhooks.create(OPERATOR, "http://hears/", null);
     await log.tell(ended(null), "one");
-    teller.start();
+    dispatcher.start();
     await eventually(() => broken[0], "a delivery that failed");
     const failedAt = ticks;
     await eventually(() => (ticks > failedAt + 1 ? true : undefined), "two more ticks");
@@ -88,7 +91,7 @@ describe("a teller whose store goes away in the middle of a delivery", () => {
     clock.advance(5_000);
     await eventually(() => sent[0], "the message");
     expect(broken).toHaveLength(1);
-    await teller.stop();
+    await dispatcher.stop();
   });
 });
 
@@ -103,17 +106,17 @@ describe("events that are taken side by side", () => {
         return records.put(record);
       },
     };
-    const { teller, log } = tellerOver(slow, { shared: false });
+    const { dispatcher, log } = dispatcherOver(slow, { shared: false });
     const words = ["one", "two", "three", "four"];
     for (const word of words) await log.tell({ kind: "job.ended", accountId: "a", data: { word } }, word);
     const told = await log.waiting();
-    teller.start();
+    dispatcher.start();
     const listed = async (payer: string) => (await log.page(payer, 10, null)).events.toReversed();
     await eventually(async () => ((await log.waiting()).length === 0 ? true : undefined), "all of them to be listed");
     expect(told.map(({ data }) => data.word)).toEqual(words);
     expect(await listed(OPERATOR)).toEqual(told);
     expect(await listed("acct:a")).toEqual(told);
-    await teller.stop();
+    await dispatcher.stop();
   });
 
   test("have all ended when one of them has failed, which is taken again", async () => {
@@ -132,43 +135,43 @@ describe("events that are taken side by side", () => {
         return records.get(kind, id);
       },
     };
-    const { teller, log, broken } = tellerOver(frail, { shared: false });
+    const { dispatcher, log, broken } = dispatcherOver(frail, { shared: false });
     for (const accountId of ["a", "b"]) await log.tell(ended(accountId), accountId);
-    teller.start();
+    dispatcher.start();
     await eventually(() => broken[0], "the one that fails");
     expect(running).toBe(0);
     expect((await log.page("acct:b", 10, null)).events).toHaveLength(1);
     await eventually(async () => (await log.page("acct:a", 10, null)).events[0], "the other one");
     expect(broken).toHaveLength(1);
-    await teller.stop();
+    await dispatcher.stop();
   });
 });
 
 describe("a message that is to be sent once more", () => {
   test("is sent by the process that leads where another one was asked for it", async () => {
-    const leader = tellerOver(records);
+    const leader = dispatcherOver(records);
     const hook = await leader.webhooks.create("acct:a", "http://hears/", null);
     await leader.log.tell(ended("a"), "one");
-    leader.teller.start();
+    leader.dispatcher.start();
     await eventually(() => leader.sent[0], "the message");
     const [event] = (await leader.log.page("acct:a", 1, null)).events;
     if (hook === null || event === undefined) throw new Error("there is nothing to send");
-    await tellerOver(records).teller.redeliver(hook, event);
+    await dispatcherOver(records).dispatcher.redeliver(hook, event);
     await eventually(() => leader.sent[1], "the message once more");
-    await leader.teller.stop();
+    await leader.dispatcher.stop();
   });
 
   test("is sent by a process that shares its store with no other", async () => {
-    const { teller, log, webhooks, sent } = tellerOver(records, { shared: false });
+    const { dispatcher, log, webhooks, sent } = dispatcherOver(records, { shared: false });
     const hook = await webhooks.create("acct:a", "http://hears/", null);
     await log.tell(ended("a"), "one");
-    teller.start();
+    dispatcher.start();
     await eventually(() => sent[0], "the message");
     const [event] = (await log.page("acct:a", 1, null)).events;
     if (hook === null || event === undefined) throw new Error("there is nothing to send");
-    await teller.redeliver(hook, event);
+    await dispatcher.redeliver(hook, event);
     await eventually(() => sent[1], "the message once more");
-    await teller.stop();
+    await dispatcher.stop();
   });
 });
 
@@ -184,26 +187,26 @@ test("a teller that shares its store with no other and has nothing to tell write
   const onTick = () => {
     ticks += 1;
   };
-  const { teller } = tellerOver(counted, { shared: false, onTick });
-  teller.start();
+  const { dispatcher } = dispatcherOver(counted, { shared: false, onTick });
+  dispatcher.start();
   await eventually(() => (ticks >= 2 ? true : undefined), "two ticks");
   expect(puts).toBe(0);
-  await teller.stop();
+  await dispatcher.stop();
 });
 
 test("an account whose webhooks all hang keeps no other account's waiting", async () => {
   const over = Promise.withResolvers<null>();
-  const { teller, log, webhooks, sent } = tellerOver(records, { shared: false, send: () => over.promise });
+  const { dispatcher, log, webhooks, sent } = dispatcherOver(records, { shared: false, send: () => over.promise });
   for (let at = 0; at < 10; at++) await webhooks.create("acct:a", `http://hangs/${at}`, null);
   await webhooks.create("acct:b", "http://hears/", null);
   for (let at = 0; at < 8; at++) await log.tell(ended("a"), at);
   await log.tell(ended("b"), "b");
-  teller.start();
+  dispatcher.start();
   await eventually(() => (sent.includes("http://hears/") ? true : undefined), "the message of the other account");
   expect(sent.length).toBeLessThanOrEqual(65);
   over.resolve(null);
   await eventually(() => (sent.length === 81 ? true : undefined), "what has waited");
-  await teller.stop();
+  await dispatcher.stop();
 });
 
 test("messages to one receiver that fail together are all sent again", async () => {
@@ -224,10 +227,10 @@ test("messages to one receiver that fail together are all sent again", async () 
     },
   };
   const send = async () => (++tries <= 2 ? "it answered 500" : null);
-  const { teller, log, webhooks, sent } = tellerOver(slow, { shared: false, send });
+  const { dispatcher, log, webhooks, sent } = dispatcherOver(slow, { shared: false, send });
   await webhooks.create("acct:a", "http://hangs/", null);
   for (let at = 0; at < 2; at++) await log.tell(ended("a"), at);
-  teller.start();
+  dispatcher.start();
   await eventually(() => (sent.length === 4 ? true : undefined), "both messages once more", 20_000);
-  await teller.stop();
+  await dispatcher.stop();
 });

@@ -31,8 +31,8 @@ import { cookieOf } from "../../src/edge/oauth/sessions.ts";
 import { signingKeys } from "../../src/edge/oauth/signing-keys.ts";
 import { readPayment } from "../../src/edge/x402/read-payment.ts";
 import { shownText } from "../../src/gateway/shown-text.ts";
+import { ResponseRecorder } from "../../src/models/chat/response-recorder.ts";
 import { thoughtSeal } from "../../src/models/chat/seal.ts";
-import { ToldAnswer } from "../../src/models/chat/told-answer.ts";
 import { flacSecondsMax } from "../../src/models/chat/units/flac-seconds.ts";
 import { packetSecondsMax } from "../../src/models/chat/units/sound-packets.ts";
 import { soundSecondsMax } from "../../src/models/chat/units/sound-seconds.ts";
@@ -879,7 +879,7 @@ export const PARSERS: readonly Parser[] = [
     },
   },
   {
-    file: "src/models/chat/told-answer.ts",
+    file: "src/models/chat/response-recorder.ts",
     what: "a stream of many short pieces, of text and of arguments by turns",
     size: 2_000,
     of: (size) => {
@@ -893,7 +893,7 @@ export const PARSERS: readonly Parser[] = [
         (at) => `data: ${JSON.stringify({ choices: [{ index: 0, delta: deltas[at % 3] }] })}\n\n`,
       );
       const chunks = pieces(Buffer.from(events.join("")), 1_000);
-      const told = ToldAnswer.of("chat-completions");
+      const told = ResponseRecorder.of("chat-completions");
       return () => {
         for (const chunk of chunks) told?.take(chunk, "text/event-stream");
         return told?.choices();

@@ -15,7 +15,7 @@ const BYTES_MAX = 1024 * 1024;
 const CHARACTERS_MAX = 256 * 1024;
 const CHOICES_MAX = 128;
 
-export interface ToldChoice {
+export interface RecordedChoice {
   /** In the order they were said. */
   readonly blocks: readonly AnswerBlock[];
   /** `error`: it broke off. */
@@ -26,7 +26,7 @@ export interface ToldChoice {
 
 interface OpenChoice {
   readonly said: AnswerBlocks;
-  reason: ToldChoice["reason"];
+  reason: RecordedChoice["reason"];
   native: string;
 }
 
@@ -55,7 +55,7 @@ function charactersOf(event: NeutralEvent): number {
 }
 
 /** The answer of one call in its caller's wire, which is read as the dialect of that name. */
-export class ToldAnswer {
+export class ResponseRecorder {
   readonly #dialect: Dialect;
   readonly #context: ChatContext;
   readonly #reader: StreamReader;
@@ -78,8 +78,8 @@ export class ToldAnswer {
   }
 
   /** Null: no dialect is that wire. */
-  static of(wire: string): ToldAnswer | null {
-    return isDialect(wire) ? new ToldAnswer(wire) : null;
+  static of(wire: string): ResponseRecorder | null {
+    return isDialect(wire) ? new ResponseRecorder(wire) : null;
   }
 
   /** The next bytes, with the media type of the whole. They are not needed any more when this returns. */
@@ -94,7 +94,7 @@ export class ToldAnswer {
   }
 
   /** What was said, once all of it is there; null: it is too long, or cannot be read. */
-  choices(): readonly ToldChoice[] | null {
+  choices(): readonly RecordedChoice[] | null {
     if (this.#parts.length > 0 && !this.#lost) this.#readWhole();
     if (this.#lost) return null;
     const told = [...this.#choices].toSorted(([a], [b]) => a - b);

@@ -5,15 +5,15 @@ import { systemClock } from "../core/clock.ts";
 import type { EndpointSpec } from "../core/endpoint.ts";
 import { GatewayError } from "../core/errors.ts";
 import { nano, ZERO } from "../core/money.ts";
-import type { StrangerDoor } from "../edge/serve/deps.ts";
+import type { AnonymousAccess } from "../edge/serve/deps.ts";
 import { HOUSE, openHouse, PLAY_HOUSE } from "../edge/x402/books.ts";
 import { rpcChain } from "../edge/x402/chain.ts";
 import type { Resource } from "../edge/x402/challenge.ts";
-import { createDoor, type Door, type DoorParts } from "../edge/x402/door.ts";
 import { httpFacilitator, NO_FACILITATOR } from "../edge/x402/facilitator.ts";
 import { GasWallet } from "../edge/x402/gas-wallet.ts";
 import { type NodeRpc, nodeRpc } from "../edge/x402/node-rpc.ts";
 import { ownFacilitator } from "../edge/x402/own-facilitator.ts";
+import { createPayPerCall, type Door, type PayPerCallParts } from "../edge/x402/pay-per-call.ts";
 import { paymentEndpoints } from "../edge/x402/payment-endpoints.ts";
 import { createPlayChain } from "../edge/x402/play-chain.ts";
 import { proveIncome } from "../edge/x402/prove.ts";
@@ -36,8 +36,8 @@ export interface Selling extends Foundation {
   readonly onBroken: (error: unknown, id: string) => void;
 }
 
-export interface Strangers {
-  readonly door: StrangerDoor;
+export interface AnonymousPayers {
+  readonly door: AnonymousAccess;
   /** How an account tops itself up; null: only play money is taken. */
   readonly topUp: EndpointSpec | null;
   /** Payments in doubt, for the operator. */
@@ -48,7 +48,7 @@ export interface Strangers {
   start(): void;
 }
 
-export async function openPayPerCall(selling: Selling): Promise<Strangers> {
+export async function openPayPerCall(selling: Selling): Promise<AnonymousPayers> {
   const { stores, observer, opened, onBroken } = selling;
   const live = await openLive(selling);
   const play = await openPlay(selling);
@@ -63,7 +63,7 @@ export async function openPayPerCall(selling: Selling): Promise<Strangers> {
       paymentsOpenOldest.set(oldestMs / 1000);
     });
   return {
-    door: eitherDoor(live && createDoor(live), play && createDoor(play)),
+    door: eitherDoor(live && createPayPerCall(live), play && createPayPerCall(play)),
     topUp: live && topUpEndpoint(live),
     admin: reconciler === undefined ? [] : paymentEndpoints({ records: stores.records, reconciler }),
     prove: live === null ? null : proofOf(selling),
@@ -81,7 +81,7 @@ function proofOf({ config, stores: { ledger, records } }: Selling): Proof | null
 }
 
 /** A caller who asks for the sandbox is never asked for money, even where there is no play money. */
-function eitherDoor(live: Door | null, play: Door | null): StrangerDoor {
+function eitherDoor(live: Door | null, play: Door | null): AnonymousAccess {
   const isPlay = (headers: ReadonlyMap<string, string>) => headers.get("x-tollgate-sandbox") === "1";
   const doorFor = (headers: ReadonlyMap<string, string>) => (isPlay(headers) ? play : live);
   return {
@@ -111,7 +111,7 @@ function sellingParts({ stores, actionCatalog, url, leases }: Selling, sandbox: 
   };
 }
 
-async function openLive(selling: Selling): Promise<DoorParts | null> {
+async function openLive(selling: Selling): Promise<PayPerCallParts | null> {
   const { config, stores, observer } = selling;
   const { x402PayTo: payTo, x402RpcUrl: rpcUrl, unpaidCostNano: each } = config;
   if (payTo === null) return null;
@@ -146,7 +146,7 @@ function facilitatorOf({ options, config, stores }: Selling, network: Network, n
 }
 
 /** The same with play money, which costs us nothing and is not counted. */
-async function openPlay(selling: Selling): Promise<DoorParts | null> {
+async function openPlay(selling: Selling): Promise<PayPerCallParts | null> {
   const { config, stores } = selling;
   if (!config.x402Sandbox) return null;
   await openHouse(stores.ledger, PLAY_HOUSE);

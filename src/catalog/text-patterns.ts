@@ -20,7 +20,7 @@ export type FormKind =
   | "flight"
   | "house";
 
-export interface SaidForm {
+export interface TextPattern {
   readonly kind: FormKind;
   readonly text: string;
 }
@@ -79,9 +79,9 @@ function houseAt(words: readonly string[], at: number): number {
 }
 
 /** The forms of a text in order, and the text without them. */
-export function formsIn(text: string): { readonly forms: readonly SaidForm[]; readonly rest: string } {
+export function formsIn(text: string): { readonly forms: readonly TextPattern[]; readonly rest: string } {
   const words = text.split(/\s/);
-  const forms: SaidForm[] = [];
+  const forms: TextPattern[] = [];
   const rest: string[] = [];
   for (let at = 0; at < words.length; at++) {
     const house = houseAt(words, at);

@@ -2,11 +2,10 @@
 import type { Catalog } from "../../catalog/catalog.ts";
 import type { PrepaidSpec } from "../../catalog/prepaid.ts";
 import { nanoFromCents } from "../../core/money.ts";
-import { type Ending, type EndingKind, enter } from "../../platform/records/endings.ts";
+import { type Cleanup, type CleanupKind, enter } from "../../platform/records/cleanups.ts";
 import type { Upstream } from "../../upstream/upstream.ts";
 import { VendorFailure } from "../../upstream/vendor-failure.ts";
-import { countTaken, METER_MS, type MeterDeps } from "./paid-time-meter.ts";
-import { leavePlace } from "./paid-time-places.ts";
+import { countTaken, METER_MS, type MeterDeps } from "./prepaid-session-meter.ts";
 import {
   type Entry,
   endPaidTime,
@@ -14,10 +13,11 @@ import {
   findPaidTime,
   keepPaidTime,
   PAID_TIMES,
-  type PaidTime,
+  type PrepaidSession,
   putPaidTime,
-  type StoredPaidTime,
-} from "./paid-time-records.ts";
+  type StoredPrepaidSession,
+} from "./prepaid-session-records.ts";
+import { leavePlace } from "./prepaid-session-slots.ts";
 
 /** A vendor that has been told is not told again sooner, by any process. */
 const TELL_AGAIN_MS = 30_000;
@@ -28,7 +28,7 @@ const TRIES_MAX = 5;
 /** With these a vendor says that there is no such machine, or none any more. */
 const GONE = [404, 410];
 
-export interface PaidTimeEndingsDeps extends MeterDeps {
+export interface SessionCleanupDeps extends MeterDeps {
   readonly upstream: Pick<Upstream, "vendorScript">;
   readonly catalog: () => Catalog;
   readonly onBroken: (error: unknown, label: string) => void;
@@ -38,11 +38,11 @@ function isGone(error: unknown): boolean {
   return error instanceof VendorFailure && GONE.includes(error.failure.status);
 }
 
-class PaidTimeEndings implements EndingKind<Entry> {
+class PaidTimeEndings implements CleanupKind<Entry> {
   readonly book = PAID_TIMES;
-  readonly #deps: PaidTimeEndingsDeps;
+  readonly #deps: SessionCleanupDeps;
 
-  constructor(deps: PaidTimeEndingsDeps) {
+  constructor(deps: SessionCleanupDeps) {
     this.#deps = deps;
   }
 
@@ -51,7 +51,7 @@ class PaidTimeEndings implements EndingKind<Entry> {
   readonly end = (entry: Entry): Promise<boolean> => (entry.isMeter === true ? this.#read(entry) : this.#end(entry));
 
   /** Ends one whose time is over. Rejects where the vendor has not said that it has ended. */
-  async #end(entry: Ending): Promise<boolean> {
+  async #end(entry: Cleanup): Promise<boolean> {
     const ending = await this.#toEnd(entry);
     if (ending === null) return true;
     const { time } = ending;
@@ -67,12 +67,12 @@ class PaidTimeEndings implements EndingKind<Entry> {
   }
 
   /** Keeps that it is being ended: an extension that comes later is refused. Null: it has ended, or ends at another time. */
-  async #toEnd({ label, endsAtMs }: Ending): Promise<StoredPaidTime | null> {
+  async #toEnd({ label, endsAtMs }: Cleanup): Promise<StoredPrepaidSession | null> {
     const { records } = this.#deps;
     for (let tries = 0; tries < TRIES_MAX; tries++) {
       const stored = await findPaidTime(records, label);
       if (stored === null || stored.time.state === "ended" || stored.time.endsAtMs !== endsAtMs) return null;
-      const time: PaidTime = { ...stored.time, state: "ending" };
+      const time: PrepaidSession = { ...stored.time, state: "ending" };
       if (await keepPaidTime(records, time, stored.version)) return { time, version: stored.version + 1 };
     }
     throw new Error(`${label} is changed all the time`);
@@ -102,7 +102,7 @@ class PaidTimeEndings implements EndingKind<Entry> {
     return true;
   }
 
-  async #count(stored: StoredPaidTime) {
+  async #count(stored: StoredPrepaidSession) {
     const cents = await this.#ask(stored.time, "meter", async ({ takenCents }, context) => {
       return (await takenCents?.(context, String(stored.time.id))) ?? null;
     });
@@ -118,7 +118,7 @@ class PaidTimeEndings implements EndingKind<Entry> {
 
   /** Runs one of the adapter's scripts. Throws VendorFailure as well. */
   async #ask<T>(
-    { label, adapter: id, payer }: PaidTime,
+    { label, adapter: id, payer }: PrepaidSession,
     what: "end" | "meter",
     script: (prepaid: PrepaidSpec, context: Parameters<PrepaidSpec["close"]>[0]) => Promise<T>,
   ): Promise<T> {
@@ -135,6 +135,6 @@ class PaidTimeEndings implements EndingKind<Entry> {
   }
 }
 
-export function paidTimeEndings(deps: PaidTimeEndingsDeps): EndingKind<Entry> {
+export function prepaidSessionCleanups(deps: SessionCleanupDeps): CleanupKind<Entry> {
   return new PaidTimeEndings(deps);
 }

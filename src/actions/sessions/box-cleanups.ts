@@ -1,5 +1,5 @@
 // Boxes that are to be closed: each is asked for until its vendor says that it is, by whichever process looks next, so that nothing runs unpaid.
-import { type Ending, type EndingBook, type EndingKind, enter } from "../../platform/records/endings.ts";
+import { type Cleanup, type CleanupBook, type CleanupKind, enter } from "../../platform/records/cleanups.ts";
 import type { SessionsDeps } from "./deps.ts";
 import type { SessionRecord } from "./session-record.ts";
 import type { SessionVendor } from "./vendor.ts";
@@ -10,11 +10,11 @@ const PAUSE_MS_MAX = 600_000;
 const MAKING_MS_MAX = 600_000;
 
 /** However old, they are closed: they are few, and stand on one list. */
-export const UNCLOSED: EndingBook = { kind: "unclosed-box", ttlMs: null, listOf: () => "unclosed-boxes" };
+export const UNCLOSED: CleanupBook = { kind: "unclosed-box", ttlMs: null, listOf: () => "unclosed-boxes" };
 
-type Unclosed = SessionRecord & Ending;
+type OpenBox = SessionRecord & Cleanup;
 
-export class UnclosedBoxes implements EndingKind<Unclosed> {
+export class BoxCleanups implements CleanupKind<OpenBox> {
   readonly book = UNCLOSED;
   readonly #deps: SessionsDeps;
   readonly #vendor: SessionVendor;
@@ -39,7 +39,7 @@ export class UnclosedBoxes implements EndingKind<Unclosed> {
 
   readonly pauseMs = (tries: number) => Math.min(FIRST_MS * 2 ** Math.min(tries, 10), PAUSE_MS_MAX);
 
-  readonly end = async (unclosed: Unclosed, jobId: string): Promise<boolean> => {
+  readonly end = async (unclosed: OpenBox, jobId: string): Promise<boolean> => {
     const isMaking = unclosed.box === null && this.#deps.clock.epochMs() - unclosed.endsAtMs < MAKING_MS_MAX;
     return (await this.#isClosed(jobId, unclosed, new AbortController().signal)) && !isMaking;
   };

@@ -11,7 +11,7 @@ const measured = new Set(PARSERS.map(({ file }) => file));
 
 it("every file that takes text apart is measured, or says why it need not be", () => {
   const missing = readers.filter((file) => !measured.has(file) && NOT_STRANGERS[file] === undefined);
-  expect(missing.map((file) => `${file}: give it an entry in test/strangers/parsers.ts`)).toEqual([]);
+  expect(missing.map((file) => `${file}: give it an entry in test/untrusted-input/parsers.ts`)).toEqual([]);
 });
 
 it("no file has both, or a reason that it needs no more", () => {

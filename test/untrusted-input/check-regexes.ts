@@ -55,5 +55,6 @@ if (process.argv.includes("--keep")) writeFileSync(KEPT, `${JSON.stringify(kept,
 
 for (const fault of faults) console.error(fault);
 console.log(`${found.length} regular expressions, ${judged} judged anew, ${faults.length} faults`);
-if (judged > 0 && faults.length === 0) console.log("keep the verdicts: node test/strangers/check-regexes.ts --keep");
+if (judged > 0 && faults.length === 0)
+  console.log("keep the verdicts: node test/untrusted-input/check-regexes.ts --keep");
 if (faults.length > 0) process.exitCode = 1;

@@ -12,7 +12,7 @@ const ROWS = 500;
 const AT_ONCE = 16;
 
 /** That something ends, and when. */
-export interface Ending {
+export interface Cleanup {
   /** What it is known by, to its vendor too. */
   readonly label: string;
   readonly endsAtMs: number;
@@ -23,7 +23,7 @@ export interface Ending {
 }
 
 /** Where endings of one kind are kept. */
-export interface EndingBook {
+export interface CleanupBook {
   /** Of the records. */
   readonly kind: string;
   /** How long one is kept; null: until it has ended. */
@@ -33,8 +33,8 @@ export interface EndingBook {
 }
 
 /** One kind of what ends by itself. */
-export interface EndingKind<E extends Ending = Ending> {
-  readonly book: EndingBook;
+export interface CleanupKind<E extends Cleanup = Cleanup> {
+  readonly book: CleanupBook;
   /** How long one is left alone that was tried so often. */
   pauseMs(tries: number): number;
   /** True: it has ended, or is not to be ended any more. False, or where it rejects: it is tried again. May be asked twice. */
@@ -42,26 +42,26 @@ export interface EndingKind<E extends Ending = Ending> {
 }
 
 /** From here on it is ended at its time, whichever process dies. */
-export async function enter<E extends Ending>(records: Records, book: EndingBook, id: string, of: E): Promise<void> {
+export async function enter<E extends Cleanup>(records: Records, book: CleanupBook, id: string, of: E): Promise<void> {
   const { kind, ttlMs } = book;
   const value = JSON.stringify(of);
   await records.put({ kind, id, payer: book.listOf(of.endsAtMs), value, ttlMs, ifVersion: null });
 }
 
 /** Boxes were kept with `sinceMs` once. */
-function endingIn({ value }: StoredRecord): Ending {
+function endingIn({ value }: StoredRecord): Cleanup {
   const { sinceMs, ...ending } = JSON.parse(value);
   return { endsAtMs: sinceMs, ...ending };
 }
 
 /** What has not ended though its time was over, or that is not due yet. */
-export interface EndingsSeen {
+export interface CleanupsSeen {
   readonly count: number;
   /** How long the oldest of them is over its time; 0 where there is none. */
   readonly oldestMs: number;
 }
 
-export interface EndingsDeps {
+export interface CleanupsDeps {
   readonly records: Records;
   readonly clock: Clock;
   readonly onBroken: (error: unknown, label: string) => void;
@@ -74,20 +74,20 @@ interface Found {
   readonly open: ReadonlyMap<string, number>;
 }
 
-export class Endings {
-  readonly #deps: EndingsDeps;
-  readonly #kinds: readonly EndingKind<never>[];
-  readonly #found = new Map<EndingBook, Found>();
+export class Cleanups {
+  readonly #deps: CleanupsDeps;
+  readonly #kinds: readonly CleanupKind<never>[];
+  readonly #found = new Map<CleanupBook, Found>();
   #timer: NodeJS.Timeout | undefined;
   /** Looks under way, one of each kind at most. */
-  readonly #looking = new Map<EndingBook, Promise<void>>();
+  readonly #looking = new Map<CleanupBook, Promise<void>>();
   /** Kinds whose last look was still under way when it was time to look far back. */
-  readonly #wholeOwed = new Set<EndingBook>();
+  readonly #wholeOwed = new Set<CleanupBook>();
   #wholeAtMs = Number.NEGATIVE_INFINITY;
   #isStopped = false;
 
   /** Nothing is looked at before `start`. */
-  constructor(deps: EndingsDeps, kinds: readonly EndingKind<never>[]) {
+  constructor(deps: CleanupsDeps, kinds: readonly CleanupKind<never>[]) {
     this.#deps = deps;
     this.#kinds = kinds;
   }
@@ -118,7 +118,7 @@ export class Endings {
     await Promise.all(this.#kinds.map((kind) => this.#lookOnce(kind, isWhole)));
   }
 
-  #lookOnce(kind: EndingKind<never>, isWhole: boolean): Promise<void> {
+  #lookOnce(kind: CleanupKind<never>, isWhole: boolean): Promise<void> {
     const { book } = kind;
     let looking = this.#looking.get(book);
     if (looking === undefined) {
@@ -132,13 +132,13 @@ export class Endings {
   }
 
   /** As the last look left it. */
-  seen(book: EndingBook): EndingsSeen {
+  seen(book: CleanupBook): CleanupsSeen {
     const { lefts = [] } = this.#found.get(book) ?? {};
     const oldest = lefts.reduce((least, one) => Math.min(least, one), Number.POSITIVE_INFINITY);
     return { count: lefts.length, oldestMs: Math.max(0, Math.floor(this.#deps.clock.epochMs()) - oldest) };
   }
 
-  async #lookAt(kind: EndingKind<never>, isWhole: boolean): Promise<Found> {
+  async #lookAt(kind: CleanupKind<never>, isWhole: boolean): Promise<Found> {
     const { records, clock } = this.#deps;
     const { book } = kind;
     const nowMs = Math.floor(clock.epochMs());
@@ -164,7 +164,7 @@ export class Endings {
   }
 
   /** When it was to end; null: it has. */
-  async #end({ book, pauseMs, end }: EndingKind, row: StoredRecord): Promise<number | null> {
+  async #end({ book, pauseMs, end }: CleanupKind, row: StoredRecord): Promise<number | null> {
     const { records, clock, onBroken } = this.#deps;
     const ending = endingIn(row);
     const { label, endsAtMs, nextMs = endsAtMs } = ending;

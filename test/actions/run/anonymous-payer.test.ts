@@ -54,7 +54,7 @@ async function pay({ quote }: Plan | OpenPlan, { headers }: GatewayRequest) {
   return { payer, funds: new Payment(address) };
 }
 
-const gateway = forFile(await startAcmeGateway({}, { stranger: { takes: () => "money", pay } }));
+const gateway = forFile(await startAcmeGateway({}, { anonymousPayer: { takes: () => "money", pay } }));
 
 async function ask(path: string, body: unknown, address?: string) {
   moves.length = 0;

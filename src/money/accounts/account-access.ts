@@ -24,7 +24,7 @@ function reading(answer: Answering): Answering {
   };
 }
 
-export function ownDoor({ forget }: Pick<AccountParts, "forget">): Door {
+export function ownAccess({ forget }: Pick<AccountParts, "forget">): Door {
   const changing = (change: Answering): Answering =>
     writing((call) =>
       changed(
@@ -41,7 +41,7 @@ export function ownDoor({ forget }: Pick<AccountParts, "forget">): Door {
   };
 }
 
-export function adminDoor(parts: Pick<AdminAccountParts, "books" | "forget">): Door {
+export function adminAccess(parts: Pick<AdminAccountParts, "books" | "forget">): Door {
   return {
     below: "/admin/v1/accounts/{id}",
     open(method, path, answer) {

@@ -6,34 +6,34 @@ import type { Clock } from "../../core/clock.ts";
 import { GatewayError } from "../../core/errors.ts";
 import { ZERO } from "../../core/money.ts";
 import { isAccountPayer, type Payer } from "../../core/plan.ts";
-import { enter } from "../../platform/records/endings.ts";
+import { enter } from "../../platform/records/cleanups.ts";
 import type { Records } from "../../platform/records/records.ts";
 import type { Around } from "../../upstream/action-attempt.ts";
 import { actionMsMax } from "../../upstream/action-candidate.ts";
 import { idsAt } from "../../upstream/missing-from.ts";
 import { labelOf } from "../../upstream/run-script.ts";
 import { failureOfKind, VendorFailure } from "../../upstream/vendor-failure.ts";
-import { METER_MS } from "./paid-time-meter.ts";
-import { leavePlace, type PlacesDeps, takePlace } from "./paid-time-places.ts";
+import { METER_MS } from "./prepaid-session-meter.ts";
 import {
   type Entry,
   endPaidTime,
   entryId,
   type Meter,
   PAID_TIMES,
-  type PaidTime,
+  type PrepaidSession,
   paidTimeOf,
   putPaidTime,
-  type StoredPaidTime,
+  type StoredPrepaidSession,
   strike,
-} from "./paid-time-records.ts";
+} from "./prepaid-session-records.ts";
+import { leavePlace, type PlacesDeps, takePlace } from "./prepaid-session-slots.ts";
 
 const MINUTE_MS = 60_000;
 /** How long after its time a call may still be answered. */
 const LATE_MS = 30_000;
 const TRIES_MAX = 5;
 
-export interface PaidTimesDeps extends PlacesDeps {
+export interface PrepaidSessionsDeps extends PlacesDeps {
   readonly records: Records;
   readonly clock: Pick<Clock, "epochMs">;
 }
@@ -44,7 +44,7 @@ interface Caller {
   readonly callId: string;
 }
 
-export interface PaidTimes {
+export interface PrepaidSessions {
   /** Why a call is refused before anything is held; null: it is not. */
   refusal(offer: ActionOffer, params: Params, payer: Payer): Promise<GatewayError | null>;
   /** What is to happen around the attempts of a call; null: it has nothing to do with such time. */
@@ -75,7 +75,7 @@ function minutesIn(use: PrepaidUse, params: Params): number {
 
 /** Why it cannot be extended so; null: it can. */
 function extensionRefusal(
-  stored: StoredPaidTime | null,
+  stored: StoredPrepaidSession | null,
   { offer, params, nowMs }: { readonly offer: ActionOffer; readonly params: Params; readonly nowMs: number },
 ): GatewayError | null {
   const use = offer.spec.prepaid;
@@ -91,7 +91,7 @@ function extensionRefusal(
 }
 
 /** What a caller is told of the time that is left. */
-function told(answer: object, { state, endsAtMs }: PaidTime, nowMs: number): object {
+function told(answer: object, { state, endsAtMs }: PrepaidSession, nowMs: number): object {
   const leftMs = state === "running" ? Math.max(0, endsAtMs - nowMs) : 0;
   const left = { paidMinutes: Math.floor(leftMs / 600) / 100, expiresAt: new Date(endsAtMs).toISOString() };
   return { ...answer, ...left };
@@ -101,14 +101,14 @@ function refused(error: GatewayError): VendorFailure {
   return new VendorFailure({ ...failureOfKind("caller_invalid", error.message), told: error, mayHaveRun: false });
 }
 
-const nowOf = ({ clock }: Pick<PaidTimesDeps, "clock">) => Math.floor(clock.epochMs());
+const nowOf = ({ clock }: Pick<PrepaidSessionsDeps, "clock">) => Math.floor(clock.epochMs());
 
-function find(offer: ActionOffer, id: unknown, payer: Payer, { records }: PaidTimesDeps) {
+function find(offer: ActionOffer, id: unknown, payer: Payer, { records }: PrepaidSessionsDeps) {
   return paidTimeOf(records, { adapter: offer.adapter.id, payer }, String(id));
 }
 
 /** Before the vendor is asked for a machine it stands in the calendar: an answer that is lost leaves nothing running for long. */
-function beginning(offer: ActionOffer, params: Params, { payer, callId }: Caller, deps: PaidTimesDeps): Around {
+function beginning(offer: ActionOffer, params: Params, { payer, callId }: Caller, deps: PrepaidSessionsDeps): Around {
   const { records } = deps;
   const nowMs = () => nowOf(deps);
   const use = offer.spec.prepaid;
@@ -147,7 +147,12 @@ function beginning(offer: ActionOffer, params: Params, { payer, callId }: Caller
   };
 }
 
-async function extend(offer: ActionOffer, params: Params, payer: Payer, deps: PaidTimesDeps): Promise<PaidTime> {
+async function extend(
+  offer: ActionOffer,
+  params: Params,
+  payer: Payer,
+  deps: PrepaidSessionsDeps,
+): Promise<PrepaidSession> {
   const use = offer.spec.prepaid;
   if (use?.does !== "extends") throw new Error(`${offer.id} extends nothing`);
   for (let tries = 0; tries < TRIES_MAX; tries++) {
@@ -156,13 +161,13 @@ async function extend(offer: ActionOffer, params: Params, payer: Payer, deps: Pa
     if (refusal !== null) throw refused(refusal);
     if (stored === null) continue;
     const { time, version } = stored;
-    const longer: PaidTime = { ...time, endsAtMs: time.endsAtMs + minutesIn(use, params) * MINUTE_MS };
+    const longer: PrepaidSession = { ...time, endsAtMs: time.endsAtMs + minutesIn(use, params) * MINUTE_MS };
     if (await putPaidTime(deps.records, longer, version)) return longer;
   }
   throw refused(new GatewayError("upstream_busy", { detail: { detail: offer.id } }));
 }
 
-export function createPaidTimes(deps: PaidTimesDeps): PaidTimes {
+export function createPrepaidSessions(deps: PrepaidSessionsDeps): PrepaidSessions {
   const { records } = deps;
   const nowMs = () => nowOf(deps);
   return {

@@ -2,7 +2,7 @@
 import { hash } from "node:crypto";
 import type { Nano } from "../../core/money.ts";
 import type { Payer } from "../../core/plan.ts";
-import { type Ending, type EndingBook, enter, PAGE_MS } from "../../platform/records/endings.ts";
+import { type Cleanup, type CleanupBook, enter, PAGE_MS } from "../../platform/records/cleanups.ts";
 import type { Records } from "../../platform/records/records.ts";
 
 const KIND = "paid-time";
@@ -11,7 +11,7 @@ const BY_ID = "paid-time-id";
 /** Longer than any vendor lets such a machine run. */
 const KEPT_MS = 26 * 3_600_000;
 
-export interface PaidTime {
+export interface PrepaidSession {
   /** What the vendor knows it by. */
   readonly label: string;
   readonly adapter: string;
@@ -38,25 +38,25 @@ export interface Meter {
   readonly pendingNano: Nano | null;
 }
 
-export interface StoredPaidTime {
-  readonly time: PaidTime;
+export interface StoredPrepaidSession {
+  readonly time: PrepaidSession;
   readonly version: number;
 }
 
 /** What stands in the calendar. */
-export interface Entry extends Ending {
+export interface Entry extends Cleanup {
   /** It says when the machine's meter is read, not when it is ended. */
   readonly isMeter?: true;
 }
 
 /** The calendar. */
-export const PAID_TIMES: EndingBook = {
+export const PAID_TIMES: CleanupBook = {
   kind: "paid-time-end",
   ttlMs: KEPT_MS,
   listOf: (ms) => `paid-until:${Math.floor(ms / PAGE_MS)}`,
 };
 
-function idOf({ adapter, payer }: Pick<PaidTime, "adapter" | "payer">, id: string): string {
+function idOf({ adapter, payer }: Pick<PrepaidSession, "adapter" | "payer">, id: string): string {
   return hash("sha256", JSON.stringify([payer.id, adapter, id]));
 }
 
@@ -64,17 +64,17 @@ export function entryId({ label, endsAtMs, isMeter }: Entry): string {
   return `${label} ${endsAtMs}${isMeter === true ? " meter" : ""}`;
 }
 
-export async function findPaidTime(records: Records, label: string): Promise<StoredPaidTime | null> {
+export async function findPaidTime(records: Records, label: string): Promise<StoredPrepaidSession | null> {
   const stored = await records.get(KIND, label);
-  return stored === null ? null : { time: JSON.parse(stored.value) as PaidTime, version: stored.version };
+  return stored === null ? null : { time: JSON.parse(stored.value) as PrepaidSession, version: stored.version };
 }
 
 /** That of an id of a payer's; null: there is none, or it was over long ago. */
 export async function paidTimeOf(
   records: Records,
-  of: Pick<PaidTime, "adapter" | "payer">,
+  of: Pick<PrepaidSession, "adapter" | "payer">,
   id: string,
-): Promise<StoredPaidTime | null> {
+): Promise<StoredPrepaidSession | null> {
   const label = await records.get(BY_ID, idOf(of, id));
   return label === null ? null : findPaidTime(records, label.value);
 }
@@ -83,14 +83,14 @@ export async function paidTimeOf(
  * Keeps one whose end is another than before. First the calendar: what stands there and has no record is only looked for in vain, and
  * what has a record and stands nowhere would run for ever.
  */
-export async function putPaidTime(records: Records, time: PaidTime, version: number | null): Promise<boolean> {
+export async function putPaidTime(records: Records, time: PrepaidSession, version: number | null): Promise<boolean> {
   const { label, endsAtMs } = time;
   await enter(records, PAID_TIMES, entryId({ label, endsAtMs }), { label, endsAtMs });
   return keepPaidTime(records, time, version);
 }
 
 /** Keeps it where its version is still this one (null: whatever it is); false where it is not. */
-export async function keepPaidTime(records: Records, time: PaidTime, version: number | null): Promise<boolean> {
+export async function keepPaidTime(records: Records, time: PrepaidSession, version: number | null): Promise<boolean> {
   const { label, id } = time;
   const kept = { payer: null, ttlMs: KEPT_MS, ifVersion: null };
   if (id !== null) await records.put({ ...kept, kind: BY_ID, id: idOf(time, id), value: label });
@@ -101,14 +101,14 @@ export async function keepPaidTime(records: Records, time: PaidTime, version: nu
 const TRIES_MAX = 5;
 
 /** Keeps that it has ended, with whatever else has been kept of it meanwhile. */
-export async function endPaidTime(records: Records, stored: StoredPaidTime): Promise<PaidTime> {
+export async function endPaidTime(records: Records, stored: StoredPrepaidSession): Promise<PrepaidSession> {
   let last = stored;
   for (let tries = 0; tries < TRIES_MAX; tries++) {
-    const over: PaidTime = { ...last.time, state: "ended" };
+    const over: PrepaidSession = { ...last.time, state: "ended" };
     if (await keepPaidTime(records, over, last.version)) return over;
     last = (await findPaidTime(records, over.label)) ?? last;
   }
-  const over: PaidTime = { ...last.time, state: "ended" };
+  const over: PrepaidSession = { ...last.time, state: "ended" };
   await keepPaidTime(records, over, null);
   return over;
 }

@@ -9,7 +9,7 @@ interface Phrase<Owner> {
 }
 
 /** The phrases of all owners by their terms, so that a query is compared only with phrases that share a term. */
-export class AskedPhrases<Owner> {
+export class UserPhrases<Owner> {
   readonly #byTerm = new Map<string, Phrase<Owner>[]>();
   readonly #words: TellingWords<Owner>;
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { nearVariables } from "../../src/catalog/near-variables.ts";
+import { nearVariables } from "../../src/catalog/env-typos.ts";
 import { atOnce } from "../../src/core/slices.ts";
 import { SETTINGS } from "../../src/platform/config.ts";
 import { shippedCatalog } from "../support/shipped-catalog.ts";
