@@ -1,4 +1,4 @@
-// Callers without a key, who pay for each call on chain (x402) or with play money. Loaded only where one of them is set.
+// Callers without a key, who pay for each call on chain (x402) or with play money. Loaded only where one of the two is enabled.
 import { descriptorOf } from "../actions/run/descriptor.ts";
 import { NETWORKS, type Network, PLAY_NETWORK, PLAY_PAY_TO } from "../catalog/networks.ts";
 import { systemClock } from "../core/clock.ts";
@@ -26,10 +26,10 @@ import type { OpenActions } from "./open-actions.ts";
 import type { Foundation } from "./open-foundation.ts";
 import { LEASE_MS } from "./stores.ts";
 
-/** The bound for all addresses together, in bounds of a single address. */
+/** The limit for all addresses together, as a multiple of one address's limit. */
 const ADDRESSES_AT_BOUND = 10;
 
-/** A foundation, and what selling without a key needs beside it. */
+/** A foundation, plus what selling without a key needs. */
 export interface Selling extends Foundation {
   readonly actionCatalog: OpenActions;
   readonly leases: KeptLeases;
@@ -38,13 +38,13 @@ export interface Selling extends Foundation {
 
 export interface AnonymousPayers {
   readonly door: AnonymousAccess;
-  /** How an account tops itself up; null: only play money is taken. */
+  /** How an account tops itself up; null: only play money is accepted. */
   readonly topUp: EndpointSpec | null;
   /** Payments in doubt, for the operator. */
   readonly admin: readonly EndpointSpec[];
-  /** Compares the books with the chain; null: there is no chain, or no node to ask. */
+  /** Compares the books with the chain; null: there is no chain or no node. */
   readonly prove: Proof | null;
-  /** Begins to find out what became of payments in doubt. */
+  /** Starts resolving payments in doubt. */
   start(): void;
 }
 
@@ -80,7 +80,7 @@ function proofOf({ config, stores: { ledger, records } }: Selling): Proof | null
   return () => proveIncome({ ledger, records, node, asset: NETWORKS[x402Network].asset });
 }
 
-/** A caller who asks for the sandbox is never asked for money, even where there is no play money. */
+/** A sandbox caller never has to pay real money, even where play money is disabled. */
 function eitherDoor(live: Door | null, play: Door | null): AnonymousAccess {
   const isPlay = (headers: ReadonlyMap<string, string>) => headers.get("x-tollgate-sandbox") === "1";
   const doorFor = (headers: ReadonlyMap<string, string>) => (isPlay(headers) ? play : live);
@@ -96,7 +96,7 @@ function eitherDoor(live: Door | null, play: Door | null): AnonymousAccess {
   };
 }
 
-/** What both doors need, wherever the money goes. */
+/** What live and sandbox payments both need. */
 function sellingParts({ stores, actionCatalog, url, leases }: Selling, sandbox: boolean) {
   const { ledger, records, owner } = stores;
   return {
@@ -131,13 +131,13 @@ async function openLive(selling: Selling): Promise<PayPerCallParts | null> {
   };
 }
 
-/** A remote facilitator, or this process with a gas wallet. The settings name one of the two. */
+/** A remote facilitator, or this process with a gas wallet; the settings name one of the two. */
 function facilitatorOf({ options, config, stores }: Selling, network: Network, node: NodeRpc | null) {
   const { x402FacilitatorUrl: url, x402GasWeiMax: feeWeiMax } = config;
   if (url !== null) return httpFacilitator(url, { fetchOut: fetchThrough(config.proxies) });
   if (node === null) throw new Error("no facilitator is set");
   const signer = options.wallet?.gas ?? null;
-  // The parent of several processes has no keys and makes no payments: its children do.
+  // The parent of several processes has no keys and makes no payments; its children do.
   if (signer === null) return NO_FACILITATOR;
   const { records, owner } = stores;
   const clock = systemClock;
@@ -165,7 +165,7 @@ async function openPlay(selling: Selling): Promise<PayPerCallParts | null> {
 
 type Described = Pick<Resource, "description" | "bazaar">;
 
-/** An action as a challenge describes it: built once for each action, because challenges are free and unlimited. */
+/** Describes actions in payment challenges. Builds each description once, because challenges are free and unlimited. */
 function descriptions({ actionCatalog }: OpenActions, sandbox: boolean): (asked: string) => Described {
   const made = new WeakMap<object, Described>();
   return (asked) => {
@@ -179,7 +179,7 @@ function descriptions({ actionCatalog }: OpenActions, sandbox: boolean): (asked:
   };
 }
 
-/** Its body and its answer, in the form of the extension `bazaar`. */
+/** The action's body and answer in the form of the `bazaar` extension. */
 function describe(action: Parameters<typeof descriptorOf>[0]): Described {
   const { description, example, params } = descriptorOf(action);
   const text = (constant: string) => ({ type: "string", const: constant });

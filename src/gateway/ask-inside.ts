@@ -1,4 +1,4 @@
-// How pages ask the gateway that they are served by: its own endpoints answer, inside of the process, in the name of who has signed in.
+// How pages call the gateway that serves them: its own endpoints answer in process, on behalf of the signed-in person.
 
 import { requestInside } from "../actions/run/request-inside.ts";
 import { systemClock } from "../core/clock.ts";
@@ -13,12 +13,12 @@ import type { ServeDeps } from "../edge/serve/deps.ts";
 import { type Ask, Refused } from "../edge/web/kit/ask.ts";
 import { callInside } from "./call-inside.ts";
 
-/** Who asks: a caller of the public endpoints; null: the operator, at the endpoints of the admin listener. */
+/** The caller of a public endpoint; null: the operator, calling an endpoint of the admin listener. */
 export interface Asking {
   readonly caller: Caller | null;
   /** The page's own request. */
   readonly from: GatewayRequest;
-  /** Headers of what is asked, such as the session's token. */
+  /** Headers of the inner request, such as the session's token. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
@@ -28,7 +28,7 @@ function refused(error: GatewayError): Refused {
 
 type FreeEndpoint = Exclude<Endpoint, { readonly plan: unknown }>;
 
-/** What an endpoint throws as its error is one of its answers. */
+/** Returns an error that the endpoint throws as its answer. */
 async function answerTo(endpoint: FreeEndpoint, call: StreamCall) {
   try {
     return await ("stream" in endpoint ? endpoint.stream(call) : endpoint.answer(call));
@@ -38,7 +38,7 @@ async function answerTo(endpoint: FreeEndpoint, call: StreamCall) {
   }
 }
 
-/** Endpoints that cost nothing answer at once. What has a plan is called as over HTTP, admitted, held and charged. */
+/** Free endpoints answer at once. Endpoints with a plan run as over HTTP: admitted, held and charged. */
 export function askInside(endpoints: readonly Endpoint[], deps: ServeDeps): (asking: Asking) => Ask {
   const match = matchEndpoint(endpoints);
   const nextId = requestIds(systemClock);
@@ -73,12 +73,12 @@ export function askInside(endpoints: readonly Endpoint[], deps: ServeDeps): (ask
       );
       const call = { request, caller, gone: new AbortController().signal };
       const answer = await answerTo(endpoint, call);
-      // What many pages read is there in one turn of the loop; each is made of it in one of its own.
+      // Concurrent reads resolve in the same turn of the event loop; each page is rendered in a turn of its own.
       await ownSlice();
       if ("bytes" in answer) throw new Error(`${path} is streamed, and cannot be asked by a page`);
       if (answer instanceof GatewayError) return refused(answer);
       const type = answer.headers?.["content-type"] ?? "application/json";
-      // Long answers are kept as the bytes that they are sent as.
+      // Long answers are stored as encoded bytes.
       const isKept = (typeof answer.body === "string" || answer.body instanceof Uint8Array) && type.includes("json");
       return (isKept ? JSON.parse(Buffer.from(answer.body as string).toString("utf8")) : answer.body) as Body;
     };

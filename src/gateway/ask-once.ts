@@ -1,27 +1,27 @@
-// One attempt of one candidate to its end, for questions that no caller asks: no account pays, and no route's health is touched.
+// Runs one attempt of one candidate to its end, for the gateway's own checks: no account pays and no route's health changes.
 import type { AttemptFailure, Candidate, FinalPart, Reading } from "../core/route.ts";
 import { failureOfKind } from "../upstream/vendor-failure.ts";
 
 export interface AskBounds {
-  /** How long content may take. */
+  /** The time limit for content. */
   readonly contentMsMax: number;
-  /** How long the whole answer may take. */
+  /** The time limit for the whole answer. */
   readonly wholeMsMax: number;
-  /** Ends the attempt before its time. */
+  /** Aborts the attempt. */
   readonly signal?: AbortSignal;
 }
 
 export interface Asked {
-  /** Null: a whole answer came. */
+  /** Null: the answer was complete. */
   readonly failure: AttemptFailure | null;
   readonly reading: Reading;
-  /** The bytes that a caller would have been streamed. */
+  /** The bytes that would have been streamed to a caller. */
   readonly streamed: Buffer;
-  /** Null where it failed. */
+  /** Null where the attempt failed. */
   readonly final: FinalPart | null;
 }
 
-/** Asks once. Resolves whatever comes of it. */
+/** Runs the attempt once. Never rejects. */
 export function askOnce(candidate: Candidate, { contentMsMax, wholeMsMax, signal }: AskBounds): Promise<Asked> {
   return new Promise((resolve) => {
     const chunks: Uint8Array[] = [];
@@ -35,7 +35,7 @@ export function askOnce(candidate: Candidate, { contentMsMax, wholeMsMax, signal
       end(failureOfKind("provider_timeout", words), null);
     };
     const leave = () => giveUp("it was stopped here");
-    // The attempt's own clocks bound the wait for each part of an answer, not for all of them together.
+    // The attempt's own timers limit the wait for each part of an answer, not for the whole.
     const timer = setTimeout(() => giveUp("no whole answer came"), wholeMsMax);
     const attempt = candidate.open(
       {

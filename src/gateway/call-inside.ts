@@ -1,4 +1,4 @@
-// Calls one of the gateway's own endpoints inside of the process, on the path that every request takes: admitted, planned, held, charged, noted.
+// Calls one of the gateway's own endpoints in process, on the path of every request: admit, plan, hold, charge, record.
 
 import { requestInside } from "../actions/run/request-inside.ts";
 import { systemClock } from "../core/clock.ts";
@@ -17,7 +17,7 @@ function headersOf(
 ): Map<string, string> {
   const all = new Map([...bounds, ...Object.entries(headers)]);
   const [whole, own] = [bounds.get(MAX_COST_HEADER), headers[MAX_COST_HEADER]];
-  // Of two bounds the lower holds; one that is no number is refused where it is read.
+  // The lower of two bounds applies. A bound that is not a number is refused where it is parsed.
   if (whole !== undefined && !(Number(own) <= Number(whole))) all.set(MAX_COST_HEADER, whole);
   if (authorization !== undefined) all.set("authorization", authorization);
   if (payment !== undefined) all.set("payment-signature", payment);
@@ -26,7 +26,7 @@ function headersOf(
   return all;
 }
 
-/** The request that the call would have been, had it come from outside. */
+/** The request that this call would be if it came over HTTP. */
 function requestOf(call: InnerCall, caller: InnerCaller, id: string): GatewayRequest {
   const [path = "", query = ""] = call.path.split("?", 2);
   const { method, body } = call;
@@ -35,7 +35,7 @@ function requestOf(call: InnerCall, caller: InnerCaller, id: string): GatewayReq
   return requestInside({ ...asked, startedMs: systemClock.elapsedMs() }, body);
 }
 
-/** The request that brings the call has been counted: what it calls inside is looked at, and not counted again. */
+/** The outer request was already rate limited: inner calls are checked but not counted again. */
 export function callInside(endpoints: readonly Endpoint[], deps: ServeDeps): CallInside {
   const match = matchEndpoint(endpoints);
   const nextId = requestIds(systemClock);

@@ -1,4 +1,4 @@
-// Who calls, and how often: keys, the admin token, and the windows in which requests are counted.
+// Authentication and rate limits: keys, the admin token, and the windows that count requests.
 
 import { signingSecrets } from "../actions/files/signed-links.ts";
 import { systemClock } from "../core/clock.ts";
@@ -33,20 +33,20 @@ export interface OpenCallers {
   readonly adminToken: string;
   /** What serving requests needs. */
   readonly doors: Pick<ServeDeps, Doors> & { readonly bodies: BodyBytes };
-  /** Drops what is cached of an account; null: of all accounts. */
+  /** Drops the cache of an account; null: of all accounts. */
   forget(accountId: string | null): void;
   callerOfKey: Authenticator["callerOfKey"];
   ofWorkGoingOn: Authenticator["ofWorkGoingOn"];
-  /** The keys that sign access tokens; null: there are no tokens. */
+  /** The keys that sign access tokens; null: access tokens are disabled. */
   readonly signingKeys: (() => SigningKeys) | null;
 }
 
-/** With a bound of 0 there is no cache. */
+/** A limit of 0 disables the cache. */
 function cacheOf(bytesMax: number, records: Records): Pick<ServeDeps, "cache"> {
   return bytesMax === 0 ? {} : { cache: new AnswerCache({ records, bytesMax, epochMs: () => systemClock.epochMs() }) };
 }
 
-/** From here on this process hears of changes that other processes make to keys. */
+/** Subscribes this process to other processes' changes to keys. */
 export async function openCallers({ config, url, stores, broken }: Foundation): Promise<OpenCallers> {
   const clock = systemClock;
   const windows = createRequestWindows({ clock });

@@ -1,4 +1,5 @@
-// Certificates of adapters: what `tollgate certify` last found for each vendor, for the operator's page; and what no call has confirmed yet.
+// Adapter certificates: the last `tollgate certify` result for each vendor, for the operator's page, and findings that no call has
+// confirmed yet.
 import { z } from "zod";
 import { notFound } from "../actions/run/nearest.ts";
 import type { Catalog } from "../catalog/catalog.ts";
@@ -9,7 +10,7 @@ import type { Records } from "../platform/records/records.ts";
 
 const KIND = "certificate";
 const PAYER = "operator";
-/** More than there are vendors. */
+/** More than the number of vendors. */
 const LISTED_MAX = 1_000;
 export const DIFFERS_MAX = 50;
 export const TEXT_CHARS_MAX = 300;
@@ -17,16 +18,16 @@ export const TEXT_CHARS_MAX = 300;
 const text = z.string().max(TEXT_CHARS_MAX);
 const whole = z.number().int().min(0);
 const certificateSchema = z.strictObject({
-  /** When it was asked, and by which version of this program. */
+  /** When the check ran, and the version of this program that ran it. */
   at: z.iso.datetime("must be a time such as 2026-11-22T10:00:00.000Z"),
   version: text,
   fine: whole,
   not_asked: whole,
-  /** What is other than the adapter says, of one question each. */
+  /** Differences from the adapter, each found by one question. */
   differs: z.array(z.strictObject({ asked: text, kind: text, status: whole, detail: text })).max(DIFFERS_MAX),
 });
 
-/** What is kept of one vendor. */
+/** The stored certificate of one vendor. */
 export type VendorCertificate = z.output<typeof certificateSchema>;
 
 /** `GET /admin/v1/certificates`, `POST /admin/v1/certificates/{provider}`. */

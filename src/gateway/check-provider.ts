@@ -1,4 +1,4 @@
-// Asks one vendor once with each of our keys, and says in a word how it is. No account pays, and no route's health is touched.
+// Calls one vendor once with each of our keys and returns a verdict. No account pays and no route's health changes.
 import { randomBytes } from "node:crypto";
 import type { Adapter, Catalog } from "../catalog/catalog.ts";
 import { keyVariablesOf } from "../catalog/variables.ts";
@@ -13,26 +13,26 @@ import { type CheckVerdict, VERDICTS } from "./refused-key.ts";
 
 const ANSWER_MS_MAX = 20_000;
 const WHOLE_MS_MAX = 30_000;
-/** An answer that took longer is a slow one. */
+/** An answer that takes longer counts as slow. */
 const SLOW_MS = 5_000;
 const MODELS_SHOWN_MAX = 10;
 
 /** One key at one vendor. */
 export interface ProviderCheck {
   readonly provider: string;
-  /** The variable that the key stands in, and which of several it is; null: no key is sent. */
+  /** The environment variable of the key, and its position among several; null: no key is sent. */
   readonly key: string | null;
-  /** The vendor's model, the action or the path that was asked; null: nothing was. */
+  /** The vendor's model, the action or the path that was called; null: none. */
   readonly asked: string | null;
   readonly verdict: CheckVerdict;
-  /** A good answer came. */
+  /** The answer was good. */
   readonly answered: boolean;
-  /** The vendor's status; 0 where none came. */
+  /** The vendor's HTTP status; 0 where there was none. */
   readonly status: number;
   readonly ms: number;
-  /** Through which it was asked, without its password; left out: none. */
+  /** The proxy of the call, without its password; absent: none. */
   readonly proxy?: string;
-  /** The vendor's own words, or what is to be done; "" where there is nothing to say. */
+  /** The vendor's message or the remedy; "" where there is nothing to say. */
   readonly detail: string;
 }
 
@@ -40,11 +40,11 @@ export interface CheckDeps {
   readonly catalog: Catalog;
   readonly upstream: Upstream;
   readonly clock: Clock;
-  /** The names of the variables that are set. */
+  /** The names of the environment variables that are set. */
   readonly namesSet: readonly string[];
 }
 
-/** A server that lists its models says what they can be asked for as. */
+/** The names under which callers can use the models that a server lists. */
 function modelsIn(answer: unknown, { id }: Adapter): string {
   const list = atPointer(answer, "/data");
   const names = (Array.isArray(list) ? list : []).flatMap((row: unknown) => {
@@ -56,7 +56,10 @@ function modelsIn(answer: unknown, { id }: Adapter): string {
   return `serves ${names.slice(0, MODELS_SHOWN_MAX).join(", ")}${more}`;
 }
 
-/** Where no server answers, or not what was asked for, the address may be the wrong one. What it may have of a login is left out. */
+/**
+ * Names the address where no server answered or the answer is of another kind, since the address may be wrong. Omits any credentials in
+ * it.
+ */
 function placeOf(kind: FailureKind, { origin: address }: Adapter): string {
   if (kind !== "provider_connection_failed" && kind !== "provider_model_missing") return "";
   const { origin, pathname } = new URL(address);
@@ -86,7 +89,7 @@ async function checkKey(adapter: Adapter, keyName: string | null, deps: CheckDep
   return { ...asked, verdict: VERDICTS[kind] ?? "failing", answered: false, status, detail };
 }
 
-/** Asks a vendor with each of our keys at once. Null: there is no such vendor, or it is not on. */
+/** Calls a vendor with each of our keys concurrently. Null: the vendor is unknown or disabled. */
 export async function checkProvider(id: string, deps: CheckDeps): Promise<readonly ProviderCheck[] | null> {
   const adapter = deps.catalog.adapters({ sandbox: false }).get(id);
   if (adapter === undefined || !adapter.configured) return null;

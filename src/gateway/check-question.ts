@@ -1,4 +1,4 @@
-// What a vendor is asked to find out whether it serves us: the cheapest thing that shows it, as one candidate of a route.
+// The request that shows whether a vendor serves us: the cheapest one that can, as one candidate of a route.
 import { z } from "zod";
 import { upstreamCentsOf } from "../actions/run/action-price.ts";
 import type { ActionSpec } from "../catalog/action.ts";
@@ -12,11 +12,11 @@ import type { ChatBody } from "../models/formats/chat-completions/fields.ts";
 import { chatRequest } from "../models/formats/chat-completions/request.ts";
 import type { Upstream } from "../upstream/upstream.ts";
 
-/** Enough for a word; a model that reasons first may end before it, and that too is an answer. */
+/** Enough for a word. A reasoning model may stop before it; that counts as an answer too. */
 const OUTPUT_TOKENS = 16;
-/** A question that the vendor takes more for is not asked. */
+/** Costlier questions are not sent. */
 const CENTS_MAX = 1;
-/** A host that an example has made up: it cannot be fetched. */
+/** A host made up for an example: it cannot be fetched. */
 export const MADE_UP = /\.example\b/;
 const LIVE = { sandbox: false };
 const CHECK_BODY: ChatBody = { messages: [{ role: "user", content: "Answer with the word ok." }] };
@@ -26,26 +26,26 @@ export interface CheckOrder {
   readonly upstream: Upstream;
   readonly requestId: string;
   readonly createdS: number;
-  /** How long an answer may take. */
+  /** The time limit for an answer. */
   readonly msMax: number;
 }
 
 export interface CheckQuestion {
-  /** The model, action or path that is asked. */
+  /** The model, action or path that the question calls. */
   readonly asked: string;
   readonly candidate: Candidate;
 }
 
-/** What can be asked, or why nothing is. */
+/** The question, or why there is none. */
 export type CheckAsk = CheckQuestion | string;
 
-/** Models that answer at once come first, then the cheapest: a question costs a thousandth of a cent. */
+/** Models that answer without hidden reasoning first, then the cheapest: a question costs a thousandth of a cent. */
 export function cheapestFirst(a: Offer, b: Offer): number {
   const reasons = Number(a.wire.hidesReasoning === true) - Number(b.wire.hidesReasoning === true);
   return reasons || a.cost.output - b.cost.output || a.cost.input - b.cost.input;
 }
 
-/** What a model is asked, in the wire of chat completions. */
+/** A question to a model, in the chat completions format. */
 export interface ModelQuestion {
   readonly offer: Offer;
   readonly slug: string;
@@ -53,7 +53,7 @@ export interface ModelQuestion {
   readonly outputTokensMax: number;
 }
 
-/** A question to a model as a candidate, or why it cannot be asked there. */
+/** A question to a model as a candidate, or why the model cannot take it. */
 export function askModel({ offer, slug, body, outputTokensMax }: ModelQuestion, order: CheckOrder): CheckAsk {
   const { upstream, requestId, createdS, msMax } = order;
   const completionId = idAfter(requestId, "chatcmpl-");
@@ -72,12 +72,12 @@ export function askModel({ offer, slug, body, outputTokensMax }: ModelQuestion, 
   return typeof candidate === "string" ? candidate : { asked: offer.upstreamModel, candidate };
 }
 
-/** A call of an action as a candidate. */
+/** An action call as a candidate. */
 export function askAction(offer: ActionOffer, params: Params, { upstream, requestId }: CheckOrder): CheckQuestion {
   const isSandbox = offer.adapter.isSandbox === true;
   const candidate = upstream.actionCandidate(offer, {
     soldId: offer.id,
-    // A question of our own is not worth money: a merchant that is paid by the call is asked here where the money is play.
+    // Our own check spends no money: a merchant that charges per call is checked only with play money.
     ...(isSandbox ? { paying: { mostNano: nanoFromCents(offer.spec.price.cents), isCallers: false } } : null),
     params,
     row: null,
@@ -89,7 +89,7 @@ export function askAction(offer: ActionOffer, params: Params, { upstream, reques
   return { asked: offer.id, candidate };
 }
 
-/** The list of a server's models, asked as an action would be. */
+/** The list of a server's models, called like an action. */
 function askList(adapter: Adapter, path: string, order: CheckOrder): CheckQuestion {
   const spec: ActionSpec = {
     description: "Lists the models of the server.",
@@ -127,7 +127,7 @@ function cheapestAction(adapter: Adapter, order: CheckOrder): CheckAsk {
   return askAction({ ...least.offer, adapter, spec }, least.params, order);
 }
 
-/** The smallest thing that a model ranks: one word by itself. */
+/** The smallest ranking request: one single-word document. */
 function askRanks(adapter: Adapter, { catalog, upstream, requestId, createdS, msMax }: CheckOrder): CheckAsk {
   const offers = catalog.unitModels(LIVE).flatMap(({ slug, offers: some }) => some.map((offer) => ({ slug, offer })));
   const first = offers.find(({ offer }) => offer.adapter.id === adapter.id && offer.spec.kind === "rerank");
@@ -146,7 +146,7 @@ function askRanks(adapter: Adapter, { catalog, upstream, requestId, createdS, ms
   return { asked: first.offer.upstreamModel, candidate };
 }
 
-/** What `adapter` is asked; of several of its keys the adapter that is handed in has one. */
+/** The question for `adapter`, which holds one of its keys. */
 export function checkQuestion(adapter: Adapter, order: CheckOrder): CheckAsk {
   const { chat, actions, unitModels } = adapter.spec;
   if (chat === undefined && actions === undefined && unitModels !== undefined) return askRanks(adapter, order);
@@ -155,7 +155,7 @@ export function checkQuestion(adapter: Adapter, order: CheckOrder): CheckAsk {
     .models(LIVE)
     .flatMap(({ slug, retires, offers }) => offers.map((offer) => ({ slug, retires, offer })))
     .filter(({ offer }) => offer.adapter.id === adapter.id)
-    // One that ends soon may be gone at the vendor before its day.
+    // The vendor may have retired a model that ends soon before its date.
     .sort((a, b) => Number(a.retires !== null) - Number(b.retires !== null) || cheapestFirst(a.offer, b.offer));
   const [first] = offers;
   if (first !== undefined) {

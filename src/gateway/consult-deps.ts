@@ -1,4 +1,4 @@
-// What core/consult asks of the catalog: which actions fit some words, and whether one takes these params at what cost.
+// What core/consult needs of the catalog: which actions match a query, whether an action accepts given params, and its cost.
 
 import type { Choice, ConsultDeps } from "../actions/composites/consult.ts";
 import { quoteCents } from "../actions/run/action-price.ts";
@@ -12,9 +12,9 @@ import type { Payer } from "../core/plan.ts";
 import type { Records } from "../platform/records/records.ts";
 import type { Discovered, OpenActions } from "./open-actions.ts";
 
-/** A caller who asks what to call does not want to be told to ask. */
+/** Never suggested: a caller who asks which action to call does not want another one that asks. */
 const OWN = new Set(["core/consult", "core/discover", "core/result", "core/cancel", "core/supersearch"]);
-/** So many more are looked through, for some are not to be had. */
+/** Searches this multiple of the wanted number, since some results cannot be called. */
 const LOOKED_THROUGH = 5;
 
 function choiceOf({ action, row, covered }: Discovered): Choice | null {

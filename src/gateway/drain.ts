@@ -1,12 +1,12 @@
-// How a gateway ends: it stops accepting requests, lets running answers finish and settle, and closes what it opened.
+// How a gateway shuts down: stops accepting requests, lets running answers finish and settle, and closes what it opened.
 import { systemClock } from "../core/clock.ts";
 import type { HttpServer } from "../edge/http/server.ts";
 import type { Foundation } from "./open-foundation.ts";
 
 const LOOK_MS = 20;
-/** Idle connections learn with their next request that they should go elsewhere. */
+/** Idle connections learn with their next request to reconnect elsewhere. */
 const RETIRE_MS_MIN = 1_000;
-/** How long calls that were cut off may take to settle. */
+/** How long interrupted calls may take to settle. */
 const SETTLE_MS_MAX = 10_000;
 
 /** While the gateway drains, new requests are refused. */
@@ -15,9 +15,9 @@ export interface Phase {
 }
 
 export interface Drain {
-  /** Running answers have the configured time. A second call waits for the first. */
+  /** Gives running answers the configured time. A second call waits for the first. */
   drain(): Promise<void>;
-  /** The same where other processes share the port: no request is refused, and running answers have all their time. */
+  /** The same where other processes share the port: refuses no request, and running answers have no time limit. */
   retire(): Promise<void>;
 }
 
@@ -29,7 +29,7 @@ async function quiet(isQuiet: () => boolean, msMax: number): Promise<void> {
   }
 }
 
-/** Calls whose connection is gone are charged or released when their request ends: waits for that. */
+/** Calls whose connection has closed are charged or released when their request ends: waits for that. */
 export function settled({ observer }: Pick<Foundation, "observer">): Promise<void> {
   return quiet(() => observer.inFlight() === 0, SETTLE_MS_MAX);
 }

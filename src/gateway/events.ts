@@ -1,4 +1,4 @@
-// Events: where they are kept, how webhooks are called, and the notices that one process makes: resting routes, payments in doubt, ending models.
+// Events: their store, webhook delivery, and the notices that one process sends: resting routes, payments in doubt, retiring models.
 
 import type { JobRecord } from "../actions/jobs/job-record.ts";
 import { systemClock } from "../core/clock.ts";
@@ -23,12 +23,12 @@ import type { Foundation } from "./open-foundation.ts";
 
 const SEND_MS_MAX = 15_000;
 const LOOK_UP_MS_MAX = 10_000;
-/** Only the head of an answer is read, whatever length it announces. */
+/** Only the start of an answer is read, whatever length it announces. */
 const ANSWER_BYTES_MAX = Number.MAX_SAFE_INTEGER / 2;
 
 export interface OpenEvents extends EventParts {
   readonly dispatcher: EventDispatcher;
-  /** A ceiling refused a call: one event per period, however often it is reported. */
+  /** A ceiling refused a call: one event per period, however often it happens. */
   readonly doors: Pick<LedgerFundsDeps, "overCeiling">;
   /** A job ended: one event, however often it is reported. */
   keepEnd(job: JobRecord): Promise<void>;
@@ -43,7 +43,7 @@ export function openEvents(foundation: Foundation): OpenEvents {
   const onBroken = (error: unknown) => broken(error, "events could not be told");
   const internet = createPublicFetch({ ...inTests, userAgent: "Tollgate-Webhooks", mayBeInner, proxies });
   const send: Send = async (url, headers, body) => {
-    // Redirects are not followed: the signature is for the address that was named.
+    // Redirects are not followed: the signature is for the configured address.
     const limits = { bytesMax: ANSWER_BYTES_MAX, msMax: SEND_MS_MAX, redirectsMax: 0, send: { headers, body } };
     const left = new AbortController();
     const answer = await internet.open(url, { ...limits, signal: left.signal });
@@ -88,16 +88,16 @@ export function openEvents(foundation: Foundation): OpenEvents {
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
-/** A payment that is open for longer than any call is in doubt. */
+/** A payment that stays open longer than any call takes is in doubt. */
 const DOUBT_MS = 5 * MINUTE_MS;
-/** Days before its end at which a model is reported. */
+/** How many days before its end a model is reported. */
 const RETIRES_DAYS = [30, 7, 1];
 
 const LIVE = { sandbox: false };
 
 type Tell = EventLog["tell"];
 
-/** Payments whose outcome is unknown, by callers on chain or by our wallet. Each is reported once. */
+/** Reports each payment with an unknown outcome once, whether a caller made it on chain or our wallet did. */
 async function tellDoubts(records: Records, tell: Tell, nowMs: number): Promise<void> {
   const isOld = ({ sinceMs }: { readonly sinceMs: number }) => nowMs - sinceMs >= DOUBT_MS;
   for (const { receipt } of await openReceipts(records, HOUSE)) {
@@ -119,7 +119,7 @@ async function tellDoubts(records: Records, tell: Tell, nowMs: number): Promise<
   }
 }
 
-/** Models that are sold and end soon: reported once at each of these days. */
+/** Reports models for sale that retire soon, once at each of these days. */
 async function tellEnds(
   catalog: ReturnType<Foundation["catalog"]["current"]>,
   tell: Tell,
@@ -136,7 +136,7 @@ async function tellEnds(
   }
 }
 
-/** Called about once a second, by one process of all. */
+/** Called about once a second, in one of the processes. */
 function createNotices(
   { catalog, upstream, stores: { records } }: Pick<Foundation, "catalog" | "upstream" | "stores">,
   tell: Tell,

@@ -1,4 +1,4 @@
-// The stores in a file of this machine: of one process alone, or of a parent that serves them to its children over a socket.
+// The stores in a file on this machine: of a single process, or of a parent that serves them to its children over a socket.
 import { join } from "node:path";
 import { machineClock, systemClock } from "../core/clock.ts";
 import { endHoldsOf, LEDGER_UNIT, sqliteLedger } from "../money/ledger/sqlite/ledger.ts";
@@ -13,7 +13,7 @@ import type { SqliteThread } from "../platform/storage/thread-client.ts";
 import type { StoreNews } from "../platform/storage/wire.ts";
 import type { StoreEvents, Stores } from "./stores.ts";
 
-/** The one file of a data folder that holds all that is kept. */
+/** The file in the data folder that holds all stored data. */
 export function storeFile({ dataDir }: Pick<Config, "dataDir">): string {
   return join(dataDir, "tollgate.db");
 }
@@ -24,7 +24,7 @@ function openingOf(config: Config): Omit<SqliteThreadOptions, "clock" | "onFatal
   return { file: storeFile(config), units: UNITS, disk: diskBounds(config.diskFreeMibMin), sharing: "readers" };
 }
 
-/** For one process: a second one is refused with a sentence for the operator. */
+/** For one process: a second one gets an error sentence for the operator. */
 export async function openFile(config: Config, owner: string, { onFatal }: StoreEvents): Promise<Stores> {
   const thread = await openSqliteThread({ ...openingOf(config), clock: systemClock, onFatal });
   return {
@@ -43,14 +43,14 @@ export async function openFile(config: Config, owner: string, { onFatal }: Store
   };
 }
 
-/** In a folder that is closed to others: a process that can connect can spend. */
+/** In a private folder: a process that can connect can spend. */
 const socketOf = ({ dataDir }: Config): string => join(dataDir, "store", "socket");
 
-/** The same file, which this process's children share. */
+/** The same file, shared by this process's children. */
 export async function openServed(config: Config, owner: string, events: StoreEvents): Promise<Stores> {
   const { onFatal, onBroken = () => {} } = events;
   const news = new News();
-  /** Processes that have ended, whose holds may not have. */
+  /** Processes that have exited and may still have open holds. */
   const left = new Set<string>();
   let closing = false;
   async function endLeft(): Promise<void> {
@@ -67,7 +67,7 @@ export async function openServed(config: Config, owner: string, events: StoreEve
     onFatal,
     onNews(heard) {
       if (heard.kind !== "left") return news.hear(heard);
-      // A store that is closed has no holds of a child that has left, since it left first.
+      // A closed store has no holds of exited children: they exited first.
       if (closing) return;
       left.add(heard.owner);
       endLeft().catch(onBroken);
@@ -78,14 +78,14 @@ export async function openServed(config: Config, owner: string, events: StoreEve
   });
   const sweep: Stores["ledger"]["sweep"] = async (...asked) => {
     const ended = await stores.ledger.sweep(...asked);
-    // Those that could not be ended at once, on a full disk, are as soon as they can be, and not with their leases.
+    // Retry those that failed, such as on a full disk, rather than wait for their leases to expire.
     await endLeft();
     return ended;
   };
   return { ...stores, ledger: { ...stores.ledger, sweep } };
 }
 
-/** The stores of the parent, as one of its children has them. Where the parent ends, so does this process. */
+/** The parent's stores as a child sees them. This process exits when the parent does. */
 export async function openJoined(config: Config, owner: string, { onFatal }: StoreEvents): Promise<Stores> {
   const news = new News();
   const thread = await openRemoteThread({
@@ -97,7 +97,7 @@ export async function openJoined(config: Config, owner: string, { onFatal }: Sto
     onFatal,
   });
   const stores = sharedStores(thread, news, owner);
-  // Whose holds are left is for the parent to say: others that start, or that serve, are alive.
+  // Only the parent knows which processes are dead: other children may be starting or serving.
   return { ...stores, ledger: { ...stores.ledger, sweep: (countMax) => stores.ledger.sweep(countMax) } };
 }
 
@@ -115,7 +115,7 @@ function sharedStores(thread: SqliteThread, news: News, owner: string, onClose: 
     async onKeysChanged(forget) {
       news.forgets.push(forget);
     },
-    // The way to the store is the way that changes come: without it this process ends.
+    // Changes arrive over the connection to the store; without it this process exits.
     hearsChanges: () => true,
     others: {
       tell: async (text) => thread.tell(text),
@@ -130,7 +130,7 @@ function sharedStores(thread: SqliteThread, news: News, owner: string, onClose: 
   };
 }
 
-/** What this process does with what all are told from the moment it listens. While it is connected nothing is missed, so there are no gaps. */
+/** Handles the parent's broadcasts from the moment it listens. A live connection loses none, so there are no gaps. */
 class News {
   readonly forgets: ((accountId: string) => void)[] = [];
   readonly listeners: ((text: string) => void)[] = [];

@@ -1,4 +1,4 @@
-// The composition root: config, stores, catalog, upstream, then servers. Each part is made from those before it.
+// The composition root: config, stores, catalog, upstream, then servers. Each part is built from those before it.
 import { inSlices } from "../core/slices.ts";
 import { loadEngine } from "../edge/http/load-engine.ts";
 import type { Readiness } from "../money/accounts/admin-endpoints.ts";
@@ -22,28 +22,31 @@ export interface Gateway {
   readonly url: string;
   readonly adminUrl: string;
   readonly adminToken: string;
-  /** The sandbox upstream of this process; null: there is none. */
+  /** The sandbox upstream of this process; null: none. */
   readonly sandboxUrl: string | null;
-  /** What the operator reads at the start, in lines. */
+  /** The lines printed for the operator at the start. */
   startWords(): Promise<readonly string[]>;
-  /** Reads adapters, tiers, the overlay and the TLS certificate again. On an error the old ones stay. */
+  /** Reloads adapters, tiers, the overlay and the TLS certificate. On an error the old ones stay in force. */
   reload(): Promise<void>;
-  /** Stops accepting requests, lets running answers finish up to the configured time, settles and closes everything. */
+  /** Stops accepting requests, lets running answers finish within the configured time, settles and closes everything. */
   drain(): Promise<void>;
-  /** The same where other processes share the port: no request is refused, and running answers have all their time. */
+  /** The same where other processes share the port: refuses no request, and running answers have no time limit. */
   retire(): Promise<void>;
-  /** Everything counted here, in Prometheus' text format. */
+  /** All metrics of this process, in Prometheus' text format. */
   metricsText(): Promise<string>;
 }
 
-/** Starts a gateway. Rejects with a sentence for the operator where a port, a folder or a file is wrong; then everything is closed again. */
+/**
+ * Starts a gateway. Rejects with a sentence for the operator where a port, a folder or a file is wrong, after closing everything it
+ * opened.
+ */
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const opened = new Opened();
   try {
     const internet = { proxies: options.config.proxies, ...options.internet };
     return await openGateway({ ...options, internet }, opened);
   } catch (error) {
-    // The operator reads why the gateway could not start, not what failed to close after that.
+    // The operator needs the reason why the gateway could not start, not what failed to close afterwards.
     await opened.close().catch(() => {});
     throw error;
   }
@@ -62,7 +65,7 @@ async function openGateway(options: GatewayOptions, opened: Opened): Promise<Gat
   const engine = await loadEngine(config.httpEngine, (line) => foundation.log.logger.warn(line));
   const certificate = openCertificate(foundation);
   const publicServer = await openPublic(foundation, work, { engine, unsold, certificate: certificate.current() });
-  // The parent of several processes speaks for all of them; any other process for itself.
+  // The parent reports for all processes; any other process reports for itself.
   const own = { readiness: () => readinessOf(foundation), metricsText: () => observer.metricsText() };
   const { readiness, metricsText } = role?.kind === "parent" ? role : own;
   const adminServer =
@@ -100,7 +103,7 @@ function warningOf(sentence: string | null): readonly string[] {
   return sentence === null ? [] : [`Warning: ${sentence}.`];
 }
 
-/** Without the shared store, or with a disk that is nearly full, no paid call can start. */
+/** Not ready without the shared store or with a nearly full disk: no paid call can start then. */
 async function readyWithStores(state: Readiness, { disk, stores }: Foundation): Promise<Readiness> {
   if (!state.ready) return state;
   const { answers } = stores;

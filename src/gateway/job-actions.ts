@@ -1,4 +1,4 @@
-// The actions on jobs, core/result and core/cancel, over jobs whose rows are stored apart.
+// The actions on jobs, core/result and core/cancel. The jobs' rows are stored separately.
 import { randomUUID } from "node:crypto";
 import { cancelAction } from "../actions/jobs/cancel-action.ts";
 import { createJobEvents } from "../actions/jobs/job-events.ts";
@@ -10,7 +10,7 @@ import { systemClock } from "../core/clock.ts";
 import type { JobRows } from "../platform/records/job-rows.ts";
 import type { Foundation } from "./open-foundation.ts";
 
-/** A finished job with its rows, which are stored apart; null: the rows have expired. */
+/** A finished job with its rows; null: the rows have expired. */
 async function withRows(
   view: JobView,
   names: readonly string[] | undefined,
@@ -48,7 +48,7 @@ async function* around(before: string, rows: AsyncIterable<Uint8Array>, after: s
   yield Buffer.from(`${between === "," ? "" : between}]${after}`);
 }
 
-/** `jobs` are made later, because they run these actions. */
+/** `jobs` are created later, because they run these actions. */
 export function jobActions(
   { stores, catalog, phase }: Foundation,
   rows: JobRows,

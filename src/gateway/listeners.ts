@@ -1,4 +1,4 @@
-// The two listeners of a gateway, for callers and for the operator, in front of the same serving.
+// The gateway's two listeners, for callers and for the operator, in front of the same request handling.
 
 import { systemClock } from "../core/clock.ts";
 import type { Certificate } from "../edge/http/certificate.ts";
@@ -33,12 +33,12 @@ import type { Setup } from "./setup.ts";
 const ANY_ADDRESS = ["0.0.0.0", "::"];
 const LOOPBACK = ["127.0.0.1", "localhost", "::1"];
 
-/** What both listeners need: serving, and the bound on memory of long bodies. */
+/** What both listeners need: request handling, and the memory limit for long bodies. */
 export interface DoorDeps extends ServeDeps {
   readonly bodies: BodyBytes;
 }
 
-/** How requests come in, at either listener. */
+/** How either listener accepts requests. */
 function edge(config: Config, deps: DoorDeps) {
   return {
     clock: systemClock,
@@ -53,7 +53,7 @@ function edge(config: Config, deps: DoorDeps) {
   } satisfies Partial<HttpOptions>;
 }
 
-/** Behind proxies all callers have the address of the last proxy. */
+/** Behind proxies all callers have the last proxy's address. */
 function connectionLimits(config: Config): ConnectionLimits {
   const { trustProxy, connectionsPerAddress, requestsPerConnection, headerMsMax, idleMsMax } = config;
   return {
@@ -70,7 +70,7 @@ interface PublicParts {
   readonly certificate: Certificate | null;
 }
 
-/** Listens for callers. Null: this process serves none. Rejects where the port is taken. */
+/** Opens the public listener. Null: this process serves no callers. Rejects where the port is taken. */
 export async function openPublic(
   foundation: Foundation,
   work: Work,
@@ -100,13 +100,13 @@ export async function openPublic(
   return server;
 }
 
-/** What the admin listener shows of this process, or of all for which it speaks. */
+/** What the admin listener shows: this process, or all processes that it reports for. */
 interface Shown extends Pick<AdminParts, "readiness" | "metricsText" | "unsold"> {
   readonly setup: () => Promise<Setup>;
   readonly engine: Engine;
 }
 
-/** Listens for the operator. Rejects where the port is taken. */
+/** Opens the admin listener. Rejects where the port is taken. */
 export async function openAdmin(foundation: Foundation, work: Work, shown: Shown): Promise<HttpServer> {
   const { config, catalog, stores, upstream, failedCalls, wallets, opened } = foundation;
   const { deps, callers, anonymousPayers, events, requestLog } = work;
@@ -148,7 +148,7 @@ export async function openAdmin(foundation: Foundation, work: Work, shown: Shown
     endpoints: [...all, ...pages],
     cors: null,
     unknownPath: "admin_path",
-    // Bound to every address, it cannot know its own names.
+    // A listener bound to all addresses cannot know its own host names.
     allowedHosts: ANY_ADDRESS.includes(config.adminHost) ? null : ownNames,
   });
   opened.add(() => server.close());

@@ -1,4 +1,4 @@
-// What we lose by model: where a vendor has said that an answer cost it more than the caller was charged. A model that loses over a day rests.
+// Our losses by model, where a vendor reports a cost above what the caller was charged. A model that loses money over a day rests.
 import type { Catalog, EmbeddingOffer } from "../catalog/catalog.ts";
 import type { Clock } from "../core/clock.ts";
 import { add, minus, NANO_PER_CENT, NANO_PER_USD, type Nano, nano } from "../core/money.ts";
@@ -8,24 +8,24 @@ import type { RequestRecord } from "../platform/observe/record.ts";
 import type { UnpricedUsage } from "../upstream/model-candidate.ts";
 
 const DAY_MS = 86_400_000;
-/** More than this much of what was charged, and at least a cent: a rounding is no loss. */
+/** A loss counts above this percentage of the charge, and from one cent: rounding is not a loss. */
 const PERCENT_MAX = 5;
-/** Of one day; names that callers make up are none of them. */
+/** Per day. Names that callers make up do not count. */
 const ROUTES_MAX = 2_000;
 
-/** What one model at one provider has been charged and has cost. */
+/** What calls of one model at one provider were charged, and what they cost us. */
 interface Sums {
   readonly chargedNano: Nano;
   readonly upstreamNano: Nano;
 }
 
-/** A route on one day (UTC): what all processes have told together, and what was counted here since. */
+/** A route on one day (UTC): the sums that all processes have reported, and what this one has counted since. */
 interface Route {
   readonly provider: string;
   readonly model: string;
   told: Sums;
   own: Sums;
-  /** It was put behind the others, here. */
+  /** This process ranks it behind the others. */
   rests: boolean;
 }
 
@@ -36,7 +36,7 @@ interface Counter {
   own: number;
 }
 
-/** What is exchanged between processes, and outlives them: the sums of a day. */
+/** The sums of a day: exchanged between processes and stored. */
 export interface LossesOfDay {
   /** Days since 1970. */
   readonly day: number;
@@ -50,13 +50,13 @@ export interface LossRow {
   readonly model: string;
   readonly charged_usd: number;
   readonly upstream_usd: number;
-  /** How much more it cost than was charged. */
+  /** The cost above the charge, in percent. */
   readonly percent: number;
-  /** It is asked after the others until midnight. */
+  /** Tried after the other routes until midnight. */
   readonly rests: boolean;
 }
 
-/** What a provider has counted that has no price here: what it takes for that is not known. */
+/** A provider's counter without a price here, so its cost is unknown. */
 export interface UnpricedRow {
   readonly provider: string;
   readonly counter: string;
@@ -67,12 +67,12 @@ export interface LossesParts {
   readonly clock: Clock;
   readonly log: Log;
   readonly allowLoss: boolean;
-  /** Whether calls are served here: a process that serves none has nothing to put behind. */
+  /** Whether this process serves calls; one that serves none has no routes to rank. */
   readonly serves: boolean;
   readonly catalog: () => Catalog;
-  /** Counts what was lost, for the metrics. */
+  /** Adds a loss to the metrics. */
   readonly lost: (provider: string, model: string, lostNano: Nano) => void;
-  /** Has a route go behind the others for so long. */
+  /** Ranks a route behind the others for `restMs`. */
   readonly rest: (route: {
     readonly healthKey: string;
     readonly provider: string;
@@ -91,13 +91,13 @@ function without(a: Sums, b: Sums): Sums {
   return { chargedNano: minus(a.chargedNano, b.chargedNano), upstreamNano: minus(a.upstreamNano, b.upstreamNano) };
 }
 
-/** Whether so much is lost that the model is not to be the first that is asked. */
+/** Whether the loss is large enough to stop trying this model first. */
 function isLoser({ chargedNano, upstreamNano }: Sums): boolean {
   const lost = upstreamNano - chargedNano;
   return lost >= NANO_PER_CENT && lost * 100 > chargedNano * PERCENT_MAX;
 }
 
-/** The sums of two days that are one. */
+/** Merges two sets of sums of the same day. */
 export function bothDays(a: LossesOfDay, b: LossesOfDay): LossesOfDay {
   const routes = new Map(a.routes.map((one) => [`${one.provider} ${one.model}`, one]));
   for (const one of b.routes) {
@@ -123,12 +123,12 @@ export class Losses {
     this.#parts = parts;
   }
 
-  /** Has the other processes hear at once of a model that was put behind. */
+  /** `tell` informs the other processes at once when a model is ranked behind. */
   onRest(tell: () => void): void {
     this.#onRest = tell;
   }
 
-  /** A request has ended. What failed on its way is no fault of the model that served, and is not counted against it. */
+  /** Records a finished request. Failed attempts before the model that served do not count against it. */
   note(record: RequestRecord): void {
     const { sandbox, provider, served, transactionId, chargedNano, attempts } = record;
     if (sandbox || provider === null || served === null || transactionId === null || chargedNano === 0) return;
@@ -145,7 +145,7 @@ export class Losses {
     }
   }
 
-  /** An answer has counted what has no price here. */
+  /** Records that an answer counted something without a price here. */
   noteUnpriced({ adapter: { id, isSandbox }, counter }: UnpricedUsage): void {
     if (isSandbox === true) return;
     this.#turn();
@@ -153,7 +153,7 @@ export class Losses {
     if (known !== null) known.own += 1;
   }
 
-  /** What was counted here and is not in the sums of all processes yet. */
+  /** What this process has counted and not yet added to the shared sums. */
   untold(): LossesOfDay {
     this.#turn();
     const routes = [...this.#routes.values()].filter(({ own }) => own.chargedNano > 0 || own.upstreamNano > 0);
@@ -165,7 +165,7 @@ export class Losses {
     };
   }
 
-  /** Hears the sums of all processes, in which `told` of this one are now. Those of a day that is over are left out. */
+  /** Takes the shared sums, which now include `told` from this process. Ignores sums of another day. */
   hear(all: LossesOfDay, told: LossesOfDay | null): void {
     this.#turn();
     for (const { provider, model, ...sums } of told?.day === this.#day ? told.routes : []) {
@@ -189,7 +189,7 @@ export class Losses {
     }
   }
 
-  /** Of today, the largest first. */
+  /** Today's losses, largest first. */
   rows(): readonly LossRow[] {
     this.#turn();
     return [...this.#routes.values()]
@@ -240,7 +240,7 @@ export class Losses {
     this.#counters.clear();
   }
 
-  /** Of a route that is to go behind the others: what is sold by it. */
+  /** The offer of a route that should rank behind the others. */
   #toRest({ provider, model, told, own }: Route): Pick<EmbeddingOffer, "healthKey"> | undefined {
     const { allowLoss, catalog } = this.#parts;
     if (allowLoss || !isLoser(both(told, own))) return undefined;
@@ -267,7 +267,10 @@ export class Losses {
   }
 }
 
-/** Reports a count that has no price here: each time in the metrics, once in the log. The caller paid the listed tokens; the rest is our loss. */
+/**
+ * Reports a counter without a price here: each time in the metrics, once in the log. The caller pays for the listed tokens; the rest is
+ * our loss.
+ */
 export function logUnpriced(
   { logger }: Log,
   observer: Observer,

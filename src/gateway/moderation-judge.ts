@@ -1,5 +1,5 @@
-// A judge of the operator's guard that is a model of the catalog: asked as at /moderations, inside of the process, on the path of every call.
-// No account pays for it: what it costs is the operator's, and counted apart.
+// A judge of the operator's guard that is a catalog model: called in process as by /moderations, on the path of every call. No account
+// pays: its cost is the operator's, and counted separately.
 
 import { requestInside } from "../actions/run/request-inside.ts";
 import { GatewayError } from "../core/errors.ts";
@@ -17,7 +17,7 @@ import { moderations } from "../models/chat/units/moderations.ts";
 import type { Guarded, Judge } from "../upstream/guard.ts";
 import { shownText } from "./shown-text.ts";
 
-/** A longer text is judged in pieces, which have a little of each other, so that nothing is hidden where they meet. */
+/** Longer texts are judged in overlapping pieces, so that nothing can hide at a boundary. */
 const PIECE_CHARS = 50_000;
 const SHARED_CHARS = 500;
 const PIECES_MAX = 32;
@@ -30,7 +30,7 @@ export interface ModerationJudgeOptions {
   readonly onCost: (model: string, upstreamNano: Nano) => void;
 }
 
-/** Null: it is too long to be judged. */
+/** Null: the text is too long to judge. */
 function piecesOf(text: string): readonly string[] | null {
   const step = PIECE_CHARS - SHARED_CHARS;
   const count = Math.max(1, Math.ceil((text.length - SHARED_CHARS) / step));
@@ -38,7 +38,7 @@ function piecesOf(text: string): readonly string[] | null {
   return Array.from({ length: count }, (_, at) => text.slice(at * step, at * step + PIECE_CHARS));
 }
 
-/** The names of what it was found to be; empty: nothing. */
+/** The names of the flagged categories; empty: none. */
 function foundIn(results: unknown): readonly string[] {
   const flagged = (Array.isArray(results) ? results : []).filter((one) => isRecord(one) && one.flagged === true);
   const names = flagged.flatMap(({ categories }) =>
@@ -47,7 +47,7 @@ function foundIn(results: unknown): readonly string[] {
   return flagged.length > 0 && names.length === 0 ? ["unfit"] : [...new Set(names)];
 }
 
-/** The operator's own purse: nothing is held of it, and nothing is taken. */
+/** The operator's own funds: nothing is held or charged. */
 const OPERATORS: Funds = {
   reserve: async () => new GatewayError("internal_error"),
   capture: async () => new GatewayError("internal_error"),
@@ -58,7 +58,7 @@ const OPERATORS: Funds = {
 
 export function moderationJudge({ model, msMax, chat, kernel, onCost }: ModerationJudgeOptions): Judge {
   const { clock } = kernel;
-  // It is asked as often as there are requests: an account's free calls in a minute are not the operator's.
+  // Runs for every request, so an account's limit of free calls per minute must not apply.
   const endpoint = { ...moderations, freePerMinute: Number.MAX_SAFE_INTEGER };
 
   function planOf(input: readonly string[], { requestId, sandbox }: Guarded): Plan {

@@ -1,4 +1,4 @@
-// What can be called as an action: the catalog's actions, our own, composites, sessions, and the files that actions keep.
+// Everything that can be called as an action: the catalog's actions, our own, composites, sessions, and the files that actions store.
 import { consultAction } from "../actions/composites/consult.ts";
 import { demoJob } from "../actions/composites/demos/demo-job.ts";
 import { produceActions } from "../actions/composites/demos/produce.ts";
@@ -35,13 +35,13 @@ import type { OpenCatalog } from "./open-catalog.ts";
 import type { Foundation } from "./open-foundation.ts";
 import { askSandboxPage, openPages } from "./open-pages.ts";
 
-/** Rows of jobs that one process works on at once. */
+/** Rows of jobs that one process runs concurrently. */
 const ROWS_AT_ONCE = 256;
-/** Scenes that one process records at once: each is a browser. */
+/** Scenes that one process records concurrently; each runs a browser. */
 const SCENES_AT_ONCE = 2;
-/** Videos that one process joins at once: each is copied on the disk. */
+/** Videos that one process joins concurrently; each is copied on the disk. */
 const JOINS_AT_ONCE = 2;
-/** The bound of all rows of an account's results: on a disk, and in the memory of a Redis. */
+/** The limit for all rows of an account's results: on disk, and in Redis memory. */
 const ROWS_BYTES_MAX = { disk: 256 * 1_048_576, memory: 16 * 1_048_576 };
 
 /** An action found by core/discover; `covered`: the share of the query that it matches, from 0 to 1. */
@@ -60,7 +60,7 @@ export interface OpenActions {
   readonly jobKinds: readonly JobKind[];
 }
 
-/** The tier of this name and kind. Only an overlay can have put another kind there. */
+/** The tier of this name and kind. Only an overlay can have replaced it by another kind. */
 function tierOf<Kind extends CompositeTierSpec["kind"]>(
   catalog: OpenCatalog,
   name: string,
@@ -131,7 +131,7 @@ function openMeteredSessions(
 
 type OnBroken = KernelDeps["onBroken"];
 
-/** Models that an endpoint takes and a configured provider serves: first tiers, then models in list order. */
+/** Models that an endpoint accepts and a configured provider serves: tiers first, then models in list order. */
 function modelsOf({ models: kind }: OwnEndpoint, catalog: Catalog, audience: Audience): readonly string[] {
   if (kind === null) return [];
   const tiers = kind === "chat" ? [...catalog.tiers.values()].map(tierName) : [];
@@ -140,7 +140,7 @@ function modelsOf({ models: kind }: OwnEndpoint, catalog: Catalog, audience: Aud
   return [...tiers, ...[...tokens, ...units].map(({ slug }) => slug)];
 }
 
-/** Rejects where the store of files cannot be opened. `jobs` are made later, because they run these actions. */
+/** Rejects where the file store cannot be opened. `jobs` are created later, because they run these actions. */
 export async function openActions(foundation: Foundation, jobs: () => Jobs, onBroken: OnBroken): Promise<OpenActions> {
   const { options, config, log, stores, catalog, url, wallets, localNames, opened } = foundation;
   const { records, ledger: books } = stores;
@@ -168,7 +168,7 @@ export async function openActions(foundation: Foundation, jobs: () => Jobs, onBr
     onBroken: (err) => log.logger.error({ err }, FETCH),
   });
   const models = (endpoint: OwnEndpoint, audience: Audience) => modelsOf(endpoint, catalog.current(), audience);
-  // The action that searches the catalog is in the catalog itself.
+  // The action that searches the catalog is itself in the catalog.
   const discover = discoverAction(() => ({ searchAll, find: actionCatalog.find, models }));
   const ofJobs = jobActions(foundation, composites.rows, jobs);
   const more = options.actions ?? [];
@@ -178,7 +178,7 @@ export async function openActions(foundation: Foundation, jobs: () => Jobs, onBr
   catalog.beforeNext(actionCatalog.ahead);
   const { search, searchAll } = searchIn({ actionCatalog, clock }, function* (audience) {
     for (const endpoint of OWN_ENDPOINTS) {
-      // A model that several endpoints take is listed once, at the first of them.
+      // A model that several endpoints accept is listed once, at the first of them.
       const [first] = OWN_ENDPOINTS.filter((one) => one.models === endpoint.models);
       yield { endpoint, models: first === endpoint ? models(endpoint, audience) : [] };
     }

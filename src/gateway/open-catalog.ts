@@ -15,15 +15,15 @@ import { keepPriceVersions } from "./price-versions.ts";
 
 export interface OpenCatalog {
   current(): Catalog;
-  /** Calls `prepare`, in slices, with each catalog that replaces this one, before it comes into force. */
+  /** Calls `prepare`, in slices, with each later catalog before it takes effect. */
   beforeNext(prepare: (next: Catalog) => Steps<void>): void;
   /** The names that may be metric labels. */
   names(): ReadonlySet<string>;
-  /** The sandbox upstream of this process, or the one in the settings; null: there is none. */
+  /** The sandbox upstream of this process, or the one in the settings; null: none. */
   readonly sandboxUrl: string | null;
-  /** The model list in force; null: there is none. */
+  /** The model list in force; null: none. */
   update(): ModelsUpdate | null;
-  /** Reads adapters, tiers, the overlay and the model list again. On an error the old catalog stays. */
+  /** Reloads adapters, tiers, the overlay and the model list. On an error the old catalog stays in force. */
   reload(): Promise<void>;
   close(): Promise<void>;
 }
@@ -46,14 +46,14 @@ function soldNames(catalog: Catalog): ReadonlySet<string> {
   ]);
 }
 
-/** What is computed from a catalog once, when it comes into force. */
+/** What is computed from a catalog once, when it takes effect. */
 function inForce(catalog: Catalog, update: ModelsUpdate | null) {
   return { catalog, update, names: soldNames(catalog), vendors: vendorsOf(catalog) };
 }
 
 /** Rejects with a sentence for the operator where an adapter, a tier or the overlay is wrong. */
 export async function openCatalog(config: Config): Promise<OpenCatalog> {
-  // The catalog needs the sandbox's address, and the sandbox plays the catalog's vendors: it looks them up at each request.
+  // The catalog needs the sandbox's address, and the sandbox plays the catalog's vendors: it looks them up for each request.
   const vendors = (): Vendors => current.vendors;
   const isOwn = config.sandbox && config.sandboxUrl === null;
   const sandbox = isOwn
@@ -86,7 +86,7 @@ export async function openCatalog(config: Config): Promise<OpenCatalog> {
     for (const prepare of prepares) await inSlices(prepare(next.catalog));
     return next;
   };
-  // One reload at a time: of two side by side the older could come into force last.
+  // One reload at a time: of two concurrent ones, the older could take effect last.
   let last: Promise<unknown> = Promise.resolve();
   const inTurn = (work: () => Promise<void>): Promise<void> => {
     const turn = last.then(work);
@@ -109,9 +109,11 @@ export async function openCatalog(config: Config): Promise<OpenCatalog> {
   };
 }
 
-/** Keeps the prices that this catalog and the next ones sell at, and shows the age of the model list. Returns how to reload the catalog. */
+/**
+ * Stores the prices of this catalog and later ones, and exports the age of the model list. Returns the function that reloads the catalog.
+ */
 export function openReload({ options, config, catalog, stores, observer, opened, broken }: Foundation) {
-  // Of several processes on one machine only the parent keeps prices.
+  // Of several processes on one machine only the parent stores prices.
   const keepsPrices = options.role?.kind !== "child" && doesWork(config);
   const onBroken = (error: unknown) => broken(error, "versions of prices were not kept");
   const versions = keepsPrices ? keepPriceVersions(stores.records, catalog.current, onBroken) : null;

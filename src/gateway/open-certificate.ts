@@ -1,4 +1,4 @@
-// The TLS certificate of the public listener: read at the start, again at a reload, and shown by a metric.
+// The TLS certificate of the public listener: read at the start and at each reload, and exported as a metric.
 import { type Certificate, readCertificate } from "../edge/http/certificate.ts";
 import type { HttpServer } from "../edge/http/server.ts";
 import type { Foundation } from "./open-foundation.ts";
@@ -6,7 +6,7 @@ import type { Foundation } from "./open-foundation.ts";
 export interface PublicCertificate {
   /** Null: without TLS. */
   current(): Certificate | null;
-  /** Reads the files again. On an error the old certificate stays. */
+  /** Reads the files again. On an error the old certificate stays in use. */
   reload(server: HttpServer | null): Promise<void>;
 }
 

@@ -1,4 +1,5 @@
-// The ways in beside plain HTTP calls: people who sign in and clients they grant access, MCP, the pages of accounts, the operator's console.
+// Entry points besides plain HTTP calls: people's sign-in and the clients they grant access, MCP, the account pages, the operator's
+// console.
 import { randomBytes } from "node:crypto";
 import { EVERYBODY } from "../catalog/catalog.ts";
 import { wholeOf } from "../core/chunk-list.ts";
@@ -37,7 +38,7 @@ import { OPERATOR_HEADER, PROVEN_HEADER } from "./operator-log.ts";
 import { createPlayAccounts, playgroundEndpoints } from "./playground.ts";
 import { inEnvelope } from "./public-endpoints.ts";
 
-/** The most entries that a key's list may have. */
+/** The most entries in a key's list. */
 const SERVICES_MAX = 200;
 const LOOPBACK = ["127.0.0.1", "localhost", "[::1]", "::1"];
 
@@ -45,11 +46,11 @@ export interface People {
   readonly endpoints: readonly Endpoint[];
   readonly sessions: Sessions;
   readonly doors: Pick<ServeDeps, "signedIn" | "challenge">;
-  /** Null: people sign in with keys only. */
+  /** Null: people can sign in only with keys. */
   readonly openId: OpenIdProvider | null;
 }
 
-/** What a person can grant a client, from what is sold at that time. */
+/** What a person can grant a client, from what is for sale at that time. */
 function choicesOf({ actionCatalog }: OpenActions): readonly Choice[] {
   const actions = actionCatalog.all(EVERYBODY);
   const search = actions.filter(({ facts }) => facts.category === "search").map(({ id }) => id);
@@ -62,7 +63,7 @@ function choicesOf({ actionCatalog }: OpenActions): readonly Choice[] {
   ];
 }
 
-/** What people need to sign in, whether or not clients can ask them for grants. */
+/** What sign-in needs, whether or not clients can request grants. */
 function peopleParts({ config, stores, url }: Foundation, callers: OpenCallers): PeopleParts {
   const { ledger: books, records } = stores;
   const clock = systemClock;
@@ -79,7 +80,7 @@ function peopleParts({ config, stores, url }: Foundation, callers: OpenCallers):
     callerOfKey: callers.callerOfKey,
     playKey: createPlayAccounts(config, stores),
     addressKey: addressWindowKey,
-    // The count of this process keeps floods away from the store.
+    // This process's own counter keeps floods away from the store.
     take: async (what, limit) => windows.take(what, limit).allowed && shared(what, limit),
   };
 }
@@ -93,7 +94,7 @@ export async function openPeople(
   const { options, config, stores, url, opened } = foundation;
   if (!config.oauth && !config.pages) return null;
   const people = peopleParts(foundation, callers);
-  // What the sign-in and the pages of an account load.
+  // What the sign-in and account pages load.
   const assets = inEnvelope(assetEndpoints());
   if (callers.signingKeys === null || !config.oauth) {
     const endpoints = [...peopleEndpoints(people), ...assets];
@@ -130,7 +131,7 @@ export async function openPeople(
   };
 }
 
-/** The pages of an account, in front of its API. Empty: the settings say that there are none. */
+/** The account pages, in front of the API. Empty: the settings disable them. */
 export function openAccountPages(
   endpoints: readonly Endpoint[],
   { config, url }: Foundation,
@@ -158,8 +159,9 @@ function nameOf(url: string): string | null {
 }
 
 /**
- * Which origins and host names MCP accepts. A page can make a browser call what only its user reaches, under a name of its own that it binds
- * to this machine (MCP, transports: security warning). Programs send no Origin, and programs on other machines use any name.
+ * The origins and host names that MCP accepts. A web page can make its user's browser call an address that only the user reaches, under a
+ * domain that the page's owner points at this machine (DNS rebinding; MCP, transports: security warning). Programs send no Origin, and
+ * programs on other machines use any name.
  */
 function mcpDoor({ host, publicUrl, mcpOrigins }: Config) {
   const names = [...LOOPBACK, ...(publicUrl === null ? [] : [nameOf(publicUrl)])];
@@ -190,7 +192,7 @@ export async function openMcp(
   );
 }
 
-/** How operators sign in with the OpenID provider. Null: the settings name no operator of one. */
+/** How operators sign in with the OpenID provider. Null: the settings name no such operator. */
 function operatorDoor(
   { config, log, stores }: Foundation,
   provider: OpenIdProvider | null,

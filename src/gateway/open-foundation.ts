@@ -1,4 +1,4 @@
-// What every part of a gateway needs: the log, the stores, the catalog, the way to vendors, and what is observed of calls.
+// What every part of a gateway needs: the log, the stores, the catalog, the connection to vendors, and observability of calls.
 import { join } from "node:path";
 import { signingSecrets } from "../actions/files/signed-links.ts";
 import { systemClock } from "../core/clock.ts";
@@ -37,7 +37,7 @@ export interface Foundation {
   readonly url: PublicUrl;
   readonly opened: Opened;
   readonly log: Log;
-  /** Logs an error, unless it is one of many that an outage of the store causes. */
+  /** Logs an error, unless an outage of the store caused it. */
   readonly broken: TellBroken;
   readonly stores: Stores;
   readonly catalog: OpenCatalog;
@@ -47,11 +47,11 @@ export interface Foundation {
   readonly losses: Losses;
   readonly sharedLosses: SharedLosses;
   readonly failedCalls: FailedCallFile;
-  /** What spans say about requests and answers; null: nothing. */
+  /** What spans record of requests and answers; null: nothing. */
   readonly spanContents: SpanContents | null;
   readonly disk: () => Promise<DiskRoom>;
   readonly wallets: OpenWallet;
-  /** The names of our own actions, which may be metric labels. Filled in when the actions are opened. */
+  /** The names of our own actions, which may be metric labels. Filled when the actions are opened. */
   readonly localNames: Set<string>;
 }
 
@@ -99,13 +99,13 @@ export async function openFoundation(options: GatewayOptions, opened: Opened): P
 }
 
 type Ground = Omit<Foundation, "upstream" | "counter" | "observer" | "losses" | "sharedLosses" | "wallets"> & {
-  /** Null: no collector takes traces. */
+  /** Null: no trace collector is configured. */
   readonly traces: Traces | null;
   /** A provider's name in OpenTelemetry's conventions. */
   readonly otelName: (provider: string) => string;
 };
 
-/** The log, the stores and the catalog. A thread opens the stores, so the catalog is read at the same time. */
+/** The log, the stores and the catalog. A worker thread opens the stores, so the catalog is read meanwhile. */
 async function openGround(options: GatewayOptions, opened: Opened): Promise<Ground> {
   const { config, logStream, onFatal, role } = options;
   const clock = systemClock;
@@ -124,7 +124,7 @@ async function openGround(options: GatewayOptions, opened: Opened): Promise<Grou
   const otelName = (id: string) => catalog.current().adapters({ sandbox: true }).get(id)?.spec.otelName ?? id;
   const traces = await openTracesOf(config, otelName, spanContents);
   opened.add(() => traces?.close());
-  // The folder of this process alone. Processes that share a file share its folder as well.
+  // This process's own folder. Processes that share a file share its folder too.
   const ownDir = role?.kind === "child" && config.redisUrl !== null ? role.ownDir : config.dataDir;
   const onBroken = (error: unknown) => broken(error, "the store failed");
   const events = { onFatal, onBroken, archiveDir: config.dataDir, ...(role === undefined ? {} : { part: role.kind }) };
@@ -136,7 +136,7 @@ async function openGround(options: GatewayOptions, opened: Opened): Promise<Grou
     opened.add(stopTelling);
   }
   if (loaded.status === "fulfilled") opened.add(loaded.value.close);
-  // If both fail, the operator reads about the stores.
+  // If both fail, report the stores.
   if (openedStores.status === "rejected") throw openedStores.reason;
   if (loaded.status === "rejected") throw loaded.reason;
   const catalog = loaded.value;
@@ -176,7 +176,7 @@ function openObserver(ground: Ground, losses: Losses): Observer {
     },
     ...(traces === null ? {} : { onJobEnd: traces.job }),
   });
-  // All processes share the books, so only one of them reads their totals.
+  // All processes share the books, so only one of them exports their totals.
   if (options.role?.kind !== "child") observer.onScrape(async (gauges) => showTotals(gauges, await ledger.totals()));
   observer.onScrape(async ({ diskFree, diskNeeded, spoolDepth, spoolOldest, archiveBehind }) => {
     const waiting = spool?.();
@@ -190,7 +190,7 @@ function openObserver(ground: Ground, losses: Losses): Observer {
   return observer;
 }
 
-/** Loads OpenTelemetry only where a collector is set. */
+/** Loads OpenTelemetry only where a collector is configured. */
 async function openTracesOf(
   config: Config,
   otelName: (provider: string) => string,

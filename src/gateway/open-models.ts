@@ -1,4 +1,4 @@
-// Calls of models: what they need, the endpoints of every format, the tool loop over the catalog's actions, and the operator's guard.
+// Model calls: their dependencies, the endpoints of every format, the tool loop over the catalog's actions, and the operator's guard.
 import { signingSecrets } from "../actions/files/signed-links.ts";
 import { type CatalogAction, notConfigured } from "../actions/run/action-catalog.ts";
 import { quoteCents } from "../actions/run/action-price.ts";
@@ -48,7 +48,7 @@ const FOUND_MAX = 8;
 const HOSTED_TIER = "hosted";
 const HOSTED_RESULTS_MAX = 20;
 
-/** Why a model cannot use it as a tool; null: it can. */
+/** Why a model cannot use the action as a tool; null: it can. */
 function unfitOf({ kind, launches, facts }: CatalogAction): string | null {
   if (kind === "native") return "asks a model itself: name the model instead";
   if (launches !== undefined) return "launches work that outlives the call";
@@ -78,7 +78,7 @@ function knownOf(action: CatalogAction, audience: ActionsAudience): KnownAction 
   };
 }
 
-/** The results in an answer, found where the tier says they are. */
+/** The results in an answer, at the path that the tier names. */
 function foundIn(data: unknown, { listAt, url, title, text }: HostedSource): readonly Source[] {
   const list = atPointer(data, listAt);
   const textAt = (item: unknown, at: string) => stringOf(atPointer(item, at)) ?? "";
@@ -105,7 +105,7 @@ function hostedBy(tool: HostedTool, audience: ActionsAudience, { find, tier }: H
   return null;
 }
 
-/** The actions that serve tools which vendors run themselves; null: no tier names any. */
+/** The actions that serve vendor-hosted tools; null: no tier names any. */
 function hostedTier(catalog: Catalog): HostedToolsSpec | null {
   const spec = catalog.compositeTiers.get(HOSTED_TIER);
   return spec?.kind === "hosted-tools" ? spec : null;
@@ -161,7 +161,7 @@ function chatSettings(config: Config) {
   };
 }
 
-/** What calls of models need, whichever part makes them. */
+/** What every model call needs. */
 export function chatDeps({ config, catalog, upstream, counter, observer }: Foundation): ChatDeps {
   const secrets = signingSecrets(config.signingSecret, config.dataDir);
   return {
@@ -220,7 +220,7 @@ function judgeByModel(name: string, foundation: Foundation, kernel: KernelDeps):
 }
 
 /**
- * The operator's guard: a server, a model of the catalog that moderates, or both; over requests and, if set, over answers. The server is asked
+ * The operator's guard: a server, a moderation model of the catalog, or both; for requests and, if set, for answers. The server runs
  * first, and the model judges the request that the server returned.
  */
 export function openGuards(foundation: Foundation, kernel: KernelDeps): Pick<ServeDeps, "guard" | "answerGuard"> {
@@ -228,7 +228,7 @@ export function openGuards(foundation: Foundation, kernel: KernelDeps): Pick<Ser
   const { guardUrl: url, guardModel, guardMsMax: msMax, guardOpen: open, proxies } = config;
   const judges: Judge[] = [];
   if (url !== null) {
-    // The server is the operator's, so its address may be a private one.
+    // The operator chose the server, so its address may be private.
     const internet = createPublicFetch({ userAgent: "Tollgate-Guard", mayBeInner: true, proxies });
     opened.add(() => internet.close());
     judges.push(guardServer({ url, msMax, internet }));
@@ -241,6 +241,6 @@ export function openGuards(foundation: Foundation, kernel: KernelDeps): Pick<Ser
     onAway: (error) => broken(error, "the guard did not answer"),
     onJudged: observer.guardJudged,
   };
-  // Each has a queue of its own, so that a flood of requests does not delay answers that are paid for.
+  // Separate queues, so that a flood of requests does not delay paid answers.
   return { guard: createGuard(options), ...(config.guardAnswers ? { answerGuard: createGuard(options) } : {}) };
 }

@@ -1,4 +1,4 @@
-// Money beside the ledger: the leases of holds, payments to merchants, and callers who pay without a key (x402).
+// Money besides the ledger: the leases of holds, payments to merchants, and callers who pay without a key (x402).
 import { randomBytes } from "node:crypto";
 import type { MerchantPayerFor } from "../catalog/auth.ts";
 import { NETWORKS, TEMPO_NETWORKS } from "../catalog/networks.ts";
@@ -23,7 +23,7 @@ import { LEASE_MS } from "./stores.ts";
 
 const RECORDS_SWEPT_MAX = 1_000;
 
-/** Renews the holds of this process. First ends those that an earlier process left: nothing may be reserved before that. */
+/** Renews this process's holds. First ends those that an earlier process left; nothing may be reserved before that. */
 export async function openLeases({ config, stores, broken, opened }: Foundation): Promise<KeptLeases> {
   const { ledger, records, owner } = stores;
   const leases = keepLeases({
@@ -45,11 +45,11 @@ export interface OpenWallet {
   readonly admin: readonly EndpointSpec[];
   /** Compares the books with the chains; null: no merchant is paid. */
   readonly prove: Proof | null;
-  /** Finds out what became of payments without a good answer; null: none are made. */
+  /** Resolves payments whose outcome is unknown; null: no payments are made. */
   readonly reconciler: WalletReconciler | null;
 }
 
-/** Purses of play money, for calls of the sandbox alone. The key is made when first needed and is worth nothing. */
+/** Play money wallets, for sandbox calls only. Their key is created on first use and worth nothing. */
 export function playMerchantPayers(): MerchantPayerFor {
   let payable: Payable | null = null;
   return (call) => {
@@ -63,7 +63,7 @@ export function playMerchantPayers(): MerchantPayerFor {
   };
 }
 
-/** Payments to merchants: from the operator's wallet, or in the sandbox with play money. */
+/** Payments to merchants: from the operator's wallet, or with play money in the sandbox. */
 export async function openWallets(
   {
     options,

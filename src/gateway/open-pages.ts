@@ -1,4 +1,4 @@
-// How composites read pages: our own fetch, live and in the sandbox, and the threads that extract text.
+// How composites read pages: our own fetcher, live and in the sandbox, and the threads that extract text.
 
 import { createDirect, type Direct, directLeg, type OpenPage, ROBOT_NAME } from "../actions/composites/pages/direct.ts";
 import { createExtractor } from "../actions/composites/pages/extractor.ts";
@@ -16,7 +16,7 @@ import { badUrl } from "../upstream/public-trouble.ts";
 import { readPublicUrl } from "../upstream/public-url.ts";
 import type { Foundation } from "./open-foundation.ts";
 
-/** The tier that says how pages are read. */
+/** The tier that defines how pages are read. */
 const LADDER = "onescrape";
 
 /** The sandbox's pages, served without any network. */
@@ -31,7 +31,7 @@ const openSandboxPage: OpenPage = async (address, { signal, msMax }) => {
   return { status, headers: { "content-type": type }, finalUrl: url.href, body: once(Buffer.from(body)) };
 };
 
-/** Our own fetch in the sandbox: skips the pages whose address says so. */
+/** Our own fetcher in the sandbox: skips the pages whose address says so. */
 function sandboxDirect(direct: Direct): Direct {
   return {
     async fetch(url, reading, signal) {
@@ -41,7 +41,7 @@ function sandboxDirect(direct: Direct): Direct {
   };
 }
 
-/** Calls in the sandbox: refused for pages whose address plays a spent budget. */
+/** Sandbox calls: refused for pages whose address simulates an exhausted budget. */
 function sandboxCall(calls: Pick<InnerCalls, "call">): InnerCalls["call"] {
   return async (wanted) => {
     const { url, urls = [url] } = wanted.params;
@@ -56,7 +56,7 @@ function sandboxCall(calls: Pick<InnerCalls, "call">): InnerCalls["call"] {
 /** The price of a paid page of the sandbox. */
 const PAID_PAGE_CENTS = 1;
 
-/** The sandbox's pages for core/fetch: those below /paid want to be paid first. */
+/** The sandbox's pages for core/fetch: those below /paid require payment. */
 export const askSandboxPage: PublicFetch["open"] = async (address, limits) => {
   const read = readPublicUrl(address, () => false);
   if (typeof read === "string") return badUrl(read);
@@ -72,7 +72,7 @@ async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   yield bytes;
 }
 
-/** Pages as composites read them: live by our own fetch, and those of the sandbox. */
+/** Pages for composites: live ones by our own fetcher, and those of the sandbox. */
 export function openPages({ options, config, stores, catalog, opened }: Foundation): PageParts {
   const { internet = {} } = options;
   const clock = systemClock;
@@ -86,7 +86,7 @@ export function openPages({ options, config, stores, catalog, opened }: Foundati
   const ownPace = createHostPace(clock);
   const pace = stores.shared ? sharedPace(ownPace, stores.records, clock) : ownPace;
   const live = directOf(publicFetch.open, pace);
-  // All accounts share the sandbox's hosts: none waits there for another.
+  // All accounts share the sandbox's hosts, so no account should wait there for another.
   const inSandbox = directOf(openSandboxPage, NO_PACE);
   const sandbox = inSandbox === null ? null : sandboxDirect(inSandbox);
   return {

@@ -1,4 +1,4 @@
-// What a gateway does for its callers: how calls are paid and run, jobs, events, and what runs in the background.
+// What a gateway does for its callers: how calls are paid and run, jobs, events, and background work.
 import { jobNews } from "../actions/jobs/job-news.ts";
 import type { JobRecord } from "../actions/jobs/job-record.ts";
 import { createJobs, type Jobs } from "../actions/jobs/jobs.ts";
@@ -34,7 +34,7 @@ import { openRequestLog } from "./request-log.ts";
 import { shareRoutes } from "./share-routes.ts";
 import { LEASE_MS } from "./stores.ts";
 
-/** A process that has been silent for this long has died, and other processes adopt its jobs. */
+/** A process that is silent for this long is dead; other processes adopt its jobs. */
 const RUNNER_LEASE_MS = 20_000;
 
 export interface Work {
@@ -42,23 +42,23 @@ export interface Work {
   readonly callers: OpenCallers;
   readonly jobs: Jobs;
   readonly run: RunDeps;
-  /** How callers without a key pay; null: they need a key. */
+  /** How callers without a key pay; null: a key is required. */
   readonly anonymousPayers: AnonymousPayers | null;
   readonly events: OpenEvents;
   readonly requestLog: RequestLog;
-  /** How people sign in and clients get grants; null: they cannot. */
+  /** How people sign in and clients get grants; null: both are disabled. */
   readonly people: People | null;
   /** What both listeners need to serve requests. */
   readonly deps: DoorDeps;
-  /** Begins the background work: adopts jobs, and closes machines whose time is over. */
+  /** Starts the background work: adopts jobs, and closes expired sessions' machines. */
   start(): Promise<void>;
 }
 
-/** Rejects where the store of files cannot be opened, or the rest of an earlier process cannot be read. */
+/** Rejects where the file store cannot be opened, or what an earlier process left cannot be read. */
 export async function openWork(foundation: Foundation): Promise<Work> {
   const { options, config, phase, observer, stores, upstream, spanContents, wallets, broken, opened } = foundation;
   const onBroken = logInternalErrors(broken);
-  // The parent serves no callers: it hears about routes from its children.
+  // The parent serves no callers: its children tell it about routes.
   const sharedRoutes = await shareRoutes(upstream, stores.others, options.role?.kind !== "parent");
   opened.add(sharedRoutes.stop);
   const actionCatalog = await openActions(foundation, () => jobs, onBroken);
@@ -81,7 +81,7 @@ export async function openWork(foundation: Foundation): Promise<Work> {
   const requestLog = openRequestLog(foundation);
   opened.add(() => requestLog.close());
   opened.add(() => cleanups.stop());
-  // Jobs end first: they use all of the above.
+  // Jobs stop first: they use all of the above.
   opened.add(() => jobs.stop());
   const { ledger, rates, owner } = stores;
   const anonymousPayer = options.anonymousPayer ?? anonymousPayers?.door ?? null;
@@ -126,7 +126,7 @@ function windowsFor({ unpaidCostNano }: Config, callers: OpenCallers): CallWindo
   );
 }
 
-/** Jobs and the running of actions, which need each other. No job runs before `jobs.start`. */
+/** Jobs and the runner of actions, which need each other. No job runs before `jobs.start`. */
 function openJobs(
   foundation: Foundation,
   {
@@ -173,7 +173,7 @@ function openJobs(
     records,
     prepaidSessions: createPrepaidSessions({ records, clock, ledger, windows }),
     kernel,
-    // A guard over answers must see all of an answer before it is passed on.
+    // A guard over answers must see the whole answer before it is passed on.
     readsWhole: config.guardAnswers,
     keepBytes: actionCatalog.files.keepBytes,
     linkFile: actionCatalog.files.link,

@@ -1,4 +1,4 @@
-// What a start has opened so far. A start that fails and a gateway that ends both close it in reverse order.
+// What a start has opened so far. A failed start and a shutdown both close it in reverse order.
 export class Opened {
   readonly #closes: (() => unknown)[] = [];
 
@@ -6,7 +6,7 @@ export class Opened {
     this.#closes.push(close);
   }
 
-  /** Closes everything, even where closing one part fails, and then rejects with the first failure. */
+  /** Closes everything, even where closing one part fails; then rejects with the first failure. */
   async close(): Promise<void> {
     const failures: unknown[] = [];
     for (const close of this.#closes.splice(0).reverse()) {

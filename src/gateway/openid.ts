@@ -1,4 +1,4 @@
-// The operator's OpenID provider: how it is asked, and how an account is opened for a person who signs in with it.
+// The operator's OpenID provider: how to reach it, and how to open an account for a person who signs in with it.
 
 import { wholeOf } from "../core/chunk-list.ts";
 import { systemClock } from "../core/clock.ts";
@@ -15,14 +15,14 @@ import { signupParts } from "./public-endpoints.ts";
 const BYTES_MAX = 1_048_576;
 const MS_MAX = 5_000;
 const NAME_CHARS_MAX = 200;
-/** Answers that have no body (Fetch, 4.1). */
+/** Statuses without a body (Fetch, 4.1). */
 const EMPTY = [204, 205, 304];
 
 /** Null: the settings name no provider. */
 export function openOpenId({ config, stores, log, opened }: Foundation): OpenIdDoor | null {
   const { oidcIssuer: issuer, oidcClientId: clientId, oidcClientSecret: clientSecret } = config;
   if (issuer === null || clientId === null) return null;
-  // The operator named it, so its address may be a private one.
+  // The operator chose it, so its address may be private.
   const fetched = createPublicFetch({ mayBeInner: true, proxies: config.proxies });
   opened.add(() => fetched.close());
   const ask: AskProvider = async (url, send) => {

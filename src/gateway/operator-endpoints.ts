@@ -1,4 +1,4 @@
-// What the operator asks a running gateway: its providers, routes, models, prices, settings and jobs.
+// The admin endpoints of a running gateway: its providers, routes, models, prices, settings and jobs.
 import { jobRow } from "../actions/jobs/job-view.ts";
 import { notFound } from "../actions/run/nearest.ts";
 import { tierPriceRows } from "../catalog/price-answers.ts";
@@ -19,7 +19,7 @@ import type { Setup } from "./setup.ts";
 
 const JOBS_LISTED_MAX = 10_000;
 
-/** Models and prices: what is sold, what it costs, and what an old price was. */
+/** Models and prices: what is for sale, what it costs, and old prices. */
 function priceEndpoints({ catalog, stores, losses, sharedLosses }: Foundation): readonly EndpointSpec[] {
   const { current } = catalog;
   return [
@@ -58,7 +58,7 @@ export function operatorEndpoints(
     adminEndpoint("POST", "/admin/v1/providers/{id}/check", async ({ request }) => {
       const id = request.params.id ?? "";
       const deps = { catalog: catalog.current(), upstream, clock: systemClock, namesSet: config.namesSet };
-      // Loaded here, because a gateway starts faster without it.
+      // Imported lazily: the gateway starts faster.
       const { checkProvider } = await import("./check-provider.ts");
       const checks = await checkProvider(id, deps);
       if (checks !== null) return { status: 200, body: { checks } };

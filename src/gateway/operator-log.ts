@@ -1,4 +1,4 @@
-// The log of what operators do: every change by the admin listener is written before it is made, with what came of it after. Nothing ever changes a line of it.
+// The operator log: every change on the admin listener is recorded before it is made, with its result afterwards. Entries never change.
 import { randomUUID } from "node:crypto";
 import type { Clock } from "../core/clock.ts";
 import type { Call, EndpointSpec } from "../core/endpoint.ts";
@@ -10,24 +10,24 @@ import type { Records } from "../platform/records/records.ts";
 
 const KIND = "operator-act";
 const PAYER = "operator";
-/** Longer than books must be looked back at. */
+/** Longer than the period for which books are audited. */
 const KEPT_MS = 400 * 86_400_000;
 const BODY_CHARS_MAX = 1_000;
-/** Who has signed in on the console; kept of no request that comes from outside. */
+/** The operator signed in on the console; dropped from requests that come from outside. */
 export const OPERATOR_HEADER = "x-tollgate-operator";
-/** Beside it where the OpenID provider has proven that name. */
+/** Set as well where the OpenID provider has proven that name. */
 export const PROVEN_HEADER = "x-tollgate-operator-proven";
 const BY_TOKEN = "by the token";
 
 interface Act {
   readonly at: string;
   readonly by: string;
-  /** The OpenID provider has said that it was them; else the name is what was typed by one who had the token. */
+  /** The OpenID provider proved the name; otherwise a person with the admin token typed it. */
   readonly proven: boolean;
   readonly method: string;
   readonly path: string;
   readonly body: string;
-  /** Null: not known, because the process died on the way. */
+  /** Null: unknown, because the process died before the result. */
   readonly status: number | null;
 }
 
@@ -56,11 +56,11 @@ function logged(spec: EndpointSpec, records: Records, clock: Clock): EndpointSpe
         const record = { kind: KIND, id, payer: PAYER, value: JSON.stringify({ ...act, status }), ttlMs: KEPT_MS };
         return records.put({ ...record, ifVersion });
       };
-      // What cannot be written down is not done.
+      // A change that cannot be recorded is not made.
       await keep(null, 0);
       try {
         const done = await answer(call);
-        // The change is made: its answer may hold a secret that is shown once, and is told whatever became of the record.
+        // The change is made and its answer may hold a secret that is shown once, so return it even if recording fails.
         await keep(done.status, 1).catch(() => {});
         return done;
       } catch (error) {
@@ -71,7 +71,7 @@ function logged(spec: EndpointSpec, records: Records, clock: Clock): EndpointSpe
   };
 }
 
-/** The same endpoints, of which those that change something are logged; and `GET /admin/v1/log`. */
+/** The same endpoints, with changes logged; and `GET /admin/v1/log`. */
 export function withLog(specs: readonly EndpointSpec[], records: Records, clock: Clock): readonly EndpointSpec[] {
   const log = adminEndpoint("GET", "/admin/v1/log", async ({ request }) => {
     const page = readQuery(pageSchema, request.query);

@@ -1,4 +1,4 @@
-// What a gateway is started with.
+// The options to start a gateway with.
 
 import type { JobKind } from "../catalog/job-kind.ts";
 import type { LocalAction } from "../catalog/local-action.ts";
@@ -10,19 +10,19 @@ import type { Config } from "../platform/config.ts";
 import type { LogOptions } from "../platform/observe/log.ts";
 import type { PublicFetchOptions } from "../upstream/public-fetch.ts";
 
-/** The part of a process that is one of several: the parent watches and administers, its children serve callers. */
+/** The role of one of several processes: the parent watches and administers, its children serve callers. */
 export type Role =
   | {
       readonly kind: "parent";
-      /** Of all processes together. */
+      /** The readiness of all processes together. */
       readonly readiness: () => Readiness;
       readonly metricsText: () => Promise<string>;
     }
   | {
       readonly kind: "child";
-      /** Callers come to it. */
+      /** Whether it serves callers. */
       readonly serves: boolean;
-      /** What this process alone keeps lies here. */
+      /** The folder for data of this process alone. */
       readonly ownDir: string;
     };
 
@@ -30,19 +30,19 @@ export interface GatewayOptions {
   readonly config: Config;
   /** Where log lines go instead of standard output. */
   readonly logStream?: LogOptions["stream"];
-  /** The store has broken for good: the process should end. */
+  /** The store is broken beyond recovery: the process should exit. */
   readonly onFatal: (error: Error) => void;
-  /** Left out where this process is all there is. */
+  /** Absent where this is the only process. */
   readonly role?: Role;
-  /** Actions and kinds of jobs beside our own. */
+  /** Actions and kinds of jobs besides our own. */
   readonly actions?: readonly LocalAction[];
   readonly jobKinds?: readonly JobKind[];
-  /** Wires in which models are asked, beside our own. */
+  /** Model wire formats besides our own. */
   readonly wires?: readonly ModelWire[];
-  /** How the pages of the internet are reached in tests. */
+  /** How tests reach the internet's pages. */
   readonly internet?: PublicFetchOptions;
-  /** The process that signs payments to merchants. Left out: none are paid. It is the starter's to close. */
+  /** The process that signs payments to merchants. Absent: none are paid. The caller must close it. */
   readonly wallet?: Wallet;
-  /** How callers without a key pay. Left out: they need a key. */
+  /** How callers without a key pay. Absent: a key is required. */
   readonly anonymousPayer?: AnonymousAccess;
 }

@@ -1,4 +1,4 @@
-// The playground: the endpoints of chats and actions at paths of their own, for people who are signed in, paid by a play account.
+// The playground: the chat and action endpoints at their own paths, for signed-in people, paid by a play account.
 
 import { systemClock } from "../core/clock.ts";
 import type { Endpoint } from "../core/endpoint.ts";
@@ -11,7 +11,7 @@ import { openingParts } from "./public-endpoints.ts";
 import type { Stores } from "./stores.ts";
 
 const KIND = "play-account";
-/** Below this balance the account gets the play money of the day. */
+/** Below this balance the account receives the day's play money. */
 const LOW_NANO = nanoFromCents(100);
 const DAY_MS = 86_400_000;
 /** The playground's path for each endpoint. */
@@ -25,7 +25,7 @@ interface PlayKey {
   readonly keyId: string;
 }
 
-/** Finds the play account of an account, and opens it the first time. */
+/** Finds an account's play account; opens it on first use. */
 export function createPlayAccounts(config: Config, stores: Stores): (accountId: string) => Promise<PlayKey | null> {
   const { records, ledger: books } = stores;
 
@@ -45,7 +45,7 @@ export function createPlayAccounts(config: Config, stores: Stores): (accountId: 
     const [key] = await books.keys(body.account_id);
     if (key === undefined) return null;
     const value = JSON.stringify({ accountId: body.account_id, keyId: key.keyId });
-    // Of two opened at the same time one is kept; the play money of the other is never spent.
+    // Of two opened concurrently, one stays; the other's play money is never spent.
     await records.put({ kind: KIND, id: accountId, payer: null, value, ttlMs: null, ifVersion: 0 });
     return kept(accountId);
   }

@@ -1,4 +1,4 @@
-// What every version of a price was, for as long as postings name it: kept with the records, told a year later by `tollgate doctor --price`.
+// Every version of a price, for as long as postings name it: stored with the records, and shown a year later by `tollgate doctor --price`.
 import { z } from "zod";
 import type { Catalog, TokenPrice, TokenRates, UnitPrice } from "../catalog/catalog.ts";
 import { timeText } from "../catalog/price-answers.ts";
@@ -9,10 +9,13 @@ import { eachOf, inSlices, type Steps } from "../core/slices.ts";
 import type { Records } from "../platform/records/records.ts";
 
 const KIND = "price_versions";
-/** The record of the prices that no list has brought. Those of a list are in a record of its stamp: it is written once, and read where a version is asked for. */
+/**
+ * The record of prices that come from no model list. Prices of a list are in a record of its stamp, which is written once and read on
+ * demand.
+ */
 const BUILT_IN = "all";
 const STAMP = /\.(?<stamp>\d{8}T\d{6})/;
-/** Another process that writes at the same time is followed. */
+/** Retries after a concurrent write by another process. */
 const TRIES = 5;
 const HOUR_MS = 3_600_000;
 
@@ -20,13 +23,13 @@ type Texts = Readonly<Record<string, string>>;
 
 export interface KeptPrice {
   readonly version: string;
-  /** When it was first sold here, `YYYY-MM-DDTHH:MM:SSZ`. */
+  /** When it was first for sale here, `YYYY-MM-DDTHH:MM:SSZ`. */
   readonly first_sold: string;
-  /** USD per million tokens, or by unit, by what it is for. */
+  /** USD per million tokens or per unit, by what is priced. */
   readonly usd: Texts;
-  /** Of longer prompts: above so many tokens. */
+  /** For longer prompts: the prices above a number of tokens. */
   readonly steps: readonly Texts[];
-  /** At other hours, UTC. */
+  /** Prices at other hours, UTC. */
   readonly hours: readonly Texts[];
 }
 
@@ -47,7 +50,7 @@ function keptOf(price: Price, firstSold: string): KeptPrice {
   return { version, usd: ratesText(price), steps, hours, first_sold: firstSold };
 }
 
-/** A price, and those that it is at other hours. */
+/** A price, and its variants at other hours. */
 function withHours(price: TokenPrice): readonly Price[] {
   return [price, ...price.hours.map((at) => at.price)];
 }
@@ -66,7 +69,7 @@ async function keptIn(records: Records, id: string) {
   return { kept: keptSchema.parse(JSON.parse(record.value)), text: record.value, version: record.version };
 }
 
-/** Which record has a version. */
+/** The record that has a version. */
 function recordOf(version: string): string {
   return STAMP.exec(version.slice(version.lastIndexOf("@") + 1))?.groups?.stamp ?? BUILT_IN;
 }
@@ -75,7 +78,7 @@ function firstSoldNow(): string {
   return `${new Date(systemClock.epochMs()).toISOString().slice(0, 19)}Z`;
 }
 
-/** Adds to one record the prices that it does not have yet; a version that is there stays as it was first sold. False: others were always faster. */
+/** Adds the missing prices to one record; existing versions keep their first date. False: concurrent writers won every try. */
 async function keepIn(records: Records, id: string, prices: readonly Price[]): Promise<boolean> {
   const firstSold = firstSoldNow();
   for (let tries = 0; tries < TRIES; tries++) {
@@ -85,7 +88,7 @@ async function keepIn(records: Records, id: string, prices: readonly Price[]): P
     const rows = await inSlices(
       eachOf(fresh, (price) => `${JSON.stringify(price.version)}:${JSON.stringify(keptOf(price, firstSold))}`),
     );
-    // Behind what is there: writing all of it anew would take the thread for as long as ten calls.
+    // Append to the text: serializing all of it again would take the thread as long as ten calls.
     const before = text === null || Object.keys(kept).length === 0 ? "{" : `${text.slice(0, -1)},`;
     const put = { kind: KIND, id, payer: null, value: `${before}${rows.join(",")}}`, ttlMs: null, ifVersion };
     if ((await records.put(put)) !== null) return true;
@@ -93,7 +96,7 @@ async function keepIn(records: Records, id: string, prices: readonly Price[]): P
   return false;
 }
 
-/** Keeps what is sold now; `known` are the versions that are kept for certain, and grows. */
+/** Stores the versions for sale now. `known`: versions that are surely stored; this adds to it. */
 async function keepAll(records: Records, catalog: Catalog, known: Set<string>): Promise<void> {
   const prices = await inSlices(pricesOf(catalog));
   const fresh = new Map(prices.filter(({ version }) => !known.has(version)).map((price) => [price.version, price]));
@@ -103,9 +106,9 @@ async function keepAll(records: Records, catalog: Catalog, known: Set<string>): 
   }
 }
 
-/** What a version of a price was; null: none of that name was sold here. */
+/** What a version of a price was; null: no such version was for sale here. */
 export async function keptPrice(records: Records, version: string): Promise<KeptPrice | null> {
-  // Once all were in one record: what is there was first sold before.
+  // Earlier releases kept all versions in one record: an entry there was for sale earlier.
   for (const id of new Set([BUILT_IN, recordOf(version)])) {
     const { kept } = await keptIn(records, id);
     if (Object.hasOwn(kept, version)) return kept[version] as KeptPrice;
@@ -114,12 +117,12 @@ export async function keptPrice(records: Records, version: string): Promise<Kept
 }
 
 export interface PriceVersions {
-  /** Another catalog has come into force. */
+  /** Call when another catalog takes effect. */
   note(): void;
   stop(): Promise<void>;
 }
 
-/** Keeps the versions of what is sold now, and every hour those of prices that have begun since. */
+/** Stores the versions for sale now, and hourly those whose prices have started since. */
 export function keepPriceVersions(
   records: Records,
   catalog: () => Catalog,

@@ -1,4 +1,4 @@
-// Everything that callers can ask for, in one list.
+// All public endpoints, in one list.
 import { signingSecrets } from "../actions/files/signed-links.ts";
 import { ownJobsEndpoint } from "../actions/jobs/own-jobs.ts";
 import { findEndpoints } from "../actions/run/find-endpoints.ts";
@@ -27,18 +27,18 @@ import type { Work } from "./open-work.ts";
 import { ownRequestLogEndpoints } from "./request-log.ts";
 import type { Stores } from "./stores.ts";
 
-/** Gives endpoints the errors of our own envelope. */
+/** Makes endpoints return errors in our own envelope. */
 export function inEnvelope(specs: readonly EndpointSpec[]): Endpoint[] {
   return specs.map((spec) => ({ ...spec, errors: envelopeErrors }));
 }
 
-/** What it takes to open an account, for the operator or at a sign-up. */
+/** What opening an account needs, for the operator or a sign-up. */
 export function openingParts(config: Config, { ledger }: Stores) {
   const { inferenceCapNano, requestsPerMinute, inFlightMax } = config;
   return { books: ledger, clock: systemClock, limits: { inferenceCapNano, requestsPerMinute, inFlightMax } };
 }
 
-/** What it takes to sign up without the operator. */
+/** What signing up without the operator needs. */
 export function signupParts(config: Config, stores: Stores) {
   const { signupCreditPerDay: creditPerDay, signupsPerAddressPerHour: perAddress } = config;
   return {
@@ -50,7 +50,7 @@ export function signupParts(config: Config, stores: Stores) {
   };
 }
 
-/** By which secrets the keys of accounts at providers are sealed, at what fee they are used, and which providers take them. */
+/** The secrets that seal accounts' own provider keys, the fee for using them, and the providers that accept them. */
 export function providerKeyParts(
   { config, catalog, stores }: Foundation,
   { forget }: OpenCallers,
@@ -70,7 +70,7 @@ export function providerKeyParts(
   };
 }
 
-/** The operator's own server, or one without keys, would serve any key for the fee alone. */
+/** False for the operator's own servers and those without keys: they would serve any key for the fee alone. */
 function takesOwnKeys({ auth, local, keyOptional, selfHosted }: AdapterSpec): boolean {
   return auth.plain === true && local !== true && keyOptional !== true && selfHosted === undefined;
 }
@@ -102,7 +102,7 @@ function ownAccountEndpoints(foundation: Foundation, work: Work, unsold: Unsold)
   return [...own, signupEndpoint(signupParts(config, stores))];
 }
 
-/** Throws where an endpoint retires sooner than it may. */
+/** Throws where an endpoint retires sooner than allowed. */
 export function publicEndpoints(foundation: Foundation, work: Work, unsold: Unsold): readonly Endpoint[] {
   const { config, catalog, stores, url } = foundation;
   const { actionCatalog, run, people, events } = work;

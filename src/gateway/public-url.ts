@@ -1,15 +1,15 @@
-// Where callers reach this gateway: as the settings say, or at the port that it listens on.
+// The gateway's public URL: from the settings, or from the port that it listens on.
 import type { Config } from "../platform/config.ts";
 
-/** The address of a listener of this machine. */
+/** The URL of a listener on this machine. */
 export function listenerUrl(host: string, port: number, scheme: "http" | "https" = "http"): string {
   return `${scheme}://${host.includes(":") ? `[${host}]` : host}:${port}`;
 }
 
 export interface PublicUrl {
-  /** Without a slash at the end. */
+  /** Without a trailing slash. */
   get(): string;
-  /** The port that was had, which is known only when the endpoints have been made. */
+  /** Sets the actual port, which is known only after the endpoints are created. */
   listensOn(port: number): void;
 }
 

@@ -1,4 +1,5 @@
-// The stores of many processes: Redis at `url`, the archive behind it, and a file of this process for what Redis has yet to hear.
+// The stores of many processes: Redis at `url`, the archive behind it, and a spool file of this process for writes that Redis does not have
+// yet.
 import { join } from "node:path";
 import { systemClock } from "../core/clock.ts";
 import { claimArchive, exportPostings } from "../money/ledger/archive/export.ts";
@@ -16,17 +17,17 @@ import type { Subscription } from "../platform/storage/redis-channel.ts";
 import { openRedis, type RedisLink } from "../platform/storage/redis-link.ts";
 import type { Others, StoreEvents, Stores } from "./stores.ts";
 
-/** Where processes tell each other how routes are. */
+/** The channel on which processes share the state of routes. */
 const NEWS_CHANNEL = "tollgate:news";
 
-/** Rejects where the server would lose money, with what is wrong and how to say that it may. */
+/** Rejects where the server's settings could lose money, and says what is wrong and how to accept it. */
 async function requireSafe(link: RedisLink, config: Config): Promise<void> {
   const problems = await link.problems();
   if (problems.length === 0 || config.redisUnsafe) return;
   throw new Error(`REDIS_URL: this server would lose money. ${problems.join(" ")} REDIS_UNSAFE=1 starts all the same.`);
 }
 
-/** All that hear news here do so over one connection. */
+/** All subscribers of news share one connection. */
 function newsOf(link: Pick<RedisLink, "subscribe">): Others["hear"] {
   const listeners: { readonly onText: (text: string) => void; readonly onGap: () => void }[] = [];
   let listening: Promise<Subscription> | null = null;
@@ -48,7 +49,7 @@ function newsOf(link: Pick<RedisLink, "subscribe">): Others["hear"] {
 export interface ServerOptions {
   readonly owner: string;
   readonly events: StoreEvents;
-  /** A hold whose process has gone ends this long after it was last renewed. */
+  /** A hold whose process has died ends this long after its last renewal. */
   readonly leaseMs: number;
 }
 

@@ -1,5 +1,5 @@
-// Refusals that only the operator can end: a vendor refuses our key or our account there is empty, or no key is set. They are shown in the log,
-// at the start, by `doctor`, on the console and beside the calls that failed; a caller hears only that no provider can serve the call.
+// Refusals that only the operator can resolve: a vendor refuses our key or our account there is empty, or no key is set. The log, the
+// start, `doctor`, the console and the failed calls show them; a caller learns only that no provider can serve the call.
 
 import type { Adapter, Catalog } from "../catalog/catalog.ts";
 import { envName } from "../catalog/configure.ts";
@@ -12,7 +12,7 @@ import type { Log } from "../platform/observe/log.ts";
 import { lineOf, type RouteFailures } from "../upstream/route-failures.ts";
 import type { RefusedKey } from "../upstream/upstream.ts";
 
-/** How a vendor does, in a word. */
+/** A vendor's state, as one word. */
 export type CheckVerdict =
   | "fine"
   | "slow"
@@ -48,12 +48,12 @@ const SAYS: Partial<Record<FailureKind, readonly [says: string, todo: string]>> 
   provider_model_missing: ["does not know the model for our key", "check what that account may use"],
 };
 
-/** A server of the operator's own has no key: it is known by its address. */
+/** The operator's own servers have no key, so their address identifies them. */
 function variableOf({ id, spec }: Adapter): string {
   return keyVariablesOf(id, spec).join(" + ") || envName(id, "BASE_URL");
 }
 
-/** One line: which vendor, which variable, what to do and what the vendor said; `place` says which of several keys. */
+/** One line: the vendor, the variable, the remedy and the vendor's message; `place` says which of several keys. */
 function sentence(
   adapter: Adapter,
   { kind, status, message, todo }: Pick<AttemptFailure, "kind" | "status" | "message" | "todo">,
@@ -63,7 +63,7 @@ function sentence(
   return `${adapter.spec.name} ${says} (${VERDICTS[kind]}): ${variableOf(adapter)}${place}; ${todo ?? usual}. It said ${status}: ${lineOf(message).replace(/\.$/, "")}`;
 }
 
-/** Logs each refused key once for the time that it rests. The sandbox is shown no key of ours. */
+/** Logs each refused key once per rest. The sandbox never receives our keys. */
 export function logRefusedKeys({ logger }: Log): (refused: RefusedKey) => void {
   return ({ adapter, key, failure }) => {
     const { id, keys, isSandbox } = adapter;
@@ -75,7 +75,7 @@ export function logRefusedKeys({ logger }: Log): (refused: RefusedKey) => void {
   };
 }
 
-/** What vendors have refused since the gateway started: one row per vendor and verdict, the newest first. */
+/** Vendors' refusals since the gateway started: one row per vendor and verdict, newest first. */
 export function refusalsIn(failures: Pick<RouteFailures, "all">, catalog: Catalog): readonly Refusal[] {
   const found = new Map<string, Refusal & Readonly<Record<string, string | number>>>();
   for (const { provider, reason: kind, status, words, sandbox, lastAtMs } of failures.all()) {
@@ -90,7 +90,7 @@ export function refusalsIn(failures: Pick<RouteFailures, "all">, catalog: Catalo
   return [...found.values()];
 }
 
-/** What would turn on a model, an action or what a tier lists, whether it is on or not. */
+/** The variables that would enable a model, an action or a tier's entries, whether enabled or not. */
 function variablesFor(asked: string, catalog: Catalog): readonly string[] {
   const tier = catalog.tiers.get(asked.replace(/^core\//, ""));
   const slugs = new Set(tier?.models ?? [asked, ...catalog.slugsNamed(asked, "chat", ALL)]);
@@ -101,7 +101,7 @@ function variablesFor(asked: string, catalog: Catalog): readonly string[] {
   return [...new Set(ways)].filter(Boolean).slice(0, VARIABLES_MAX);
 }
 
-/** Why a call failed or was refused: what the vendor refused, or what would turn the call on. */
+/** Why a call failed or was refused: the vendor's refusal, or what would enable the call. */
 function reasonOf({ attempts, code, asked, message = null }: FailedCall, catalog: Catalog): string | null {
   const last = attempts.findLast(({ refusal }) => refusal !== undefined);
   const adapter = catalog.adapters(LIVE).get(last?.vendor ?? "");
@@ -111,7 +111,7 @@ function reasonOf({ attempts, code, asked, message = null }: FailedCall, catalog
   return variables.length === 0 ? message : `No key is set for ${asked}: set ${variables.join(" or ")}`;
 }
 
-/** Calls that were not charged, each with its reason for the operator. */
+/** Uncharged calls, each with its reason for the operator. */
 export function explained(calls: FailedCalls, catalog: () => Catalog): FailedCalls {
   return {
     async find(search) {

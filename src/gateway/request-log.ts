@@ -1,4 +1,4 @@
-// The request log: where it is stored and how it is sealed; and its endpoints, for the operator and, where allowed, for account owners.
+// The request log: its storage and encryption; and its endpoints, for the operator and, where allowed, for account owners.
 import { randomUUID } from "node:crypto";
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
@@ -32,7 +32,7 @@ function openFolder(config: Config): LogStore {
   const hasRoom = async (bytes: number) => {
     const { freeBytes, freeBytesMin } = await diskRoom(folder, diskBounds(config.diskFreeMibMin));
     const [ours, books] = await Promise.all([stat(folder), stat(dataDir)]);
-    // On the disk of the ledger it leaves the ledger its room; a disk of its own may fill up.
+    // On the ledger's disk, leave room for the ledger; a separate disk may fill up.
     return freeBytes - bytes > (ours.dev === books.dev ? 2 * freeBytesMin : 0);
   };
   return new LogFolder({ folder, owner: randomUUID(), days, bytesMax, hasRoom });
@@ -54,7 +54,7 @@ function openBucket(config: Config, endpoint: string, onBroken: (error: unknown)
   return bucket;
 }
 
-/** Opens and writes nothing before the first call is kept, but sweeps a bucket. */
+/** Opens and writes nothing before the first call is logged, except that it sweeps a bucket. */
 export function openRequestLog({
   config,
   observer,
@@ -80,7 +80,7 @@ export function openRequestLog({
 }
 
 const LISTED = 50;
-/** Bounds what a search of one account reads. */
+/** Limits what a search of one account reads. */
 const OF_ACCOUNT_BYTES_MAX = 16 * 1024 * 1024;
 
 const switchSchema = z.strictObject({ enabled: z.boolean("must be true or false") });
@@ -104,7 +104,7 @@ export function callRow(call: LoggedCall) {
 
 async function foundCall(log: RequestLog, look: LogLook, id: string): Promise<Answer> {
   const call = await log.find(look, id);
-  // The store searches by name, so the owner is checked here again.
+  // The store searches by name, so check the owner again.
   if (call === null || (look.accountId !== null && call.accountId !== look.accountId)) {
     throw missing("any_transaction", "No call of that transaction or request is kept here.");
   }
@@ -142,10 +142,10 @@ export function requestLogEndpoints(parts: RequestLogParts): readonly EndpointSp
   ];
 }
 
-/** For account owners, where the operator allows that. */
+/** For account owners, where the operator allows it. */
 export function ownRequestLogEndpoints(parts: RequestLogParts): readonly EndpointSpec[] {
   const { stores, log } = parts;
-  /** Accounts with a search running: one at a time, because a search is free and expensive. */
+  /** Accounts with a running search: one at a time, because a search is free and expensive. */
   const looks = new Set<string>();
   const looking = (accountId: string, look: (own: LogLook) => Promise<Answer>) => {
     if (looks.has(accountId))

@@ -1,4 +1,4 @@
-// How this installation is set up, for the operator: said at the start, answered on the admin listener, read by the command.
+// How this installation is set up: printed for the operator at the start, served on the admin listener, read by the command.
 
 import type { ActionCatalog } from "../actions/run/action-catalog.ts";
 import type { Catalog } from "../catalog/catalog.ts";
@@ -12,11 +12,11 @@ export interface Setup {
   readonly url: string;
   readonly providers: readonly InstalledProvider[];
   readonly tiers: readonly InstalledTier[];
-  /** Those that can be called, our own included. */
+  /** Callable actions, including our own. */
   readonly actions: { readonly on: number; readonly of: number };
-  /** Variables that are set in vain. */
+  /** Set variables that look like typos of known ones. */
   readonly mistyped: readonly NearVariable[];
-  /** A model for a first call; null: none is served. */
+  /** A model for a first call; null: none is available. */
   readonly first_model: string | null;
   readonly sandbox: boolean;
 }

@@ -1,5 +1,5 @@
-// Processes over one Redis tell each other once a second which routes rest, what routes failed with, and where conversations have gone. Nothing
-// of it is read on a call's path, and what is missed is found out again by each of them.
+// Processes over one Redis share once a second which routes rest, the routes' failures, and where conversations have gone. No call waits
+// for this, and each process finds out missed news by itself.
 import { randomUUID } from "node:crypto";
 import { z } from "zod";
 import { FAILURES, type FailureKind } from "../core/failures.ts";
@@ -7,7 +7,7 @@ import type { Upstream } from "../upstream/upstream.ts";
 import type { Others } from "./stores.ts";
 
 const TELL_MS = 1_000;
-/** More than one message can hold; a longer one is none of ours. */
+/** More than a message can hold; longer messages are not ours. */
 const NEWS_CHARACTERS_MAX = 1_048_576;
 
 const failureSchema = z.object({
@@ -23,13 +23,13 @@ const failureSchema = z.object({
 });
 const newsSchema = z.object({
   from: z.string(),
-  /** Its sender knows nothing yet. */
+  /** The sender knows nothing yet and requests a full report. */
   asks: z.boolean(),
   routes: z.array(
     z.object({ healthKey: z.string(), provider: z.string(), model: z.string(), restMs: z.number().min(0) }),
   ),
   moved: z.array(z.tuple([z.string(), z.string().nullable()])),
-  /** Processes of an earlier release tell none. */
+  /** Processes of an earlier release send none. */
   failures: z.array(failureSchema).default([]),
 });
 type News = z.infer<typeof newsSchema>;
@@ -47,7 +47,7 @@ export interface SharedRoutes {
   stop(): void;
 }
 
-/** Begins to tell and to hear; one that is away is told nothing. Answers once it listens. `serves`: callers come to this process. */
+/** Starts to send and receive; a process that is down misses the news. Resolves once subscribed. `serves`: this process serves callers. */
 export async function shareRoutes(
   { health, moved, failures }: Upstream,
   others: Others | null,
@@ -57,7 +57,7 @@ export async function shareRoutes(
   const from = randomUUID();
   /** We know nothing yet, or may have missed something. */
   let asks = true;
-  /** Another process does. */
+  /** Another process has requested a full report. */
   let asked = false;
   let telling = false;
 
@@ -72,7 +72,7 @@ export async function shareRoutes(
     const moves: News["moved"] = conversations.map(([one, at]) => [one, at]);
     const news: News = { from, asks, routes: [...routes], moved: moves, failures: [...failed] };
     [asks, asked, telling] = [false, false, true];
-    // What could not be told is old by the time that it could.
+    // By the time a failed message could be sent, it is stale.
     await to.tell(JSON.stringify(news)).catch(() => {});
     telling = false;
   }

@@ -1,4 +1,4 @@
-// The losses of all processes together: one record a day has their sums, so none is forgotten at a restart, and any process can tell them.
+// The losses of all processes: one record a day has their sums, so that they survive restarts and any process can show them.
 import { z } from "zod";
 import type { Clock } from "../core/clock.ts";
 import { nano } from "../core/money.ts";
@@ -7,11 +7,11 @@ import { bothDays, type Losses, type LossesOfDay } from "./losses.ts";
 
 const KIND = "losses";
 const DAY_MS = 86_400_000;
-/** What a process that is killed has counted and not told is lost with it. */
+/** A killed process loses what it has counted since its last exchange. */
 const BEAT_MS = 10_000;
-/** Longer than the day that is counted, should the clock be set back. */
+/** Longer than the counted day, in case the clock is set back. */
 const KEEP_MS = 2 * DAY_MS;
-/** Another process that writes at the same time is followed. */
+/** Retries after a concurrent write by another process. */
 const TRIES = 20;
 
 const amount = z.number().int().nonnegative().transform(nano);
@@ -21,7 +21,7 @@ const keptSchema = z.object({
 });
 
 export interface SharedLosses {
-  /** Tells what was counted here, and hears what all have. Where the store is away it is told the next time. */
+  /** Adds what this process counted, and reads the shared sums. While the store is down, waits for the next beat. */
   exchange(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -30,12 +30,12 @@ export interface SharedLossesParts {
   readonly losses: Losses;
   readonly records: Records;
   readonly clock: Clock;
-  /** Whether other processes tell theirs too: what they have told is heard at each beat. */
+  /** Whether other processes report losses too: then each beat reads theirs. */
   readonly shared: boolean;
   readonly onBroken: (error: unknown) => void;
 }
 
-/** Begins with what the record of today has. */
+/** Starts from today's record. */
 export function shareLosses({ losses, records, clock, shared, onBroken }: SharedLossesParts): SharedLosses {
   let last: Promise<void> = Promise.resolve();
   let heard = false;

@@ -1,17 +1,17 @@
-// What a model that judges is shown of a request or an answer: every text in it and every name of a member, but for encoded files.
+// What a moderation model sees of a request or an answer: all its texts and member names, without encoded files.
 
-/** A shorter text is no file; a longer one is looked at in parts of so many characters, so that a file hides no words. */
+/** Shorter texts are never files; longer ones are examined in parts of this length, so that a file cannot hide words. */
 const PART_CHARS = 1_000;
-/** Of words without blanks one character in about 6 stands between two of them; of encoded files one in 32 or fewer. */
+/** In words without spaces about 1 character in 6 separates two words; in encoded files at most 1 in 32. */
 const BETWEEN_WORDS = "-_=";
-/** They may do so too, but a sound that has not been packed has as many: its high bits are all set or none. */
+/** These may separate words too, but uncompressed audio has as many of them: its high bits are all set or all clear. */
 const BITS = "+/";
 const SEPARATORS_PART_MAX = 1 / 12;
-/** Of an encoded file more than half are capitals and digits; of words hardly any, or all. */
+/** More than half of an encoded file is capitals and digits; of words hardly any, or all. */
 const CAPITALS_PART_MIN = 1 / 4;
 const SMALL_PART_MIN = 1 / 16;
 
-/** Sorts of the characters that files are encoded with; 0: none of them. */
+/** Classes of the characters that encodings use; 0: none of them. */
 const [SMALL, CAPITAL, BETWEEN, BIT] = [1, 2, 3, 4] as const;
 const SORTS = Uint8Array.from({ length: 128 }, (_, code) => {
   const character = String.fromCharCode(code);
@@ -21,7 +21,7 @@ const SORTS = Uint8Array.from({ length: 128 }, (_, code) => {
   return /[a-z]/.test(character) ? SMALL : 0;
 });
 
-/** Whether a part of a text is one of an encoded file; null: there is a character in it that no file is encoded with. */
+/** Whether a part of a text belongs to an encoded file; null: it has a character that no encoding uses. */
 function isOfFile(text: string, from: number, to: number): boolean | null {
   const counts = new Uint16Array(5);
   let lastBit = -2;
@@ -40,20 +40,20 @@ function isOfFile(text: string, from: number, to: number): boolean | null {
     lastBit = at;
   }
   const [small = 0, capitals = 0, between = 0] = counts.subarray(SMALL);
-  // Silence is many of them side by side.
+  // Silence is a run of them.
   const bits = (counts[BIT] ?? 0) - bitsInRuns;
   const many = (to - from) * SEPARATORS_PART_MAX;
   const areBits = bits <= many || small >= (to - from) * SMALL_PART_MIN;
   return areBits && between <= many && capitals >= (to - from) * CAPITALS_PART_MIN;
 }
 
-/** The parts of a text that may be words; null: it is no encoded file at all. */
+/** The parts of a text that may be words; null: it is not an encoded file. */
 function wordsIn(text: string, first: number): readonly string[] | null {
   const runs: string[] = [];
   let begins: number | null = null;
   for (let at = first; at < text.length; at += PART_CHARS) {
     const to = Math.min(text.length, at + PART_CHARS);
-    // The last part has as many characters as the others, so that its few do not decide.
+    // The last part overlaps the previous one to have the full length, so that a few characters do not decide.
     const from = Math.max(first, to - PART_CHARS);
     const isFile = isOfFile(text, from, to);
     if (isFile === null) return null;
@@ -73,7 +73,7 @@ function shownOf(text: string): readonly string[] {
   return words === null ? [text] : [head, ...words];
 }
 
-/** All that a model could read as words in a body: its texts in their order, then the names of its members, each once. */
+/** All that a model could read as words in a body: its texts in order, then its member names, each once. */
 export function shownText(body: unknown): string {
   const texts: string[] = [];
   const names = new Set<string>();

@@ -1,4 +1,4 @@
-// What the operator is told once the gateway listens: what is on, what turns the rest on, and what to do next. At most 80 columns.
+// What the gateway prints once it listens: what is enabled, what would enable the rest, and what to do next. At most 80 columns.
 import type { InstalledProvider } from "../catalog/installed.ts";
 import type { Setup } from "./setup.ts";
 
@@ -6,7 +6,7 @@ const COLUMNS = 80;
 const INDENT = "  ";
 export const COMMAND = "npm run -s tollgate --";
 
-/** Words in lines, those after the first one set in. */
+/** Wraps words into lines; indents all but the first. */
 function filled(words: readonly string[], indent: string): string[] {
   const lines: string[] = [];
   for (const word of words) {
@@ -18,24 +18,24 @@ function filled(words: readonly string[], indent: string): string[] {
   return lines;
 }
 
-/** What belongs together, on one line where it fits on one. */
+/** Parts that belong together, on one line where they fit. */
 function wordsOf(name: string): string[] {
   return name.length + INDENT.length <= COLUMNS ? [name] : name.split(/ (?=\+)/);
 }
 
-/** Names by commas, in lines that begin with a title or below it. */
+/** Names separated by commas, in lines that begin with a title or below it. */
 function listed(title: string, names: readonly string[]): string[] {
   const told = names.map((name, at) => (at === names.length - 1 ? name : `${name},`));
   return filled([title, ...told.flatMap(wordsOf)], INDENT);
 }
 
-/** The variables that turn on what is off; two that belong together are told together. */
+/** The variables that would enable disabled providers; related variables are listed together. */
 function turningOn(providers: readonly InstalledProvider[]): string[] {
   const off = providers.filter(({ on, variables }) => !on && variables.length > 0);
   return [...new Set(off.map(({ variables }) => variables.join(" + ")))];
 }
 
-/** What is on, what is off, and what was set in vain. */
+/** What is enabled, what is not, and which variables are misspelled. */
 export function startWords({ providers, tiers, actions, mistyped }: Setup): readonly string[] {
   const models = providers.filter(({ sells_models }) => sells_models);
   const others = providers.filter(({ sells_models }) => !sells_models);
@@ -57,7 +57,7 @@ export function startWords({ providers, tiers, actions, mistyped }: Setup): read
   ];
 }
 
-/** What a newcomer does next. */
+/** The next steps for a newcomer. */
 export function nextWords({ first_model, providers, url, sandbox }: Setup): readonly string[] {
   const own = providers.filter(({ serves_any, variables }) => serves_any && variables.length > 0);
   const any = own.find(({ on }) => on);

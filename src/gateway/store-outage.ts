@@ -1,10 +1,10 @@
-// What the log says of a shared store that is away: one line when it goes and one when it is back, and not one for every call that misses it.
+// How the log reports an outage of the shared store: one line at its start and one at its end, instead of one per failed call.
 import type { Clock } from "../core/clock.ts";
 import { GatewayError } from "../core/errors.ts";
 import type { Log } from "../platform/observe/log.ts";
 
 const LOOK_MS = 1_000;
-/** It is back once it answers and nothing has missed it for so long: of a cluster a part may be away. */
+/** The outage is over once the store answers and no call has failed for this long: part of a cluster may still be down. */
 const QUIET_MS = 3_000;
 const CAUSES_MAX = 5;
 const LOST: ReadonlySet<unknown> = new Set([
@@ -19,7 +19,7 @@ const LOST: ReadonlySet<unknown> = new Set([
 ]);
 const LOST_WORDS = /^(Connection is closed|Command timed out|All sentinels are unreachable|Failed to refresh slots)/;
 
-/** Whether an error, or what caused it, is that the store could not be reached or refused. */
+/** Whether an error or its cause means that the store was unreachable or refused. */
 function isOfOutage(error: unknown): boolean {
   let one = error;
   for (let depth = 0; depth < CAUSES_MAX && one instanceof Error; depth++) {
@@ -30,7 +30,7 @@ function isOfOutage(error: unknown): boolean {
   return false;
 }
 
-/** The innermost words: those of the connection. */
+/** The innermost message: the connection's. */
 function reasonOf(error: unknown): string {
   let one = error;
   for (let depth = 0; depth < CAUSES_MAX && one instanceof Error && one.cause instanceof Error; depth++)
@@ -41,7 +41,7 @@ function reasonOf(error: unknown): string {
 export type TellBroken = (error: unknown, words: string, fields?: Readonly<Record<string, unknown>>) => void;
 
 export interface StoreOutage {
-  /** Logs what is broken, unless it is one more of what an outage breaks. */
+  /** Logs an error, unless the outage caused it. */
   readonly broken: TellBroken;
   stop(): void;
 }
@@ -49,7 +49,7 @@ export interface StoreOutage {
 export interface StoreOutageParts {
   readonly log: Log;
   readonly clock: Clock;
-  /** Whether the store answers. Asked during an outage; null: it is a file of this machine, which is never away. */
+  /** Whether the store answers, called during an outage; null: a file on this machine, which has no outages. */
   readonly answers: () => (() => Promise<boolean>) | null;
 }
 

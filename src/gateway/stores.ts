@@ -1,4 +1,4 @@
-// Opens what is kept, where the settings say: a file of this machine for its processes, Redis for those of many.
+// Opens the stores where the settings say: a file for the processes of this machine, Redis for those of many.
 import { systemClock } from "../core/clock.ts";
 import type { Ledger } from "../money/ledger/model/ledger.ts";
 import type { SpoolState } from "../money/ledger/spool/file.ts";
@@ -9,7 +9,7 @@ import { inDataDir } from "../platform/storage/in-data-dir.ts";
 import { makeFolder } from "../platform/storage/make-folder.ts";
 import { openFile, openJoined, openServed } from "./file-stores.ts";
 
-/** A hold whose process has gone ends this long after it was last renewed. */
+/** A hold whose process has died ends this long after its last renewal. */
 export const LEASE_MS = 60_000;
 
 export interface Stores {
@@ -17,52 +17,52 @@ export interface Stores {
   readonly owner: string;
   readonly ledger: Ledger;
   readonly records: Records;
-  /** What calls take of a minute, for all processes together. */
+  /** Per-minute rate limits of calls, across all processes. */
   readonly rates: CallRates;
-  /** Several processes share them: paid calls are counted in the ledger, and changes of keys are told to the others. */
+  /** Several processes share the stores: the ledger counts paid calls, and changes to keys reach the other processes. */
   readonly shared: boolean;
-  /** Whether the shared store answers; null: it is a file of this machine. */
+  /** Whether the shared store answers; null: a file on this machine. */
   readonly answers: (() => Promise<boolean>) | null;
   /** What waits in this process's spool; null where there is none. */
   readonly spool: (() => SpoolState) | null;
-  /** How late postings are on their way to the archive; null where there is none, answers null where another process moves them. */
+  /** How late postings reach the archive; null where there is none; returns null where another process moves them. */
   readonly archiveBehindMs: (() => number | null) | null;
-  /** `forget` hears which account has changed, or whose keys have; null: any may have. */
+  /** `forget` receives the account that changed, or whose keys did; null: any account may have. */
   onKeysChanged(forget: (accountId: string | null) => void): Promise<void>;
-  /** Whether changes that other processes make are heard of at this moment. */
+  /** Whether this process currently receives other processes' changes. */
   hearsChanges(): boolean;
-  /** Tells the other processes something that is good to know and no more; null where this one is all there is. */
+  /** Sends the other processes optional information; null where this is the only process. */
   readonly others: Others | null;
   close(): Promise<void>;
 }
 
 export interface Others {
-  /** Rejects where it could not be told. */
+  /** Rejects where the message could not be sent. */
   tell(text: string): Promise<void>;
-  /** Hears what is told, its own words too. `onGap`: something may have been missed. */
+  /** Receives all messages, including its own. `onGap`: some may have been missed. */
   hear(onText: (text: string) => void, onGap: () => void): Promise<void>;
 }
 
 export interface StoreEvents {
-  /** The store has broken for good: the process should end. */
+  /** The store is broken beyond recovery: the process should exit. */
   readonly onFatal: (error: Error) => void;
-  /** The store is away for now; for the log. */
+  /** The store is down for now; for the log. */
   readonly onBroken?: (error: unknown) => void;
-  /** Where the archive of all processes lies, if not in this process's own folder. */
+  /** The folder of the shared archive, unless it is this process's own. */
   readonly archiveDir?: string;
-  /** Which of the processes of a gateway this is; left out: it is all there is, or a tool. */
+  /** Which process of a gateway this is; absent: the only one, or a tool. */
   readonly part?: "parent" | "child";
 }
 
 const OPEN_FILE = { alone: openFile, parent: openServed, child: openJoined };
 
-/** Opens the stores of a configuration. Rejects with a sentence for the operator. */
+/** Opens the configured stores. Rejects with a sentence for the operator. */
 export function openStores(config: Config, events: StoreEvents): Promise<Stores> {
   return inDataDir(config.dataDir, async () => {
     makeFolder(config.dataDir);
     const owner = `gateway-${process.pid}-${Math.floor(systemClock.epochMs())}`;
     if (config.redisUrl === null) return OPEN_FILE[events.part ?? "alone"](config, owner, events);
-    // Read where it is needed: a gateway of one process starts without these forty files and the clients of Redis and PostgreSQL.
+    // Imported lazily: a single-process gateway starts without these forty files and the Redis and PostgreSQL clients.
     const { openServer } = await import("./redis-stores.ts");
     return openServer(config.redisUrl, config, { owner, leaseMs: LEASE_MS, events });
   });

@@ -1,4 +1,4 @@
-// Says of the names on a key's lists which of them are not sold here: mistyped, they would shut the key out of what was meant.
+// Finds the names on a key's lists that are not for sale here: a misspelled one would lock the key out of what was meant.
 
 import type { ActionCatalog } from "../actions/run/action-catalog.ts";
 import type { Catalog } from "../catalog/catalog.ts";
