@@ -1,4 +1,4 @@
-// Everything that can be called as /api/run/{service}/{action}: the catalog's actions and those we serve ourselves, in one list.
+// Lists everything callable at /api/run/{service}/{action}: the catalog's actions and our own.
 import type { ActionSpec } from "../../catalog/action.ts";
 import type { Adapter, Audience, Catalog, SoldAction } from "../../catalog/catalog.ts";
 import type { EndpointTable } from "../../catalog/endpoint-table.ts";
@@ -8,49 +8,49 @@ import type { NativeWire } from "../../catalog/spec.ts";
 import { GatewayError } from "../../core/errors.ts";
 import { atOnce, eachOf, type Steps } from "../../core/slices.ts";
 
-/** A vendor's models as an action: what is asked of them and what they answer is in a wire of models. */
+/** A vendor's models as an action; requests and answers use one of the model wires. */
 export interface ModelAction {
   readonly vendor: Adapter;
   readonly wire: NativeWire;
 }
 
-/** What is known of an action, whatever serves it. */
+/** What all actions have, whatever serves them. */
 interface Listed extends Pick<SoldAction, "id" | "service" | "action" | "facts" | "exampleParams"> {
-  /** False: no provider that serves it is configured; calling it is 503 `upstream_not_configured`. */
+  /** False where no provider that serves it is configured: calls get 503 `upstream_not_configured`. */
   readonly configured: boolean;
-  /** Whether calls of sandbox accounts are answered, whichever caller asks. */
+  /** Whether sandbox accounts can call it. The same for every audience. */
   readonly inSandbox: boolean;
-  /** The vendors that serve it, the first choice first; none where we need none. */
+  /** The vendors that serve it, in order of preference; empty where it needs none. */
   readonly vendors: readonly Adapter[];
-  /** The rows that its params are completed from, and how they name one; absent: its params stand for themselves. */
+  /** The table that completes its params, and the param that names a row; absent where its params need no table. */
   readonly table?: { readonly rows: EndpointTable; readonly by: NonNullable<ActionSpec["table"]> };
-  /** Every key may call it, whatever its list of services has. */
+  /** Every key may call it, whatever services the key lists. */
   readonly anyKey?: true;
-  /** What its calls leave behind; absent: they end with their answer. */
+  /** The job that a call launches; absent where a call ends with its answer. */
   readonly launches?: LaunchSpec;
 }
 
-/** Its params are checked and priced here: vendors serve it by their offers, or a function of ours does. */
+/** We check and price its params. Served by vendors' offers or by a function of ours. */
 export type CheckedAction =
   | (Listed & { readonly kind: "sold"; readonly sold: SoldAction })
   | (Listed & { readonly kind: "local"; readonly local: LocalAction });
 
-/** A vendor's models serve it: their wire reads its params, and prices them. */
+/** Served by a vendor's models, whose wire reads and prices the params. */
 export type ModelsAction = Listed & { readonly kind: "native"; readonly native: ModelAction };
 
-/** An action that can be called. Plans of its calls are made in run-plan.ts, whatever its kind and whichever the door. */
+/** A callable action. run-plan.ts plans the calls of every kind. */
 export type CatalogAction = CheckedAction | ModelsAction;
 
 export interface ActionCatalog {
-  /** In the order of ids. The same array until the catalog is replaced. */
+  /** Ordered by id. Returns the same array until the catalog is replaced. */
   all(audience: Audience): readonly CatalogAction[];
-  /** By `<service>/<action>`; null: no such action. */
+  /** Finds an action by `<service>/<action>`; null where there is none. */
   find(id: string, audience: Audience): CatalogAction | null;
-  /** Makes ready what is asked of a catalog that is to come into force: every call asks. */
+  /** Prepares the list for a catalog before it takes effect, because every call needs the list. */
   ahead(next: Catalog): Steps<void>;
 }
 
-/** What one audience sees of one catalog. */
+/** One audience's view of one catalog. */
 interface CatalogView {
   readonly catalog: Catalog;
   readonly all: readonly CatalogAction[];
@@ -66,7 +66,7 @@ function fromCatalog(sold: SoldAction, catalog: Catalog): CatalogAction {
   return { id, service, action, facts, exampleParams, configured, inSandbox, vendors, ...table, kind: "sold", sold };
 }
 
-/** Whether a function of ours has a provider to do it with. */
+/** Whether a configured provider can do this function's work. */
 function canBeDone(local: LocalAction, catalog: Catalog, audience: Audience): boolean {
   const needed = local.needs?.(audience) ?? null;
   return needed === null || needed.some((id) => catalog.action(id, audience)?.configured === true);
@@ -106,7 +106,7 @@ interface Ours {
   readonly ofVendor: (adapter: Adapter) => readonly LocalAction[];
 }
 
-/** What vendors bring: nearly all. */
+/** The actions that come from vendors: nearly all of them. */
 function* ofVendors(catalog: Catalog, ofVendor: Ours["ofVendor"], audience: Audience): Steps<readonly CatalogAction[]> {
   const inPlay = catalog.adapters({ sandbox: true });
   const adapters = [...catalog.adapters(audience).values()];
@@ -117,7 +117,7 @@ function* ofVendors(catalog: Catalog, ofVendor: Ours["ofVendor"], audience: Audi
   return [...sold, ...native, ...(yield* eachOf(adapters, ofOne)).flat()];
 }
 
-/** With our own, which ask the catalog in force what they can be done with. */
+/** Adds our own actions, whose availability depends on the current catalog. */
 function viewOf(catalog: Catalog, vendors: readonly CatalogAction[], locals: Ours["locals"], audience: Audience) {
   const ours = locals.map((local) => {
     const inSandbox = canBeDone(local, catalog, { sandbox: true });
@@ -128,14 +128,14 @@ function viewOf(catalog: Catalog, vendors: readonly CatalogAction[], locals: Our
   return { catalog, all, byId: new Map(all.map((one) => [one.id, one])) };
 }
 
-/** Functions of ours that are done with one vendor: they can be had where it can. */
+/** Our functions that work with one vendor; available where that vendor is. */
 function fromVendor(vendor: Adapter, locals: readonly LocalAction[], inSandbox: boolean): readonly CatalogAction[] {
   return locals.map((local) => fromUs(local, { configured: vendor.configured, inSandbox, vendors: [vendor] }));
 }
 
 /**
- * Lists the actions of the catalog in force; `ofVendor` are those of ours that are done with one vendor. The views are built lazily, and
- * again when the catalog is replaced, for which `ahead` has done nearly all.
+ * Lists the actions of the current catalog; `ofVendor` returns our functions that work with one vendor. The views are built lazily, and
+ * rebuilt when the catalog is replaced; `ahead` does most of that work.
  */
 export function openActionCatalog(
   catalog: () => Catalog,
@@ -164,12 +164,12 @@ export function openActionCatalog(
   };
 }
 
-/** Why an action is not served, where it is not for want of a key alone. */
+/** Why an action is not served, where the reason is more than a missing key. */
 export function waitsFor({ configured, vendors }: CatalogAction): string | undefined {
   return configured ? undefined : vendors[0]?.waitsFor;
 }
 
-/** What a call of an action is told that no configured provider serves. */
+/** The error for a call of an action that no configured provider serves. */
 export function notConfigured(action: CatalogAction): GatewayError {
   const reason = waitsFor(action);
   const data = reason === undefined ? {} : { data: { reason } };

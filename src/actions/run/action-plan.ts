@@ -1,4 +1,4 @@
-// Plans a checked call of an action, wherever it comes from: its quote, its hold, how it is served and what it costs.
+// Plans a checked call of an action, over HTTP or within another call: its quote, hold, route and cost.
 import type { LocalAction } from "../../catalog/local-action.ts";
 import { GatewayError } from "../../core/errors.ts";
 import { jobIdOf } from "../../core/ids.ts";
@@ -23,12 +23,12 @@ import { type Serving, vendorServing, WHOLE_MS_MORE } from "./vendor-serving.ts"
 
 const ATTEMPTS_MAX = 4;
 const LOCAL_MS_MAX = 120_000;
-/** A little longer than events go on. */
+/** A little longer than an event stream lasts. */
 const EVENTS_MS_MAX = 3_660_000;
-/** The job that takes over a kept hold renews it several times in this time. */
+/** The job that takes over a kept hold renews it several times within this time. */
 export const KEPT_LEASE_MS = 1_800_000;
 
-/** The money left pays for this many calls like this one. */
+/** Makes a quote that also says how many such calls the remaining money pays for. */
 function quoteOf(nano: Nano, upstreamNano: Quote["upstreamNano"], tighten: Quote["tighten"] = null): Quote {
   const affordable = (free: Nano) => ({ affordable_calls: callsAffordable(free, nano) });
   return { nano, tighten, affordable, upstreamNano };
@@ -43,7 +43,7 @@ class ActionCall {
   readonly #order: ActionOrder;
   readonly #deps: RunDeps;
   readonly #cents: number;
-  /** The most that the call may cost its payer, which follows from its params alone. */
+  /** The most that the call may cost its payer. Depends only on the params. */
   readonly #quoteNano: Nano;
 
   constructor(call: CheckedCall, order: ActionOrder, deps: RunDeps) {
@@ -127,7 +127,7 @@ class ActionCall {
       offeredBy: () => null,
       route: retrying(localCandidate(local, params, order, this.#deps)),
       wholeMsMax: msMax + WHOLE_MS_MORE,
-      // A free read is work for a caller who waits for it.
+      // A free read is useless once the caller has left.
       whenCallerLeaves: isFree(action.facts.price) && action.facts.effect === "read" ? "abort" : "finish",
       tighten: null,
       upstreamNanoMax: () => nanoFromCents(local.upstreamCentsMax?.(params) ?? 0),
@@ -135,7 +135,7 @@ class ActionCall {
     };
   }
 
-  /** A launch hands its hold to the job; what is free needs none. */
+  /** A launch passes its hold to the job; a free call needs none. */
   #hold(payer: Payer): HoldSpec {
     const { action, params } = this.#call;
     const { id, sandboxFault, callerTraceId, maxCostNano, tags = [] } = this.#order;
@@ -161,7 +161,7 @@ class ActionCall {
     };
   }
 
-  /** Whether the params alone decide what the call costs, us too, if it costs anything. */
+  /** Whether the params alone decide the price, and our own cost where there is one. */
   #isExact(): boolean {
     const { action, params } = this.#call;
     const { price } = action.facts;
@@ -176,12 +176,12 @@ class ActionCall {
   }
 }
 
-/** The plan of a checked call, whose payer is known once it has its price. */
+/** Plans a checked call before its payer is known. */
 export function openActionPlan(call: CheckedCall, order: ActionOrder, deps: RunDeps): OpenPlan {
   return new ActionCall(call, order, deps).open();
 }
 
-/** The plan of a checked call, or why there is none. */
+/** Plans a checked call, or returns why it cannot run. */
 export function actionPlan(
   call: CheckedCall,
   payer: Payer,

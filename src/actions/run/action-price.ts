@@ -1,4 +1,4 @@
-// What a call of an action may cost before it runs, and what it did cost afterwards.
+// Prices a call of an action: its bound before it runs, and its cost afterwards.
 import type { ActionSpec, PriceSpec } from "../../catalog/action.ts";
 import type { TableEndpoint } from "../../catalog/endpoint-table.ts";
 import type { Params } from "../../catalog/said.ts";
@@ -8,19 +8,19 @@ import type { Reading } from "../../core/route.ts";
 import { atPointer } from "../../upstream/json-pointer.ts";
 import { rowCents, rowUpstreamCents } from "./table-params.ts";
 
-/** The most that a call with these params can cost, in cents. Throws where the price breaks its own bound: that is our bug. */
+/** The most that a call with these params can cost, in cents. Throws where the price exceeds its own bound, which is a bug of ours. */
 export function quoteCents(price: PriceSpec, params: Params, row: TableEndpoint | null): number {
   const cents = row === null ? (price.quoteCents?.(params) ?? price.cents) : rowCents(row, params, price.cents);
   if (!(cents >= 0 && cents <= price.cents)) throw new RangeError(`a quote of ${cents} cents, above ${price.cents}`);
   return cents;
 }
 
-/** Whether no call of it can ever cost anything. */
+/** Whether no call can ever cost anything. */
 export function isFree(price: PriceSpec): boolean {
   return price.mode === "fixed" && price.cents === 0;
 }
 
-/** How many of what the price counts are in the answer. */
+/** The number of billed items in the answer. */
 function countIn(answer: unknown, at: string): number {
   const value = at === "" ? answer : atPointer(answer, at);
   if (Array.isArray(value)) return value.length;
@@ -28,7 +28,7 @@ function countIn(answer: unknown, at: string): number {
   return Number.isFinite(count) && count > 0 ? count : 0;
 }
 
-/** What an answer costs the caller. `quoteNano` bounds it. */
+/** What an answer costs the caller; never more than `quoteNano`. */
 function chargeNano(price: PriceSpec, quoteNano: Nano, reading: Reading): Nano {
   if (price.paid !== undefined) {
     const feeNano = nanoFromCents(reading.miss === true ? 0 : (price.paid.feeCents ?? 0));
@@ -37,12 +37,12 @@ function chargeNano(price: PriceSpec, quoteNano: Nano, reading: Reading): Nano {
   if (reading.miss === true && price.freeOnMiss === true) return ZERO;
   if (price.counted === undefined) return quoteNano;
   const { at, centsEach, baseCents = 0 } = price.counted;
-  // No count is believed beyond what the price can be, and a sum of money has to be small enough to be exact.
+  // Cap the vendor's count at the price's maximum, so that the sum stays small enough to be exact.
   const counted = nanoFromCents(Math.min(baseCents + countIn(reading.answer, at) * centsEach, price.cents));
   return least(quoteNano, most(counted, nanoFromCents(price.minCents ?? 0)));
 }
 
-/** What a call has cost us that was answered, in cents: the vendor may take less, or nothing, for finding nothing. */
+/** What an answered call cost us, in cents. Vendors may charge less, or nothing, when they find nothing. */
 export function upstreamCentsTaken(spec: ActionSpec, params: Params, row: TableEndpoint | null, miss: boolean): number {
   return (miss ? spec.upstreamMissCents : undefined) ?? upstreamCentsOf(spec, params, row);
 }
@@ -58,7 +58,7 @@ export interface CostParts {
   readonly price: PriceSpec;
   readonly priceVersion: string;
   readonly quoteNano: Nano;
-  /** The vendor's action that served and its params; null where we served ourselves. */
+  /** The vendor's action that served, with its params; null where we served the call ourselves. */
   readonly served: { readonly spec: ActionSpec; readonly params: Params; readonly row: TableEndpoint | null } | null;
   readonly reading: Reading;
 }
@@ -68,7 +68,7 @@ function upstreamNano(charged: Nano, price: PriceSpec, served: CostParts["served
   if (reading.upstreamCostNano !== null) return reading.upstreamCostNano;
   if (served === null) return ZERO;
   if (paid !== undefined) return ZERO;
-  // What such a price is comes with the answer; without one, the vendor may have taken all that it can take.
+  // The answer states such a price. Without an answer, assume the vendor charged the most it can.
   if (needsMaxCost === true && reading.answer !== undefined) return charged;
   return nanoFromCents(upstreamCentsTaken(served.spec, served.params, served.row, reading.miss === true));
 }

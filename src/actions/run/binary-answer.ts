@@ -1,16 +1,16 @@
-// An answer that is bytes: text as text, a small rest as base64, and a large one as the link to a file of the caller's own.
+// Binary answers: text stays text, small ones become base64, large ones a link to one of the caller's files.
 import { isUtf8 } from "node:buffer";
 import { GatewayError } from "../../core/errors.ts";
 import type { Payer } from "../../core/plan.ts";
 import { isTextType } from "../../upstream/text-type.ts";
 
-/** A vendor's bytes, as an attempt hands them over. */
+/** A vendor's bytes, as an attempt returns them. */
 export interface RawBytes {
   readonly contentType: string;
   readonly bytes: Buffer;
 }
 
-/** Stores bytes as a file of the payer's; what it answers becomes `file`. */
+/** Stores bytes as one of the payer's files; the answer's `file` is what it returns. */
 export type KeepBytes = (
   payer: Payer,
   file: { readonly filename: string; readonly mime: string; readonly bytes: Buffer; readonly source: string },
@@ -22,7 +22,7 @@ function extensionOf(mime: string): string {
   return /\/([a-z0-9]{1,8})$/.exec(mime)?.[1] ?? "bin";
 }
 
-/** The `data` of an answer that is bytes. Where no file can be kept, all of it goes in as base64. */
+/** The `data` of a binary answer. Falls back to base64 where no file can be stored. */
 export async function binaryAnswer(
   { contentType, bytes }: RawBytes,
   {

@@ -1,4 +1,4 @@
-// What running actions needs, and the words its files share.
+// The dependencies of action calls, and the types their files share.
 import type { ToldEvent, WantedChat, WantedSpeech } from "../../catalog/local-action.ts";
 import type { FramedPlan, PlanCall } from "../../core/endpoint.ts";
 import type { GatewayError } from "../../core/errors.ts";
@@ -18,46 +18,46 @@ export interface RunDeps {
   readonly upstream: Upstream;
   readonly records: Records;
   readonly prepaidSessions: PrepaidSessions;
-  /** For the calls that functions of ours make. */
+  /** For calls that our own functions make. */
   readonly kernel: KernelDeps;
-  /** No answer that is paid for is passed on before all of it is there. */
+  /** Buffers a paid answer completely before any of it is sent. */
   readonly readsWhole?: boolean;
-  /** Null: large binary answers go into the envelope. */
+  /** Null: large binary answers stay in the envelope. */
   readonly keepBytes: KeepBytes | null;
   readonly linkFile: LinkFile;
-  /** The plan of a call whose action is a vendor's model, in the frame of its wire. */
+  /** Plans a call of a vendor's model, with the frame of its wire. */
   modelPlan(action: ModelAction, call: PlanCall): FramedPlan | GatewayError | Promise<FramedPlan | GatewayError>;
-  /** The plan of a question that a function of ours asks a model; or why no model can be asked. */
+  /** Plans a chat request of one of our functions, or returns why no model can serve it. */
   chatPlan(wanted: WantedChat, order: ChatOrder): Plan | GatewayError;
-  /** The same of a text that is to be spoken. */
+  /** The same for text to speech. */
   speechPlan(wanted: WantedSpeech, order: ChatOrder): Plan | GatewayError;
-  /** Calls of actions for a function of ours; what they cost is part of its own call. */
+  /** Calls that one of our functions makes; its own call pays for them. */
   innerCalls(outer: OuterCall): PlannedCalls;
 }
 
-/** Who asks a model, and under which id. */
+/** Who asks a model, and under which request id. */
 export interface ChatOrder {
   readonly requestId: string;
   readonly audience: Audience;
 }
 
-/** What a plan needs to know of the call that wants it. */
+/** The properties of a call that its plan needs. */
 export interface ActionOrder {
-  /** The call's transaction. */
+  /** The call's transaction id. */
   readonly id: string;
   readonly requestId: string;
-  /** The fault that a sandbox account asks its stand-in for. */
+  /** The fault that a sandbox account wants simulated. */
   readonly sandboxFault: string | null;
-  /** The trace that the caller began; absent: none. */
+  /** The trace that the caller started; absent where it sent none. */
   readonly callerTraceId?: string;
-  /** What goes out before an answer that is passed on as it comes; null: answers are always read whole. */
+  /** Sent before a streamed answer; null: answers are always read whole. */
   readonly preamble: Buffer | null;
-  /** How events are written to a caller who asks for them; absent: it asks for none. */
+  /** Encodes events for a caller that asked for them; absent where it did not. */
   readonly eventBytes?: (told: ToldEvent | null) => Uint8Array;
   readonly maxCostNano: Nano | null;
   readonly idempotency: Plan["idempotency"];
-  /** What the key of the call may call. */
+  /** What the call's key may call. */
   readonly allows: Allowed;
-  /** What the caller has called it; absent: nothing. */
+  /** The caller's tags for the call; absent: none. */
   readonly tags?: readonly string[];
 }

@@ -1,4 +1,4 @@
-// What a caller reads of an action before calling it: what it gives, what it takes, what it costs, and whether it can be had.
+// Describes an action to callers: what it does, its params, its price and its availability.
 
 import type { PriceSpec } from "../../catalog/action.ts";
 import type { TableEndpoint, TableParam } from "../../catalog/endpoint-table.ts";
@@ -17,7 +17,7 @@ import {
   tableOf,
 } from "./params-schema.ts";
 
-/** In cents; fractions of a cent are real. `cents` where the price is fixed, else the least and the most. */
+/** In cents, possibly fractional. `cents` where the price is fixed, else the minimum and maximum. */
 export interface PriceShown {
   readonly mode: "fixed" | "ranged" | "capped";
   readonly cents?: number;
@@ -25,9 +25,9 @@ export interface PriceShown {
   readonly max_cents?: number;
   readonly unit?: string;
   readonly free_on_miss: boolean;
-  /** A call has to bring `max_cost_cents`, and is 402 `max_cost_required` without it. */
+  /** Calls must send `max_cost_cents`, else they get 402 `max_cost_required`. */
   readonly max_cost_required?: true;
-  /** Of a price that the params make: what two calls cost. */
+  /** Where the params determine the price: what two calls cost. */
   readonly examples?: readonly { readonly params: JsonObject; readonly cents: number }[];
 }
 
@@ -42,14 +42,14 @@ export interface Descriptor {
   readonly category: string;
   readonly price: PriceShown;
   readonly params: JsonSchema;
-  /** Where further params go with a name of a table: how to read of one. */
+  /** Where the other params depend on a row of a table: how to get a row's description. */
   readonly table?: { readonly param: string; readonly count: number; readonly note: string };
   readonly example: JsonObject;
-  /** For the key that asks; without one, for a live account's. `not_allowed`: its list of services lacks it. */
+  /** For the requesting key, or a live account where there is none. `not_allowed`: the key's list of services lacks it. */
   readonly status: ActionStatus;
-  /** Whether a sandbox account's call is answered. */
+  /** Whether sandbox accounts can call it. */
   readonly sandbox: boolean;
-  /** Why it is not served, where it is not for want of a key alone. */
+  /** Why it is not served, where the reason is more than a missing key. */
   readonly status_note?: string;
   readonly effect: "read" | "write";
   readonly payable_by: readonly string[];
@@ -58,7 +58,7 @@ export interface Descriptor {
 
 const ANYTHING: Allowed = { services: null, models: null };
 
-/** The path that a call of an action is sent to. */
+/** The path of an action's calls. */
 export function endpointOf({ id }: CatalogAction): string {
   return `/api/run/${id}`;
 }
@@ -73,7 +73,7 @@ export function priceCentsMax({ facts }: CatalogAction): number {
   return facts.price.cents;
 }
 
-/** The least that a call which is charged costs, in cents. */
+/** The least that a charged call costs, in cents. */
 export function priceCentsMin({ facts }: CatalogAction): number {
   const { mode, cents, minCents = 0 } = facts.price;
   return mode === "fixed" ? cents : minCents;
@@ -86,12 +86,12 @@ export function priceShown({ mode, cents, minCents, unit, freeOnMiss = false, ne
   return { mode, min_cents: minCents ?? 0, max_cents: cents, ...unitShown, free_on_miss: freeOnMiss, ...required };
 }
 
-/** Without the noise of binary fractions: 0.1 three times is 0.3. */
+/** Removes floating-point noise: 0.1 three times is 0.3. */
 function tidy(cents: number): number {
   return Number(cents.toFixed(9));
 }
 
-/** What one row of a table costs, as the whole action's price is shown. */
+/** The price of one row of a table, in the form of an action's price. */
 export function rowPrice(row: TableEndpoint, price: PriceSpec): PriceShown {
   const each = row.cents ?? price.cents;
   const free_on_miss = price.freeOnMiss ?? false;
@@ -105,7 +105,7 @@ function tableNote({ param, count }: TableOf, action: CatalogAction): string {
   return `${param} is one of ${count} names; each has further params. ${more} describes one; core/discover finds them.`;
 }
 
-/** The price with what the example costs, and what other params do. */
+/** The price, with the cost of the example and of a call with other params. */
 function priceWithExamples({ facts, exampleParams }: CatalogAction): PriceShown {
   const { price, params: schema } = facts;
   const shown = priceShown(price);
@@ -142,7 +142,7 @@ function build(action: CatalogAction): Descriptor {
 
 const built = new WeakMap<CatalogAction, Descriptor>();
 
-/** The descriptor of an action; made once. */
+/** The action's descriptor; built once. */
 export function descriptorOf(action: CatalogAction): Descriptor {
   const known = built.get(action);
   if (known !== undefined) return known;
@@ -161,14 +161,14 @@ const SAMPLES: Readonly<Record<TableParam["type"], Json>> = {
 };
 const SAMPLE_URL = "https://example.com/file";
 
-/** A value that a param may have, for an example: its default, the first it may be, or a word for its kind. */
+/** A sample value for a param: its default, its first allowed value, or a placeholder for its type. */
 function sample({ type, format, default: usual, enum: some }: TableParam): Json {
   if (usual !== undefined) return usual;
   if (format === "uri") return type === "array" ? [SAMPLE_URL] : SAMPLE_URL;
   return some?.[0] ?? SAMPLES[type];
 }
 
-/** The descriptor of one row of an action's table; null: there is no such row. */
+/** The descriptor of one row of an action's table; null where there is no such row. */
 export function rowDescriptor(action: CatalogAction, name: string): Descriptor | null {
   const table = tableOf(action);
   const row = table === null || !Object.hasOwn(table.rows, name) ? undefined : table.rows[name];

@@ -42,9 +42,9 @@ export interface Discovered {
   readonly description: string;
   readonly category: string;
   readonly status: ActionStatus;
-  /** Where it is not POST. */
+  /** Present where it is not POST. */
   readonly method?: "GET";
-  /** Of an endpoint of models: some that this key may use. */
+  /** For a model endpoint: some of the models that this key may use. */
   readonly models?: readonly string[];
   readonly params?: { readonly [param: string]: string };
 }
@@ -107,13 +107,13 @@ export interface DiscoverDeps {
   readonly models: (endpoint: OwnEndpoint, audience: CatalogAudience) => readonly string[];
 }
 
-/** Results looked through for a key with lists, since what it may not call is left out. */
+/** The number of results to search for a key with allowlists, because the results that it may not call are dropped. */
 const LOOKED_THROUGH = 1_000;
 
-/** The coverage of a question by the composites that answer questions. */
+/** The coverage that our answering composites claim for a question. */
 const ANSWERS_COVER = 0.5;
 
-/** The results for a query, best first, with our own composites among them for a question. */
+/** The results for a query, best first; a question also gets our own composites. */
 export async function discovered(
   { searchAll, find }: Pick<DiscoverDeps, "searchAll" | "find">,
   audience: CatalogAudience,
@@ -152,7 +152,7 @@ class Discovery {
     const { services, models } = this.#allows;
     const isBounded = services !== null || models !== null;
     const found = await discovered(this.#deps, this.#payer, query, isBounded ? LOOKED_THROUGH : limit);
-    // The first row of an action writes its schema, which takes as long as a few calls do.
+    // The first use of an action builds its schema, which takes as long as a few calls.
     const rows = await inSlices(eachOf(found, (one) => this.#rowOf(one)));
     return rows.filter((row) => row !== null).slice(0, limit);
   }
@@ -165,7 +165,7 @@ class Discovery {
     return models;
   }
 
-  /** Null: the key may not call it. */
+  /** Null where the key may not call it. */
   #rowOf(found: FoundAny): Discovered | null {
     if ("action" in found) {
       return isCallable(this.#allows, found.action) ? actionRow(found) : null;

@@ -1,4 +1,4 @@
-// core/fetch, which POST /api/v1/fetch asks too: a request of the caller's own to a public address, whose 402 is paid for it (contract 5.5).
+// core/fetch, also served as POST /api/v1/fetch: sends the caller's request to a public address and pays a 402 for it (contract 5.5).
 import { z } from "zod";
 import type { MerchantPayerFor, PaidCall, Payment } from "../../catalog/auth.ts";
 import { type LocalAction, type LocalCall, localAction, PaidAnswer } from "../../catalog/local-action.ts";
@@ -13,20 +13,20 @@ import { binaryAnswer, type KeepBytes } from "./binary-answer.ts";
 
 export const FETCH = "core/fetch";
 
-/** What an answer costs beside what was paid for it. */
+/** Our fee for an answer, on top of what we paid for it. */
 const FEE_CENTS = 1;
 /** The most that one call pays and costs, in cents. */
 const CENTS_MAX = 1_000;
 const BYTES_MAX = 4 * 1_048_576;
 const HEADERS_MAX = 50;
 const ASK_MS_MAX = 30_000;
-/** A merchant has its payment made on chain before it answers. */
+/** Longer than for the first request, because a merchant settles the payment on chain before it answers. */
 const PAID_MS_MAX = 60_000;
-/** For a long answer to become a file; what is not one by then is answered as base64. */
+/** How long a large answer may take to be stored as a file; after that it is sent as base64. */
 const KEEP_MS_MAX = 10_000;
-/** Longer than both requests and the file together: the time of the call never ends one that was paid. */
+/** Longer than both requests and the upload together, so that the deadline never cuts off a paid call. */
 const WHOLE_MS_MAX = 120_000;
-/** They say how the bytes of a message lie on this connection, which is ours, or who sends it. */
+/** Headers that callers cannot set: they describe our connection, its framing or the sender. */
 const OURS =
   /^(host|content-length|connection|transfer-encoding|accept-encoding|keep-alive|te|trailer|upgrade|expect|proxy-.*)$/;
 
@@ -45,22 +45,22 @@ const params = z.strictObject({
 type Params = z.infer<typeof params>;
 
 export interface FetchParts {
-  /** How the internet is reached for a payer: a sandbox account's is the sandbox's. */
+  /** Opens addresses for a payer; sandbox accounts reach only the sandbox. */
   readonly openFor: (payer: Payer) => PublicFetch["open"];
-  /** Null: a 402 is an answer like any other. */
+  /** Null: a 402 is passed on like any other answer. */
   readonly merchantPayerFor: MerchantPayerFor;
   readonly keepBytes: KeepBytes;
   readonly onBroken: (error: unknown) => void;
 }
 
-/** A leg of each request, whatever came of it: a hundredth of a cent of the account's unpaid cost. */
+/** Every request is a leg, whatever its outcome, and counts a hundredth of a cent of the account's unpaid cost. */
 const LEG = "direct/request";
 
 function wrong(param: string, detail: string): GatewayError {
   return new GatewayError("bad_request", { param, detail: { detail: `${param}: ${detail}` } });
 }
 
-/** The request as it goes out, or what is wrong with it. */
+/** The request to send, or what is wrong with it. */
 function sentOf({ method, headers = {}, body }: Params): Required<Sent> | GatewayError {
   const given = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value.trim()] as const);
   if (given.length > HEADERS_MAX) return wrong("headers", `must have at most ${HEADERS_MAX} names`);
@@ -73,7 +73,7 @@ function sentOf({ method, headers = {}, body }: Params): Required<Sent> | Gatewa
   return { method, headers: { "content-type": type, ...Object.fromEntries(given) }, body: text };
 }
 
-/** What a server has answered, its body read; `problem`: what kept the body, or the whole answer, from coming. */
+/** A server's answer with its body; `problem` says why the body, or the whole answer, is missing. */
 interface Came {
   readonly answer: PublicAnswer | null;
   readonly bytes: Buffer;
@@ -91,13 +91,13 @@ async function read(answer: PublicAnswer | GatewayError): Promise<Came> {
   }
 }
 
-/** What came to nothing and was not paid: told as it is, and not sent twice where it may have changed something. */
+/** An unpaid request that failed: reported as it is, and not retried where it may have changed something. */
 function failed(problem: GatewayError, { method }: Required<Sent>): VendorFailure {
   const mayHaveRun = method !== "GET" && method !== "HEAD" && problem.code !== "bad_url";
   return new VendorFailure({ ...failureOfKind("caller_invalid", problem.message), told: problem, mayHaveRun });
 }
 
-/** One call: asked, paid where that is wanted, asked again. Every path after a payment ends in an answer, which charges it. */
+/** One call: request, payment where wanted, request again. Every path after a payment ends in an answer, which charges it. */
 class Fetching {
   readonly #parts: FetchParts;
   readonly #call: LocalCall;
@@ -111,14 +111,14 @@ class Fetching {
 
   async run(url: string): Promise<PaidAnswer> {
     const isSafe = this.#sent.method === "GET" || this.#sent.method === "HEAD";
-    // What was sent is not sent to another place than the caller has named, unless it only asks.
+    // Do not follow redirects unless the request is safe: its body is meant for the named address alone.
     const redirectsMax = isSafe ? {} : { redirectsMax: 0 };
     const first = await this.#ask(url, { msMax: ASK_MS_MAX, send: this.#sent, ...redirectsMax });
     if (first.answer === null || first.problem !== null)
       throw failed(first.problem ?? new GatewayError("upstream_error"), this.#sent);
     const payment = first.answer.status === 402 ? await this.#payment(first.answer) : null;
     if (payment === null) return this.#answer(first, ZERO);
-    // The server that is paid may be another than the caller's headers are meant for.
+    // After a redirect, the paid server may not be the one that the caller's headers are meant for.
     const { headers: own } = this.#sent;
     const headers = {
       ...(new URL(first.answer.finalUrl).origin === URL.parse(url)?.origin ? own : {}),
@@ -141,7 +141,7 @@ class Fetching {
     return done;
   }
 
-  /** Null: nothing here pays, and the 402 is the answer. */
+  /** Null where we cannot pay: the 402 is then the answer. */
   async #payment({ headers, finalUrl }: PublicAnswer): Promise<Payment | null> {
     const { id, payer, quoteNano } = this.#call;
     const { origin, host, pathname, search } = new URL(finalUrl);
@@ -178,13 +178,13 @@ class Fetching {
     }
   }
 
-  /** What a failure of our own leaves of an answer. */
+  /** The result where our own code failed. */
   #broke(error: unknown): Came {
     this.#parts.onBroken(error);
     return { answer: null, bytes: Buffer.alloc(0), problem: new GatewayError("internal_error") };
   }
 
-  /** Never rejects: what cannot be kept as a file just now is answered as base64. */
+  /** Never rejects: an answer that cannot be stored as a file now is sent as base64. */
   async #keep(payer: Payer, file: Parameters<KeepBytes>[1]): ReturnType<KeepBytes> {
     const late = Promise.withResolvers<GatewayError>();
     const timer = setTimeout(() => late.resolve(new GatewayError("storage_unavailable")), KEEP_MS_MAX);
@@ -195,7 +195,7 @@ class Fetching {
     return Promise.race([kept, late.promise]).finally(() => clearTimeout(timer));
   }
 
-  /** The server has what was paid, or may take it: the caller, who has named it, pays for that, and no fee for an answer that is none. */
+  /** The server has the payment, or may take it, so the caller, who chose the server, pays for it. A failed answer costs no fee. */
   async #answer({ answer, bytes, problem }: Came, paidNano: Nano): Promise<PaidAnswer> {
     const { payer } = this.#call;
     const status = answer?.status ?? null;

@@ -1,4 +1,4 @@
-// The free answers about actions: the index of all, and the descriptor of one, their bytes made once.
+// The free endpoints that describe actions: the index of all, and one action's descriptor. Their bytes are made once.
 import { BY_KEY, seenBy } from "../../catalog/catalog.ts";
 import { goneError, isGone } from "../../catalog/retirement.ts";
 import type { Answer, Call, Endpoint, GatewayRequest } from "../../core/endpoint.ts";
@@ -14,13 +14,13 @@ import { type TableOf, tableOf } from "./params-schema.ts";
 import { answerWith, envelopeOf, type ReadyAnswer, readyAnswer, readyEnvelope } from "./ready-answer.ts";
 import { nameIn } from "./table-params.ts";
 
-/** The descriptors of one action: its own, and those of the rows of its table that were asked for. */
+/** The cached answers for one action: its own descriptor, and those of requested table rows. */
 interface Described {
   readonly whole: ReadyAnswer;
   readonly rows: Map<string, ReadyAnswer>;
 }
 
-/** The answer about one row, by any name that a call may give it; kept by its own name, of which there are not more than rows. */
+/** The answer for one row, by any accepted name. Cached under its full name, so that there are no more entries than rows. */
 function rowAnswer(action: CatalogAction, { rows }: Described, asked: string, table: TableOf) {
   const name = nameIn(table.rows, asked) ?? asked;
   const known = rows.get(name);

@@ -1,4 +1,4 @@
-// Calls that a function of ours makes: plans like any other, within their parent's funds, and legs of its posting.
+// Calls that our own functions make: planned like any other, within their parent's funds, and legs of its posting.
 import type {
   ChatAnswer,
   InnerAnswer,
@@ -26,20 +26,20 @@ import type { RunDeps } from "./deps.ts";
 import { OURSELVES } from "./local-candidate.ts";
 import { type InnerPlan, innerPlan } from "./run-plan.ts";
 
-/** What all calls of one outer call have left so far. */
+/** What the inner calls of one outer call have left so far. */
 interface Left {
-  /** One for each call, in the order they were begun, so that a leg's number is known when its call begins. */
+  /** One per call in order of start, so that a leg's number is known when its call begins. */
   readonly legs: Leg[];
-  /** What the attempts of those calls cost us that did not serve. */
+  /** Attempts that did not serve but may have cost us something. */
   readonly failed: Leg[];
-  /** Those that have not ended: what they cost us is known when they have. */
+  /** Unfinished calls; their cost is known when they end. */
   readonly running: Set<Promise<unknown>>;
 }
 
 interface InnerCall {
   readonly id: string;
   readonly msMax: number | undefined;
-  /** Absent: its answer is wanted whole. */
+  /** Absent: the answer is read whole. */
   readonly reader?: AnswerReader;
 }
 
@@ -48,7 +48,7 @@ interface InnerEnd {
   readonly ms: number;
 }
 
-/** What a function of ours may call is on no list: that is the outer action's matter. */
+/** Allowlists apply to the outer call only; our functions may call anything. */
 const EVERYTHING = { services: null, models: null } as const;
 
 class Calls implements PlannedCalls {
@@ -141,7 +141,7 @@ class Calls implements PlannedCalls {
     return new Calls({ ...this.#outer, spend }, this.#deps, this.#left);
   }
 
-  /** A leg for a call that begins. */
+  /** Adds a leg for a call that begins. */
   #begin(name: string, startedAtMs = this.#deps.kernel.clock.epochMs()): { readonly at: number; readonly id: string } {
     const at = this.#left.legs.length;
     const leg = { provider: OURSELVES, model: name, status: 0, failure: "gateway_stopped", ms: 0 } as const;
@@ -149,7 +149,7 @@ class Calls implements PlannedCalls {
     return { at, id: `${this.#outer.id}.${at + 1}` };
   }
 
-  /** Runs a plan within the outer call, and notes its legs. */
+  /** Runs a plan within the outer call, and records its legs. */
   async #execute(plan: Plan, at: number, how: InnerCall): Promise<InnerEnd> {
     const running = this.#runs(plan, at, how);
     this.#left.running.add(running);
@@ -181,7 +181,7 @@ class Calls implements PlannedCalls {
       plans.push(plan);
     }
     if (combine === race && plans.some(({ plan }) => plan.effect === "write")) {
-      // All of them are sent, and a write that was sent may have happened.
+      // A race sends all its calls, so a write could happen more than once.
       const detail = "a race is for actions that only read";
       return this.#refused(at, id, new GatewayError("internal_error", { cause: new Error(detail) }));
     }
@@ -203,13 +203,13 @@ class Calls implements PlannedCalls {
     return { ok: false, id, error, ms: 0 } as const;
   }
 
-  /** The served attempt's leg takes the call's place; those that failed come behind all calls. */
+  /** The leg of the attempt that served replaces the call's own; failed attempts go to a list behind all calls. */
   #note(at: number, { legs, error }: Ended, ms: number): void {
     const answered = error === null ? legs.findLast(({ failure }) => failure === null) : undefined;
-    // One that was left in the middle has no leg that has answered.
+    // A call that was aborted has no answered leg; its last leg stands for it.
     const served = answered ?? legs.at(-1);
     const before = this.#left.legs[at];
-    // The call takes from its first attempt to the end of the one that served.
+    // The leg lasts from the call's first attempt to the end of the one that served.
     if (served !== undefined) this.#left.legs[at] = { ...served, ...beganAt(before), ms };
     else if (before !== undefined) this.#left.legs[at] = { ...before, status: error?.status ?? 0, ms };
     this.#left.failed.push(...legs.filter((leg) => leg !== served));
@@ -220,7 +220,7 @@ function beganAt(leg: Leg | undefined): Pick<Leg, "startedAtMs"> {
   return leg?.startedAtMs === undefined ? {} : { startedAtMs: leg.startedAtMs };
 }
 
-/** What calls of several actions are as one plan: the dearest may answer, and all may cost us. */
+/** Combines the plans of several actions: the quote is the highest of them, and our cost may be their sum. */
 function combined(all: readonly Plan[], combine: (routes: readonly Route[]) => Route): Plan {
   const [first] = all;
   if (first === undefined) throw new Error("a call names at least one action");
@@ -252,7 +252,7 @@ function combined(all: readonly Plan[], combine: (routes: readonly Route[]) => R
   };
 }
 
-/** The body that a call has ended with, or what it is told instead. */
+/** The body of an ended call, or its error. */
 function bodyOf({ served, final, error }: Ended): Record<string, unknown> | GatewayError {
   if (error !== null || served === null || final?.kind !== "body") return error ?? new GatewayError("internal_error");
   return final.body;
@@ -270,7 +270,7 @@ function answerOf(ended: Ended, plans: readonly InnerPlan[], ms: number): InnerA
   return { ok: true, id, action: owner.action, provider: served.provider, data, isMiss, ms };
 }
 
-/** The JSON that a model has said, in the wire in which it was asked; null: it has said none. */
+/** The JSON in a model's chat answer; null where it is not JSON. */
 function saidIn(answer: unknown): unknown {
   const text = atPointer(answer, "/choices/0/message/content");
   try {
@@ -280,7 +280,7 @@ function saidIn(answer: unknown): unknown {
   }
 }
 
-/** The parts of running actions, with functions of ours that call actions themselves. */
+/** Adds inner calls to the dependencies, so that our functions can call actions themselves. */
 export function openRun(parts: Omit<RunDeps, "innerCalls">): RunDeps {
   const run: RunDeps = { ...parts, innerCalls: (outer) => new Calls(outer, run) };
   return run;

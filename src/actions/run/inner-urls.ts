@@ -1,5 +1,5 @@
-// Addresses that a vendor is asked to open: one that can only lead inside a network is refused before anybody is asked, for the
-// vendor may be a server of the operator's own, and what it reached would be the operator's.
+// Addresses that a vendor is asked to open. We refuse an address that can only be on a private network before calling the vendor: the
+// vendor may be one of the operator's own servers, and would then reach the operator's network.
 import { isIP } from "node:net";
 import type { TableEndpoint } from "../../catalog/endpoint-table.ts";
 import type { Params } from "../../catalog/said.ts";
@@ -7,7 +7,7 @@ import { type FieldIssue, INNER_URL_WORDS, URL_WORDS } from "../../core/field-is
 import { isPublicAddress } from "../../upstream/public-address.ts";
 import { isInnerName } from "../../upstream/public-url.ts";
 
-/** Whether a text is an http address of a private, loopback or otherwise inner host, in whatever spelling. What is behind a name is not asked. */
+/** Whether a text is an http(s) URL of a private, loopback or other internal host, in any spelling. Does not resolve names. */
 export function leadsInside(text: string): boolean {
   const url = URL.parse(text.trim());
   if (url === null || !/^https?:$/.test(url.protocol)) return false;
@@ -19,12 +19,12 @@ function innerWords(text: string): string | null {
   return leadsInside(text) ? INNER_URL_WORDS : null;
 }
 
-/** What is wrong with an address that can be nothing else; null: nothing. */
+/** What is wrong with a param that must be a URL; null where nothing is. */
 export function addressWords(text: string): string | null {
   return /^https?:$/.test(URL.parse(text.trim())?.protocol ?? "") ? innerWords(text) : URL_WORDS;
 }
 
-/** The first of these params that is no address to open; null: all are. `names` are those that hold addresses, or lists of them. */
+/** The first of these params that is not a URL to open; null where all are. `names` lists params with a URL or a list of URLs. */
 export function wrongUrl(names: readonly string[], params: Params, wordsFor = innerWords): FieldIssue | null {
   for (const name of names) {
     const given = params[name];
@@ -37,7 +37,7 @@ export function wrongUrl(names: readonly string[], params: Params, wordsFor = in
   return null;
 }
 
-/** The params of a row that hold addresses. */
+/** The params of a row that hold URLs. */
 export function urlParamsOfRow({ params }: TableEndpoint): readonly string[] {
   return Object.entries(params).flatMap(([name, { format }]) => (format === "uri" ? [name] : []));
 }

@@ -1,24 +1,24 @@
-// A vendor that wants a file of the caller's gets a link to it: the caller names the file by its id, and never says an address.
+// Vendors get a caller's file as a link: the caller sends the file's id, never an address.
 import type { ActionOffer } from "../../catalog/catalog.ts";
 import type { Params } from "../../catalog/said.ts";
 import { GatewayError } from "../../core/errors.ts";
 import type { Payer } from "../../core/plan.ts";
 import { isPublicAddress } from "../../upstream/public-address.ts";
 
-/** A link to a file of the payer's that is there, for an hour; or why there is none. */
+/** A link to one of the payer's files, valid for an hour; or why there is none. */
 export type LinkFile = (payer: Payer, id: string) => Promise<string | GatewayError>;
 
 const NO_ADDRESS =
   "The vendor could not fetch the file: this gateway has no public address. Its operator sets PUBLIC_URL, or keeps files in S3.";
 
-/** Whether it cannot be opened from outside. What a name stands for outside is not known here. */
+/** Whether the host is unreachable from outside. Does not resolve names. */
 function isOurOwn({ hostname }: URL): boolean {
   const host = hostname.replace(/^\[|\]$/g, "");
   const isAddress = /^[\d.]+$|:/.test(host);
   return isAddress ? !isPublicAddress(host) : host === "localhost" || host.endsWith(".localhost");
 }
 
-/** The params with links in place of the ids of files. */
+/** Replaces file ids in the params with links. */
 export async function withLinks(
   { spec }: ActionOffer,
   params: Params,
@@ -31,7 +31,7 @@ export async function withLinks(
     if (typeof id !== "string") continue;
     const link = await linkFile(payer, id);
     if (link instanceof GatewayError) return link;
-    // The sandbox opens nothing.
+    // The sandbox opens no links.
     if (!payer.sandbox && isOurOwn(new URL(link))) {
       return new GatewayError("upstream_not_configured", { detail: { detail: name }, data: { reason: NO_ADDRESS } });
     }

@@ -1,4 +1,4 @@
-// The candidate of an action that we serve ourselves: a function in the place of a vendor, which may make calls of its own.
+// The candidate of an action that we serve ourselves: a function in place of a vendor, which may make calls itself.
 import {
   JsonInParts,
   type LocalAction,
@@ -18,10 +18,10 @@ import { NOTHING_READ } from "../../upstream/nothing-read.ts";
 import { VendorFailure } from "../../upstream/vendor-failure.ts";
 import type { ActionOrder, RunDeps } from "./deps.ts";
 
-/** Ourselves, where other candidates name their vendor. */
+/** The provider name of our own candidates. */
 export const OURSELVES = "tollgate";
 
-/** What comes in parts goes out as it comes once it is longer than this; what ends before is answered whole. */
+/** An answer in parts is streamed once it exceeds this size; a shorter one is sent whole. */
 const WHOLE_BYTES_MAX = 256 * 1024;
 const NO_MORE = new Uint8Array(0);
 
@@ -43,7 +43,7 @@ function refusal(told: GatewayError): AttemptFailure {
   };
 }
 
-/** Events, as they go out. */
+/** Events, encoded as they are sent. */
 class EventParts {
   readonly parts: AsyncIterable<Uint8Array>;
 
@@ -54,7 +54,7 @@ class EventParts {
   }
 }
 
-/** One run of the function. What it throws is our own failure and is told as `internal_error`. */
+/** One run of the function. An exception is a failure of ours, reported as `internal_error`. */
 class LocalAttempt implements Attempt {
   readonly #sink: AnswerSink;
   readonly #stop = new AbortController();
@@ -63,7 +63,7 @@ class LocalAttempt implements Attempt {
   #over = false;
   #answer: unknown;
   #paid: PaidAnswer | null = null;
-  /** The caller takes no more for now; resolved when it does. */
+  /** Pending while the caller accepts no more data. */
   #full: PromiseWithResolvers<void> | null = null;
 
   constructor(sink: AnswerSink, preamble: Buffer | null, calls: (signal: AbortSignal) => CountedCalls) {
@@ -88,7 +88,7 @@ class LocalAttempt implements Attempt {
       const json = mayBeLong ? await inSlices(jsonOf(value)) : JSON.stringify(value);
       this.#done({ kind: "body", body: { json } });
     } catch (error) {
-      // A vendor whose whole answer this is has failed as vendors do.
+      // The function returns a vendor's answer, so the vendor's failure counts as one.
       if (error instanceof VendorFailure) return this.#failed(error.failure);
       onBroken(error);
       const told = error instanceof GatewayError ? error : new GatewayError("internal_error", { cause: error });
@@ -124,7 +124,7 @@ class LocalAttempt implements Attempt {
     return this.#calls.ended();
   }
 
-  /** Passes an answer in parts on as fast as the caller takes it; a short one, or one that is wanted whole, is kept to its end. */
+  /** Streams an answer in parts as fast as the caller reads it. A short answer, or one that is wanted whole, is buffered. */
   async #pass(
     parts: AsyncIterable<Uint8Array>,
     preamble: Buffer | null,
@@ -147,7 +147,7 @@ class LocalAttempt implements Attempt {
     }
     if (isBegun) return this.#done({ kind: "stream", tail: NO_MORE });
     const json = Buffer.concat(kept).toString("utf8");
-    // Only a call of our own reads the value.
+    // Only inner calls read the value.
     if (preamble === null) this.#answer = JSON.parse(json);
     this.#done({ kind: "body", body: { json } });
   }
@@ -155,7 +155,7 @@ class LocalAttempt implements Attempt {
   #end(tell: () => void): void {
     if (this.#over) return;
     this.#over = true;
-    // Whatever it has not waited for ends with it.
+    // Stop any work that the function did not wait for.
     this.#stop.abort();
     tell();
   }
@@ -179,7 +179,7 @@ async function tell(
   return told === null || told instanceof GatewayError ? told : new EventParts(told, eventBytes);
 }
 
-/** Runs the function once for each attempt. */
+/** Runs the function once per attempt. */
 export function localCandidate(local: LocalAction, params: Params, order: LocalOrder, deps: RunDeps): Candidate {
   const name = `${local.service}/${local.action}`;
   const { id, payer, allows, msMax, sandboxFault, quoteNano } = order;

@@ -1,5 +1,5 @@
-// What is served beside actions, said as actions say themselves: models by endpoint, and what an account asks of its own books.
-// core/discover searches it and /llms.txt lists it.
+// Describes what we serve besides actions, in the form of actions: models by endpoint, and an account's own data. core/discover searches it
+// and /llms.txt lists it.
 
 import type { Kind } from "../../catalog/slug.ts";
 import type { UnitKind } from "../../catalog/unit-model.ts";
@@ -7,16 +7,16 @@ import type { UnitKind } from "../../catalog/unit-model.ts";
 export interface OwnEndpoint {
   readonly method: "GET" | "POST";
   readonly path: string;
-  /** `llm`: models; `account`: what is known of the account and costs nothing. */
+  /** `llm`: models; `account`: free data about the account. */
   readonly service: "llm" | "account";
-  /** What it is called in the place of an action's name. */
+  /** Takes the place of an action's name. */
   readonly action: string;
   readonly description: string;
   readonly keywords: string;
-  /** How people ask for it who know of no endpoints: phrases with a semicolon between them. */
+  /** How people ask for it who know no endpoints: phrases, separated by semicolons. */
   readonly asked: string;
   readonly required: readonly string[];
-  /** Which models it takes; null: none. */
+  /** The models that it takes; null: none. */
   readonly models: Kind | UnitKind | null;
 }
 

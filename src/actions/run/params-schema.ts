@@ -1,4 +1,4 @@
-// An action's params as JSON Schema, from the very zod object that validates them.
+// An action's params as JSON Schema, generated from the zod object that validates them.
 import { z } from "zod";
 import type { EndpointTable, TableEndpoint, TableParam } from "../../catalog/endpoint-table.ts";
 import { publishedRule, type SchemaRule } from "../../catalog/params-rules.ts";
@@ -9,25 +9,22 @@ import { INTEGER, NUMBER, perWords, ROW_URL } from "./table-params.ts";
 
 export type JsonSchema = { readonly [keyword: string]: unknown };
 
-/** zod says of every integer without bounds that it is one a double can hold; no JSON that others can read has a larger one. */
+/** zod bounds every integer by what a double can hold; no portable JSON exceeds that anyway. */
 const NO_BOUNDS = [Number.MAX_SAFE_INTEGER, Number.MIN_SAFE_INTEGER];
 
-/** What every http address begins with that a URL param takes; what else is wrong with one is said in words. */
+/** The start of every http URL that a URL param accepts; `$comment` states the other rules in words. */
 export const URL_PATTERN = "^\\s*[hH][tT][tT][pP][sS]?://";
 
-/** What a mail address is. */
+/** A mail address. */
 export const MAIL_PATTERN = z.regexes.email.source;
 
-/**
- * Where a schema says in words what it cannot say otherwise, such as that one date must not be before another. A keyword of our own
- * would be an error to strict readers.
- */
+/** States rules in words that JSON Schema cannot express, such as the order of two dates. Strict readers would reject a custom keyword. */
 const RULES = "$comment";
 
-/** What zod calls a check that is a function of ours. */
+/** zod's name for a check that is a function of ours. */
 const OWN_CHECK = z.refine(() => true)._zod.def.check;
 
-/** Of a check without words. */
+/** Stands for a check without words. */
 export const UNSAID = "there are further rules";
 
 const schemas = new WeakMap<z.ZodType, JsonSchema>();
@@ -35,7 +32,7 @@ const schemas = new WeakMap<z.ZodType, JsonSchema>();
 type Draft = Record<string, unknown>;
 type Check = z.core.$ZodCheck;
 
-/** What a check of our own says that JSON Schema cannot say; null where it was not put into words. */
+/** The rule of a custom check in words, for what JSON Schema cannot express; null where the check has no words. */
 function wordsOf(check: Check): string | null {
   const { error, path = [] } = check._zod.def as {
     readonly error?: (issue: never) => unknown;
@@ -45,13 +42,13 @@ function wordsOf(check: Check): string | null {
   return typeof words === "string" ? [path.join("."), words].filter((part) => part !== "").join(" ") : null;
 }
 
-/** What a text is held against: its own format, and that of each of its checks. */
+/** The formats and patterns of a text: its own, and those of its checks. */
 function formatsOf({ def }: z.core.$ZodTypes["_zod"]) {
   const parts = [def, ...(def.checks ?? []).map((check) => check._zod.def)];
   return parts as readonly { readonly format?: unknown; readonly pattern?: unknown }[];
 }
 
-/** Patterns of JSON Schema have no flags but `u`. */
+/** Patterns in JSON Schema allow no flag but `u`. */
 function isSayable({ flags }: RegExp): boolean {
   return flags === "" || flags === "u";
 }
@@ -60,7 +57,7 @@ function isSame(one: unknown, other: unknown): boolean {
   return JSON.stringify(one) === JSON.stringify(other);
 }
 
-/** A rule beside what the schema says already; zod shows a schema again for each check that it got. */
+/** Adds a rule to a schema unless it is there: zod visits a schema again for each check. */
 function alsoSay(schema: Draft, says: SchemaRule | { readonly pattern: string }): void {
   const rules = Object.entries(says);
   const all = (schema.allOf as object[] | undefined) ?? [];
@@ -69,13 +66,13 @@ function alsoSay(schema: Draft, says: SchemaRule | { readonly pattern: string })
   else schema.allOf = [...all, says];
 }
 
-/** Brings what zod says of a schema in line with what it takes. */
+/** Corrects zod's JSON Schema so that it describes exactly what zod accepts. */
 function amend(schema: Draft, { _zod: type }: z.core.$ZodTypes): void {
   for (const bound of ["minimum", "maximum"] as const)
     if (NO_BOUNDS.includes(Number(schema[bound]))) delete schema[bound];
-  // The format says it all; the pattern that zod adds is longer than the rest of a descriptor.
+  // The format is enough; zod's pattern for it is longer than the rest of a descriptor.
   if (schema.format === "date") delete schema.pattern;
-  // Of any other, readers have notions of their own, or none; the pattern says what is taken.
+  // Readers interpret other formats differently, or not at all; the pattern is exact.
   else if (schema.pattern !== undefined) delete schema.format;
   const words: string[] = [];
   const formats = formatsOf(type);
@@ -113,8 +110,8 @@ function convert(params: z.ZodType): JsonSchema {
 }
 
 /**
- * A schema refers to itself only where it says "any JSON", and that is what an empty schema says too. A reference would lead nowhere
- * once the schema stands inside a larger document.
+ * A schema refers to itself only to say "any JSON", which an empty schema says too. A reference would break once the schema is part of a
+ * larger document.
  */
 function withoutRefs(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(withoutRefs);
@@ -123,7 +120,7 @@ function withoutRefs(schema: unknown): unknown {
   return Object.fromEntries(kept.map(([keyword, value]) => [keyword, withoutRefs(value)]));
 }
 
-/** What a call of the action may send, before defaults are filled in. What JSON Schema cannot say of it is in a `$comment`, in words. */
+/** What a call may send, before defaults are filled in. A `$comment` states in words what JSON Schema cannot express. */
 export function paramsSchema({ facts }: CatalogAction): JsonSchema {
   const known = schemas.get(facts.params);
   if (known !== undefined) return known;
@@ -140,7 +137,7 @@ function saysUrl(schema: unknown): boolean {
 
 const urlParams = new WeakMap<z.ZodType, readonly string[]>();
 
-/** The params that hold the address of a page or file, or a list of them. */
+/** The params that hold the URL of a page or file, or a list of them. */
 export function urlParamsOf(action: CatalogAction): readonly string[] {
   const { params } = action.facts;
   const known = urlParams.get(params);
@@ -156,19 +153,19 @@ export function requiredParams(schema: JsonSchema): readonly string[] {
   return Array.isArray(schema.required) ? schema.required : [];
 }
 
-/** The names of all params, those of a choice between several objects too. */
+/** The names of all params, including those in a choice between objects. */
 export function paramNames(schema: JsonSchema): readonly string[] {
   const branches = [schema.anyOf, schema.oneOf, schema.allOf].flatMap((some) => (Array.isArray(some) ? some : []));
   const own = Object.keys((schema.properties as object | undefined) ?? {});
   return [...new Set([...own, ...branches.flatMap((one) => paramNames(one as JsonSchema))])];
 }
 
-/** The same of an action whose schema need not be there yet: to write one takes a hundred times as long. */
+/** The same without building the schema, which would take a hundred times as long. */
 export function paramNamesOf(action: CatalogAction): readonly string[] {
   return namesIn(action.facts.params) ?? paramNames(paramsSchema(action));
 }
 
-/** Null: they are known by the schema alone. */
+/** Null where only the schema shows them. */
 function namesIn(params: unknown): readonly string[] | null {
   if (params instanceof z.ZodObject) return Object.keys(params.shape);
   if (!(params instanceof z.ZodUnion)) return null;
@@ -177,7 +174,7 @@ function namesIn(params: unknown): readonly string[] | null {
   return known.length === options.length ? [...new Set(known.flat())] : null;
 }
 
-/** Where the params of an action depend on a row of its table: the param that names it, and the rows that this action takes. */
+/** For an action whose params depend on a table row: the param that names the row, and the rows that the action accepts. */
 export interface TableOf {
   readonly param: string;
   readonly rows: EndpointTable;
@@ -194,7 +191,7 @@ function findTable({ table }: CatalogAction): TableOf | null {
   return { param: by.param, rows: Object.fromEntries(rows), count: rows.length };
 }
 
-/** The table of an action, or null where its params stand for themselves. */
+/** The action's table; null where its params need none. */
 export function tableOf(action: CatalogAction): TableOf | null {
   const known = tables.get(action);
   if (known !== undefined) return known;
@@ -203,7 +200,7 @@ export function tableOf(action: CatalogAction): TableOf | null {
   return found;
 }
 
-/** What a param of a row may be, with the other way of writing it down: see `FITS`. */
+/** The JSON types of a row's param, including its alternative spelling: see `FITS`. */
 const ALSO: Readonly<Record<TableParam["type"], JsonSchema>> = {
   string: { type: ["string", "number"] },
   integer: { type: ["integer", "string"], pattern: INTEGER.source },
@@ -213,7 +210,7 @@ const ALSO: Readonly<Record<TableParam["type"], JsonSchema>> = {
   object: { type: ["object"] },
 };
 
-/** The values of a list of words or numbers, each as a text and, where it can be one, as a number. */
+/** Allowed words or numbers, each as a text and, where possible, as a number. */
 function writtenBothWays(values: readonly Json[]): readonly Json[] {
   const texts = values.map(String);
   return [...new Set([...values, ...texts, ...texts.filter((text) => String(Number(text)) === text).map(Number)])];

@@ -1,4 +1,5 @@
-// Ends machines whose paid time is over, and those whose makers' answers were lost; and reads what their vendors take beside the time.
+// Ends machines when their paid time is over or when the answer that created them was lost, and meters what vendors charge besides the
+// time.
 import type { Catalog } from "../../catalog/catalog.ts";
 import type { PrepaidSpec } from "../../catalog/prepaid.ts";
 import { nanoFromCents } from "../../core/money.ts";
@@ -19,13 +20,13 @@ import {
 } from "./prepaid-session-records.ts";
 import { leavePlace } from "./prepaid-session-slots.ts";
 
-/** A vendor that has been told is not told again sooner, by any process. */
+/** No process repeats a request to end a machine sooner than this. */
 const TELL_AGAIN_MS = 30_000;
 const ASK_MS_MAX = 30_000;
-/** For so long after the end it is tried to read what was taken. */
+/** How long after the end we keep trying to read the meter. */
 const READ_MS_MAX = 3_600_000;
 const TRIES_MAX = 5;
-/** With these a vendor says that there is no such machine, or none any more. */
+/** Statuses with which a vendor says that the machine does not exist, or no longer. */
 const GONE = [404, 410];
 
 export interface SessionCleanupDeps extends MeterDeps {
@@ -50,7 +51,7 @@ class PaidTimeEndings implements CleanupKind<Entry> {
 
   readonly end = (entry: Entry): Promise<boolean> => (entry.isMeter === true ? this.#read(entry) : this.#end(entry));
 
-  /** Ends one whose time is over. Rejects where the vendor has not said that it has ended. */
+  /** Ends a machine whose time is over. Rejects where the vendor did not confirm it. */
   async #end(entry: Cleanup): Promise<boolean> {
     const ending = await this.#toEnd(entry);
     if (ending === null) return true;
@@ -66,7 +67,7 @@ class PaidTimeEndings implements CleanupKind<Entry> {
     return true;
   }
 
-  /** Keeps that it is being ended: an extension that comes later is refused. Null: it has ended, or ends at another time. */
+  /** Marks it as ending, so that a later extension is refused. Null where it has ended already, or ends at another time. */
   async #toEnd({ label, endsAtMs }: Cleanup): Promise<StoredPrepaidSession | null> {
     const { records } = this.#deps;
     for (let tries = 0; tries < TRIES_MAX; tries++) {
@@ -79,8 +80,8 @@ class PaidTimeEndings implements CleanupKind<Entry> {
   }
 
   /**
-   * Counts what the vendor has taken beside the time, and again in a minute, until it has been read once after the end. A machine whose
-   * account may cost us no more today has no time left. What is still to be done stands further on in the calendar.
+   * Reads and counts the meter, and again each minute until it has been read once after the end. Cuts off a machine whose account has
+   * reached its daily bound on unpaid cost. The next reading gets an entry of its own in the calendar.
    */
   async #read(entry: Entry): Promise<boolean> {
     const { records, clock } = this.#deps;
@@ -95,7 +96,7 @@ class PaidTimeEndings implements CleanupKind<Entry> {
     if (metered === "at_bound" && !hasEnded) await this.#cutShort(entry.label);
     const isGivenUp = hasEnded && clock.epochMs() > stored.time.endsAtMs + READ_MS_MAX;
     if (isGivenUp || (hasEnded && metered !== "later")) return true;
-    // At the same minutes for every process, so that one entry stands there and not one for each that has looked.
+    // All processes compute the same minute, so that the calendar gets one entry rather than one per process.
     const passed = Math.max(1, Math.ceil((clock.epochMs() - entry.endsAtMs) / METER_MS));
     const again: Entry = { label: entry.label, isMeter: true, endsAtMs: entry.endsAtMs + passed * METER_MS };
     await enter(records, PAID_TIMES, entryId(again), again);
@@ -126,7 +127,7 @@ class PaidTimeEndings implements CleanupKind<Entry> {
     const adapter = catalog().adapters(payer).get(id);
     const prepaid = adapter?.spec.prepaid;
     if (adapter === undefined || prepaid === undefined) throw new Error(`nothing ends the machines of ${id}`);
-    // The sandbox knows its requests as those of the action that ends a machine.
+    // The sandbox knows these requests by the action that ends a machine.
     const [name = what] =
       Object.entries(adapter.spec.actions ?? {}).find(([, one]) => one.prepaid?.does === "ends") ?? [];
     const order = { adapter, name, requestId: `req_${what}_${label}`, msMax: ASK_MS_MAX, sandboxFault: null };

@@ -1,4 +1,5 @@
-// What a machine's vendor takes of us beside its paid time, such as a proxy's traffic, is read each minute and counted as unpaid cost of its account.
+// Reads each minute what a machine's vendor charges us besides the paid time, such as proxy traffic, and counts it as unpaid cost of the
+// account.
 
 import type { Accounts } from "../../core/account-rows.ts";
 import type { Clock } from "../../core/clock.ts";
@@ -11,11 +12,11 @@ import type { Observer } from "../../platform/observe/observer.ts";
 import type { Records } from "../../platform/records/records.ts";
 import { keepPaidTime, type PrepaidSession, type StoredPrepaidSession } from "./prepaid-session-records.ts";
 
-/** How often a meter is read: what a machine can take of us before its account's bound is looked at. */
+/** How often a meter is read. Bounds what a machine can cost us before we check its account's bound. */
 export const METER_MS = 60_000;
-/** The hold is ended as soon as it is placed. */
+/** The hold ends as soon as it is placed. */
 const LEASE_MS = 60_000;
-/** A hold whose process died between placing and ending it has expired, and the next one counts. */
+/** Where a process dies between placing and ending a hold, the hold expires and the next try counts instead. */
 const TRIES_MAX = 5;
 
 export interface MeterDeps {
@@ -28,20 +29,20 @@ export interface MeterDeps {
   readonly owner: string;
 }
 
-/** `at_bound`: it was counted, and its account's calls may cost us no more today. `later`: it could not be counted now. */
+/** `at_bound`: counted, and the account has reached today's bound on unpaid cost. `later`: could not be counted now. */
 export type Metered = "counted" | "at_bound" | "later";
 
 interface Step {
   readonly payer: AccountPayer;
   readonly label: string;
-  /** The name of the step, which no other has. */
+  /** Unique to the step. */
   readonly name: string;
   readonly byNano: Nano;
 }
 
 /**
- * Counts what a machine has taken of us by now, once: what is to be counted is kept before the ledger is asked, under a name of its own, so
- * that the process that goes on after a crash counts the same, or finds that it has been counted.
+ * Counts a machine's cost so far, exactly once: the amount is stored under the step's own name before the ledger is called, so that a
+ * process that continues after a crash counts the same amount, or finds it counted.
  */
 export async function countTaken(stored: StoredPrepaidSession, takenNano: Nano, deps: MeterDeps): Promise<Metered> {
   const { time, version } = stored;
@@ -66,7 +67,7 @@ export async function countTaken(stored: StoredPrepaidSession, takenNano: Nano, 
   return (await keepPaidTime(deps.records, done, atVersion)) ? counted : "later";
 }
 
-/** A hold of nothing that ends with a cost moves the windows of unpaid cost, in whichever store. */
+/** A hold of zero that ends with a cost moves the windows of unpaid cost, in either store. */
 async function count({ payer, label, name, byNano }: Step, deps: MeterDeps): Promise<Metered> {
   const { ledger, windows, observer } = deps;
   for (let tries = 0; tries < TRIES_MAX; tries++) {
@@ -75,7 +76,7 @@ async function count({ payer, label, name, byNano }: Step, deps: MeterDeps): Pro
     let placed: ReserveOutcome = await place(windows.unpaid(payer));
     const isFull = placed.outcome === "window_full";
     if (isFull) placed = await place(windows.unpaidGoingOn(payer));
-    // The key is gone or stopped: the account's first one, which is never revoked, stands for it.
+    // The key is revoked or paused: count on the account's first key, which is never revoked.
     if (placed.outcome === "unknown_key" || placed.outcome === "paused") {
       const [first] = await ledger.keys(payer.accountId, { limit: 1, after: null });
       if (first === undefined || first.keyId === payer.keyId) return "later";

@@ -1,4 +1,4 @@
-// What is kept of time that was paid before it passes: one record for each machine, and a calendar of when each is to be ended.
+// Records of prepaid machine time: one record per machine, and a calendar of when to end each.
 import { hash } from "node:crypto";
 import type { Nano } from "../../core/money.ts";
 import type { Payer } from "../../core/plan.ts";
@@ -6,35 +6,35 @@ import { type Cleanup, type CleanupBook, enter, PAGE_MS } from "../../platform/r
 import type { Records } from "../../platform/records/records.ts";
 
 const KIND = "paid-time";
-/** By whose and which id: its label. */
+/** Finds the label by payer, adapter and vendor id. */
 const BY_ID = "paid-time-id";
 /** Longer than any vendor lets such a machine run. */
 const KEPT_MS = 26 * 3_600_000;
 
 export interface PrepaidSession {
-  /** What the vendor knows it by. */
+  /** Our name for the machine, sent to the vendor. */
   readonly label: string;
   readonly adapter: string;
   readonly payer: Pick<Payer, "id" | "sandbox">;
-  /** The vendor's id of it; null: it was asked for, and no answer has come yet. */
+  /** The vendor's id; null while its answer is outstanding. */
   readonly id: string | null;
   readonly beganAtMs: number;
-  /** When it is to be ended. */
+  /** When we end it. */
   readonly endsAtMs: number;
-  /** `ending`: it cannot be extended any more, and the vendor has not said yet that it has ended. */
+  /** `ending`: it cannot be extended, but the vendor has not confirmed the end yet. */
   readonly state: "running" | "ending" | "ended";
-  /** Absent: the vendor takes nothing of us for it beside its time. */
+  /** Absent where the vendor charges us only for the time. */
   readonly meter?: Meter;
 }
 
-/** What the vendor takes of us for a machine beside its time. */
+/** What the vendor charges us besides the time. */
 export interface Meter {
-  /** Whose call began it. */
+  /** The key whose call began it. */
   readonly keyId: string;
-  /** What has been counted as unpaid, in so many steps. */
+  /** The sum counted as unpaid cost so far, in `steps` steps. */
   readonly countedNano: Nano;
   readonly steps: number;
-  /** What will have been counted when the step under way is done; null: none is. */
+  /** The sum counted once the current step is done; null between steps. */
   readonly pendingNano: Nano | null;
 }
 
@@ -43,9 +43,9 @@ export interface StoredPrepaidSession {
   readonly version: number;
 }
 
-/** What stands in the calendar. */
+/** An entry of the calendar. */
 export interface Entry extends Cleanup {
-  /** It says when the machine's meter is read, not when it is ended. */
+  /** The entry is for reading the meter, not for ending the machine. */
   readonly isMeter?: true;
 }
 
@@ -69,7 +69,7 @@ export async function findPaidTime(records: Records, label: string): Promise<Sto
   return stored === null ? null : { time: JSON.parse(stored.value) as PrepaidSession, version: stored.version };
 }
 
-/** That of an id of a payer's; null: there is none, or it was over long ago. */
+/** Finds a payer's machine by vendor id; null where there is none, or it ended long ago. */
 export async function paidTimeOf(
   records: Records,
   of: Pick<PrepaidSession, "adapter" | "payer">,
@@ -80,8 +80,8 @@ export async function paidTimeOf(
 }
 
 /**
- * Keeps one whose end is another than before. First the calendar: what stands there and has no record is only looked for in vain, and
- * what has a record and stands nowhere would run for ever.
+ * Stores a machine with a new end. Writes the calendar first: an entry without a record does no harm, but a record without an entry would
+ * let the machine run for ever.
  */
 export async function putPaidTime(records: Records, time: PrepaidSession, version: number | null): Promise<boolean> {
   const { label, endsAtMs } = time;
@@ -89,7 +89,7 @@ export async function putPaidTime(records: Records, time: PrepaidSession, versio
   return keepPaidTime(records, time, version);
 }
 
-/** Keeps it where its version is still this one (null: whatever it is); false where it is not. */
+/** Stores it if its version still matches (null: in any case); false where it does not. */
 export async function keepPaidTime(records: Records, time: PrepaidSession, version: number | null): Promise<boolean> {
   const { label, id } = time;
   const kept = { payer: null, ttlMs: KEPT_MS, ifVersion: null };
@@ -100,7 +100,7 @@ export async function keepPaidTime(records: Records, time: PrepaidSession, versi
 
 const TRIES_MAX = 5;
 
-/** Keeps that it has ended, with whatever else has been kept of it meanwhile. */
+/** Marks it as ended and keeps whatever else was stored meanwhile. */
 export async function endPaidTime(records: Records, stored: StoredPrepaidSession): Promise<PrepaidSession> {
   let last = stored;
   for (let tries = 0; tries < TRIES_MAX; tries++) {
@@ -113,7 +113,7 @@ export async function endPaidTime(records: Records, stored: StoredPrepaidSession
   return over;
 }
 
-/** Takes an entry out: there is nothing to end any more, or another one says when. */
+/** Removes an entry, because nothing is left to end or another entry replaces it. */
 export async function strike(records: Records, entry: Entry): Promise<void> {
   await records.delete(PAID_TIMES.kind, entryId(entry));
 }

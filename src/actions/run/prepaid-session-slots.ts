@@ -1,4 +1,4 @@
-// How many machines an account may have at once whose vendor takes more than their minutes: each has a place, which is a hold of nothing.
+// Limits an account's concurrent machines whose vendor charges for more than time. Each takes a place, which is a hold of zero.
 import type { ActionOffer } from "../../catalog/catalog.ts";
 import type { Clock } from "../../core/clock.ts";
 import { GatewayError } from "../../core/errors.ts";
@@ -9,9 +9,9 @@ import type { CallWindows } from "../../kernel/windows.ts";
 import type { HoldRef, Money } from "../../money/ledger/model/ledger.ts";
 import type { PrepaidSession } from "./prepaid-session-records.ts";
 
-/** What they take is read each minute, so that an account can have so many minutes' worth before its bound is looked at. */
+/** Meters are read each minute, so an account can spend this many machine minutes before its bound is checked. */
 const PLACES = 10;
-/** Longer than any such machine can be paid for. A place is given back when its machine has ended, and this is for what is lost. */
+/** Longer than such a machine can run. A place is normally freed when its machine ends; this covers lost machines. */
 const LEASE_MS = 26 * 3_600_000;
 
 export interface PlacesDeps {
@@ -24,7 +24,7 @@ function placeOf({ label, payer }: Pick<PrepaidSession, "label" | "payer">): Hol
   return { accountId: payer.id.slice("acct:".length), holdId: `place_${label}` };
 }
 
-/** Takes a machine's place before the vendor is asked for it. Why there is none; null: it has one. */
+/** Takes a place before the vendor creates the machine. Returns the refusal; null where it has a place. */
 export async function takePlace(
   { adapter, id }: ActionOffer,
   payer: AccountPayer,
@@ -41,7 +41,7 @@ export async function takePlace(
     slots: [{ scope: `places ${adapter.id}`, max: PLACES, code: "too_many_inflight" }],
     inference: false,
     windows: windows.unpaid(payer),
-    // Like a job, the machine outlives the process whose call made it.
+    // The machine outlives the process that created it, like a job.
     owner: `job:${hold.holdId}`,
     leaseMs: LEASE_MS,
     onExpire: "void",
@@ -52,14 +52,14 @@ export async function takePlace(
     idempotency: null,
     nowMs,
   });
-  // A second attempt of the same call finds the place of the first.
+  // A second attempt of the same call finds its first attempt's place.
   if (placed.outcome === "held" || (placed.outcome === "exists" && placed.state === "held")) return null;
-  // There is always room for nothing, and the request names no other call.
+  // A hold of zero always fits, and the request has no idempotency key.
   if (isShort(placed) || placed.outcome === "idempotency_done") return new GatewayError("internal_error");
   return refusal(placed, nowMs);
 }
 
-/** Gives a machine's place back. Asked again, it does nothing. */
+/** Frees a machine's place. Idempotent. */
 export async function leavePlace(
   time: Pick<PrepaidSession, "label" | "payer" | "meter">,
   { ledger }: Pick<PlacesDeps, "ledger">,

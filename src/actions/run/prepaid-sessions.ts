@@ -1,4 +1,4 @@
-// Time that callers pay before it passes: what each call of an action has to do with it, and what it is told of it.
+// Prepaid machine time: how the actions that begin, extend, describe and end it use the records, and what their answers say about it.
 import type { ActionOffer } from "../../catalog/catalog.ts";
 import type { PrepaidUse } from "../../catalog/prepaid.ts";
 import type { Params } from "../../catalog/said.ts";
@@ -29,7 +29,7 @@ import {
 import { leavePlace, type PlacesDeps, takePlace } from "./prepaid-session-slots.ts";
 
 const MINUTE_MS = 60_000;
-/** How long after its time a call may still be answered. */
+/** How long after its deadline a call may still be answered. */
 const LATE_MS = 30_000;
 const TRIES_MAX = 5;
 
@@ -38,16 +38,16 @@ export interface PrepaidSessionsDeps extends PlacesDeps {
   readonly clock: Pick<Clock, "epochMs">;
 }
 
-/** Whose call it is. */
+/** The payer and id of a call. */
 interface Caller {
   readonly payer: Payer;
   readonly callId: string;
 }
 
 export interface PrepaidSessions {
-  /** Why a call is refused before anything is held; null: it is not. */
+  /** Why a call is refused before any hold; null where it is not. */
   refusal(offer: ActionOffer, params: Params, payer: Payer): Promise<GatewayError | null>;
-  /** What is to happen around the attempts of a call; null: it has nothing to do with such time. */
+  /** Hooks around the attempts of a call; null where it does not concern prepaid time. */
   around(offer: ActionOffer, params: Params, caller: Caller): Around | null;
 }
 
@@ -55,15 +55,15 @@ function bad(param: string, detail: string): GatewayError {
   return new GatewayError("bad_request", { param, detail: { detail: `${param}: ${detail}` } });
 }
 
-/** Whether the vendor takes more than its time for a machine that is asked for with these params. */
+/** Whether a machine with these params makes the vendor charge for more than time. */
 export function takesMoreWith(use: PrepaidUse | undefined, params: Params): boolean {
   return use?.does === "begins" && use.takesMoreWith !== undefined && params[use.takesMoreWith] !== undefined;
 }
 
-/** What is to be read of a machine for which the vendor takes more than its time; null: it takes no more. */
+/** The meter of a machine whose vendor charges for more than time; null for others. */
 function meterOf({ spec: { prepaid: use } }: ActionOffer, params: Params, payer: Payer): Meter | null {
   if (!takesMoreWith(use, params)) return null;
-  // A sandbox takes nothing of us.
+  // The sandbox costs us nothing.
   return isAccountPayer(payer) && !payer.sandbox
     ? { keyId: payer.keyId, countedNano: ZERO, steps: 0, pendingNano: null }
     : null;
@@ -73,7 +73,7 @@ function minutesIn(use: PrepaidUse, params: Params): number {
   return "minutes" in use ? Number(params[use.minutes]) : 0;
 }
 
-/** Why it cannot be extended so; null: it can. */
+/** Why it cannot be extended by these minutes; null where it can. */
 function extensionRefusal(
   stored: StoredPrepaidSession | null,
   { offer, params, nowMs }: { readonly offer: ActionOffer; readonly params: Params; readonly nowMs: number },
@@ -90,7 +90,7 @@ function extensionRefusal(
   return bad(use.minutes, bound);
 }
 
-/** What a caller is told of the time that is left. */
+/** Adds the remaining time to an answer. */
 function told(answer: object, { state, endsAtMs }: PrepaidSession, nowMs: number): object {
   const leftMs = state === "running" ? Math.max(0, endsAtMs - nowMs) : 0;
   const left = { paidMinutes: Math.floor(leftMs / 600) / 100, expiresAt: new Date(endsAtMs).toISOString() };
@@ -107,7 +107,7 @@ function find(offer: ActionOffer, id: unknown, payer: Payer, { records }: Prepai
   return paidTimeOf(records, { adapter: offer.adapter.id, payer }, String(id));
 }
 
-/** Before the vendor is asked for a machine it stands in the calendar: an answer that is lost leaves nothing running for long. */
+/** The machine enters the calendar before the vendor creates it, so that it does not run on where the answer is lost. */
 function beginning(offer: ActionOffer, params: Params, { payer, callId }: Caller, deps: PrepaidSessionsDeps): Around {
   const { records } = deps;
   const nowMs = () => nowOf(deps);
@@ -191,7 +191,7 @@ export function createPrepaidSessions(deps: PrepaidSessionsDeps): PrepaidSession
           if (use.does === "tells" && time.state === "ended") return told({ ...answer, ...use.over }, time, nowMs());
           if (use.does === "tells" || time.state === "ended") return told(answer, time, nowMs());
           await leavePlace(time, deps);
-          // A caller who extends it at the same time has paid for time that is no more: it is over for both.
+          // A concurrent extension has paid for time that no longer exists: the machine is over for both callers.
           const over = await endPaidTime(records, stored);
           await strike(records, over);
           return told(answer, over, nowMs());

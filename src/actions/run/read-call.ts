@@ -1,4 +1,4 @@
-// Checks a call of an action before anything is held: which action, whether this key may, its params, its bound on the cost.
+// Checks a call before any hold: the action, the key's permission, the params, and the bound on the cost.
 
 import type { TableEndpoint } from "../../catalog/endpoint-table.ts";
 import type { Params } from "../../catalog/said.ts";
@@ -15,26 +15,26 @@ import { addressWords, urlParamsOfRow, wrongUrl } from "./inner-urls.ts";
 import { urlParamsOf } from "./params-schema.ts";
 import { namedRow } from "./table-params.ts";
 
-/** An action with params that it takes. */
+/** An action with valid params. */
 export interface CheckedCall {
   readonly action: CheckedAction;
-  /** As the action's schema made them: defaults filled in. Of a table's row, without the param that names it. */
+  /** As parsed by the action's schema, with defaults. For a table row, without the param that names it. */
   readonly params: Params;
   readonly row: TableEndpoint | null;
 }
 
-/** A call that is well-formed. */
+/** A well-formed call. */
 export interface ActionCall extends CheckedCall {
   readonly maxCostNano: Nano | null;
-  /** As it was sent, for the fingerprint of its Idempotency-Key. */
+  /** The body as sent, for the fingerprint of its Idempotency-Key. */
   readonly body: unknown;
 }
 
 const ISSUES_SHOWN_MAX = 20;
-/** Names are the caller's: one of a megabyte need not come back three times. */
+/** Callers choose the names: a name of a megabyte must not come back three times. */
 const NAME_CHARS_MAX = 200;
 
-/** The error that names every field at fault. Its code is that of the first of them; an address that is none comes before all. */
+/** The error that names every invalid field. Bad URLs come first; the first field sets the code. */
 export function fieldsError(issues: readonly FieldIssue[]): GatewayError {
   const fields = issues.toSorted((a, b) => Number(b.code === "bad_url") - Number(a.code === "bad_url"));
   const shown = fields
@@ -59,7 +59,7 @@ function bodyOf(bytes: Buffer): Record<string, unknown> | GatewayError {
   return fieldsError([{ path: "", message: "must be a JSON object of the action's params" }]);
 }
 
-/** The params by the action's schema and, where it sells many endpoints, by the row that they name. */
+/** Parses params by the action's schema and, for an action with a table, by the row that they name. */
 export function readParams(
   action: CatalogAction,
   given: Record<string, unknown>,
@@ -75,12 +75,12 @@ export function readParams(
   return inside === null ? named : fieldsError([inside]);
 }
 
-/** Why a call of an action is not let in by its key's lists; null: it is. */
+/** The refusal where the key's lists do not allow the action; null where they do. */
 export function refusedBy({ allows }: Audience, { anyKey, service, action }: CatalogAction): GatewayError | null {
   return anyKey === true ? null : serviceRefusal(allows, service, action);
 }
 
-/** Reads a call; what is wrong with it is said with the field's name. */
+/** Reads a call. Its errors name the field. */
 export function readCall({ request, audience }: PlanCall, action: CheckedAction): ActionCall | GatewayError {
   const body = bodyOf(request.body);
   if (body instanceof GatewayError) return body;

@@ -1,28 +1,28 @@
-// Answers whose bytes are made once and sent many times, with a strong ETag that lets callers keep them.
+// Answers whose bytes are made once and sent many times. A strong ETag lets callers cache them.
 import { createHash } from "node:crypto";
 import { promisify } from "node:util";
 import { brotliCompress, constants, gzip } from "node:zlib";
 import type { Answer, GatewayRequest } from "../../core/endpoint.ts";
 
 const NOTHING = new Uint8Array(0);
-/** Below this a compressed answer takes no fewer packets. */
+/** Below this size, compression saves no packets. */
 const COMPRESSED_BYTES_MIN = 1_024;
 
-/** Some 5 % larger than the utmost, and a twentieth of its time, for which the first who asks has to wait. */
+/** Output is some 5 % larger than at the highest quality, in a twentieth of the time, which the first caller must wait. */
 const BROTLI = { params: { [constants.BROTLI_PARAM_QUALITY]: 6 } };
 
-/** What an answer can be compressed with, the smallest first. Both work in threads of their own. */
+/** The content codings that we offer, the smallest output first. Both run in their own threads. */
 const CODINGS: Readonly<Record<string, (bytes: Buffer) => Promise<Buffer>>> = {
   br: (bytes) => promisify<Buffer, object, Buffer>(brotliCompress)(bytes, BROTLI),
   gzip: promisify<Buffer, Buffer>(gzip),
 };
 
-/** An answer at rest: whole, and as the 304 of a caller who has it already. */
+/** A prepared answer: whole, and as the 304 for a caller that has it already. */
 export interface ReadyAnswer {
   readonly etag: string;
   readonly whole: Answer;
   readonly unchanged: Answer;
-  /** The same in a content coding, made when it is first asked for; null where it is too short for that to be worth it. */
+  /** The answer in a content coding, made at first use; null where it is too short to be worth it. */
   readonly compressed: ((coding: string) => Promise<ReadyAnswer>) | null;
 }
 
@@ -37,7 +37,7 @@ function atRest(body: Buffer, etag: string, contentType: string, more: Headers) 
   };
 }
 
-/** Makes an answer of a text; `more` are headers of its own. Callers may keep it for five minutes without asking again. */
+/** Prepares an answer; `more` adds headers. Callers may cache it for five minutes without revalidation. */
 export function readyAnswer(text: string, contentType: string, more: Headers = {}): ReadyAnswer {
   const body = Buffer.from(text);
   const hash = createHash("sha256").update(body).digest("base64url").slice(0, 22);
@@ -65,18 +65,18 @@ export function envelopeOf(data: unknown) {
   return { ok: true, data, charged_cents: 0 } as const;
 }
 
-/** The value of `data` in the envelope of a free answer. */
+/** Prepares a free answer with this `data`. */
 export function readyEnvelope(data: unknown, more: Readonly<Record<string, string>> = {}): ReadyAnswer {
   return readyAnswer(JSON.stringify(envelopeOf(data)), "application/json", more);
 }
 
-/** Whether If-None-Match names the answer (RFC 9110, 13.1.2): any of a list, weak ones too, or `*`. */
+/** Whether If-None-Match matches the ETag (RFC 9110, 13.1.2): a list, weak tags and `*` count too. */
 function isKnown(ifNoneMatch: string, etag: string): boolean {
   if (ifNoneMatch === etag || ifNoneMatch === "*") return true;
   return ifNoneMatch.split(",").some((one) => one.trim().replace(/^W\//, "") === etag);
 }
 
-/** The first of our codings that Accept-Encoding names, unless at a weight of zero (RFC 9110, 12.5.3); null: none. */
+/** The first of our codings that Accept-Encoding allows with a weight above zero (RFC 9110, 12.5.3); null: none. */
 function codingFor(accepted: string): string | null {
   const named = accepted
     .toLowerCase()
@@ -92,7 +92,7 @@ function knownOrWhole(ready: ReadyAnswer, request: GatewayRequest): Answer {
   return ifNoneMatch !== undefined && isKnown(ifNoneMatch, ready.etag) ? ready.unchanged : ready.whole;
 }
 
-/** What a caller gets of an answer at rest: compressed for those who can read that. */
+/** The prepared answer for a request: compressed where the caller accepts that. */
 export function answerWith(ready: ReadyAnswer, request: GatewayRequest): Answer | Promise<Answer> {
   const coding = codingFor(request.headers.get("accept-encoding") ?? "");
   if (coding === null || ready.compressed === null) return knownOrWhole(ready, request);

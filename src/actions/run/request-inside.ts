@@ -1,9 +1,9 @@
-// A request that was never sent: what a call from inside of the process would have been, had it come over HTTP.
+// Builds the request of a call that comes from inside the process rather than over HTTP.
 import type { GatewayRequest } from "../../core/endpoint.ts";
 
 type Inside = Pick<GatewayRequest, "id" | "path" | "startedMs"> & Partial<Omit<GatewayRequest, "body">>;
 
-/** A POST, unless it says otherwise. */
+/** POST by default. */
 export function requestInside(inside: Inside, body: unknown): GatewayRequest {
   return {
     method: "POST",

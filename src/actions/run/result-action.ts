@@ -1,4 +1,4 @@
-// The free action core/result: how work stands that outlives its launch, ours and the vendors'.
+// The free action core/result: the status of work that outlives its launch, ours and the vendors'.
 import { z } from "zod";
 import { type LocalAction, localAction, type ToldEvents } from "../../catalog/local-action.ts";
 import { GatewayError } from "../../core/errors.ts";
@@ -6,9 +6,9 @@ import type { Payer } from "../../core/plan.ts";
 import { type VendorJobsDeps, vendorJob } from "./vendor-jobs.ts";
 
 export interface ResultDeps extends VendorJobsDeps {
-  /** A job of ours as callers read it, in parts where it may be long; null: this payer has none of that id. */
+  /** One of our jobs as callers see it, in parts where it may be long; null where this payer has no job with that id. */
   ownJob(id: string, payer: Payer): Promise<object | null>;
-  /** What happens to it until it is over, or until its caller has left. */
+  /** The job's events until it is over or the caller leaves. */
   ownEvents(id: string, payer: Payer, signal: AbortSignal): Promise<ToldEvents | GatewayError | null>;
 }
 
@@ -18,7 +18,7 @@ export const jobIdParam = z
   .max(200)
   .describe("The job_id that a launch answered; of a vendor's own launch its run_id, id or request_id");
 
-/** There is no such job, or it is another payer's, which looks the same. */
+/** The error for a missing job; another payer's job looks the same. */
 export function noSuchJob(id: string): GatewayError {
   const detail = `job_id: this account has no job ${id.slice(0, 80)}, or its result is gone: it is kept for 7 days.`;
   return new GatewayError("not_found", { of: "issued_id", param: "job_id", detail: { detail } });

@@ -1,4 +1,4 @@
-// The endpoint that runs actions, and the path at which one of them is also asked.
+// The endpoint that runs actions, and the second path of core/fetch.
 import type { Endpoint } from "../../core/endpoint.ts";
 import { callErrors } from "../../models/formats/envelope/errors.ts";
 import type { RunDeps } from "./deps.ts";

@@ -1,4 +1,4 @@
-// The plan of a call of an action, of a vendor's, of ours, or of a vendor's models: as it comes over HTTP, in the envelope, and within another call.
+// Plans a call of any action (a vendor's, ours, or a vendor's models): over HTTP, in the envelope, and within another call.
 
 import type { WantedCall } from "../../catalog/local-action.ts";
 import type { JsonObject } from "../../catalog/said.ts";
@@ -21,14 +21,14 @@ import { noSuchAction } from "./nearest.ts";
 import { readCall, readParams, refusedBy } from "./read-call.ts";
 import { requestInside } from "./request-inside.ts";
 
-/** The trace that goes on in the work that the call launches. */
+/** The caller's trace, which continues in the job that the call launches. */
 function callerTrace({ headers }: PlanCall["request"]): { readonly callerTraceId?: string } {
   const header = headers.get("traceparent");
   const begun = header === undefined ? null : readTraceparent(header);
   return begun === null ? {} : { callerTraceId: begun.traceId };
 }
 
-/** The answer of a wire as the data of the envelope. */
+/** Puts a wire's answer into the envelope as its data. */
 function inEnvelope(frame: Frame): Frame {
   return {
     keepAlive: null,
@@ -76,7 +76,7 @@ function planOfParams(asked: PlanCall, action: CheckedAction, deps: RunDeps): Fr
   return { plan: openActionPlan(call, order, deps), frame: isTold ? eventsFrame : envelopeFrame, keepAliveMs: null };
 }
 
-/** Checks a call of an action and makes its plan, or says what is wrong with it. */
+/** Checks a call of an action and plans it, or returns what is wrong with it. */
 export function runPlan(
   id: string,
   call: PlanCall,
@@ -87,22 +87,22 @@ export function runPlan(
   return action.kind === "native" ? planOfModels(call, action, deps) : planOfParams(call, action, deps);
 }
 
-/** The plan of a call within another one, and how its answer is read as JSON. */
+/** The plan of an inner call, and how to read its answer as JSON. */
 export interface InnerPlan {
-  /** Its id. */
+  /** The action's id. */
   readonly action: string;
   readonly plan: Plan;
   readonly frame: Pick<Frame, "last">;
 }
 
-/** The call within which another one is made. */
+/** The outer call. */
 export interface Within extends Pick<OuterCall, "requestId" | "sandboxFault" | "payer"> {
-  /** Of the inner call. */
+  /** The inner call's id. */
   readonly id: string;
   readonly audience: Audience;
 }
 
-/** The answer of a vendor's action, and of one of ours, is JSON as it comes. */
+/** Actions answer in JSON already, vendors' and ours. */
 const AS_IT_CAME: InnerPlan["frame"] = { last: (final) => (final.kind === "body" ? String(final.body.json) : "null") };
 
 async function innerPlanOfModels(
@@ -114,11 +114,11 @@ async function innerPlanOfModels(
   const request = requestInside({ id: within.requestId, path: "", startedMs: deps.kernel.clock.elapsedMs() }, body);
   const made = await deps.modelPlan(native, { request, audience: within.audience });
   if (made instanceof GatewayError) return made;
-  // It is a part of its outer call, which alone is counted.
+  // Only the outer call counts as an operation.
   return { action, frame: made.frame, plan: { ...made.plan, operation: "run", inference: false } };
 }
 
-/** The same for a call that a function of ours makes within its own: it is let in as its outer call was, and paid by it. */
+/** The same for an inner call: its outer call was authorized already, and pays for it. */
 export async function innerPlan(
   { action: id, params: given }: WantedCall,
   within: Within,
@@ -127,7 +127,7 @@ export async function innerPlan(
   const { actionCatalog } = deps;
   const { id: innerId, requestId, sandboxFault, payer, audience } = within;
   const action = actionCatalog.find(id, audience);
-  // What outlives its call would have no owner.
+  // A launch would outlive the call that owns it.
   if (action === null || action.launches !== undefined) return noSuchAction(id, actionCatalog, audience);
   if (action.kind === "native") return innerPlanOfModels(action, given, within, deps);
   const read = readParams(action, given);

@@ -1,9 +1,9 @@
-// Normalises words for the search: drops stop words, stems the rest, and knows their synonyms (search-words.json).
+// Normalises words for the search: drops stop words, stems the rest, and maps synonyms (search-words.json).
 import { readFileSync } from "node:fs";
 
 /** Each group is words with spaces between them. */
 interface WordGroups {
-  /** Words that do not say which action is meant. */
+  /** Words that do not tell actions apart. */
   readonly silent: readonly string[];
   /** Words for one thing: the first stands for all of them. */
   readonly same: readonly string[];

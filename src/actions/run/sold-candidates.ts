@@ -1,4 +1,4 @@
-// The candidates of a call of a sold action: the offers that can serve these params, each with its own names for them.
+// The candidates of a sold action's call: the offers that can serve these params, each with its vendor's param names.
 import type { ActionOffer, SoldAction } from "../../catalog/catalog.ts";
 import type { TableEndpoint } from "../../catalog/endpoint-table.ts";
 import type { Params } from "../../catalog/said.ts";
@@ -13,12 +13,12 @@ import { type HiddenIds, hideIds } from "./vendor-ids.ts";
 /** An offer that can serve the call. */
 export interface OfferedCall {
   readonly offer: ActionOffer;
-  /** As the offer's own action takes them, with the caller's own ids. */
+  /** In the offer's own names, with the ids that the caller chose. */
   readonly params: Params;
   readonly hidden: HiddenIds;
 }
 
-/** What a vendor that is paid by the call may be paid. */
+/** The most that we may pay a vendor that charges per call. */
 export type MerchantBound = NonNullable<CandidateOrder["paying"]>;
 
 export interface SoldCall {
@@ -28,7 +28,7 @@ export interface SoldCall {
   readonly payer: Payer;
 }
 
-/** The params under the offer's names, or what it cannot take. */
+/** The params in the offer's names, or the params that it cannot take. */
 function paramsFor(offer: ActionOffer, { sold, params }: SoldCall): Params | readonly FieldIssue[] {
   if (sold.offers.length === 1 && sold.facts === offer.spec) return params;
   const lacking = offer.lacks.filter((name) => params[name] !== undefined);
@@ -41,7 +41,7 @@ function paramsFor(offer: ActionOffer, { sold, params }: SoldCall): Params | rea
   return "data" in read ? read.data : read;
 }
 
-/** The offers that can serve, in order; or why none can. */
+/** The offers that can serve the call, in order; or why none can. */
 export function offeredCalls(call: SoldCall): readonly OfferedCall[] | GatewayError {
   const { sold, params, payer } = call;
   const pinned = sold.pinnedBy === null ? undefined : params[sold.pinnedBy];
@@ -57,7 +57,7 @@ export function offeredCalls(call: SoldCall): readonly OfferedCall[] | GatewayEr
   return reachable.map(({ offer, params: own }) => ({ offer, params: own, hidden: hideIds(offer.spec, own, payer) }));
 }
 
-/** A candidate for each offer. */
+/** One candidate per offer. */
 export function candidatesOf(
   offered: readonly OfferedCall[],
   { sold, row, payer }: SoldCall,

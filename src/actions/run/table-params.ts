@@ -1,4 +1,4 @@
-// Actions that sell many endpoints: the row that a call names, its params held against it, and its price.
+// Actions that sell many endpoints: finds the row that a call names, checks its params against it, and prices it.
 import type { EndpointTable, TableEndpoint, TableParam } from "../../catalog/endpoint-table.ts";
 import type { Params } from "../../catalog/said.ts";
 import { type FieldIssue, URL_WORDS } from "../../core/field-issues.ts";
@@ -9,7 +9,7 @@ export interface NamedRow {
   readonly params: Params;
 }
 
-/** The name as the table has it: written out, or its end alone where only one row ends so. */
+/** The full name of a row, for a full name or an unambiguous ending. */
 export function nameIn(table: EndpointTable, asked: string): string | null {
   if (Object.hasOwn(table, asked)) return asked;
   const end = `/${asked.replace(/^\/+/, "")}`;
@@ -17,7 +17,7 @@ export function nameIn(table: EndpointTable, asked: string): string | null {
   return found.length === 1 ? (found[0] ?? null) : null;
 }
 
-/** How a number may be written as a text. */
+/** Numbers that are written as text. */
 export const INTEGER = /^-?\d{1,15}$/;
 export const NUMBER = /^-?\d+(\.\d+)?$/;
 
@@ -31,7 +31,7 @@ const FITS: Readonly<Record<TableParam["type"], (value: unknown) => boolean>> = 
   object: (value) => typeof value === "object" && value !== null && !Array.isArray(value),
 };
 
-/** A URL in a param of a row: the vendor fetches it, or finds the bytes in it. */
+/** A URL in a row's param: the vendor fetches it, or decodes a data: URL. */
 export const ROW_URL = /^([hH][tT][tT][pP][sS]?:\/\/|data:)\S+$/;
 const ROW_URL_WORDS = `${URL_WORDS}, or a data: URL`;
 
@@ -56,7 +56,7 @@ function issueOf(name: string, param: TableParam | undefined, value: unknown, kn
   return null;
 }
 
-/** A value that fits, as the vendor has it: callers may write a number as text, or a text of digits as a number. */
+/** Converts a valid value to the vendor's type: callers may send a number as text, or digits as a number. */
 function inType({ type }: TableParam, value: unknown): unknown {
   if (type === "string" && typeof value === "number") return String(value);
   if (typeof value !== "string") return value;
@@ -64,7 +64,7 @@ function inType({ type }: TableParam, value: unknown): unknown {
   return type === "integer" || type === "number" ? Number(value) : value;
 }
 
-/** How much of what a row's price counts the params ask for. */
+/** How many units of the row's price the params ask for. */
 function countOf(per: NonNullable<TableEndpoint["per"]>, params: Params): number {
   const value = params[per.param];
   if (value === undefined || value === null) return per.default;
@@ -75,7 +75,7 @@ function countOf(per: NonNullable<TableEndpoint["per"]>, params: Params): number
   return Number.isFinite(pixels) && pixels > 0 ? pixels / 1_000_000 : per.default;
 }
 
-/** What the count must be that a row's price goes by. */
+/** The rule for the number of units, in words. */
 export function perWords({ max, unit }: NonNullable<TableEndpoint["per"]>): string {
   return `must come to more than 0 and at most ${max} (${unit})`;
 }
@@ -91,7 +91,7 @@ function endedWords({ on, successor }: NonNullable<TableEndpoint["ended"]>): str
   return `its vendor ended it on ${on}${successor === undefined ? "" : `; ask for ${successor}`}`;
 }
 
-/** The row that the params name and the rest of them, or what is wrong with which field. */
+/** The named row and its params, or the invalid fields. */
 export function namedRow(
   table: EndpointTable,
   { param, method }: { readonly param: string; readonly method?: string },
@@ -121,7 +121,7 @@ function unitsOf({ per }: TableEndpoint, params: Params): number {
   return per === undefined ? 1 : Math.ceil(countOf(per, params));
 }
 
-/** The most that a call of a row can cost, in cents. Units that are begun count whole, seconds and images by nature. */
+/** The most that a call of a row can cost, in cents. A started unit counts as a whole one. */
 export function rowCents(row: TableEndpoint, params: Params, actionCents: number): number {
   return (row.cents ?? actionCents) * unitsOf(row, params);
 }

@@ -1,4 +1,4 @@
-// Inverse document frequency: a rare term weighs more than one that stands everywhere.
+// Inverse document frequency: a rare term weighs more than a common one.
 import { termsOf } from "./search-words.ts";
 
 /** The weight of a term that no entry has, such as a name. A term that a tenth of the owners have weighs 2.4. */

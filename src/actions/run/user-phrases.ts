@@ -1,4 +1,4 @@
-// Compares a query with the phrases that people ask for actions and endpoints with. They are indexed apart from the descriptions.
+// Compares a query with the phrases that people use for actions and endpoints. They are indexed apart from the descriptions.
 import { termsOf } from "./search-words.ts";
 import type { TellingWords } from "./telling-words.ts";
 import type { MeantWord } from "./word-index.ts";

@@ -1,5 +1,5 @@
-// Tenants share our vendor accounts: an id that a vendor issued belongs to the payer who got it, and ids that callers choose
-// go upstream as a hash of payer and id.
+// Tenants share our vendor accounts. An id that a vendor issued belongs to the payer that received it, and ids that callers choose go
+// upstream as a hash of payer and id.
 import { hash } from "node:crypto";
 import type { ActionSpec } from "../../catalog/action.ts";
 import type { ActionOffer } from "../../catalog/catalog.ts";
@@ -14,11 +14,11 @@ import { keepVendorJob } from "./vendor-jobs.ts";
 
 const KIND = "vendor-id";
 const DAY_MS = 24 * 3_600_000;
-/** Longer than most vendors keep what an id stands for. */
+/** Longer than most vendors keep what an id refers to. */
 const KEEP_DAYS = 90;
 const IDS_MAX = 1_000;
 
-/** A record for each payer: a vendor that answers two callers from one cache has issued its id to both. */
+/** One record per payer: a vendor may issue the same id to two callers from its cache. */
 function recordId(payer: Payer, adapterId: string, kind: string, id: string): string {
   return hash("sha256", JSON.stringify([payer.id, adapterId, kind, id]));
 }
@@ -47,7 +47,7 @@ export async function keepIssued(
   );
 }
 
-/** Of a list in which other callers' items stand as well, those that were issued to the payer. */
+/** Filters a list that also contains other tenants' items: keeps those issued to the payer. */
 export async function ownItems(
   { adapter, spec: { lists } }: ActionOffer,
   params: Params,
@@ -62,7 +62,7 @@ export async function ownItems(
   return { success: true, [lists.field]: own, total: own.length };
 }
 
-/** An error where a param names something that this payer did not get here; it looks as if there were no such thing. */
+/** The error for a param with an id that this payer did not receive here. It looks as if the id did not exist. */
 export async function foreignId(
   offer: ActionOffer,
   params: Params,
@@ -87,10 +87,10 @@ function hashed(payer: Payer, id: string): string {
   return `tg_${hash("sha256", JSON.stringify([payer.id, id]), "base64url").slice(0, HASH_CHARS)}`;
 }
 
-/** The params as they go upstream, and how the answer gets the caller's own ids back. */
+/** The params to send upstream, and how to restore the caller's own ids in the answer. */
 export interface HiddenIds {
   readonly params: Params;
-  /** Puts the caller's ids back into the text of an answer. */
+  /** Restores the caller's ids in the text of an answer. */
   restore(json: string): string;
 }
 

@@ -1,4 +1,4 @@
-// Work that vendors do on their own after a launch that we sold: whose it is, how it stands, and when its vendor was asked last.
+// Vendors' asynchronous work that calls of ours launched: its owner, its status, and when we last polled it.
 import { hash } from "node:crypto";
 import type { PollSpec } from "../../catalog/action.ts";
 import type { Audience, SoldAction } from "../../catalog/catalog.ts";
@@ -12,26 +12,26 @@ import { atPointer } from "../../upstream/json-pointer.ts";
 const KIND = "vendor-job";
 const ANSWER = "vendor-job-answer";
 const KEPT_MS = 7 * 24 * 3_600_000;
-/** A vendor is asked about one launch at most so often, however many ask us. */
+/** We poll a vendor about one launch at most this often, however many callers ask. */
 const ASK_EVERY_MS = 3_000;
-/** What is longer is not kept: its vendor is asked again. */
+/** Longer answers are not stored: the vendor is asked again. */
 const ANSWER_CHARS_MAX = 1_048_576;
-/** What the answers that are kept for one payer may have together. */
+/** Bounds the stored answers of one payer together. */
 const SHARE = { bytesMax: 16_777_216, full: "oldest_leave" } as const;
 
 export interface VendorJobId {
   /** `<adapter id>/<action>` of the launch. */
   readonly offerId: string;
-  /** The kind of id that it issued. */
+  /** The kind of id that the launch issued. */
   readonly kind: string;
   readonly id: string;
 }
 
-/** A job as core/result tells it. */
+/** A job in the form of core/result. */
 export interface VendorJob {
   readonly job_id: string;
   readonly status: "running" | "succeeded" | "failed";
-  /** Once it is over: the vendor's own answer. */
+  /** The vendor's own answer, once the job is over. */
   readonly result?: unknown;
   readonly charged_cents: 0;
 }
@@ -50,7 +50,7 @@ interface StoredJob {
 export interface VendorJobsDeps {
   readonly records: Records;
   readonly clock: Pick<Clock, "epochMs">;
-  /** An action of the catalog; null: there is none. */
+  /** Finds an action of the catalog; null where there is none. */
   sold(id: string, audience: Audience): SoldAction | null;
 }
 
@@ -60,7 +60,7 @@ function put(records: Records, recordId: string, job: Kept, ifVersion: number | 
   return records.put({ kind: KIND, id: recordId, payer: null, value: JSON.stringify(job), ttlMs: KEPT_MS, ifVersion });
 }
 
-/** Remembers that a launch of the payer's has this id. */
+/** Remembers that one of the payer's launches has this id. */
 export function keepVendorJob(
   job: VendorJobId,
   { payer, records }: { readonly payer: Payer; readonly records: Records },
@@ -78,7 +78,7 @@ function jobOf({ id }: Kept, status: VendorJob["status"], result?: unknown): Ven
   return { job_id: id, status, ...(result === undefined ? {} : { result }), charged_cents: 0 };
 }
 
-/** How the vendor says that it stands, and what is over is kept. */
+/** Polls the vendor, and stores the answer once the job is over. */
 async function ask(
   { recordId, job }: StoredJob,
   { payer, call }: { readonly payer: Payer } & Pick<InnerCalls, "call">,
@@ -111,8 +111,8 @@ async function ask(
 }
 
 /**
- * How a vendor's work stands; null: this payer has launched none of that id. Its vendor is asked where that was not done just before, by
- * every caller; where what it had said was too long to be kept, it is 429 until then.
+ * The status of a vendor's job; null where this payer launched none with that id. Polls the vendor unless any caller did so just before.
+ * Returns 429 until the next poll where a finished job's answer was too long to store.
  */
 export async function vendorJob(
   id: string,
@@ -132,7 +132,7 @@ export async function vendorJob(
   const asking = { ...job, askedAtMs: Math.floor(clock.epochMs()) };
   const version = waitMs > 0 ? null : await put(records, recordId, asking, stored.version);
   if (version !== null) return ask({ recordId, job: asking, version }, caller, deps);
-  // Another request asks it just now, or has.
+  // Another request is polling, or has just polled.
   if (job.status === "running") return jobOf(job, "running");
   const retryAfterSeconds = Math.max(1, Math.ceil(waitMs / 1_000));
   const window = { limit: 1, window_seconds: ASK_EVERY_MS / 1_000 };

@@ -1,4 +1,4 @@
-// How vendors serve a call of an action: its candidates, what must be checked before, and what must be kept of an answer.
+// Serves a call of an action through vendors: its candidates, the checks before them, and what to store from the answer.
 import type { PriceSpec } from "../../catalog/action.ts";
 import type { SoldAction } from "../../catalog/catalog.ts";
 import { GatewayError } from "../../core/errors.ts";
@@ -17,19 +17,19 @@ import type { CheckedCall } from "./read-call.ts";
 import { candidatesOf, type MerchantBound, type OfferedCall, offeredCalls, type SoldCall } from "./sold-candidates.ts";
 import { foreignId, keepIssued, ownItems } from "./vendor-ids.ts";
 
-/** The whole may take a little longer than its attempts, which say more when they end than a deadline does. */
+/** Margin of the deadline over the attempts, whose own errors say more than a deadline's. */
 export const WHOLE_MS_MORE = 1_000;
 
-/** What differs between a vendor's action and one of ours. */
+/** Where a vendor's action and one of ours differ. */
 export interface Serving extends Pick<Plan, "route" | "wholeMsMax" | "whenCallerLeaves" | "prepare"> {
   offeredBy(candidate: Candidate): OfferedCall | null;
   /** The most that the call can cost us. */
   upstreamNanoMax(): Nano;
-  /** Asks a merchant for its price, where the payer has less than the listed one; null: the listed price stands. */
+  /** Asks a merchant for its price where the payer has less than the listed price; null: the listed price applies. */
   readonly tighten: Quote["tighten"];
 }
 
-/** Whether an answer has to be changed, or something of it kept, before the caller gets it. */
+/** Whether the answer must be changed, or part of it stored, before the caller gets it. */
 function needsCare({ offer, params, hidden }: OfferedCall, servedAs: string | null): boolean {
   const { issues = [], answer } = offer.spec;
   return (
@@ -41,12 +41,12 @@ function needsCare({ offer, params, hidden }: OfferedCall, servedAs: string | nu
   );
 }
 
-/** One call that vendors serve, once its payer is known. */
+/** One vendor-served call, once its payer is known. */
 class SoldServing {
   readonly #call: SoldCall;
   readonly #order: ActionOrder;
   readonly #deps: RunDeps;
-  /** The most that a merchant may be paid: it falls to the price that the merchant asks. */
+  /** The most that we may pay a merchant. Drops to the merchant's price once that is known. */
   readonly #bound: { mostNano: Nano; readonly isCallers: boolean };
 
   constructor(call: SoldCall, order: ActionOrder, quoteNano: Nano, deps: RunDeps) {
@@ -56,7 +56,7 @@ class SoldServing {
     this.#bound = { mostNano: quoteNano, isCallers: call.sold.facts.price.needsMaxCost === true };
   }
 
-  /** Waits only where the action takes files, or ids that it gave before, as few do. */
+  /** Asynchronous only where the action takes files or ids that it issued before, which is rare. */
   serving(): Serving | GatewayError | Promise<Serving | GatewayError> {
     const offered = offeredCalls(this.#call);
     if (offered instanceof GatewayError) return offered;
@@ -82,7 +82,7 @@ class SoldServing {
     return this.#servedBy(offered, linked);
   }
 
-  /** `linked`: the calls as they go out, with links in place of ids of files. */
+  /** `linked`: the calls to send, with links in place of file ids. */
   #servedBy(offered: readonly OfferedCall[], linked = offered): Serving {
     const { sold, row } = this.#call;
     const byCandidate = this.#candidates(linked, this.#bound);
@@ -108,7 +108,7 @@ class SoldServing {
     return candidatesOf(offered, this.#call, this.#order, { ...this.#deps, paying });
   }
 
-  /** Whether a merchant's price may be lower than the listed one, and that makes a difference. */
+  /** Whether asking a merchant for a price below the listed one could matter. */
   #asksMerchant({ paid, needsMaxCost }: PriceSpec): boolean {
     if (paid === undefined || needsMaxCost === true) return false;
     const { mostNano } = this.#bound;
@@ -116,7 +116,10 @@ class SoldServing {
     return nanoFromCents(paid.exampleCents) < mostNano || (maxCostNano !== null && maxCostNano < mostNano);
   }
 
-  /** The price in a merchant's 402, which is asked without a payment; from then on no more is paid. Without one, the listed price stands. */
+  /**
+   * Reads the price from a merchant's 402, by a request without payment; we then pay no more than that. Without a 402, the listed price
+   * applies.
+   */
   async #askedNano(linked: readonly OfferedCall[]): Promise<Nano> {
     const bound = this.#bound;
     const priced = (nano: Nano) => {
@@ -127,7 +130,7 @@ class SoldServing {
         const sink = { content() {}, done: () => resolve(true), failed: () => resolve(false) };
         candidate.open(sink, candidate.firstTokenMsMax);
       });
-      // A merchant that serves unpaid has done the write: it is not sent again.
+      // A merchant that served without payment has done the write; do not repeat it.
       if (hasRun && candidate.offer.spec.effect === "write") throw new GatewayError("outcome_unknown");
     }
     return bound.mostNano;
@@ -158,7 +161,7 @@ class SoldServing {
   }
 }
 
-/** How vendors serve a call whose payer and price are known; or why none can. */
+/** Serves a call whose payer and price are known through vendors, or returns why none can. */
 export function vendorServing(
   sold: SoldAction,
   { params, row, payer }: CheckedCall & { readonly payer: Payer },

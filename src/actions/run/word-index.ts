@@ -1,4 +1,5 @@
-// A full-text index (BM25 by field), which also suggests known terms for a misspelled one. `minisearch` was tried in its place and ranks a few intents lower.
+// A full-text index (BM25 by field) that also suggests known terms for a misspelled one. We tried `minisearch` instead; it ranks some
+// intents lower.
 import type { Steps } from "../../core/slices.ts";
 
 /** A possible meaning of a query term; `share` is its weight beside the term itself, from 0 to 1. */
