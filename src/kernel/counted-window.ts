@@ -1,11 +1,11 @@
-// What the ledger says of an account's window, where it is the ledger that counts: for many processes together.
+// Reads an account's rate window from a ledger outcome, where the ledger itself counts paid calls across processes.
 import type { ReserveOutcome } from "../money/ledger/model/ledger.ts";
 import type { WindowState } from "../platform/limits/request-windows.ts";
 
-/** The window that paid calls are counted in. */
+/** The length of the window for paid calls. */
 export const WINDOW_SECONDS = 60;
 
-/** Null: this outcome says nothing of it. */
+/** Null where the outcome carries no window. */
 export function countedWindow(outcome: ReserveOutcome, limit: number): WindowState | null {
   const counted =
     outcome.outcome === "window" ? { ...outcome, remaining: 0 } : "window" in outcome ? outcome.window : null;

@@ -1,4 +1,4 @@
-// The parts that every call needs, handed in by `gateway/`.
+// The dependencies of every call, supplied by `gateway/`.
 import type { Clock } from "../core/clock.ts";
 import type { GatewayError } from "../core/errors.ts";
 import type { Held, KeptHoldSpec, Payer } from "../core/plan.ts";
@@ -7,21 +7,24 @@ import type { Records } from "../platform/records/records.ts";
 
 /** Takes over holds that outlive their requests. */
 export interface HoldKeeper {
-  /** Writes a record before the hold is placed, so that it survives any crash after that. Not null: the hold is refused, without a record. */
+  /**
+   * Writes a record before the hold is placed, so that it survives any later crash. On an error, the hold is refused and no record
+   * remains.
+   */
   announce(holdId: string, hold: KeptHoldSpec, payer: Payer): Promise<GatewayError | null>;
-  /** Removes the record: the hold was refused, or the launch failed. */
+  /** Removes the record after the hold was refused or the launch failed. */
   dismiss(holdId: string, hold: KeptHoldSpec): Promise<void>;
-  /** The hold is placed and the launch has succeeded: from now on the keeper ends the hold. */
+  /** The hold is placed and the launch succeeded: from now on the keeper ends the hold. */
   takeOver(held: Held, hold: KeptHoldSpec, payer: Payer): Promise<void>;
 }
 
 export interface KernelDeps {
   readonly clock: Clock;
   readonly records: Records;
-  /** The most that an account's answers kept under Idempotency-Keys take together. */
+  /** The most bytes an account may store under its Idempotency-Keys. */
   readonly keptBytesMax: number;
   readonly health: Health;
   readonly keeper: HoldKeeper;
-  /** Reports a fault of the gateway; its caller gets only `internal_error`. */
+  /** Reports an internal fault; the caller gets only `internal_error`. */
   onBroken(error: unknown, id: string): void;
 }

@@ -1,4 +1,4 @@
-// Runs a plan's route to its end: its last word, the reader's leaving, the parent's stop, or the deadline.
+// Runs a plan's route until it answers, the reader disconnects, the parent stops it, or the deadline passes.
 import type { Plan } from "../core/plan.ts";
 import type {
   AnswerSink,
@@ -12,22 +12,22 @@ import type {
 } from "../core/route.ts";
 import type { Relay } from "./relay.ts";
 
-/** How the route fared. `served` is the candidate that answered or was answering; `reading` is what it had said. */
+/** The outcome of a route. `served` is the candidate that answered or was answering; `reading` is what was read of its answer. */
 export type Dispatched =
   | { readonly outcome: "success"; readonly served: Candidate; readonly reading: Reading; readonly final: FinalPart }
-  /** The reader left. `ended` says whether `reading` knows the whole answer. */
+  /** The reader disconnected. `ended` is "whole" if `reading` covers the whole answer. */
   | {
       readonly outcome: "left_after_content";
       readonly served: Candidate;
       readonly reading: Reading;
       readonly ended: "whole" | "left";
     }
-  /** `accepted`: the vendor had the request by then, and charges us for what it was asked. */
+  /** `accepted`: the vendor had already accepted the request, so it bills us. */
   | {
       readonly outcome: "left_before_content";
       readonly accepted: { readonly served: Candidate; readonly reading: Reading } | null;
     }
-  /** `held`: it broke after its reader had held it back, and what was delivered is paid. */
+  /** `held`: the answer broke after a slow reader had stalled it; the delivered part is charged. */
   | {
       readonly outcome: "broken";
       readonly failures: readonly AttemptFailure[];
@@ -38,11 +38,11 @@ export type Dispatched =
 export interface DispatchParts {
   readonly relay: Relay;
   readonly tries: Tries;
-  /** Aborted when its caller wants no more of it; null: its caller cannot say so. */
+  /** Aborted when the caller cancels; null where the caller cannot cancel. */
   readonly signal: AbortSignal | null;
 }
 
-/** A reader who holds an answer back for longer than this cannot say that it was the vendor who gave up. */
+/** If a reader stalls an answer for longer than this, a failure is not blamed on the vendor. */
 const HELD_BACK_MS_MAX = 5_000;
 
 const DEADLINE: AttemptFailure = {
@@ -58,7 +58,7 @@ const STOPPED: AttemptFailure = {
   retryAfterMs: null,
 };
 
-/** Hears of its route itself: what a call listens with is no object beside it. */
+/** Acts as its own sink and listener, so that a call needs no extra objects. */
 class Dispatch implements AnswerSink {
   readonly content: AnswerSink["content"];
   readonly #plan: Plan;
@@ -69,7 +69,7 @@ class Dispatch implements AnswerSink {
   readonly #attempt: RouteAttempt;
   #deadline: NodeJS.Timeout;
   #readingOn: NodeJS.Timeout | null = null;
-  /** What had been read when the reader left; null while there is one. */
+  /** What had been read when the reader disconnected; null while it is connected. */
   #readWhenLeft: Reading | null = null;
   #over = false;
 
@@ -106,7 +106,7 @@ class Dispatch implements AnswerSink {
     const reading = this.#attempt.reading();
     const left = this.#readWhenLeft;
     if (left === null) return this.#end({ outcome: "success", served, reading, final });
-    // Without usage, what was read after the reader had gone is nothing that it got.
+    // Without usage, what was read after the disconnect does not count as delivered.
     const ended = reading.usage === null ? "left" : "whole";
     this.#end({ outcome: "left_after_content", served, reading: ended === "whole" ? reading : left, ended });
   }
@@ -124,7 +124,7 @@ class Dispatch implements AnswerSink {
   #left(): void {
     const attempt = this.#attempt;
     if (this.#plan.whenCallerLeaves === "finish") {
-      // It may have been paused for the slow reader that is now gone.
+      // It may be paused because of the slow reader that has now disconnected.
       attempt.resume();
       return;
     }
@@ -147,7 +147,7 @@ class Dispatch implements AnswerSink {
     }, readOnMsMax);
   }
 
-  /** No other candidate did better: the empty answer is what the caller gets. */
+  /** No other candidate did better, so the caller gets the empty answer. */
   #endEmpty({ served, reading, final }: EmptyAnswer): void {
     this.#end({ outcome: "success", served, reading, final });
   }
@@ -156,7 +156,7 @@ class Dispatch implements AnswerSink {
     this.#end({ outcome: "left_after_content", served: this.#attempt.served(), reading, ended: "left" });
   }
 
-  /** The time that a slow reader takes is its own: reading slowly is no way to get most of an answer for nothing. */
+  /** Time lost to a slow reader is the reader's own: reading slowly must not make most of an answer free. */
   readonly #outOfTime = (): void => {
     const moreMs = this.#tries.deadlineMs + this.#relay.waitedMs - this.#tries.clock.elapsedMs();
     if (moreMs > 0) {
@@ -176,7 +176,7 @@ class Dispatch implements AnswerSink {
   }
 }
 
-/** Runs the route. The leg of every attempt is among the tries' when it ends. Rejects where the route cannot even be opened. */
+/** Runs the route. When it ends, `tries` has a leg for every attempt. Rejects if the route cannot be opened. */
 export function dispatch(plan: Plan, parts: DispatchParts): Promise<Dispatched> {
   if (parts.relay.gone && plan.whenCallerLeaves === "abort") {
     return Promise.resolve({ outcome: "left_before_content", accepted: null });

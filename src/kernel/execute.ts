@@ -1,4 +1,4 @@
-// Takes every call through the same steps: quote, reserve, dispatch and relay, settle. Knows no transport and no format.
+// Runs every call through the same steps: quote, reserve, dispatch and relay, settle. Independent of transports and formats.
 import { GatewayError } from "../core/errors.ts";
 import { centsUp, least, usdText, ZERO } from "../core/money.ts";
 import {
@@ -19,17 +19,17 @@ import { Relay } from "./relay.ts";
 import { replay } from "./replay.ts";
 import { type Settled, settle, UNSETTLED } from "./settle.ts";
 
-/** Who calls, who pays, and who reads the answer. */
+/** The caller, the payer and the reader of a call. */
 export interface Execution {
-  /** Names the call and its posting. */
+  /** The id of the call and of its posting. */
   readonly id: string;
   readonly payer: Payer;
   readonly funds: Funds;
-  /** The transaction that this call is a part of, if any. */
+  /** The transaction that contains this call, if any. */
   readonly parent: string | null;
-  /** Aborting stops the call, which is then not charged. Null: its caller cannot abort it. */
+  /** Aborting stops the call, which is then not charged. Null where the caller cannot abort. */
   readonly signal: AbortSignal | null;
-  /** The caller's own deadline on `clock.elapsedMs()`, if any. */
+  /** The caller's deadline on `clock.elapsedMs()`, if any. */
   readonly deadlineMs: number | null;
   readonly reader: AnswerReader;
 }
@@ -41,8 +41,8 @@ const NEEDS_ACCOUNT = new GatewayError("invalid_token", {
 const INTERNAL: AttemptFailure = { kind: "gateway_internal", status: 0, message: "internal error", retryAfterMs: null };
 
 /**
- * Runs a plan to its end. Never rejects: a fault becomes the error of the result, and every path after the hold ends in exactly one
- * capture, release or hand-over. A call has one async frame here, since each further one costs it some 800 bytes.
+ * Runs a plan to its end. Never rejects: a fault becomes the result's error. Every path after the hold ends in exactly one capture,
+ * release or hand-over. Uses a single async frame per call, because each further frame costs some 800 bytes.
  */
 export async function execute(wanted: Plan | OpenPlan, execution: Execution, deps: KernelDeps): Promise<Ended> {
   const { id } = execution;
@@ -65,12 +65,12 @@ export async function execute(wanted: Plan | OpenPlan, execution: Execution, dep
       if (reserved.route !== undefined && reserved.route !== plan.route) plan = { ...plan, route: reserved.route };
     }
   } catch (cause) {
-    // Nothing is held here, or the hold is being released.
+    // Nothing is held, or the hold is being released.
     return broken(id, cause, deps);
   }
-  // Nothing stands between the hold and the `try`.
+  // Keep nothing between placing the hold and the `try`.
   try {
-    // The call's time begins once its hold is placed.
+    // The clock of the call starts once its hold is placed.
     const tries = newTries(plan, execution, deps);
     let dispatched: Dispatched | null = null;
     let settled: Settled;
@@ -93,7 +93,7 @@ export async function execute(wanted: Plan | OpenPlan, execution: Execution, dep
   }
 }
 
-/** Whether the payer is known and the quote within the caller's bound, as for nearly every plan. */
+/** True if the payer is known and the quote is within the caller's bound, which holds for nearly every plan. */
 function isReady(wanted: Plan | OpenPlan): wanted is Plan {
   return !("forPayer" in wanted) && isWithinMaxCost(wanted);
 }
@@ -104,7 +104,7 @@ function isWithinMaxCost({ quote, maxCostNano }: Plan): boolean {
 
 type Ready = Plan | GatewayError;
 
-/** Synchronous where nothing waits, as for nearly every action. */
+/** Synchronous where nothing has to wait, which holds for nearly every action. */
 function readied(wanted: Plan | OpenPlan, payer: Payer): Ready | Promise<Ready> {
   const bounded = (owned: Ready): Ready | Promise<Ready> =>
     owned instanceof GatewayError || isWithinMaxCost(owned) ? owned : withinMaxCost(owned);
@@ -121,7 +121,7 @@ function reserve(plan: Plan, execution: Execution, deps: KernelDeps): Promise<Re
 
 async function reserveKept(plan: Plan, { id, funds, parent, payer }: Execution, deps: KernelDeps): Promise<Reserved> {
   if (plan.hold.kind !== "kept") throw new Error("only a kept hold is announced");
-  // The account's ledger renews and charges work that goes on: a payment on chain has nothing to renew.
+  // Only an account's hold can be renewed and charged later; a payment on chain cannot.
   if (!isAccountPayer(payer)) return NEEDS_ACCOUNT;
   const refusal = await deps.keeper.announce(id, plan.hold, payer);
   if (refusal !== null) return refusal;
@@ -130,13 +130,13 @@ async function reserveKept(plan: Plan, { id, funds, parent, payer }: Execution, 
   return reserved;
 }
 
-/** Reports failures that are our own fault and have not been reported yet. */
+/** Reports failures that are our fault and not reported yet. */
 function tellBroken(failures: readonly AttemptFailure[], id: string, deps: KernelDeps): void {
   for (const { kind, told, message, cause } of failures)
     if (kind === "gateway_internal" && told === undefined) deps.onBroken(cause ?? new Error(message), id);
 }
 
-/** The plan within the caller's bound on its cost, by the tighter quote where the cheap one is above it. */
+/** Fits the plan into the caller's cost bound; uses the tighter quote if the cheap one exceeds it. */
 async function withinMaxCost(plan: Plan): Promise<Ready> {
   const { quote, maxCostNano } = plan;
   if (maxCostNano === null) return plan;
@@ -187,7 +187,7 @@ function refused(id: string, error: GatewayError): Ended {
   return { ...NOTHING, id, outcome: "refused", error };
 }
 
-/** A store that is away rejects with the caller's error; any other error is our own fault. */
+/** An unavailable store rejects with an error for the caller; any other error is our fault. */
 function broken(id: string, cause: unknown, deps: KernelDeps): Ended {
   deps.onBroken(cause, id);
   return refused(id, cause instanceof GatewayError ? cause : new GatewayError("internal_error", { cause }));
@@ -224,7 +224,7 @@ function ended(
   const answered = dispatched.outcome === "success" && captured !== null && captured.told === null;
   return {
     id,
-    // A call has failed where a vendor served an answer that the caller is not given.
+    // The vendor answered but the caller does not get the answer: the call failed.
     outcome: dispatched.outcome === "success" && !answered ? "failed" : dispatched.outcome,
     error: isLeft || answered ? null : errorOf(plan, tries, dispatched, settled),
     final: answered ? (captured.final ?? dispatched.final) : null,

@@ -1,4 +1,4 @@
-// What the caller is told when every route has failed, or the one that was answering broke.
+// Builds the caller's error when all routes have failed or an answer broke off.
 import { GatewayError } from "../core/errors.ts";
 import { FAILURES } from "../core/failures.ts";
 import type { Plan } from "../core/plan.ts";
@@ -6,9 +6,9 @@ import type { AttemptFailure, Leg } from "../core/route.ts";
 import { isRecord } from "../upstream/json-pointer.ts";
 
 const CONFLICT = 409;
-/** When to try again where no provider says. */
+/** Retry-After for rate limits where no provider states one. */
 const LIMITED_SECONDS = 5;
-/** When to try again what a provider will take as soon as it has done with other calls, where it does not say itself. */
+/** Retry-After for a busy provider that states none. */
 const BUSY_SECONDS = 5;
 const REJECTED_STATUSES = [400, 404, 409, 413, 422];
 
@@ -17,8 +17,8 @@ function isFromCaller({ kind }: AttemptFailure): boolean {
 }
 
 /**
- * The failure that tells the caller most: a refusal of the request as such; else the last trouble of a provider, which
- * may pass; else what one model or another could not take; our own missing keys come last.
+ * The most informative failure: first a refusal of the request itself; then the last provider failure, which may pass; then a model's own
+ * limits; our missing keys come last.
  */
 function telling(failures: readonly AttemptFailure[]): AttemptFailure | undefined {
   const refusal = failures.find((failure) => isFromCaller(failure) && FAILURES[failure.kind].nextRoute !== true);
@@ -28,7 +28,7 @@ function telling(failures: readonly AttemptFailure[]): AttemptFailure | undefine
   return refusal ?? trouble ?? failures.findLast(isFromCaller) ?? failures.at(-1);
 }
 
-/** The vendor's body as `data` has it; nothing where it is not for the caller. */
+/** The vendor's body as fields of `data`; empty where the caller must not see it. */
 function bodyFields(failure: AttemptFailure | undefined): object {
   if (failure?.vendorBody === undefined) return {};
   const { passesBody } = FAILURES[failure.kind];
@@ -36,17 +36,17 @@ function bodyFields(failure: AttemptFailure | undefined): object {
   return passesBody === true && isRecord(vendorBody) ? vendorBody : { vendor: vendorBody };
 }
 
-/** As much of a plan as its failures are told by. */
+/** The parts of a plan that its error depends on. */
 export type FailedPlan = Pick<Plan, "asked" | "failedStatus" | "timedOutStatus" | "limitedStatus">;
 
-/** Whether a limit of its provider was all that kept each route from answering: an answer is there for who waits. */
+/** True if every route failed only because of a provider's limit, so that waiting helps. */
 function isLimited(failures: readonly AttemptFailure[]): boolean {
   return failures.length > 0 && failures.every(({ kind }) => kind === "provider_rate_limited");
 }
 
 /**
- * Turns the failures of a plan's attempts into one error. Our own retries are spent, so an SDK's would only repeat
- * them; a vendor's wait is passed on as Retry-After.
+ * Turns the failures of a plan's attempts into one error. Our own retries are spent, so an SDK's retries would only repeat them; a
+ * vendor's wait is passed on as Retry-After.
  */
 export function failureError(
   plan: FailedPlan,
@@ -69,7 +69,7 @@ export function failureError(
   const retryAfter = waits.length === 0 ? {} : { retryAfterSeconds: Math.min(...waits) / 1000 };
   if (code === "upstream_rejected") {
     const status = REJECTED_STATUSES.includes(failure.status) ? failure.status : 400;
-    // A vendor under load conflicts with itself: the same call can succeed when the others have ended.
+    // An overloaded vendor answers with a conflict: the same call can succeed once other calls have ended.
     const retry = status === CONFLICT ? { retry: true, ...retryAfter } : {};
     return new GatewayError(code, { detail: { detail: failure.message }, data, status, ...retry });
   }

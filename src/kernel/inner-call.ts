@@ -1,10 +1,10 @@
-// Calls within a call, as their caller sees them. Types alone: running actions is not the kernel's matter.
+// The interface for calls within a call. Types only: the kernel does not run actions.
 import type { InnerCalls, InnerModels } from "../catalog/local-action.ts";
 import type { AnswerReader, Ended, Payer, Plan } from "../core/plan.ts";
 import type { Leg, ToldCost } from "../core/route.ts";
 import type { Spending } from "./parent-funds.ts";
 
-/** The call that they are made for. */
+/** The call that contains the inner calls. */
 export interface OuterCall {
   readonly id: string;
   readonly requestId: string;
@@ -13,34 +13,34 @@ export interface OuterCall {
   /** On `clock.elapsedMs()`. */
   readonly deadlineMs: number;
   readonly spend: Spending;
-  /** The fault that a sandbox account asks its stand-ins for. */
+  /** The fault that a sandbox account requests from its stubs. */
   readonly sandboxFault: string | null;
-  /** What it has done already, where it goes on with what another process began. */
+  /** Earlier legs, where the call resumes work of another process. */
   readonly legs: readonly Leg[];
 }
 
-/** A call whose plan its caller has made, and reads as it comes. */
+/** A call whose plan the caller made and whose answer the caller reads as a stream. */
 export interface PlannedCall {
-  /** Its name among the legs until one of them has answered. */
+  /** Its name in the legs until a candidate has answered. */
   readonly name: string;
   readonly plan: Plan;
   readonly reader: AnswerReader;
 }
 
-/** Inner calls, and the legs that they leave. */
+/** Inner calls that record their legs. */
 export interface CountedCalls extends InnerCalls, InnerModels {
-  /** So far: of a call that runs, only that it was begun. */
+  /** The legs so far; a running call shows only that it began. */
   legs(): readonly Leg[];
-  /** All of them, once the calls that run now have ended. To be asked when the outer call's signal has stopped them. */
+  /** All legs, once the running calls have ended. Call it after the outer call's signal has stopped them. */
   ended(): Promise<readonly Leg[]>;
-  /** Calls whose legs are among these, spent elsewhere. */
+  /** The same calls, with legs among these but paid from another budget. */
   paidBy(spend: Spending): InnerCalls & InnerModels;
 }
 
-/** The same for who makes plans of its own. */
+/** For callers that make their own plans. */
 export interface PlannedCalls extends CountedCalls {
-  /** Such as a round of a model. It never rejects. */
+  /** Runs a planned call, such as one round of a model. Never rejects. */
   planned(call: PlannedCall): Promise<Ended>;
-  /** Notes on the leg of a call, by its id, what it cost the caller. */
+  /** Notes on the leg with this id what the call cost the caller. */
   tell(id: string, told: ToldCost): void;
 }

@@ -1,4 +1,4 @@
-// Funds from an account's balance: one atomic ledger operation lets a call in or says exactly why not, and one ends its hold.
+// Funds from an account's balance: one atomic ledger operation admits a call or returns the exact refusal, and one ends its hold.
 import type { Clock } from "../core/clock.ts";
 import { GatewayError } from "../core/errors.ts";
 import { least, minus, type Nano, ZERO } from "../core/money.ts";
@@ -15,47 +15,47 @@ import { giveBackRates, type TakenRates, takeRates } from "./minute-rates.ts";
 import { isShort, overCeiling, refusal, room, shortError, TEMPORARY_SECONDS } from "./refused-hold.ts";
 import type { CallWindows } from "./windows.ts";
 
-/** Leases of this process's running holds: renewed until released. */
+/** Leases of this process's open holds, renewed until released. */
 export interface Leases {
   keep(hold: HoldRef): void;
   release(hold: HoldRef): void;
-  /** What the ledger did not end is freed as soon as it can be. */
+  /** Releases a hold that the ledger failed to end, as soon as possible. */
   abandon?(hold: HoldRef): void;
 }
 
-/** What all calls that an account pays for share. */
+/** Shared by all calls paid from accounts. */
 export interface LedgerFundsDeps {
   readonly ledger: Ledger;
   readonly leases: Leases;
   readonly clock: Clock;
-  /** This process, as the owner of its holds. */
+  /** The id of this process as owner of its holds. */
   readonly owner: string;
   readonly leaseMs: number;
-  /** The ledger counts paid calls against the account's window, for all processes together. */
+  /** The ledger counts paid calls in the account's rate window, across all processes. */
   readonly countsPaidCalls?: boolean;
   readonly observer: Pick<Observer, "ledgerTook" | "unpaid">;
-  /** Where rates of keys and groups are counted; left out: callers have none. */
+  /** Counts the rates of keys and groups; left out where callers have none. */
   readonly rates?: CallRates;
-  /** What holds bring to be counted in beside what the ledger bounds itself. */
+  /** The windows of each hold beyond the ledger's own limits. */
   readonly windows: CallWindows;
-  /** Hears of calls that a ceiling or the cap has refused for good: none of their candidates fitted, at no bound. Left out: it is not told. */
+  /** Called when a ceiling or the cap refuses a call outright: no candidate fitted at any bound. */
   overCeiling?(refused: OverCeiling): void;
-  /** What is remembered of an account no longer holds. */
+  /** Drops what is cached for an account. */
   forget(accountId: string): void;
 }
 
-/** The request that is paid for. */
+/** The request to pay for. */
 export interface PaidRequest {
   readonly requestId: string;
-  /** Learns how many requests the account has left, where the ledger counts them. */
+  /** Receives the account's remaining requests, where the ledger counts them. */
   readonly rateLimit: { learn(window: WindowState): void };
 }
 
-/** A balance, a ceiling, a cap and the budgets that a call is under can each be what leaves the least. */
+/** The balance, a ceiling, the cap or any budget of the call can be the tightest bound. */
 const BOUNDS = 8;
 const IDEMPOTENCY_KEEP_MS = 24 * 3_600_000;
 
-/** What the ledger has said last of a hold, of so much; the route is null where it is the plan's. */
+/** The ledger's last answer for a hold of this amount; `route` is null where it is the plan's. */
 interface Fitted {
   readonly outcome: ReserveOutcome;
   readonly amountNano: Nano;
@@ -64,12 +64,12 @@ interface Fitted {
 
 type NotHeld = Exclude<ReserveOutcome, { readonly outcome: "held" }>;
 
-/** The calls of one caller, paid by its account within what its key may spend. */
+/** Pays the calls of one caller from its account, within what its key may spend. */
 export class LedgerFunds implements Funds {
   readonly #deps: LedgerFundsDeps;
   readonly #caller: Caller;
   readonly #request: PaidRequest;
-  /** By the call's id; null: none was taken. */
+  /** By call id; null where none was taken. */
   #taken: Map<string, TakenRates> | null = null;
 
   constructor(deps: LedgerFundsDeps, caller: Caller, request: PaidRequest) {
@@ -79,8 +79,8 @@ export class LedgerFunds implements Funds {
   }
 
   /**
-   * Places the hold for the most the plan can cost. Where that is refused for want of money, the plan's tighter bound is asked for and
-   * tried once; after that, those of its candidates that what is free pays for.
+   * Places a hold for the most that the plan can cost. If the money is short, it tries the plan's tighter bound once, then only those
+   * candidates that the free money pays for.
    */
   reserve(plan: Plan, id: string, parent: string | null): Promise<Held | Repeated | GatewayError> {
     const { rates } = this.#deps;
@@ -100,7 +100,7 @@ export class LedgerFunds implements Funds {
     return held;
   }
 
-  /** Of the tokens that the call could use, those that it did not. */
+  /** Returns the tokens that the call reserved and did not use. */
   #giveBack(id: string, used: TokenUsage | null): void {
     const taken = this.#taken?.get(id);
     const { rates } = this.#deps;
@@ -131,25 +131,25 @@ export class LedgerFunds implements Funds {
       const window = countedWindow(outcome, this.#caller.requestsPerMinute);
       if (window !== null) this.#request.rateLimit.learn(window);
       if (outcome.outcome !== "held") return this.#notHeld(outcome, plan, request);
-      // A kept hold is renewed by the job that goes on with it; a call's hold lives as long as its process.
+      // The job that continues the work renews a kept hold; a call's hold lives as long as its process.
       if (plan.hold.kind === "call") leases.keep(request);
       const { amountNano } = request;
       return route === null ? { id, amountNano } : { id, amountNano, route };
     } catch (cause) {
-      // Where it is not known whether the hold was placed, a void releases it, or keeps it from being placed late.
+      // If it is unknown whether the hold was placed, a void releases it or keeps it from being placed late.
       const nothingDone = cause instanceof GatewayError && cause.options.nothingDone;
       if (!nothingDone) ledger.void(request, "reserve failed").catch(() => {});
       return new GatewayError("ledger_unavailable", { cause, retryAfterSeconds: TEMPORARY_SECONDS });
     }
   }
 
-  /** Tries again for less what was refused for want of money: by the tighter bound, then without the candidates that cost more than is free. */
+  /** After a refusal for lack of money, tries less: the tighter bound, then without candidates that cost more than is free. */
   async #fitted({ quote }: Plan, request: ReserveRequest, refused: ReserveOutcome): Promise<Fitted> {
     const { ledger } = this.#deps;
     let { amountNano } = request;
     let outcome = refused;
     let route: Route | null = null;
-    // An account that has nothing at all is refused before anything is counted.
+    // Refuse an empty account before counting tokens.
     if (isShort(outcome) && quote.tighten !== null && room(outcome).freeNano > ZERO) {
       const tighter = await quote.tighten();
       if (tighter < amountNano) {
@@ -169,7 +169,7 @@ export class LedgerFunds implements Funds {
 
   #notHeld(outcome: NotHeld, plan: Plan, { amountNano, nowMs }: ReserveRequest): Repeated | GatewayError {
     if (outcome.outcome === "idempotency_done") return { replayOf: outcome.holdId };
-    // A kept hold is open for as long as its work runs, and its launch was answered long ago.
+    // A kept hold stays open while its work runs; its launch was answered long ago.
     if (outcome.outcome === "idempotency_in_progress" && plan.hold.kind === "kept") return { replayOf: outcome.holdId };
     if (!isShort(outcome)) return refusal(outcome, nowMs);
     if (outcome.outcome !== "insufficient") this.#deps.overCeiling?.(overCeiling(outcome, this.#caller.payer));
@@ -206,7 +206,7 @@ export class LedgerFunds implements Funds {
         const absorbReason = absorbedNano > 0 ? "usage_above_hold" : null;
         return { transactionId: id, chargedNano, chargedCents, absorbedNano, absorbReason, balanceNano };
       }
-      // The hold had ended before the answer did, and cannot be charged late: its money is free again, so the cost is ours.
+      // The hold ended before the answer did, so it cannot be charged late: its money is free again and the cost is ours.
       return {
         transactionId: id,
         chargedNano: ZERO,
@@ -251,7 +251,10 @@ export class LedgerFunds implements Funds {
     return account === null ? null : minus(account.grantedNano, account.spentNano);
   }
 
-  /** What the plan takes where it may take a part of what is free; null: all that it costs. What is left of the cap, its refusal says. */
+  /**
+   * The amount to hold where the plan may take a share of the free money; null where it takes its full cost. A refusal reports what is
+   * left of the cap.
+   */
   async #shareOf({ quote, maxCostNano, inference }: Plan): Promise<Within | null> {
     if (quote.share === undefined) return null;
     const { accountId, keyId } = this.#caller.payer;
@@ -292,7 +295,7 @@ export class LedgerFunds implements Funds {
       keyId: payer.keyId,
       parentId,
       amountNano: plan.quote.nano,
-      // What outlives its request is no call in flight: it has slots of its own.
+      // Work that outlives its request is not a call in flight: it has its own slots.
       slots: kept === null ? [inFlight, ...plan.slots] : plan.slots,
       inference: plan.inference,
       windows: windows.of(this.#caller, plan.tags ?? kept?.tags ?? []),
@@ -304,14 +307,14 @@ export class LedgerFunds implements Funds {
       asked: plan.asked,
       effect: plan.effect,
       idempotency: this.#idempotency(plan),
-      // A call ends with its process; what it has not been charged for by then is never charged.
+      // A call ends with its process; whatever is uncharged by then is never charged.
       unwritten: kept === null,
       nowMs: clock.epochMs(),
       ...(countsPaidCalls ? { window: { limit: requestsPerMinute, seconds: WINDOW_SECONDS } } : null),
     };
   }
 
-  /** The header's value counts per payer and key: no caller meets another's answers. */
+  /** Scoped per payer and key, so that no caller sees another's answers. */
   #idempotency(plan: Plan): ReserveRequest["idempotency"] {
     if (plan.idempotency === null) return null;
     const { key, fingerprint } = plan.idempotency;

@@ -1,11 +1,11 @@
-// Counts the cost of every attempt once its call has ended: we pay vendors for their work, whatever became of the answer.
+// Computes the cost of every attempt once its call has ended: vendors bill us whatever became of the answer.
 import { most, type Nano, ZERO } from "../core/money.ts";
 import type { Cost, Plan } from "../core/plan.ts";
 import type { Leg, Taken, Tries } from "../core/route.ts";
 
 /**
- * The cost of an attempt that the caller does not pay for, or not alone. Where it cannot be counted, it is the most that the call could
- * cost us: operators notice an amount that is too high, and never one that is missing.
+ * The cost of an attempt that the caller does not pay for, or only in part. If it cannot be computed, the most that the call could cost
+ * us: operators notice an amount that is too high, but not one that is missing.
  */
 async function costOf(plan: Plan, { candidate, reading, ended }: Taken, onBroken: (error: unknown) => void) {
   try {
@@ -16,20 +16,20 @@ async function costOf(plan: Plan, { candidate, reading, ended }: Taken, onBroken
   }
 }
 
-/** The attempt that the caller pays for, with its cost; null: it could not be counted. */
+/** The attempt that the caller pays for; its cost is null if it could not be computed. */
 export interface CountedTaken {
   readonly taken: Taken;
   readonly cost: Cost | null;
 }
 
-/** Whether the caller's cost is all that the attempt cost us: an abandoned answer may have grown since. */
+/** True if the caller's cost is the attempt's full cost; an abandoned answer may have grown since. */
 function isAll(taken: Taken, served: CountedTaken | null): boolean {
   return taken === served?.taken && served.cost !== null && taken.ended === "whole";
 }
 
 /**
- * Writes its cost to every leg, and puts the legs of inner calls before the one that made them. Null: done at once, as for nearly every
- * call. Never rejects.
+ * Writes the cost of every leg, and puts the legs of inner calls before the leg that made them. Null if done synchronously, which holds
+ * for nearly every call. Never rejects.
  */
 export function noteCosts(
   plan: Plan,
@@ -50,7 +50,7 @@ export function noteCosts(
         }
         if (one.inner !== null) putBefore(legs, one.leg, await one.inner);
       } catch (error) {
-        // The call's hold must be ended all the same.
+        // The call's hold must end regardless.
         onBroken(error);
       }
     }),

@@ -1,37 +1,37 @@
-// Sums the cost of a call's legs, and prepares them for its posting.
+// Sums the cost of a call's legs, and converts them for its posting.
 import type { PostedLeg } from "../core/account-rows.ts";
 import { add, type Nano, nanoFromCents, ZERO } from "../core/money.ts";
 import type { Leg } from "../core/route.ts";
 import type { CostBeside } from "../money/ledger/model/ledger.ts";
 
 /**
- * Counted for each fetch of our own, whatever its result: it takes traffic, a socket for seconds, and the site's patience. So unreadable
- * pages are no free way to make us fetch a site again and again.
+ * Our own cost of each fetch, whatever its result: it takes traffic, a socket for seconds, and the site's patience. Counting failed
+ * fetches too keeps callers from making us hammer a site for free.
  */
 const OWN_NANO = nanoFromCents(0.01);
 
-/** The counted cost of our own work, which no vendor bills and no posting has. */
+/** The cost of our own work, which no vendor bills and no posting contains. */
 function ownOf(legs: readonly Leg[]): Nano {
   return legs.reduce((sum, { own, ownNano }) => (own === true ? add(sum, ownNano ?? OWN_NANO) : sum), ZERO);
 }
 
-/** The cost of a call as its account's unpaid costs count it. */
+/** A call's cost as it counts toward its account's unpaid costs. */
 export function costOf(legs: readonly Leg[]): Nano {
   return add(upstreamOf(legs), ownOf(legs));
 }
 
-/** The part that no posting has; undefined where there is none. */
+/** The part missing from the posting; undefined where there is none. */
 export function costBeside(legs: readonly Leg[]): CostBeside | undefined {
   const costNano = ownOf(legs);
   return costNano === ZERO ? undefined : { chargedNano: ZERO, costNano };
 }
 
-/** The sum that all vendors bill. */
+/** The sum of all vendor bills. */
 export function upstreamOf(legs: readonly Leg[]): Nano {
   return legs.reduce((sum, leg) => add(sum, leg.upstreamNano), ZERO);
 }
 
-/** The legs as the ledger keeps them. */
+/** The legs in the ledger's form. */
 export function postedLegs(legs: readonly Leg[]): readonly PostedLeg[] {
   return legs.map(({ provider, model, upstreamNano, failure, ms, told }) => ({
     vendor: provider,

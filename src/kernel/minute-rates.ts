@@ -1,10 +1,10 @@
-// What a call takes of the minute that its key and its group have: one request, and tokens up to what it may use.
+// Per-minute rates of keys and groups: each call takes one request, and tokens up to the most it may use.
 import { GatewayError } from "../core/errors.ts";
 import type { Caller, Plan } from "../core/plan.ts";
 import type { TokenUsage } from "../core/route.ts";
 import { type CallRates, MINUTE_SECONDS, type RateTaken } from "../platform/limits/call-rates.ts";
 
-/** What was taken for a call: what it did not use goes back. */
+/** What a call has taken; the unused part is returned. */
 export interface TakenRates {
   readonly minute: number;
   readonly requests: readonly RateTaken[];
@@ -23,7 +23,7 @@ function wanted({ rates = [] }: Caller, { quote }: Plan): Omit<TakenRates, "minu
   };
 }
 
-/** Takes all that the call may use, or says which rate has no room. Null: the caller has no rates. */
+/** Takes the most that the call may use, or names the rate that has no room. Null where the caller has no rates. */
 export async function takeRates(
   caller: Caller,
   plan: Plan,
@@ -45,7 +45,7 @@ export async function takeRates(
   });
 }
 
-/** A call that was let in has used these tokens; null: none was let in, and nothing counts. */
+/** Returns the unused part of an admitted call's tokens; null: the call was not admitted, and nothing counts. */
 export function giveBackRates(
   taken: TakenRates,
   accountId: string,
@@ -58,6 +58,6 @@ export function giveBackRates(
       : used.inputTokens + used.cacheReadTokens + used.cacheWriteTokens + used.outputTokens;
   const unused = taken.tokens.map((one) => ({ ...one, amount: Math.max(0, one.amount - tokens) }));
   const back = used === "none" ? [...taken.requests, ...unused] : unused;
-  // What cannot be given back now counts until the minute ends.
+  // What cannot be returned now counts until the minute ends.
   if (back.length > 0) rates.giveBack(accountId, taken.minute, back).catch(() => {});
 }

@@ -1,48 +1,48 @@
-// Funds of an inner call: a part of what its parent may spend. Balance, ceiling and slots are not asked for again.
+// Funds of an inner call: a part of what its parent may spend. Balance, ceiling and slots were already checked for the parent.
 import { GatewayError } from "../core/errors.ts";
 import { add, least, minus, most, type Nano, usdText, ZERO } from "../core/money.ts";
 import type { Capture, Charge, Funds, Held, Plan, Release } from "../core/plan.ts";
 import { upstreamOf } from "./legs.ts";
 
-/** What counts against the parent's bound: the inner call's own price, or what it costs us. */
+/** What counts against the parent's bound: the inner call's price, or our cost for it. */
 export type Counted = "price" | "upstream_cost";
 
-/** Where the money of inner calls is set aside and spent. */
+/** Reserves and spends the money of inner calls. */
 export interface Spending {
   readonly counted: Counted;
-  /** Sets an amount aside; false where there is no room for it. */
+  /** Reserves an amount; false where there is no room. */
   setAside(amount: Nano): boolean;
-  /** Ends what was set aside: so much of it was spent. */
+  /** Ends a reservation, of which `spent` was spent. */
   settle(aside: Nano, spent: Nano): void;
 }
 
-/** Spending for work that is done again from its start where its process dies before `end`. */
+/** Spending for work that restarts from its beginning if its process dies before `end`. */
 export interface SpendPart extends Spending {
   /** So far. */
   readonly spentNano: Nano;
   end(): void;
 }
 
-/** Room beyond the limit of a spend, which several spends may share. */
+/** Room beyond a spend's limit, which several spends may share. */
 export interface Overdraft {
-  /** Whether it has so much more. */
+  /** True if there is room for this much more. */
   has(more: Nano): boolean;
-  /** What one spend has drawn of it changes. */
+  /** Updates what one spend has drawn. */
   move(from: Nano, to: Nano): void;
 }
 
-/** What a parent lets its inner calls spend. It is in memory: the parent's own hold is what a crash leaves. */
+/** What a parent lets its inner calls spend. Kept in memory only: after a crash, just the parent's hold remains. */
 export class Spend implements Spending {
   readonly counted: Counted;
   #limitNano: Nano;
   #asideNano = ZERO;
   #spentNano: Nano;
-  /** What parts have spent that have not ended. */
+  /** Spent by parts that have not ended. */
   #openNano = ZERO;
   #overdraft: Overdraft | null;
   #drawnNano = ZERO;
 
-  /** `spent`: what was spent before, where it goes on with what another process began. */
+  /** `spent`: the amount already spent, where it resumes work of another process. */
   constructor(limitNano: Nano, counted: Counted, spent: Nano = ZERO, overdraft: Overdraft | null = null) {
     this.#limitNano = limitNano;
     this.counted = counted;
@@ -55,7 +55,7 @@ export class Spend implements Spending {
     return this.#limitNano;
   }
 
-  /** The parent's hold has grown. */
+  /** Call when the parent's hold has grown. */
   raise(limitNano: Nano): void {
     this.#limitNano = most(this.#limitNano, limitNano);
     this.#draw();
@@ -65,12 +65,12 @@ export class Spend implements Spending {
     return this.#spentNano;
   }
 
-  /** Without what is done again, at our cost, by the runner that goes on after a crash. */
+  /** Excludes open parts: after a crash, the next runner repeats them at our cost. */
   get finishedNano(): Nano {
     return minus(this.#spentNano, this.#openNano);
   }
 
-  /** What is neither spent nor set aside for calls under way. */
+  /** Neither spent nor reserved. */
   get freeNano(): Nano {
     return minus(this.limitNano, least(this.limitNano, add(this.#spentNano, this.#asideNano)));
   }
@@ -89,7 +89,7 @@ export class Spend implements Spending {
     this.#draw();
   }
 
-  /** Its work is over: what was drawn beyond the limit is free for others, and a call that answers late draws nothing. */
+  /** Ends the work: the overdraft is free for others again, and a late call draws nothing. */
   close(): void {
     this.#overdraft?.move(this.#drawnNano, ZERO);
     this.#overdraft = null;
@@ -138,7 +138,7 @@ export class ParentFunds implements Funds {
     let amountNano = this.#spend.counted === "price" ? nano : upstreamNano();
     if (this.#spend.setAside(amountNano)) return { id, amountNano };
     if (tighten !== null) {
-      // Counted, and not only bounded, it may fit.
+      // An exact token count may fit where the cheap bound did not.
       const tightNano = await tighten();
       amountNano = this.#spend.counted === "price" ? tightNano : upstreamNano();
       if (this.#spend.setAside(amountNano)) return { id, amountNano };
@@ -159,7 +159,7 @@ export class ParentFunds implements Funds {
     };
   }
 
-  /** A call that failed costs its payer nothing, but it may have cost us. */
+  /** A failed call costs its payer nothing, but it may have cost us. */
   async release({ amountNano }: Held, { legs }: Release): Promise<void> {
     this.#spend.settle(amountNano, this.#spend.counted === "price" ? ZERO : upstreamOf(legs));
   }

@@ -1,4 +1,4 @@
-// Why the ledger does not let a call in, as the caller is told it: with what would have been possible, and when.
+// Turns a ledger's refusal into the caller's error, with what would have been possible and when.
 import { GatewayError } from "../core/errors.ts";
 import { add, centsDown, centsUp, minus, type Nano, usdText } from "../core/money.ts";
 import type { AccountPayer, Budget, Plan } from "../core/plan.ts";
@@ -7,7 +7,7 @@ import type { ReserveOutcome } from "../money/ledger/model/ledger.ts";
 import { INFERENCE_SCOPE, keyScope } from "../money/ledger/model/state.ts";
 import { WINDOW_SECONDS } from "./counted-window.ts";
 
-/** When to try again what only running calls, or a store, are in the way of. */
+/** Retry-After where only running calls or an unavailable store are in the way. */
 export const TEMPORARY_SECONDS = 5;
 
 type Refused = Exclude<ReserveOutcome, { readonly outcome: "held" | "idempotency_done" }>;
@@ -16,7 +16,7 @@ type Short =
   | Extract<Refused, { readonly outcome: "insufficient" | "ceiling" | "inference_cap" }>
   | (FullWindow & { readonly counts: "charge" });
 
-/** Whether a smaller hold might have had room. */
+/** True if a smaller hold might have fitted. */
 export function isShort(outcome: ReserveOutcome): outcome is Short {
   if (outcome.outcome === "window_full") return outcome.counts === "charge";
   const { outcome: is } = outcome;
@@ -44,7 +44,7 @@ export function room(short: Short): { freeNano: Nano; laterNano: Nano } {
   return { freeNano: minus(laterNano, short.heldNano), laterNano };
 }
 
-/** Too little money: 402 or 429 with what would have been possible; temporary where only running calls are in the way. */
+/** Too little money: 402, or 429 where only running calls are in the way, with the amounts that would have been possible. */
 export function shortError(
   short: Short,
   { plan, amount, nowMs, budgets = [] }: { plan: Plan; amount: Nano; nowMs: number; budgets?: readonly Budget[] },
@@ -66,7 +66,7 @@ export function shortError(
     return new GatewayError(code, { ...options, detail });
   }
   data.spent_cents = centsUp(short.spentNano);
-  // What we bore counts against a ceiling and a cap as what was spent does, so that they add up to what is free.
+  // Absorbed cost counts against a ceiling and a cap like spent money, so that the figures add up to what is free.
   data.absorbed_cents = centsUp(short.absorbedNano);
   data.resets_at = new Date(short.resetsAtMs).toISOString();
   if (short.outcome === "ceiling") {

@@ -1,4 +1,4 @@
-// Pushes an answer's bytes from the running attempt to its reader, without a promise per chunk, and pauses the attempt while the reader is slow.
+// Pushes bytes from the running attempt to its reader without a promise per chunk, and pauses the attempt while the reader is slow.
 import type { Clock } from "../core/clock.ts";
 import type { AnswerReader } from "../core/plan.ts";
 import type { RouteAttempt, Tries } from "../core/route.ts";
@@ -26,17 +26,16 @@ export class Relay {
     });
   }
 
-  /** The reader has left. */
   get gone(): boolean {
     return this.#reader.closed;
   }
 
-  /** How long the reader has kept the answer waiting so far, in milliseconds. */
+  /** How long the reader has stalled the answer so far, in milliseconds. */
   get waitedMs(): number {
     return this.#waitedMs + (this.#waitsSinceMs === null ? 0 : this.#clock.elapsedMs() - this.#waitsSinceMs);
   }
 
-  /** The attempt whose bytes are carried from now on, and what to do when the reader leaves. */
+  /** Sets the attempt to relay from now on, and the handler for a disconnect. */
   carry(attempt: RouteAttempt, onLeave: () => void): void {
     this.#attempt = attempt;
     this.#onLeave = onLeave;
@@ -47,7 +46,7 @@ export class Relay {
     this.#onLeave = null;
   }
 
-  /** The first content commits: from then on no other candidate can take over. */
+  /** The first content commits: no other candidate can take over afterwards. */
   readonly content = (bytes: Uint8Array): void => {
     if (this.#tries.committedMs === null) this.#commit();
     if (this.#reader.closed || this.#reader.write(bytes)) return;

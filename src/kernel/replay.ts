@@ -1,4 +1,4 @@
-// Answers kept under their Idempotency-Key: stored just before a call is settled, given again without a charge.
+// Answers stored under an Idempotency-Key: stored just before a call is settled, and replayed without a charge.
 import { type ErrorCode, type ErrorOptions, GatewayError } from "../core/errors.ts";
 import { ZERO } from "../core/money.ts";
 import { type Charge, type Cost, type Funds, isAccountPayer, type Payer, type Plan } from "../core/plan.ts";
@@ -11,20 +11,20 @@ const ANSWER = "answer";
 const REFUSAL = "refusal";
 const KEEP_MS = 24 * 3_600_000;
 const ANSWER_BYTES_MAX = 1024 * 1024;
-/** A refusal is not paid for, so a vendor's long words are not worth being kept. */
+/** Refusals are not paid for, so a vendor's long ones are not worth storing. */
 const REFUSAL_BYTES_MAX = 8 * 1024;
-/** What an account's refusals may have beside its answers, as a part of what those may have. */
+/** An account's room for refusals, as a fraction of its room for answers. */
 const REFUSALS_PART = 16;
 const IN_PROGRESS_SECONDS = 5;
 
-/** What the answer is made of, with the charge that the ledger remembers. */
+/** The parts of an answer; its charge is in the ledger. */
 interface KeptAnswer {
   readonly body: Record<string, unknown>;
   readonly cost: Cost;
   readonly attempts: readonly Leg[];
 }
 
-/** A refusal that would be the same again. */
+/** A refusal that a repeat would get again. */
 interface KeptRefusal {
   readonly code: ErrorCode;
   readonly options: ErrorOptions;
@@ -36,15 +36,15 @@ const DETERMINISTIC: readonly ErrorCode[] = [
   "content_policy_violation",
   "guard_refused",
 ];
-/** A vendor that is under load refuses with it, and will not refuse for ever. */
+/** An overloaded vendor refuses with it, but only for a while. */
 const CONFLICT = 409;
 
-/** Whether the same request would be refused in the same way, whenever it came. */
+/** True if the same request would always get the same refusal. */
 export function isDeterministic(error: GatewayError): boolean {
   return DETERMINISTIC.includes(error.code) && error.status !== CONFLICT;
 }
 
-/** What is kept of one call, and the room that an account has for all of its kind. */
+/** One stored entry, and the account's share for its kind. */
 interface Kept {
   readonly kind: string;
   readonly what: KeptAnswer | KeptRefusal;
@@ -52,17 +52,17 @@ interface Kept {
   readonly share: Share;
 }
 
-/** Addresses are free, so all payers without an account share one room, of so many times an account's. */
+/** Wallet addresses are free to create, so all payers without an account share one room, this many times an account's. */
 const STRANGERS = "x402";
 const STRANGERS_ROOM = 16;
 
-/** In whose name it is kept, and how much there is room for. */
+/** The payer to store under, and its share. */
 function roomOf(payer: Payer, share: Share): { readonly payer: string; readonly share: Share } {
   if (isAccountPayer(payer)) return { payer: payer.id, share };
   return { payer: STRANGERS, share: { ...share, bytesMax: share.bytesMax * STRANGERS_ROOM } };
 }
 
-/** Tells whether it is kept. What goes wrong here is logged. */
+/** Returns whether it was stored; logs errors. */
 async function keep(id: string, { kind, what, bytesMax, share }: Kept, payer: Payer, deps: KernelDeps) {
   try {
     const value = jsonText(what);
@@ -76,9 +76,9 @@ async function keep(id: string, { kind, what, bytesMax, share }: Kept, payer: Pa
 }
 
 /**
- * Keeps an answer for replay. It comes before the charge, so that no crash can leave a charge whose answer is lost; until
- * the charge is there it cannot be asked for. What is too long to keep, or had to make room for newer answers of the account, is
- * `replay_unavailable` later: that it was charged is the ledger's to know.
+ * Stores an answer for replay. It is stored before the charge, so that no crash leaves a charge without its answer; it cannot be requested
+ * until the charge exists. An answer that was too long, or gave way to newer answers of the account, is `replay_unavailable` later; the
+ * ledger still has the charge.
  */
 export async function keepAnswer(id: string, what: KeptAnswer, payer: Payer, deps: KernelDeps): Promise<void> {
   const share = { bytesMax: deps.keptBytesMax, full: "oldest_leave" } as const;
@@ -86,8 +86,8 @@ export async function keepAnswer(id: string, what: KeptAnswer, payer: Payer, dep
 }
 
 /**
- * Keeps a vendor's refusal of the caller's input for replay; tells whether it did. One that is not kept leaves its key free, so that a
- * repeat is refused by the vendor again: an earlier one that made room would leave a key that nothing is known of.
+ * Stores a vendor's refusal of the caller's input; returns whether it was stored. If not, the key stays free, so that a repeat goes to the
+ * vendor again. It never evicts an older refusal, because that one's key would then have no record.
  */
 export function keepRefusal(id: string, error: GatewayError, payer: Payer, deps: KernelDeps): Promise<boolean> {
   const { cause: _, ...options } = error.options;
@@ -96,7 +96,7 @@ export function keepRefusal(id: string, error: GatewayError, payer: Payer, deps:
   return keep(id, { kind: REFUSAL, what, bytesMax: REFUSAL_BYTES_MAX, share }, payer, deps);
 }
 
-/** An answer given before; nothing is charged now. */
+/** An earlier answer; this call is not charged. */
 export interface Replayed {
   readonly body: Record<string, unknown>;
   readonly cost: Cost;
@@ -104,7 +104,7 @@ export interface Replayed {
   readonly legs: readonly Leg[];
 }
 
-/** What the launch of something that outlives its request was charged: it is charged when it ends. */
+/** The charge of a launch whose work outlives the request: nothing yet, since it is charged when it ends. */
 export function launchCharge(transactionId: string, balanceNano: Charge["balanceNano"]): Charge {
   return {
     transactionId,
@@ -116,7 +116,7 @@ export function launchCharge(transactionId: string, balanceNano: Charge["balance
   };
 }
 
-/** The answer, or the refusal that was kept, of the call that ran before under the same key. */
+/** The stored answer or refusal of the earlier call with the same key. */
 export async function replay(
   id: string,
   plan: Plan,
@@ -132,7 +132,7 @@ export async function replay(
   const value = found === null ? null : (parseRaw(found.value) as KeptAnswer | KeptRefusal);
   if (value !== null && "code" in value) return { kept: true, error: new GatewayError(value.code, value.options) };
   if (value !== null && charge !== null) return { body: value.body, cost: value.cost, charge, legs: value.attempts };
-  // A kept hold is open for as long as its work runs: until it is charged for, an answer that is not there is about to be given.
+  // A kept hold stays open while its work runs: until the charge exists, a missing answer may still appear.
   const error =
     isKept && (await funds.charged(id)) === null
       ? new GatewayError("idempotency_in_progress", { retryAfterSeconds: IN_PROGRESS_SECONDS })

@@ -1,4 +1,4 @@
-// Ends a hold in exactly one capture, release or hand-over. It never throws: funds that are away leave the hold to its lease.
+// Ends a hold in exactly one capture, release or hand-over. Never throws: if the funds are unavailable, the hold expires with its lease.
 import { GatewayError } from "../core/errors.ts";
 import { ZERO } from "../core/money.ts";
 import type { Charge, Cost, Funds, Held, KeyFate, Payer, Plan } from "../core/plan.ts";
@@ -9,24 +9,24 @@ import { failureError } from "./failure-error.ts";
 import { type CountedTaken, noteCosts } from "./leg-costs.ts";
 import { isDeterministic, keepAnswer, keepRefusal, launchCharge } from "./replay.ts";
 
-/** The end of the money. */
+/** How a hold ended. */
 export type Settled =
   | {
       readonly kind: "captured";
       readonly cost: Cost;
       readonly charge: Charge;
       readonly final: FinalPart | null;
-      /** The answer was charged, and the caller gets this error in its place. */
+      /** The answer was charged, but the caller gets this error instead. */
       readonly told: GatewayError | null;
     }
   | { readonly kind: "released" }
   /** The funds did not pay, or the guard refused the answer: nothing is charged. */
   | { readonly kind: "withheld"; readonly error: GatewayError }
-  /** The funds did not answer, so the caller is promised nothing. */
+  /** The funds did not respond, so the result is unknown. */
   | { readonly kind: "unsettled" };
 
 export interface SettleParts {
-  /** The call's transaction. */
+  /** The call's transaction id. */
   readonly id: string;
   readonly deps: KernelDeps;
   readonly funds: Funds;
@@ -34,12 +34,12 @@ export interface SettleParts {
   readonly tries: Pick<Tries, "legs" | "taken">;
 }
 
-/** The part of an answer that is charged: all of it, or what was delivered. */
+/** The charged part of an answer: all of it, or what was delivered. */
 interface Served {
   readonly served: Candidate;
   readonly reading: Reading;
   readonly ended: "whole" | "left";
-  /** Null where its reader has left. */
+  /** Null where the reader disconnected. */
   readonly final: FinalPart | null;
 }
 
@@ -63,7 +63,7 @@ function servedOf(dispatched: Dispatched | null): Served | null {
   }
 }
 
-/** Ends the money of a call. `held` is null where the plan holds nothing. Never rejects. */
+/** Ends the call's hold. `held` is null where the plan holds nothing. Never rejects. */
 export function settle(
   held: Held | null,
   plan: Plan,
@@ -96,12 +96,12 @@ function prepared(plan: Plan, { final, served, reading }: Served): Prepared | Pr
   return final === null || plan.prepare === null ? final : plan.prepare(final, served, reading);
 }
 
-/** The answer, or the error in its place: one of them is null. */
+/** The answer, or the error that replaces it: exactly one is null. */
 function toldIn(ready: Prepared): { readonly final: FinalPart | null; readonly told: GatewayError | null } {
   return ready instanceof GatewayError ? { final: null, told: ready } : { final: ready, told: null };
 }
 
-/** Nothing was held, and nothing is charged. */
+/** For a plan without a hold: nothing is charged. */
 async function giveAway(plan: Plan, served: Served | null, { id, deps, funds, tries }: SettleParts): Promise<Settled> {
   await noteCosts(plan, tries, null, (error) => deps.onBroken(error, id));
   if (served === null) return { kind: "released" };
@@ -126,12 +126,12 @@ async function release(held: Held, plan: Plan, dispatched: Dispatched | null, pa
   return { kind: "released" };
 }
 
-/** Removes the record of work that was to take over the hold. */
+/** Removes the record of the work that was to take over the hold. */
 async function dismiss(held: Held, { hold }: Plan, { deps }: SettleParts): Promise<void> {
   if (hold.kind === "kept") await deps.keeper.dismiss(held.id, hold);
 }
 
-/** The state in which a call that is not charged leaves its Idempotency-Key. */
+/** The state of the Idempotency-Key after a call that is not charged. */
 async function keyFateOf(
   held: Held,
   plan: Plan,
@@ -148,8 +148,8 @@ async function keyFateOf(
 }
 
 /**
- * Charges an answer. Our own cost is noted before anything else can fail, because the hold ends with it whether the answer is charged or
- * not. Never rejects.
+ * Charges an answer. Notes our own cost before anything else can fail, because it is recorded with the end of the hold, charged or not.
+ * Never rejects.
  */
 async function capture(held: Held, plan: Plan, answered: Served, parts: SettleParts): Promise<Settled> {
   const { deps, funds, tries, id } = parts;
@@ -187,13 +187,15 @@ async function capture(held: Held, plan: Plan, answered: Served, parts: SettlePa
   }
 }
 
-/** The attempt that served, with its cost; null: it is not known. */
+/** The attempt that served; its cost is null if unknown. */
 function countedTaken({ served }: Served, cost: Cost | null, { tries }: SettleParts): CountedTaken | null {
   const taken = tries.taken.findLast(({ candidate }) => candidate === served);
   return taken === undefined ? null : { taken, cost };
 }
 
-/** An answer that cannot be counted or kept cannot be charged: its hold must not keep the money until the lease ends. */
+/**
+ * Releases the hold of an answer that cannot be costed or stored, and so cannot be charged; its money must not wait for the lease to end.
+ */
 async function letGo(held: Held, plan: Plan, cost: Cost | null, parts: SettleParts): Promise<void> {
   const keyFate = plan.effect === "write" ? "unknown" : "free";
   const reason = cost === null ? "its cost could not be counted" : "its answer could not be kept";
@@ -201,7 +203,7 @@ async function letGo(held: Held, plan: Plan, cost: Cost | null, parts: SettlePar
   await dismiss(held, plan, parts);
 }
 
-/** Keeps the caller's answer or error under its Idempotency-Key. */
+/** Stores the caller's answer or error under its Idempotency-Key. */
 async function keepTold(
   { id }: Held,
   { final, told, cost }: { readonly final: FinalPart | null; readonly told: GatewayError | null; readonly cost: Cost },
@@ -211,7 +213,7 @@ async function keepTold(
   if (told !== null) await keepRefusal(id, told, payer, deps);
 }
 
-/** The answer as the guard leaves it. Where the guard breaks, the answer is withheld. */
+/** The answer after the guard. If the guard breaks, the answer is withheld. */
 async function screened(
   served: Served,
   screen: NonNullable<Plan["screen"]>,
@@ -227,18 +229,18 @@ async function screened(
   }
 }
 
-/** A failed call is not charged: what its vendor takes from us counts among the account's unpaid costs. */
+/** A failed call is not charged: its vendor's bill counts among the account's unpaid costs. */
 async function withhold(held: Held, plan: Plan, error: GatewayError, parts: SettleParts): Promise<Settled> {
   const { deps, funds, payer, tries } = parts;
   const keeps = plan.idempotency !== null && isDeterministic(error);
   const isKept = keeps && (await keepRefusal(held.id, error, payer, deps));
-  // Writes of its actions stay written, so unless its refusal is kept it must not run again under its key.
+  // Writes by its actions remain, so unless its refusal is stored it must not run again under its key.
   const keyFate = isKept ? "answered" : plan.effect === "write" ? "unknown" : "free";
   await funds.release(held, { reason: "its answer was refused", keyFate, legs: tries.legs });
   return { kind: "withheld", error };
 }
 
-/** Hands the hold of work that outlives its request to the work's record; where none can take it, it is released. */
+/** Hands the hold over to the record of work that outlives its request; releases it where none can take it. */
 async function handOver(
   held: Held,
   plan: Plan,
@@ -259,5 +261,5 @@ async function handOver(
   return { kind: "captured", cost, charge: launchCharge(held.id, balance), final, told: null };
 }
 
-/** The error of a call that was served and not settled. */
+/** The error for a call that was served but not settled. */
 export const UNSETTLED = new GatewayError("ledger_unavailable", { retryAfterSeconds: RETRY_SECONDS });

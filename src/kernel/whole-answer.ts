@@ -1,4 +1,4 @@
-// The reader of an inner call: it never leaves, is never slow, and keeps what comes before the last part.
+// The reader of an inner call: never disconnects, is never slow, and collects what is streamed before the final part.
 import type { AnswerReader } from "../core/plan.ts";
 
 export class WholeAnswer implements AnswerReader {
@@ -18,7 +18,7 @@ export class WholeAnswer implements AnswerReader {
     return true;
   }
 
-  /** What was streamed; empty where the answer is its last part alone. */
+  /** The streamed bytes; empty where the answer is only its final part. */
   streamed(): Buffer {
     return Buffer.concat(this.#chunks);
   }

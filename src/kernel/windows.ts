@@ -1,38 +1,37 @@
-// The windows that a call brings to the ledger beside the limits that this keeps itself: the budgets that its caller is under, and what its
-// account's calls cost us unpaid.
+// The windows of a call beyond the ledger's own limits: the budgets that apply to its caller, and its account's unpaid cost to us.
 
 import type { Nano } from "../core/money.ts";
 import type { AccountPayer, Budget, Caller } from "../core/plan.ts";
 import { BALANCE_SCOPE, type Window } from "../money/ledger/model/window-list.ts";
 
-/** Of an account: what its calls have cost us above what was charged for them, and what they were charged above our cost. */
+/** Per account: the excess of our cost over its charges (unpaid), and of its charges over our cost (margin). */
 export const UNPAID_SCOPE = "unpaid";
 export const MARGIN_SCOPE = "margin";
-/** Lists that calls share, so that a store knows each by its text: one for each key that has called. */
+/** The most shared lists. Calls of a key share one, so that a store can cache each list's text. */
 const LISTS_MAX = 20_000;
-/** Lists of one caller, which differ by the tags that have budgets. */
+/** The most lists of one caller; they differ by the tags with budgets. */
 const LISTS_OF_CALLER_MAX = 64;
 
-/** Under what a caller's calls are. */
+/** What determines the budgets of a caller's calls. */
 export type UnderBudgets = Pick<Caller, "payer" | "budgets" | "lowBalanceNano">;
 
 export interface CallWindows {
-  /** What an account's calls may cost us unpaid in a UTC day, beside what they have paid above our cost; null: no bound. */
+  /** The most that an account's calls may cost us unpaid in a UTC day, beyond the margin they have paid; null: no bound. */
   readonly unpaidNano: Nano | null;
-  /** Of a call that is about to begin, with what its caller has called it. */
+  /** For a new call, with its caller's tags. */
   of(caller: UnderBudgets, tags: readonly string[]): readonly Window[];
-  /** What its account's calls cost us alone: of work that is charged elsewhere. */
+  /** Only the account's unpaid cost, for work that is charged elsewhere. */
   unpaid(payer: AccountPayer): readonly Window[];
-  /** The same of work that was let in before: counted, and never refused. */
+  /** The same for work admitted earlier: counted, never refused. */
   unpaidGoingOn(payer: AccountPayer): readonly Window[];
   /**
-   * Of work that was let in before and goes on, with what its caller has called it: under its budgets as they are now, and what it costs
-   * us unpaid is never refused. Rejects where the budgets cannot be read: it is not to go on without them.
+   * For work admitted earlier, with its caller's tags: applies the current budgets, but never refuses for unpaid cost. Rejects if the
+   * budgets cannot be read, because the work must not continue without them.
    */
   goingOn(payer: AccountPayer, tags: readonly string[]): Promise<readonly Window[]>;
 }
 
-/** `underNow`: the budgets that a key's work is under at this moment, read anew; null: the key is gone. */
+/** `underNow` reads the current budgets of a key's work; null: the key is gone. */
 export function createWindows(
   unpaidNano: Nano | null,
   underNow: (payer: AccountPayer) => Promise<UnderBudgets | null> = async () => null,
@@ -59,7 +58,7 @@ function isUnderNone({ budgets, lowBalanceNano }: UnderBudgets): boolean {
   return budgets === undefined && lowBalanceNano === undefined;
 }
 
-/** A sandbox costs us nothing. */
+/** A sandbox costs us nothing, so it has no windows. */
 function sharedLists(make: (keyId: string) => readonly Window[]): (payer: AccountPayer) => readonly Window[] {
   const lists = new Map<string, readonly Window[]>();
   return ({ keyId, sandbox }) => {
@@ -74,7 +73,7 @@ function sharedLists(make: (keyId: string) => readonly Window[]): (payer: Accoun
   };
 }
 
-/** Lists of callers that are under budgets, for as long as the caller is remembered. */
+/** The lists of callers with budgets, cached as long as the caller object lives. */
 function listsOfCallers(unpaid: (payer: AccountPayer) => readonly Window[]): CallWindows["of"] {
   const known = new WeakMap<UnderBudgets, Map<string, readonly Window[]>>();
   return (caller, tags) => {
@@ -96,14 +95,14 @@ function listsOfCallers(unpaid: (payer: AccountPayer) => readonly Window[]): Cal
 const ROW = { code: "budget_exceeded", counts: "charge" } as const;
 const MARKS = { ...ROW, counts: "marks" } as const;
 
-/** The group's comes first: the sums of groups find it there in a posting. */
+/** The group's budget comes first: sums of groups find it there in a posting. */
 function budgetWindows({ budgets = [], lowBalanceNano }: UnderBudgets, tags: readonly string[]): readonly Window[] {
   const counted = budgets.filter(({ tag }) => tag === undefined || tags.includes(tag));
   const balance: Window = { ...MARKS, scope: BALANCE_SCOPE, period: "day", max: lowBalanceNano ?? null };
   return [...counted.flatMap(windowsOf), ...(lowBalanceNano === undefined ? [] : [balance])];
 }
 
-/** A key's ceiling is the store's own: only its marks are brought. */
+/** The store itself enforces a key's ceiling, so only its marks are added. */
 function windowsOf({ scope, period, maxNano: max }: Budget): readonly Window[] {
   const window = { scope, period, max };
   const bound: readonly Window[] = scope.startsWith("key:") ? [] : [{ ...ROW, ...window }];
@@ -114,7 +113,7 @@ function unpaidWindows(keyId: string, max: Nano | null): readonly Window[] {
   const row = { period: "day", code: "unpaid_costs" } as const;
   return [
     { ...row, scope: UNPAID_SCOPE, counts: "unpaid", max, widenedBy: MARGIN_SCOPE },
-    // Whose key it was; what bounds the account bounds it too.
+    // Per key for reporting only; the account's bound covers it.
     { ...row, scope: `${UNPAID_SCOPE}:${keyId}`, counts: "unpaid", max: null },
     { ...row, scope: MARGIN_SCOPE, counts: "margin", max: null },
   ];

@@ -1,4 +1,4 @@
-// Routes in order of preference: the next is tried where one has failed and another may do better.
+// Routes in order of preference: tries the next when one has failed and another may do better.
 import type { FailureKind } from "../../core/failures.ts";
 import type {
   AnswerSink,
@@ -78,7 +78,7 @@ class Ladder implements RouteAttempt, AnswerSink {
   }
 }
 
-/** Tries the routes one after another, those whose candidate rests behind the others. At least one route. */
+/** Tries the routes in turn; candidates in cooldown come last. Needs at least one route. */
 export function ladder(rungs: readonly Route[]): Route {
   const [only] = rungs;
   if (only !== undefined && rungs.length === 1) return only;

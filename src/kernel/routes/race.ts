@@ -1,11 +1,11 @@
-// Routes side by side: the first whose answer begins, or is whole, wins; the others are stopped, and what they cost us is a leg.
+// Parallel routes: the first whose answer begins, or is whole, wins; the others are stopped, and their cost becomes a leg.
 import type { FailureKind } from "../../core/failures.ts";
 import type { AnswerSink, AttemptFailure, Candidate, Reading, Route, RouteAttempt, Tries } from "../../core/route.ts";
 
 class Race implements RouteAttempt {
   readonly #sink: AnswerSink;
   readonly #running = new Set<RouteAttempt>();
-  /** The winner; before there is one, whichever runs or ran last. */
+  /** The winner; before there is one, an attempt that runs or ran last. */
   #leader: RouteAttempt | null = null;
   #isWon = false;
 
@@ -62,7 +62,7 @@ class Race implements RouteAttempt {
     };
   }
 
-  /** Whether it is the one that answers; the first to ask is. */
+  /** True for the winner: the first attempt to ask wins. */
   #wins(winner: RouteAttempt | null): boolean {
     if (this.#isWon || winner === null) return winner === this.#leader;
     this.#isWon = true;
@@ -73,7 +73,7 @@ class Race implements RouteAttempt {
     return true;
   }
 
-  /** One that fails leaves the race to the others; the last to fail ends it. */
+  /** A failed attempt leaves the race; the last to fail ends it. */
   #lose(loser: RouteAttempt | null, failure: AttemptFailure): void {
     if (this.#isWon && loser !== this.#leader) return;
     if (loser !== null) this.#running.delete(loser);
@@ -83,7 +83,7 @@ class Race implements RouteAttempt {
   }
 }
 
-/** Runs the routes at the same time. At least one route. */
+/** Runs the routes in parallel. Needs at least one route. */
 export function race(routes: readonly Route[]): Route {
   const [only] = routes;
   if (only !== undefined && routes.length === 1) return only;

@@ -1,4 +1,4 @@
-// The route of one candidate: asks it, and asks it again where that may help. Every attempt becomes a leg here, and nowhere else.
+// The route of one candidate: calls it, and retries where that may help. Every attempt becomes a leg here and nowhere else.
 import { FAILURES, type FailureKind } from "../../core/failures.ts";
 import { ZERO } from "../../core/money.ts";
 import type {
@@ -15,29 +15,29 @@ import type {
 } from "../../core/route.ts";
 import { NOTHING_READ } from "../../upstream/nothing-read.ts";
 
-/** A wait that a vendor asks for and that is shorter than this is waited out; a longer one sends us to the next route. */
+/** The longest Retry-After that we wait out; after a longer one, the next route is tried. */
 const RETRY_AFTER_MS_MAX = 2_500;
 const TRIES_MAX = 2;
 const LAST_ROUTE_TRIES_MAX = 3;
 const BACKOFF_MS = 100;
 const REFUSAL_CHARS_MAX = 300;
 
-/** How long to wait before the same candidate is asked again; null: it is not. */
+/** The wait before a retry of the same candidate; null: no retry. */
 function againAfterMs(failure: AttemptFailure, tries: number, isLast: boolean): number | null {
   if (failure.spareKey === true) return 0;
   if (!FAILURES[failure.kind].sameRoute) return null;
   if (tries >= (isLast ? LAST_ROUTE_TRIES_MAX : TRIES_MAX)) return null;
   if (failure.retryAfterMs !== null) return failure.retryAfterMs <= RETRY_AFTER_MS_MAX ? failure.retryAfterMs : null;
-  // A vendor that says "too many" without saying how long is left alone while another can answer.
+  // A vendor that rate-limits without a Retry-After is left alone while another can answer.
   if (failure.kind === "provider_rate_limited") return isLast ? BACKOFF_MS * 8 * tries : null;
   return BACKOFF_MS * tries * (1 + Math.random());
 }
 
-/** What a vendor has answered with was of no use: it is paid, and so is the one that is asked in its place, and no third. */
+/** After a paid but useless answer, one more paid attempt is allowed, and no third. */
 const PAID_IN_VAIN_MAX = 1;
 const IN_VAIN: readonly AttemptFailure["kind"][] = ["provider_malformed", "provider_empty", "provider_unfit"];
 
-/** Whether anything may be tried after a failure. A write that may have happened is never sent twice, whatever its answer was. */
+/** True if a failure may be followed by another attempt. A write that may have happened is never sent twice, whatever the answer was. */
 export function mayTryOn(failure: AttemptFailure, tries: Tries): boolean {
   if (tries.committedMs !== null || tries.attemptsLeft <= 0 || failure.wasPaid === true) return false;
   if (tries.effect === "write" && failure.mayHaveRun !== false) return false;
@@ -47,14 +47,14 @@ export function mayTryOn(failure: AttemptFailure, tries: Tries): boolean {
   return nextRoute === "once" ? tries.failures.filter(({ kind }) => kind === failure.kind).length === 1 : nextRoute;
 }
 
-/** The vendor's words where our key or our account there is at fault; a caller's own key is the caller's to mend. */
+/** The vendor's message where our key or account is at fault; a caller's own key is the caller's to fix. */
 function refusalIn({ kind, message, told }: AttemptFailure): Pick<Leg, "refusal"> {
   if (FAILURES[kind].code !== "upstream_not_configured" || told !== undefined) return {};
   return { refusal: message.slice(0, REFUSAL_CHARS_MAX) };
 }
 
 class Retrying implements RouteAttempt, AnswerSink {
-  /** Chunks go straight on: no step of the way adds a call of its own. */
+  /** The sink's own function, so that chunks pass without an extra call. */
   readonly content: AnswerSink["content"];
   readonly #candidate: Candidate;
   readonly #sink: AnswerSink;
@@ -85,7 +85,7 @@ class Retrying implements RouteAttempt, AnswerSink {
     const firstMs = this.#isLast ? lastFirstTokenMsMax : firstTokenMsMax;
     const leftMs = Math.max(1, deadlineMs - this.#fromMs);
     this.#opening = true;
-    // One that cannot even be opened has nothing of the attempt before it.
+    // If it cannot be opened, the previous attempt must not linger here.
     this.#attempt = null;
     try {
       this.#attempt = this.#candidate.open(this, Math.min(firstMs, leftMs));
@@ -143,7 +143,7 @@ class Retrying implements RouteAttempt, AnswerSink {
   }
 
   failed(failure: AttemptFailure): void {
-    // The caller of `open` must know its attempt before it hears that it has failed.
+    // The caller of `open` must have its attempt before it learns that it failed.
     if (this.#opening) return queueMicrotask(() => this.failed(failure));
     if (this.#over) return;
     const tries = this.#tries;
@@ -167,7 +167,7 @@ class Retrying implements RouteAttempt, AnswerSink {
     }
   }
 
-  /** The one place where an attempt becomes a leg. What it cost us is counted from its reading when the call has ended. */
+  /** The only place where an attempt becomes a leg. Its cost is computed from its reading after the call has ended. */
   #leg(failure: FailureKind | null, status: number, ended: "whole" | "left", refusal: Pick<Leg, "refusal"> = {}): void {
     const { clock, committedMs, legs, taken } = this.#tries;
     const candidate = this.#candidate;
@@ -191,7 +191,7 @@ class Retrying implements RouteAttempt, AnswerSink {
   }
 }
 
-/** Asks a candidate, again after failures that pass, and at once where another key of ours is fit. */
+/** Calls a candidate; retries after transient failures, and at once where another of our keys is usable. */
 export function retrying(candidate: Candidate): Route {
   return new RetryingRoute(candidate);
 }

@@ -1,4 +1,5 @@
-// The one attempt of a model that acts: a route of ours within the kernel, whose rounds and actions are inner calls of one posting.
+// The single attempt of a call with a tool loop: looks like a route to the kernel; its rounds and actions are inner calls under one
+// posting.
 import { GatewayError } from "../../core/errors.ts";
 import type { FailureKind } from "../../core/failures.ts";
 import { type Nano, ZERO } from "../../core/money.ts";
@@ -23,9 +24,9 @@ import { ActionCalls } from "./action-calls.ts";
 import type { ActingDeps } from "./deps.ts";
 import { RoundReader } from "./round-reader.ts";
 
-/** Where a model acts, it is ourselves who serve until its first words. */
+/** The provider name until a model has begun to answer. */
 const OURSELVES = "tollgate";
-/** So long nothing is heard while an action runs, before the client is shown that it is heard. */
+/** While an action runs, a keep-alive goes to the client at this interval. */
 const KEEP_ALIVE_MS = 10_000;
 
 export interface ActingParts {
@@ -34,12 +35,12 @@ export interface ActingParts {
   readonly requestId: string;
   readonly sandboxFault: string | null;
   readonly callsMax: number;
-  /** What shows a client of a stream that we are alive; null: nothing does. */
+  /** The stream's keep-alive bytes; null where it has none. */
   readonly keepAlive: string | null;
   readonly deps: ActingDeps;
 }
 
-/** What the kernel asks once the attempt has ended, however. */
+/** Lets the kernel ask for the cost once the attempt has ended, for whatever reason. */
 export interface ActingCost {
   cost(): Promise<Cost>;
 }
@@ -49,7 +50,7 @@ function failureOf(told: GatewayError): AttemptFailure {
   return { kind, status: told.status, message: told.message, retryAfterMs: null, told };
 }
 
-/** Stands in for the model that serves; `round`: how that was asked first, null before any has answered. */
+/** Stands in for the serving model. `round` is the first answering round's candidate; null before any has answered. */
 export interface ActingCandidate extends Candidate {
   readonly round: Candidate | null;
 }
@@ -64,7 +65,7 @@ export class ActingAttempt implements RouteAttempt, ActingCost {
   readonly #calls: PlannedCalls;
   readonly #reader: RoundReader;
   readonly #run: ActingRun;
-  /** Resolved when nothing of it runs any more, and its legs are those of the call. */
+  /** Resolves when all inner work has ended and the call has all its legs. */
   readonly #settled: Promise<void>;
   readonly #candidate: Candidate;
   #running = 0;
@@ -104,7 +105,7 @@ export class ActingAttempt implements RouteAttempt, ActingCost {
     const sinkOf = { content: (bytes: Uint8Array) => this.#content(bytes) };
     this.#run = new ActingRun({ ...acting, ...own, actions, reader: this.#reader, sink: sinkOf });
     this.#candidate = this.#served(acting);
-    // Its caller must know the attempt before it hears anything of it.
+    // The caller must have the attempt before it gets any event.
     this.#settled = Promise.resolve().then(() => this.#go());
   }
 
@@ -116,7 +117,10 @@ export class ActingAttempt implements RouteAttempt, ActingCost {
     this.#reader.resume();
   }
 
-  /** Who leaves pays for what was done: the round ends as any that is left, and an action that runs is finished. Whatever else stops it stops all. */
+  /**
+   * A caller who disconnects pays for what was done: the round ends like any abandoned call, and running actions finish. Any other reason
+   * stops everything.
+   */
   abort(why: FailureKind): void {
     if (this.#over) return;
     this.#over = true;
@@ -147,7 +151,7 @@ export class ActingAttempt implements RouteAttempt, ActingCost {
     return { chargeNano: this.#spend.spentNano, upstreamNano, usage, estimated, priceVersion, actions: uses };
   }
 
-  /** A stand-in for whichever model has begun to answer. It never reads on: what it does then is the matter of its rounds. */
+  /** Stands in for the model that has begun to answer. It never opens anything itself: its rounds do. */
   #served({ call }: ActingCall): ActingCandidate {
     const run = this.#run;
     const none = () => {
@@ -194,12 +198,12 @@ export class ActingAttempt implements RouteAttempt, ActingCost {
     if (!this.#over && bytes.length > 0) this.#sink.content(bytes);
   }
 
-  /** The legs of the call are those of its rounds and actions. */
+  /** Replaces the call's legs by those of its rounds and actions. */
   #tell(legs: readonly Leg[]): void {
     this.#tries.legs.splice(0, this.#tries.legs.length, ...legs);
   }
 
-  /** What the books wait for before they close: they get their legs from what still runs. */
+  /** Makes settlement wait for running inner work, whose legs it still needs. */
   #taken(): Taken {
     const leg: Leg = {
       provider: OURSELVES,
@@ -228,7 +232,7 @@ export class ActingAttempt implements RouteAttempt, ActingCost {
   }
 }
 
-/** The route of an answer that may cost so much. `opened` hears of the attempt, for what it costs. */
+/** The route of an answer that may cost up to `limitNano`. `opened` receives the attempt, for its cost. */
 export function actingRoute(parts: ActingParts, limitNano: Nano, opened: (attempt: ActingCost) => void): Route {
   let serving: Candidate | null = null;
   return {

@@ -19,10 +19,10 @@ import { type RoundParts, roundRequest } from "./round-request.ts";
 import { Transcript } from "./transcript.ts";
 
 const NO_BODY = Buffer.alloc(0);
-/** Headers of the whole call, which later rounds must not read again. */
+/** Headers that apply to the whole call, hidden from its rounds. */
 const OF_THE_WHOLE: ReadonlySet<string> = new Set(["idempotency-key", "x-tollgate-max-cost-cents", "x-tollgate-trace"]);
 
-/** The request without its body, which is not kept while the call runs. */
+/** The request without its body, to free the memory while the call runs. */
 function withoutBody(request: GatewayRequest): GatewayRequest {
   const { id, method, path, query, params, headers, address, startedMs } = request;
   return { id, method, path, query, params, headers, address, startedMs, body: NO_BODY };
@@ -33,11 +33,11 @@ function asRound({ request, audience }: PlanCall): PlanCall {
   return { request: { ...request, headers }, audience };
 }
 
-/** The most that all actions which the model may call can cost together. */
+/** The most that all the actions offered to the model can cost together. */
 function actionsNano(tools: ReadonlyMap<string, OfferedTool>, callsMax: number): Nano {
   const each = [...tools.values()].map(({ actions, bounds }) => {
     const dearest = actions.reduce((most, { nanoMax }) => Math.max(most, nanoMax), 0);
-    // Actions that the model finds itself are not known yet, so the bound of the whole call is theirs.
+    // The model picks these actions later, so only the bound of the whole call limits them.
     const all = actions.length === 0 ? Number.MAX_SAFE_INTEGER : dearest * (bounds.callsMax ?? callsMax);
     return bounds.costCentsMax === null ? all : Math.min(all, nanoFromCents(bounds.costCentsMax));
   });
@@ -49,7 +49,7 @@ function actionsNano(tools: ReadonlyMap<string, OfferedTool>, callsMax: number):
   );
 }
 
-/** The most the call can cost, within `limit`: all rounds at the length of the longest, and all actions. */
+/** The most that the call can cost, at most `limit`: all rounds priced like the longest, plus all actions. */
 function boundOf(longest: Plan | GatewayError, rounds: number, actions: Nano, limit: Nano): Nano {
   if (longest instanceof GatewayError) return limit;
   const all = longest.quote.nano * rounds + actions;
@@ -58,16 +58,16 @@ function boundOf(longest: Plan | GatewayError, rounds: number, actions: Nano, li
 
 type RouteFor = (limit: Nano) => Plan["route"];
 
-/** What bounds a call with actions. */
+/** The bounds of a call with actions. */
 interface Bounds {
   /** All rounds and all actions. */
   readonly all: Nano;
   readonly tokensMax: () => number;
-  /** What actions may cost beside a share of the free money for the model; null: the call has a limit of its own. */
+  /** The most that actions may cost on top of the model's share of the free money; null where the call has its own limit. */
   readonly sharedActions: Nano | null;
 }
 
-/** The quote of the whole call. The first round has to fit; the model is told when anything after it does not. */
+/** The quote of the whole call. Only the first round must fit; the model is told when a later one does not. */
 function quoteOf(first: Quote, { all, tokensMax, sharedActions }: Bounds, routeFor: RouteFor): Quote {
   const fits = (free: Nano) => first.nano <= free || (first.within?.(free) ?? null) !== null;
   const { share } = first;
@@ -99,7 +99,7 @@ function quoteOf(first: Quote, { all, tokensMax, sharedActions }: Bounds, routeF
 
 interface Made {
   readonly acting: Omit<ActingCall, "payer">;
-  /** The caller's bound, or ours; null: only the model's. */
+  /** The caller's limit, or our default; null where only the model's cost is bounded. */
   readonly limit: Nano | null;
   readonly callsMax: number;
   readonly quoteFor: (routeFor: RouteFor) => Quote;
@@ -135,7 +135,7 @@ function made(
   const parts: RoundParts = { ...own, toolChoice, moreBytes: 0 };
   const first = deps.planRound(call, roundRequest(parts, transcript));
   if (first instanceof GatewayError) return first;
-  // Tools built into the format must not refuse a call that succeeds without them: they have the bound of all actions beside the model's.
+  // A call that would succeed without the format's built-in tools must not be refused for them, so actions get a bound beside the model's.
   const isHostedOnly = ask.tools.length === 0;
   const limit = first.plan.maxCostNano ?? (isHostedOnly ? null : deps.costNanoMax);
   const round = asRound(call);
@@ -157,7 +157,7 @@ function made(
   };
 }
 
-/** The plan once the payer is known. */
+/** The plan once its payer is known. */
 function ownedPlan(parts: ActingParts, { acting, limit, quoteFor, all }: Made): Plan {
   let opened: ActingCost | null = null;
   const routeFor = (limitNano: Nano) =>
@@ -194,7 +194,7 @@ function ownedPlan(parts: ActingParts, { acting, limit, quoteFor, all }: Made): 
   };
 }
 
-/** Plans a request that its format has read, or says what is wrong with it. */
+/** Plans a parsed request, or returns its error. */
 export async function actingPlan(
   sent: PlanCall,
   read: ModelRequest,

@@ -1,4 +1,4 @@
-// One answer of a model that acts: rounds of the model, with the actions that it calls between them, until it has nothing more to call.
+// Runs one answer of a tool loop: rounds of the model, with its actions between them, until it calls no more.
 import type { FramedPlan, PlanCall } from "../../core/endpoint.ts";
 import { GatewayError } from "../../core/errors.ts";
 import { add, least, type Nano, usdText } from "../../core/money.ts";
@@ -25,18 +25,18 @@ import type { RoundReader, RoundSink } from "./round-reader.ts";
 import { type RoundParts, roundRequest } from "./round-request.ts";
 import { type Round, type Transcript, textOf } from "./transcript.ts";
 
-/** Rounds in which actions may be called; after the last of them the model has to answer. */
+/** The most rounds with actions; in the one after them the model has to answer. */
 export const ROUNDS_MAX = 8;
-/** The least that there must be room for, so that what actions brought can still be told. */
+/** The output tokens to leave room for, so that the model can still report its actions' results. */
 export const ANSWER_TOKENS_MIN = 1_024;
-/** What an action has brought is cut to so much where there is no room for more, and no further. */
+/** The shortest that an action's result is cut to where there is no room for more. */
 const SHORT_RESULT_CHARS = 1_000;
 const SHORTER_CHARS = [5_000, SHORT_RESULT_CHARS];
-/** What an answer is said to have ended for where the money did not do for more of it. */
+/** The stop reason where the money ran out. */
 const NO_MONEY = "max_cost_cents";
 const TOO_MANY = "max_tool_calls";
 
-/** All that is made of a request before it runs. */
+/** A request, fully prepared to run. */
 export interface ActingCall {
   readonly call: PlanCall;
   readonly base: ModelRequest;
@@ -45,7 +45,7 @@ export interface ActingCall {
   readonly tools: ReadonlyMap<string, OfferedTool>;
   readonly turns: readonly NeutralTurn[];
   readonly transcript: Transcript;
-  /** The first round, whose plan has been looked at already. */
+  /** The first round, already planned and priced. */
   readonly first: FramedPlan;
 }
 
@@ -59,18 +59,18 @@ export interface RunParts extends ActingCall {
 }
 
 interface RoundWanted {
-  /** The model may call actions in it. */
+  /** The model may call actions in this round. */
   readonly mayAct: boolean;
-  /** Default: as many as the caller allows. */
+  /** Default: the caller's limit. */
   readonly outputTokens?: number | null;
-  /** Of what has not come yet. */
+  /** An allowance for results that are not there yet. */
   readonly moreBytes?: number;
 }
 
-/** How it came out: the last part of an answer, what the caller is told instead, or nothing, for its caller has left. */
+/** The result: the answer's final part, an error for the caller, or null where the caller has disconnected. */
 export type RunEnd = FinalPart | GatewayError | null;
 
-/** What all rounds have come to so far. */
+/** The totals of all rounds so far. */
 export interface RunTotals {
   readonly usage: TokenUsage | null;
   readonly estimated: boolean;
@@ -96,12 +96,12 @@ function sum(a: TokenUsage, b: TokenUsage): TokenUsage {
   };
 }
 
-/** The plan as a part of this answer, whose own matters are its caller's: the key, the bound and the cap. */
+/** The plan as part of this answer: the idempotency key, the bound and the cap apply to the whole call only. */
 function asPart(plan: Plan): Plan {
   return { ...plan, idempotency: null, inference: false, maxCostNano: null, whenCallerLeaves: "abort" };
 }
 
-/** The plan for at most `free`; null: it cannot be had for that. */
+/** The plan for at most `free`; null if it cannot fit. */
 export async function fitted(plan: Plan, free: Nano): Promise<Plan | null> {
   const { quote } = plan;
   if (quote.nano <= free) return plan;
@@ -114,21 +114,21 @@ export async function fitted(plan: Plan, free: Nano): Promise<Plan | null> {
     : { ...plan, route: within.route, quote: { ...rest, nano: within.nano, tighten: null } };
 }
 
-/** It was cut off, or stopped by its vendor: it has called nothing whole. */
+/** True if the round was truncated or stopped by its vendor; none of its calls is complete. */
 function isCut({ reason }: Round): boolean {
   return reason === "length" || reason === "content_filter";
 }
 
 /**
- * How an answer ends whose next round was refused for what stands in it: what went before has gone out and is paid. Null: it has
- * failed, and is not charged: what a vendor rejects without saying why may be our own writing of the round.
+ * How an answer ends when its next round is refused for its content: what was already sent is charged. Null: the answer failed and is not
+ * charged, because a rejection without a reason may be the fault of our own encoding.
  */
 function endsFor({ code }: GatewayError): Round["reason"] | null {
   if (code === "content_policy_violation") return "content_filter";
   return code === "context_length_exceeded" ? "length" : null;
 }
 
-/** A block as the model is reminded of it: what it has shown is no part of a prompt in any wire. */
+/** A block as history for the model. Blocks that no wire accepts in a prompt, such as images it made, are dropped. */
 function remembered(block: AnswerBlock): readonly NeutralBlock[] {
   if (block.kind === "text") return block.text === "" ? [] : [{ kind: "text", text: block.text, cacheMark: false }];
   if (block.kind === "tool-call") {
@@ -141,9 +141,9 @@ function remembered(block: AnswerBlock): readonly NeutralBlock[] {
 export class ActingRun {
   readonly #parts: RunParts;
   readonly #since: NeutralTurn[] = [];
-  /** Of a whole answer. */
+  /** Collected for a non-streamed answer. */
   readonly #blocks: AnswerBlock[] = [];
-  /** What hosted tools have found. */
+  /** Sources that hosted tools found. */
   readonly #sources: Source[] = [];
   #usage: TokenUsage | null = null;
   #estimated = false;
@@ -155,7 +155,7 @@ export class ActingRun {
     this.#parts = parts;
   }
 
-  /** The one that began, whose conversation it is; null: none has answered yet. */
+  /** The candidate of the first answering round; null: none has answered yet. */
   get served(): Candidate | null {
     return this.#served ?? this.#parts.reader.served;
   }
@@ -169,7 +169,7 @@ export class ActingRun {
     };
   }
 
-  /** Rejects only where something is broken in here. */
+  /** Rejects only on an internal fault. */
   async run(): Promise<RunEnd> {
     for (let rounds = 0; ; rounds++) {
       const mayAct = rounds < ROUNDS_MAX && this.#parts.actions.left > 0;
@@ -183,7 +183,7 @@ export class ActingRun {
       this.#say(round);
       const own = calls.find(({ name }) => !this.#parts.tools.has(name)) ?? null;
       if (ours.length === 0 || isCut(round)) return this.#end(round, own);
-      // It was told that nothing more is run, and has nothing more to say.
+      // The model was told that no more calls run, and still has nothing else to say.
       if (!mayAct) return this.#end({ ...round, reason: "length", native: TOO_MANY }, own);
       const results = await this.#act(ours);
       this.#remember(round, results);
@@ -197,7 +197,7 @@ export class ActingRun {
     return reason === null ? error : this.#finish({ blocks: [], reason, native: error.code });
   }
 
-  /** Asks the model. A null has no reader any more. */
+  /** Runs a round; null where the reader has disconnected. */
   async #ask(rounds: number, mayAct: boolean): Promise<Ended | GatewayError | "no_money" | null> {
     const { spend } = this.#parts;
     const framed = rounds === 0 ? this.#parts.first : this.#planned({ mayAct });
@@ -222,7 +222,7 @@ export class ActingRun {
     return ended;
   }
 
-  /** A model that has no room for all that actions brought is asked again with less of it. */
+  /** Retries with shorter results after the model refused the round as too long. */
   async #askShorter(refusal: GatewayError, mayAct: boolean): Promise<Ended | GatewayError | null> {
     let told: Ended | GatewayError | null = refusal;
     for (const charsMax of SHORTER_CHARS) {
@@ -244,11 +244,11 @@ export class ActingRun {
       const parts = { ...this.#roundParts(), toolChoice, outputTokens, moreBytes, stay: this.#stay };
       return deps.planRound(call, roundRequest(parts, transcript));
     };
-    // What was forced has been called.
+    // A forced call has already been made.
     const choice = base.asked.neutral().toolChoice;
     if (mayAct) return made(choice?.mode === "none" ? choice : null);
     const answered = made({ mode: "none" });
-    // Not every vendor can be told not to call; its calls are then not run.
+    // Some vendors cannot forbid calls; such calls are then ignored.
     return answered instanceof GatewayError ? made(null) : answered;
   }
 
@@ -257,7 +257,7 @@ export class ActingRun {
     return { base, bodyBytes, tools: [...tools.values()].map(({ told }) => told), turns, since: this.#since };
   }
 
-  /** What actions brought is cut further until there is room for an answer to it; null: there is none. */
+  /** Cuts the latest results further until an answer to them fits; null if it never does. */
   async #shorter(mayAct: boolean): Promise<Plan | null> {
     for (const charsMax of SHORTER_CHARS) {
       const plan = await this.#cutTo(charsMax, mayAct);
@@ -266,7 +266,7 @@ export class ActingRun {
     return null;
   }
 
-  /** The plan of the next round with less of what the last actions brought; null: there is none, or no money for it. */
+  /** The plan of the next round with the latest results cut to `charsMax`; null: no such round, or no money for it. */
   async #cutTo(charsMax: number, mayAct: boolean): Promise<Plan | null> {
     const { spend, actions } = this.#parts;
     const last = this.#since.pop();
@@ -294,7 +294,7 @@ export class ActingRun {
     this.#versions.add(cost.priceVersion);
   }
 
-  /** Of a whole answer, what the caller gets of the round. */
+  /** Adds the parts of a round that the caller sees to a non-streamed answer. */
   #say({ blocks }: Round): void {
     const { tools, transcript } = this.#parts;
     const isNext = this.#blocks.some((block) => block.kind === "text" && block.text !== "");
@@ -302,7 +302,7 @@ export class ActingRun {
     this.#blocks.push(...transcript.apart(told, isNext));
   }
 
-  /** Says where the words of the round come from. */
+  /** Adds citations to the text of the round. */
   #cite(round: Round): void {
     const { transcript, sink } = this.#parts;
     const text = textOf(round);
@@ -326,7 +326,7 @@ export class ActingRun {
     return results;
   }
 
-  /** Whether so much can be spent of what is free, and an answer to what so many actions bring is still to be had. */
+  /** Checks that after spending `nano` out of `free`, an answer to the results of `count` actions is still affordable. */
   #answerRoom(count: number): (nano: Nano, free: Nano) => Promise<boolean> {
     const moreBytes = count * SHORT_RESULT_CHARS;
     const framed = this.#planned({ mayAct: false, outputTokens: ANSWER_TOKENS_MIN, moreBytes });
@@ -346,7 +346,10 @@ export class ActingRun {
     this.#since.push({ role: "user", blocks: results });
   }
 
-  /** The answer has come to its end. With calls of the caller's `own`, what actions brought is kept until it has made them. */
+  /**
+   * Ends the answer. If the model called a function of the caller's (`own`), the action results are kept until the caller returns with its
+   * output.
+   */
   async #end(round: Round, own: AnswerCallBlock | null): Promise<FinalPart> {
     const { deps, payer, base } = this.#parts;
     this.#cite(round);

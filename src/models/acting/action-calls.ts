@@ -1,4 +1,4 @@
-// Runs what a model calls: each call is checked and its price set aside before any runs, then all run side by side, and each is told to the model.
+// Runs a model's calls: checks each and reserves its price before any runs, then runs all in parallel and returns each result to the model.
 import type { InnerCalls } from "../../catalog/local-action.ts";
 import type { JsonObject } from "../../catalog/said.ts";
 import { GatewayError } from "../../core/errors.ts";
@@ -21,7 +21,7 @@ import { finishedJob } from "./finished-job.ts";
 import type { OfferedTool, ToolBounds } from "./offered-tools.ts";
 import { cutText, dataText, refusalText } from "./result-text.ts";
 
-/** What a model writes to call something is no longer than this, or it has lost itself. */
+/** The most bytes of arguments; a model that writes more has gone astray. */
 export const ARGUMENTS_BYTES_MAX = 100_000;
 
 export interface ActionCallsParts {
@@ -29,35 +29,35 @@ export interface ActionCallsParts {
   readonly calls: PlannedCalls;
   readonly spend: Spend;
   readonly payer: Payer;
-  /** Of all calls in one answer. */
+  /** For the whole answer. */
   readonly callsMax: number;
   readonly deps: ActingDeps;
   /** On `clock.elapsedMs()`. */
   readonly deadlineMs: number;
-  /** Aborted when the caller has left, or the call is stopped. */
+  /** Aborted when the caller disconnects or the call is stopped. */
   readonly left: AbortSignal;
   tell(event: NeutralEvent): void;
 }
 
 export interface Acted {
-  /** One for each call, in their order. */
+  /** One per call, in the same order. */
   readonly results: readonly ToolResultBlock[];
-  /** Those that ran. */
+  /** The calls that ran. */
   readonly blocks: readonly ActionBlock[];
 }
 
-/** What one call comes to before it runs. */
+/** The decision on a call before it runs. */
 type Decided =
   | { readonly run: KnownAction; readonly params: Json; readonly nano: Nano; readonly tool: OfferedTool }
   | { readonly told: string; readonly isError: boolean };
 
-/** What calls by one of the caller's tools have taken of its bounds. */
+/** Calls and money that one of the caller's tools has used of its bounds. */
 interface Taken {
   calls: number;
   nano: Nano;
 }
 
-/** Spends as its parent does, and knows what one call has come to. */
+/** Spends from its parent and counts what one call spent. */
 class Meter implements Spending {
   readonly counted;
   readonly #spend: Spend;
@@ -92,7 +92,7 @@ const TOO_MANY = "No more calls of actions are run for this answer. Answer with 
 export class ActionCalls {
   readonly #parts: ActionCallsParts;
   readonly #taken = new Map<ToolBounds, Taken>();
-  /** Null: it has not ended. */
+  /** Null while the call runs. */
   readonly #uses: (ActionUse | null)[] = [];
   #left: number;
 
@@ -101,17 +101,17 @@ export class ActionCalls {
     this.#left = parts.callsMax;
   }
 
-  /** How many more may be called in this answer. */
+  /** The calls left in this answer. */
   get left(): number {
     return this.#left;
   }
 
-  /** What ran, in the order in which it was called. */
+  /** The calls that ran, in the order of the calls. */
   uses(): readonly ActionUse[] {
     return this.#uses.filter((use) => use !== null);
   }
 
-  /** `hasRoom` says whether so much can be spent and the model can still answer. */
+  /** `hasRoom` is true if the amount can be spent and the model can still answer. */
   async run(calls: readonly AnswerCallBlock[], hasRoom: (nano: Nano) => Promise<boolean>): Promise<Acted> {
     let batchNano = ZERO;
     const decided: Decided[] = [];
@@ -134,7 +134,7 @@ export class ActionCalls {
     return { results, blocks };
   }
 
-  /** What a call has brought, within fewer characters. */
+  /** The result of a call, cut to `charsMax` characters. */
   shortened(block: NeutralBlock, charsMax: number): NeutralBlock {
     if (block.kind !== "tool-result" || typeof block.content !== "string") return block;
     return { ...block, content: cutText(block.content, charsMax) };
@@ -214,7 +214,7 @@ export class ActionCalls {
   }
 }
 
-/** An object; or what the model is told that wrote something else. */
+/** The parsed object, or the model's error text where it is not one. */
 function argumentsOf(text: string): Json | string {
   if (text.trim() === "") return {};
   const bytes = Buffer.from(text);

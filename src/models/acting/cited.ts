@@ -1,16 +1,16 @@
-// Where a model's words come from: the addresses that it names of what a hosted tool has found, or all that was found where it names none.
+// Citations: the URLs in a model's text that a hosted tool found, or all that it found where the text names none.
 import type { Json } from "../../core/json.ts";
 import type { Source } from "../../core/neutral.ts";
 
-/** How citations of ours are told to the wires; each writes them in its own way. */
+/** Marks our own citations in neutral form; each wire writes them its own way. */
 export const CITED = "tollgate";
 
 const CITATIONS_MAX = 20;
-/** Of what was found and is not named. */
+/** The most citations for sources that the text does not name. */
 const UNNAMED_MAX = 10;
 const QUOTE_CHARS = 150;
 
-/** One citation, with the characters of the text that it stands at. */
+/** One citation, with the range of characters that it covers. */
 export interface Citation extends Json {
   readonly url: string;
   readonly title: string;
@@ -23,7 +23,7 @@ function citation({ url, title, text }: Source, start: number, end: number): Cit
   return { url, title, quote: text.slice(0, QUOTE_CHARS), start, end };
 }
 
-/** The citations of a text that begins at the character `from` of what its caller reads. */
+/** The citations of a text whose first character is at offset `from` of what the caller reads. */
 export function citationsIn(text: string, sources: readonly Source[], from: number): readonly Citation[] {
   const byUrl = new Map(sources.map((source) => [source.url, source]));
   const found: Citation[] = [];

@@ -1,4 +1,4 @@
-// What a model that acts is given: how a round of it is planned, and the catalog whose actions it calls.
+// The dependencies of the tool loop: how to plan a round, and the catalog of actions.
 import type { Audience as CatalogAudience } from "../../catalog/catalog.ts";
 import type { Clock } from "../../core/clock.ts";
 import type { FramedPlan, PlanCall } from "../../core/endpoint.ts";
@@ -10,68 +10,68 @@ import type { Allowed, Payer } from "../../core/plan.ts";
 import type { OuterCall, PlannedCalls } from "../../kernel/inner-call.ts";
 import type { ModelRequest } from "../formats/model-request.ts";
 
-/** An action as a model is told of it. */
+/** An action with all that a model needs to call it. */
 export interface KnownAction {
   /** `<service>/<action>`. */
   readonly id: string;
   readonly service: string;
   readonly action: string;
   readonly description: string;
-  /** Of its params. */
+  /** The JSON Schema of its params. */
   readonly schema: Json;
   readonly effect: "read" | "write";
-  /** What one call can cost. */
+  /** The most that one call can cost. */
   readonly nanoMax: Nano;
-  /** Why it can be no tool, such as that its work outlives the call; null: it can. */
+  /** Why it cannot be a tool, such as work that outlives the call; null: it can. */
   readonly unfit: string | null;
-  /** What a caller is told who names it: that its key may not call it, or that no vendor of it is configured; null: it can be had. */
+  /** The error for a caller who names it: the key may not call it, or no vendor of it is configured; null: it is available. */
   readonly refusal: GatewayError | null;
 }
 
-/** For whom actions are looked at. */
+/** The audience that actions are looked up for. */
 export interface ActionsAudience extends CatalogAudience {
   readonly allows: Allowed;
 }
 
-/** An action in the place of a vendor's own tool. */
+/** An action that replaces a vendor's built-in tool. */
 export interface HostedAction {
   readonly about: string;
-  /** The one param that a model gives. */
+  /** The one param that the model supplies. */
   readonly takes: string;
   readonly action: KnownAction;
   params(asked: string): Json;
-  /** What an answer has found. */
+  /** The sources in the action's result. */
   found(data: unknown): readonly Source[];
 }
 
-/** The catalog, as a model that acts sees it. */
+/** The catalog as the tool loop needs it. */
 export interface ActionsCatalog {
   find(id: string, audience: ActionsAudience): KnownAction | GatewayError;
-  /** Those of a service, in the order of their names. */
+  /** A service's actions, by name. */
   ofService(service: string, audience: ActionsAudience): readonly KnownAction[];
-  /** The most that a call with these params can cost, or what is wrong with them. */
+  /** The most that a call with these params can cost, or an error in the params. */
   price(id: string, params: Json, audience: CatalogAudience): Nano | GatewayError;
-  /** What serves a tool that vendors run themselves; null: nothing here. */
+  /** The action that replaces a vendor's built-in tool; null where there is none. */
   hosted(tool: HostedTool, audience: ActionsAudience): HostedAction | null;
-  /** Actions that fit some words, in the rows of core/discover. */
+  /** Actions that match a query, as rows of core/discover. */
   discover(query: string, audience: ActionsAudience): Promise<readonly Json[]>;
 }
 
-/** Keeps what actions have brought while the caller runs a function of its own. */
+/** Stores action results while the caller runs one of its own functions. */
 export interface KeptTurns {
   keep(payer: Payer, key: string, turns: readonly NeutralTurn[]): Promise<void>;
-  /** Null: nothing is kept under it for this payer. */
+  /** Null where this payer has nothing stored under it. */
   find(payer: Payer, key: string): Promise<readonly NeutralTurn[] | null>;
 }
 
 export interface ActingDeps {
   readonly clock: Clock;
-  /** Makes the plan of one round. */
+  /** Plans one round. */
   planRound(call: PlanCall, read: ModelRequest): FramedPlan | GatewayError;
   innerCalls(outer: OuterCall): PlannedCalls;
   readonly actions: ActionsCatalog;
   readonly turns: KeptTurns;
-  /** The most that an answer may cost where its caller has not said. */
+  /** The most that an answer may cost where the caller sets no limit. */
   readonly costNanoMax: Nano;
   onBroken(error: unknown, id: string): void;
 }

@@ -1,16 +1,16 @@
-// An action that answers with a job is asked after until that is over, as far as the call has time: the model gets what it brought.
+// Polls the job that an action has launched until it ends or the call runs out of time: the model gets the job's result.
 import type { InnerAnswer, InnerCalls } from "../../catalog/local-action.ts";
 import { type Clock, pause } from "../../core/clock.ts";
 import { isRecord } from "../../core/json.ts";
 
 const RESULT = "core/result";
-/** A job that takes long is asked after less and less often: each time is a leg of the posting. */
+/** The interval grows with each poll, because each poll is a leg of the posting. */
 const POLL_MS = 3_000;
 const POLL_MS_MAX = 30_000;
 const POLL_GROWS = 1.25;
-/** After so many failures one after the other the job is not asked after any more: one alone says nothing of it. */
+/** Stop polling after this many failures in a row: a single one means little. */
 const FAILED_MAX = 3;
-/** What is left for the model to say that it is not over. */
+/** Time reserved for the model to answer that the job is still running. */
 const ANSWER_MS = 20_000;
 const RUNNING: ReadonlySet<unknown> = new Set(["queued", "running"]);
 
@@ -19,18 +19,18 @@ export interface PollParts {
   readonly clock: Clock;
   /** On `clock.elapsedMs()`. */
   readonly deadlineMs: number;
-  /** Aborted when the caller has left, or the call is stopped. */
+  /** Aborted when the caller disconnects or the call is stopped. */
   readonly left: AbortSignal;
 }
 
-/** The job that an answer launches; null: it is an answer. */
+/** The id of the job that an answer launched; null: it is a final answer. */
 function jobIn(answer: InnerAnswer): string | null {
   if (!answer.ok || !isRecord(answer.data)) return null;
   const { job_id: id, async: isAsync, status } = answer.data;
   return typeof id === "string" && (isAsync === true || RUNNING.has(status)) ? id : null;
 }
 
-/** The same answer, or what its job has come to. One that takes longer than there is time stands as it was told last. */
+/** The answer itself, or its job's result. If time runs out first, the job's last status. */
 export async function finishedJob(launched: InnerAnswer, parts: PollParts): Promise<InnerAnswer> {
   const { calls, clock, deadlineMs, left } = parts;
   const id = jobIn(launched);

@@ -1,4 +1,4 @@
-// What actions brought before a model called a function of its caller's: kept until the caller comes back with what that has given.
+// Stores action results from before a model called a function of the caller's, until the caller returns with that function's output.
 import { createHash } from "node:crypto";
 import type { NeutralTurn } from "../../core/neutral.ts";
 import type { Payer } from "../../core/plan.ts";
@@ -8,9 +8,9 @@ import type { KeptTurns } from "./deps.ts";
 const KIND = "acting_turns";
 const TTL_MS = 24 * 60 * 60 * 1000;
 const SHARE = { bytesMax: 16 * 1024 * 1024, full: "oldest_leave" } as const;
-/** Longer ones are not kept: the model then goes on without what its actions brought. */
+/** Longer ones are not stored; the model then continues without those results. */
 const BYTES_MAX = 1024 * 1024;
-/** Of one conversation, the calls that were made last. */
+/** How many of the latest calls in a conversation to look up. */
 const CALLS_LOOKED_FOR = 32;
 
 export function createKeptTurns(records: Records): KeptTurns {
@@ -28,7 +28,7 @@ export function createKeptTurns(records: Records): KeptTurns {
         ifVersion: 0,
         share: SHARE,
       };
-      // The answer is worth more than what it would be remembered by.
+      // Losing the stored turns is better than failing the answer.
       await records.put(put).catch(() => null);
     },
     async find(payer, key) {
@@ -40,8 +40,8 @@ export function createKeptTurns(records: Records): KeptTurns {
 }
 
 /**
- * Names calls by what was said before them: vendors number them anew in each conversation. What clients move or leave out when they come
- * back is no part of that: what is told to the model as its system, marks of caches, and thoughts.
+ * Identifies calls by the conversation before them, because vendors' call ids repeat across conversations. Leaves out what clients move or
+ * drop between requests: system text, cache marks and reasoning.
  */
 class Conversation {
   readonly #hash = createHash("sha256");
@@ -58,21 +58,21 @@ class Conversation {
   }
 }
 
-/** What is kept under for a call that the model has made after these turns, as its caller has sent them. */
+/** The storage key for a call that the model made after these turns, as the caller sent them. */
 export function keptKey(before: readonly NeutralTurn[], callId: string): string {
   const said = new Conversation();
   for (const turn of before) said.add(turn);
   return said.key(callId);
 }
 
-/** The first call of a turn of the model's; null: it has called nothing. */
+/** The id of a model turn's first call; null: it has none. */
 function callIn({ role, blocks }: NeutralTurn): string | null {
   if (role !== "assistant") return null;
   const call = blocks.find((block) => block.kind === "tool-call");
   return call?.kind === "tool-call" ? call.id : null;
 }
 
-/** The conversation with what was kept in place of what its caller has seen of it. */
+/** The conversation with stored turns in place of the caller's shorter copies. */
 export async function withKept(
   turns: readonly NeutralTurn[],
   payer: Payer,

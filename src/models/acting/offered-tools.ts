@@ -1,4 +1,4 @@
-// The functions that a model is offered for the actions of a request, and what it calls by each of them.
+// Offers a request's actions to the model as functions, and maps its function calls back to actions.
 import { GatewayError } from "../../core/errors.ts";
 import { isRecord, type Json, stringOf } from "../../core/json.ts";
 import type { HostedTool, NeutralTool, Source } from "../../core/neutral.ts";
@@ -6,18 +6,18 @@ import { shortName } from "../../core/short-name.ts";
 import type { ActionsAsk, ActionTool, WantedHosted } from "../formats/action-tools.ts";
 import type { ActionsAudience, ActionsCatalog, KnownAction } from "./deps.ts";
 
-/** Vendors take so many functions. */
+/** The limit of vendors. */
 const FUNCTIONS_MAX = 128;
 
-/** What a call of a function comes to. */
+/** What a function call resolves to. */
 export type Wanted =
   | { readonly kind: "action"; readonly action: KnownAction; readonly params: Json }
-  /** It is answered from the catalog, for free. */
+  /** Answered from the catalog, for free. */
   | { readonly kind: "told"; readonly data: unknown }
-  /** What the model is told instead. */
+  /** An error for the model. */
   | GatewayError;
 
-/** What the caller lets all calls by one of its tools do together. */
+/** The caller's bounds on all calls of one tool together. */
 export interface ToolBounds {
   readonly callsMax: number | null;
   readonly costCentsMax: number | null;
@@ -29,10 +29,10 @@ export interface OfferedTool {
   readonly told: NeutralTool;
   readonly bounds: ToolBounds;
   readonly hosted: HostedTool | null;
-  /** The actions that it is certain to be for; empty where the model chooses. */
+  /** The only actions it can run; empty where the model chooses. */
   readonly actions: readonly KnownAction[];
   wanted(args: Json): Wanted;
-  /** What its answer has found, where that is what the model is told of it. */
+  /** The sources in its result, for tools that return only those. */
   found?(data: unknown): readonly Source[];
 }
 
@@ -40,7 +40,7 @@ export function functionName(service: string, action: string): string {
   return shortName(`${service}__${action}`);
 }
 
-/** The schema without what the caller has set: the model can neither read nor change it. */
+/** The schema without params that the caller fixed: the model can neither see nor change them. */
 function withoutFixed(schema: Json, fixed: Json): Json {
   const names = new Set(["max_cost_cents", ...Object.keys(fixed)]);
   const { properties, required, ...rest } = schema;
@@ -84,7 +84,7 @@ const CALLED = {
   additionalProperties: false,
 };
 
-/** The functions by which a model looks for actions itself. What changes something has to be named by the caller. */
+/** Functions that let a model find and run actions itself. Write actions have to be named by the caller. */
 function finders(catalog: ActionsCatalog, audience: ActionsAudience, bounds: ToolBounds): readonly OfferedTool[] {
   const readable = (args: Json): KnownAction | GatewayError => {
     const found = catalog.find(stringOf(args.action) ?? "", audience);
@@ -116,7 +116,7 @@ function finders(catalog: ActionsCatalog, audience: ActionsAudience, bounds: Too
   ];
 }
 
-/** Why a model may not call an action that its caller has not named. */
+/** Why a model may not call an action that the caller did not name. */
 function unfitIn({ id, effect, unfit, refusal }: KnownAction): GatewayError | null {
   if (refusal !== null) return refusal;
   if (unfit !== null) return invalid("action", `${id} ${unfit}`);
@@ -155,21 +155,21 @@ function isBelow(host: string, domain: string): boolean {
   return host === domain || host.endsWith(`.${domain}`);
 }
 
-/** Whether what stands at an address may be told, by the domains that the caller has named. */
+/** True if the caller's domain lists allow this URL. */
 function mayTell(url: string, { domains, without }: WantedHosted): boolean {
   const host = URL.canParse(url) ? new URL(url).hostname : "";
   if (without.some((domain) => isBelow(host, domain))) return false;
   return domains.length === 0 || domains.some((domain) => isBelow(host, domain));
 }
 
-/** Words that searches understand: what they find beside them is left out all the same. */
+/** Adds search operators for the domains; results from other domains are filtered out regardless. */
 function withDomains(asked: string, { domains, without }: WantedHosted): string {
   const only = domains.map((domain) => `site:${domain}`).join(" OR ");
   const not = without.map((domain) => `-site:${domain}`).join(" ");
   return [asked, only, not].filter((part) => part !== "").join(" ");
 }
 
-/** A tool that its vendor would run, as a function of the same name. */
+/** A vendor's built-in tool, as a function of the same name. */
 function hostedTool(
   wanted: WantedHosted,
   catalog: ActionsCatalog,
@@ -202,7 +202,7 @@ function hostedTool(
   };
 }
 
-/** What a model is offered for what its caller asks, by names that are its own; or what is wrong with that. */
+/** The tools that a request offers the model, under names distinct from the caller's; or an error in the request. */
 export function offeredTools(
   ask: ActionsAsk,
   callersNames: ReadonlySet<string>,
@@ -215,7 +215,7 @@ export function offeredTools(
     for (const one of some) {
       if (callersNames.has(one.name))
         return invalid(tool.param, `is called ${one.name}, as a function of the request is`);
-      // What is named one by one has bounds of its own, wherever a pattern stands.
+      // An action named explicitly has its own bounds; a pattern never replaces it.
       if (tool.action?.endsWith("/*") === true && byName.has(one.name)) continue;
       byName.set(one.name, one);
     }

@@ -1,8 +1,8 @@
-// Who reads a round of a model: its words go on to the reader of the whole answer, whose pace and whose leaving are its own.
+// Reads one round of a model and relays it to the reader of the whole answer, including pauses and disconnects.
 import type { AnswerReader } from "../../core/plan.ts";
 import type { Candidate, Leg } from "../../core/route.ts";
 
-/** Where the words of an answer go. */
+/** The destination of an answer's bytes. */
 export interface RoundSink {
   content(bytes: Uint8Array): void;
 }
@@ -16,7 +16,7 @@ export class RoundReader implements AnswerReader {
   #isClosed = false;
   #served: Candidate | null = null;
 
-  /** `onBegin` hears of the attempts before the first words. */
+  /** `onBegin` receives the legs of the attempts before the first content. */
   constructor(sink: RoundSink, onBegin: (legs: readonly Leg[]) => void) {
     this.#sink = sink;
     this.#onBegin = onBegin;
@@ -26,12 +26,12 @@ export class RoundReader implements AnswerReader {
     return this.#isClosed;
   }
 
-  /** Whose words came first; null: there are none yet. */
+  /** The candidate whose content came first; null: none yet. */
   get served(): Candidate | null {
     return this.#served;
   }
 
-  /** Another round is about to be read. */
+  /** Call before another round is read. */
   begins(): void {
     this.#gone = null;
     this.#room = null;
@@ -68,7 +68,7 @@ export class RoundReader implements AnswerReader {
     this.#room?.();
   }
 
-  /** The reader of the whole answer has left. */
+  /** Call when the reader of the whole answer disconnects. */
   leave(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;

@@ -1,29 +1,29 @@
-// The request of one round: what the caller has asked, the functions of its actions, and all that was said and brought so far.
+// Builds the request of one round: the caller's request, the functions for its actions, and the rounds and results so far.
 import type { Json } from "../../core/json.ts";
 import type { CallerRequest, NeutralRequest, NeutralTool, NeutralTurn, ToolChoice } from "../../core/neutral.ts";
 import type { ModelRequest } from "../formats/model-request.ts";
 import type { Transcript } from "./transcript.ts";
 
-/** No dialect is called so: what a vendor says of a round is always read as neutral events. */
+/** No dialect has this name, so that vendors' answers always arrive as neutral events. */
 const WIRE = "acting";
 
-/** Of schemas, vendors write every value anew: so many tokens for each character are more than any template makes. */
+/** Vendors re-encode schemas; no template makes more tokens per character than this. */
 const TOKENS_PER_SCHEMA_CHAR = 1;
 
 export interface RoundParts {
-  /** As the caller's wire has read it. */
+  /** As the caller's wire parsed it. */
   readonly base: ModelRequest;
-  /** Of the body as it was sent. */
+  /** The length of the original body. */
   readonly bodyBytes: number;
   readonly tools: readonly NeutralTool[];
-  /** What goes before the caller's last words, by place: what actions brought in earlier answers. */
+  /** The caller's turns, with action results of earlier answers restored in place. */
   readonly turns: readonly NeutralTurn[];
-  /** What was said and brought in this answer so far. */
+  /** The turns of this answer so far. */
   readonly since: readonly NeutralTurn[];
   readonly toolChoice: ToolChoice | null;
-  /** At most so many output tokens; null: as asked. */
+  /** A lower limit on output tokens; null: the caller's. */
   readonly outputTokens: number | null;
-  /** Of what has not come yet, for a bound. */
+  /** An allowance for results that are not there yet, to bound the cost. */
   readonly moreBytes: number;
   readonly stay: string | null;
 }
@@ -69,7 +69,7 @@ export function roundRequest(parts: RoundParts, transcript: Transcript): ModelRe
       hasSchemas: true,
       jsonTokens: base.shape.jsonTokens + TOKENS_PER_SCHEMA_CHAR * schemaChars + moreBytes,
     },
-    // What a round may say is lowered to what is left of the money: the last one has to fit.
+    // Each round's output is capped by the remaining money, so that the last one fits.
     output: { ...base.output, asked: lower(base.output.asked, outputTokens), shared: true },
     ...(stay === null ? {} : { stay }),
     sentText: () => `${base.sentText()}\n${more}`,

@@ -1,4 +1,4 @@
-// One answer that a model gives in several rounds: what it says goes out in the caller's wire as it comes, what it calls is kept from it.
+// One answer made of several rounds: streams the model's text in the caller's wire, and hides calls that the gateway runs.
 import type {
   AnswerBlock,
   AnswerCodec,
@@ -11,36 +11,36 @@ import { AnswerBlocks } from "../../upstream/answer-blocks.ts";
 import { AT_WORK } from "../formats/action-events.ts";
 import type { AnswerHead } from "../formats/wire.ts";
 
-/** What one round came to. */
+/** The result of one round. */
 export interface Round {
-  /** In the order they were said. */
+  /** In order of appearance. */
   readonly blocks: readonly AnswerBlock[];
   readonly reason: FinishReason;
   readonly native: string;
 }
 
 const NOTHING = Buffer.alloc(0);
-/** Between what is said in two rounds, where a wire has one text for all. */
+/** Separates the text of two rounds in a wire with a single text field. */
 const BETWEEN = "\n\n";
 
 export interface TranscriptParts {
   answers(head: AnswerHead): AnswerCodec;
-  /** Whether the gateway runs what is called by this name. */
+  /** True if the gateway runs calls of this name. */
   isAction(name: string): boolean;
   readonly oneText: boolean;
   /** When the answer began, in seconds since the epoch. */
   readonly createdS: number;
 }
 
-/** All that a round has said aloud. */
+/** All text of a round. */
 export function textOf({ blocks }: Round): string {
   return blocks.map((block) => (block.kind === "text" ? block.text : "")).join("");
 }
 
-/** Begins a round's content: until then another route can take its place, and nothing of it may have been written. */
+/** Events that begin content. Before one of them, another route can still take over, so nothing may have been written. */
 const BEARS: ReadonlySet<NeutralEvent["kind"]> = new Set(["text", "reasoning", "refusal", "tool-call", "image"]);
 
-/** The events of one attempt. Its end is not written: whether the answer ends with it is known when its calls have been looked at. */
+/** Encodes the events of one attempt, except its finish: only its calls tell whether the answer ends here. */
 class RoundEncoder implements EventEncoder {
   readonly encoder: EventEncoder;
   readonly gathered = new AnswerBlocks();
@@ -50,7 +50,7 @@ class RoundEncoder implements EventEncoder {
   #pending: NeutralEvent[] = [];
   #bears = false;
   #hasText = false;
-  /** The calls of the caller's own functions, by their places in the answer, as they are numbered without the others. */
+  /** Maps indexes of the caller's own function calls to indexes without our calls. */
   readonly #own = new Map<number, number>();
 
   constructor(transcript: Transcript, encoder: EventEncoder, isFirst: boolean) {
@@ -80,7 +80,7 @@ class RoundEncoder implements EventEncoder {
     return Buffer.concat([this.rest(), this.#write(event)]);
   }
 
-  /** What had to wait for content. */
+  /** Events deferred until content began. */
   rest(): Buffer {
     const pending = this.#pending;
     this.#pending = [];
@@ -109,21 +109,21 @@ class RoundEncoder implements EventEncoder {
 
 export class Transcript {
   readonly #parts: TranscriptParts;
-  /** What all rounds of a stream are written by; null before the first has ended. */
+  /** Encodes all rounds of a stream; null before the first has ended. */
   #encoder: EventEncoder | null = null;
   #codec: AnswerCodec | null = null;
-  /** The attempt that has come to a finish last. */
+  /** The attempts of the current round. */
   #attempts: RoundEncoder[] = [];
   #hasText = false;
   atWork: Buffer = AT_WORK;
-  /** Of all text so far, where the wire has one text for all. */
+  /** The length of all text so far, for wires with a single text field. */
   #chars = 0;
 
   constructor(parts: TranscriptParts) {
     this.#parts = parts;
   }
 
-  /** Text of an earlier round has gone out, and what comes next needs something before it. */
+  /** True if an earlier round sent text, so that the next text needs a separator. */
   get hasText(): boolean {
     return this.#hasText && this.#parts.oneText;
   }
@@ -132,7 +132,7 @@ export class Transcript {
     return this.#parts.isAction(name);
   }
 
-  /** How the attempts of one round are read, at one model. */
+  /** The codec for attempts of one round, at one model. */
   codec(head: AnswerHead): AnswerCodec {
     const { answers, createdS } = this.#parts;
     const codec = answers({ ...head, createdS });
@@ -140,7 +140,7 @@ export class Transcript {
     return {
       encoder: () => {
         const isFirst = this.#encoder === null;
-        // Before the first has ended, each attempt may still be replaced unseen by another.
+        // Until the first round has ended, another attempt may still replace this one unseen.
         const one = new RoundEncoder(this, this.#encoder ?? codec.encoder(), isFirst);
         this.#attempts.push(one);
         return one;
@@ -151,7 +151,7 @@ export class Transcript {
     };
   }
 
-  /** Where the text of a round that has ended begins in what the caller's wire has as one text. */
+  /** The offset of an ended round's text in the caller's single text field; 0 where the wire has none. */
   textFrom(round: Round): number {
     return this.#parts.oneText ? this.#chars - textOf(round).length : 0;
   }
@@ -162,7 +162,7 @@ export class Transcript {
     return round;
   }
 
-  /** What the round has come to that has just ended as a stream, and what of it has yet to go out. */
+  /** Ends a streamed round: returns it, and the bytes not sent yet. */
   streamed(): { readonly round: Round; readonly rest: Buffer } {
     const one = this.#attempts.findLast(({ end }) => end !== null);
     this.#attempts = [];
@@ -172,7 +172,7 @@ export class Transcript {
     return { round: this.#took({ blocks: one.gathered.blocks, ...one.end }), rest: one.rest() };
   }
 
-  /** The same of a round that was answered whole. */
+  /** Ends a non-streamed round. */
   whole(body: Readonly<Record<string, unknown>>): Round {
     const { neutral, codec } = body as { neutral: NeutralAnswer; codec: AnswerCodec };
     this.#attempts = [];
@@ -184,7 +184,7 @@ export class Transcript {
     return this.#took({ blocks, reason, native });
   }
 
-  /** Blocks of a round with what stands between them and the text before, where the wire has one text for all. */
+  /** The blocks, with a separator before the first text where the wire has a single text field. */
   apart(blocks: readonly AnswerBlock[], isNext: boolean): readonly AnswerBlock[] {
     if (!isNext || !this.#parts.oneText) return blocks;
     const at = blocks.findIndex((block) => block.kind === "text" && block.text !== "");
@@ -193,12 +193,12 @@ export class Transcript {
     );
   }
 
-  /** The bytes of what happens between rounds, or at the end. */
+  /** Encodes an event between rounds or at the end. */
   write(event: NeutralEvent): Buffer {
     return this.#encoder?.encode(event) ?? NOTHING;
   }
 
-  /** The whole answer, in the caller's wire. */
+  /** The whole answer in the caller's wire. */
   body(blocks: readonly AnswerBlock[], { reason, native }: Pick<Round, "reason" | "native">): Record<string, unknown> {
     if (this.#codec === null) throw new Error("a whole answer has at least one round");
     return this.#codec.whole({ choices: [{ index: 0, blocks, reason, native }], usage: null });
