@@ -1,4 +1,4 @@
-// The language-model endpoints that every wire shares: models by units make plans, models and pricing answer for free.
+// The language-model endpoints shared by all wires: calls of unit-priced models, and the free lists of models and prices.
 
 import { type Audience, BY_KEY, seenBy } from "../../catalog/catalog.ts";
 import { keptJson } from "../../catalog/kept-by-audience.ts";
@@ -12,10 +12,10 @@ import type { ModelRow, ModelRows } from "../formats/wire.ts";
 import type { ChatDeps } from "./deps.ts";
 import { unitEndpoints } from "./unit-endpoints.ts";
 
-/** The free answers, from the catalog as the caller sees it; the list and the prices are the same objects while it is in force. */
+/** Free catalog answers, as the caller may see them. The list and the prices are the same objects until the catalog changes. */
 export interface PriceAnswers {
   models(audience: Audience): Promise<ModelList>;
-  /** By any name that a call may give it. */
+  /** Accepts any name that a call may use. */
   model(name: string, audience: Audience): AnyModelRow | GatewayError;
   pricing(audience: Audience): Promise<Priced>;
 }
@@ -27,7 +27,7 @@ type Priced = Parameters<typeof allowedPricing>[0];
 const NO_QUERY = new URLSearchParams();
 const FREE = { method: "GET", auth: "none", bodyBytesMax: 0, errors: chatErrors } as const;
 
-/** An endpoint that knows no wire, below the language models' path and in OpenAI's words for errors. */
+/** An endpoint of no particular wire, under the language-model path, with OpenAI's error format. */
 export function inChatWire(spec: EndpointSpec): Endpoint {
   return { ...spec, ...at(spec.path), errors: chatErrors };
 }
@@ -43,7 +43,7 @@ function free(path: string, make: (call: Call) => unknown): Endpoint {
   };
 }
 
-/** The same answers for wires that have a list of models of their own. */
+/** The same answers for wires that have their own list of models. */
 export function modelRows(answers: Pick<PriceAnswers, "models" | "model">): ModelRows {
   return {
     async all(caller) {
@@ -57,7 +57,7 @@ export function modelRows(answers: Pick<PriceAnswers, "models" | "model">): Mode
   };
 }
 
-/** The endpoints below the language models' path that are no wire's own. */
+/** The endpoints under the language-model path that belong to no wire. */
 export function chatEndpoints(deps: ChatDeps, answers: PriceAnswers): readonly Endpoint[] {
   const rows = modelRows(answers);
   const listText = keptJson((list: ModelList) => list);
@@ -73,7 +73,7 @@ export function chatEndpoints(deps: ChatDeps, answers: PriceAnswers): readonly E
       const isForAll = caller === null || caller.allows.models === null;
       const list = isForAll ? all : { ...all, data: await rows.all(caller) };
       const own = ownLists.find(({ models }) => models.isAsked(request));
-      // What is the same for everybody is written once.
+      // The list that all callers share is serialized once.
       if (own === undefined) return isForAll ? listText(all) : list;
       return isForAll && request.query.size === 0 ? own.text(all) : own.models.list(list.data, request.query);
     }),

@@ -1,11 +1,11 @@
-// Which conversation a call is of: the session that its client names, or how the conversation begins.
+// Identifies the conversation of a call: by the session that the client names, else by its first messages.
 import { hash } from "node:crypto";
 import type { PlanCall } from "../../core/endpoint.ts";
 import { isRecord, type Json } from "../../core/json.ts";
 
-/** What clients put a session's name into; the two last are Codex's and Claude Code's. */
+/** Headers in which clients send a session id; the last two are those of Codex and Claude Code. */
 const SESSION_HEADERS = ["x-session-id", "session_id", "session-id", "x-claude-code-session-id"];
-/** Enough of a beginning to tell conversations apart; all of a long one would be slow to look at. */
+/** Enough to tell conversations apart; hashing a whole long message would be slow. */
 const CHARACTERS_MAX = 128;
 
 function wordOf(value: unknown): string | null {
@@ -22,7 +22,7 @@ function sessionOf({ request }: PlanCall, body: Json): string | null {
   return isRecord(body.metadata) ? wordOf(body.metadata.user_id) : null;
 }
 
-/** How a message or a list of parts begins, with its length, so that what differs further on is most often told apart too. */
+/** The beginning and the length of a message or a list of parts; the length usually separates texts with the same beginning. */
 function beginningOf(value: unknown): string {
   if (typeof value === "string") return `${value.length}:${value.slice(0, CHARACTERS_MAX)}`;
   if (isRecord(value)) return beginningOf(value.parts);
@@ -32,12 +32,12 @@ function beginningOf(value: unknown): string {
   return `${value.length}:${text}`;
 }
 
-/** The conversation, wherever the wire has it. */
+/** The messages, from the field of whichever wire. */
 function turnsIn({ messages, contents, input }: Json): unknown {
   return [messages, contents].find(Array.isArray) ?? input;
 }
 
-/** The first message of a role, wherever the wire has its messages. */
+/** The content of the first message with one of these roles, in any wire. */
 function firstOf(body: Json, roles: readonly string[]): unknown {
   const turns = turnsIn(body);
   if (!Array.isArray(turns)) return roles.includes("user") ? turns : null;
@@ -45,7 +45,7 @@ function firstOf(body: Json, roles: readonly string[]): unknown {
   return null;
 }
 
-/** What only a model has said, in any wire. */
+/** True for turns that only a model writes, in any wire. */
 function isAssistants(turn: unknown): boolean {
   if (!isRecord(turn)) return false;
   return (
@@ -56,8 +56,8 @@ function isAssistants(turn: unknown): boolean {
 }
 
 /**
- * Whether a call goes on with a conversation, and so to where that was served. A prompt by itself does not: of the same one asked again and
- * again, such as a question of health, each call is a conversation of its own.
+ * True if a call continues a conversation, so that it should go to the route that served it before. A lone prompt does not: when the same
+ * one repeats, such as a health check, each call is a new conversation.
  */
 export function goesOn(call: PlanCall, body: Json): boolean {
   const turns = turnsIn(body);
@@ -68,9 +68,9 @@ export function goesOn(call: PlanCall, body: Json): boolean {
   );
 }
 
-/** Of one account and one name of a model: the session, else a hash of the system's message and the user's first one. */
+/** For one account and one model name: the session, else a hash of the system message and the first user message. */
 export function conversationKey(call: PlanCall, asked: string, body: Json): string {
-  // Before the payer is known an address tells callers apart.
+  // While the payer is unknown, the address separates callers.
   const payer = call.audience.payer?.id ?? call.request.address;
   const session = sessionOf(call, body);
   if (session !== null) return hash("sha1", `${payer}\n${asked}\n${session}`, "base64");

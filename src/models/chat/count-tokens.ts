@@ -1,4 +1,4 @@
-// Says how many tokens a prompt has, for free: by a sample of it, and for a model rather too many than too few.
+// Estimates the tokens of a prompt for free, from a sample; for a given model it rather overestimates.
 
 import { type SoldModel, seenBy } from "../../catalog/catalog.ts";
 import type { Answer, Call } from "../../core/endpoint.ts";
@@ -11,11 +11,11 @@ import type { FreeCounts } from "./free-counts.ts";
 import { partTokensMax } from "./prompt-bounds.ts";
 import { resolveModels } from "./resolve-models.ts";
 
-/** Never too few: an agent that thinks it has room sends a prompt that is refused. Other tokenizers make more tokens than ours. */
+/** Safety factors: an agent that believes it has room would send a prompt that is refused. Other tokenizers make more tokens than ours. */
 const MARGIN: Readonly<Record<SoldModel["tokenizer"], number>> = { o200k: 1.05, unknown: 1.3 };
 const TOKENS_PER_MESSAGE = 8;
 const TOKENS_OF_TOOLS = 350;
-/** Of a part that the model does not take, and whose size is not known. */
+/** For a part that the model does not accept and whose size is unknown. */
 const TOKENS_PER_PART = 1_600;
 
 function besideText(shape: PromptShape, { parts, contextTokens }: SoldModel): number {
@@ -25,10 +25,10 @@ function besideText(shape: PromptShape, { parts, contextTokens }: SoldModel): nu
   return around + Math.min(contextTokens, ofMedia ?? media * TOKENS_PER_PART);
 }
 
-/** What vendors write around every message; of a prompt that is for no model in particular it is all that is added. */
+/** Overhead that vendors add per message; the only surcharge where the count names no model. */
 const TOKENS_AROUND_MESSAGE = 4;
 
-/** What is asked for: an endpoint's answer. The models behind a tier are counted for the first of them. */
+/** The answer of a count endpoint. A tier is counted for its first model. */
 export function countTokens(
   count: WireCount,
   deps: ChatDeps,

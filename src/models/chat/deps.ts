@@ -1,4 +1,4 @@
-// What planning calls of models needs, and its settings.
+// The dependencies and settings for planning model calls.
 import type { Catalog } from "../../catalog/catalog.ts";
 import type { Clock } from "../../core/clock.ts";
 import type { ThoughtSeal } from "../../core/neutral.ts";
@@ -8,29 +8,29 @@ import type { Upstream } from "../../upstream/upstream.ts";
 import type { TokenCounters } from "./token-counter.ts";
 
 export interface ChatSettings {
-  /** For models named by slug; tiers have their own, unless it is replaced here. */
+  /** For models named by slug; a tier has its own value unless overridden here. */
   readonly firstTokenMsMax: number;
   readonly firstTokenMsMaxByTier: Readonly<Record<string, number>>;
   readonly lastFirstTokenMsMax: number;
   readonly gapMsMax: number;
   readonly wholeMsMax: number;
   readonly attemptsMax: number;
-  /** A whole answer's time: this, and the other for each output token allowed. */
+  /** The time limit of a non-streamed answer: this, plus `unaryMsPerToken` for each allowed output token. */
   readonly unaryMs: number;
   readonly unaryMsPerToken: number;
-  /** Callers without a key may buy an answer whose length the request bounds, at the most it can cost. */
+  /** Callers without a key may buy an answer of bounded length at the most it can cost. */
   readonly sellsAtBound?: boolean;
 }
 
 export interface ChatDeps {
-  /** The catalog in force: reading the overlay again replaces it. */
+  /** The current catalog; reloading the overlay replaces it. */
   readonly catalog: () => Catalog;
   readonly upstream: Upstream;
   readonly counter: TokenCounters;
   readonly clock: Clock;
   readonly settings: ChatSettings;
-  /** The seal of a payer's thoughts; while the payer is not known, one that seals and opens nothing. */
+  /** The seal for a payer's reasoning; while the payer is unknown, it neither seals nor opens anything. */
   readonly seals: (payer: Payer | null) => ThoughtSeal;
-  /** Counts the calls that cost nothing. */
+  /** Limits the rate of free calls. */
   readonly freeWindows: RequestWindows;
 }

@@ -1,4 +1,5 @@
-// Tells the caller which fields of the body were not sent, so that a client with extras keeps working and its author is not left guessing.
+// Reports body fields that were not forwarded, so that a client with extra fields keeps working and its author can find out why they have
+// no effect.
 import type { Adapter } from "../../catalog/catalog.ts";
 import type { Frame, Reply } from "../../core/endpoint.ts";
 import type { GatewayError } from "../../core/errors.ts";
@@ -8,11 +9,11 @@ import type { ModelCandidate } from "../../upstream/model-candidate.ts";
 import type { ModelRequest } from "../formats/model-request.ts";
 
 const NAME = "x-tollgate-dropped";
-/** Servers in front of callers take a few thousand characters of all headers together. */
+/** Reverse proxies in front of callers accept only a few thousand characters of headers in total. */
 const NAMES_SHOWN_MAX = 20;
 const CHARS_MAX = 1_000;
 
-/** The names as a header's list, as far as it may be long, and how many more there are. The first is always there. */
+/** The names as a header list, cut to a safe length, with a count of the rest. Always includes the first name. */
 export function listed(names: readonly string[]): string {
   let text = "";
   let shown = 0;
@@ -24,22 +25,25 @@ export function listed(names: readonly string[]): string {
   return shown === names.length ? text : `${text},+${names.length - shown} more`;
 }
 
-/** A server of the operator's own takes fields that no vendor is sent: it sends no bill for them. */
+/** The operator's own server may receive fields that are not forwarded to vendors, because it bills nothing. */
 export function isOwnServer({ adapter }: { readonly adapter: Adapter }): boolean {
   return adapter.spec.local === true;
 }
 
-/** Whether a body goes to an offer as it was sent. */
+/** True if the offer receives the body as it was sent. */
 export function takesUnsifted(offer: ModelCandidate["offer"], { passesUnsifted, asked }: ModelRequest): boolean {
   return isOwnServer(offer) || (passesUnsifted === true && "chat" in offer && offer.chat.dialect === asked.wire);
 }
 
-/** The header of a body's dropped fields; none where every candidate is a server of the operator's own, which is sent them. */
+/** The header for dropped fields; absent where every candidate is the operator's own server, which receives them. */
 export function droppedHeader(dropped: readonly string[], ownServersOnly: boolean): Readonly<Record<string, string>> {
   return dropped.length === 0 || ownServersOnly ? {} : { [NAME]: listed(dropped) };
 }
 
-/** The same frame, which names the fields too that the vendor which answered was not sent, and says that its answer was mended; lists in several headers are one list. */
+/**
+ * Wraps a frame to also report the fields that the serving vendor was not sent, and whether its answer was repaired. Several headers count
+ * as one list.
+ */
 export function tellingUnsent(frame: Frame): Frame {
   return new TellingUnsent(frame);
 }

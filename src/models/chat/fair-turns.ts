@@ -1,4 +1,4 @@
-// Whose turn it is at a thing that does one piece of work at a time: each payer's in order, and the payers one after another.
+// A fair queue for a single worker: round robin over payers, first in first out for each payer.
 
 export class FairTurns<Work> {
   readonly #byPayer = new Map<string, Work[]>();
@@ -9,12 +9,12 @@ export class FairTurns<Work> {
     else own.push(work);
   }
 
-  /** How much of a payer's is waiting. */
+  /** The number of queued items of a payer. */
   waiting(payer: string): number {
     return this.#byPayer.get(payer)?.length ?? 0;
   }
 
-  /** The first work of the payer who has waited longest for a turn; its other work stands behind everybody's. */
+  /** The next item of the payer who has waited longest for a turn; the payer's other items then go to the back of the queue. */
   next(): Work | undefined {
     const [first] = this.#byPayer;
     if (first === undefined) return undefined;

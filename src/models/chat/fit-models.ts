@@ -1,4 +1,4 @@
-// Fits the models that a caller named to the call: which of them take this request, with how many output tokens, by which candidates.
+// Fits the named models to the call: which of them can serve it, with how many output tokens, through which candidates.
 import type { Offer, SoldModel } from "../../catalog/catalog.ts";
 import { GatewayError } from "../../core/errors.ts";
 import type { ModelCandidate } from "../../upstream/model-candidate.ts";
@@ -15,7 +15,7 @@ import type { Unfit } from "./routes-header.ts";
 const OUTPUT_TOKENS_UNKNOWN = 16_384;
 const NO_PARTS = {};
 
-/** The call that models are fitted to. */
+/** The call to fit models to. */
 export interface FittedCall {
   readonly deps: ChatDeps;
   readonly read: ModelRequest;
@@ -23,27 +23,27 @@ export interface FittedCall {
   readonly requestId: string;
   readonly account: string | undefined;
   readonly conversation: () => string;
-  /** Of its answer. */
+  /** The id of the answer. */
   readonly id: string;
   readonly createdS: number;
-  /** Collects the routes that cannot serve the call; null: the call wants no trace. */
+  /** Collects routes that cannot serve the call; null where the caller wants no trace. */
   readonly unfit: Unfit[] | null;
 }
 
-/** The output bound of a call that names none. Some models may fill their whole context: half of it leaves room for the prompt. */
+/** The output limit of a call that sets none. Some models may fill their whole context; half of it leaves room for the prompt. */
 export function ownMax({ outputTokensMax, contextTokens }: SoldModel): number {
   return Math.min(outputTokensMax ?? OUTPUT_TOKENS_UNKNOWN, Math.ceil(contextTokens / 2));
 }
 
-/** The most output tokens at a model, before its payer's money is looked at. */
+/** The output limit at a model, before the payer's money is considered. */
 function outputTokensMaxOf({ asked, fallback, cap }: OutputBound, model: SoldModel): number {
-  // Longer than the whole context means as long as the model can answer.
+  // More than the whole context means as long as the model can answer.
   const length = asked !== null && asked > model.contextTokens ? ownMax(model) : asked;
   const wanted = Math.min(length ?? fallback ?? ownMax(model), cap ?? Number.POSITIVE_INFINITY);
   return Math.min(wanted, model.outputTokensMax ?? wanted);
 }
 
-/** A vendor may have a lower limit than others that serve the same model, and refuse more. */
+/** One vendor's limit may be lower than other vendors' for the same model; it refuses more. */
 export function takenBy({ spec }: Offer, outputTokensMax: number): number {
   return Math.min(outputTokensMax, spec.outputTokensMax ?? outputTokensMax);
 }
@@ -84,7 +84,7 @@ function candidatesOf(
   return made;
 }
 
-/** The routes of a model that cannot serve the call, with the reason. */
+/** The routes of a model that cannot serve the call, with reasons. */
 function unfitOf({ offers }: SoldModel, made: readonly (ModelCandidate | string)[]): readonly Unfit[] {
   const reasons = made.filter((one) => typeof one === "string");
   const fit = new Set(made.flatMap((one) => (typeof one === "string" ? [] : [one.offer])));
@@ -96,7 +96,10 @@ function unfitOf({ offers }: SoldModel, made: readonly (ModelCandidate | string)
     });
 }
 
-/** The candidates among the reasons. A filtered list reserves room for seventeen, and nearly every call needs one for as long as it runs. */
+/**
+ * The candidates, without the reasons. `filter` reserves room for seventeen elements, and nearly every call keeps a single one while it
+ * runs.
+ */
 function fitOf<One extends object>(made: readonly (One | string)[]): readonly One[] {
   const [first] = made;
   if (made.length === 1 && typeof first === "object") return [first];
@@ -119,19 +122,19 @@ function fitModel({ model, firstTokenMsMax, place }: Wanted, call: FittedCall): 
   return { model, place, firstTokenMsMax, candidates, partTokens, outputTokensMax, unsifted };
 }
 
-/** The field of the request that a reason names first; most reasons are about the conversation. */
+/** The first request field that a reason mentions; most reasons are about the prompt. */
 function fieldNamedIn(reason: string, { asked, promptField }: ModelRequest): string {
   const words = reason.slice(reason.indexOf(": ") + 1).match(/\w+/g) ?? [];
   return words.find((word) => Object.hasOwn(asked.body, word)) ?? promptField;
 }
 
-/** Models that ignore stop sequences come last among those behind one name: their answer would differ. */
+/** Moves models that ignore stop sequences behind the others of the same name: their answers would differ. */
 function stoppedFirst(fits: readonly FitModel[]): readonly FitModel[] {
   const ignoresStop = ({ candidates: [first] }: FitModel) => first?.unsent().includes("stop") === true;
   return fits.toSorted((a, b) => a.place - b.place || Number(ignoresStop(a)) - Number(ignoresStop(b)));
 }
 
-/** The models that can serve the call, in order; or why none can. */
+/** The models that can serve the call, in order, or the error where none can. */
 export function fitModels(wanted: readonly Wanted[], call: FittedCall): readonly FitModel[] | GatewayError {
   const { read } = call;
   const made = wanted.map((one) => fitModel(one, call));
@@ -145,7 +148,7 @@ export function fitModels(wanted: readonly Wanted[], call: FittedCall): readonly
   return new GatewayError("bad_request", { param, detail: { detail: `${param}: ${why}` } });
 }
 
-/** The same model with fewer output tokens. */
+/** The same model with a lower output limit. */
 export function withOutput(fit: FitModel, outputTokensMax: number, call: FittedCall): FitModel {
   const candidates = fitOf(candidatesOf(fit.model, fit.firstTokenMsMax, outputTokensMax, call));
   return { ...fit, outputTokensMax, candidates };

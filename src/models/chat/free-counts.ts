@@ -1,4 +1,4 @@
-// Counts of prompts that are free: read and counted in the counter's thread, and only so much for each account.
+// Free token counts: parsed and counted in the counter's thread, with a limit per account.
 import type { GatewayRequest } from "../../core/endpoint.ts";
 import { GatewayError } from "../../core/errors.ts";
 import type { Caller } from "../../core/plan.ts";
@@ -7,21 +7,21 @@ import type { ChatDeps } from "./deps.ts";
 import type { PromptOrder, PromptRead } from "./read-prompt.ts";
 import { PROMPTS_WAITING_MAX } from "./token-counter.ts";
 
-/** An account's counted prompts in a minute. Reading them is all that a free count costs us. */
+/** An account's limit per minute. Parsing is the only cost of a free count. */
 const BYTES_PER_MINUTE = 64 * 1024 * 1024;
 const MINUTE_MS = 60_000;
 const BUSY_SECONDS = 1;
-/** A body names an earlier answer, and items by their ids: it is read as often as that, and once more. */
+/** A body may refer to an earlier answer and to items by id; each kind of reference takes one more read. */
 const READS_MAX = 3;
 
 type Counted = Extract<PromptRead, { readonly tokens: number }>;
 
-/** How much each account has had counted in the minute that runs. */
+/** The bytes counted for each account in the current minute. */
 class CountedBytes {
   #minute = -1;
   readonly #byAccount = new Map<string, number>();
 
-  /** Null: it may go on; else the milliseconds until it may. */
+  /** Null if allowed; else the milliseconds until it will be. */
   take(accountId: string, bytes: number, nowMs: number): number | null {
     const minute = Math.floor(nowMs / MINUTE_MS);
     if (minute !== this.#minute) this.#byAccount.clear();
@@ -33,14 +33,14 @@ class CountedBytes {
   }
 }
 
-/** Reads and counts the prompt of a request at one of the wires' counts. */
+/** Parses and counts the prompt of a request to one of the count endpoints. */
 export type FreeCounts = (
   count: WireCount,
   request: GatewayRequest,
   payer: Caller["payer"],
 ) => Promise<Counted | GatewayError>;
 
-/** The counts of all accounts, whichever wire they come in. */
+/** One instance counts for all accounts and wires. */
 export function freeCounts({ counter, clock }: Pick<ChatDeps, "counter" | "clock">, host: WireHost): FreeCounts {
   const counted = new CountedBytes();
 
@@ -57,7 +57,7 @@ export function freeCounts({ counter, clock }: Pick<ChatDeps, "counter" | "clock
     for (let reads = 0; reads < READS_MAX; reads++) {
       const refused = refusal(payer, body.length);
       if (refused !== null) return refused;
-      // A copy of its own: a small body is a piece of a larger memory, all of which would go to the other thread.
+      // Copy it: a small body is a view of a larger buffer, all of which would be sent to the other thread.
       const read = await counter.prompt({ ...order, bytes: Uint8Array.from(body) });
       if (read === null) {
         const detail = { limit: PROMPTS_WAITING_MAX };

@@ -1,5 +1,5 @@
-// What is kept of answers in the responses wire: those that their callers asked to be kept, to go on from by their ids, and for a day the
-// items of all but those that say `store: false`, because clients take what they do not speak of for stored.
+// Stored answers of the Responses wire: those that callers asked to store, to continue from by id; and, for a day, the items of all answers
+// without `store: false`, because clients assume storage by default.
 import { GatewayError } from "../../core/errors.ts";
 import { isRecord, type Json } from "../../core/json.ts";
 import { tooMuchIn } from "../../core/json-bytes.ts";
@@ -9,18 +9,18 @@ import type { Earlier, KeptAnswer, KeptAnswers } from "../formats/wire.ts";
 
 const KIND = "response";
 const TTL_MS = 24 * 60 * 60 * 1000;
-/** A longer conversation, or one of more names than a body may hold, is not kept, and its answer says so. */
+/** A conversation that is longer, or has more names than a body may, is not stored, and its answer says so. */
 const BYTES_MAX = 1024 * 1024;
 const SHARE = { bytesMax: 64 * 1024 * 1024, full: "oldest_leave" } as const;
 
-/** The items of an answer are kept one by one, sealed for their payer, for clients that name them instead of sending them. */
+/** The items of an answer are stored one by one, sealed for their payer, for clients that refer to them by id. */
 const ITEM = "sealed_item";
-/** An item is no vendor's thought: any model may read it. */
+/** Not bound to a vendor: any model may read an item. */
 const MAKER = "item";
 const ITEMS_SHARE = { bytesMax: 16 * 1024 * 1024, full: "oldest_leave" } as const;
-/** Of one answer, and of one request. */
+/** Per answer and per request. */
 const ITEMS_MAX = 256;
-/** Asked for at once; where none of them is there, no more are. */
+/** The size of a batch of lookups; if a whole batch finds nothing, lookups stop. */
 const ITEMS_AT_ONCE = 16;
 
 function itemsOf({ output }: Json): (Json & { readonly id: string })[] {
@@ -28,12 +28,12 @@ function itemsOf({ output }: Json): (Json & { readonly id: string })[] {
   return items.filter((item): item is Json & { id: string } => isRecord(item) && typeof item.id === "string");
 }
 
-/** A thought without its seal is of no use to the model that had it. */
+/** Reasoning without its encrypted content is useless to the model that made it. */
 function isOfUse({ type, encrypted_content }: Json): boolean {
   return type !== "reasoning" || typeof encrypted_content === "string";
 }
 
-/** An item as it goes into a later request: without its id, because some vendors ask for the thought that came before the id. */
+/** An item for use in a later request. Drops its id, because some vendors require the reasoning item that preceded that id. */
 function sealedItem({ id: _id, ...item }: Json, seal: ThoughtSeal): string | null {
   const text = JSON.stringify(item);
   return seal.seal({ kind: "reasoning", text, format: null, signature: null, sealed: null, callId: null }, MAKER);
@@ -71,7 +71,7 @@ export function createKeptAnswers(records: Records): KeptAnswers {
     return item === null ? null : { item, bytes: Buffer.byteLength(record.value) };
   }
 
-  /** One that is not kept is told as such when it is named. */
+  /** If an item is not stored, a later request that refers to it gets an error. */
   async function keepItems(payer: string, response: Json, seal: ThoughtSeal): Promise<void> {
     const puts = itemsOf(response)
       .filter(isOfUse)
@@ -111,7 +111,7 @@ export function createKeptAnswers(records: Records): KeptAnswers {
       if (bytes.length > BYTES_MAX || tooMuchIn(bytes) !== null) return false;
       const id = String(response.id);
       const put = { kind: KIND, id, payer, value, ttlMs: TTL_MS, ifVersion: 0, share: SHARE };
-      // An answer that is there is worth more than the promise that it can be asked for again.
+      // A missing copy must not fail the answer itself.
       const isKept = await records.put(put).then(
         (version) => version !== null,
         () => false,

@@ -1,4 +1,4 @@
-// Reads a request to a model that is sold by units: its checked body, cost limit and tags.
+// Reads a request to a unit-priced model: its validated body, cost limit and tags.
 import type { z } from "zod";
 import type { GatewayRequest } from "../../core/endpoint.ts";
 import { GatewayError } from "../../core/errors.ts";
@@ -14,13 +14,13 @@ import { schemaError } from "../formats/parse-json.ts";
 export interface ModelAsk<Body> {
   readonly body: Body;
   readonly known: KnownBody;
-  /** As it was sent. */
+  /** The body as sent. */
   readonly sent: Record<string, unknown>;
   readonly maxCostNano: Plan["maxCostNano"];
   readonly tags: readonly string[];
 }
 
-/** Checks the body, the cost limit and the tags. */
+/** Validates the body, the cost limit and the tags. */
 export function readModelAsk<Body extends NamedBy>(
   sent: unknown,
   { schema, fields }: { readonly schema: z.ZodType<Body>; readonly fields: Field },

@@ -1,4 +1,4 @@
-// Plans a call of a model, whatever its format: its candidates in order, the most it can cost, its meter and its frame.
+// Plans a model call of any format: its candidates in order, its maximum cost, its meter and its frame.
 import type { FramedPlan, PlanCall } from "../../core/endpoint.ts";
 import { GatewayError } from "../../core/errors.ts";
 import { idAfter } from "../../core/ids.ts";
@@ -31,10 +31,10 @@ function keepAliveMs({ request }: PlanCall): number | null {
   return seconds >= 1 && seconds <= 300 ? seconds * 1000 : null;
 }
 
-/** The caller chose the route order. */
+/** For callers that chose the route order: ignores where conversations moved. */
 const NEVER_MOVED = { size: 0, routeOf: () => null };
 
-/** The models of candidates, in the order in which they come first. */
+/** The distinct models of the candidates, in order of first appearance. */
 function modelsOf(tried: readonly Placed[]): readonly FitModel[] {
   const [first] = tried;
   if (first !== undefined && tried.length === 1) return [first.fit];
@@ -46,7 +46,7 @@ function isLowered({ lowerings }: PlanCall["audience"], tags: readonly string[],
   return lowerings.some(({ untilMs, tag }) => atMs < untilMs && (tag === undefined || tags.includes(tag)));
 }
 
-/** One call of a model while it is planned and while it runs. */
+/** One model call, while it is planned and while it runs. */
 class ModelCall implements FittedCall {
   readonly read: ModelRequest;
   readonly deps: ChatDeps;
@@ -55,12 +55,12 @@ class ModelCall implements FittedCall {
   readonly atMs: number;
   readonly #call: PlanCall;
   readonly #names: string;
-  /** Before the body is let go: of the request and of what it names. */
+  /** Of the request and of what it refers to; kept because the body itself is freed. */
   readonly #promptBytes: number;
   readonly #meter: TokenMeter;
   #conversation: string | null = null;
   #first: Placed | null = null;
-  /** Every candidate with the model that it serves, those made with fewer output tokens included. */
+  /** All candidates with their models, including those with a lowered output limit. */
   #placed: readonly Placed[] = [];
 
   constructor(call: PlanCall, read: ModelRequest, { asked }: Pick<Resolved, "asked">, deps: ChatDeps) {
@@ -103,7 +103,7 @@ class ModelCall implements FittedCall {
     return preferences !== null && (preferences.order ?? preferences.sort) !== null;
   }
 
-  /** The candidates of models in the order in which they are tried. */
+  /** The models' candidates in the order to try them. */
   order(models: readonly FitModel[]): RouteOrder | GatewayError {
     const { preferences, stay, asked } = this.read;
     const { health, moved } = this.deps.upstream;
@@ -112,7 +112,7 @@ class ModelCall implements FittedCall {
     if (wanted instanceof GatewayError) return wanted;
     const { conversation } = this;
     if (stay !== undefined) return routeOrder(wanted, { conversation, moved: { size: 1, routeOf: () => stay } });
-    // A caller's own key comes first at every call: after one failure with it, later calls are not paid in full.
+    // The caller's own key comes first in every call: one failure of it must not make later calls pay our full price.
     const isFree =
       this.#keepsOrder ||
       this.#call.audience.ownKeys !== undefined ||
@@ -141,7 +141,7 @@ class ModelCall implements FittedCall {
       untilMs: atMs + deps.settings.wholeMsMax,
       routeOf: (models) => {
         const order = this.order(models);
-        // What was left of all models is left of some of them.
+        // All models together had candidates, so a subset of them has some too.
         if (order instanceof GatewayError) throw order;
         return this.routeOf(order);
       },
@@ -159,7 +159,7 @@ class ModelCall implements FittedCall {
     return this.#meter.cost(this.#fitOf(served), served as ModelCandidate, reading, ended);
   }
 
-  /** What the output of the one that served was lowered to; null: it stands as asked. */
+  /** The lowered output limit of the candidate that served; null if it was not lowered. */
   loweredTo(served: Candidate): number | null {
     const fit = this.#fitOf(served);
     const outputTokensMax = takenBy((served as ModelCandidate).offer, fit.outputTokensMax);
@@ -168,12 +168,12 @@ class ModelCall implements FittedCall {
     return outputTokensMax < expected ? outputTokensMax : null;
   }
 
-  /** Remembers where the conversation goes on. */
+  /** Remembers the route for the rest of the conversation. */
   served(candidate: Candidate): void {
     if (this.#keepsOrder) return;
     const { moved } = this.deps.upstream;
     const route = this.#servingRoute(candidate);
-    // A first turn that was served by the first route says nothing of other conversations that begin alike.
+    // A first turn on the default route says nothing about other conversations with the same beginning.
     if (route === "first" && !(moved.size > 0 && goesOn(this.#call, this.read.asked.body))) return;
     moved.served(this.conversation(), candidate.healthKey, route);
   }
@@ -196,7 +196,7 @@ class ModelCall implements FittedCall {
       quote: this.quote(order),
       hold: { kind: "call" },
       whilePaused: false,
-      // A stream could not be withheld from a caller who does not pay for it.
+      // A stream cannot be withheld if payment fails.
       exactPrice:
         settings.sellsAtBound === true &&
         this.#call.audience.payer === null &&
@@ -210,18 +210,18 @@ class ModelCall implements FittedCall {
       failedStatus: 502,
       timedOutStatus: 504,
       limitedStatus: 429,
-      // A caller that repeats the call under the same key wants this answer, not another one.
+      // A caller that repeats the call with the same key wants this answer, not a new one.
       whenCallerLeaves: given.idempotency === null ? "abort" : "finish",
       cost: (candidate, reading, ended) => this.cost(candidate, reading, ended),
       served: (candidate) => this.served(candidate),
       prepare: null,
-      // Last: fields written after a spread grow the object step by step.
+      // Last, because adding fields after a spread grows the object step by step.
       ...given,
     };
   }
 }
 
-/** Plans a request that its format has read, or says what is wrong with it. */
+/** Plans a parsed request, or returns its error. */
 export function modelPlan(call: PlanCall, read: ModelRequest, deps: ChatDeps): FramedPlan | GatewayError {
   const { request, audience } = call;
   const { ownKeys } = audience;

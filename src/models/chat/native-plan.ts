@@ -1,4 +1,4 @@
-// A vendor's own models as actions: a body in a wire of models, the answer in the same wire, its cost bounded.
+// A vendor's own models as actions: request and answer use a model wire, and the cost is bounded.
 
 import { IMAGE_CENTS_MAX, NATIVE_CENTS_MAX, nativeModel } from "../../catalog/native-actions.ts";
 import type { AdapterSpec, NativeWire } from "../../catalog/spec.ts";
@@ -17,10 +17,9 @@ import { unitPlan } from "./unit-plan.ts";
 import { embeddings } from "./units/embeddings.ts";
 import { imageGenerations } from "./units/images.ts";
 
-/** What quality an image has that names none: the first whose cost fits. */
+/** The qualities to try where the request names none: the first one within budget wins. */
 const QUALITIES = ["high", "medium", "low", "standard", undefined];
 
-/** Whose models they are. */
 interface Vendor {
   readonly id: string;
   readonly spec: AdapterSpec;
@@ -32,14 +31,14 @@ function bad(param: string, why: string): GatewayError {
   return new GatewayError("bad_request", { param, detail: { detail: `${param}: ${why}` } });
 }
 
-/** At most so much, and as actions fail. */
+/** Caps the plan's cost and gives it the status codes of failed actions. */
 function asAction({ plan, asked: _, ...framed }: FramedPlan, most: Nano): FramedPlan {
   const maxCostNano = plan.maxCostNano === null ? most : least(plan.maxCostNano, most);
   const capped = { ...plan, maxCostNano, failedStatus: 500, timedOutStatus: 500, limitedStatus: 500 };
   return { ...framed, plan: capped, keepAliveMs: null };
 }
 
-/** Only this vendor may serve. */
+/** Restricts the call to this vendor. */
 function preferencesFor(adapterId: string, { preferences }: ModelRequest): Preferences {
   const asked = preferences ?? {
     order: null,
@@ -58,7 +57,7 @@ function readIn(wire: ModelWire, call: PlanCall, deps: ChatDeps) {
   return readMessages(call, deps.seals(call.audience.payer));
 }
 
-/** The output that a dollar pays for beside the prompt, by a count where the prompt's bytes would leave none of what was asked for. */
+/** The output that a dollar pays for beside the prompt; counts the prompt's tokens first, for a tighter bound. */
 async function outputWithin(dollar: Nano, { plan: { quote } }: FramedPlan): Promise<number> {
   await quote.tighten?.();
   return quote.affordable(dollar).affordable_output_tokens ?? 0;
@@ -92,7 +91,7 @@ async function modelAction(
   return asAction({ ...lowered, loweredTo: () => cap }, dollar);
 }
 
-/** One image of at most five cents, ours and the caller's: of the best quality that they pay for, where none is named. */
+/** One image that costs us and the caller at most five cents, in the best affordable quality where none is named. */
 function imageAction({ id, spec }: Vendor, call: PlanCall, deps: ChatDeps): FramedPlan | GatewayError {
   const sent = parseJson(call.request.body);
   if (sent instanceof GatewayError) return sent;
@@ -107,7 +106,7 @@ function imageAction({ id, spec }: Vendor, call: PlanCall, deps: ChatDeps): Fram
     const body = { ...named, quality };
     const made = unitPlan(imageGenerations, { sent: body, files: [], fingerprinted: sent, only: id }, call, deps);
     if (made instanceof GatewayError) {
-      // A quality that the model has not is passed over; what else is wrong is wrong with every one.
+      // Skip a quality that the model lacks; any other error would repeat for every quality.
       if (made.code !== "unsupported_field") return made;
       refused ??= made;
       continue;
@@ -122,7 +121,7 @@ function imageAction({ id, spec }: Vendor, call: PlanCall, deps: ChatDeps): Fram
   return refused ?? bad("quality", "has no price");
 }
 
-/** The plan of a call of a vendor's models as an action, in the frame of the wire. */
+/** Plans a call of a vendor's model as an action, in the frame of its wire. */
 export function nativePlan(
   { vendor, wire }: { readonly vendor: Vendor; readonly wire: NativeWire },
   call: PlanCall,

@@ -1,4 +1,4 @@
-// Why a model cannot be asked with pictures, sound or files: which of them it does not take, and who does.
+// Explains why a model cannot take images, audio or files: which kinds it does not accept, and which models do.
 import type { Catalog, SoldModel } from "../../catalog/catalog.ts";
 import { tierName } from "../../catalog/find-model.ts";
 import { CONTENT_KINDS } from "../../catalog/model-facts.ts";
@@ -6,7 +6,7 @@ import type { ModelRequest } from "../formats/model-request.ts";
 
 const TAKERS_NAMED = 5;
 
-/** Whom else a caller of this kind could ask. */
+/** Where to look for other models for this caller. */
 export interface Others {
   readonly catalog: Catalog;
   readonly sandbox: boolean;
@@ -17,7 +17,7 @@ export function notTaken(
   { shape, promptField }: Pick<ModelRequest, "shape" | "promptField">,
   { catalog, sandbox }: Others,
 ): string {
-  // What a file holds is not always known: it may be any of them.
+  // A file's content is not always known; it may be of any kind.
   const sent = CONTENT_KINDS.filter(([kind]) => shape.parts[kind] > 0 || (kind === "file" && shape.parts.anything > 0));
   const lacking = sent.filter(([, bound]) => parts[bound] === undefined).map(([kind]) => kind);
   const takes = (one: SoldModel | null) =>

@@ -1,16 +1,17 @@
-// Models by keys of the caller's own: before each model stands the same one at the providers that the caller has a key of, sold at the fee.
+// Models through the caller's own vendor keys: in front of each model, adds the same model at providers whose key the caller has, sold at
+// the fee.
 import type { Adapter, Offer, SoldModel, TokenPrice } from "../../catalog/catalog.ts";
 import { FREE_PRICE, feeOf } from "../../catalog/price.ts";
 import type { OwnKey } from "../../core/plan.ts";
 import type { Wanted } from "./resolve-models.ts";
 
-/** A provider as an account reaches it, made once for as long as its key is remembered: its connections and rests are its own. */
+/** An adapter per own key, cached as long as the key object lives, so that it has its own connections and cooldowns. */
 const adapters = new WeakMap<OwnKey, Adapter>();
 
 function adapterOf(adapter: Adapter, own: OwnKey): Adapter {
   const known = adapters.get(own);
   if (known !== undefined && known.spec === adapter.spec) return known;
-  // What a vendor has promised the operator it has not promised the caller.
+  // The vendor's promise to the operator does not extend to the caller's account.
   const { keepsNothing: _, ...theirs } = adapter;
   const made = { ...theirs, keys: [own.key], ownKey: true as const };
   adapters.set(own, made);
@@ -31,7 +32,7 @@ function ownModel(model: SoldModel, ownKeys: ReadonlyMap<string, OwnKey>): SoldM
   return first === undefined ? null : { ...model, offers, sale: feeOf(model.sale, first.feePercent) };
 }
 
-/** The models in their order, each with the caller's own way to it before it; without ours where the caller wants no other. */
+/** The models in order, each preceded by the caller's own route to it; without our route where the caller disabled the fallback. */
 export function withOwnKeys(models: readonly Wanted[], ownKeys: ReadonlyMap<string, OwnKey>): readonly Wanted[] {
   return models.flatMap((wanted) => {
     const own = ownModel(wanted.model, ownKeys);

@@ -1,4 +1,4 @@
-// The headers of every answer to a request for a model: what ends, what serves in place of what, what was dropped, and which routes there are.
+// The headers of every answer to a model request: retirements, substitutions, dropped fields and routes.
 import { modelEndHeaders } from "../../catalog/retirement.ts";
 import type { Upstream } from "../../upstream/upstream.ts";
 import type { ModelRequest } from "../formats/model-request.ts";
@@ -9,7 +9,7 @@ import type { Resolved } from "./resolve-models.ts";
 import type { RouteOrder } from "./route-order.ts";
 import { routesHeader, type Unfit } from "./routes-header.ts";
 
-/** What every answer to a plan says of how it was made. */
+/** The headers that explain how a plan was made. */
 export function headersOf(
   read: ModelRequest,
   {

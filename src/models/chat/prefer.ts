@@ -1,4 +1,4 @@
-// Puts the routes of a call in the order that its caller asked for, without those that he rules out.
+// Orders a call's routes as its caller asked, and removes those that the caller excludes.
 import { blendOf } from "../../catalog/price.ts";
 import { GatewayError } from "../../core/errors.ts";
 import type { PicoPerToken } from "../../core/money.ts";
@@ -7,7 +7,7 @@ import type { RouteSpeed } from "../../upstream/route-figures.ts";
 import type { Preferences, Sort } from "../formats/preferences.ts";
 import type { FitModel } from "./quote.ts";
 
-/** What a provider may be called: our id of it, the maker whose models it sells, its name, or what OpenRouter calls it. */
+/** True if the name matches the provider: our id, the maker whose models it sells, its name, or OpenRouter's name for it. */
 function isCalled({ offer: { adapter } }: ModelCandidate, name: string): boolean {
   const { maker, name: shown, alsoCalled } = adapter.spec;
   return name === adapter.id || name === maker || name === shown.toLowerCase() || alsoCalled?.includes(name) === true;
@@ -18,13 +18,13 @@ function rank(candidate: ModelCandidate, order: readonly string[]): number {
   return at < 0 ? order.length : at;
 }
 
-/** A candidate, with the model that it serves. */
+/** A candidate and its model. */
 export interface Placed {
   readonly fit: FitModel;
   readonly candidate: ModelCandidate;
 }
 
-/** Every candidate of the models, in their order. */
+/** All candidates of the models, in order. */
 export function placed(models: readonly FitModel[]): readonly Placed[] {
   const [fit] = models;
   const [candidate] = fit?.candidates ?? [];
@@ -38,7 +38,7 @@ function isDear({ sale }: FitModel["model"], { promptPriceMax, completionPriceMa
   return above(sale.input, promptPriceMax) || above(sale.output, completionPriceMax);
 }
 
-/** What is least in the route that comes first. What was never measured comes behind what was, and keeps its own order. */
+/** The sort key, ascending. Unmeasured routes come last and keep their order. */
 function costIn(sort: Sort, { fit, candidate }: Placed, speedOf: (healthKey: string) => RouteSpeed | null): number {
   if (sort === "price") return blendOf(fit.model.sale);
   const speed = speedOf(candidate.healthKey);
@@ -46,7 +46,7 @@ function costIn(sort: Sort, { fit, candidate }: Placed, speedOf: (healthKey: str
   return speed?.tokensPerSecond == null ? 0 : -speed.tokensPerSecond;
 }
 
-/** Those that the caller would have, in the order asked for; models named one by one keep their own. Or why none is left. */
+/** The allowed candidates in the requested order; models named one by one keep theirs. An error if none is left. */
 export function prefer(
   all: readonly Placed[],
   preferences: Preferences,

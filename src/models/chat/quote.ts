@@ -1,4 +1,4 @@
-// The most a chat request can cost: of several models the dearest, first by bytes, then by a count where money is short.
+// The most that a chat request can cost: the dearest of its models, first bounded by bytes, then by a token count where money is short.
 import type { SoldModel, TokenPrice } from "../../catalog/catalog.ts";
 import { boundOf, dearestWithin, ratesOf } from "../../catalog/price.ts";
 import { affordable, minus, most, type Nano, part, ZERO } from "../../core/money.ts";
@@ -9,16 +9,16 @@ import type { PromptShape } from "../formats/prompt-shape.ts";
 import { countedTokensMax, textTokensMax } from "./prompt-bounds.ts";
 import type { TokenCounter } from "./token-counter.ts";
 
-/** A model that can serve this very request, with what bounds its quote. */
+/** A model that can serve this request, with the bounds for its quote. */
 export interface FitModel {
   readonly model: SoldModel;
-  /** Which of the caller's names it was opened from. */
+  /** The index of the caller's model name that it came from. */
   readonly place: number;
-  /** How long it may take to its first content while another remains. */
+  /** The time limit to first content while other candidates remain. */
   readonly firstTokenMsMax: number;
   readonly partTokens: number;
   readonly outputTokensMax: number;
-  /** The body goes to it unsifted, so only its bytes bound what it reads. */
+  /** It receives the body unfiltered, so only the bytes bound its input. */
   readonly unsifted: boolean;
   readonly candidates: readonly ModelCandidate[];
 }
@@ -26,14 +26,14 @@ export interface FitModel {
 export interface QuotedPrompt {
   readonly shape: PromptShape;
   readonly bodyBytes: number;
-  /** All the text that is sent. */
+  /** All text that is sent. */
   readonly text: () => string;
   readonly choices: number;
-  /** Holds of this account are made from bytes, never from a count. */
+  /** Holds of this account use the byte bound, never a count. */
   readonly strict: boolean;
 }
 
-/** Text tokens for each model; both tokenizers are asked at most once. */
+/** Text tokens per model; runs each tokenizer at most once. */
 async function countedFor(
   models: readonly FitModel[],
   { shape, text }: QuotedPrompt,
@@ -54,25 +54,25 @@ async function countedFor(
 
 export interface QuoteParts {
   readonly counter: TokenCounter;
-  /** When the call is planned and the last moment it can end, in milliseconds since 1970: the hold is for the dearest hour between. */
+  /** From planning to the latest end of the call, in milliseconds since 1970; the hold uses the dearest price in between. */
   readonly fromMs: number;
   readonly untilMs: number;
-  /** The route of some of the models, where the money does not do for all. */
+  /** The route of a subset of models, where the money does not cover all. */
   readonly routeOf: (models: readonly FitModel[]) => Route;
-  /** The same model with fewer output tokens, for a request whose output is lowered to what the money does for; null: it is not. */
+  /** The same model with a lower output limit, for requests that adapt their output to the money; null where they do not. */
   readonly withOutput: ((fit: FitModel, outputTokensMax: number) => FitModel) | null;
 }
 
-/** Of what is free, an answer may take one part in so many: calls beside it want some too. */
+/** One answer may take a quarter of the free money, to leave room for concurrent calls. */
 const SHARE = 4;
-/** What every answer may have as long as it can be paid at all. */
+/** Granted to every answer that is affordable at all. */
 const SHARED_TOKENS_MIN = 16_384;
-/** Fewer are no answer to an agent. */
+/** Fewer output tokens are useless to an agent. */
 const OUTPUT_TOKENS_MIN = 1_024;
 
 const NONE_COUNTED: ReadonlyMap<SoldModel, number> = new Map();
 
-/** What a request to models can cost at most: made once for a call, and asked again only where money is short. */
+/** Upper bounds on a request's cost: computed once per call, and again only where money is short. */
 class Bounds {
   readonly #models: readonly FitModel[];
   readonly #prompt: QuotedPrompt;
@@ -87,7 +87,7 @@ class Bounds {
     this.#byBytes = textTokensMax(prompt.shape, prompt.bodyBytes);
   }
 
-  /** No prompt longer than the model's context is ever served. */
+  /** A prompt longer than the model's context is never served. */
   #inputTokensMax(fit: FitModel): number {
     const textTokens = Math.min(this.#byBytes, this.#counted.get(fit.model) ?? this.#byBytes);
     return Math.min(textTokens + fit.partTokens, fit.model.contextTokens);
@@ -108,7 +108,7 @@ class Bounds {
     return bound;
   }
 
-  /** The most output tokens of each answer that `money` pays for beside the prompt. */
+  /** The output tokens per answer that `money` pays for beside the prompt. */
   #affordableOutput(fit: FitModel, money: Nano): number {
     const sale = this.#held(fit.model.sale);
     const prompted = this.#inputTokensMax(fit);
@@ -118,7 +118,7 @@ class Bounds {
     return Math.min(fit.outputTokensMax, Math.floor(tokens / this.#prompt.choices));
   }
 
-  /** Each model with the output that one of `shares` equal parts of what is free pays for. */
+  /** The models, with output limited to what 1/`shares` of the free money pays for. */
   #lowered(free: Nano, shares: number): readonly FitModel[] {
     const { withOutput } = this.#parts;
     if (withOutput === null) return this.#models;
@@ -146,7 +146,7 @@ class Bounds {
     return this.of(this.#models);
   }
 
-  /** A prompt is counted where its bytes alone would cost the answer its length. */
+  /** Counts the prompt's tokens if the byte bound alone would shorten the answer. */
   async share(free: Nano): Promise<Within | null> {
     const short = () =>
       this.#lowered(free, SHARE).some(
@@ -176,7 +176,7 @@ class Bounds {
   }
 }
 
-/** Makes the quote of a request to models. */
+/** Quotes a request to models. */
 export function quoteOf(models: readonly FitModel[], prompt: QuotedPrompt, parts: QuoteParts): Quote {
   const bounds = new Bounds(models, prompt, parts);
   const quote: Quote = {

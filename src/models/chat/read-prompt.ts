@@ -1,19 +1,19 @@
-// Reads a prompt whose tokens a caller wants to know, in the counter's thread: its body may be long, and the reading is not paid for.
+// Parses a prompt for a token count, in the counter's thread, because the body may be long and the count is free.
 import { type ErrorOptions, GatewayError } from "../../core/errors.ts";
 import { MODEL_WIRES } from "../formats/model-wires.ts";
 import type { PromptShape } from "../formats/prompt-shape.ts";
 import type { CountContext } from "../formats/wire.ts";
 import { thoughtSeal } from "./seal.ts";
 
-/** A body to be read, in one of the wires that have counts. */
+/** A body to parse, for one of the wires with a count endpoint. */
 export interface PromptOrder extends Omit<CountContext, "seal"> {
-  /** The path of the count, which says of which wire it is. */
+  /** The path of the count endpoint, which identifies the wire. */
   readonly path: string;
   readonly bytes: Uint8Array;
   readonly payer: string;
 }
 
-/** The count, what is wrong with the body, or what must be looked for before it can be read. */
+/** The count, an error in the body, or the references to resolve before it can be parsed. */
 export type PromptRead =
   | { readonly model: string | null; readonly shape: PromptShape; readonly tokens: number }
   | { readonly refused: Pick<GatewayError, "code" | "options"> }
@@ -22,7 +22,7 @@ export type PromptRead =
 
 const COUNTS = new Map(MODEL_WIRES.flatMap(({ counts = [] }) => counts.map((count) => [count.path, count] as const)));
 
-/** An error as another thread can be told it; its cause stays here. */
+/** An error in a form that can be sent to another thread; drops its cause. */
 function told({ code, options }: GatewayError): {
   readonly code: GatewayError["code"];
   readonly options: ErrorOptions;

@@ -1,4 +1,4 @@
-// From the names a caller wrote to the models that can serve, in order: tiers open into their candidates.
+// Resolves the names in a request to models that can serve, in order; tiers expand to their candidates.
 
 import type { Catalog, SoldModel, Tier } from "../../catalog/catalog.ts";
 import { findModel, findStandIn, findTier, tierName } from "../../catalog/find-model.ts";
@@ -6,38 +6,38 @@ import type { ModelEnd } from "../../catalog/said.ts";
 import { GatewayError } from "../../core/errors.ts";
 import { headerSafe } from "../formats/known-fields.ts";
 
-/** A model to try, and how long it may take to its first content while another remains. */
+/** A model to try, and its time limit to first content while others remain. */
 export interface Wanted {
   readonly model: SoldModel;
   readonly firstTokenMsMax: number;
-  /** Which of the caller's names it was opened from. */
+  /** The index of the caller's model name that it came from. */
   readonly place: number;
 }
 
 export interface ResolveSettings {
   readonly sandbox: boolean;
-  /** For models asked for by slug. */
+  /** For models named by slug. */
   readonly firstTokenMsMax: number;
-  /** Replaces what tiers say themselves. */
+  /** Overrides the tiers' own values. */
   readonly firstTokenMsMaxByTier: Readonly<Record<string, number>>;
-  /** A tier that is named is served by the one below it. */
+  /** Serve the next lower tier in place of a named one. */
   readonly lowers?: boolean;
 }
 
-/** A header, and what it says: `core/best=core/mid` where a budget has lowered a tier, `claude-opus-9=core/best` for a name that no model has. */
+/** A header and its value: `core/best=core/mid` where a budget has lowered a tier, `claude-opus-9=core/best` for an unknown model name. */
 export type InPlace = readonly [header: "x-tollgate-lowered" | "x-tollgate-stand-in", says: string];
 
-/** The models behind one name, and the name as it stands in keys' lists and in postings. */
+/** The models of one name, and the name as keys' lists and postings contain it. */
 interface Opened {
   readonly name: string;
   readonly models: readonly Omit<Wanted, "place">[];
-  /** When what was named ends; a tier does not, others of its models take over. */
+  /** When the named model retires. Null for a tier, whose other models take over. */
   readonly retires: ModelEnd | null;
-  /** Which tier serves in place of what was named. */
+  /** The tiers that serve in place of what was named. */
   readonly serves?: readonly InPlace[];
 }
 
-/** Some clients name a model with the day that it was made: it is sold without. */
+/** Some clients append a model's release date, which the catalog does not have. */
 function withoutDay(
   unknown: GatewayError,
   ...[name, param, catalog, settings]: Parameters<typeof open>
@@ -47,7 +47,7 @@ function withoutDay(
   return model instanceof GatewayError ? unknown : model;
 }
 
-/** Named by what was asked for, whichever tier serves it: that is what a key's list has, and what the posting says. */
+/** Keeps the requested tier's name, whichever tier serves: keys' lists and postings use that name. */
 function openTier(tier: Tier, catalog: Catalog, settings: ResolveSettings): Opened {
   const below = settings.lowers === true && tier.lower !== null ? findTier(tier.lower, catalog) : null;
   if (below === null) return openedTier(tier, catalog, settings);
@@ -82,21 +82,21 @@ function open(name: string, param: string, catalog: Catalog, settings: ResolveSe
   return { name: model.slug, models: [{ model, firstTokenMsMax: settings.firstTokenMsMax }], retires: model.retires };
 }
 
-/** What a request asks for, with every name resolved. */
+/** A request's models, with all names resolved. */
 export interface Resolved {
-  /** Models with a configured provider, first mention first. */
+  /** Models with a configured provider, in order of first mention. */
   readonly models: readonly Wanted[];
-  /** The names in full (`core/cheap`, `openai/gpt-4o-mini`), with the field each came from. */
+  /** The full names (`core/cheap`, `openai/gpt-4o-mini`), each with the field it came from. */
   readonly asked: readonly { readonly name: string; readonly param: string }[];
-  /** The ends of the models that were named. */
+  /** The retirements of named models. */
   readonly ends: readonly ModelEnd[];
-  /** Which tiers serve in place of what was named. */
+  /** The tiers that serve in place of what was named. */
   readonly serves: readonly InPlace[];
 }
 
 /**
- * Opens every name into models with a configured provider, first mention first. An unknown name is an error
- * even where others would do: the caller has mistyped it.
+ * Resolves all names to models with a configured provider, in order of first mention. An unknown name is an error even if others would do:
+ * it is a typo.
  */
 export function resolveModels(
   wanted: readonly { readonly name: string; readonly param: string }[],
@@ -135,7 +135,7 @@ function firstOfEach(models: Opened["models"]): Opened["models"] {
   return models.filter((one, at) => models.findIndex(({ model }) => model.slug === one.model.slug) === at);
 }
 
-/** The same of one name, as nearly every call has it: without the lists that are filled one by one. */
+/** The common case of a single name, without intermediate lists. */
 function resolvedOne(
   { name, param }: { readonly name: string; readonly param: string },
   catalog: Catalog,

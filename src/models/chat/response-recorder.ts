@@ -1,4 +1,4 @@
-// Reads an answer back while it goes to its caller, in whichever wire that is: for those who want to know what was said, not how.
+// Parses an answer back while it is sent to its caller, in any wire, to recover its content.
 import type { DialectName } from "../../catalog/chat-wire.ts";
 import { isRecord } from "../../core/json.ts";
 import { readJson } from "../../core/json-bytes.ts";
@@ -9,18 +9,18 @@ import type { ChatContext, Dialect, EventOut, StreamReader } from "../../upstrea
 import { SseScanner } from "../../upstream/sse-scanner.ts";
 import { DIALECTS } from "../formats/vendor-dialects.ts";
 
-/** Of an event, and of an answer that does not come as events. */
+/** Per event, and for a whole non-streamed answer. */
 const BYTES_MAX = 1024 * 1024;
-/** Of all that is said. What is longer is not told in part: that could end within what has to be taken out of it. */
+/** The most text in total. Longer text is dropped entirely: a cut could split something that has to be redacted. */
 const CHARACTERS_MAX = 256 * 1024;
 const CHOICES_MAX = 128;
 
 export interface RecordedChoice {
-  /** In the order they were said. */
+  /** In order of appearance. */
   readonly blocks: readonly AnswerBlock[];
-  /** `error`: it broke off. */
+  /** `error`: the answer broke off. */
   readonly reason: FinishReason | "error";
-  /** The end in the vendor's own word. */
+  /** The vendor's own finish reason. */
   readonly native: string;
 }
 
@@ -34,7 +34,7 @@ function isDialect(wire: string): wire is DialectName {
   return Object.hasOwn(DIALECTS, wire);
 }
 
-/** What is read goes nowhere, so its names do not matter. */
+/** The parsed result goes nowhere, so the names in it do not matter. */
 function contextOf(dialect: DialectName): ChatContext {
   const names = { upstreamModel: "", servedSlug: "", completionId: "", createdS: 0 };
   const spec = { dialect, models: {} };
@@ -54,18 +54,18 @@ function charactersOf(event: NeutralEvent): number {
   }
 }
 
-/** The answer of one call in its caller's wire, which is read as the dialect of that name. */
+/** Records one answer in its caller's wire, parsed by the dialect of that name. */
 export class ResponseRecorder {
   readonly #dialect: Dialect;
   readonly #context: ChatContext;
   readonly #reader: StreamReader;
   readonly #scanner: SseScanner;
   readonly #choices = new Map<number, OpenChoice>();
-  /** Of an answer that does not come as events. */
+  /** Of a non-streamed answer. */
   readonly #parts: Buffer[] = [];
   #bytes = 0;
   #characters = 0;
-  /** It is too long, or not as its wire has it. */
+  /** The answer is too long or malformed. */
   #lost = false;
 
   private constructor(name: DialectName) {
@@ -77,12 +77,12 @@ export class ResponseRecorder {
     }, BYTES_MAX);
   }
 
-  /** Null: no dialect is that wire. */
+  /** Null where no dialect has that wire's name. */
   static of(wire: string): ResponseRecorder | null {
     return isDialect(wire) ? new ResponseRecorder(wire) : null;
   }
 
-  /** The next bytes, with the media type of the whole. They are not needed any more when this returns. */
+  /** Takes the next bytes; `type` is the media type of the whole answer. Does not keep `bytes` after it returns. */
   take(bytes: Buffer, type: string): void {
     if (this.#lost) return;
     try {
@@ -93,7 +93,7 @@ export class ResponseRecorder {
     }
   }
 
-  /** What was said, once all of it is there; null: it is too long, or cannot be read. */
+  /** The complete content; null if it is too long or unreadable. */
   choices(): readonly RecordedChoice[] | null {
     if (this.#parts.length > 0 && !this.#lost) this.#readWhole();
     if (this.#lost) return null;
@@ -107,7 +107,7 @@ export class ResponseRecorder {
     if (!this.#lost) this.#parts.push(Buffer.from(bytes));
   }
 
-  /** One message, or a list of what would otherwise be events. */
+  /** A single message, or a JSON list of what would otherwise be events. */
   #readWhole(): void {
     const read = readJson(Buffer.concat(this.#parts.splice(0)), parseRaw);
     const json = "wrong" in read ? null : read.json;

@@ -1,5 +1,5 @@
-// An answer that was kept in another form than is asked for now, whole or streamed, told again in this one: read back as its caller read it,
-// and written as a new one would be.
+// Replays a stored answer in another form than it was stored in, whole or streamed: parses it back as its caller would, and encodes it like
+// a new one.
 import type { Frame, KeptForm, PlanCall } from "../../core/endpoint.ts";
 import { GatewayError } from "../../core/errors.ts";
 import type { AnswerCodec, FinishReason, NeutralAnswer, NeutralEvent } from "../../core/neutral.ts";
@@ -12,7 +12,7 @@ import { type RecordedChoice, ResponseRecorder } from "./response-recorder.ts";
 
 type Ended = RecordedChoice & { readonly reason: FinishReason };
 
-/** What the neutral form lacks. An answer that has any of it is told in the form it was made in, and in no other. */
+/** Features without a neutral form. An answer with any of them is replayed only in its original form. */
 const LACKING = [
   /"stop_sequence":\s*"/,
   /"(?:annotations|audio|citations|logprobs|logprobsResult|groundingMetadata|citationMetadata)":\s*(?:\{|\[\s*[^\]\s])/,
@@ -20,7 +20,7 @@ const LACKING = [
   /"(?:web_search|file_search|code_interpreter|computer|image_generation|local_shell|mcp)_call"/,
 ];
 
-/** The finishes stay apart: the frame writes on behind them. */
+/** Returns the finish events apart, because the frame extends them. */
 function streamOf(choices: NeutralAnswer["choices"], codec: AnswerCodec) {
   const encoder = codec.encoder();
   const events = eventsOf({ choices, usage: null });
@@ -29,7 +29,7 @@ function streamOf(choices: NeutralAnswer["choices"], codec: AnswerCodec) {
   return { content, tail: bytes(events.filter(({ kind }) => kind === "finish")) };
 }
 
-/** What tells it; null is answered where it cannot be read, broke off, or would lose something. */
+/** Re-encodes a stored answer; null where it is unreadable, broke off, or would lose content. */
 export function retelling(read: ModelRequest, frame: Frame): (kept: KeptForm) => Uint8Array | string | null {
   return ({ text, type, model, createdS, cost, charge, legs }) => {
     if (LACKING.some((one) => one.test(text))) return null;
@@ -49,7 +49,10 @@ export function retelling(read: ModelRequest, frame: Frame): (kept: KeptForm) =>
   };
 }
 
-/** The Idempotency-Key of a call. A stream is not kept, so a key goes with one only where the same was answered whole before. */
+/**
+ * The Idempotency-Key of a call. Streams are not stored, so a streamed call may have a key only if the same call was answered whole
+ * before.
+ */
 export function repeatingOf(
   { request, audience }: PlanCall,
   { sent, stream }: ModelRequest,

@@ -1,18 +1,17 @@
-// The order in which a call's candidates are tried, beyond that of the catalog and of its caller: deployments of one model share its calls by
-// weight, and a conversation stays where it was served last.
+// Refines the order of candidates: deployments of one model share its calls by weight, and a conversation stays where it was served last.
 import { hash } from "node:crypto";
 import type { MovedConversations } from "../../upstream/moved-conversations.ts";
 import type { Placed } from "./prefer.ts";
 
 export interface RouteOrder {
   readonly placed: readonly Placed[];
-  /** The health key of the route to which the conversation goes back; null: it goes where any call would. */
+  /** The health key of the route that the conversation returns to; null: the order is that of any call. */
   readonly stuckTo: string | null;
-  /** The first one, had the conversation not moved. */
+  /** The first route if the conversation had not moved. */
   readonly first: Placed | null;
 }
 
-/** Two routes to one model at one provider: deployments of it, which share its calls. */
+/** True for deployments: routes to the same model at the same provider, which share its calls. */
 function areEquals(a: Placed, b: Placed | undefined): boolean {
   return b !== undefined && a.fit === b.fit && a.candidate.provider === b.candidate.provider;
 }
@@ -21,12 +20,12 @@ function weightOf({ candidate: { offer } }: Placed): number {
   return offer.weight;
 }
 
-/** A number from 0 to 1 that a conversation and a route always have together, so that a lost route moves no other conversation. */
+/** A stable number from 0 to 1 per conversation and route, so that losing one route does not move other conversations. */
 function drawOf(conversation: string, { candidate }: Placed): number {
   return Number.parseInt(hash("sha1", `${conversation}\n${candidate.healthKey}`).slice(0, 12), 16) / 2 ** 48;
 }
 
-/** Equals in the order of a draw by their weights (rendezvous hashing). */
+/** Orders deployments by a weighted draw (rendezvous hashing). */
 function drawn(equals: readonly Placed[], conversation: string): readonly Placed[] {
   const scores = new Map(equals.map((one) => [one, -Math.log(drawOf(conversation, one) + 2 ** -50) / weightOf(one)]));
   return [...equals].sort((a, b) => (scores.get(a) ?? 0) - (scores.get(b) ?? 0));
@@ -43,7 +42,7 @@ function byWeight(placed: readonly Placed[], conversation: () => string): readon
   return groups.flatMap((group) => (group.length === 1 ? group : drawn(group, conversation())));
 }
 
-/** `conversation` is asked for only where it matters: where a model has several deployments, or a conversation has moved lately. */
+/** Computes `conversation` only where it matters: where a model has several deployments or a conversation has moved lately. */
 export function routeOrder(
   placed: readonly Placed[],
   {

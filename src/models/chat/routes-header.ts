@@ -1,4 +1,4 @@
-// Tells who asks for a trace why each route stands where it does in the order of its call, or is not in it.
+// The trace header: why each route has its place in the order, or is left out.
 import type { RouteHealth } from "../../upstream/route-health.ts";
 import type { Placed } from "./prefer.ts";
 import type { RouteOrder } from "./route-order.ts";

@@ -1,10 +1,10 @@
-// Keeps a model's thoughts sealed while the caller carries them: what a vendor has signed or encrypted goes out as text that only
-// this gateway can read, and back only to the account, the adapter and the family of models that it came from.
+// Seals a model's reasoning while the caller carries it: what a vendor has signed or encrypted leaves as text that only this gateway can
+// read, and returns only to the account, adapter and model family that it came from.
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from "node:crypto";
 import { isRecord, stringOf } from "../../core/json.ts";
 import type { ReasoningBlock, ThoughtSeal } from "../../core/neutral.ts";
 
-/** The most characters of a sealed thought. What is longer is not sealed, and not opened. */
+/** The most characters of sealed reasoning; longer reasoning is neither sealed nor opened. */
 export const SEAL_CHARS_MAX = 256 * 1024;
 
 const MARK = "tgs1_";
@@ -14,7 +14,7 @@ const KEY_BYTES = 32;
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
-/** A key and a nonce of every seal's own, so that no number of seals wears a key out (NIST SP 800-38D, 8.3). */
+/** A fresh key and nonce per seal, so that no key is overused (NIST SP 800-38D, 8.3). */
 function keyOf(secret: string, salt: Buffer, payer: string): { key: Buffer; nonce: Buffer } {
   const made = Buffer.from(hkdfSync("sha256", secret, salt, `tollgate thought\n${payer}`, KEY_BYTES + NONCE_BYTES));
   return { key: made.subarray(0, KEY_BYTES), nonce: made.subarray(KEY_BYTES) };
@@ -37,12 +37,12 @@ function decrypted(bytes: Buffer, secret: string, { payer, maker }: { payer: str
       .setAuthTag(bytes.subarray(tagAt));
     return decipher.update(bytes.subarray(SALT_BYTES, tagAt), undefined, "utf8") + decipher.final("utf8");
   } catch {
-    // Another's, or changed on its way. It is nothing that a caller could mend, so the caller is not told.
+    // From another payer, or altered. The caller could not fix it, so it gets no error.
     return null;
   }
 }
 
-/** Said in one letter each: a thought is carried in every turn that follows it. */
+/** Uses one-letter field names, because every later turn carries the reasoning. */
 function packed({ text, format, signature, sealed, callId }: ReasoningBlock): string {
   return JSON.stringify({ t: text, f: format, s: signature, e: sealed, c: callId });
 }
@@ -74,13 +74,13 @@ function openedBy(
   return null;
 }
 
-/** Before the payer is known nothing is sealed, and no seal is opened: it would be one for all strangers. */
+/** While the payer is unknown, nothing is sealed or opened: all anonymous callers would share one seal. */
 export const NO_SEAL: ThoughtSeal = { seal: () => null, open: () => null };
 
 /**
- * The seal of one payer's thoughts: AES-256-GCM (NIST SP 800-38D) under keys derived by HKDF-SHA256 (RFC 5869) from the first
- * secret; what was sealed under any other of them is opened still. The payer is part of the key, the maker is authenticated.
- * `onUnopened` hears of each seal that looks like one of ours and does not open.
+ * The seal for one payer's reasoning: AES-256-GCM (NIST SP 800-38D) under keys derived by HKDF-SHA256 (RFC 5869) from the first secret;
+ * the other secrets only open older seals. The key depends on the payer, and the maker is authenticated data. Calls `onUnopened` for each
+ * seal that looks like ours and does not open.
  */
 export function thoughtSeal(secrets: readonly string[], payer: string, onUnopened: () => void = () => {}): ThoughtSeal {
   const [newest] = secrets;

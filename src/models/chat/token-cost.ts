@@ -1,4 +1,4 @@
-// The token meter: the cost of an answer from the usage that its vendor reported, or from our own count where none came.
+// The token meter: computes an answer's cost from the vendor's reported usage, or from our own count where none came.
 import type { SoldModel } from "../../catalog/catalog.ts";
 import { costOfUsage, priceAt, soldUsage } from "../../catalog/price.ts";
 import { ZERO } from "../../core/money.ts";
@@ -7,7 +7,7 @@ import type { Reading, TokenUsage } from "../../core/route.ts";
 import type { ModelCandidate } from "../../upstream/model-candidate.ts";
 import type { TokenCounter } from "./token-counter.ts";
 
-/** The model that served, and the most tokens of images and other parts of its prompt, as bounded for the quote. */
+/** The model that served, and the quote's bound on prompt tokens for images and other parts. */
 interface ServedModel {
   readonly model: SoldModel;
   readonly partTokens: number;
@@ -15,7 +15,7 @@ interface ServedModel {
 
 const TOKENS_PER_MESSAGE = 4;
 
-/** Tokens of the delivered text: counted as far as it was kept, the rest by the same ratio. */
+/** The tokens of the delivered text: counts the stored part and extrapolates to the rest. */
 async function deliveredTokens(reading: Reading, counter: TokenCounter): Promise<number> {
   const { text, bytes } = reading.delivered;
   const tokens = await counter.count(text);
@@ -23,18 +23,18 @@ async function deliveredTokens(reading: Reading, counter: TokenCounter): Promise
   return keptBytes > 0 && bytes > keptBytes * 2 ? Math.ceil((tokens / keptBytes) * bytes) : tokens;
 }
 
-/** The prompt, for a count of our own. */
+/** The prompt, for our own count. */
 interface Prompt {
   readText(): string;
   readonly shape: { readonly messages: number };
 }
 
-/** Counts the attempts of one call, at the sale price of the minute in which the call was admitted, `atMs`. */
+/** Prices the attempts of one call at the sale price at `atMs`, when the call was admitted. */
 export class TokenMeter {
   readonly counter: TokenCounter;
   readonly #prompt: Prompt;
   readonly #atMs: number;
-  /** Several attempts may have had the same prompt. */
+  /** Cached, because several attempts may share the prompt. */
   #promptTokens: Promise<number> | null = null;
 
   constructor(prompt: Prompt, counter: TokenCounter, atMs: number) {
@@ -43,7 +43,7 @@ export class TokenMeter {
     this.#atMs = atMs;
   }
 
-  /** Reported usage decides. A stream that its caller left reports at most the usage of its beginning: its output is what was delivered. */
+  /** Uses the reported usage. An abandoned stream reports at most its initial usage, so its output is what was delivered. */
   cost(
     { model, partTokens }: ServedModel,
     served: ModelCandidate,
@@ -73,7 +73,7 @@ export class TokenMeter {
     const sale = priceAt(model.sale, this.#atMs);
     const cost = priceAt(offer.cost, this.#atMs);
     const usage = soldUsage(counted, { cost, sale });
-    // The vendor takes nothing from us for a call with the caller's own key.
+    // With the caller's own key, the vendor does not bill us.
     const isOwnKey = offer.adapter.ownKey === true;
     const upstreamNano = isOwnKey ? ZERO : (reading.upstreamCostNano ?? costOfUsage(cost, counted));
     const chargeNano = costOfUsage(sale, usage);

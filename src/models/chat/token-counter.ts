@@ -1,4 +1,4 @@
-// Real token counts, where the cheap bound decides or no usage came, and the counts that callers ask for.
+// Real token counts: where the cheap bound is not enough, where no usage was reported, and for callers who ask.
 import { Worker } from "node:worker_threads";
 import type { Tokenizer } from "../../catalog/model-spec.ts";
 import { THREAD_FLAGS } from "../../core/thread-flags.ts";
@@ -6,27 +6,27 @@ import { FairTurns } from "./fair-turns.ts";
 import type { PromptOrder, PromptRead } from "./read-prompt.ts";
 
 export interface TokenCounter {
-  /** Tokens of a text by the o200k encoding; of a very long one by samples of it. */
+  /** Tokens in the o200k encoding; very long texts are sampled. */
   count(text: string): Promise<number>;
-  /** The most tokens that a tokenizer can make of a text. */
+  /** The most tokens that this tokenizer can make of a text. */
   countMax(text: string, tokenizer: Tokenizer): Promise<number>;
 }
 
-/** One thread for all counts. What is counted for a call takes turns with what is counted for free, and in both each payer with the others. */
+/** One thread does all counting. Counts for calls and free counts alternate, and within each, payers alternate. */
 export interface TokenCounters extends TokenCounter {
-  /** Counts for the calls of one payer. */
+  /** Counts for one payer's calls. */
   of(payer: string): TokenCounter;
-  /** Reads and counts a whole prompt, for free. Null: too many of this payer's are waiting already. */
+  /** Parses and counts a whole prompt, for free. Null: too many prompts of this payer are queued. */
   prompt(order: PromptOrder): Promise<PromptRead> | null;
   close(): Promise<void>;
 }
 
-/** What the thread is asked. */
+/** A message to the thread. */
 export type CountOrder =
-  /** `tokenizer`: whose most is asked for; null: an estimate will do. */
+  /** `tokenizer`: whose upper bound to compute; null: an estimate is enough. */
   { readonly text: string; readonly tokenizer: Tokenizer | null } | { readonly prompt: PromptOrder };
 
-/** What it answers; `broke` says why it cannot. */
+/** The thread's reply; `broke` is the reason of a failure. */
 export type CountAnswer = { readonly answer: number | PromptRead } | { readonly broke: string };
 
 interface Waiting {
@@ -35,10 +35,10 @@ interface Waiting {
   reject(error: Error): void;
 }
 
-/** A client asks for the count of each part of a prompt at the same time. */
+/** Clients count all parts of a prompt in parallel. */
 export const PROMPTS_WAITING_MAX = 64;
 
-/** The counter's thread is started by the first count and dies with the process. `secrets` are those of sealed thoughts. */
+/** The thread starts with the first count and ends with the process. `secrets` open sealed reasoning. */
 export function createTokenCounter(secrets: readonly string[] = []): TokenCounters {
   const [paid, free] = [new FairTurns<Waiting>(), new FairTurns<Waiting>()];
   let worker: Worker | null = null;

@@ -1,4 +1,4 @@
-// Counts tokens off the event loop; started when the first count is asked for.
+// Counts tokens off the event loop; started by the first count.
 import { parentPort, workerData } from "node:worker_threads";
 import { get_encoding } from "tiktoken";
 import type { Tokenizer } from "../../catalog/model-spec.ts";
@@ -6,25 +6,25 @@ import type { CountAnswer, CountOrder } from "./token-counter.ts";
 
 const encoding = get_encoding("o200k_base");
 
-/** The encoder takes two seconds for a million characters, and is worse than linear on odd input: more is not encoded. */
+/** The encoder takes two seconds per million characters, and is worse than linear on odd input; longer text is not encoded. */
 const COUNTED_CHARS_MAX = 400_000;
 const SAMPLES = 100;
 
 /**
- * The encoder's work on a run without a break grows with the square of its length: a hundred thousand letters in a row
- * take half a minute. Runs are cut here, which counts at most one token more for each cut.
+ * The encoder takes time quadratic in the length of an unbroken run: a hundred thousand letters take half a minute. Runs are cut here;
+ * each cut adds at most one token.
  */
 const LONG_RUN = /\S{256}|\s{256}/gu;
 
-/** What other tokenizers may not have learned, and can take a token a byte for: other scripts, digits, runs of marks, odd space. */
+/** Text that other tokenizers may split into single bytes: non-Latin scripts, digits, punctuation runs, unusual whitespace. */
 const BY_BYTES = /[^\0-\x7f]+|\d+|[^A-Za-z\d\s]{2,}|\s{2,}|[\t\r\f\v]/g;
-/** Line ends and indentation: tokenizers in use make few tokens of them. */
+/** Line ends and indentation, of which common tokenizers make few tokens. */
 const PLAIN_SPACE = /^\n{0,2} {0,16}$/;
-/** Stands for what is counted by bytes, so that what was apart stays apart. */
+/** Replaces text that is counted by bytes, so that its neighbours stay separate. */
 const BETWEEN = "\0";
 /**
- * The rest is words. Others make more tokens of them than we do, twice as many at most where the text is a text. Where
- * a caller has picked words that we have a token for and others have none, they make at most so many of a letter.
+ * The factors for the rest, which is words. Other tokenizers make at most twice our tokens of ordinary text. Of words picked by a caller
+ * because only our encoding has tokens for them, they make at most this many tokens per letter.
  */
 const OTHER_TOKENIZERS = 2;
 const TOKENS_PER_LETTER = 0.6;
@@ -40,7 +40,7 @@ function encoded(text: string): number {
   return tokens + encoding.encode_ordinary(text.slice(from)).length;
 }
 
-/** Of a long text samples from all over it are counted, from a random place on: its beginning may be made to mislead. */
+/** Samples a long text evenly from a random offset, because its beginning may be crafted to mislead. */
 function estimate(text: string): number {
   if (text.length <= COUNTED_CHARS_MAX) return encoded(text);
   const step = text.length / SAMPLES;
@@ -54,7 +54,7 @@ function estimate(text: string): number {
   return Math.ceil((tokens / COUNTED_CHARS_MAX) * text.length);
 }
 
-/** As many as another tokenizer can make of a text: bytes where it may know nothing of it, else a multiple of our count. */
+/** An upper bound for another tokenizer: bytes for text it may not know, else a multiple of our count. */
 function elsewhere(text: string): number {
   let bytes = 0;
   const rest = text.replace(BY_BYTES, (run) => {
@@ -65,7 +65,7 @@ function elsewhere(text: string): number {
   return bytes + Math.ceil(Math.max(OTHER_TOKENIZERS * encoded(rest), TOKENS_PER_LETTER * rest.length));
 }
 
-/** Never too low: no tokenizer makes more tokens than there are bytes, and so much is taken for what is too long to count. */
+/** Never too low: no tokenizer makes more tokens than there are bytes, and text too long to encode counts by bytes. */
 function most(text: string, tokenizer: Tokenizer | null): number {
   const counted = text.slice(0, COUNTED_CHARS_MAX);
   const rest = Buffer.byteLength(text) - Buffer.byteLength(counted);
@@ -73,11 +73,11 @@ function most(text: string, tokenizer: Tokenizer | null): number {
   return Math.min(tokens, Buffer.byteLength(counted)) + Math.max(0, rest);
 }
 
-/** So much of a prompt is counted for free, in slices from all over it: some 20 ms. */
+/** The most of a prompt that is encoded for a free count, in slices from all over it: some 20 ms. */
 const SAMPLE_CHARS = 20_000;
 const SLICES = 20;
 
-/** Of a long text a few slices: a caller who wants to be misled misleads no other. */
+/** Samples a long text at fixed slices: a caller who games this misleads only itself. */
 function roughly(text: string): number {
   if (text.length <= SAMPLE_CHARS) return encoded(text);
   const size = SAMPLE_CHARS / SLICES;
@@ -94,7 +94,7 @@ async function answered(order: CountOrder): Promise<CountAnswer> {
       const { text, tokenizer } = order;
       return { answer: tokenizer === null ? estimate(text) : most(text, tokenizer) };
     }
-    // Read when first needed: the schemas of bodies take longer to load than an ordinary count takes.
+    // Imported on demand: the body schemas take longer to load than a typical count.
     const { readPrompt } = await import("./read-prompt.ts");
     return { answer: readPrompt(order.prompt, secrets, roughly) };
   } catch (error) {

@@ -1,4 +1,4 @@
-// What one endpoint of models that are sold by units says of itself; the plan, the frame and the hold are made alike for all of them.
+// The description of one endpoint for unit-priced models; plan, frame and hold are the same for all of them.
 import type { z } from "zod";
 import type { SoldUnitModel, UnitOffer } from "../../catalog/catalog.ts";
 import type { UnitKind } from "../../catalog/unit-model.ts";
@@ -9,20 +9,20 @@ import type { UploadedFile } from "../../platform/uploads/form-body.ts";
 import type { Field } from "../formats/field-table.ts";
 import type { TokenCounter } from "./token-counter.ts";
 
-/** A checked body of the endpoint, and the files that came with it. */
+/** A validated body with its uploaded files. */
 export interface UnitAsk<Body> {
   readonly body: Body;
-  /** As it was sent, and in how many bytes, where it was JSON: no tokenizer makes more tokens than there are bytes. */
+  /** The body as sent, and its size in bytes if it was JSON: a tokenizer never makes more tokens than bytes. */
   readonly sent: Record<string, unknown>;
   readonly sentBytes: number;
   readonly files: readonly UploadedFile[];
-  /** Of a file of sound, the longest that it can last. */
+  /** The longest that an audio file can last. */
   readonly secondsMax?: number;
 }
 
-/** How an answer looks: JSON, a text, events, or bytes of a type. */
+/** The form of an answer: JSON, text, events, or bytes of a media type. */
 export type AnswerForm =
-  /** `only`: what of the vendor's answer is shown; else all of it. `usage`: how it says what was counted, where the vendor's own words are not passed on. */
+  /** `only`: the fields to show; default all. `usage`: builds the usage where the vendor's own is not passed on. */
   | {
       readonly kind: "json";
       readonly only?: readonly string[];
@@ -32,46 +32,46 @@ export type AnswerForm =
   | { readonly kind: "events"; readonly ends?: (usage: Record<string, unknown>) => string }
   | { readonly kind: "bytes"; readonly contentType: string };
 
-/** What a vendor is asked, and what may come of it at most. */
+/** A request to an offer, and the most it can use. */
 export interface UnitFit {
-  /** The most that can be used, by unit. */
+  /** The most that can be used, per unit. */
   readonly countsMax: Counts;
-  /** The body as this offer's dialect takes it. */
+  /** The body in this offer's dialect. */
   readonly body: Record<string, unknown>;
-  /** What the output tokens that the caller asked for were lowered to; absent: they stand. */
+  /** The lowered output limit; absent if it stayed as requested. */
   readonly loweredTo?: number;
-  /** It is all that the caller sent: nothing was dropped for this offer. */
+  /** Nothing of the caller's body was dropped for this offer. */
   readonly isWhole?: boolean;
-  /** The vendor is asked for events, whatever the caller gets. */
+  /** Requests events from the vendor, whatever the caller gets. */
   readonly stream: boolean;
-  /** The unit of the price that each thing is which is made, where it has a price of its own. */
+  /** The price unit of each item made, where items have their own price. */
   readonly unit?: string;
 }
 
 export interface UnitEndpoint<Body> {
-  /** The label of metrics and transactions. */
+  /** The label in metrics and transactions. */
   readonly operation: string;
   readonly kind: UnitKind;
   readonly task: string;
-  /** The model of those who name none. */
+  /** Used where the request names no model. */
   readonly defaultModel?: string;
   readonly schema: z.ZodType<Body>;
   readonly fields: Field;
-  /** What this offer is asked and can cost; or why it cannot be asked. */
+  /** The request to this offer with its maximum cost, or why the offer cannot serve it. */
   fit(ask: UnitAsk<Body>, offer: UnitOffer): UnitFit | GatewayError;
   answerForm(ask: UnitAsk<Body>): AnswerForm;
-  /** How long a whole answer may take, in milliseconds. Default: as long as a chat's that is not streamed. */
+  /** The time limit of a whole answer, in milliseconds. Default: that of a non-streamed chat. */
   readonly answerMsMax?: number;
-  /** Who leaves has asked for it, and the vendor bills all of it; or is charged what was delivered. */
+  /** On a disconnect: finish, because the vendor bills all of it anyway; or abort, and charge what was delivered. */
   readonly whenCallerLeaves: "finish" | "abort";
-  /** What was used where the vendor has not said. Without it, the most that could be. */
+  /** Computes usage that the vendor did not report. Default: the maximum. */
   counted?(ask: UnitAsk<Body>, reading: Reading, counter: TokenCounter): Promise<Counts>;
-  /** What so much money would pay for. Default: how many such calls. */
+  /** What this much money pays for. Default: the number of such calls. */
   affordable?(free: Nano, model: SoldUnitModel): Readonly<Record<string, number>>;
-  /** An Idempotency-Key keeps its answers; else the header says nothing here. Default true. */
+  /** Stores answers under an Idempotency-Key; if false, the header is ignored. Default true. */
   readonly isKept?: boolean;
-  /** Free calls of an account in a minute. */
+  /** Free calls per account and minute. */
   readonly freePerMinute?: number;
-  /** Its answers say what they cost in `usage`. Default true. */
+  /** Adds the cost to the answer's `usage`. Default true. */
   readonly tellsCost?: boolean;
 }

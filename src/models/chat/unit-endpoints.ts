@@ -1,4 +1,4 @@
-// The endpoints of models that are sold by units, below the path of the language models.
+// The endpoints for unit-priced models, under the language-model path.
 import { tmpdir } from "node:os";
 import type { EndpointSpec } from "../../core/endpoint.ts";
 import { GatewayError } from "../../core/errors.ts";
@@ -20,7 +20,7 @@ import { transcriptions, translations } from "./units/transcriptions.ts";
 import { PAID } from "./wire-endpoints.ts";
 
 const MIB = 1024 * 1024;
-/** What files of calls take of the disk while the calls run. */
+/** The most disk space for uploaded files of running calls. */
 const SPOOLED_BYTES_MAX = 4_096 * MIB;
 const SPOOLED_ACCOUNT_BYTES_MAX = 512 * MIB;
 const AUDIO_BYTES_MAX = 25 * MIB;
@@ -28,7 +28,7 @@ const IMAGE_BYTES_MAX = 25 * MIB;
 
 type Modelled = NamedBy & { readonly model?: string | null | undefined };
 
-/** An endpoint whose body is JSON of at most so many bytes. */
+/** An endpoint with a JSON body of limited size. */
 function json<Body extends Modelled>(
   path: string,
   bodyBytesMax: number,
@@ -47,13 +47,13 @@ function json<Body extends Modelled>(
   };
 }
 
-/** A form has texts alone; what is ours of it is checked as it is in JSON. */
+/** Form fields are strings; converts our own numeric field so that it validates as in JSON. */
 function withNumber(fields: Readonly<Record<string, unknown>>, name: string): Record<string, unknown> {
   const value = fields[name];
   return { ...fields, ...(typeof value === "string" && /^\d+$/.test(value) ? { [name]: Number(value) } : {}) };
 }
 
-/** An endpoint whose body is a form with files in it. */
+/** An endpoint whose body is a form with files. */
 function form<Body extends Modelled>(
   path: string,
   rules: Omit<FormRules, "folder">,

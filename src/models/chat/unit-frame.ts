@@ -1,4 +1,4 @@
-// How answers of models that are sold by units look: whole, as a text, in events or as bytes; what they cost is in their usage.
+// The frames for unit-priced answers: whole, text, events or bytes; the cost is part of `usage`.
 import type { Frame } from "../../core/endpoint.ts";
 import { usdNumber, usdText } from "../../core/money.ts";
 import type { Charge } from "../../core/plan.ts";
@@ -11,7 +11,7 @@ const TYPES: Readonly<Record<"json" | "events", string>> = {
   events: "text/event-stream; charset=utf-8",
 };
 
-/** The last event with what it cost in its usage, where it has one. */
+/** Adds the cost to the usage of the last event, where it has one. */
 function withCost(tail: string, charge: Charge): string {
   return tail
     .split("\n\n")
@@ -30,7 +30,6 @@ function some(body: Record<string, unknown>, names: readonly string[]): Record<s
   return Object.fromEntries(Object.entries(body).filter(([name]) => names.includes(name)));
 }
 
-/** The frame of one call. */
 export function unitFrame(form: AnswerForm, tellsCost: boolean): Frame {
   return {
     keepAlive: null,
@@ -62,7 +61,7 @@ export function unitFrame(form: AnswerForm, tellsCost: boolean): Frame {
       const usage = isRecord(body.usage) ? body.usage : {};
       return JSON.stringify({ ...body, usage: { ...usage, cost: usdNumber(charge.chargedNano) } });
     },
-    // Half a sound file can be told from a whole one by nothing but the connection.
+    // Only the broken connection tells a truncated audio file from a whole one.
     broken: (error) =>
       form.kind === "events"
         ? `event: error\ndata: ${JSON.stringify({ type: "error", error: errorObject(error) })}\n\n`

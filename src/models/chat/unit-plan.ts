@@ -1,4 +1,4 @@
-// Plans a call of a model that is sold by units: images, sound, ranks, verdicts, bare completions.
+// Plans a call of a unit-priced model: images, audio, reranking, moderation, plain completions.
 import type { SoldUnitModel } from "../../catalog/catalog.ts";
 import { findUnitModel } from "../../catalog/find-model.ts";
 import { modelEndHeaders } from "../../catalog/retirement.ts";
@@ -25,22 +25,22 @@ import type { TokenCounter } from "./token-counter.ts";
 import type { AnswerForm, UnitAsk, UnitEndpoint, UnitFit } from "./unit-endpoint.ts";
 import { unitFrame } from "./unit-frame.ts";
 
-/** A body as it was sent, as JSON or as a form. */
+/** A body as sent, in JSON or as a form. */
 export interface SentBody {
   readonly sent: unknown;
   readonly files: readonly UploadedFile[];
   readonly secondsMax?: number;
-  /** Default: as many as came. */
+  /** Default: the size of the received body. */
   readonly sentBytes?: number;
-  /** What an Idempotency-Key stands for. */
+  /** What the Idempotency-Key is bound to. */
   readonly fingerprinted: unknown;
-  /** The adapter that must serve it; absent: any may. */
+  /** The only adapter that may serve it; absent: any. */
   readonly only?: string;
 }
 
 type Fits = ReadonlyMap<Candidate, UnitFit>;
 
-/** The counted tokens as postings and metrics keep them; null: no unit is a token. */
+/** The counts as token usage for postings and metrics; null if no unit is a token. */
 function tokensOf(counts: Counts): TokenUsage | null {
   const sum = (units: readonly string[]) => units.reduce((tokens, unit) => tokens + (counts[unit] ?? 0), 0);
   const inputTokens = sum(["textIn", "imageIn", "audioIn"]);
@@ -50,7 +50,7 @@ function tokensOf(counts: Counts): TokenUsage | null {
   return { inputTokens, cacheReadTokens, cacheWriteTokens: 0, outputTokens, reasoningTokens: 0 };
 }
 
-/** Streams and bytes cannot be kept, so they take no key. */
+/** Streams and bytes are not stored, so they accept no Idempotency-Key. */
 function keyOf<Body>(
   { request }: PlanCall,
   { isKept = true }: UnitEndpoint<Body>,
@@ -63,7 +63,7 @@ function keyOf<Body>(
   return new GatewayError("bad_request", { param, detail: { detail: `${param}: not possible with this answer` } });
 }
 
-/** Bounds an account's free calls, which use up our rate limit at the vendor. */
+/** Limits an account's free calls, which consume our rate limit at the vendor. */
 function tooMany(call: PlanCall, limit: number, { freeWindows }: ChatDeps): GatewayError | null {
   const state = freeWindows.take(call.audience.payer?.id ?? call.request.address, limit);
   if (state.allowed) return null;
@@ -110,7 +110,7 @@ function fitsOf<Body>(
   return { fits, refused };
 }
 
-/** Checks a request and makes its plan, or says what is wrong with it. */
+/** Validates and plans a request, or returns its error. */
 export function unitPlan<Body extends NamedBy & { readonly model?: string | null | undefined }>(
   endpoint: UnitEndpoint<Body>,
   { sent, fingerprinted, only, ...came }: SentBody,
@@ -160,7 +160,7 @@ export function unitPlan<Body extends NamedBy & { readonly model?: string | null
   };
 }
 
-/** The plan without what the request says beside its body. */
+/** The parts of the plan that do not depend on headers. */
 function servedPlan<Body>(
   endpoint: UnitEndpoint<Body>,
   { ask, model, fits }: { readonly ask: UnitAsk<Body>; readonly model: SoldUnitModel; readonly fits: Fits },

@@ -1,4 +1,4 @@
-// Serves a wire: its calls as plans, its counts as free answers, in its own words for errors. It knows no wire by name.
+// Serves any wire: its calls as plans, its token counts as free answers, and errors in its own format. Knows no wire by name.
 import type { Endpoint, Frame, FramedOpenPlan, FramedPlan, PlanCall } from "../../core/endpoint.ts";
 import { GatewayError } from "../../core/errors.ts";
 import type { Payer, Plan } from "../../core/plan.ts";
@@ -14,13 +14,13 @@ import { embeddings } from "./units/embeddings.ts";
 
 const BODY_BYTES_MAX = 32 * 1024 * 1024;
 
-/** What the endpoints that cost have in common. */
+/** Common to all endpoints that charge. */
 export const PAID = { method: "POST", auth: "key", bodyBytesMax: BODY_BYTES_MAX } as const;
 
-/** How a request is planned whose model calls actions. */
+/** Plans a request whose model calls actions. */
 export type ActsPlan = (call: PlanCall, read: ModelRequest, ask: ActionsAsk) => Promise<FramedOpenPlan | GatewayError>;
 
-/** What serving a wire takes. */
+/** The dependencies of serving a wire. */
 export interface WireDeps {
   readonly chat: ChatDeps;
   readonly acts: ActsPlan;
@@ -28,7 +28,7 @@ export interface WireDeps {
   readonly counts: FreeCounts;
 }
 
-/** The plan with a last step that needs to know the payer. */
+/** Adds a final step to the plan that needs the payer. */
 function preparedFor(framed: FramedOpenPlan, prepareFor: NonNullable<ModelRequest["prepareFor"]>): FramedOpenPlan {
   const { plan } = framed;
   const forPayer = async (payer: Payer): Promise<Plan | GatewayError> => {
@@ -61,7 +61,7 @@ function embeddingsIn(spec: WireEmbeddings, call: PlanCall, deps: ChatDeps): Fra
   return { ...made, frame: { keepAlive, last, head: frame.head.bind(frame), broken: frame.broken.bind(frame) } };
 }
 
-/** All that a wire serves. */
+/** All endpoints of a wire. */
 export function wireEndpoints(wire: ModelWire, deps: WireDeps): readonly Endpoint[] {
   const { chat, host, counts } = deps;
   const { errors } = wire;

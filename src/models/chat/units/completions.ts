@@ -1,4 +1,4 @@
-// Bare completions in OpenAI's older format, and fill-in-the-middle: prompt and suffix go in, text comes out.
+// Plain completions in OpenAI's legacy format, and fill-in-the-middle: takes a prompt and a suffix, returns text.
 import { z } from "zod";
 import type { Reading } from "../../../core/route.ts";
 import { among, fields, isEmptyList, ours, refused, setting, tableOf, text } from "../../formats/field-table.ts";
@@ -10,7 +10,7 @@ import type { UnitAsk, UnitEndpoint } from "../unit-endpoint.ts";
 const OUTPUT_TOKENS_DEFAULT = 4_096;
 const OUTPUT_TOKENS_MAX = 16_384;
 const CHOICES_MAX = 8;
-/** What a vendor adds around prompt and suffix. */
+/** The overhead that a vendor adds around prompt and suffix. */
 const TOKENS_AROUND = 16;
 
 const body = z.object({
@@ -69,7 +69,7 @@ export const completions: UnitEndpoint<Body> = {
     const prompt = Buffer.byteLength(asked.prompt) + Buffer.byteLength(asked.suffix ?? "") + TOKENS_AROUND;
     const countsMax = { textIn: Math.min(prompt, spec.inputTokensMax ?? prompt), textOut: (n ?? 1) * max_tokens };
     const several = n == null || n === 1 ? {} : { n };
-    // We always ask for usage, and leave it out again where the caller did not ask.
+    // We always request usage, and remove it where the caller did not ask for it.
     const options = stream === true ? { stream_options: { include_usage: true } } : {};
     const fields = Object.entries({ ...sent, ...several, ...options, max_tokens }).filter(([, value]) => value != null);
     const lowered = (asked.max_tokens ?? 0) > max_tokens ? { loweredTo: max_tokens } : {};

@@ -1,4 +1,4 @@
-// Embeddings in OpenAI's format: texts or tokens in, vectors out, charged by input tokens.
+// Embeddings in OpenAI's format, charged by input tokens.
 import { z } from "zod";
 import { affordable, type PicoPerToken } from "../../../core/money.ts";
 import type { Reading, TokenUsage } from "../../../core/route.ts";
@@ -28,7 +28,7 @@ const body = z.object({
 });
 type Body = z.infer<typeof body>;
 
-/** The text of the input for a token count; token arrays count as one word each. */
+/** The input as text for a token count; each token of an array becomes one word. */
 function inputText({ input }: Body): string {
   return typeof input === "string" ? input : input.flat().map(String).join("\n");
 }

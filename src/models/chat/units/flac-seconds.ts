@@ -1,9 +1,10 @@
-// How long FLAC sound lasts, by its frames (RFC 9639, 9.1): what its head says of its length is its sender's word, and silence takes a few bytes a block.
+// The duration of FLAC audio, summed over its frames (RFC 9639, 9.1): the length in the header cannot be trusted, and silence takes only a
+// few bytes per block.
 
-/** Whatever stands in a frame's header: two bytes of sync, two of codes, a number of at most seven, two sizes of at most two, a checksum. */
+/** The longest frame header: two bytes of sync, two of codes, a number of at most seven, two sizes of at most two, a checksum. */
 const HEADER_BYTES_MAX = 16;
 const CRC8_POLYNOMIAL = 0x07;
-/** Where the metadata says how many samples a second has, in twenty bits. */
+/** The offset of the sample rate in the metadata, twenty bits. */
 const RATE_AT = 18;
 const LOWEST_HERTZ = 8_000;
 const HERTZ: readonly number[] = [
@@ -16,33 +17,33 @@ const CRC8 = Uint8Array.from({ length: 256 }, (_, start) => {
   return crc;
 });
 
-/** Whether a file's first bytes are FLAC's. */
+/** True if a file starts as FLAC. */
 export function isFlac(head: Buffer): boolean {
   return head.toString("latin1", 0, 4) === "fLaC";
 }
 
-/** How many bytes a frame's number takes, by its first; 0: it begins none. */
+/** The byte length of a frame number, from its first byte; 0 where it is invalid. */
 function numberBytes(first: number): number {
   if (first < 0x80) return 1;
   const ones = Math.clz32(~(first << 24));
   return ones >= 2 && ones <= 7 ? ones : 0;
 }
 
-/** The samples of a block, by its code; `more` is what stands behind the number where the code says so. */
+/** The samples in a block, by code; `more` is the extra field after the number, where the code refers to it. */
 function blockSamples(code: number, more: number): number {
   if (code === 1) return 192;
   if (code <= 5) return 576 << (code - 2);
   return code <= 7 ? more + 1 : 256 << (code - 8);
 }
 
-/** Samples a second, by its code; the metadata's where the code says so. */
+/** The sample rate by code; `usual` is the metadata's, where the code refers to it. */
 function hertzOf(code: number, more: number, usual: number): number {
   if (code === 0) return usual;
   if (code <= 11) return HERTZ[code] ?? usual;
   return code === 12 ? more * 1_000 : code === 13 ? more : more * 10;
 }
 
-/** The seconds of the frame whose header begins at `at`; 0: none does. */
+/** The duration of the frame whose header starts at `at`; 0 if none does. */
 function frameSeconds(bytes: Buffer, at: number, usualHertz: number): number {
   const codes = bytes[at + 2] ?? 0;
   const shape = bytes[at + 3] ?? 0;
@@ -64,8 +65,8 @@ function frameSeconds(bytes: Buffer, at: number, usualHertz: number): number {
 }
 
 /**
- * The seconds of all frames whose headers stand anywhere in the file, each byte looked at as a beginning: more than there are where
- * content looks like a header (once in some ten million bytes), never less.
+ * The total duration of all frame headers found at any byte of the file. Too high where audio data looks like a header (about once in ten
+ * million bytes), never too low.
  */
 export async function flacSecondsMax(head: Buffer, blocks: AsyncIterable<Uint8Array>): Promise<number> {
   const said = head.length >= RATE_AT + 3 ? head.readUIntBE(RATE_AT, 3) >> 4 : 0;

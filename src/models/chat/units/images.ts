@@ -72,7 +72,7 @@ function wrongIn({ body: asked, files }: UnitAsk<Body>, { spec }: UnitOffer, tas
   return files.some(({ field }) => field !== "mask") ? null : invalid("image", "is missing, must be a file");
 }
 
-/** Bounds of an image that is priced by tokens. */
+/** Bounds for an image priced by tokens. */
 function byTokens({ body: asked, files }: UnitAsk<Body>, { spec }: UnitOffer): Counts | GatewayError {
   const n = asked.n ?? 1;
   const each = tokensOut(spec.imageTokens ?? {}, asked.size ?? AUTO, asked.quality ?? AUTO);
@@ -128,7 +128,7 @@ const DIALECTS: Readonly<Record<string, Translate>> = {
   },
 };
 
-/** The most that is counted, and the price unit of one picture if it has its own. */
+/** The maximum counts, and the price unit of one image where it has its own. */
 function countsOf(ask: UnitAsk<Body>, offer: UnitOffer, translated: UnitFit["body"]) {
   const { body: asked } = ask;
   const { spec, cost } = offer;

@@ -1,4 +1,4 @@
-// Moderations in OpenAI's format: free, with a limit of calls per minute.
+// Moderations in OpenAI's format: free, with a rate limit per minute.
 import { z } from "zod";
 import { fields, text as readText, setting, tableOf } from "../../formats/field-table.ts";
 import type { UnitEndpoint } from "../unit-endpoint.ts";

@@ -1,32 +1,32 @@
-// How long an MP4 file sounds (ISO/IEC 14496-12): by its table of samples, each of which is one frame of AAC, and by no word of its head
-// where that says less. What is built in another way is not read here.
+// The duration of MP4 audio (ISO/IEC 14496-12), from its sample table, where each sample is one AAC frame; a shorter duration in the header
+// is ignored. Other layouts are not supported here.
 import { hidden, type Walk } from "./sound-walk.ts";
 
-/** The tables of a day of sound take less. */
+/** Enough for the tables of a day of audio. */
 const TABLES_BYTES_MAX = 4 * 1_048_576;
-/** No frame of AAC is longer, with eight channels. */
+/** The longest AAC frame, with eight channels. */
 const SAMPLE_BYTES_MAX = 8_192;
 const SAMPLES_PER_FRAME = 1_024;
-/** Seconds since 1904 in 32 bits, all set: not known. */
+/** A duration with all 32 bits set is unknown. */
 const UNKNOWN_TIME = 0xffffffff;
-/** The index of a rate in an AudioSpecificConfig (ISO/IEC 14496-3, table 1.18). */
+/** Sample rates by index in an AudioSpecificConfig (ISO/IEC 14496-3, table 1.18). */
 const AAC_HERTZ = [
   96_000, 88_200, 64_000, 48_000, 44_100, 32_000, 24_000, 22_050, 16_000, 12_000, 11_025, 8_000, 7_350,
 ];
-/** AAC Main to LTP, and the two that begin with a rate of half of what is heard, of which a frame lasts as long. */
+/** AAC Main to LTP, and the two that first state half of the output rate; a frame's duration follows from that half rate. */
 const AAC_KINDS = new Set([1, 2, 3, 4, 5, 29]);
 
-/** Tracks of pictures, words and times. */
+/** Track types without audio: video, text and time codes. */
 const SILENT = new Set(["vide", "text", "sbtl", "subt", "tmcd", "meta"]);
 
 interface Box {
   readonly type: string;
-  /** Behind its head. */
+  /** The offset after the box header. */
   readonly from: number;
   readonly to: number;
 }
 
-/** The tables of one file, read where they stand. Whatever does not fit throws RangeError, as reading behind their end does. */
+/** Reads the tables of one file in place. Anything invalid throws RangeError, as does reading past the end. */
 class Tables {
   readonly #bytes: Uint8Array;
   readonly #view: DataView;
@@ -57,7 +57,7 @@ class Tables {
     return found;
   }
 
-  /** The one box of this path; throws where there is none, or are several. */
+  /** The only box of this path; throws if there is none or more than one. */
   one(inside: Pick<Box, "from" | "to">, ...path: readonly string[]): Box {
     let box: Pick<Box, "from" | "to"> = inside;
     for (const name of path) {
@@ -69,7 +69,7 @@ class Tables {
   }
 }
 
-/** Units of time in a second, and how many of them there are, in an `mvhd` or an `mdhd`. */
+/** The time scale (units per second) and the duration in an `mvhd` or `mdhd`. */
 function timeOf(tables: Tables, { from }: Box): { readonly scale: number; readonly seconds: number } {
   const isLong = tables.u8(from) === 1;
   const scale = Math.max(1, tables.u32(from + (isLong ? 20 : 12)));
@@ -78,7 +78,7 @@ function timeOf(tables: Tables, { from }: Box): { readonly scale: number; readon
   return { scale, seconds: isKnown ? length / scale : 0 };
 }
 
-/** The length of a descriptor and where its content begins: seven bits a byte (ISO/IEC 14496-1, 8.3.3). */
+/** The length and content offset of a descriptor; seven bits per byte (ISO/IEC 14496-1, 8.3.3). */
 function descriptor(tables: Tables, at: number, tag: number): number {
   if (tables.u8(at) !== tag) throw new RangeError(`no descriptor ${tag}`);
   let next = at + 1;
@@ -89,7 +89,7 @@ function descriptor(tables: Tables, at: number, tag: number): number {
   return next + 1;
 }
 
-/** Samples a second of the frames that an `esds` announces. */
+/** The sample rate in an `esds`. */
 function hertzOf(tables: Tables, esds: Box): number {
   const es = descriptor(tables, esds.from + 4, 3);
   if ((tables.u8(es + 2) & 0xe0) !== 0) throw new RangeError("a stream that depends on others");
@@ -102,7 +102,7 @@ function hertzOf(tables: Tables, esds: Box): number {
   return hertz;
 }
 
-/** How long the samples of a track of sound last. */
+/** The duration of an audio track's samples. */
 function soundOf(tables: Tables, stbl: Box): number {
   const stsd = tables.one(stbl, "stsd");
   const entry = tables.one({ from: stsd.from + 8, to: stsd.to }, "mp4a");
@@ -112,12 +112,12 @@ function soundOf(tables: Tables, stbl: Box): number {
   const [each, count] = [tables.u32(stsz + 4), tables.u32(stsz + 8)];
   let longest = each;
   if (each === 0) for (let n = 0; n < count; n++) longest = Math.max(longest, tables.u32(stsz + 12 + 4 * n));
-  // What is longer than any frame may hold several.
+  // A sample longer than any frame may contain several.
   if (longest > SAMPLE_BYTES_MAX) throw new RangeError("a sample that is no frame");
   return (count * SAMPLES_PER_FRAME) / hertz;
 }
 
-/** By its times: what a table of them says of all samples. */
+/** The duration according to the table of sample times. */
 function timesOf(tables: Tables, stbl: Box, scale: number): number {
   const stts = tables.one(stbl, "stts").from;
   const rows = tables.u32(stts + 4);
@@ -126,7 +126,7 @@ function timesOf(tables: Tables, stbl: Box, scale: number): number {
   return units / scale;
 }
 
-/** How much silence an edit list puts in front; throws where it plays anything more than once. */
+/** The silence that an edit list puts first; throws if it plays anything twice. */
 function silenceOf(tables: Tables, trak: Box, movieScale: number): number {
   const edts = tables.boxes(trak.from, trak.to).find(({ type }) => type === "edts");
   if (edts === undefined) return 0;
@@ -143,7 +143,7 @@ function silenceOf(tables: Tables, trak: Box, movieScale: number): number {
   return units / movieScale;
 }
 
-/** Throws where the tables say something that is not known here. */
+/** Throws on tables with unknown content. */
 function secondsIn(moov: Uint8Array): number {
   const tables = new Tables(moov);
   const whole = { from: 0, to: moov.length };
@@ -164,7 +164,7 @@ function secondsIn(moov: Uint8Array): number {
   return seconds;
 }
 
-/** Walks over the boxes of the file to its tables, wherever they stand. */
+/** Walks the file's boxes to its tables, wherever they are. */
 export function* mp4Seconds(): Walk {
   let [bytes, seconds] = [0, -1];
   for (;;) {
@@ -174,7 +174,7 @@ export function* mp4Seconds(): Walk {
     if (head.length < 8) return yield* hidden(bytes);
     const tables = new Tables(head);
     const [size, type] = [tables.u32(0), tables.text(4)];
-    // It goes on to the end of the file.
+    // This box extends to the end of the file.
     if (size === 0 && seconds >= 0) return seconds;
     let long: Uint8Array | null = null;
     if (size === 1) long = yield 8;

@@ -1,16 +1,18 @@
-// Reranking in the format of Cohere's clients: documents in, scores out.
+// Reranking in Cohere's format: takes documents, returns scores.
 import { z } from "zod";
 import { fields, tableOf, text } from "../../formats/field-table.ts";
 import { invalid } from "../../formats/parse-json.ts";
 import type { UnitEndpoint } from "../unit-endpoint.ts";
 
 const DOCUMENTS_MAX = 1_000;
-/** A longer document, with the query, counts as several chunks; a long query never leaves less room than this. */
+/**
+ * A document that exceeds this together with the query counts as several chunks; a long query still leaves each chunk the minimum below.
+ */
 const CHUNK_TOKENS = 500;
 const CHUNK_TOKENS_MIN = 100;
 const DOCUMENTS_PER_SEARCH = 100;
 const TOKENS_PER_DOCUMENT = 4_096;
-/** What a vendor adds around query and document. */
+/** The overhead that a vendor adds around query and document. */
 const TOKENS_AROUND = 16;
 
 const document = z.union([z.string(), z.looseObject({ text: z.string() })], "must be text or {text}");

@@ -1,10 +1,10 @@
-// Containers whose packets are walked to know how long they sound: Ogg (RFC 3533) and WebM. What their heads say of the time is not
-// believed, for a packet of one byte can be 120 ms of Opus (RFC 6716, section 3.1).
+// Duration of packet-based containers: Ogg (RFC 3533) and WebM. Times in their headers are not trusted, because a packet of one byte can be
+// 120 ms of Opus (RFC 6716, section 3.1).
 
 import { mp4Seconds } from "./mp4-seconds.ts";
 import { hidden, type Walk, walked } from "./sound-walk.ts";
 
-/** Of a packet of a codec that is not known. */
+/** For a packet of an unknown codec. */
 const UNKNOWN_PACKET_MS = 1_000;
 const OPUS_HERTZ = 48_000;
 const OPUS_FRAMES_MS: readonly (readonly number[])[] = [
@@ -14,7 +14,7 @@ const OPUS_FRAMES_MS: readonly (readonly number[])[] = [
 ];
 const OPUS_PACKET_MS_MAX = 120;
 
-/** How long a packet of Opus sounds, by its first two bytes. */
+/** The duration of an Opus packet, from its first two bytes. */
 function opusMs(first: number, second: number): number {
   const config = first >> 3;
   const ms = OPUS_FRAMES_MS[config < 12 ? 0 : config < 16 ? 1 : 2]?.[config & 3] ?? 60;
@@ -31,17 +31,17 @@ function uint32(bytes: Uint8Array, at: number): number {
   return new DataView(bytes.buffer, bytes.byteOffset).getUint32(at, true);
 }
 
-/** A stream inside of an Ogg file. */
+/** A logical stream in an Ogg file. */
 interface OggStream {
   readonly isOpus: boolean;
   readonly hertz: number;
-  /** The most that a packet sounds; of Opus its first bytes say it. */
+  /** The longest packet duration; for Opus, each packet's first bytes tell. */
   readonly packetMs: number;
-  /** The first time that it says; a recording may begin in the middle of a broadcast. */
+  /** The first time stamp; a recording may start in the middle of a broadcast. */
   fromSeconds: number | null;
 }
 
-/** What a stream is, by its first packet. */
+/** Identifies a stream by its first packet. */
 function oggStream(head: Uint8Array): OggStream {
   if (textAt(head, 0, 8) === "OpusHead") {
     return { isOpus: true, hertz: OPUS_HERTZ, packetMs: 0, fromSeconds: null };
@@ -53,7 +53,7 @@ function oggStream(head: Uint8Array): OggStream {
   return { isOpus: false, hertz, packetMs: (2 ** ((head[28] ?? 0xd0) >> 4) * 1_000) / hertz, fromSeconds: null };
 }
 
-/** The packets that begin in a page: by where, and how long they are so far. */
+/** The packets that start in a page: the offset, and the length so far. */
 function packetsOf(table: Uint8Array, isContinued: boolean): readonly (readonly [at: number, bytes: number])[] {
   const packets: (readonly [number, number])[] = [];
   let [at, from, begun] = [0, 0, !isContinued];
@@ -73,7 +73,7 @@ function* oggSeconds(): Walk {
   for (;;) {
     const head = yield 27;
     if (head.length === 0) return Math.max(soundMs / 1_000, said);
-    // Whatever comes now may be sound all the same.
+    // Any data after this may still be audio.
     if (head.length < 27 || textAt(head, 0, 4) !== "OggS")
       return Math.max(soundMs / 1_000, said) + (yield* hidden(head.length));
     const [flags, serial, laces] = [head[5] ?? 0, uint32(head, 14), head[26] ?? 0];
@@ -83,12 +83,12 @@ function* oggSeconds(): Walk {
     const isFirst = (flags & 2) !== 0 || !streams.has(serial);
     const stream = (isFirst ? null : streams.get(serial)) ?? oggStream(body);
     streams.set(serial, stream);
-    // None ends in a page that says all ones.
+    // A granule position of all ones means that no packet ends in this page.
     if (!isFirst && granules < 2 ** 63) {
       stream.fromSeconds ??= granules / stream.hertz;
       said = Math.max(said, granules / stream.hertz - stream.fromSeconds);
     }
-    // The first packet of a stream is its head, however often one begins.
+    // The first packet of a stream is its header, however many streams there are.
     const packets = packetsOf(table, (flags & 1) !== 0).slice(isFirst ? 1 : 0);
     for (const [at, bytes] of packets) {
       if (bytes === 0) continue;
@@ -97,7 +97,7 @@ function* oggSeconds(): Walk {
   }
 }
 
-/** Elements of WebM that are walked into. Segment, Cluster, BlockGroup, Info, Tracks, TrackEntry. */
+/** WebM elements to descend into: Segment, Cluster, BlockGroup, Info, Tracks, TrackEntry. */
 const WEBM_INSIDE = new Set([0x18538067, 0x1f43b675, 0xa0, 0x1549a966, 0x1654ae6b, 0xae]);
 const [BLOCK, SIMPLE_BLOCK, TRACK, TRACK_NUMBER, CODEC, SCALE, CLUSTER_TIME, DURATION] = [
   0xa1, 0xa3, 0xae, 0xd7, 0x86, 0x2ad7b1, 0xe7, 0x4489,
@@ -105,7 +105,7 @@ const [BLOCK, SIMPLE_BLOCK, TRACK, TRACK_NUMBER, CODEC, SCALE, CLUSTER_TIME, DUR
 const SMALL_MAX = 64;
 const NS_PER_SECOND = 1e9;
 
-/** An element's number (`keepsMark`) or size: its length stands in the zeros before its first bit. Null: there is none. */
+/** An element id (`keepsMark`) or size; the leading zeros of its first byte give its length. Null at the end. */
 function* vint(keepsMark: boolean): Generator<number, number | null, Uint8Array> {
   const [first] = yield 1;
   if (first === undefined || first === 0) return null;
@@ -127,7 +127,10 @@ function float(bytes: Uint8Array): number {
   return bytes.length === 4 ? view.getFloat32(0) : bytes.length === 8 ? view.getFloat64(0) : 0;
 }
 
-/** How long the frames of a block sound, by what its track is; `at` is behind the track's number. Several in one are each as long as can be. */
+/**
+ * The duration of a block's frames, by the codec of its track; `at` is the offset after the track number. Each laced frame counts as the
+ * longest possible.
+ */
 function blockMs(block: Uint8Array, at: number, codec: string): number {
   if (/^[VSB]_/.test(codec)) return 0;
   const isLaced = ((block[at + 2] ?? 0) & 6) !== 0;
@@ -166,14 +169,14 @@ function* webmSeconds(): Walk {
   }
 }
 
-/** By what a file says of itself at a place near its beginning. */
+/** Walks by file signature and its offset. */
 const WALKS: readonly { readonly at: number; readonly says: string; walk(): Walk }[] = [
   { at: 0, says: "OggS", walk: oggSeconds },
   { at: 0, says: "\x1a\x45\xdf\xa3", walk: webmSeconds },
   { at: 4, says: "ftyp", walk: mp4Seconds },
 ];
 
-/** The most seconds that an Ogg, a WebM or an MP4 file sounds; null: it is none of these. */
+/** The most seconds that an Ogg, WebM or MP4 file can last; null for other formats. */
 export async function packetSecondsMax(head: Uint8Array, pieces: AsyncIterable<Uint8Array>): Promise<number | null> {
   const found = WALKS.find(({ at, says }) => textAt(head, at, at + 4) === says);
   return found === undefined ? null : walked(found.walk(), pieces);

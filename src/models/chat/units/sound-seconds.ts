@@ -1,14 +1,14 @@
-// The most seconds that a sound file can last, found out before anybody is asked to listen to it.
+// An upper bound on the duration of an audio file, before any vendor processes it.
 import type { UploadedFile } from "../../../platform/uploads/form-body.ts";
 import { flacSecondsMax, isFlac } from "./flac-seconds.ts";
 import { packetSecondsMax } from "./sound-packets.ts";
 import { HIDDEN_BYTES_PER_SECOND } from "./sound-walk.ts";
 
-/** MPEG layer III at its lowest, for bytes between frames. */
+/** The lowest bit rate of MPEG layer III, for bytes between frames. */
 const MP3_BYTES_PER_SECOND_MIN = 1_000;
 const HEAD_BYTES = 4_096;
 
-/** By version (1, then 2 and 2.5): kilobits a second of layer III. */
+/** Layer III bit rates in kilobits per second, by version (1, then 2 and 2.5). */
 const MP3_KBITS: readonly (readonly number[])[] = [
   [0, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320],
   [0, 8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160],
@@ -19,12 +19,12 @@ const MP3_HERTZ: Readonly<Record<number, readonly number[]>> = {
   0: [11_025, 12_000, 8_000],
 };
 
-/** The length and the time of the layer III frame that a header begins; null: it begins none. */
+/** The size and duration of the layer III frame with this header; null if it is not one. */
 function mp3Frame(header: number): { readonly bytes: number; readonly seconds: number } | null {
   const version = (header >>> 19) & 3;
   const hertz = MP3_HERTZ[version]?.[(header >>> 10) & 3];
   const kbits = MP3_KBITS[version === 3 ? 0 : 1]?.[(header >>> 12) & 15];
-  // Eleven bits that are set, and layer III.
+  // Eleven sync bits, and layer III.
   if (header >>> 21 !== 0x7ff || ((header >>> 17) & 3) !== 1 || !hertz || !kbits) return null;
   const samples = version === 3 ? 1_152 : 576;
   return {
@@ -33,7 +33,10 @@ function mp3Frame(header: number): { readonly bytes: number; readonly seconds: n
   };
 }
 
-/** Walks frame by frame; what is none counts as the least that could be hidden in it: of layer III where most of it is that, else of anything. */
+/**
+ * Walks frame by frame. Other bytes count as the most audio that they could hide: layer III at its lowest rate where most of the file is
+ * layer III, else any codec.
+ */
 class Mp3Clock {
   seconds = 0;
   #header = 0;
@@ -75,13 +78,13 @@ class Mp3Clock {
   }
 }
 
-/** What an ID3 tag takes in front of the first frame; its four bytes of length have seven bits each. */
+/** The size of an ID3 tag before the first frame; its length field has seven bits per byte. */
 function id3Bytes(head: Buffer): number {
   if (head.toString("latin1", 0, 3) !== "ID3" || head.length < 10) return 0;
   return 10 + [6, 7, 8, 9].reduce((size, at) => size * 128 + ((head[at] ?? 0) & 127), 0);
 }
 
-/** Where a RIFF file's first chunk of a name begins; -1: not among those in its head. What has the name inside of another chunk is none. */
+/** The offset of the first RIFF chunk with this name; -1 if it is not in the head. Ignores the name inside other chunks. */
 function chunkAt(head: Buffer, name: string): number {
   for (let at = 12; at + 8 <= head.length; ) {
     if (head.toString("latin1", at, at + 4) === name) return at;
@@ -91,11 +94,11 @@ function chunkAt(head: Buffer, name: string): number {
   return -1;
 }
 
-/** What sound a format's code means where another one stands for it: the first bytes of a code of sixteen. */
+/** The format code WAVE_FORMAT_EXTENSIBLE: the real code is in the first bytes of a 16-byte code. */
 const EXTENSIBLE = 0xfffe;
 const SUBFORMAT_AT = 32;
 
-/** Bytes a second of uncompressed sound; null: it is compressed, or not to be made out. */
+/** Bytes per second of uncompressed audio; null if it is compressed or unknown. */
 function wavRate(head: Buffer): number | null {
   if (head.toString("latin1", 0, 4) !== "RIFF" || head.toString("latin1", 8, 12) !== "WAVE") return null;
   const at = chunkAt(head, "fmt ");
@@ -111,7 +114,7 @@ function wavRate(head: Buffer): number | null {
 
 const isMp4 = (start: Buffer): boolean => start.toString("latin1", 4, 8) === "ftyp";
 
-/** The bytes of a file without so many at its beginning. */
+/** The bytes of a file after the first `skip`. */
 async function* behind(file: UploadedFile, skip: number): AsyncIterable<Uint8Array> {
   let left = skip;
   for await (const block of file.bytes()) {
@@ -133,14 +136,14 @@ async function headOf(blocks: AsyncIterable<Uint8Array>): Promise<Buffer> {
 }
 
 /**
- * Never less than what a vendor can find in it, whatever its head pretends. `isStrict`: the account's calls have cost more than they held
- * too often, so that what is walked by its tables alone counts as all that could be hidden in it.
+ * Never less than a vendor can find in the file, whatever its header claims. `isStrict`, for accounts whose calls too often cost more than
+ * their holds: what only the container's tables vouch for counts as the most it could hide.
  */
 export async function soundSecondsMax(file: UploadedFile, isStrict = false): Promise<number> {
   const head = await headOf(file.bytes());
   const rate = wavRate(head);
   if (rate !== null) return Math.ceil(file.size / rate);
-  // Readers leave a tag out in front of whatever format.
+  // Decoders skip a tag before any format.
   const skip = id3Bytes(head);
   const start = skip === 0 ? head : await headOf(behind(file, skip));
   if (isFlac(start)) return Math.ceil(await flacSecondsMax(start, behind(file, skip)));
@@ -148,7 +151,7 @@ export async function soundSecondsMax(file: UploadedFile, isStrict = false): Pro
   if (isStrict && isMp4(start)) return hiddenSeconds;
   const packets = await packetSecondsMax(start, behind(file, skip));
   if (packets !== null) return Math.ceil(packets);
-  // What cannot be read here a vendor may read: as much is counted as can be hidden in it.
+  // A vendor may read what we cannot, so count the most that could be hidden in it.
   const mayBeMp3 = skip > 0 || (head.length >= 4 && mp3Frame(head.readUInt32BE(0)) !== null);
   if (!mayBeMp3) return hiddenSeconds;
   const clock = new Mp3Clock(skip);

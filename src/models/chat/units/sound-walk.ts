@@ -1,12 +1,12 @@
-// How a container of sound is walked: a walk asks for bytes and ends with the seconds that the file can last.
+// Walks an audio container: a walk requests bytes and returns the most seconds that the file can last.
 
-/** Asks for so many bytes, and is given as many, or fewer at the end; a negative number leaves that many out. */
+/** Yields the number of bytes it needs, and receives that many, or fewer at the end; a negative number skips bytes. */
 export type Walk = Generator<number, number, Uint8Array>;
 
-/** Of a container whose walk has come to something that it does not know: no less than what could be hidden in it. */
+/** The lowest rate at which unknown container data could hide audio. */
 export const HIDDEN_BYTES_PER_SECOND = 16;
 
-/** The seconds that the rest of a file could hide. */
+/** Adds the most seconds that the rest of a file could hide. */
 export function* hidden(already: number): Walk {
   let bytes = already;
   for (;;) {
@@ -16,7 +16,7 @@ export function* hidden(already: number): Walk {
   }
 }
 
-/** Gives a walk its bytes, whatever pieces they come in. */
+/** Runs a walk over a file's pieces, whatever their sizes. */
 export async function walked(walk: Walk, pieces: AsyncIterable<Uint8Array>): Promise<number> {
   let wanted = walk.next();
   let rest: Uint8Array = new Uint8Array(0);

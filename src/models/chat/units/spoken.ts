@@ -1,10 +1,10 @@
-// Text to speech in OpenAI's format: charged by character where the vendor does, else by reported tokens.
+// Text to speech in OpenAI's format: charged per character where the vendor bills so, else by reported tokens.
 import { z } from "zod";
 import { fields, setting, tableOf, text } from "../../formats/field-table.ts";
 import { invalid } from "../../formats/parse-json.ts";
 import type { UnitEndpoint } from "../unit-endpoint.ts";
 
-/** A digit, one byte, takes a third of a second to say: seven tokens of sound, and a margin. */
+/** A digit takes one byte and a third of a second to say: seven audio tokens, plus a margin. */
 const AUDIO_TOKENS_PER_BYTE = 9;
 
 const TYPES = {

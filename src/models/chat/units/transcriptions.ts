@@ -1,4 +1,5 @@
-// Speech to text and to English in OpenAI's format: the hold covers the longest possible file, the charge what the vendor reports.
+// Transcription and translation to English in OpenAI's format: the hold covers the longest possible file, the charge is what the vendor
+// reports.
 import { z } from "zod";
 import type { UnitOffer } from "../../../catalog/catalog.ts";
 import { isRecord } from "../../../core/json.ts";
@@ -7,10 +8,10 @@ import { refused, setting, tableOf, text } from "../../formats/field-table.ts";
 import { invalid } from "../../formats/parse-json.ts";
 import type { AnswerForm, UnitAsk, UnitEndpoint } from "../unit-endpoint.ts";
 
-/** The fastest speech, in tokens per second, and the least bound of a short answer. */
+/** The fastest speech in tokens per second, and the minimum for a short answer. */
 const TEXT_TOKENS_PER_SECOND = 8;
 const TEXT_TOKENS_MIN = 500;
-/** What a vendor adds around a prompt. */
+/** The overhead that a vendor adds around a prompt. */
 const TOKENS_AROUND = 64;
 
 const flag = z.union([z.boolean(), z.enum(["true", "false"]).transform((text) => text === "true")]);
@@ -70,7 +71,7 @@ const TEXTS: Readonly<Record<string, Extract<AnswerForm, { kind: "text" }>>> = {
   vtt: { kind: "text", contentType: "text/vtt", render: (answer) => `WEBVTT\n\n${cues(answer, ".", false)}` },
 };
 
-/** The fields of the plain form. */
+/** Fields of the plain form. */
 const PLAIN: AnswerForm = { kind: "json", only: ["text", "usage", "logprobs"] };
 
 function endpoint(operation: string, task: "transcribe" | "translate"): UnitEndpoint<Body> {
