@@ -1,4 +1,4 @@
-// Bearer tokens that live for a while: fetched for our key where one is needed, kept until they are about to lapse, asked for once at a time.
+// Caches short-lived bearer tokens per adapter and key of ours; concurrent callers share one fetch.
 
 import type { Dispatcher } from "undici";
 import { request } from "undici";
@@ -10,24 +10,24 @@ import { isRecord } from "../core/json.ts";
 import { proxyFailureIn } from "./tunnel.ts";
 import { failureOfKind, VendorFailure } from "./vendor-failure.ts";
 
-/** A token that lapses sooner is fetched anew. */
+/** A token that expires sooner than this is fetched again. */
 const LEFT_MS_MIN = 60_000;
 const ANSWER_BYTES_MAX = 65_536;
 const FETCH_MS_MAX = 10_000;
 
-/** What is sent for one, at so many seconds since the epoch; a text says why nothing can be. */
+/** Builds the token request for a time in epoch seconds; returns a text with the reason if it cannot. */
 type AskFor = (nowS: number) => TokenRequest | string;
 
 export interface AccessTokens {
-  /** At once where one is kept. Rejects with VendorFailure where none can be had. */
+  /** Returns a cached token synchronously. Rejects with VendorFailure if no token can be fetched. */
   of(adapter: Adapter, key: string, request: AskFor): string | Promise<string>;
-  /** The vendor has refused the one that is kept. */
+  /** Call when the vendor has rejected the cached token. */
   forget(adapter: Adapter, key: string): void;
 }
 
 interface Kept {
   readonly token: string;
-  /** On `clock.elapsedMs()`. */
+  /** In `clock.elapsedMs()` time. */
   readonly lapsesMs: number;
 }
 
@@ -35,7 +35,7 @@ function refused(message: string): VendorFailure {
   return new VendorFailure({ ...failureOfKind("provider_auth_failed", message), mayHaveRun: false });
 }
 
-/** Null where it is longer than any answer with a token is. Throws where it is no JSON. */
+/** Null if the body exceeds `ANSWER_BYTES_MAX`. Throws if it is not JSON. */
 async function jsonOf(body: AsyncIterable<Uint8Array>): Promise<unknown> {
   const whole = await wholeWithin(body, ANSWER_BYTES_MAX);
   return whole === null ? null : JSON.parse(whole.toString());
@@ -64,7 +64,7 @@ export function createAccessTokens(clock: Clock, dispatcher: Dispatcher): Access
     if (statusCode >= 500) {
       throw new VendorFailure(failureOfKind("provider_server_error", `the token server answered ${statusCode}`));
     }
-    // Its words may repeat what it was sent, so only the code of its refusal is passed on.
+    // The server's message may echo the request with its secrets, so report only the error code.
     const code = isRecord(answer) && typeof answer.error === "string" ? answer.error.slice(0, 60) : "no token";
     if (!isRecord(answer) || typeof answer.access_token !== "string") throw refused(`the token server says: ${code}`);
     return { token: answer.access_token, lifeS: Number(answer.expires_in) || 0 };

@@ -1,4 +1,4 @@
-// One attempt at an action of one vendor: its requests as steps or by a script, each answer held against the rules.
+// One attempt at an action with one vendor: sends its requests, as steps or from a script, and checks each answer against the rules.
 import type { Dispatcher } from "undici";
 import type { ActionSpec } from "../catalog/action.ts";
 import type { ActionOffer } from "../catalog/catalog.ts";
@@ -22,47 +22,47 @@ import { type Question, VendorClient } from "./vendor-client.ts";
 import { failureOfKind, VendorFailure } from "./vendor-failure.ts";
 import type { NoPermit, Permit, PermitRequest } from "./vendor-rate-limiter.ts";
 
-/** What happens around an attempt, in its own time. What it throws fails the attempt. */
+/** Hooks around an attempt; they count toward its deadline. An exception fails the attempt. */
 export interface Around {
-  /** Before the vendor is asked. */
+  /** Runs before the first request. */
   before(): Promise<void>;
-  /** Of a good answer, an object: what the caller gets instead. */
+  /** Returns what the caller gets in place of a good answer that is an object. */
   after(answer: object): Promise<object>;
 }
 
-/** The number of a request within its call, and what it is made of. */
+/** The index of a request within its call, and its inputs. */
 export interface BuildParts {
   readonly at: number;
-  /** The answer so far; undefined in the first request. */
+  /** The answer so far; undefined for the first request. */
   readonly soFar?: unknown;
-  /** Of a script, instead of the call's own params. */
+  /** A script's values; they replace the call's params. */
   readonly values?: Params;
 }
 
 export interface ActionAttemptOptions {
   readonly offer: ActionOffer;
-  /** Of the offer. */
+  /** The offer's. */
   readonly ready: ReadyAction;
   readonly params: Params;
-  /** Ours, for a script. */
+  /** Our key; a script reads it. */
   readonly key: string;
-  /** Of the call, for a script's label. */
+  /** The call's id, for a script's label. */
   readonly callId: string;
   readonly around: Around | null;
   /** Throws UnbuildableRequest. */
   readonly build: (spec: RequestSpec, parts: BuildParts) => WireRequest;
-  /** The bytes before an answer that is passed on as it comes; null: none is. */
+  /** Bytes to write before an answer that is streamed through unread; null if none is. */
   readonly preamble: Buffer | null;
-  /** Asks the vendor's rate limiter for a permit, which may say how long to wait first. */
+  /** Asks the vendor's rate limiter for a permit; the permit may include a wait. */
   readonly acquire: (request: PermitRequest) => Permit | NoPermit;
-  /** For the whole of it, in milliseconds. */
+  /** The time limit of the whole attempt, in milliseconds. */
   readonly msMax: number;
   readonly dispatcher: Dispatcher;
   readonly clock: Clock;
-  /** The process that is asked in the vendor's place; null: the vendor is asked. */
+  /** The process that replaces the vendor's HTTP API; null if the vendor has one. */
   readonly sidecar: AskedSidecar | null;
   readonly login: Login;
-  /** `shown` is what of payments the failure must not tell. */
+  /** `shown` lists payment details that the failure must not reveal. */
   readonly onFailure: (failure: AttemptFailure, shown: readonly string[]) => AttemptFailure;
 }
 
@@ -75,7 +75,7 @@ class ActionAttempt implements Attempt {
   readonly #sink: AnswerSink;
   readonly #client: VendorClient;
   readonly #splice: Splice | null;
-  /** For a script, which may be at something else than asking. */
+  /** Stops a script, which may be busy with something other than a request. */
   #ending: AbortController | null = null;
   #result: ActionResult | null = null;
   #answer: unknown;
@@ -94,7 +94,7 @@ class ActionAttempt implements Attempt {
       const { around, offer } = this.#options;
       if (around !== null) await around.before();
       const { request, run, steps = [] } = offer.spec;
-      // Nearly every action is one request, which needs no frame of its own.
+      // Fast path: nearly every action is a single request and needs no step runner.
       const isOne = request !== undefined && run === undefined && steps.length === 0;
       const result = isOne ? this.#only(await this.#ask(request, FIRST, AT_ONCE)) : await this.#run();
       this.#finish(around === null ? result : await this.#changed(result, around));
@@ -171,7 +171,7 @@ class ActionAttempt implements Attempt {
     how: Pick<Question, "afterMs" | "msMax" | "messages">,
   ): Promise<VendorAnswer> {
     const { spec } = this.#options.offer;
-    // JSON that is cut cannot be read; of a text, of bytes, and of what a script reads that cannot be told.
+    // Truncated JSON fails to parse; truncated text, bytes or script input would go unnoticed.
     const isJson = spec.run === undefined && (spec.answer ?? JSON_ANSWER).kind === "json";
     const build = (): WireRequest => {
       const built = this.#options.build(request, parts);
@@ -180,14 +180,14 @@ class ActionAttempt implements Attempt {
     return this.#client.ask({ ...how, build, redirectsMax: request.redirectsMax ?? 0, splice: this.#splice });
   }
 
-  /** What an answer means. Throws VendorFailure where it is a failure. */
+  /** Applies the rules to an answer. Throws VendorFailure if it is a failure. */
   #judge(answer: VendorAnswer, step: StepSpec | null): Judgement {
     const { ready, clock, params } = this.#options;
     const judgement = judge(answer, ready.rulebook(step, params));
     const { verdict, rule } = judgement;
     if (verdict === "success" || verdict === "miss") return judgement;
     const failure = failureOf(answer, verdict, rule, retryAfterMs(answer.headers, clock.epochMs()));
-    // What came before has been acted on, whatever this answer says.
+    // Earlier requests of this call have already taken effect.
     throw new VendorFailure(this.#client.answers > 1 ? { ...failure, mayHaveRun: true } : failure);
   }
 
@@ -199,7 +199,7 @@ class ActionAttempt implements Attempt {
     return { ...result, answer: { ...answer, json, text: JSON.stringify(json) } };
   }
 
-  /** Throws VendorFailure where the answer lacks what was sold. */
+  /** Throws VendorFailure if the answer lacks a promised field. */
   #hold({ answer, miss, data }: ActionResult): void {
     const { offer, params } = this.#options;
     const missing = miss || data !== undefined ? null : missingFrom(answer, offer.spec, params);
@@ -218,7 +218,7 @@ class ActionAttempt implements Attempt {
     this.#sink.done(answer.passedOn ? { kind: "stream", tail: Buffer.alloc(0) } : { kind: "body", body: { json } });
   }
 
-  /** The answer as the caller gets it, as text; what of it has to be read is kept. */
+  /** Returns the answer as the caller's text, and keeps the part that must be read. */
   #textOf({ answer, data }: ActionResult): string {
     const shape = this.#options.offer.spec.answer ?? JSON_ANSWER;
     const contentType = String(answer.headers["content-type"] ?? "application/octet-stream");
@@ -233,14 +233,14 @@ class ActionAttempt implements Attempt {
     return JSON.stringify(asItCame ? withNames(this.#answer, renamed ?? {}) : this.#answer) ?? "null";
   }
 
-  /** What was thrown is no failure that a vendor's answer is told by: an answer nested too deep to be written down again, a script that did not expect it. */
+  /** Classifies an unexpected exception, such as from an answer nested too deep to serialize, or from a script that did not expect it. */
   #broken(error: unknown): AttemptFailure {
     const { answers, status } = this.#client;
     if (answers === 0) return { ...failureOfKind("gateway_internal", String(error)), mayHaveRun: false };
     return { ...failureOfKind("provider_malformed", String(error), status), mayHaveRun: true };
   }
 
-  /** The last word, said once. What still runs upstream is stopped. */
+  /** Ends the attempt with a failure, once, and aborts its requests. */
   #fail(failure: AttemptFailure): void {
     if (this.#over) return;
     this.abort();
@@ -250,16 +250,16 @@ class ActionAttempt implements Attempt {
   }
 }
 
-/** An object whose fields have the names that its caller knows. */
+/** Renames an object's top-level fields to the caller's names. */
 function withNames(answer: unknown, names: Readonly<Record<string, string>>): unknown {
   if (!isRecord(answer)) return answer;
   return Object.fromEntries(Object.entries(answer).map(([name, value]) => [names[name] ?? name, value]));
 }
 
-/** Starts an attempt: its first request leaves once the vendor's rate limiter permits it. */
+/** Starts an attempt; its first request leaves once the vendor's rate limiter permits it. */
 export function openActionAttempt(options: ActionAttemptOptions, sink: AnswerSink): Attempt {
   const attempt = new ActionAttempt(options, sink);
-  // What a sink throws is its own affair, and must not end the process.
+  // An exception in a sink must not end the process.
   attempt.start().catch(() => attempt.abort());
   return attempt;
 }

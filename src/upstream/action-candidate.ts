@@ -1,4 +1,4 @@
-// One vendor's way to serve an action: everything that its attempts need, put together.
+// One vendor's way to serve an action: gathers what its attempts need.
 import type { Dispatcher } from "undici";
 import type { ActionOffer, Adapter } from "../catalog/catalog.ts";
 import type { TableEndpoint } from "../catalog/endpoint-table.ts";
@@ -18,28 +18,28 @@ import { readableFailure } from "./without-key.ts";
 
 const TIMEOUT_MS = 60_000;
 
-/** What one call wants of a candidate. */
+/** What one call asks of a candidate. */
 export interface ActionOrder {
   /** The sold action, `<service>/<action>`. */
   readonly soldId: string;
-  /** As the offer's own action takes them. */
+  /** In the form of the offer's own action. */
   readonly params: Params;
-  /** The row of the offer's table that the params name. */
+  /** The row of the offer's endpoint table that the params select. */
   readonly row: TableEndpoint | null;
   readonly requestId: string;
-  /** The transaction. Default: the request's id. */
+  /** The transaction id. Default: the request id. */
   readonly callId?: string;
-  /** Who waits for it. Absent: the gateway itself. */
+  /** The paying account. Absent: the gateway itself. */
   readonly payerId?: string;
-  /** Puts the caller's own ids back into JSON of the vendor's. */
+  /** Replaces the vendor's ids in JSON by the caller's. */
   readonly restore: (json: string) => string;
-  /** What goes out before an answer that is passed on as it comes; null: every answer has to be read. */
+  /** Bytes to write before an answer that is streamed through unread; null if every answer must be read. */
   readonly preamble: Buffer | null;
-  /** What is to happen around each attempt. Default: nothing. */
+  /** Hooks around each attempt. Default: none. */
   readonly around?: Around | null;
-  /** What may be paid to a vendor that is paid by the call. Default: nothing. */
+  /** The payment terms for a vendor that charges by the call. Default: no payment. */
   readonly paying?: Pick<Paying, "mostNano" | "isCallers" | "priced">;
-  /** For a sandbox account: the fault that the caller asks for. */
+  /** For a sandbox account: the fault that the caller requested. */
   readonly sandbox: { readonly fault: string | null } | null;
 }
 
@@ -53,13 +53,13 @@ export interface ActionCandidateParts {
   readonly ringOf: (adapter: Adapter) => KeyRing;
   readonly restKey: (adapter: Adapter, key: string, failure: AttemptFailure) => AttemptFailure;
   readonly limiter: VendorRateLimiter;
-  /** The process that is asked in a vendor's place, for one of our keys; null: the vendor has HTTP. */
+  /** The process that replaces a vendor's HTTP API, for one of our keys; null if the vendor has HTTP. */
   readonly sidecarOf: (adapter: Adapter, key: string) => Sidecar | null;
   readonly loginOf: (adapter: Adapter, key: string, paying?: Paying) => Login;
   readonly readyOf: (offer: ActionOffer) => ReadyAction;
 }
 
-/** The whole time of an action, in milliseconds. */
+/** The time limit of an action as a whole, in milliseconds. */
 export function actionMsMax(offer: ActionOffer): number {
   return offer.spec.timeoutMs ?? TIMEOUT_MS;
 }
@@ -88,7 +88,7 @@ function requestFor(
   return { ...wire, headers: { ...wire.headers, ...ours } };
 }
 
-/** The candidate of one offer for one call. */
+/** Makes the candidate of one offer for one call. */
 export function actionCandidate(offer: ActionOffer, order: ActionOrder, parts: ActionCandidateParts): ActionCandidate {
   const { adapter, spec } = offer;
   const { dispatcher, clock, ringOf, restKey, limiter, sidecarOf, loginOf } = parts;
@@ -102,12 +102,12 @@ export function actionCandidate(offer: ActionOffer, order: ActionOrder, parts: A
     offer,
     provider: adapter.id,
     model: order.soldId,
-    // Each row of a table is a model or an endpoint of its own: a failing one says nothing about the others.
+    // Each row of a table is a separate model or endpoint, so its failures say nothing about the others.
     healthKey: order.row === null ? offer.healthKey : `${offer.healthKey} ${order.row.method} ${order.row.path}`,
     firstTokenMsMax: msMax,
     lastFirstTokenMsMax: msMax,
     readOnMsMax: 0,
-    // Params are checked before they are sent: what one vendor finds wrong with them is wrong with them.
+    // Params were validated before, so if one vendor rejects them, every vendor would.
     pointlessAfter: (_, kind) => kind === "caller_invalid",
     open(sink: AnswerSink, firstMsMax: number): Attempt {
       const key = ringOf(adapter).take();
@@ -134,7 +134,7 @@ export function actionCandidate(offer: ActionOffer, order: ActionOrder, parts: A
           onFailure(failure, shown) {
             if (failure.restMs !== undefined && order.sandbox === null) limiter.rest(limiterKey, failure.restMs);
             const told = readableFailure(failure, [key, ...shown].join("\n"), order.restore);
-            // A failure before the vendor answered, such as no permit in time, is not the key's fault.
+            // A failure before the vendor answered, such as a permit timeout, is not the key's fault.
             return failure.status === 0 ? told : restKey(adapter, key, told);
           },
         },

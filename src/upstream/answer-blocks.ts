@@ -1,12 +1,12 @@
-// What a streamed answer has said, gathered from its events while they come.
+// Collects the blocks of a streamed answer from its events.
 import type { AnswerBlock, AnswerTextBlock, NeutralEvent } from "../core/neutral.ts";
 
-/** The blocks of one choice, in the order they are said. */
+/** The blocks of one choice, in the order they arrive. */
 export class AnswerBlocks {
   readonly blocks: AnswerBlock[] = [];
   readonly #calls = new Map<number, { id: string; name: string; arguments: string }>();
   #thought = "";
-  /** Of the last block. */
+  /** The last block's citations. */
   #citations: AnswerTextBlock["citations"][number][] = [];
 
   add(event: NeutralEvent): void {
@@ -18,7 +18,7 @@ export class AnswerBlocks {
         this.#thought += event.text;
         return;
       case "thought":
-        // A seal or a signature without its text does not replace what was said before it.
+        // A seal or signature without text does not replace the thought that came before it.
         if (event.thought.text === "") this.#endThought();
         this.#thought = "";
         this.blocks.push(event.thought);
@@ -60,7 +60,7 @@ export class AnswerBlocks {
     this.blocks.push({ kind, text: before + text, citations: this.#citations });
   }
 
-  /** A thought that its vendor wants nothing back of but the text. */
+  /** Closes a thought that its vendor returns as text alone. */
   #endThought(): void {
     if (this.#thought === "") return;
     const unsigned = { format: null, signature: null, sealed: null, callId: null };

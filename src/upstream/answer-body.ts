@@ -1,4 +1,4 @@
-// Collects a vendor's answer under a bound, and reads it as JSON where it is.
+// Collects a vendor's answer up to a size limit, and parses it where it is JSON.
 import type { IncomingHttpHeaders } from "node:http";
 import { isTextType } from "./text-type.ts";
 import { ANSWER_BYTES_MAX } from "./unary-body.ts";
@@ -7,14 +7,14 @@ export class AnswerBody {
   readonly #type: string;
   #chunks: Buffer[] = [];
   length = 0;
-  /** The first byte that is no white space; 0 while there is none. */
+  /** The first byte that is not whitespace; 0 until one arrives. */
   firstByte = 0;
 
   constructor(headers: IncomingHttpHeaders) {
     this.#type = String(headers["content-type"] ?? "");
   }
 
-  /** False: there are more bytes than can be kept, and they are dropped. */
+  /** Returns false once the body exceeds `ANSWER_BYTES_MAX`, and drops all of it. */
   push(chunk: Buffer): boolean {
     this.length += chunk.length;
     if (this.length > ANSWER_BYTES_MAX) {
@@ -26,18 +26,18 @@ export class AnswerBody {
     return true;
   }
 
-  /** The bytes so far, as they came. */
+  /** The raw bytes so far. */
   raw(): Buffer {
     const [only] = this.#chunks;
     return this.#chunks.length === 1 && only !== undefined ? only : Buffer.concat(this.#chunks);
   }
 
-  /** The whole body, read: `json` is undefined where it is none, `text` empty where it is no text. */
+  /** Reads the whole body. `json` is undefined if it is not JSON; `text` is empty if it is not text. */
   read(): { readonly json: unknown; readonly text: string; readonly bytes: Buffer } {
     const bytes = this.raw();
     const start = bytes[0] ?? 0;
     const isText = this.#type === "" || isTextType(this.#type) || start === 0x7b || start === 0x5b;
-    // A byte order mark says nothing in UTF-8, and is no JSON (RFC 8259, 8.1).
+    // JSON must not begin with a byte order mark (RFC 8259, 8.1); in UTF-8 it carries no information.
     const whole = isText ? bytes.toString("utf8") : "";
     const text = whole.startsWith("\uFEFF") ? whole.slice(1) : whole;
     try {

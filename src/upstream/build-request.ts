@@ -1,4 +1,4 @@
-// From an action's params to the bytes of its request, as the adapter's data says. Pure: it opens nothing.
+// Turns an action's params into the bytes of a request, as the adapter's spec says. Pure: does no I/O.
 import type { Adapter } from "../catalog/catalog.ts";
 import type { TableEndpoint } from "../catalog/endpoint-table.ts";
 import type { RequestSpec } from "../catalog/request-spec.ts";
@@ -6,26 +6,26 @@ import type { Json, JsonObject, Params } from "../catalog/said.ts";
 import { connectFrame } from "./connect-frames.ts";
 import { atPointer } from "./json-pointer.ts";
 
-/** A request as it goes out, but for our key. */
+/** A request ready to send, except for our key. */
 export interface WireRequest {
   readonly method: RequestSpec["method"];
   /** Scheme and authority. */
   readonly origin: string;
-  /** With the query. */
+  /** Includes the query. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | Buffer | null;
-  /** The vendor is not alone at this address, so our key is not shown there. */
+  /** The address is shared with parties other than the vendor, so our key must not be sent there. */
   readonly keyless?: true;
-  /** Nothing in its answer says where that ends: see `ExchangeRequest`. */
+  /** The answer's framing does not mark its end: see `ExchangeRequest`. */
   readonly ownConnection?: true;
 }
 
-/** Where a request goes. */
+/** The base address of a request. */
 interface Base {
   /** Scheme and authority. */
   readonly origin: string;
-  /** What stands before every path; without a slash at its end. */
+  /** The prefix of every path, without a trailing slash. */
   readonly path: string;
 }
 
@@ -38,7 +38,7 @@ function addressOf({ origin, origins }: Adapter, host: string | undefined): stri
   return host === undefined ? origin : (origins[host] ?? origin);
 }
 
-/** The path and the query that a template says. */
+/** The path and query of a template. */
 interface Place {
   readonly path: string;
   readonly query: string;
@@ -51,16 +51,16 @@ function placeOf(text: string): Place {
 
 const HAS_PLACES = /\{[^{}]+\}/;
 
-/** What of a request is the same in every call: made once for the requests of an action, and each time for one that a script asks for. */
+/** The parts of a request that never vary between calls. Built once per request of an action, but each time for a script's request. */
 export class ReadyRequest {
   readonly names: ReadonlyMap<string, string | null>;
-  /** Null: its address has places in it. */
+  /** Null if the address has placeholders. */
   readonly base: Base | null;
-  /** Null: its path has places in it, or is the vendor's to say. */
+  /** Null if the path has placeholders, or the vendor supplies it. */
   readonly place: Place | null;
   readonly #adapter: Adapter;
   readonly #spec: RequestSpec;
-  /** By the type of the body; "" without one. */
+  /** By content type; "" for no body. */
   readonly #headers = new Map<string, Readonly<Record<string, string>>>();
 
   constructor(adapter: Adapter, spec: RequestSpec) {
@@ -92,15 +92,15 @@ export interface RequestParts {
   readonly adapter: Adapter;
   readonly spec: RequestSpec;
   readonly params: Params;
-  /** The row of the endpoint table that the call names; its path, method and origin replace the spec's. */
+  /** The row of the endpoint table that the call selects; its path, method and origin override the spec's. */
   readonly row: TableEndpoint | null;
-  /** What the steps before have answered; undefined in the first request, and in a script, whose pointers lead into its params. */
+  /** The answers of earlier steps; undefined for the first request, and in a script, whose pointers refer to its params. */
   readonly soFar: unknown;
-  /** Of this adapter and spec. Default: it is made. */
+  /** For this adapter and spec. Default: built on the fly. */
   readonly ready?: ReadyRequest | undefined;
 }
 
-/** A request cannot be made of this; the sentence says why: a param that cannot stand in its place, or a vendor's strange answer. */
+/** The request cannot be built; the message says why: a param unfit for its placeholder, or an unexpected answer of the vendor's. */
 export class UnbuildableRequest extends Error {}
 
 type Fields = Record<string, unknown>;
@@ -111,13 +111,13 @@ function textOf(value: unknown): string {
   return typeof value === "object" ? JSON.stringify(value) : String(value);
 }
 
-/** What half of a character has no bytes for cannot be percent-encoded. */
+/** Rejects lone surrogates, which cannot be percent-encoded. */
 function wellFormed(text: string, name: string): string {
   if (!text.isWellFormed()) throw new UnbuildableRequest(`${name} has half of a character in it`);
   return text;
 }
 
-/** A value inside a path. It cannot leave its place: slashes are encoded, and no segment is a dot or two. */
+/** Encodes a value as one path segment. It cannot escape it: slashes are encoded, and `.` and `..` are refused. */
 function segment(value: unknown, name: string): string {
   const text = textOf(value);
   if (value === undefined || value === null || ["", ".", ".."].includes(text)) {
@@ -126,7 +126,7 @@ function segment(value: unknown, name: string): string {
   return encodeURIComponent(wellFormed(text, name));
 }
 
-/** A value that keeps its slashes, such as an address inside of a path; what is encoded in it already stays so. */
+/** Encodes a value that keeps its slashes, such as a URL inside a path; existing percent-encodings stay. */
 function segments(value: unknown, name: string): string {
   if (typeof value !== "string" || value === "") throw new UnbuildableRequest(`nothing to put for {${name}...}`);
   return encodeURI(wellFormed(value, name))
@@ -134,7 +134,7 @@ function segments(value: unknown, name: string): string {
     .replace(/%25(?=[0-9a-f]{2})/gi, "%");
 }
 
-/** Fills in a template and tells which params it used. */
+/** Fills in a template and returns the names of the params it used. */
 function fill(template: string, params: Params, soFar: unknown): { readonly text: string; readonly used: Set<string> } {
   const used = new Set<string>();
   const text = template.replace(/\{([^{}]+)\}/g, (_, name: string) => {
@@ -146,7 +146,7 @@ function fill(template: string, params: Params, soFar: unknown): { readonly text
   return { text, used };
 }
 
-/** The address, and the params that are used by then. */
+/** Fills in the host; returns the base address and all params used so far. */
 function fillHost(origin: string, params: Params, before: ReadonlySet<string>) {
   const used = new Set(before);
   const address = origin.replace(/\{([^{}]+)\}/g, (_, name: string) => {
@@ -158,13 +158,13 @@ function fillHost(origin: string, params: Params, before: ReadonlySet<string>) {
   return { base: baseOf(address), used };
 }
 
-/** The path of an address below a base address; the whole path where the address is not below it. */
+/** The path of a URL relative to a base address; its whole path if it is not below the base. */
 function pathBelow(base: string, { pathname, search }: URL): string {
   const ownPath = (URL.parse(base)?.pathname ?? "").replace(/\/$/, "");
   return (pathname.startsWith(`${ownPath}/`) ? pathname.slice(ownPath.length) : pathname) + search;
 }
 
-/** The path of the vendor's own address for the next step. Its host is not believed: our key goes to our origin alone. */
+/** The path of the URL that the vendor gave for the next step. Ignores its host, because our key goes only to our configured origin. */
 function followed(spec: RequestSpec, adapter: Adapter, soFar: unknown): string {
   const address = atPointer(soFar, spec.pathAt ?? "");
   if (typeof address !== "string") throw new UnbuildableRequest("the vendor gave no address for the next step");
@@ -176,8 +176,8 @@ function followed(spec: RequestSpec, adapter: Adapter, soFar: unknown): string {
 }
 
 /**
- * Where a redirect leads: further on at the origin that was asked, or at one of the vendor's known hosts, for which the origin that is
- * configured stands in. Null: it leads elsewhere, and our key does not go there.
+ * Resolves a redirect to the same origin or to one of the vendor's known hosts, which the configured origin replaces. Null if it leads
+ * elsewhere: our key must not go there.
  */
 export function redirected(
   location: string,
@@ -216,7 +216,7 @@ function add(fields: Fields, name: string, value: unknown, nested: boolean): voi
   else fields[name] = value;
 }
 
-/** The fields that are sent: fixed ones, and the params under the vendor's names. */
+/** The fields to send: the fixed ones, and the params under the vendor's names. */
 function fieldsOf({ spec, names }: Named, params: Params, used: ReadonlySet<string>, nested: boolean): Fields {
   const fields: Fields = {};
   for (const [name, value] of Object.entries<Json>(spec.fixed ?? NO_FIELDS)) add(fields, name, value, nested);
@@ -250,7 +250,7 @@ const CONTENT_TYPES: Readonly<Record<string, string>> = {
   connect: "application/connect+json",
 };
 
-/** Makes the request of one step. Throws UnbuildableRequest. */
+/** Builds the request of one step. Throws UnbuildableRequest. */
 export function buildRequest({ adapter, spec, params: given, row, soFar, ready: made }: RequestParts): WireRequest {
   const ready = made ?? new ReadyRequest(adapter, spec);
   const isStep = soFar !== undefined;
@@ -286,7 +286,7 @@ interface Unplaced extends Pick<RequestParts, "adapter" | "spec" | "params" | "r
   readonly source: unknown;
 }
 
-/** Where a request goes below its origin, and the params that this took. */
+/** The path and query below the origin, and the params they used. */
 function placed({ adapter, spec, params, row, source }: Unplaced) {
   if (spec.pathAt !== undefined) return { place: placeOf(followed(spec, adapter, source)), used: NONE_USED };
   const { text, used } = fill(row === null ? spec.path : row.path, params, source);

@@ -1,4 +1,4 @@
-// One attempt at one chat candidate: sends the request, reads what comes by the call's lane, and tells the relay.
+// One attempt at one chat candidate: sends the request, reads the answer through the call's lane, and reports to the relay.
 
 import type { IncomingHttpHeaders } from "node:http";
 import type { Dispatcher } from "undici";
@@ -20,24 +20,24 @@ import { emptyAnswer, failureOfKind, malformed, unfitAnswer, VendorFailure } fro
 import { GatheredAnswer } from "./whole-stream.ts";
 
 const ERROR_BYTES_MAX = 64 * 1024;
-/** How long a complete answer may stay silent before its end mark or the end of its body. Usage can still come in that time. */
+/** How long a complete answer may stay silent before its end mark or the end of its body; usage can still arrive in that time. */
 const END_MS_MAX = 5_000;
 
 export interface ChatAttemptOptions {
   readonly lane: Lane;
-  /** A stream was asked for. */
+  /** The caller asked for a stream. */
   readonly stream: boolean;
   readonly firstTokenMsMax: number;
   readonly gapMsMax: number;
   readonly dispatcher: Dispatcher;
   readonly clock: Clock;
-  /** Told of a failure before the sink is; may say that another key of ours is fit. */
+  /** Called before the sink hears of the failure; may report that another key of ours is usable. */
   readonly onFailure: (failure: AttemptFailure) => AttemptFailure;
 }
 
 /**
- * undici keeps a body until its answer ends, and where it makes the bytes itself they are a piece of a pool, all eight kilobytes of which
- * stay with it: a stream, which may be open for minutes, brings its own.
+ * undici keeps a request body until its answer ends, and a body that it encodes itself pins an 8 KiB slab of Node's buffer pool. A stream
+ * may stay open for minutes, so it brings a buffer outside the pool.
  */
 function asStream(request: ExchangeRequest): ExchangeRequest {
   const headers = { "accept-encoding": STREAM_ENCODINGS, ...request.headers };
@@ -47,24 +47,24 @@ function asStream(request: ExchangeRequest): ExchangeRequest {
   return { ...request, headers, body };
 }
 
-/** A promise where it has to be signed, or a token to be fetched for it; it rejects with VendorFailure. */
+/** A promise if the request must be signed or needs an access token; it rejects with VendorFailure. */
 type Asked = ExchangeRequest | Promise<ExchangeRequest>;
 
 class ChatAttempt implements Attempt, ExchangeListener {
   readonly #options: ChatAttemptOptions;
   readonly #sink: AnswerSink;
-  /** Made when a stream comes, or where one was asked for. */
+  /** Created when a stream arrives, or when one was requested. */
   #stream: EventStream | HeldBytes | null = null;
-  /** What a vendor's events say where a whole answer was asked for. */
+  /** Collects the events of a vendor that streams although a whole answer was requested. */
   #gathered: GatheredAnswer | null = null;
   #gatheredBytes = 0;
   #paused = false;
-  /** Others have their turn before more is read. */
+  /** Lets other calls run before reading on. */
   #givesWay = false;
   readonly #exchange: Exchange;
   #body: UnaryBody | null = null;
   #unary: Exclude<UnaryAnswer, AttemptFailure> | null = null;
-  /** What a whole answer said, made when it is first asked for: leg, health and cost all do. */
+  /** What a whole answer said, parsed at first use and cached: leg, health and cost all need it. */
   #read: Reading | null = null;
   #isError = false;
   #status = 0;
@@ -82,7 +82,7 @@ class ChatAttempt implements Attempt, ExchangeListener {
     this.#exchange = new Exchange(this, clocks, options.clock);
   }
 
-  /** Sends the request, and does not keep it. A request that cannot even be sent fails before this returns. */
+  /** Sends the request without keeping a reference. If it cannot even be sent, the attempt fails before this returns. */
   start(request: Asked): void {
     const { dispatcher, lane, stream } = this.#options;
     const send = (asked: ExchangeRequest) => {
@@ -159,7 +159,7 @@ class ChatAttempt implements Attempt, ExchangeListener {
       else if (this.#isError) this.#failWithBody(this.#body?.json());
       else this.#readBody(this.#body?.json());
     } catch (error) {
-      // The exchange is over, so nothing else would end the attempt before the deadline of its call.
+      // The exchange has ended, so without this the attempt would wait for the call's deadline.
       const message = String(error);
       this.#fail(
         this.#isError ? classify(this.#status, { words: [], message }, this.#retryAfterMs) : malformed(message),
@@ -170,13 +170,13 @@ class ChatAttempt implements Attempt, ExchangeListener {
   failed(failure: AttemptFailure): void {
     if (this.#isError && failure.kind === "provider_malformed") return this.#failWithBody(failure.message);
     const cut = failure.kind === "provider_connection_failed" && this.#status !== 0;
-    // Where the end of the body alone ends an answer, a body that was cut may lack anything.
+    // In a lane where only the end of the body marks the end, a cut body may lack anything.
     const isOver = failure.kind === "provider_timeout" || (cut && this.#options.lane.endsWithBody !== true);
     if (isOver && this.#stream?.finished) return this.#stream.end();
     this.#fail(cut ? { ...failure, kind: "provider_cut" } : failure);
   }
 
-  /** All has come but the end mark, which some vendors leave out; it changes with content that comes after a finish. */
+  /** Nonzero once only the end mark is missing, which some vendors omit; content after a finish changes the number. */
   get #closing(): number {
     return Number(this.#stream?.closing ?? 0);
   }
@@ -210,7 +210,7 @@ class ChatAttempt implements Attempt, ExchangeListener {
     return this.#over || this.#paused || this.#givesWay;
   }
 
-  /** What a stream of either sort tells. */
+  /** The listener of both kinds of stream. */
   get #listener(): AnswerSink {
     return {
       content: (bytes) => {
@@ -239,7 +239,7 @@ class ChatAttempt implements Attempt, ExchangeListener {
     }
     const answer = this.#answerIn(json);
     if ("kind" in answer) {
-      // What the vendor has used it takes its price for, whatever it has answered.
+      // The vendor charges for the usage it reports, whatever the answer says.
       const told = lane.told?.(json) ?? null;
       if (told !== null) this.#unary = { body: {}, ...told, text: "", upstreamCostNano: null };
       return this.#fail(answer);
@@ -264,7 +264,7 @@ class ChatAttempt implements Attempt, ExchangeListener {
     this.#sink.done(final);
   }
 
-  /** What is nested deeper than the stack is, for one, throws where it is written out again. */
+  /** Turns exceptions into failures: an answer nested deeper than the stack, for one, throws when serialized. */
   #answerIn(json: unknown): UnaryAnswer {
     try {
       return this.#options.lane.answer(json);
@@ -277,7 +277,7 @@ class ChatAttempt implements Attempt, ExchangeListener {
     this.#fail(classify(this.#status, this.#options.lane.error(body), this.#retryAfterMs));
   }
 
-  /** The last word, said once. What still runs upstream is stopped. */
+  /** Ends the attempt with a failure, once, and aborts its request. */
   #fail(failure: AttemptFailure): void {
     if (this.#over) return;
     this.abort();
@@ -290,7 +290,6 @@ function readingOf({ usage, text, upstreamCostNano, counts }: Exclude<UnaryAnswe
   return counts == null ? reading : { ...reading, counts };
 }
 
-/** Starts an attempt. */
 export function openChatAttempt(options: ChatAttemptOptions, request: Asked, sink: AnswerSink): Attempt {
   const attempt = new ChatAttempt(options, sink);
   attempt.start(request);

@@ -1,19 +1,19 @@
-// Classifies every upstream failure, once, into a row of FAILURES.
+// Classifies every upstream failure as a row of FAILURES.
 import type { FailureKind } from "../core/failures.ts";
 import type { AttemptFailure } from "../core/route.ts";
 import type { VendorError } from "./dialects/dialect.ts";
 
 const CONTEXT =
   /context_length|context length|maximum context|too many tokens|prompt is too long|input is too long|context window|exceeds the maximum number of tokens/;
-/** A verdict on content, as vendors' machines have it, and as their sentences do. */
+/** A content verdict, as error codes and as messages express it. */
 const POLICY_CODE = /content_policy|content_filter|prohibited_content/;
 const POLICY = /content management policy|moderation|safety|blocked/;
-/** A field is refused, not what it holds: another vendor may know it. */
+/** The vendor refuses a field's existence, not its value: another vendor may accept it. */
 const FIELD =
   /\b(property|properties|parameters?|arguments?|fields?|keys?|inputs|schema|json payload)\b|extra_forbidden/;
 const REFUSED =
   /\b(unknown|unrecognized|unsupported|unexpected|invalid|extra|extraneous|additional)\b|not (supported|permitted|allowed|a valid|a known|known)|extra_forbidden/;
-/** What the caller has named, as a vendor repeats it in quotes. */
+/** Quoted text, where vendors repeat the caller's own names. */
 const QUOTED = /"[^"]*"|'[^']*'|`[^`]*`/g;
 const BILLING = /insufficient_quota|credit balance|billing|payment|insufficient balance|exceeded your current quota/;
 const UNSUPPORTED = /prefill|not supported|unsupported|does not support|must end with a user|last message/;
@@ -21,9 +21,8 @@ const MODEL_MISSING = /model_not_found|model not found|no such model|does not ex
 const OVERLOADED = /overloaded|capacity|unavailable|slow_down/;
 
 /**
- * A vendor that finds a request invalid repeats what the caller wrote: a tool may be called `process_payment`, a property
- * `billing`. So a fault of ours (an empty account, a bad key, a model that is gone) is believed by the vendor's
- * machine-readable words, or by how its message begins.
+ * Vendors repeat the caller's text when they reject a request: a tool may be called `process_payment`, a property `billing`. So a fault of
+ * ours (an empty account, a bad key, a retired model) counts only if an error code says so, or the beginning of the message.
  */
 const OURS: readonly (readonly [kind: FailureKind, word: RegExp, beginning: RegExp])[] = [
   [
@@ -44,15 +43,15 @@ const OURS: readonly (readonly [kind: FailureKind, word: RegExp, beginning: RegE
   ["provider_rate_limited", /rate_limit|resource_exhausted/, /^(too many requests|rate limit)/],
 ];
 
-/** The words of a sentence, without paths and other names that have marks in them. */
+/** The words of a sentence, without paths and other names that contain punctuation. */
 function withoutNames(said: string): string {
   const words = said.split(/[^\w.[\]]+/);
   return words.filter((word) => !/[._[]\w/.test(word)).join(" ");
 }
 
 /**
- * Whether a vendor judges the content. A refused field may be called `safety_identifier` and a tool `moderation`, so of its sentence
- * only its own words are believed, and nothing where it is about a field.
+ * Whether the vendor rejects the content. A refused field may be called `safety_identifier` and a tool `moderation`, so only the vendor's
+ * own words of the message count, and none if it is about a field.
  */
 function judgesContent({ words, message }: VendorError): boolean {
   const codes = words.join(" ").toLowerCase();
@@ -63,14 +62,14 @@ function judgesContent({ words, message }: VendorError): boolean {
   return POLICY_CODE.test(own) || POLICY.test(withoutNames(own));
 }
 
-/** What a vendor's refusal of a request says about us; null where it is the caller's. */
+/** The fault of ours that a rejection reveals; null if the fault is the caller's. */
 function oursOf(error: VendorError): FailureKind | null {
   const words = error.words.join(" ").toLowerCase();
   const message = error.message.toLowerCase();
   return OURS.find(([, word, beginning]) => word.test(words) || beginning.test(message))?.[0] ?? null;
 }
 
-/** By status alone, where the vendor's words say nothing more precise. */
+/** Classifies by status alone, where the vendor's words are no more precise. */
 function byStatus(status: number): FailureKind {
   if (status === 401 || status === 403) return "provider_auth_failed";
   if (status === 402) return "provider_billing";
@@ -83,7 +82,7 @@ function byStatus(status: number): FailureKind {
   return "provider_malformed";
 }
 
-/** A 404 is about the model, or about something the caller named in the request; then the candidate is as healthy as before. */
+/** A 404 may concern something that the caller named, not the model; then the candidate is healthy. */
 const NAMED_BY_CALLER = /\b(file|document|image|container|previous response)\b/;
 
 function kindOf(status: number, error: VendorError): FailureKind {
@@ -111,9 +110,7 @@ function kindOf(status: number, error: VendorError): FailureKind {
   return byStatus(status);
 }
 
-/**
- * Classifies a vendor's error. `status` is 200 (or 0) for an error that came inside a good answer or a stream.
- */
+/** Classifies a vendor's error. `status` is 200 (or 0) for an error inside a good answer or a stream. */
 export function classify(status: number, error: VendorError, retryAfterMs: number | null): AttemptFailure {
   return {
     kind: kindOf(status, error),

@@ -1,13 +1,13 @@
-// The frames of the Connect protocol's streams: a flag, a length of four bytes, and so many bytes of JSON.
+// Frames of a Connect protocol stream: one byte of flags, a four-byte length, and that many bytes of JSON.
 import type { Messages } from "../catalog/script.ts";
 import { ChunkList } from "../core/chunk-list.ts";
 import { type CutOutcome, MESSAGE_BYTES_MAX, type MessageCutter } from "./message-bytes.ts";
 
 const HEAD_BYTES = 5;
-/** The flag of a frame that is compressed, which was not asked for. */
+/** The flag of a compressed frame; we never ask for one. */
 const COMPRESSED = 1;
 
-/** Reads frames (Connect protocol, streaming RPCs); their `mark` is the flags, of which 2 is the last frame's. */
+/** Reads frames (Connect protocol, streaming RPCs). A frame's `mark` is its flags; 2 marks the last frame. */
 export class ConnectFrames implements MessageCutter {
   readonly #heard: Messages["heard"];
   readonly #pending = new ChunkList();
@@ -40,7 +40,7 @@ export class ConnectFrames implements MessageCutter {
   }
 }
 
-/** One frame with no flag set. */
+/** Encodes one frame without flags. */
 export function connectFrame(text: string): Buffer {
   const bytes = Buffer.from(text);
   const head = Buffer.alloc(HEAD_BYTES);

@@ -1,4 +1,4 @@
-// The connections to vendors: which protocol is spoken over them, which lie ready, and how one that has died is found.
+// The connections to vendors: chooses their protocol, keeps spare ones ready, and detects dead ones.
 import type { Socket } from "node:net";
 import { Agent, buildConnector, type Dispatcher, errors, Pool } from "undici";
 import type { Adapter } from "../catalog/catalog.ts";
@@ -10,37 +10,40 @@ import { connectorThrough } from "./tunnel.ts";
 type Connector = buildConnector.connector;
 
 const CONNECT_MS_MAX = 10_000;
-/** Vendors close what lies idle after a minute or more; a request that meets a connection which is just being closed has failed. */
+/** Vendors close idle connections after a minute or more, and a request on a connection that is closing fails. */
 const IDLE_MS_MAX = 30_000;
-/** What a vendor may send that is not read yet: of one stream, which a slow reader keeps in memory, and of all of a connection. */
+/** How much unread data a vendor may send: per stream, which a slow reader keeps in memory, and per connection. */
 const STREAM_WINDOW_BYTES = 64 * 1024;
 const CONNECTION_WINDOW_BYTES = 16 * 1024 * 1024;
-/** What vendors allow over one connection; undici opens another one beyond it, and goes by a vendor's lower limit. */
+/** What vendors allow per connection; beyond it undici opens another one. It respects a vendor's lower limit. */
 const STREAMS_MAX = 100;
 const PING_MS = 3_000;
-/** So many times between two pings not a byte has come, the answer to a ping included. */
+/** The number of consecutive ping intervals without any byte received, ping replies included. */
 const SILENT_PINGS = 2;
 
-/** How the connections to one origin are kept. */
+/** The rules for the connections to one origin. */
 interface ConnectionRules {
-  /** Many calls at once over one connection, where the vendor offers HTTP/2 by ALPN; else one after the other over each. */
+  /** Multiplexes calls where the vendor offers HTTP/2 by ALPN; otherwise a connection carries one call at a time. */
   readonly http2: boolean;
-  /** A connection lies ready beside those that are used. */
+  /** Keeps a spare connection ready. */
   readonly warm: boolean;
 }
 
 export interface Connections {
   readonly dispatcher: Dispatcher;
-  /** As the adapter wants it, and those before it at the same origin, from now on; those that are open already stay as they are. */
+  /**
+   * Applies the adapter's rules, combined with those of earlier adapters at the same origin, to new connections; open ones stay as they
+   * are.
+   */
   keepFor(adapter: Adapter): void;
   close(): Promise<void>;
 }
 
 /**
- * A connection that dies without a word (a NAT that forgot it, a machine that hangs) would take all that is asked over HTTP/2 for as long
- * as the kernel sends again, some 15 minutes: a call that gives up ends its stream alone. undici pings and does not mind whether an
- * answer comes; so the bytes that come are counted, and after 6 to 9 s without one all calls of the connection fail at once. Once a vendor
- * has said that it goes away undici pings no more: then silence says nothing, and the calls in flight have their own clocks.
+ * If a connection dies silently (a NAT forgets it, a machine hangs), every HTTP/2 call on it would hang for as long as the kernel
+ * retransmits, some 15 minutes, because a call that gives up ends only its own stream. undici sends pings but ignores missing replies. So
+ * we count received bytes: after 6 to 9 s without any, all calls on the connection fail at once. After a vendor's GOAWAY undici sends no
+ * more pings; then silence proves nothing, and the calls in flight rely on their own timeouts.
  */
 function watched(connector: Connector): Connector {
   return (options, callback) =>
@@ -56,7 +59,7 @@ function watch(socket: Socket): void {
   let written = socket.bytesWritten;
   let silent = 0;
   const hasHeard = () => socket.bytesRead !== bytes;
-  // Where this process was busy, what has arrived meanwhile is read first.
+  // If this process was busy, read first what has arrived meanwhile.
   const decide = () => {
     if (!hasHeard()) socket.destroy(new errors.SocketError("the connection has died: no ping was answered"));
   };
@@ -79,7 +82,7 @@ const HTTP2_OPTIONS = {
 
 const PLAIN: ConnectionRules = { http2: false, warm: false };
 
-/** What stays of an origin when all its connections have ended, which is when undici forgets it. */
+/** What we keep for an origin after its last connection ends, when undici forgets it. */
 interface Kept {
   readonly rules: ConnectionRules;
   readonly connect: Connector;
@@ -92,18 +95,18 @@ function connectorFor(http2: boolean, proxies: Proxies): Connector {
   return http2 ? watched(through) : through;
 }
 
-/** The server in this process that stands in for vendors, which no proxy of the network reaches. */
+/** The sandbox server in this process; a network proxy could not reach it. */
 function isOurs({ isSandbox, origin }: Adapter): boolean {
   return isSandbox === true && new URL(origin).hostname === "127.0.0.1";
 }
 
-/** Where a vendor's connections go, but for hosts whose names callers make. */
+/** The origins that a vendor's connections go to, except hosts that depend on a caller's params. */
 function originsOf({ origin, origins }: Adapter): readonly string[] {
   const fixed = [origin, ...Object.values(origins)].filter((address) => !address.includes("{"));
   return fixed.map((address) => new URL(address).origin);
 }
 
-/** Opens none before the first call. With `byDefault` HTTP/2 is spoken where an adapter says nothing of it; other origins have HTTP/1.1. */
+/** Opens no connection before the first call. `byDefault` enables HTTP/2 where the adapter does not decide; other origins use HTTP/1.1. */
 export function createConnections(clock: Clock, byDefault: boolean, proxies: Proxies = NO_PROXIES): Connections {
   const origins = new Map<string, Kept>();
   const ours = new Set<string>();
@@ -117,7 +120,7 @@ export function createConnections(clock: Clock, byDefault: boolean, proxies: Pro
   const dispatcher = new Agent({
     factory(origin, options: Pool.Options) {
       const known = origins.get(String(origin));
-      // A request that needs HTTP/1.1 says so, and has a pool of its own: few servers make a web socket out of a stream of HTTP/2.
+      // A request that requires HTTP/1.1 gets a separate pool: few servers support web sockets over HTTP/2.
       const isFit = known !== undefined && !(known.rules.http2 && options.allowH2 === false);
       const { rules, connect } = isFit ? known : keptOf(String(origin), PLAIN);
       return new Pool(origin, {
@@ -131,7 +134,7 @@ export function createConnections(clock: Clock, byDefault: boolean, proxies: Pro
     },
   });
 
-  /** Adapters that share an origin share its connections: in HTTP/2 where all of them bear it, warm where one of them is. */
+  /** Adapters at the same origin share its connections: HTTP/2 only if all allow it, warm if any wants it. */
   function keep(origin: string, wanted: ConnectionRules): void {
     const known = origins.get(origin);
     const { http2 = true, warm = false } = known?.rules ?? {};

@@ -1,8 +1,8 @@
-// Keeps what a stream delivered, cheaply and within a bound, so that tokens can be counted should no usage come.
+// Keeps the text of a stream, cheaply and up to a limit, for counting tokens if the vendor reports no usage.
 
 /**
- * About as much as the longest answer we sell. Beyond it the text is counted in bytes only, and its tokens by the ratio
- * found in what was kept. Thousands of streams keep this at once, so it must not be generous.
+ * About the longest answer we sell. Text beyond it is only counted in bytes; its tokens follow from the ratio in the kept part. Thousands
+ * of streams keep this at once, so the limit must be tight.
  */
 const KEPT_BYTES_MAX = 98_304;
 
@@ -13,7 +13,7 @@ export class DeliveredText {
   #length = 0;
   #bytes = 0;
 
-  /** Adds JSON-escaped UTF-8 text. */
+  /** Appends JSON-escaped UTF-8 text. */
   add(bytes: Buffer, start: number, end: number): void {
     const size = end - start;
     this.#bytes += size;
@@ -33,14 +33,14 @@ export class DeliveredText {
     this.add(escaped, 1, escaped.length - 1);
   }
 
-  /** What was kept, as plain text, and the count of all that came, in bytes of escaped text. */
+  /** The kept part as plain text, and the size of the whole in bytes of escaped text. */
   read(): { text: string; bytes: number } {
     const escaped = this.#kept.toString("utf8", 0, this.#length);
     return { text: unescaped(escaped), bytes: this.#bytes };
   }
 }
 
-/** Fragments were escaped one by one, so their concatenation is one JSON string unless a vendor broke a pair. */
+/** Fragments were escaped separately, so together they form one JSON string, unless the vendor split a surrogate pair. */
 function unescaped(escaped: string): string {
   try {
     return JSON.parse(`"${escaped}"`) as string;

@@ -1,4 +1,4 @@
-// The stream side of an attempt: bytes become events, events become the answer in the caller's wire.
+// The stream side of an attempt: splits bytes into events, and turns them into the answer in the caller's wire.
 import { isEventStream, mediaTypeOf } from "../core/event-stream.ts";
 import { jsonText } from "../core/raw-json.ts";
 import type { AnswerSink, Reading } from "../core/route.ts";
@@ -10,22 +10,22 @@ import type { Lane } from "./lane.ts";
 import { EventTooLarge, SseScanner } from "./sse-scanner.ts";
 
 const EVENT_BYTES_MAX = 16 * 1024 * 1024;
-/** What is read at one go, in events and in bytes of them: then others have their turn. */
+/** How much is read before other calls get a turn, in events and in their bytes. */
 const SLICE_EVENTS = 256;
 const SLICE_BYTES = 256 * 1024;
-/** A list of events is read in one slice. */
+/** A JSON list of events is read in one slice, so it has its own limit. */
 const LISTED_EVENTS_MAX = 10_000;
 
-/** How the events of a stream are told apart. */
+/** The framing of a stream's events. */
 export type Framing = "sse" | "eventstream";
 
-/** By the content type of an answer; null: it is no stream. */
+/** The framing for an answer's content type; null if it is not a stream. */
 export function framingOf(contentType: string | undefined): Framing | null {
   if (isEventStream(contentType)) return "sse";
   return mediaTypeOf(contentType) === "application/vnd.amazon.eventstream" ? "eventstream" : null;
 }
 
-/** The status that an exception inside a binary stream comes with where it comes before it. */
+/** The status that the vendor would send with an exception before the stream. */
 const EXCEPTION_STATUS: Readonly<Record<string, number>> = {
   throttlingException: 429,
   validationException: 400,
@@ -46,7 +46,7 @@ export class EventStream {
   readonly #scanner: Scanner;
   #sliceEvents = 0;
   #sliceBytes = 0;
-  /** It has stopped within a chunk, and goes on with the next one, which may be empty. */
+  /** Reading stopped within a chunk; the next chunk, which may be empty, resumes it. */
   waits = false;
 
   constructor(lane: Pick<Lane, "reader">, sink: AnswerSink, framing: Framing = "sse") {
@@ -65,7 +65,7 @@ export class EventStream {
         : new EventstreamFrames(read, (type, message) => this.#failed(type, message), EVENT_BYTES_MAX);
   }
 
-  /** The answer itself is complete; only usage and the vendor's goodbye can still come. */
+  /** The answer is complete; only usage and the end mark can still arrive. */
   get finished(): boolean {
     return this.#out.finished;
   }
@@ -78,9 +78,9 @@ export class EventStream {
     return this.#sliceEvents >= SLICE_EVENTS || this.#sliceBytes >= SLICE_BYTES;
   }
 
-  /** Reads one chunk. False: others are to have their turn. Throws EventTooLarge. */
+  /** Reads one chunk. Returns false if other calls should get a turn. Throws EventTooLarge. */
   push(chunk: Buffer): boolean {
-    // Who hears of content may ask for more at once.
+    // A content listener may ask for more right away.
     this.waits = false;
     try {
       this.waits = !this.#scanner.push(chunk);
@@ -93,7 +93,7 @@ export class EventStream {
     return false;
   }
 
-  /** Reads a body that is no stream: a whole answer, or a list of what would otherwise be events. Throws EventTooLarge. */
+  /** Reads a JSON body in place of a stream: a whole answer, or a list of events. Throws EventTooLarge. */
   tell(json: unknown, whole: NonNullable<Lane["tell"]>): void {
     if (!Array.isArray(json)) return whole(json, this.#out);
     if (json.length > LISTED_EVENTS_MAX) throw new EventTooLarge(`it lists more than ${LISTED_EVENTS_MAX} events`);
@@ -104,7 +104,7 @@ export class EventStream {
     this.end();
   }
 
-  /** The body has ended: the stream is whole if the answer was finished, and cut if it was not. */
+  /** Call at the end of the body: the stream is complete if the answer finished, otherwise it was cut. */
   end(): void {
     while (this.waits) this.push(Buffer.alloc(0));
     this.#scanner.end();

@@ -1,4 +1,4 @@
-// Writes a translated stream: neutral events become the caller's bytes, held back or passed on by what they are.
+// Writes a translated stream: encodes neutral events in the caller's wire, and holds back or passes on each by its kind.
 import type { Nano } from "../core/money.ts";
 import type { EventEncoder, NeutralEvent } from "../core/neutral.ts";
 import type { AttemptFailure, TokenUsage } from "../core/route.ts";
@@ -6,15 +6,15 @@ import type { EventOut, OwnSeal } from "./dialects/dialect.ts";
 import type { HeldStream } from "./held-stream.ts";
 import { sealedThought } from "./sealed-thoughts.ts";
 
-/** About what a finish takes. */
+/** The approximate size of a finish. */
 const FINISH_BYTES = 128;
 
-/** What gives the caller something commits the answer; a bare beginning or a signature does not. */
+/** Usable content commits the answer; a bare beginning or a signature does not. */
 function kindOf(event: NeutralEvent): "content" | "preamble" {
   return event.kind === "begin" || event.kind === "thought" || event.kind === "citation" ? "preamble" : "content";
 }
 
-/** The text of an event that a token count needs. */
+/** The text of an event that counts as tokens. */
 function textOf(event: NeutralEvent): string {
   switch (event.kind) {
     case "text":
@@ -34,7 +34,7 @@ export class EventWriter implements EventOut {
   readonly #encoder: EventEncoder;
   readonly #seal: OwnSeal | undefined;
 
-  /** With a `seal`, thoughts go out sealed. */
+  /** With a `seal`, the caller gets thoughts sealed. */
   constructor(held: HeldStream, encoder: EventEncoder, seal?: OwnSeal) {
     this.#held = held;
     this.#encoder = encoder;
@@ -51,10 +51,10 @@ export class EventWriter implements EventOut {
     const held = this.#held;
     if (held.over) return;
     held.choice(event.choice, event.kind === "finish");
-    // Encoders close what they have open with it, so they hear of it when nothing can follow.
+    // The encoder closes its open blocks at the finish, so encode that only when nothing can follow.
     if (event.kind === "finish") return held.finish(event.choice, FINISH_BYTES, () => this.#encoder.encode(event));
     const bytes = this.#encoder.encode(event);
-    // Of what the caller's wire says nothing, the caller has seen nothing either: it commits to no candidate.
+    // An event without bytes in the caller's wire shows the caller nothing, so it does not commit.
     if (bytes.length > 0) held.raw(bytes, kindOf(event));
     const text = textOf(event);
     if (text !== "") held.deliveredText(text);

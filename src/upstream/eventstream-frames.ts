@@ -1,21 +1,21 @@
-// Splits a body of AWS's binary event stream (application/vnd.amazon.eventstream) into events, as the scanner of server-sent events does.
+// Splits AWS's binary event stream (application/vnd.amazon.eventstream) into events, with the interface of the SSE scanner.
 import { crc32 } from "node:zlib";
 import { isRecord } from "../core/json.ts";
 import { EventTooLarge, type OnEvent } from "./sse-scanner.ts";
 
-/** Total length, length of the headers, and the checksum of both. */
+/** The total length, the length of the headers, and the checksum of both. */
 const PRELUDE_BYTES = 12;
 const CHECKSUM_BYTES = 4;
-/** How long values of a header are by their type; those of 6 and 7 say it themselves. */
+/** The size of a header value by its type; types 6 and 7 carry their length. */
 const VALUE_BYTES: Readonly<Record<number, number>> = { 0: 0, 1: 0, 2: 1, 3: 2, 4: 4, 5: 8, 8: 8, 9: 16 };
 
-/** A frame is not what its checksum says, or ends within itself. */
+/** A frame has a wrong checksum, or inconsistent lengths. */
 export class BrokenFrame extends Error {}
 
-/** A frame in which the vendor says that it failed. */
+/** Reports a frame in which the vendor signals an exception. */
 export type OnException = (type: string, message: string) => void;
 
-/** The headers of a frame whose values are text. */
+/** The headers of a frame that have text values. */
 function headersOf(bytes: Buffer): ReadonlyMap<string, string> {
   const headers = new Map<string, string>();
   for (let at = 0; at < bytes.length; ) {
@@ -40,7 +40,7 @@ function parsed(payload: Buffer): unknown {
   }
 }
 
-/** Events of another wire that are wrapped one by one, as `{"bytes": "<base64>"}`. */
+/** Unwraps events of another wire, each sent as `{"bytes": "<base64>"}`. */
 function unwrapped(payload: Buffer): Buffer {
   const json = parsed(payload);
   return isRecord(json) && typeof json.bytes === "string" ? Buffer.from(json.bytes, "base64") : payload;
@@ -50,7 +50,7 @@ export class EventstreamFrames {
   readonly #onEvent: OnEvent;
   readonly #onException: OnException;
   readonly #eventBytesMax: number;
-  /** What has come of a frame that is not whole yet, and how much there must be before it is worth a look. */
+  /** The pieces of an incomplete frame, and the size at which parsing is worth another try. */
   #pieces: Buffer[] = [];
   #bytes = 0;
   #wanted = PRELUDE_BYTES;
@@ -62,13 +62,13 @@ export class EventstreamFrames {
     this.#eventBytesMax = eventBytesMax;
   }
 
-  /** Reads one chunk, as the scanner does. Throws EventTooLarge, and BrokenFrame where a checksum is wrong. */
+  /** Reads one chunk, as the SSE scanner does. Throws EventTooLarge, and BrokenFrame if a frame is corrupt. */
   push(chunk: Buffer): boolean {
     this.#stopped = false;
     this.#pieces.push(chunk);
     this.#bytes += chunk.length;
     if (this.#bytes < this.#wanted) {
-      // The chunk is the connection's own, and may not be there any more when the next one comes.
+      // The connection owns the chunk and may reuse its memory before the next one arrives.
       this.#pieces[this.#pieces.length - 1] = Buffer.from(chunk);
       return true;
     }
@@ -96,7 +96,7 @@ export class EventstreamFrames {
     return length;
   }
 
-  /** The stream has ended; a frame that is not whole says nothing. */
+  /** Ends the stream; drops an incomplete frame. */
   end(): void {}
 
   #frame(frame: Buffer): void {

@@ -1,4 +1,4 @@
-// One request to an upstream over undici, with our own clocks: the only place that sends bytes out of the gateway.
+// One request to an upstream over undici, with our own timeouts: the only place that sends bytes out of the gateway.
 import type { IncomingHttpHeaders } from "node:http";
 import type { Duplex, Readable, Transform } from "node:stream";
 import type { Dispatcher } from "undici";
@@ -8,23 +8,23 @@ import { decoderOf, ENCODINGS, encodingOf } from "./decoding.ts";
 import { proxyFailureIn } from "./tunnel.ts";
 
 export interface ExchangeRequest {
-  /** Default POST. */
+  /** Default: POST. */
   readonly method?: "GET" | "POST" | "PUT" | "DELETE";
   readonly origin: string;
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** Bytes that are not all in memory are asked for as they are written. */
+  /** A stream is read only as it is written out. */
   readonly body: string | Buffer | Readable | null;
-  /** The protocol that the connection is to change to; once it has, its bytes are the answer's data. */
+  /** The protocol to switch the connection to; after the switch, its bytes are the answer's data. */
   readonly upgrade?: "websocket";
   /**
-   * Nothing in its answer says where that ends, so its connection has to: it has one of HTTP/1.1 for itself. A stream of HTTP/2 that the
-   * vendor has given up (RST_STREAM with CANCEL or NO_ERROR) ends in undici as a whole one does.
+   * The answer's framing does not mark its end, so the connection's end must: the request gets an HTTP/1.1 connection to itself. With
+   * HTTP/2, undici ends a stream that the vendor reset (RST_STREAM with CANCEL or NO_ERROR) as if it were complete.
    */
   readonly ownConnection?: true;
 }
 
-/** Who listens to an exchange. `end` or `failed` is the last word, and neither comes after `abort`. */
+/** The listener of an exchange. `end` or `failed` comes last, and neither follows `abort`. */
 export interface ExchangeListener {
   head(status: number, headers: IncomingHttpHeaders): void;
   data(chunk: Buffer): void;
@@ -32,15 +32,15 @@ export interface ExchangeListener {
   failed(failure: AttemptFailure): void;
 }
 
-/** Until `answering` is called the first bound runs from the start; after it the gap bound runs between chunks. */
+/** Until `answering` is called, the first limit runs from the start; after it, the gap limit runs between chunks. */
 export interface ExchangeClocks {
   readonly firstMsMax: number;
   gapMsMax(): number;
-  /** The answer is complete: the gap bound now runs from then on, whatever still comes, and its end is no failure. */
+  /** Whether the answer is complete: then the gap limit runs on whatever still arrives, and its expiry is a normal end. */
   quiet(): boolean;
 }
 
-/** How long a body may go on after the vendor said that it was complete. */
+/** How long a body may go on after the vendor marked it complete. */
 const DRAIN_MS_MAX = 1_000;
 
 function failure(kind: AttemptFailure["kind"], message: string): AttemptFailure {
@@ -48,21 +48,22 @@ function failure(kind: AttemptFailure["kind"], message: string): AttemptFailure 
 }
 
 /**
- * A connection that a vendor closes so soon, and without a byte of an answer, is a refusal without words: it takes nothing for it, and an
- * outage in which it does so to every caller counts as no account's cost. Later it may have worked, and a caller may be why it took so long.
+ * A connection that the vendor closes this early, without a byte of an answer, is a silent refusal: it charges nothing for it, and an
+ * outage that hits all callers this way is charged to no account. After that time the vendor may have worked, and the caller may be the
+ * reason it took so long.
  */
 const CLOSED_MS_MAX = 5_000;
 
-/** A running request. It is its own undici handler, so that a chunk costs one call. */
+/** A running request. It implements undici's handler itself, so that a chunk costs one call. */
 export class Exchange implements Dispatcher.DispatchHandler {
   readonly #listener: ExchangeListener;
   readonly #clocks: ExchangeClocks;
   readonly #clock: Clock;
   #controller: Dispatcher.DispatchController | null = null;
-  /** The connection itself, once it speaks another protocol. */
+  /** The raw connection, once it has switched protocols. */
   #socket: Duplex | null = null;
   #timer: NodeJS.Timeout | null = null;
-  /** When the timer looks whether the time is up: at the end of that time, or before. */
+  /** When the timer fires: at the deadline, or earlier. */
   #looksMs = 0;
   #over = false;
   #answering = false;
@@ -71,9 +72,9 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #lastMs = 0;
   #sentMs = 0;
   #hasHead = false;
-  /** Undoes the compression of the body; null: the body comes as it is. */
+  /** Decompresses the body; null if it is not compressed. */
   #decoder: Transform | null = null;
-  /** The request has been written whole to the socket, and the vendor has not closed that at once. */
+  /** The whole request has been written to the socket, and the vendor did not close it at once. */
   taken = false;
 
   constructor(listener: ExchangeListener, clocks: ExchangeClocks, clock: Clock) {
@@ -105,12 +106,12 @@ export class Exchange implements Dispatcher.DispatchHandler {
     }
   }
 
-  /** The first content has come: from now on only the gap between chunks is bounded. */
+  /** Call at the first content: from then on only the gap between chunks is limited. */
   answering(): void {
     if (!this.#answering) this.hurry();
   }
 
-  /** The answer is complete, or goes on after all: what can still come has the bound of that, from now on. */
+  /** Call when the answer is complete, or continues after all: restarts the gap timer with the limit that now applies. */
   hurry(): void {
     if (this.#over) return;
     this.#answering = true;
@@ -136,25 +137,25 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#socket?.resume();
   }
 
-  /** Closes the upstream socket; the listener hears nothing more. */
+  /** Closes the upstream socket; the listener gets no further events. */
   abort(): void {
     if (this.#over) return;
     this.#finish();
     this.#controller?.abort(new Error("aborted by the gateway"));
   }
 
-  /** Says something on a connection that has changed its protocol. */
+  /** Writes to a connection that has switched protocols. */
   write(bytes: Buffer): void {
     if (!this.#over) this.#socket?.write(bytes);
   }
 
-  /** The listener has heard enough: the rest of the body is read and dropped, so that the socket can serve again. */
+  /** Stops listening: reads and drops the rest of the body, so that the socket can be reused. */
   release(): void {
     if (this.#over) return;
     this.#over = true;
     this.#undecoded();
     this.resume();
-    // The decoder, which is gone, may have paused it as well.
+    // The decoder was just removed, and may have paused the body too.
     this.#controller?.resume();
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#timer = setTimeout(() => this.#controller?.abort(new Error("the body went on after its end")), DRAIN_MS_MAX);
@@ -176,7 +177,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#hasHead = true;
     if (this.#over || status < 200) return;
     const encoding = encodingOf(headers["content-encoding"]);
-    // How an error is encoded matters less than its status.
+    // An error's status matters more than its encoding.
     if (encoding === null && status < 300) return this.#garbled(new Error("its encoding is not understood"));
     if (encoding !== null && encoding !== "identity") this.#decoder = this.#decoding(decoderOf(encoding));
     this.#listener.head(status, headers);
@@ -198,7 +199,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#controller?.abort(error);
   };
 
-  /** Whatever is not decoded yet is not wanted any more. */
+  /** Discards undecoded data. */
   #undecoded(): void {
     this.#decoder?.removeAllListeners("data").removeAllListeners("end").destroy();
     this.#decoder = null;
@@ -211,7 +212,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     socket: Duplex,
   ): void {
     this.#socket = socket;
-    // One that is torn down says so by its error as well.
+    // A connection that is torn down also emits an error.
     socket.on("error", (error) => this.onResponseError(null, error));
     if (this.#over) return void socket.destroy();
     socket.on("data", (chunk: Buffer) => this.onResponseData(null, chunk));
@@ -238,7 +239,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseError(_: Dispatcher.DispatchController | null, error: Error): void {
-    // Without a controller no socket ever took the request up: not a byte of it has been sent.
+    // Without a controller no socket accepted the request, so no byte of it was sent.
     const mayHaveRun = this.#controller !== null;
     const isAtOnce = !this.#hasHead && this.#clock.elapsedMs() - this.#sentMs < CLOSED_MS_MAX;
     if (isAtOnce && !this.#over) this.taken = false;
@@ -260,7 +261,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#socket?.destroy();
   }
 
-  /** A timer that looks earlier stays, and sleeps on when it has looked: nearly every answer is there by then. */
+  /** Keeps a timer that fires earlier; it rearms itself when it fires, and by then nearly every answer has arrived. */
   #arm(ms: number): void {
     const looksMs = this.#clock.elapsedMs() + ms;
     if (this.#timer !== null && this.#looksMs <= looksMs) return;
@@ -269,7 +270,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#timer = setTimeout(this.#look, ms);
   }
 
-  /** What is left of the time that runs; nothing where it is up. */
+  /** The time left until the deadline, in milliseconds; 0 or less once it has passed. */
   #leftMs(): number {
     if (!this.#answering) return 0;
     const silentMs = this.#paused ? 0 : this.#clock.elapsedMs() - this.#lastMs;
@@ -277,8 +278,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   /**
-   * One timer serves the whole stream: it looks when the last chunk came and sleeps for what is left. Where the time is up, what waits
-   * in the socket is read first: a machine that was busy for so long comes to its timers before it comes to what has arrived meanwhile.
+   * One timer serves the whole stream: it fires, compares the time of the last chunk, and sleeps for the rest. At the deadline, it reads
+   * waiting socket data first: on a machine that was busy this long, timers run before the data that arrived meanwhile.
    */
   readonly #look = (): void => {
     this.#timer = null;
@@ -288,7 +289,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   };
 
   readonly #decide = (): void => {
-    // Where it was set meanwhile, the vendor was heard from.
+    // A timer set meanwhile means that the vendor sent something.
     if (this.#over || this.#timer !== null) return;
     if (!this.#answering) return this.#giveUp("no content came in time");
     const leftMs = this.#leftMs();

@@ -1,28 +1,28 @@
-// Opens links of a request in its vendor's place: guarded, a few at a time, within bounds of bytes and time, once for a call.
+// Fetches linked media for vendors that cannot: through the guarded fetch, a few at a time, within byte and time limits, once per call.
 import { createHash } from "node:crypto";
 import { GatewayError } from "../core/errors.ts";
 import type { FetchedMedia, Media, MediaLink } from "./media-links.ts";
 import type { PublicFetch } from "./public-fetch.ts";
 
-/** Of one link, and of all that a call fetches: what vendors take inline. */
+/** Per link, and per call: what vendors accept inline. */
 export const LINK_BYTES_MAX = 8 * 1024 * 1024;
 export const CALL_BYTES_MAX = 16 * 1024 * 1024;
-/** For all links of a call, names and redirects included. */
+/** For all links of a call, DNS and redirects included. */
 export const FETCH_MS_MAX = 10_000;
-/** Links that one call opens at once. */
+/** The links that one call opens concurrently. */
 const AT_ONCE = 4;
 /**
- * Links that an account may have opened in a minute for calls that came to nothing, and so were free: beyond it we would be a crawler
- * that costs nothing. What serves in the end is taken off again.
+ * The links an account may open per minute in calls that failed and were therefore free; beyond it we would be a free crawler. A link
+ * whose call succeeds in the end is taken off again.
  */
 export const UNPAID_LINKS_MAX = 120;
-/** Links that this process opens at once. */
+/** The links that this process opens concurrently. */
 const OPEN_MAX = 32;
-/** Fetched bytes that this process holds for vendors that have not said a word yet. */
+/** The fetched bytes that this process holds for vendors that have not answered yet. */
 const HELD_BYTES_MAX = 256 * 1024 * 1024;
 const WORDS: Readonly<Record<MediaLink["kind"], string>> = { image: "an image", file: "a document" };
 
-/** What files begin with: what a server says of them is not believed. */
+/** The signatures of file types; the server's content type is not trusted. */
 const SIGNATURES: readonly (readonly [mediaType: string, test: (bytes: Buffer) => boolean])[] = [
   ["image/png", (bytes) => bytes.subarray(0, 8).toString("latin1") === "\x89PNG\r\n\x1a\n"],
   ["image/jpeg", (bytes) => bytes[0] === 0xff && bytes[1] === 0xd8 && bytes[2] === 0xff],
@@ -31,7 +31,7 @@ const SIGNATURES: readonly (readonly [mediaType: string, test: (bytes: Buffer) =
   ["application/pdf", (bytes) => bytes.subarray(0, 1024).includes("%PDF-")],
 ];
 
-/** What stands for a link of a sandbox account, which reaches no server: the smallest of its kind, and of a document two pages. */
+/** Replaces a sandbox account's link, which is never fetched: the smallest image, and a two-page document. */
 const PLAY: Readonly<Record<MediaLink["kind"], Media>> = {
   image: {
     mediaType: "image/png",
@@ -47,12 +47,12 @@ function twoPages(): string {
   return `%PDF-1.4\n${body}trailer\n<< /Root 1 0 R >>\n%%EOF\n`;
 }
 
-/** The type of what was fetched, by its first bytes; null: nothing that the part may hold. */
+/** The type of fetched bytes by their signature; null if the part may not hold it. */
 function typeOf(bytes: Buffer, { kind, url }: MediaLink): string | null {
   const known = SIGNATURES.find(([, test]) => test(bytes))?.[0] ?? null;
   if (kind === "image") return known?.startsWith("image/") ? known : null;
   if (known === "application/pdf") return known;
-  // What was bounded as a document by its ending must be one; any other may be a text.
+  // A URL that ends in .pdf was limited as a document, so it must be one; any other may be text.
   if (known !== null || /\.pdf$/i.test(url.split(/[?#]/, 1)[0] ?? "") || bytes.includes(0)) return null;
   return "text/plain";
 }
@@ -65,41 +65,41 @@ function busy(): GatewayError {
   return new GatewayError("upstream_busy", { detail: { detail: "too many links are being opened" } });
 }
 
-/** Counts by account and minute, handed in: the links opened for nothing. */
+/** Counts opened links without a paid call, by account and minute; the caller provides it. */
 export interface UnpaidLinks {
   take(account: string, max: number): unknown;
   peek(account: string, max: number): { readonly allowed: boolean };
   giveBack(account: string): void;
 }
 
-/** One call's links, each fetched once however many candidates want it. */
+/** One call's links; each is fetched once, however many candidates need it. */
 interface CallMedia {
   readonly media: Map<string, Promise<Media | GatewayError>>;
   bytes: number;
-  /** Links opened of which it is not known yet whether they served, and those that count as unpaid. */
+  /** Opened links whose call has no outcome yet, and links counted as unpaid. */
   opened: number;
   unpaid: number;
-  /** Attempts that have not yet heard from their vendor. */
+  /** Attempts whose vendor has not answered yet. */
   holders: number;
 }
 
 export interface FetchOptions {
-  /** The call: what one of its candidates has fetched the next one has too. */
+  /** Identifies the call: its candidates share what any of them fetched. */
   readonly asked: object;
-  /** Whose call it is; null: none in particular. */
+  /** The calling account; null if there is none. */
   readonly account: string | null;
   readonly sandbox: boolean;
   readonly signal: AbortSignal;
 }
 
 export interface MediaFetcher {
-  /** What stands at the links, or why one of them cannot be had. Until `release` its bytes count as held. Never rejects. */
+  /** Fetches the links, or returns why one of them fails. The bytes count as held until `release`. Never rejects. */
   fetch(links: readonly MediaLink[], options: FetchOptions): Promise<FetchedMedia | GatewayError>;
-  /** The attempt no longer needs the bytes; `served`: nor will another one of the call. */
+  /** Call when the attempt no longer needs the bytes; `served`: no other attempt of the call will either. */
   release(asked: object, account: string | null, served: boolean): void;
 }
 
-/** Lets so many through at once; who waits is let go in order, or gives up with its signal. */
+/** A semaphore: waiters enter in order, or leave when their signal aborts. */
 class Gate {
   #free: number;
   readonly #waiting = new Set<() => void>();
@@ -158,7 +158,7 @@ export function createMediaFetcher(open: PublicFetch["open"], unpaid: UnpaidLink
     return call;
   }
 
-  /** Why another piece of this length is too much; null: it is not. */
+  /** Counts another piece; returns an error if it exceeds a limit, otherwise null. */
   function tooMuch(call: CallMedia, bytes: number): GatewayError | null {
     call.bytes += bytes;
     heldBytes += bytes;
@@ -172,7 +172,7 @@ export function createMediaFetcher(open: PublicFetch["open"], unpaid: UnpaidLink
     if (answer instanceof GatewayError) return answer;
     const pieces: Uint8Array[] = [];
     for await (const piece of answer.body) {
-      // Leaving the loop closes the connection.
+      // Breaking out of the loop closes the connection.
       if (answer.status !== 200) break;
       const fault = tooMuch(call, piece.length);
       if (fault !== null) return fault;
@@ -197,14 +197,14 @@ export function createMediaFetcher(open: PublicFetch["open"], unpaid: UnpaidLink
     }
   }
 
-  /** Counts what a call's links have come to. */
+  /** Books a call's opened links as unpaid, or gives unpaid ones back if the call was served. */
   function settle(call: CallMedia, account: string, served: boolean): void {
     for (; !served && call.opened > 0; call.opened--, call.unpaid++) unpaid?.take(account, UNPAID_LINKS_MAX);
     for (; served && call.unpaid > 0; call.unpaid--) unpaid?.giveBack(account);
     call.opened = 0;
   }
 
-  /** A link is known by its hash, so that a long address is kept once. What was left before it had answered can be asked for again. */
+  /** Keys links by hash, so that long URLs take little memory. A fetch aborted before its answer may be tried again. */
   async function mediaOf(link: MediaLink, call: CallMedia, signal: AbortSignal): Promise<Media | GatewayError> {
     const hash = createHash("sha256").update(`${link.kind} ${link.url}`).digest("base64");
     const reading = call.media.get(hash) ?? readInTurn(link, call, signal);

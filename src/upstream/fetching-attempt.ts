@@ -1,19 +1,19 @@
-// An attempt whose vendor cannot open the links of its request: they are opened by us first, and then it is asked.
+// An attempt whose vendor cannot open links: fetches the media first, then opens the attempt.
 import { GatewayError } from "../core/errors.ts";
 import type { AnswerSink, Attempt, AttemptFailure, FinalPart, Reading } from "../core/route.ts";
 import type { FetchedMedia } from "./media-links.ts";
 import { NOTHING_READ } from "./nothing-read.ts";
 
 export interface FetchingParts {
-  /** What stands at the links, or why one cannot be had. */
+  /** Fetches the links; returns an error if one fails. */
   readonly fetch: (signal: AbortSignal) => Promise<FetchedMedia | GatewayError>;
-  /** Called once: the vendor has answered, or never will. */
+  /** Called once, when the vendor has answered or never will. */
   readonly release: (served: boolean) => void;
-  /** The attempt proper. */
+  /** Opens the attempt with the fetched media. */
   readonly open: (media: FetchedMedia, sink: AnswerSink) => Attempt;
 }
 
-/** Whose fault it is: a server that fails, or an address that leads nowhere, is the caller's affair; that we are busy is ours. */
+/** Assigns the fault: a failing server or a bad URL is the caller's, an overload is ours. */
 function failureOf(error: GatewayError): AttemptFailure {
   const { code, message } = error;
   const kind =
@@ -93,10 +93,10 @@ class FetchingAttempt implements Attempt, AnswerSink {
   }
 }
 
-/** Starts an attempt that fetches first. */
+/** Starts an attempt that fetches media first. */
 export function openFetchingAttempt(parts: FetchingParts, sink: AnswerSink): Attempt {
   const attempt = new FetchingAttempt(parts, sink);
-  // What is handed in never rejects; a fault of ours in opening the attempt is told as one.
+  // The injected functions never reject; an exception of ours while opening the attempt becomes a failure.
   attempt
     .start()
     .catch((cause: unknown) =>

@@ -1,11 +1,11 @@
-// Whether a value is of the form that a JSON Schema asks for. A stranger writes the schema and a model the value: it ends after so many steps,
+// Checks a value against a JSON Schema. Both are untrusted (a caller writes the schema, a model the value), so the check limits its steps,
 // follows no reference out of the schema, and runs no pattern.
 import { isRecord } from "../core/json.ts";
 
 const STEPS_MAX = 200_000;
 const DEPTH_MAX = 256;
 
-/** The check has taken all the steps it may: nothing is said against the value. */
+/** The check has used up its steps; the value then counts as fitting. */
 class Undecided extends Error {}
 
 const TYPES: Readonly<Record<string, (value: unknown) => boolean>> = {
@@ -18,7 +18,7 @@ const TYPES: Readonly<Record<string, (value: unknown) => boolean>> = {
   null: (value) => value === null,
 };
 
-/** Of two keywords, the lower and the upper bound of a number; what is no number bounds nothing. */
+/** Checks a number against a lower and an upper bound; a bound that is not a number is ignored. */
 function isWithin(size: number, min: unknown, max: unknown): boolean {
   return !(typeof min === "number" && size < min) && !(typeof max === "number" && size > max);
 }
@@ -53,7 +53,7 @@ class Check {
     if (this.#steps > STEPS_MAX) throw new Undecided();
   }
 
-  /** What a reference within the schema names; what is not there asks for nothing. */
+  /** The subschema that a `$ref` names; `true`, which fits everything, if there is none. */
   #named(ref: string): unknown {
     this.#spend(ref.length);
     if (ref === "#") return this.#root;
@@ -110,7 +110,7 @@ class Check {
       if (!required.every((name) => typeof name !== "string" || Object.hasOwn(value, name))) return false;
     }
     const known = isRecord(properties) ? properties : {};
-    // Names by pattern are not told apart, so with them any name may be one.
+    // Property patterns are not evaluated, so if there are any, every name may match one.
     const others = schema.patternProperties === undefined ? additionalProperties : true;
     const names = Object.keys(value);
     this.#spend(names.length);
@@ -126,12 +126,12 @@ function decoded(pointer: string): string {
   }
 }
 
-/** Formats, patterns, `not` and conditions are not looked at, and what takes too long to tell is taken to fit. */
+/** Ignores formats, patterns, `not` and conditionals. A value whose check takes too long counts as fitting. */
 export function fitsSchema(value: unknown, schema: unknown): boolean {
   try {
     return new Check(schema).fits(value, schema, 0);
   } catch (error) {
-    // What is nested deeper than the stack is cannot be compared, which is the only way to that error here.
+    // A RangeError can only mean that the value is nested deeper than the stack.
     if (error instanceof Undecided || error instanceof RangeError) return true;
     throw error;
   }

@@ -1,11 +1,11 @@
-// The lane of a call whose whole answer is to fit a JSON Schema: what is nearly JSON is mended, and all of it is held against the schema.
+// A lane for whole answers that must match a JSON Schema: repairs near-JSON, and checks the result against the schema.
 import type { ChatWire } from "../catalog/chat-wire.ts";
 import type { ResponseFormat } from "../core/neutral.ts";
 import { fitsSchema } from "./fits-schema.ts";
 import type { CallerSide, Lane } from "./lane.ts";
 import { nearlyJson } from "./nearly-json.ts";
 
-/** A longer text is left as it is: it is mended in the thread of all calls. */
+/** Longer texts are left alone, because repairs run in the thread that serves all calls. */
 const TEXT_CHARS_MAX = 16 * 1024;
 
 type Schema = Extract<ResponseFormat, { readonly kind: "schema" }>;
@@ -23,7 +23,7 @@ function isGood(text: string, schema: Schema): boolean {
   return read !== null && fitsSchema(read.json, schema.schema);
 }
 
-/** A text that is no JSON as JSON that fits; null: nothing makes it that. Only objects and lists: any words could be taken for a string. */
+/** Repairs a text that is not JSON into JSON that fits; null if that fails. Only objects and lists: any text could count as a string. */
 export function mended(text: string, schema: Schema): string | null {
   if (text.length > TEXT_CHARS_MAX || parsed(text) !== null) return null;
   const made = nearlyJson(text);
@@ -34,13 +34,13 @@ const NEVER = () => false;
 
 export interface FormedLane {
   readonly lane: Lane;
-  /** Whether an answer has been mended. */
+  /** Whether the answer was repaired. */
   repaired(): boolean;
 }
 
 /**
- * The lane of a call with its whole answers looked at, where they are to fit a schema; those that did not come to their end are left alone. One
- * that cannot be mended is unfit where the vendor was told the schema in words.
+ * Wraps a lane to check whole answers against a requested schema; unfinished answers are left alone. An answer beyond repair counts as
+ * unfit only if the vendor got the schema as an instruction.
  */
 export function formedLane(
   lane: Lane,

@@ -1,4 +1,4 @@
-// A judge of the operator's guard that is a server of the operator's: what it is sent, and what it may answer, within bounds of size and time.
+// A guard judge that runs on an operator's server: the requests it gets and the answers it may give, within size and time limits.
 import { z } from "zod";
 import { wholeOf, wholeWithin } from "../core/chunk-list.ts";
 import { GatewayError } from "../core/errors.ts";

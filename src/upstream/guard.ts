@@ -1,49 +1,49 @@
-// The operator's guard: judges that see what callers ask, and whole answers, and let it pass, refuse it, or change it.
+// The operator's guard: judges that inspect requests and whole answers, and pass, refuse or edit them.
 
 import { GatewayError } from "../core/errors.ts";
 
 const REASON_LENGTH_MAX = 400;
-/** What it is asked of at once: each has its body once more. */
+/** The limit on concurrent judgements: each keeps another copy of its body. */
 const ASKED_AT_ONCE_MAX = 1_024;
 
-/** What it is told of a request, or of the answer to one. */
+/** What a judge gets about a request or its answer. */
 export interface Guarded {
   readonly stage: "request" | "answer";
   readonly requestId: string;
   readonly path: string;
-  /** Whether the caller plays. */
+  /** The caller is a sandbox account. */
   readonly sandbox: boolean;
-  /** Null: a caller without a key. */
+  /** Null for a caller without a key. */
   readonly accountId: string | null;
   readonly keyId: string | null;
-  /** As it came; what is no JSON is refused without it. */
+  /** As received. Bodies that are not JSON are refused before the guard. */
   readonly body: unknown;
 }
 
-/** What one judge says. */
+/** One judge's decision. */
 export type Judgement =
   | { readonly action: "pass" }
   | { readonly action: "refuse"; readonly reason: string }
   | { readonly action: "edit"; readonly body: Record<string, unknown> };
 
-/** Rejects where it does not come to a judgement. */
+/** Rejects if it cannot reach a decision. */
 export type Judge = (asked: Guarded) => Promise<Judgement>;
 
-/** The body to go on with; undefined: as it was sent. */
+/** The body to continue with; undefined if it is unchanged. */
 export type Verdict = { readonly body: unknown } | { readonly body?: undefined } | GatewayError;
 
 export interface GuardOptions {
-  /** Asked one after the other, each of what those before it have made of the body. */
+  /** Run in order; each sees the body as edited by those before it. */
   readonly judges: readonly Judge[];
-  /** Whether what they were to judge passes while one of them is away. */
+  /** Whether a request or answer passes while a judge is unavailable. */
   readonly open: boolean;
   readonly onAway: (error: unknown) => void;
   readonly onJudged: (stage: Guarded["stage"], outcome: "pass" | "refuse" | "edit" | "away") => void;
 }
 
 /**
- * Asks it of one request or answer, of an account at most so many at once; null: no bound of its own, as for callers without a key, and for
- * answers, whose calls are bounded themselves. What is beyond that does not pass, also where the guard is open. Never rejects.
+ * Judges one request or answer, at most `atOnceMax` per account concurrently. Null sets no such limit: for callers without a key, and for
+ * answers, whose calls are limited already. Beyond a limit nothing passes, even if the guard is open. Never rejects.
  */
 export function createGuard({ judges, open, onAway, onJudged }: GuardOptions) {
   async function judge(asked: Guarded): Promise<Verdict> {

@@ -1,11 +1,11 @@
-// An answer that is bytes, passed on as it comes but for its last piece: what acknowledges the charge goes out after it.
+// Passes on a binary answer as it arrives, except its last piece, which follows the charge's acknowledgement.
 import type { AnswerSink, Reading } from "../core/route.ts";
 
 export class HeldBytes {
   readonly #sink: AnswerSink;
   #last: Buffer | null = null;
   #bytes = 0;
-  /** Nothing in the bytes says where they end. */
+  /** The bytes do not mark their end. */
   readonly finished = false;
   readonly closing = false;
   readonly waits = false;
@@ -14,7 +14,7 @@ export class HeldBytes {
     this.#sink = sink;
   }
 
-  /** Passes the piece before it on. */
+  /** Passes on the previous piece, and holds back this one. */
   push(chunk: Buffer): boolean {
     if (chunk.length === 0) return true;
     const before = this.#last;
@@ -24,7 +24,7 @@ export class HeldBytes {
     return true;
   }
 
-  /** An answer without a byte is none. */
+  /** An empty answer is a failure. */
   end(): void {
     const tail = this.#last;
     if (tail !== null) return this.#sink.done({ kind: "stream", tail });

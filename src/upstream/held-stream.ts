@@ -1,4 +1,4 @@
-// The answer side of one streamed attempt, in the caller's bytes: holds back what must not go out yet, passes on the rest.
+// The output of one streamed attempt, in the caller's wire: holds back what must not be sent yet, and passes on the rest.
 
 import { ChunkList } from "../core/chunk-list.ts";
 import type { Nano } from "../core/money.ts";
@@ -8,40 +8,40 @@ import type { BytesOut } from "./dialects/dialect.ts";
 import { emptyAnswer } from "./vendor-failure.ts";
 
 /**
- * The most that is held back before content and after a finish: a vendor that sends more does not mean to answer. The largest
- * event does not count, because an answer may come whole with its finish, pictures and all; its size has a bound of its own.
+ * The limit on what is held back before content and after a finish; a vendor that sends more will not answer. The largest event does not
+ * count, because an answer with images may arrive whole in its finish; event size has its own limit.
  */
 const HELD_BYTES_MAX = 1024 * 1024;
-/** A vendor's choices are kept count of. We ask for eight at most. */
+/** The limit on a vendor's choices, each of which takes memory. We ask for eight at most. */
 const CHOICES_MAX = 128;
-/** A vendor that sends so many events which cannot be read speaks another format. */
+/** A vendor that sends this many unreadable events speaks another format. */
 const UNREADABLE_MAX = 100;
 
 /**
- * Knows no wire. Preamble is held until content comes, so that another candidate can still take
- * over unseen; finish events are held until the end, as more may come, and because the ledger's commit precedes them.
+ * Independent of the wire. Holds preamble until content arrives, so that another candidate can still take over unnoticed. Holds finish
+ * events until the end, because more may follow, and because the ledger commits before they go out.
  */
 export class HeldStream implements BytesOut {
   readonly #sink: AnswerSink;
   readonly #text = new DeliveredText();
   #preamble: Buffer[] = [];
   readonly #ends = new Map<number, { readonly bytes: number; readonly write: () => Buffer }>();
-  /** The size of what came since content did, and of the largest event in it. */
+  /** The size of what is held, and of the largest event in it. */
   #heldBytes = 0;
   #largestBytes = 0;
   #closing = false;
   #closings = 0;
-  /** A choice went on after its finish, so none is believed before the answer is over. */
+  /** A choice continued after its finish, so finishes are not trusted until the answer is over. */
   #endsEarly = false;
-  /** Content of the piece that is being read: one write for all events that came together. */
+  /** Content of the current piece: one write for all events that arrived together. */
   readonly #ready = new ChunkList();
   #committed = false;
-  /** Choices that have begun, and whether they have ended. */
+  /** The choices that have begun, and whether each has ended. */
   readonly #choices = new Map<number, boolean>();
-  /** How many of them have not. */
+  /** The number of choices that have not ended. */
   #running = 0;
   #over = false;
-  /** Why the answer says nothing, where its reader has found that at its finish. */
+  /** Why the answer is empty, if its reader found so at the finish. */
   #empty: string | null = null;
   #skipped = 0;
   #usage: TokenUsage | null = null;
@@ -52,19 +52,19 @@ export class HeldStream implements BytesOut {
     this.#sink = sink;
   }
 
-  /** No event can change the outcome any more. */
+  /** No further event can change the outcome. */
   get over(): boolean {
     return this.#over;
   }
 
-  /** The answer itself is complete, every choice of it; only usage and the vendor's goodbye can still come. */
+  /** Every choice of the answer is complete; only usage and the end mark can still arrive. */
   get finished(): boolean {
     return this.#running === 0 && this.#choices.size > 0;
   }
 
   /**
-   * It is complete, and no content has come since: how often that has begun, as content may follow a finish; 0: it is not. One that says
-   * nothing yet may still begin.
+   * Nonzero while the answer is complete and no content has followed: the number of times that state began, because content may follow a
+   * finish. An answer that is empty so far may still begin, so it does not count.
    */
   get closing(): number {
     const isClosing = this.#closing && this.finished && (this.#committed || this.#empty === null);
@@ -81,7 +81,7 @@ export class HeldStream implements BytesOut {
     return this.#counts === null ? reading : { ...reading, counts: this.#counts };
   }
 
-  /** An event could not be parsed and was left out. */
+  /** Counts an event that could not be parsed. */
   skip(): void {
     this.#skipped++;
     if (this.#skipped >= UNREADABLE_MAX) this.#tooMuch(`${UNREADABLE_MAX} events of the stream cannot be read`);
@@ -114,7 +114,7 @@ export class HeldStream implements BytesOut {
     this.#hold(bytes);
   }
 
-  /** Lets out what is held, in the order it came: content follows. */
+  /** Releases held events in order, because content follows. */
   release(withEnds = true): void {
     for (const held of this.#preamble) this.#ready.push(held);
     this.#preamble = [];
@@ -128,7 +128,7 @@ export class HeldStream implements BytesOut {
     this.#usage = usage;
   }
 
-  /** What a model that is sold by units has used. */
+  /** The units used, for a model sold by units. */
   counts(counts: Counts): void {
     this.#counts = counts;
   }
@@ -148,7 +148,7 @@ export class HeldStream implements BytesOut {
     this.#sink.failed(failure);
   }
 
-  /** The vendor, or the end of its body, ends the stream: whole if it finished, cut if it did not. */
+  /** Ends the stream at the vendor's end mark or the end of the body: complete if the answer finished, otherwise cut. */
   end(): void {
     if (this.#over) return;
     this.flush();
@@ -164,7 +164,7 @@ export class HeldStream implements BytesOut {
     else this.#sink.failed(emptyAnswer(this.#empty, answer));
   }
 
-  /** Passes on what has been read. Called when a piece of the vendor's bytes is used up, so that nothing waits for more. */
+  /** Passes on what has been read. Call at the end of each piece of the vendor's bytes, so that nothing waits for the next one. */
   flush(): void {
     if (this.#ready.length > 0) this.#sink.content(this.#ready.take());
   }
@@ -194,7 +194,7 @@ export class HeldStream implements BytesOut {
     if (!this.#committed || this.#closing) {
       this.#committed = true;
       this.#closing = false;
-      // Another choice may go on after one has finished.
+      // Another choice may continue after one has finished.
       this.release(!this.#endsEarly);
       this.#heldBytes = 0;
       for (const { bytes } of this.#ends.values()) this.#heldBytes += bytes;

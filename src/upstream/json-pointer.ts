@@ -1,11 +1,11 @@
-// Reads a value out of parsed JSON by pointer (RFC 6901), so that adapters can name places as data.
+// Reads values from parsed JSON by pointer (RFC 6901), so that adapters can name places as data.
 
-// Who looks into JSON by pointers mostly has to know what is an object as well.
+// Callers that use pointers usually need this check too.
 import { isRecord } from "../core/json.ts";
 
 export { isRecord };
 
-/** Pointers come from adapters and from this code, so there are few, and each is taken apart once. */
+/** Pointers come only from adapters and this code, so there are few: each is parsed once and cached. */
 const taken = new Map<string, readonly string[]>();
 
 function partsOf(pointer: string): readonly string[] {
@@ -17,7 +17,7 @@ function partsOf(pointer: string): readonly string[] {
   return plain;
 }
 
-/** The value at `pointer`, or undefined where the path leads nowhere. */
+/** The value at `pointer`; undefined if the path does not exist. */
 export function atPointer(json: unknown, pointer: string): unknown {
   let value = json;
   for (const part of partsOf(pointer)) {
@@ -27,17 +27,17 @@ export function atPointer(json: unknown, pointer: string): unknown {
   return value;
 }
 
-/** The last of several pointers that leads to something other than null. */
+/** The value of the last pointer that is neither null nor undefined. */
 export function lastAt(json: unknown, pointers: readonly string[]): unknown {
   let found: unknown;
   for (const pointer of pointers) found = atPointer(json, pointer) ?? found;
   return found;
 }
 
-/** No answer has more tokens than this; a vendor that says so is not believed. */
+/** No answer has more tokens; larger counts are clamped. */
 const COUNT_MAX = 1_000_000_000;
 
-/** Whether there is a count above zero anywhere in a small object of them. */
+/** Whether a small object has a count above zero, at most two levels deep. */
 export function holdsCount(value: unknown): boolean {
   if (typeof value !== "object" || value === null) return countOf(value) > 0;
   return Object.values(value).some((inner) => (isRecord(inner) ? Object.values(inner).some(isCount) : isCount(inner)));
@@ -47,7 +47,7 @@ function isCount(value: unknown): boolean {
   return countOf(value) > 0;
 }
 
-/** A token count as vendors send it: anything but a finite number above zero counts as none. */
+/** A token count as vendors send it; 0 for anything but a number above zero. */
 export function countOf(value: unknown): number {
   return typeof value === "number" && value > 0 ? Math.min(Math.ceil(value), COUNT_MAX) : 0;
 }

@@ -1,16 +1,16 @@
-// Connections to pages' own servers that have answered whole: kept for seconds, for the next page from the same checked addresses.
+// Keeps idle connections to page servers for seconds, for the next page from the same checked addresses.
 import type { Client } from "undici";
 
-/** A page of one host follows another within seconds, where its host's pace lets it. */
+/** Pages of one host follow each other within seconds, as far as the host's rate limit allows. */
 const KEPT_MS = 4_000;
 const KEPT_MAX = 128;
 
-/** Each client has one connection at most, and is in the hands of one call or kept here. */
+/** A client has at most one connection, and either serves one call or is kept here. */
 export class KeptClients {
   readonly #kept = new Map<string, Client[]>();
   readonly #timers = new Map<Client, NodeJS.Timeout>();
 
-  /** `place`: all that a connection was made for; null: none is kept for it. */
+  /** `place` identifies everything a connection depends on; null if no connection is kept for it. */
   take(place: string): Client | null {
     const client = this.#kept.get(place)?.pop();
     if (client === undefined) return null;

@@ -1,25 +1,24 @@
-// Our keys at one vendor: taken in turn, rested when the vendor refuses one of them.
+// Our keys at one vendor: used in turn; a refused key rests.
 import { hash } from "node:crypto";
 import type { Clock } from "../core/clock.ts";
 
 export interface KeyRing {
   /**
-   * A key that is not resting; the one that rests shortest where all do. A conversation keeps to its own while that is fit, because a
-   * vendor's cache is its account's; without one, keys are taken in turn. It is asked for only where there are several keys.
+   * A key that is not resting; if all are, the one that rests shortest. A conversation keeps its key while that is usable, because vendors
+   * cache prompts per account. Otherwise keys take turns. `conversation` is called only if there are several keys.
    */
   take(conversation?: () => string): string;
-  /** Leaves a key out for a while. True where another is fit. */
+  /** Excludes a key for a while. Returns true if another is usable. */
   rest(key: string, ms: number): boolean;
-  /** Whether it is left out. */
   rests(key: string): boolean;
 }
 
-/** Where a conversation stands among any number of keys. */
+/** A stable position of a conversation among any number of keys. */
 function placeOf(conversation: string): number {
   return Number.parseInt(hash("sha1", conversation).slice(0, 8), 16);
 }
 
-/** A ring of one or more keys. A vendor that needs none has the one empty key. */
+/** Makes a ring of one or more keys. A vendor without keys has a single empty one. */
 export function createKeyRing(keys: readonly string[], clock: Clock): KeyRing {
   const slots = keys.map((key) => ({ key, untilMs: 0 }));
   let next = 0;

@@ -1,4 +1,4 @@
-// The way between a caller's wire and a vendor's: bytes pass where both are the same by name, else all goes by neutral events.
+// Connects a caller's wire with a vendor's: passes bytes through if both are the same wire, otherwise translates through neutral events.
 import { isRecord } from "../core/json.ts";
 import type { AnswerBlock, AnswerCodec, CallerRequest, NeutralAnswer, ThoughtSeal } from "../core/neutral.ts";
 import { jsonText } from "../core/raw-json.ts";
@@ -19,32 +19,32 @@ import { type FetchedMedia, LINKS_MAX, linksOf, type MediaLink, withMedia } from
 import { openedRequest, sealedAnswer } from "./sealed-thoughts.ts";
 import { eventsOf, GatheredAnswer } from "./whole-stream.ts";
 
-/** What a vendor says that it has used: tokens, or the counts of what it sells by units. */
+/** The usage that a vendor reports: tokens, or unit counts. */
 export interface Told {
   readonly usage: TokenUsage | null;
   readonly counts?: Counts | null;
 }
 
-/** All that an attempt asks of a vendor's wire. */
+/** Everything that an attempt needs of a vendor's wire. */
 export interface Lane {
-  /** The links that the vendor cannot open: what stands there is handed to `request`. */
+  /** The links that the vendor cannot open; `request` gets their media. */
   readonly links?: readonly MediaLink[];
   request(media?: FetchedMedia): UpstreamBody;
   reader(out: HeldStream): StreamReader;
-  /** Of a body, or of events that were gathered. */
+  /** Reads a JSON body, or gathered events. */
   answer(json: unknown): UnaryAnswer;
-  /** Tells a whole answer as the stream that was asked for; absent: it is no answer to that. */
+  /** Replays a whole answer as the requested stream; absent: a whole answer is then a failure. */
   tell?(json: unknown, out: HeldStream): void;
-  /** Reads events that are to be a whole answer; absent: they are no answer to that. */
+  /** Reads events where a whole answer was requested; absent: events are then a failure. */
   gather?(gathered: GatheredAnswer, out: HeldStream): StreamReader;
-  /** Nothing within a stream says where it ends. */
+  /** No mark within the stream ends it. */
   readonly endsWithBody?: boolean;
-  /** The field of a request that goes last. */
+  /** The request field that is written last. */
   readonly grows?: string;
-  /** What a body says was used that is no good answer; absent: that cannot be known. */
+  /** The usage that a faulty body reports; absent: unknown. */
   told?(json: unknown): Told | null;
   error(body: unknown): VendorError;
-  /** An answer that is neither JSON nor events is passed on as it comes. */
+  /** Passes on an answer that is neither JSON nor events as it arrives. */
   readonly passesBytes?: boolean;
 }
 
@@ -52,7 +52,7 @@ export interface Lane {
 export interface CallerSide {
   readonly asked: CallerRequest;
   readonly answers: AnswerCodec;
-  /** Thoughts go to the caller sealed, and come back so; absent: as the vendor gives them. */
+  /** The caller carries thoughts sealed; absent: as the vendor gives them. */
   readonly seal?: ThoughtSeal | undefined;
 }
 
@@ -84,7 +84,7 @@ function blockText(block: AnswerBlock): string {
 
 const COUNTED: readonly AnswerBlock["kind"][] = ["reasoning", "text", "refusal", "tool-call"];
 
-/** The text of an answer that a token count needs. */
+/** The text of an answer that counts as tokens. */
 function textOf({ choices }: NeutralAnswer): string {
   const blocks = choices.flatMap((choice) =>
     COUNTED.flatMap((kind) => choice.blocks.filter((block) => block.kind === kind)),
@@ -145,7 +145,7 @@ function tooMany(links: readonly MediaLink[]): string {
   return `messages have ${links.length} links that it cannot open itself; ${LINKS_MAX} are opened for it`;
 }
 
-/** The lane of a call, or why the dialect cannot take it. */
+/** The lane of a call, or the reason why the dialect cannot serve it. */
 export function laneOf(dialect: Dialect, side: CallerSide, plain: ChatContext): Lane | string {
   const { asked } = side;
   const context = { ...plain, tools: fitOf(plain, dialect.wire) };
@@ -167,10 +167,11 @@ export function laneOf(dialect: Dialect, side: CallerSide, plain: ChatContext): 
     translating ??= translatingLane(dialect, side, context, links);
     return translating;
   };
-  // Only a vendor whose calls are surely valid may pass them through; features that no neutral answer has still pass.
+  // Tool calls pass through unchecked only from vendors whose calls are always valid. Requests with features that the neutral format lacks
+  // pass through anyway.
   const isLax = asked.usesTools && context.wire.toolCalls !== "strict" && asked.neutral().foreign.length === 0;
   const isTranslated = context.wire.answersInParts === true || isLax;
-  // Whether names were changed is known once the request is made.
+  // Whether names were changed is known only after the request is built.
   const chosen = () => (isTranslated || (context.tools.renames && !passing.restoresNames) ? other() : lane);
   return {
     ...lane,

@@ -1,4 +1,4 @@
-// Who we are to one vendor in one call: our key shown in its requests by the adapter's `auth`, and a 402 paid where that can pay.
+// Authenticates one call at a vendor: adds our key to requests as the adapter's `auth` says, and pays a 402 where allowed.
 import type {
   Credentials,
   MerchantPayerFor,
@@ -12,11 +12,11 @@ import type { Clock } from "../core/clock.ts";
 import type { AccessTokens } from "./access-tokens.ts";
 
 export interface Login {
-  /** The request with our key in it. Rejects with VendorFailure where a token cannot be had. */
+  /** Adds our key to the request. Rejects with VendorFailure if no token can be fetched. */
   authorize<Request extends UnsignedRequest>(request: Request): Request | Promise<Request>;
-  /** Its vendor is one that may be paid by the call. */
+  /** The vendor accepts payment per call. */
   readonly pays: boolean;
-  /** What a 402 is answered with; null: it is not paid. */
+  /** Answers a 402; null if it is not paid. */
   pay(wanted: PaymentWanted): PayOutcome | Promise<PayOutcome>;
 }
 
@@ -26,7 +26,7 @@ export interface LoginParts {
   readonly merchantPayerFor: MerchantPayerFor;
 }
 
-/** Logins that pay nothing, which all calls by a key share: one is made for each key of an adapter in force. */
+/** Logins without payment, shared by all calls with a key: one per key of a current adapter. */
 export function plainLogins(parts: LoginParts): { of(adapter: Adapter, key: string): Login } {
   const byAdapter = new WeakMap<Adapter, Map<string, Login>>();
   return {
@@ -41,10 +41,10 @@ export function plainLogins(parts: LoginParts): { of(adapter: Adapter, key: stri
   };
 }
 
-/** What of a call decides on what may be paid for it. */
+/** The properties of a call that decide what may be paid for it. */
 export type Paying = Omit<PaidCall, "merchant">;
 
-/** With the parts of a key separated by newlines; an empty key is shown nowhere. Without `paying` no 402 is paid. */
+/** A key of several parts has them separated by newlines; an empty key is not sent. Without `paying`, no 402 is paid. */
 export function loginAt(adapter: Adapter, key: string, parts: LoginParts, paying: Paying | null = null): Login {
   const { tokens, clock, merchantPayerFor } = parts;
   const { id, spec, settings, origins } = adapter;

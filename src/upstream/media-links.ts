@@ -1,36 +1,36 @@
-// Links to images and documents that a vendor cannot open: found in a request before it is sent, and put back as what stands there.
+// Links to images and documents that a vendor cannot open: finds them in a request, and replaces them by the fetched media.
 import type { ChatWire } from "../catalog/chat-wire.ts";
 import { isRecord, type Json } from "../core/json.ts";
 import type { MediaBlock, NeutralBlock, NeutralRequest } from "../core/neutral.ts";
 
-/** A link that we open in the vendor's place. */
+/** A link that we open for the vendor. */
 export interface MediaLink {
   readonly url: string;
   readonly kind: "image" | "file";
 }
 
-/** What stands at a link. */
+/** The content of a link. */
 export interface Media {
   readonly mediaType: string;
   readonly base64: string;
 }
 
-/** What stands at each link of a request, by its address. */
+/** The media of a request's links, by URL. */
 export type FetchedMedia = ReadonlyMap<string, Media>;
 
-/** More of them make a request that no vendor takes whole. */
+/** No vendor accepts a request with more of them as a whole. */
 export const LINKS_MAX = 16;
 const NONE: readonly MediaLink[] = [];
 const ENDINGS = /\.(?:png|jpe?g|webp|gif|heic|heif|pdf|txt)$/i;
 
-/** Whether a vendor opens an address itself. */
+/** Whether a vendor opens a URL itself. */
 export function opens(fetches: ChatWire["fetches"], url: string): boolean {
   if (fetches === undefined) return true;
   if (fetches === "none" || !/^https:/i.test(url)) return false;
   return fetches === "https" || ENDINGS.test(url.split(/[?#]/, 1)[0] ?? "");
 }
 
-/** What is checked before anything is fetched: a request with such media in it has a place in the vendor's wire, or has none. */
+/** Placeholders that let us check, before fetching anything, whether the vendor's wire has a place for such media. */
 const STANDS_FOR: Readonly<Record<MediaLink["kind"], Media>> = {
   image: { mediaType: "image/png", base64: "" },
   file: { mediaType: "application/pdf", base64: "" },
@@ -50,7 +50,7 @@ export function linksOf(request: NeutralRequest, fetches: ChatWire["fetches"]): 
   return links.size === 0 ? NONE : [...links.values()];
 }
 
-/** The request with what stands at its links in their place; before they were fetched, with what stands for it. */
+/** Replaces the links of a request by their media, or by placeholders before the fetch. */
 export function withMedia(
   request: NeutralRequest,
   links: readonly MediaLink[],
@@ -71,7 +71,7 @@ export function withMedia(
   return { ...request, turns: request.turns.map((turn) => ({ ...turn, blocks: turn.blocks.map(visit) })) };
 }
 
-/** Where OpenAI's chat wire has an address: the object that holds it, its field, and what is there. */
+/** The place of a URL in OpenAI's chat wire: the object that holds it, its field, its name there, and its kind. */
 function placeOf(
   part: unknown,
 ): { readonly field: string; readonly inner: Json; readonly at: string; readonly kind: MediaLink["kind"] } | null {
@@ -100,7 +100,7 @@ export function bodyLinksOf(body: Json, fetches: ChatWire["fetches"]): readonly 
   return links.size === 0 ? NONE : [...links.values()];
 }
 
-/** The same body with what stands at its links in their place. */
+/** Replaces the links of a body by their media. */
 export function bodyWithMedia(body: Json, fetched: FetchedMedia): Json {
   const messages = Array.isArray(body.messages) ? body.messages : [];
   const replaced = (part: unknown): unknown => {

@@ -1,13 +1,13 @@
-// What the readers of streams of messages have in common: how long a message may be, and how reading goes on.
+// Shared by the readers of message streams: the size limit of a message, and the outcomes of reading.
 
-/** A longer message is no vendor's output, and ends the answer. */
+/** No vendor sends longer messages; one ends the answer. */
 export const MESSAGE_BYTES_MAX = 4 * 1024 * 1024;
 
-/** `over`: the other side has said that this was all. `enough`: its listener wants no more. `broken`: these are no messages. */
+/** `over`: the other side marked the end. `enough`: the listener wants no more. `broken`: the bytes are not messages. */
 export type CutOutcome = "more" | "over" | "enough" | "broken";
 
 export interface MessageCutter {
   push(chunk: Buffer): CutOutcome;
-  /** The bytes have ended. */
+  /** Call at the end of the bytes. */
   end(): CutOutcome;
 }

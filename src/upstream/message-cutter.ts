@@ -1,4 +1,4 @@
-// Takes an answer that is a stream apart into its messages as it comes, and holds no more of it than the one that is being read.
+// Splits a streamed answer into messages as they arrive, and keeps only the current one in memory.
 import type { Messages } from "../catalog/script.ts";
 import { ChunkList } from "../core/chunk-list.ts";
 import { ConnectFrames } from "./connect-frames.ts";
@@ -27,7 +27,7 @@ class Lines implements MessageCutter {
     return this.#line.length > MESSAGE_BYTES_MAX ? "broken" : "more";
   }
 
-  /** A line of white space is none. */
+  /** Ignores blank lines. */
   end(): CutOutcome {
     if (this.#line.length > MESSAGE_BYTES_MAX) return "broken";
     const line = this.#line.take();
@@ -35,7 +35,7 @@ class Lines implements MessageCutter {
   }
 }
 
-/** Takes messages of that form apart. `reply` writes to the other side of a web socket. */
+/** Makes a splitter for messages of that form. `reply` writes to the other side of a web socket. */
 export function messageCutter({ form, heard }: Messages, reply: (bytes: Buffer) => void): MessageCutter {
   if (form === "web-socket") return new SocketReader(heard, reply);
   return form === "lines" ? new Lines(heard) : new ConnectFrames(heard);

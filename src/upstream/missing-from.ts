@@ -1,10 +1,10 @@
-// What a good answer must have and has not: the ids that it issues, the content that it sells. Pure.
+// Checks that a good answer has what it must have: the ids it issues, and the content it sells. Pure.
 import type { ActionSpec } from "../catalog/action.ts";
 import type { Params } from "../catalog/said.ts";
 import { atPointer } from "./json-pointer.ts";
 import type { VendorAnswer } from "./read-answer.ts";
 
-/** The value at a pointer as the list of ids that it is: one id, or an array of them. */
+/** The ids at a pointer: one id, or an array of them. */
 export function idsAt(answer: unknown, pointer: string): readonly string[] {
   const found = pointer === "" ? answer : atPointer(answer, pointer);
   return [found]
@@ -12,22 +12,22 @@ export function idsAt(answer: unknown, pointer: string): readonly string[] {
     .flatMap((id) => ((typeof id === "string" && id !== "") || typeof id === "number" ? [String(id)] : []));
 }
 
-/** An empty list or object is an honest nothing; a field that is not there, or has only white space, is none at all. */
+/** An empty list or object is a legitimate empty result; a missing field, or one of whitespace only, counts as missing. */
 function isThere(value: unknown): boolean {
   if (typeof value === "string") return value.trim() !== "";
   return value !== undefined && value !== null;
 }
 
-/** What of an answer is held against the places in `content`. */
+/** The part of an answer that must have the places in `content`. */
 function contentOf({ answer }: ActionSpec, { json, text, bytes }: VendorAnswer): unknown {
   const kind = answer?.kind ?? "json";
   if (kind === "json") return json;
   return kind === "text" ? text : bytes.length > 0 || undefined;
 }
 
-/** In words, for the log; null: the answer has all of it. */
+/** What is missing, in words for the log; null if nothing is. */
 export function missingFrom(answer: VendorAnswer, spec: ActionSpec, params: Params): string | null {
-  // What has gone by unread is at least not empty.
+  // An answer passed on unread is at least not empty.
   if (answer.passedOn) return null;
   const places = typeof spec.content === "function" ? spec.content(params) : (spec.content ?? []);
   const content = contentOf(spec, answer);

@@ -1,4 +1,4 @@
-// One vendor's way to serve a model, of whichever sort: its dialect, its lane, and its attempts.
+// One vendor's way to serve a model of any kind: its dialect, its lane, and its attempts.
 import type { Dispatcher } from "undici";
 import type { Adapter, Offer, UnitOffer } from "../catalog/catalog.ts";
 import type { ChatWire } from "../catalog/chat-wire.ts";
@@ -20,10 +20,10 @@ import { exchangeRequest, growingLast, placed, type Vendor } from "./vendor-requ
 import { unsentOf, wireFor } from "./wire-for.ts";
 import { readableFailure } from "./without-key.ts";
 
-/** How long an answer is read on after its caller has left, where reasoning that is not shown may cost more than what was seen. */
+/** How long to read on after the caller has left, if hidden reasoning may cost more than what the caller saw. */
 const READ_ON_MS_MAX = 60_000;
 
-/** The clocks of one candidate, in milliseconds. */
+/** The timeouts of one candidate, in milliseconds. */
 export interface CandidateClocks {
   /** To first content (of a stream) or to the whole answer, while another candidate remains. */
   readonly firstTokenMsMax: number;
@@ -31,12 +31,12 @@ export interface CandidateClocks {
   readonly gapMsMax: number;
 }
 
-/** What a request to a model wants of a candidate. */
+/** What a model call asks of a candidate. */
 export interface ModelOrder {
   readonly requestId: string;
-  /** Whose call it is, where it has a payer: what it has opened for nothing is counted. */
+  /** The paying account, if any; links opened in failed calls count against it. */
   readonly account?: string | undefined;
-  /** Which conversation it is of; absent: it is of none. */
+  /** Identifies the conversation; absent if there is none. */
   readonly conversation?: () => string;
   readonly completionId: string;
   readonly createdS: number;
@@ -49,28 +49,27 @@ export interface ModelOrder {
 
 export type ChatOrder = ModelOrder & CallerSide;
 
-/** What a call of a model that is sold by units wants of a candidate. */
+/** What a call of a model sold by units asks of a candidate. */
 export type UnitOrder = Omit<ModelOrder, "contextTokens" | "outputTokensMax" | "stream"> & {
   readonly asked: UnitAsked;
 };
 
-/** A candidate that serves a model, with what its cost is computed from. */
+/** A candidate that serves a model, with the inputs of its cost. */
 interface CandidateOf<AnOffer> extends Candidate {
   readonly offer: AnOffer;
   readonly contextTokens: number;
-  /** The top-level fields of a caller's body that its vendor is not sent. */
+  /** The top-level fields of the caller's body that are not sent to the vendor. */
   unsent(): readonly string[];
-  /** Whether the answer that it gave was nearly JSON and has been mended. */
+  /** Whether the answer was near-JSON and has been repaired. */
   repaired(): boolean;
 }
 
 export type ModelCandidate = CandidateOf<Offer>;
 export type UnitCandidate = CandidateOf<UnitOffer>;
 
-/** An answer's usage counts something that has no price here. */
+/** An answer's usage has a counter without a price here. */
 export interface UnpricedUsage {
   readonly adapter: Adapter;
-  /** The name of the counter. */
   readonly counter: string;
 }
 
@@ -85,7 +84,7 @@ export interface ModelCandidateParts {
   readonly onUnpriced: (told: UnpricedUsage) => void;
 }
 
-/** The vendor, and the maker of the model: a thought is of no use to anybody else. */
+/** The vendor and the model's maker: a thought is useless to any other. */
 function makerOf({ id }: Adapter, { servedSlug }: ModelOrder): string {
   return `${id} ${servedSlug.split("/", 1)[0]}`;
 }
@@ -94,7 +93,7 @@ function ownSeal(seal: ThoughtSeal, maker: string): OwnSeal {
   return { seal: (thought) => seal.seal(thought, maker), open: (text) => seal.open(text, maker) };
 }
 
-/** How an offer is asked. */
+/** How to call an offer. */
 interface Way {
   readonly lane: Lane;
   readonly wire: ChatWire;
@@ -107,7 +106,7 @@ interface Way {
 type AnyOffer = Pick<Offer, "adapter" | "healthKey" | "upstreamModel">;
 type AnyOrder = Omit<ModelOrder, "completionId" | "createdS" | "outputTokensMax">;
 
-/** Opens attempts: each with a key of the ring, in the vendor's wire. */
+/** Opens attempts in the vendor's wire, each with a key of the ring. */
 class Served<AnOffer extends AnyOffer> implements CandidateOf<AnOffer> {
   readonly offer: AnOffer;
   readonly contextTokens: number;
@@ -195,11 +194,11 @@ class Served<AnOffer extends AnyOffer> implements CandidateOf<AnOffer> {
 
 const NONE_UNSENT: readonly string[] = [];
 
-/** The candidate of one offer of a chat model, or the reason why the offer cannot serve this request. */
+/** Makes the candidate of one offer of a chat model; returns a reason if the offer cannot serve this request. */
 export function chatCandidate(offer: Offer, order: ChatOrder, parts: ModelCandidateParts): ModelCandidate | string {
   const { mayBeEmpty, usesTools } = order.asked;
   const { seal, answers } = order;
-  // A vendor that speaks the caller's own wire is spoken to in it.
+  // Use the caller's own wire if the vendor speaks it.
   const { toolsDialect } = offer.wire;
   const dialect = (usesTools || toolsDialect === order.asked.wire ? toolsDialect : undefined) ?? offer.chat.dialect;
   const wire = wireFor(order.asked, offer.wire, dialect);

@@ -1,9 +1,9 @@
-// Conversations that a route other than the first in their order has served: they go on there, where the vendor's cache has their prompt.
+// Conversations served by a route other than their first: they stay there, because that vendor has their prompt cached.
 import type { Clock } from "../core/clock.ts";
 
 const MOVED_MS = 600_000;
 const CONVERSATIONS_MAX = 100_000;
-/** The most that is told to others at once. What is left out is not known there, and costs them no more than a cache. */
+/** The limit on news per message. What is left out stays unknown to other processes, and costs them only a cache hit. */
 const NEWS_MAX = 1_000;
 
 interface Moved {
@@ -12,29 +12,30 @@ interface Moved {
 }
 
 /**
- * What a route is beside the one that the conversation would have been sent to: that one itself, another to the same model, whose answers are
- * as good, or one to another model. At another it stays for ten minutes after its last call, with another model for ten minutes from the move.
+ * How the route that served relates to the conversation's preferred one: the same, another one with the same model, whose answers are as
+ * good, or one with another model. A conversation stays on a same-model route until ten minutes after its last call, on another model for
+ * ten minutes from the move.
  */
 export type ServingRoute = "first" | "same-model" | "other-model";
 
 export interface MovedConversations {
-  /** While it is zero it need not be known which conversation a call is of. */
+  /** While it is zero, callers need not identify a call's conversation. */
   readonly size: number;
-  /** The health key of the route that has served it last; null: it has not moved, or not lately. */
+  /** The health key of the route that served it last; null if it has not moved recently. */
   routeOf(conversation: string): string | null;
-  /** It was served there, by a route of this kind. */
+  /** Records that a route of this kind served it. */
   served(conversation: string, healthKey: string, route: ServingRoute): void;
-  /** Which have moved here since this was last asked, the newest last; `null`: back to where any call goes. */
+  /** The moves here since the last call of this method, newest last; a `null` health key: back to the preferred route. */
   news(): readonly MovedNews[];
-  /** Those that moved last, for one who knows of none. */
+  /** The latest moves, for a process that knows none. */
   known(): readonly MovedNews[];
-  /** Another process has served it there; it is not told on. */
+  /** Records a move in another process, without reporting it as news. */
   hear(news: MovedNews): void;
 }
 
 export type MovedNews = readonly [conversation: string, healthKey: string | null];
 
-/** Keeps at most so many; the one that was served the longest ago leaves first. */
+/** Keeps at most `CONVERSATIONS_MAX`; the one served longest ago leaves first. */
 export function createMovedConversations(clock: Clock): MovedConversations {
   const moved = new Map<string, Moved>();
   let changed = new Map<string, string | null>();

@@ -1,14 +1,14 @@
-// What is nearly JSON, written again as JSON: one pass over its characters, each looked at a bounded number of times, since a model that a
-// stranger has led writes it. What it makes need not be JSON yet: its caller parses it.
+// Repairs near-JSON in one pass. Models write it, and a stranger may steer them, so each character is read a bounded number of times. The
+// result need not be JSON yet: the caller parses it.
 
 const CLOSERS: ReadonlyMap<string, string> = new Map([
   ["{", "}"],
   ["[", "]"],
 ]);
 const QUOTES = `"'`;
-/** What a word ends at, beside blanks. */
+/** The characters that end a word, besides whitespace. */
 const MARKS = `{}[]:,"'`;
-/** Of Python's words those that JSON writes in another way. */
+/** Python's words that JSON spells differently. */
 const WORDS: ReadonlyMap<string, string> = new Map([
   ["True", "true"],
   ["False", "false"],
@@ -20,7 +20,7 @@ function isBlank(char: string): boolean {
   return char !== "" && char <= " ";
 }
 
-/** Where the blanks from a place on end. */
+/** The index after the whitespace at `from`. */
 function afterBlanks(text: string, from: number): number {
   let at = from;
   while (isBlank(text.charAt(at))) at++;
@@ -31,9 +31,9 @@ class Mending {
   readonly #text: string;
   #at: number;
   #made = "";
-  /** A comma and the blanks behind it, which go on only where something follows before a bracket closes. */
+  /** A pending comma with the whitespace after it, written only if a value follows before the bracket closes. */
   #comma = "";
-  /** What closes the brackets that are open. */
+  /** The closers of the open brackets. */
   readonly #open: string[] = [];
 
   constructor(text: string, from: number) {
@@ -41,7 +41,7 @@ class Mending {
     this.#at = from;
   }
 
-  /** From the first bracket to the one that closes it; null: it cannot be read as one value, or a second one follows. */
+  /** Reads from the first bracket to its closer; null if it is not one value, or another follows. */
   whole(): string | null {
     while (this.#at < this.#text.length && !this.#text.startsWith(FENCE, this.#at)) {
       if (!this.#step(this.#text.charAt(this.#at))) return null;
@@ -50,7 +50,7 @@ class Mending {
     return this.#made + this.#open.reverse().join("");
   }
 
-  /** False: no reading goes on from here. */
+  /** Returns false if the text cannot be read on from here. */
   #step(char: string): boolean {
     if (char === "}" || char === "]") return this.#close(char);
     if (isBlank(char)) return this.#blanks();
@@ -75,7 +75,7 @@ class Mending {
     return true;
   }
 
-  /** Closes what was left open within it, too. */
+  /** Also closes what was left open inside. */
   #close(char: string): boolean {
     this.#at++;
     this.#made += this.#comma.slice(1);
@@ -87,7 +87,7 @@ class Mending {
     return false;
   }
 
-  /** A string in either sort of quotes, with what JSON wants escaped; one that does not end is what was cut off. */
+  /** Reads a string in either kind of quotes, and escapes it for JSON; an unterminated one was cut off. */
   #string(quote: string): boolean {
     this.#made += '"';
     for (let at = this.#at + 1; at < this.#text.length; at++) {
@@ -106,7 +106,7 @@ class Mending {
     return false;
   }
 
-  /** A name where a colon follows, else a number or one of the few words that are values. */
+  /** Reads a name if a colon follows, otherwise a number or a literal. */
   #word(): true {
     let end = this.#at;
     while (end < this.#text.length && !MARKS.includes(this.#text.charAt(end)) && !isBlank(this.#text.charAt(end)))
@@ -120,9 +120,9 @@ class Mending {
 }
 
 /**
- * The one object or list in a text, as JSON: without the words or the code fence around it and without commas before a closing bracket, with
- * names and single quotes in double ones, line breaks in strings escaped, Python's True, False and None as JSON has them, and the closing
- * brackets that are missing. Null: there is none, there is more than one, or it ends within a string.
+ * Rewrites the one object or list in a text as JSON: drops the words or code fence around it and commas before a closing bracket, puts
+ * names and single-quoted strings in double quotes, escapes line breaks in strings, translates Python's True, False and None, and adds
+ * missing closing brackets. Null if there is none, or more than one, or if it ends within a string.
  */
 export function nearlyJson(text: string): string | null {
   const from = text.search(/[{[]/);

@@ -1,4 +1,4 @@
-// What an attempt has learned that has heard nothing yet.
+// The reading of an attempt that has received nothing yet.
 import type { Reading } from "../core/route.ts";
 
 export const NOTHING_READ: Reading = {

@@ -1,4 +1,4 @@
-// Outgoing safety: the addresses that a host of a caller's choosing may be connected at, all of them public, or none.
+// Outgoing safety: resolves a host that a caller chose to addresses that are all public, or to none.
 import { isIP } from "node:net";
 import { networkInterfaces } from "node:os";
 import { systemClock } from "../core/clock.ts";
@@ -7,22 +7,22 @@ import { isPublicAddress } from "./public-address.ts";
 import { createResolveName, type ResolveName } from "./public-names.ts";
 import type { PublicUrl } from "./public-url.ts";
 
-/** Asking for the addresses of this machine takes as long as connecting does. */
+/** Listing this machine's addresses takes as long as connecting does. */
 const OWN_ADDRESSES_KEPT_MS = 1_000;
 
 export interface PublicAddressesOptions {
   readonly resolve?: ResolveName;
-  /** The addresses of this machine: what listens there may trust it. Default: those of its network interfaces. */
+  /** This machine's addresses: services on them may trust it. Default: those of its network interfaces. */
   readonly ownAddresses?: () => readonly string[];
-  /** `address:port` pairs that count as public, for tests alone: no setting leads here. */
+  /** `address:port` pairs that count as public; for tests only, no setting sets it. */
   readonly allowForTests?: readonly string[];
-  /** Inner names, private addresses and any port as well: where the operator has said that he means them. */
+  /** Also allows internal names, private addresses and any port: only where the operator asked for it. */
   readonly mayBeInner?: boolean;
-  /** What is connected to goes through these, at an address that was checked here. Default: none. */
+  /** Proxies to connect through, to an address checked here. Default: none. */
   readonly proxies?: Proxies;
 }
 
-/** The addresses to connect to: all that the name has, or none where a single one is not public. */
+/** All addresses of the name; none if any of them is not public. */
 export type PublicAddresses = (
   place: Pick<PublicUrl, "host" | "port">,
   signal: AbortSignal,

@@ -1,19 +1,19 @@
-// Outgoing safety: the body of a fetched address, decoded, and counted after decoding, so that a small body cannot become a huge one.
+// Outgoing safety: decodes a fetched body and limits its decoded size, so that a small body cannot expand into a huge one.
 import { pipeline, type Readable } from "node:stream";
 import { decoderOf, type Encoding } from "./decoding.ts";
 import { tooLarge, troubleOf } from "./public-trouble.ts";
 
 function decoded(body: Readable, encoding: Encoding): Readable {
   if (encoding === "identity") return body;
-  // Each step of the decoder waits until its last piece was read: memory does not grow with what it could make.
+  // The decoder waits until its last piece has been read, so memory stays bounded.
   const decoder = decoderOf(encoding);
   pipeline(body, decoder, () => {});
   return decoder;
 }
 
 /**
- * The bytes as they come. Throws a GatewayError: `bad_url` past `bytesMax`, `upstream_error` where the body breaks off.
- * `ended` is called once, however it ends, but not before a reader begins; `isWhole`: nothing more comes of it.
+ * The decoded bytes as they arrive. Throws a GatewayError: `bad_url` beyond `bytesMax`, `upstream_error` if the body breaks off. Calls
+ * `ended` once, however the body ends, but not before reading begins; `isWhole`: the body is complete.
  */
 export async function* readBody(
   body: Readable,

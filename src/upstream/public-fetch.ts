@@ -1,4 +1,4 @@
-// Outgoing safety: fetches an address that a caller supplied, and connects to nothing but public addresses, at every hop.
+// Outgoing safety: fetches a URL that a caller supplied, and connects only to public addresses, at every hop.
 import type { IncomingHttpHeaders } from "node:http";
 import { isIP, type LookupFunction } from "node:net";
 import type { Readable } from "node:stream";
@@ -16,73 +16,76 @@ import { connectorThrough } from "./tunnel.ts";
 const REDIRECTS_MAX = 5;
 const HEADER_BYTES_MAX = 16_384;
 const CONNECT_MS_MAX = 10_000;
-/** A body that cannot be made smaller grows a little by being encoded. */
+/** Encoding slightly enlarges a body that cannot be compressed. */
 const ENCODING_BYTES_MAX = 65_536;
-/** Encoded, a short body may have as many bytes as a long one, so that what is read of an origin shares its connections: its robots.txt, then its pages. */
+/**
+ * Short bodies get the encoded limit of long ones, so that all fetches from an origin share its connections: its robots.txt, then its
+ * pages.
+ */
 const SHARED_BYTES_MAX = 8 * 1_048_576;
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
-/** A server waits no longer on a connection: what it has not read may be sent again (RFC 9110, section 15.5.9). */
+/** The server timed out on an idle connection; a request it has not read may be sent again (RFC 9110, section 15.5.9). */
 const REQUEST_TIMEOUT = 408;
-/** An AbortController without a reason makes an error with a stack each time it ends a call that went well. */
+/** Aborting without a reason creates an error with a stack trace at the end of each successful call. */
 const ENDED = new Error("the call has ended");
 
 export interface PublicFetchOptions extends PublicAddressesOptions {
-  /** How we name ourselves. */
+  /** Our name in requests. */
   readonly userAgent?: string;
-  /** The most that any fetch takes, in milliseconds, for tests alone. */
+  /** The time limit of any fetch, in milliseconds; for tests only. */
   readonly msMaxForTests?: number;
 }
 
 export interface OpenOptions {
-  /** Of the decoded body. */
+  /** The limit of the decoded body. */
   readonly bytesMax: number;
-  /** For all of it: names, redirects, and the body to its last byte. */
+  /** The time limit of the whole fetch: DNS, redirects, and the body to its last byte. */
   readonly msMax: number;
-  /** Default 5. */
+  /** Default: 5. */
   readonly redirectsMax?: number;
-  /** A redirect beyond those is an answer like any other. Default: it is the server's fault. */
+  /** Returns a redirect beyond the limit as an answer. Default: it is the server's fault. */
   readonly answersRedirects?: true;
-  /** Asked before the first address and that of each redirect are connected to, once they are known to be fit; an error ends it there. */
+  /** Called before connecting to the first URL and to each redirect, once they have passed the checks; an error ends the fetch. */
   readonly onHop?: (url: URL) => Promise<GatewayError | null>;
   readonly signal?: AbortSignal;
-  /** Left out: GET. */
+  /** Default: GET. */
   readonly send?: Sent;
 }
 
-/** What is sent beside the address. */
+/** The parts of a request besides its URL. */
 export interface Sent {
-  /** Default POST. */
+  /** Default: POST. */
   readonly method?: string;
-  /** By lower-case name. They are meant for the server that was named: a redirect to another origin goes without them. */
+  /** By lower-case name. Meant for the named server only: a redirect to another origin drops them. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Null: none, and no redirect makes one. */
+  /** Null for no body; then no redirect adds one. */
   readonly body: string | null;
 }
 
 export interface PublicAnswer {
-  /** Any status but that of a redirect which was followed. */
+  /** Never that of a followed redirect. */
   readonly status: number;
-  /** By lower-case name; without `content-encoding`, and without the length where it was that of the encoded body. */
+  /** By lower-case name; without `content-encoding`, and without the length of an encoded body. */
   readonly headers: Readonly<Record<string, string>>;
   readonly finalUrl: string;
-  /** Decoded. Throws a GatewayError. Read it or leave its loop: until then the connection stays, for `msMax` at the most. */
+  /** The decoded body; throws a GatewayError. Read it or leave its loop: until then the connection stays open, for `msMax` at most. */
   readonly body: AsyncIterable<Uint8Array>;
 }
 
 export interface PublicFetch {
-  /** Refusals are `bad_url`; what the server does wrong is `upstream_error`. */
+  /** Refusals are `bad_url`; server failures are `upstream_error`. */
   open(url: string, options: OpenOptions): Promise<PublicAnswer | GatewayError>;
-  /** Ends what is running; nothing can be opened afterwards. */
+  /** Aborts running fetches; later ones are refused. */
   close(): void;
 }
 
-/** An answer's head, and its body still to be read. */
+/** An answer's head, with its body unread. */
 interface Reply {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly body: Readable;
   drop(): void;
-  /** It has been read whole: its connection may serve the next. */
+  /** Call when the body was read whole: the connection may serve the next fetch. */
   keep(): void;
 }
 
@@ -92,7 +95,7 @@ function answerOf(reply: Reply, url: URL, limits: OpenOptions, call: AbortContro
   const encoding = encodingOf(coding);
   if (encoding === null) return serverTrouble("sends a body in an encoding that is not understood here");
   if (encoding !== "identity") delete headers["content-length"];
-  // To HEAD the length is told of a body that does not come.
+  // An answer to HEAD states the length of a body that is not sent.
   const comes = send?.method === "HEAD" ? 0 : Number(headers["content-length"] ?? 0);
   if (comes > bytesMax) return tooLarge(bytesMax);
   const ended = (isWhole: boolean) => {
@@ -104,8 +107,8 @@ function answerOf(reply: Reply, url: URL, limits: OpenOptions, call: AbortContro
 }
 
 /**
- * Opens no connection before the first call. One that has answered whole is kept for seconds, and serves none but a page of the same
- * origin whose name has been looked up again and has the very same addresses: which addresses were checked is certain for each page.
+ * Opens no connection before the first call. A connection that delivered a whole answer is kept for seconds, and serves only pages of the
+ * same origin whose name, resolved again, has the same addresses. So every page uses addresses that were checked for it.
  */
 export function createPublicFetch(options: PublicFetchOptions = {}): PublicFetch {
   const { allowForTests = [], userAgent = "Tollgate", mayBeInner = false } = options;
@@ -179,7 +182,7 @@ function leftEarly(): GatewayError {
   return serverTrouble("was left before it had answered");
 }
 
-/** Aborted by the first of: time, the caller, the gateway's end, and its own end, which stops the timer. */
+/** Aborted by whichever comes first: the timeout, the caller, the gateway's shutdown, or the end of the call, which stops the timer. */
 function startCall({ msMax, signal }: OpenOptions): AbortController {
   const call = new AbortController();
   const late = () => call.abort(serverTrouble(`took longer than ${msMax / 1000} seconds`));
@@ -201,14 +204,14 @@ interface Target {
   readonly proxies: Proxies;
 }
 
-/** One request, to one of these addresses and to no other; the certificate is checked against the name all the same. */
+/** Sends one request to these addresses only; the certificate must still match the name. */
 async function ask(target: Target, limits: OpenOptions, signal: AbortSignal): Promise<Reply> {
   signal.throwIfAborted();
   const { url, addresses, clients, proxies } = target;
   const { bytesMax, msMax } = limits;
   const encodedMax = Math.max(bytesMax, SHARED_BYTES_MAX) + ENCODING_BYTES_MAX;
   const place = [url.origin, encodedMax, ...addresses.toSorted()].join(" ");
-  // What may change something is sent over a connection of its own: of a kept one that breaks it is not known whether it was heard.
+  // Requests that may change something never reuse a connection: if it broke, we could not know whether the request arrived.
   const kept = limits.send === undefined ? clients.take(place) : null;
   if (kept !== null) {
     try {
@@ -216,7 +219,7 @@ async function ask(target: Target, limits: OpenOptions, signal: AbortSignal): Pr
       if (reply.status !== REQUEST_TIMEOUT) return reply;
       reply.drop();
     } catch (error) {
-      // Servers close or reset connections that have been idle, and may just have done so.
+      // The server may just have closed or reset the idle connection.
       if (signal.aborted || !isGone(error)) throw error;
     }
   }
@@ -248,7 +251,7 @@ async function askOver(
   { url, userAgent, clients }: Target,
   { limits, signal }: { readonly limits: OpenOptions; readonly signal: AbortSignal },
 ): Promise<Reply> {
-  // A signal given to the request alone would be heard only once it is connected.
+  // undici heeds a signal on the request only once it is connected.
   const left = () => void client.destroy(signal.reason);
   signal.addEventListener("abort", left, { once: true });
   const said = { accept: "*/*", "accept-encoding": ENCODINGS, "user-agent": userAgent };
@@ -259,7 +262,7 @@ async function askOver(
       ? { method: "GET", path, headers: said }
       : { method: send.method ?? "POST", path, headers: { ...said, ...send.headers }, body: send.body },
   );
-  // Its reader hears of its end; one that is not read must not end the process.
+  // The reader gets this error; an unread body must not crash the process.
   body.on("error", () => {});
   const keep = () => {
     if (send !== undefined) return;

@@ -1,17 +1,16 @@
-// Outgoing safety, the second question: which addresses a name has, asked once, so that what was checked is what is connected to.
+// Outgoing safety, second check: resolves a name once, so that we connect to the addresses that were checked.
 import { Resolver } from "node:dns/promises";
 
 const QUERY_MS_MAX = 3_000;
 const TRIES = 2;
 const NO_SUCH_NAME = new Set(["ENOTFOUND", "ENODATA", "EBADNAME"]);
 
-/** All addresses of a name; none where the name does not exist. Rejects where that could not be found out. */
+/** All addresses of a name; none if the name does not exist. Rejects if the lookup failed. */
 export type ResolveName = (name: string, signal: AbortSignal) => Promise<readonly string[]>;
 
 /**
- * Asks the name servers of the machine (`servers`: others) itself, past its hosts file and its search domains, which name
- * inner hosts; and off the few threads that reading files needs too, where slow name servers of callers' choosing would
- * fill them.
+ * Queries the machine's name servers (or `servers`) directly. That bypasses its hosts file and search domains, which name internal hosts,
+ * and Node's small thread pool, which file reads share and slow name servers chosen by callers could exhaust.
  */
 export function createResolveName(servers: readonly string[] | null = null): ResolveName {
   return async (name, signal) => {

@@ -1,4 +1,4 @@
-// Outgoing safety for a browser of ours: the proxy that is its only way out, and connects to nothing but public addresses.
+// Outgoing safety for our browser: its only way out is this proxy, which connects only to public addresses.
 import type { IncomingHttpHeaders, IncomingMessage, Server, ServerResponse } from "node:http";
 import { connect, type Socket } from "node:net";
 import type { Duplex } from "node:stream";
@@ -10,7 +10,7 @@ import { openTunnel } from "./tunnel.ts";
 
 const CONNECT_MS_MAX = 10_000;
 const SOCKETS_MAX = 256;
-/** Its own matter with the proxy, and no server's. */
+/** Headers between the browser and the proxy, never forwarded. */
 const HOP_HEADERS = [
   "proxy-connection",
   "proxy-authorization",
@@ -23,21 +23,21 @@ const HOP_HEADERS = [
 ];
 
 export interface PublicProxyOptions extends PublicAddressesOptions {
-  /** What may come in and go out through it altogether; beyond it every connection is ended. */
+  /** The limit on all traffic, both directions together; beyond it every connection is closed. */
   readonly bytesMax: number;
 }
 
 export interface PublicProxy {
-  /** Where it listens, on loopback. */
+  /** Its address, on loopback. */
   readonly url: string;
-  /** Ends every connection. */
+  /** Closes every connection. */
   close(): Promise<void>;
 }
 
 interface Way {
   readonly address: string;
   readonly port: number;
-  /** The operator's, through which the address is reached. */
+  /** The operator's proxy that leads to the address; null if there is none. */
   readonly proxy: URL | null;
 }
 
@@ -77,7 +77,7 @@ class WayOut {
     await new Promise<void>((resolve) => this.#server.close(() => resolve()));
   }
 
-  /** Known, so that it can be ended, and counted. */
+  /** Tracks a socket, to close it later and to count its bytes. */
   #keep<Kind extends Duplex>(socket: Kind): Kind {
     this.#sockets.add(socket);
     socket.on("error", () => socket.destroy());
@@ -91,7 +91,7 @@ class WayOut {
     if (this.#bytes > this.#options.bytesMax) for (const socket of this.#sockets) socket.destroy();
   }
 
-  /** Where an address leads; null: to nothing that may be connected to. */
+  /** Resolves an address; null if connecting to it is not allowed. */
   async #wayTo(text: string): Promise<Way | null> {
     const { allowForTests = [], mayBeInner, proxies = NO_PROXIES } = this.#options;
     if (this.#bytes > this.#options.bytesMax) return null;
@@ -152,7 +152,7 @@ class WayOut {
         answer.writeHead(came.statusCode ?? 502, ownHeaders(came.headers));
         came.pipe(answer);
       } catch {
-        // A status or a header that no answer may have: what is thrown in an event would end the process.
+        // The answer has an invalid status or header; an exception in an event handler would end the process.
         sent.destroy();
         answer.destroy();
       }
@@ -161,7 +161,7 @@ class WayOut {
   }
 }
 
-/** Without those that are about one connection. */
+/** Removes the hop-by-hop headers. */
 function ownHeaders(headers: IncomingHttpHeaders): IncomingHttpHeaders {
   return Object.fromEntries(Object.entries(headers).filter(([name]) => !HOP_HEADERS.includes(name)));
 }
@@ -174,7 +174,7 @@ function connectTo(address: string, port: number): Socket {
   return socket;
 }
 
-/** Listens on a free port of loopback. To be closed. */
+/** Listens on a free loopback port. The caller must close it. */
 export function openPublicProxy(options: PublicProxyOptions): Promise<PublicProxy> {
   return new WayOut(options).open();
 }

@@ -1,8 +1,8 @@
-// Outgoing safety: what a caller is told when an address of theirs could not be fetched, in words that name no address of ours.
+// Outgoing safety: error messages for callers whose URL could not be fetched, which never reveal our addresses.
 import { GatewayError } from "../core/errors.ts";
 import { proxyFailureIn } from "./tunnel.ts";
 
-/** First match wins. By codes of Node, undici, OpenSSL, zlib and Brotli, and by name where an error of theirs has no code. */
+/** The first match wins. Matches error codes of Node, undici, OpenSSL, zlib and Brotli, and names of errors without a code. */
 const WORDS: readonly (readonly [pattern: RegExp, words: string])[] = [
   [/^(CERT_|ERR_TLS|ERR_SSL|UNABLE_TO_|HOSTNAME_MISMATCH|EPROTO)|SELF_SIGNED/, "has no valid certificate"],
   [/^(UND_ERR_SOCKET|UND_ERR_RES_CONTENT_LENGTH_MISMATCH|ECONNRESET|EPIPE)/, "broke off its answer"],
@@ -11,12 +11,12 @@ const WORDS: readonly (readonly [pattern: RegExp, words: string])[] = [
   [/^(Z_|ERR__ERROR_)/, "sends a body that does not decode"],
 ];
 
-/** The caller's address is at fault: `bad_url`. `fault` ends a sentence that begins with "The URL". */
+/** `bad_url`: the caller's URL is at fault. `fault` completes a sentence that begins with "The URL". */
 export function badUrl(fault: string): GatewayError {
   return new GatewayError("bad_url", { detail: { detail: fault } });
 }
 
-/** The server behind it is: `upstream_error`. `fault` ends a sentence that begins with "the server of the URL". */
+/** `upstream_error`: the URL's server is at fault. `fault` completes a sentence that begins with "the server of the URL". */
 export function serverTrouble(fault: string, cause?: unknown): GatewayError {
   return new GatewayError("upstream_error", { detail: { detail: `the server of the URL ${fault}` }, cause });
 }
@@ -25,12 +25,12 @@ export function tooLarge(bytesMax: number): GatewayError {
   return badUrl(`serves more than the ${bytesMax} bytes that are taken here`);
 }
 
-/** The operator's proxy is. */
+/** `upstream_error`: the operator's proxy is at fault. */
 function proxyTrouble(cause: Error): GatewayError {
   return new GatewayError("upstream_error", { detail: { detail: `${cause.message}, which is this gateway's` }, cause });
 }
 
-/** What any error on the way means for the caller. */
+/** Translates any error of a fetch for the caller. */
 export function troubleOf(error: unknown, bytesMax: number): GatewayError {
   if (error instanceof GatewayError) return error;
   const failure = proxyFailureIn(error);

@@ -1,30 +1,30 @@
-// Outgoing safety, the first question: whether what a caller sent is an address that may be fetched, before any name is asked for.
+// Outgoing safety, first check: whether a caller's text is a URL that may be fetched, before any DNS lookup.
 import { isIP } from "node:net";
 
 const CHARS_MAX = 2048;
-/** A parser drops or turns these; no plain address has them. */
+/** URL parsers drop or convert these characters; no plain URL has them. */
 const ODD = /[\p{Cc}\p{Zs}\\]/u;
 const PLAIN_START = /^https?:\/\/[^/]/i;
-/** Names that mean something only inside a network or a machine (RFC 6761, RFC 6762, RFC 8375, and what networks use). */
+/** Names that are valid only inside a network or machine (RFC 6761, RFC 6762, RFC 8375, and common practice). */
 const INNER_NAME = /(^|\.)(localhost|local|internal|intranet|private|corp|home|lan|arpa|onion|alt|invalid|test)$/;
 
-/** A name that means something only inside a network or a machine. */
+/** Whether a name is valid only inside a network or machine. */
 export function isInnerName(host: string): boolean {
   return !host.includes(".") || host.endsWith(".") || INNER_NAME.test(host);
 }
 
-/** An address to fetch. */
+/** A URL to fetch. */
 export interface PublicUrl {
   readonly url: URL;
-  /** The name as it is asked for, or the bare IP address: no brackets, no dot at the end. */
+  /** The name to resolve, or the bare IP address: no brackets, no trailing dot. */
   readonly host: string;
   readonly port: number;
 }
 
-/** Whether a port other than the scheme's own may be used; in earnest none may. */
+/** Whether a non-default port is allowed; never in production. */
 export type PortRule = (port: number) => boolean;
 
-/** What a caller wrote as an address, or what is wrong with it, as the end of a sentence that begins with its name. */
+/** Parses a caller's URL; returns the fault as the end of a sentence that begins with the URL's name. */
 export function readPublicUrl(text: string, mayUsePort: PortRule, mayBeInner = false): PublicUrl | string {
   if (text.length > CHARS_MAX) return `is longer than ${CHARS_MAX} characters`;
   if (ODD.test(text)) return "has blanks, control characters or backslashes in it";
@@ -33,19 +33,19 @@ export function readPublicUrl(text: string, mayUsePort: PortRule, mayBeInner = f
   return url === null ? "is not a URL" : checkUrl(url, mayUsePort, mayBeInner);
 }
 
-/** The same for where a redirect leads: `location` is relative to the address that was asked. */
+/** Parses a redirect's target; `location` is relative to the requested URL. */
 export function readLocation(location: string, asked: URL, mayUsePort: PortRule): PublicUrl | string {
-  // Headers are read byte by byte; servers that write other letters in them mean UTF-8.
+  // Node decodes headers as Latin-1; servers that send other characters mean UTF-8.
   const url = URL.parse(Buffer.from(location, "latin1").toString("utf8"), asked.href);
   if (url === null) return "is not a URL";
-  // A client that is told a secret by an https address must not be made to say it in the clear.
+  // A redirect must not expose an https URL's secrets in plain text.
   if (asked.protocol === "https:" && url.protocol !== "https:") return "leaves https";
   return checkUrl(url, mayUsePort);
 }
 
 /**
- * The parser has already turned every spelling of an IPv4 address (octal, hexadecimal, short, full-width digits) into the
- * plain one, and it is its result that is connected to.
+ * The parser has already normalized every spelling of an IPv4 address (octal, hexadecimal, short, full-width digits), and we connect to
+ * its result.
  */
 function checkUrl(url: URL, mayUsePort: PortRule, mayBeInner = false): PublicUrl | string {
   if (url.href.length > CHARS_MAX) return `is longer than ${CHARS_MAX} characters`;
@@ -60,5 +60,5 @@ function checkUrl(url: URL, mayUsePort: PortRule, mayBeInner = false): PublicUrl
   return { url, host, port: url.port === "" ? (url.protocol === "https:" ? 443 : 80) : port };
 }
 
-/** The same words whether a name is unknown or leads inside, so that no caller can ask us which inner names there are. */
+/** The same message for unknown and internal names, so that callers cannot probe for internal ones. */
 export const NOT_PUBLIC = "does not lead to a public address";

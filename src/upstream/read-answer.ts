@@ -1,4 +1,4 @@
-// What a vendor's answer to an action means: its rules in order, and without one the status. Pure.
+// Decides what a vendor's answer to an action means: by rules in order, otherwise by status. Pure.
 import type { IncomingHttpHeaders } from "node:http";
 import type { ActionSpec } from "../catalog/action.ts";
 import type { AnswerRule, Verdict, When } from "../catalog/answer-rule.ts";
@@ -9,12 +9,12 @@ import { FAILURES, type FailureKind } from "../core/failures.ts";
 import type { AttemptFailure } from "../core/route.ts";
 import { atPointer, isRecord } from "./json-pointer.ts";
 
-/** An answer, whole. */
+/** A complete answer. */
 export interface VendorAnswer extends Omit<ScriptAnswer, "headers"> {
   readonly headers: IncomingHttpHeaders;
-  /** The body as it is, its compression undone. */
+  /** The body, decompressed. */
   readonly bytes: Buffer;
-  /** It was long and has gone to the caller as it came, or to a script that listens: there is nothing left to read. */
+  /** The answer was long and went unread to the caller, or to a listening script: nothing is left to read. */
   readonly passedOn?: true;
 }
 
@@ -45,12 +45,12 @@ function statusFits(status: number, wanted: When["status"]): boolean {
   return typeof wanted === "number" ? wanted === status : wanted.includes(status);
 }
 
-/** Whether an answer is as `when` says. */
+/** Whether an answer matches `when`. */
 export function holds(when: When, { status, headers, json, text }: VendorAnswer): boolean {
   if (!statusFits(status, when.status)) return false;
   if (when.header !== undefined && headers[when.header] === undefined) return false;
   const at = when.at ?? "";
-  // A page where JSON should be has no places: that nothing is found there means neither a miss nor a success.
+  // Something other than JSON, such as an HTML page, has no places: finding nothing there is neither a miss nor a success.
   if (at !== "" && json === undefined) return false;
   const value = at === "" ? (json === undefined ? text : json) : atPointer(json, at);
   if (when.each === undefined) return fits(value, when);
@@ -58,7 +58,7 @@ export function holds(when: When, { status, headers, json, text }: VendorAnswer)
   return items.length > 0 && items.every((item) => fits(when.each ? atPointer(item, when.each) : item, when));
 }
 
-/** By status alone, where no rule holds. A vendor's 401 or 402 is about our account there, never about the caller's. */
+/** By status alone, if no rule matches. A vendor's 401 or 402 concerns our account there, never the caller's. */
 function byStatus(status: number): Verdict {
   if (status >= 200 && status < 300) return "success";
   if (status === 401 || status === 403) return "provider_auth_failed";
@@ -72,13 +72,13 @@ function byStatus(status: number): Verdict {
 
 export interface Rulebook {
   readonly rules: readonly AnswerRule[];
-  /** A good answer that is no object and no array of JSON is broken. */
+  /** A good answer must be a JSON object or array. */
   readonly wantsJson: boolean;
-  /** An `error` at the top of a good answer is none of its fields: the vendor has failed, whatever its status says. */
+  /** A top-level `error` in a good answer is a vendor failure, whatever the status, unless the action's examples have such a field. */
   readonly errorFails: boolean;
 }
 
-/** The rules of an action, or of one of its steps: the step's, the action's, the vendor's. */
+/** The rules for an action or one of its steps, in order: the step's, the action's, the vendor's. */
 export function rulebookOf(adapter: AdapterSpec, action: ActionSpec, step: StepSpec | null): Rulebook {
   const rules = [...(step?.rules ?? []), ...(action.rules ?? []), ...(adapter.rules ?? [])];
   const wantsJson = (action.answer?.kind ?? "json") === "json";
@@ -86,12 +86,12 @@ export function rulebookOf(adapter: AdapterSpec, action: ActionSpec, step: StepS
   return { rules, wantsJson, errorFails: wantsJson && !hasError };
 }
 
-/** No vendor sells a bare word, a number or null: a vendor that says no more has not answered. */
+/** No vendor sells a bare string, number or null, so such an answer counts as none. */
 function hasFields(json: unknown): boolean {
   return typeof json === "object" && json !== null;
 }
 
-/** What an answer means. */
+/** Classifies an answer. */
 export function judge(answer: VendorAnswer, { rules, wantsJson, errorFails }: Rulebook): Judgement {
   if (answer.passedOn) return { verdict: "success", rule: null };
   const rule = rules.find((one) => holds(one, answer)) ?? null;
@@ -131,7 +131,7 @@ function messageOf(answer: VendorAnswer, rule: AnswerRule | null): string {
 }
 
 const BODY_BYTES_MAX = 64 * 1024;
-/** What is nested much deeper cannot be written down again. */
+/** Much deeper values cannot be serialized again. */
 const BODY_DEPTH_MAX = 128;
 
 function isDeeper(value: unknown, depth: number): boolean {
@@ -139,17 +139,17 @@ function isDeeper(value: unknown, depth: number): boolean {
   return depth === 0 || Object.values(value).some((inner) => isDeeper(inner, depth - 1));
 }
 
-/** Statuses by which a vendor turns a request away before it has done anything. */
+/** Statuses with which a vendor rejects a request before acting on it. */
 const NOT_BEGUN = [400, 401, 402, 403, 404, 405, 406, 409, 410, 411, 413, 414, 415, 422, 423, 429];
 
-/** Whether a vendor that answered so may have acted on the request. */
+/** Whether the vendor may have acted on the request despite this answer. */
 function mayHaveRun(status: number, kind: FailureKind): boolean {
   if (status >= 400) return !NOT_BEGUN.includes(status);
   const { fault } = FAILURES[kind];
   return !(fault === "caller" || fault === "policy" || kind === "provider_auth_failed" || kind === "provider_billing");
 }
 
-/** The failure that an answer is, for the caller who is at fault with the vendor's own body. */
+/** Makes the failure of an answer; with the vendor's body if the caller is at fault. */
 export function failureOf(
   answer: VendorAnswer,
   kind: FailureKind,
@@ -171,7 +171,7 @@ export function failureOf(
   };
 }
 
-/** Whether a good answer has to be judged, or something of it read; otherwise a long one can go by unparsed. */
+/** Whether a good answer must be judged or read; otherwise a long one passes through unparsed. */
 export function looksIntoBody(adapter: AdapterSpec, action: ActionSpec): boolean {
   const { price, answer, issues, callerIds, steps, run } = action;
   const rules = [...(action.rules ?? []), ...(adapter.rules ?? [])];

@@ -1,4 +1,4 @@
-// What of an action is the same in every call of it, made at the first: its requests but for the params, and the rules for its answers.
+// The parts of an action that its calls share, built once: its requests except the params, and the rules for its answers.
 import type { ActionSpec } from "../catalog/action.ts";
 import type { ActionOffer } from "../catalog/catalog.ts";
 import type { RequestSpec, StepSpec } from "../catalog/request-spec.ts";
@@ -6,7 +6,7 @@ import type { Params } from "../catalog/said.ts";
 import { ReadyRequest } from "./build-request.ts";
 import { type Rulebook, rulebookOf } from "./read-answer.ts";
 
-/** Whether a call asks for a list in which other callers' items stand as well. */
+/** Whether a call asks for a list that also contains other callers' items. */
 export function isListing({ lists }: ActionSpec, params: Params): boolean {
   return lists !== undefined && params[lists.by] !== undefined;
 }
@@ -23,7 +23,7 @@ export class ReadyAction {
     for (const step of steps) this.#requests.set(step.request, null);
   }
 
-  /** Undefined: it is one of a script's, which says anew each time what it asks for. */
+  /** Undefined for a script's request, which varies from call to call. */
   request(spec: RequestSpec): ReadyRequest | undefined {
     const known = this.#requests.get(spec);
     if (known !== null) return known;
@@ -32,7 +32,10 @@ export class ReadyAction {
     return made;
   }
 
-  /** Of the answer to a step; null: to the action's own request, or to a script's. The action's own rules are about one item, not a list. */
+  /**
+   * The rules for the answer to a step; null: to the action's own request, or to a script's. In a listing, the action's rules, which
+   * concern one item, do not apply.
+   */
   rulebook(step: StepSpec | null, params: Params): Rulebook {
     const { adapter, spec } = this.#offer;
     if (isListing(spec, params)) return rulebookOf(adapter.spec, { ...spec, rules: [] }, null);
@@ -44,7 +47,7 @@ export class ReadyAction {
   }
 }
 
-/** Returns a function that keeps what it made for as long as its catalog is in force. */
+/** Returns a cached factory; entries live as long as their catalog. */
 export function readyActions(): (offer: ActionOffer) => ReadyAction {
   const made = new WeakMap<ActionOffer, ReadyAction>();
   return (offer) => {

@@ -1,4 +1,4 @@
-// How long a vendor asks us to wait, in the forms that vendors use.
+// Reads how long a vendor asks us to wait.
 import type { IncomingHttpHeaders } from "node:http";
 
 function seconds(text: string): number | null {
@@ -6,8 +6,8 @@ function seconds(text: string): number | null {
 }
 
 /**
- * `Retry-After` (RFC 9110, 10.2.3: seconds or an HTTP date) or `retry-after-ms`, in milliseconds from `nowMs`; null
- * where neither says anything that can be read.
+ * Reads `Retry-After` (RFC 9110, 10.2.3: seconds or an HTTP date) or `retry-after-ms`, in milliseconds from `nowMs`; null if neither is
+ * readable.
  */
 export function retryAfterMs(headers: IncomingHttpHeaders, nowMs: number): number | null {
   const ms = headers["retry-after-ms"];

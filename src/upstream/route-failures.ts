@@ -1,27 +1,27 @@
-// Why routes failed lately, in their providers' own words: kept in memory within bounds, so that an operator need not look for it in the log.
+// Recent failures of routes, in their providers' words: a bounded list in memory, so that operators need not search the log.
 import type { Clock } from "../core/clock.ts";
 import { FAILURES, type FailureKind } from "../core/failures.ts";
 import type { AttemptFailure, Candidate } from "../core/route.ts";
 
-/** Of one provider: what fails in one way again and again is one row, so no flood of it drives out what else there was. */
+/** Per provider. Equal failures share a row, so a flood of one kind does not displace the others. */
 const OF_PROVIDER_MAX = 20;
-/** Providers are those of the catalog; another process may have read a longer one. */
+/** Catalog providers only, but another process may have a catalog with more. */
 const PROVIDERS_MAX = 1_000;
 const WORDS_CHARS_MAX = 300;
-/** What one message to other processes has room for; the rest is told by the next. */
+/** What fits into one message to other processes; the rest follows in the next. */
 const TOLD_MAX = 200;
 
-/** What one route has failed with, and how often. */
+/** One kind of failure of a route, with its count. */
 export interface RouteFailure {
   readonly provider: string;
-  /** The model or `service/action` that was asked for there. */
+  /** The requested model or `service/action`. */
   readonly model: string;
-  /** The sandbox played the provider. */
+  /** The sandbox stood in for the provider. */
   readonly sandbox?: boolean | undefined;
   readonly reason: FailureKind;
-  /** The provider's status, 0 where none came. */
+  /** The provider's HTTP status; 0 if it sent none. */
   readonly status: number;
-  /** What the provider said the last time, without our key. */
+  /** The provider's latest message, with our key removed. */
   readonly words: string;
   readonly count: number;
   readonly firstAtMs: number;
@@ -29,17 +29,17 @@ export interface RouteFailure {
 }
 
 export interface RouteFailures {
-  /** An attempt has failed; what callers are at fault for, and their words, are not kept. */
+  /** Records a failed attempt. Skips failures that are the caller's fault, and callers' own words. */
   note(route: Pick<Candidate, "provider" | "model" | "healthKey">, failure: AttemptFailure): void;
-  /** Those of all processes, the newest first. */
+  /** The failures in all processes, newest first. */
   all(): readonly RouteFailure[];
-  /** What this process has noted since it was last asked; `count` is that of since then. */
+  /** What this process recorded since the last call of this method; `count` covers that time only. */
   news(): readonly RouteFailure[];
-  /** What another process has noted. */
+  /** Records a failure from another process. */
   hear(failure: RouteFailure): void;
 }
 
-/** One line, of bounded length. */
+/** Reduces text to one line of bounded length. */
 export function lineOf(words: string): string {
   return words
     .slice(0, WORDS_CHARS_MAX * 2)
@@ -48,7 +48,7 @@ export function lineOf(words: string): string {
     .slice(0, WORDS_CHARS_MAX);
 }
 
-/** Puts it behind all others, and has the first of them leave where there are too many. */
+/** Moves an entry to the end; drops the first one if there are too many. */
 function putLast<Value>(map: Map<string, Value>, name: string, value: Value, countMax: number): void {
   map.delete(name);
   const [oldest] = map.size >= countMax ? map.keys() : [];
@@ -63,7 +63,7 @@ function together(before: RouteFailure | undefined, next: RouteFailure): RouteFa
   return { ...newest, count: before.count + next.count, firstAtMs };
 }
 
-/** Keeps them for this process, and for others as far as it hears of theirs. */
+/** Keeps the failures of this process, and those heard from others. */
 export function createRouteFailures(clock: Clock): RouteFailures {
   const ofProviders = new Map<string, Map<string, RouteFailure>>();
   const untold = new Map<string, RouteFailure>();
@@ -89,7 +89,7 @@ export function createRouteFailures(clock: Clock): RouteFailures {
     },
     all() {
       const rows = [...ofProviders.values()].flatMap((ofOne) => [...ofOne.values()]);
-      // Of those of one moment that which was noted last.
+      // Of failures at the same moment, the one recorded last comes first.
       return rows.toReversed().sort((a, b) => b.lastAtMs - a.lastAtMs);
     },
     news() {

@@ -1,11 +1,11 @@
-// How fast routes have been lately: the time to their first content, and the tokens a second after it, as moving averages.
+// The recent speed of routes, as moving averages: time to first content, and tokens per second after it.
 import type { AttemptFigures, Candidate } from "../core/route.ts";
 
-/** What the newest call counts for, of 1. */
+/** The weight of the newest call, out of 1. */
 const NEWEST = 0.2;
-/** Servers that serve any model have any number of routes; past this the one that was first to be measured is forgotten. */
+/** A server that serves any model has unlimited routes; beyond this limit the route measured first is forgotten. */
 const ROUTES_MAX = 2_000;
-/** Fewer tokens say more of the time to the first than of those after it. */
+/** With fewer tokens, the time reflects the wait for the first token rather than the rate. */
 const TOKENS_MIN = 10;
 
 /** Null: not measured yet. */
@@ -16,7 +16,7 @@ export interface RouteSpeed {
 
 export interface RouteFigures {
   add(route: Candidate, told: AttemptFigures): void;
-  /** Null: the route has not served since the start. */
+  /** Null if the route has not served since the start. */
   of(healthKey: string): RouteSpeed | null;
 }
 
@@ -40,7 +40,7 @@ export function createRouteFigures(): RouteFigures {
   return {
     add({ healthKey }, { ms, firstTokenMs, outputTokens }) {
       const speed = speedOf(healthKey);
-      // A whole answer says nothing of its first token: all of it is waited for.
+      // A whole answer arrives at once, so it says nothing about the first token.
       if (firstTokenMs !== null) speed.firstTokenMs = mean(speed.firstTokenMs, firstTokenMs);
       const writingMs = Math.max(1, ms - (firstTokenMs ?? 0));
       if (outputTokens < TOKENS_MIN) return;

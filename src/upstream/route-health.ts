@@ -1,4 +1,4 @@
-// Which routes rest: repeated failure takes a route out for a while, one probe brings it back.
+// Decides which routes rest: repeated failures exclude a route for a while, and one successful probe brings it back.
 import type { Clock } from "../core/clock.ts";
 import { FAILURES, type FailureKind } from "../core/failures.ts";
 import type { AttemptFailure, Candidate, Health } from "../core/route.ts";
@@ -11,13 +11,13 @@ const SAMPLE_MIN = 10;
 const REST_MS = 5_000;
 const REST_MS_MAX = 20_000;
 const RETRY_AFTER_MS_MAX = 60_000;
-/** Servers that serve any model have any number of routes; past this the ones that do not rest are forgotten, and then the oldest. */
+/** Servers that serve any model have unlimited routes; beyond this limit routes that do not rest are forgotten first, then the oldest. */
 const STATES_MAX = 2_000;
-/** By keys of callers' own: each account can only have its own forgotten, the oldest first, and so can those of many accounts. */
+/** For routes with callers' own keys: an account can displace only its own states, oldest first; the accounts are limited too. */
 const OWN_STATES_MAX = 100;
 const OWN_ACCOUNTS_MAX = 1_000;
 
-/** Faults that no second try mends: the route rests at once, and longer. */
+/** Faults that no retry fixes: the route rests at once, and longer. */
 const AT_ONCE_MS: Partial<Record<FailureKind, number>> = {
   provider_auth_failed: 60_000,
   provider_billing: 60_000,
@@ -28,17 +28,17 @@ interface State {
   readonly provider: string;
   readonly model: string;
   failuresInARow: number;
-  /** The newest results, true for good, at most SAMPLE of them. */
+  /** The newest results, true for success, at most SAMPLE of them. */
   results: boolean[];
   restUntilMs: number;
-  /** Until then it goes behind others whatever it answers: we lose by it. */
+  /** Until then the route ranks last even if it answers, because we lose money on it. */
   behindUntilMs: number;
-  /** How often it has been rested since it last answered. */
+  /** How often it has been put to rest since its last answer. */
   rests: number;
   probing: boolean;
 }
 
-/** What other processes are told of a route: how long it rests from now on, 0 for not at all any more. */
+/** A state change for other processes: how long a route rests from now; 0: no longer. */
 export interface RouteNews {
   readonly healthKey: string;
   readonly provider: string;
@@ -46,21 +46,21 @@ export interface RouteNews {
   readonly restMs: number;
 }
 
-/** A candidate whose rest has ended is probed by one call; others keep away from it until that has answered. */
+/** After its rest a candidate is probed by one call; others avoid it until that call ends. */
 export interface RouteHealth extends Health {
-  /** The routes that rest now, for the metrics; those by keys of callers' own are no matter of the operator's. */
+  /** The routes at rest, for the metrics; without those that use callers' own keys, which are not the operator's concern. */
   resting(): readonly { readonly provider: string; readonly model: string }[];
-  /** Whether it goes behind the others for now. */
+  /** Whether the route currently ranks behind the others. */
   rests(route: Candidate): boolean;
-  /** How fast a route has been; null: it has not served yet. */
+  /** The route's speed; null if it has not served yet. */
   speedOf(healthKey: string): RouteSpeed | null;
-  /** What this process has found since it was last asked. */
+  /** What this process found since the last call of this method. */
   news(): readonly RouteNews[];
-  /** What rests at this moment, for one who knows nothing yet. */
+  /** The routes at rest now, for a process that knows none. */
   known(): readonly RouteNews[];
-  /** What another process has found: it counts as our own, and is not told on. */
+  /** Applies another process's finding like one of our own, without reporting it as news. */
   hear(news: RouteNews): void;
-  /** Has a route go behind the others for as long as is said, although it answers. */
+  /** Ranks a route behind the others for the given time, although it answers. */
   putBehind(news: RouteNews): void;
 }
 
@@ -70,7 +70,7 @@ function failsTooOften(state: State): boolean {
   return state.results.length >= SAMPLE_MIN && bad * 2 >= state.results.length;
 }
 
-/** How long a failure rests the route, in milliseconds; 0 for not at all. */
+/** How long a failure rests the route, in milliseconds; 0: not at all. */
 function restFor(state: State, failure: AttemptFailure): number {
   const atOnce = AT_ONCE_MS[failure.kind];
   if (atOnce !== undefined) return atOnce;
@@ -78,12 +78,15 @@ function restFor(state: State, failure: AttemptFailure): number {
   return failsTooOften(state) ? Math.min(REST_MS * 2 ** state.rests, REST_MS_MAX) : 0;
 }
 
-/** Whose own key a route goes by; undefined: by one of the gateway's. */
+/** The account whose own key the route uses; undefined for one of the gateway's keys. */
 function ownerOf(healthKey: string): string | undefined {
   return healthKey.startsWith("own ") ? healthKey.split(" ", 2)[1] : undefined;
 }
 
-/** What is known of routes by callers' own keys: apart from the operator's, of which it drives out nothing, and told to no other process. */
+/**
+ * States of routes with callers' own keys: separate from the operator's, which they cannot displace, and never shared with other
+ * processes.
+ */
 class OwnStates {
   readonly #accounts = new Map<string, Map<string, State>>();
 
@@ -108,13 +111,13 @@ function dropOldest(map: Map<string, unknown>, countMax: number): void {
   if (oldest !== undefined) map.delete(oldest);
 }
 
-/** Keeps the health of all routes of this process, by health key. What they fail with is noted in `failures`, unless it is by a caller's own key. */
+/** Keeps the health of this process's routes by health key. Records failures in `failures`, except those with a caller's own key. */
 export function createRouteHealth(clock: Clock, failures: RouteFailures = createRouteFailures(clock)): RouteHealth {
   const states = new Map<string, State>();
   const own = new OwnStates();
   const [figures, ownFigures] = [createRouteFigures(), createRouteFigures()];
   const figuresOf = (healthKey: string) => (ownerOf(healthKey) === undefined ? figures : ownFigures);
-  /** Routes whose rest has begun or ended here; at most as many as there are states. */
+  /** Routes whose rest began or ended here; never more than there are states. */
   const changed = new Set<string>();
 
   function knownState(healthKey: string): State | undefined {
@@ -138,7 +141,7 @@ export function createRouteHealth(clock: Clock, failures: RouteFailures = create
     changed.delete(healthKey);
   }
 
-  /** Others are told of it, unless it is a matter of one caller's key. */
+  /** Marks a change for other processes, unless the route uses a caller's own key. */
   function hasChanged(healthKey: string): void {
     if (ownerOf(healthKey) === undefined) changed.add(healthKey);
   }

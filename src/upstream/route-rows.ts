@@ -1,15 +1,15 @@
-// Routes as the operator is told of them: those that rest, and those that have failed lately, each with what its provider said.
+// Routes as shown to the operator: those at rest and those that failed recently, with what the provider said.
 import type { Upstream } from "./upstream.ts";
 
 export interface RouteRow {
   readonly provider: string;
   readonly model: string;
   readonly rests: boolean;
-  /** The newest first; kept in memory, so of no earlier process. */
+  /** Newest first; kept in memory, so only since the process started. */
   readonly failures: readonly {
     readonly reason: string;
     readonly status: number;
-    /** The provider's own, of the last time. */
+    /** The provider's latest message. */
     readonly words: string;
     readonly count: number;
     readonly first_at: string;
@@ -19,7 +19,7 @@ export interface RouteRow {
 
 const isoTime = (ms: number) => new Date(ms).toISOString();
 
-/** What rests comes first, then what has failed last. A route of which there is nothing to tell is not among them. */
+/** Routes at rest come first, then by latest failure. Routes with nothing to report are left out. */
 export function routeRows({ health, failures }: Pick<Upstream, "health" | "failures">): readonly RouteRow[] {
   const rows = new Map<string, RouteRow>();
   const nameOf = (route: { readonly provider: string; readonly model: string }) => `${route.provider} ${route.model}`;

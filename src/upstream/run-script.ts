@@ -1,4 +1,4 @@
-// An action whose requests are a function of its adapter's: what that is given, and what its end means.
+// Runs an action whose requests come from a function of its adapter's: provides its context, and interprets how it ends.
 import { hash } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
 import type { RequestSpec } from "../catalog/request-spec.ts";
@@ -13,7 +13,7 @@ import { failureOfKind, VendorFailure } from "./vendor-failure.ts";
 export interface ScriptAsk {
   readonly spec: RequestSpec;
   readonly values: Params;
-  /** How many were asked before. */
+  /** The number of earlier requests. */
   readonly at: number;
   readonly afterMs: number;
   readonly msMax?: number;
@@ -23,26 +23,26 @@ export interface ScriptAsk {
 export interface ScriptOptions {
   readonly params: Params;
   readonly key: string;
-  /** Of the call, for its label. */
+  /** The call's id, for its label. */
   readonly callId: string;
   /** Default: none. */
   readonly settings?: Readonly<Record<string, string>>;
-  /** Signs a token. Default: nothing can. */
+  /** Signs a token. Default: signing throws. */
   readonly token?: (claims: JsonObject, lifeS: number) => string;
   readonly msMax: number;
-  /** Aborted when the call has ended before the script. */
+  /** Aborted if the call ends before the script. */
   readonly signal: AbortSignal;
   readonly ask: (ask: ScriptAsk) => Promise<VendorAnswer>;
-  /** Throws VendorFailure where the answer is a failure. */
+  /** Throws VendorFailure if the answer is a failure. */
   readonly judge: (answer: VendorAnswer) => Judgement;
 }
 
-/** What a vendor knows a call of ours by: it says nothing about who called, and another's cannot be guessed. */
+/** The label that identifies a call of ours to a vendor: it does not reveal the caller, and cannot be guessed from another. */
 export function labelOf(callId: string): string {
   return `tg-${hash("sha256", callId).slice(0, 24)}`;
 }
 
-/** How a script leaves from any depth where nothing was found. */
+/** Unwinds a script from any depth when nothing was found. */
 class Missed extends Error {
   readonly result: ActionResult;
 
@@ -54,7 +54,7 @@ class Missed extends Error {
 
 const NO_ANSWER: VendorAnswer = { status: 0, headers: {}, json: undefined, text: "", bytes: Buffer.alloc(0) };
 
-/** Throws VendorFailure, or whatever the script throws. */
+/** Throws VendorFailure, or any exception of the script's. */
 export async function runScript(script: Script, options: ScriptOptions): Promise<ActionResult> {
   const { params, key, signal, msMax } = options;
   const answers: VendorAnswer[] = [];
@@ -71,7 +71,7 @@ export async function runScript(script: Script, options: ScriptOptions): Promise
       if (verdict === "miss") throw new Missed({ answer, miss: true, data: rule?.data });
       return answer;
     } catch (error) {
-      // A script that catches all and asks again leaves room for its own deadline, and is heard no more after it.
+      // A script that catches every error and asks again must leave room for its own deadline; after that it gets no further answers.
       await setImmediate();
       if (ended) await new Promise(() => {});
       throw error;
@@ -92,7 +92,7 @@ export async function runScript(script: Script, options: ScriptOptions): Promise
     signal,
     ask(spec, how = {}) {
       const answer = ask(spec, how);
-      // A script that goes on without this answer is not to be ended by it.
+      // A script that ignores this answer must not fail through its rejection.
       answer.catch(() => {});
       return answer;
     },
@@ -129,7 +129,7 @@ function resultOf(json: unknown, last: VendorAnswer): ActionResult {
   return { answer: { status, headers, json, text, bytes: Buffer.from(text) }, miss: false, data: undefined };
 }
 
-/** A script may wait for more than answers: it has until its time is over, or its call. */
+/** A script may wait for things other than answers, so it runs against its time limit and the end of its call. */
 async function inTime<T>(running: Promise<T>, msMax: number, signal: AbortSignal): Promise<T> {
   const late = Promise.withResolvers<never>();
   const giveUp = () =>

@@ -1,4 +1,4 @@
-// An action whose requests are data: its own, and then each step that applies, polled until it is ready.
+// Runs an action whose requests are data: its own request, then each step that applies, polled until ready.
 import type { ActionSpec } from "../catalog/action.ts";
 import type { RequestSpec, StepSpec } from "../catalog/request-spec.ts";
 import type { Json } from "../catalog/said.ts";
@@ -7,20 +7,20 @@ import { isRecord } from "./json-pointer.ts";
 import { holds, type Judgement, type VendorAnswer } from "./read-answer.ts";
 import { VendorFailure } from "./vendor-failure.ts";
 
-/** A poll that fails in passing is sent again this often in a row. */
+/** How often in a row a poll that fails transiently is repeated. */
 const POLL_FAILURES_MAX = 3;
 
-/** What came of an action's requests: it succeeded, or found nothing. */
+/** The outcome of an action's requests: success, or nothing found. */
 export interface ActionResult {
   readonly answer: VendorAnswer;
   readonly miss: boolean;
-  /** What the caller gets instead of the vendor's body; undefined: the body. */
+  /** Replaces the vendor's body for the caller; undefined: the body itself. */
   readonly data: Json | undefined;
 }
 
 export interface StepAsk {
   readonly spec: RequestSpec;
-  /** The number of the request; 0 is the action's own. */
+  /** The index of the request; 0 is the action's own. */
   readonly at: number;
   readonly soFar: unknown;
   readonly afterMs: number;
@@ -29,7 +29,7 @@ export interface StepAsk {
 export interface StepsOptions {
   readonly spec: ActionSpec;
   readonly ask: (ask: StepAsk) => Promise<VendorAnswer>;
-  /** Throws VendorFailure where the answer is a failure. */
+  /** Throws VendorFailure if the answer is a failure. */
   readonly judge: (answer: VendorAnswer, step: StepSpec | null) => Judgement;
 }
 
@@ -54,7 +54,7 @@ export async function runSteps(options: StepsOptions): Promise<ActionResult> {
   return resultOf(last.answer, last);
 }
 
-/** The step's answer; of one that polls, the first that is ready. */
+/** The step's answer; for a polled step, the first that is ready. */
 async function answerOf(step: StepSpec, at: number, before: VendorAnswer, options: StepsOptions): Promise<Judged> {
   const { until, everyMs = 0, request } = step;
   const ask = async () => {
@@ -68,14 +68,14 @@ async function answerOf(step: StepSpec, at: number, before: VendorAnswer, option
       if (judged.verdict === "miss" || holds(until, judged.answer)) return judged;
       failures = 0;
     } catch (error) {
-      // A poll that fails in passing says nothing about what it polls for.
+      // A transient failure of a poll says nothing about the job that it polls.
       const passing = error instanceof VendorFailure && FAILURES[error.failure.kind].sameRoute;
       if (!passing || ++failures > POLL_FAILURES_MAX) throw error;
     }
   }
 }
 
-/** The fields of an answer laid over those before it. */
+/** Merges an answer's fields over the earlier ones. */
 function laidOver(before: VendorAnswer, answer: VendorAnswer): VendorAnswer {
   if (!isRecord(before.json) || !isRecord(answer.json)) return answer;
   const json = { ...before.json, ...answer.json };

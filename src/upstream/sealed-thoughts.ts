@@ -1,8 +1,8 @@
-// Thoughts on their way between a caller who carries them sealed and the vendor that made them.
+// Converts thoughts between callers who carry them sealed and the vendors that made them.
 import type { AnswerBlock, NeutralAnswer, NeutralBlock, NeutralRequest, ReasoningBlock } from "../core/neutral.ts";
 import type { OwnSeal } from "./dialects/dialect.ts";
 
-/** A thought as the caller gets it; null where nothing is left to carry. */
+/** A thought in the form for the caller; null if nothing is left to carry. */
 export function sealedThought(thought: ReasoningBlock, seal: OwnSeal): ReasoningBlock | null {
   if (thought.signature === null && thought.sealed === null) return thought;
   const sealed = seal.seal(thought);
@@ -10,7 +10,7 @@ export function sealedThought(thought: ReasoningBlock, seal: OwnSeal): Reasoning
   return { kind: "reasoning", text: thought.text, format: null, signature: null, sealed, callId: thought.callId };
 }
 
-/** A whole answer whose thoughts are sealed. */
+/** Seals the thoughts of a whole answer. */
 export function sealedAnswer(answer: NeutralAnswer, seal: OwnSeal): NeutralAnswer {
   const told = (block: AnswerBlock): readonly AnswerBlock[] => {
     if (block.kind !== "reasoning") return [block];
@@ -25,7 +25,7 @@ function isSealed(block: NeutralBlock): block is ReasoningBlock & { readonly sea
   return block.kind === "reasoning" && block.format === null && block.sealed !== null;
 }
 
-/** A request with its thoughts opened for the vendor it goes to. Those of others are left out. */
+/** Opens a request's thoughts for its vendor; drops those of other vendors. */
 export function openedRequest(request: NeutralRequest, seal: OwnSeal): NeutralRequest {
   if (!request.turns.some(({ blocks }) => blocks.some(isSealed))) return request;
   const opened = (block: NeutralBlock): readonly NeutralBlock[] => {

@@ -1,24 +1,24 @@
-// Fits a body of OpenAI's wire to what its vendor takes of it: said in the vendor's own way where it has one, else left out.
+// Adapts a body of OpenAI's wire to its vendor: translates fields into the vendor's form where it has one, and drops the others.
 import type { ChatTakes, ChatWire } from "../../catalog/chat-wire.ts";
 import { isRecord, type Json, numberOf, stringOf } from "../../core/json.ts";
 import { JSON_ONLY, jsonBySchema } from "./json-words.ts";
 import { effortOfBudget } from "./thinking-budget.ts";
 
-/** What every vendor takes in a message. */
+/** The message fields that every vendor accepts. */
 const MESSAGE_FIELDS = new Set(["role", "content", "tool_calls", "tool_call_id"]);
-/** What a model thought aloud has two names; a vendor that takes it back knows one of them. */
+/** The two names of visible reasoning; a vendor that accepts it back knows one of them. */
 const THOUGHT_NAMES = [
   ["reasoning", "reasoning_content"],
   ["reasoning_content", "reasoning"],
 ] as const;
-/** From no thinking to the most. */
+/** In ascending order. */
 const EFFORT_WORDS: readonly string[] = ["none", "minimal", "low", "medium", "high", "xhigh", "max"];
 
 function without(from: Json, isLeftOut: (field: string) => boolean): Json {
   return Object.fromEntries(Object.entries(from).filter(([field]) => !isLeftOut(field)));
 }
 
-/** Parts that other vendors' answers have in them, in a form that all take. */
+/** Converts parts from other vendors' answers into a form that all accept. */
 function fitContent(parts: readonly unknown[], known: readonly string[]): readonly unknown[] {
   const keepsMarks = known.includes("cache_control");
   return parts.flatMap((part) => {
@@ -29,7 +29,7 @@ function fitContent(parts: readonly unknown[], known: readonly string[]): readon
   });
 }
 
-/** Whether a message is already as its vendor takes it, as most are: nothing is copied then. */
+/** Whether the vendor accepts a message unchanged, as is usual; it is not copied then. */
 function fits(message: Json, takes: ChatTakes): boolean {
   const { messageFields: known, developerRole, thoughtsWithCalls } = takes;
   if (message.role === "developer" && developerRole !== undefined) return false;
@@ -73,7 +73,7 @@ function fitMessages(messages: readonly unknown[], takes: ChatTakes): readonly u
   return copy ?? messages;
 }
 
-/** The instruction that replaces a response format the vendor does not support, and the format to send instead; null: not needed. */
+/** The instruction that replaces an unsupported response format, and the format to send instead; null if not needed. */
 function formatWords(
   format: unknown,
   { formats }: ChatTakes,
@@ -85,7 +85,7 @@ function formatWords(
   return { words: jsonBySchema(schema), format: { type: "json_object" } };
 }
 
-/** Why a request is none for this vendor; null: it may be sent. */
+/** Why the vendor cannot take a request; null if it can. */
 export function unfit(
   asked: { readonly tools: unknown; readonly choices: unknown },
   { takes }: ChatWire,
@@ -98,8 +98,8 @@ export function unfit(
 }
 
 /**
- * The word nearest to the one asked for, of those that the vendor knows; at equal distance the one that thinks more. A model that cannot
- * turn thinking off gets the lowest effort.
+ * The known word nearest to the requested effort; of two equally near, the one that thinks more. A model that cannot turn thinking off
+ * gets its lowest effort.
  */
 export function nearestEffort(word: string, known: readonly string[]): string | undefined {
   if (known.includes(word)) return word;
@@ -110,7 +110,7 @@ export function nearestEffort(word: string, known: readonly string[]): string | 
   return thinking.toSorted((a, b) => off(a) - off(b) || EFFORT_WORDS.indexOf(b) - EFFORT_WORDS.indexOf(a))[0];
 }
 
-/** The fields by which callers of OpenAI's wire say how hard a model is to think: OpenAI's own, OpenRouter's, and that of Claude's clients. */
+/** The fields in which callers of OpenAI's wire set the reasoning effort: OpenAI's, OpenRouter's, and Claude clients'. */
 const THINKING_FIELDS = ["reasoning_effort", "reasoning", "thinking"] as const;
 
 const NO_FIELDS: readonly string[] = [];
@@ -120,7 +120,7 @@ function asksThinking(body: Json): boolean {
   return false;
 }
 
-/** What a body asks of thinking, in one of OpenAI's words; undefined: nothing. */
+/** The effort that a body requests, in OpenAI's words; undefined if none. */
 function askedEffort({ reasoning_effort, reasoning, thinking }: Json): string | undefined {
   const told = isRecord(reasoning) ? reasoning : {};
   const word = stringOf(reasoning_effort) ?? stringOf(told.effort);
@@ -131,7 +131,7 @@ function askedEffort({ reasoning_effort, reasoning, thinking }: Json): string | 
   return budget === undefined ? undefined : effortOfBudget(budget);
 }
 
-/** The fields that carry this effort to the vendor; null: it has none. */
+/** The fields that carry this effort to the vendor; null if it has none. */
 function toldEffort(asked: string | undefined, { efforts, noThinking }: ChatTakes): Json | null {
   if (asked === "none" && noThinking !== undefined) return { ...noThinking };
   const word = asked === undefined || efforts === undefined ? undefined : nearestEffort(asked, efforts);
@@ -143,7 +143,7 @@ export function losesEffort(asked: string | undefined, { takes }: ChatWire): boo
   return asked !== undefined && takes?.efforts !== undefined && toldEffort(asked, takes) === null;
 }
 
-/** The fields of a body, as OpenAI's chat wire names them, that this vendor is not sent. */
+/** The fields of a body, by their names in OpenAI's chat wire, that are not sent to this vendor. */
 export function unsentFields(body: Json, wire: ChatWire): readonly string[] {
   const { dropFields = NO_FIELDS, takes } = wire;
   const isTold = takes?.efforts !== undefined && asksThinking(body) && toldEffort(askedEffort(body), takes) !== null;
@@ -157,7 +157,7 @@ export function unsentFields(body: Json, wire: ChatWire): readonly string[] {
   return [...unsent, ...THINKING_FIELDS.filter((field) => body[field] != null && !unsent.includes(field))];
 }
 
-/** The fields that differ from the body's where its vendor takes it in another form; undefined ones are left out. */
+/** The fields that the vendor takes in another form, replaced; undefined removes a field. */
 export function fittedFields(body: Json, { takes }: ChatWire): Json | null {
   if (takes === undefined) return null;
   const { efforts, renamed } = takes;

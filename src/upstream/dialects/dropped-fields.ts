@@ -1,4 +1,4 @@
-// Leaves out of a neutral request what the adapter says a model refuses. Adapters name fields as OpenAI's chat wire does.
+// Removes from a neutral request the fields that a model refuses. Adapters use the field names of OpenAI's chat wire.
 import type { NeutralRequest } from "../../core/neutral.ts";
 import type { ChatContext } from "./dialect.ts";
 
@@ -13,7 +13,7 @@ const SAMPLED: Readonly<Record<string, Sampled>> = {
   seed: "seed",
 };
 
-/** What a request is without a field. */
+/** The neutral values that remove a field. */
 const WITHOUT: Readonly<Record<string, Partial<NeutralRequest>>> = {
   n: { choices: 1 },
   stop: { stops: [] },

@@ -1,10 +1,10 @@
-// Readers of what several wires share beside the answer: errors, and the vendor's own cost of a call.
+// Readers for errors and for the vendor's reported cost, which several wires share.
 import { isRecord, type Json, stringOf } from "../../core/json.ts";
 import { type Nano, parseUsd } from "../../core/money.ts";
 import { atPointer } from "../json-pointer.ts";
 import type { ChatContext, VendorError } from "./dialect.ts";
 
-/** The vendor's own cost of the call in nano-USD, where its usage object tells it. */
+/** The cost in nano-USD that the vendor's usage object reports. */
 export function upstreamCostFrom(usage: unknown, context: ChatContext): Nano | null {
   const pointer = context.spec.costUsdAt;
   const usd = pointer === undefined ? undefined : atPointer(usage, pointer);
@@ -12,7 +12,7 @@ export function upstreamCostFrom(usage: unknown, context: ChatContext): Nano | n
   return parseUsd(usd.toFixed(9));
 }
 
-/** What an OpenAI-shaped error says: `{error: {...}}`, `{error: "text"}`, `{message, type, code}`, `{detail}`. */
+/** Reads an OpenAI-shaped error: `{error: {...}}`, `{error: "text"}`, `{message, type, code}`, `{detail}`. */
 export function readError(body: unknown): VendorError {
   if (!isRecord(body)) return { words: [], message: typeof body === "string" ? body : "no message" };
   const inner = isRecord(body.error) ? body.error : body;
@@ -23,13 +23,13 @@ export function readError(body: unknown): VendorError {
   return { words, message: message === undefined ? JSON.stringify(inner) : String(message) };
 }
 
-/** The status that an error inside a 200 names itself, as OpenRouter's numeric `code` does; 200 where it names none. */
+/** The HTTP status that an error inside a 200 reports, such as OpenRouter's numeric `code`; 200 if it has none. */
 export function statusInside(body: unknown): number {
   const code = atPointer(body, "/error/code");
   return typeof code === "number" && code >= 400 && code < 600 ? code : 200;
 }
 
-/** The same sentence comes with every limit, also with one that lifts in seconds. */
+/** Google sends this sentence with every limit, even one that lifts in seconds. */
 const PLAN_SENTENCE = /you exceeded your current quota, please check your plan and billing details\.?/i;
 
 function retryDelayMs(details: readonly Json[]): number | null {

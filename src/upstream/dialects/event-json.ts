@@ -1,4 +1,4 @@
-// The data of one event of a stream, where it is an object; most dialects read no other.
+// Parses the data of a stream event as an object; most dialects accept nothing else.
 import { isRecord, type Json } from "../../core/json.ts";
 import { parseRaw } from "../../core/raw-json.ts";
 

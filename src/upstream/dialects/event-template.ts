@@ -1,19 +1,19 @@
-// The fast path of OpenAI-shaped streams: nearly all events of one stream differ in one short text only.
+// The fast path of OpenAI-shaped streams: nearly all events of a stream differ only in one short text.
 
 /**
- * What surrounds the text that varies, as the vendor sends it. An event with this head and tail around a well-formed JSON string says
- * what the one said that it was learned from, but for its text. All of it is bytes: making strings of events costs several times what
- * comparing and copying them does.
+ * The bytes around the text that varies, as the vendor sends them. An event with this head and tail around a well-formed JSON string means
+ * the same as the event the shape was learned from, except for its text. Works on bytes, because decoding events into strings costs
+ * several times as much as comparing and copying them.
  */
 export interface EventShape {
   readonly head: Buffer;
   readonly tail: Buffer;
 }
 
-/** The same, as the vendor sends it and as we send it on: such an event bears content, and carries no usage, error or finish. */
+/** A shape with the bytes that we send in its place. Such an event has content, and no usage, error or finish. */
 export interface EventTemplate extends EventShape {
   readonly outHead: Buffer;
-  /** Between the text and the text again, where it is sent on under two names; null: it is sent once. */
+  /** Separates two copies of the text, where we send it under two names; null if we send it once. */
   readonly outMiddle: Buffer | null;
   readonly outTail: Buffer;
 }
@@ -26,7 +26,7 @@ const LETTER_U = 117;
 const SPACE = 32;
 const ESCAPES: ReadonlySet<number> = new Set(Buffer.from('"\\/bfnrt'));
 
-/** Where the JSON string that begins at `from` ends, or -1 where it is not well formed. No byte of a longer UTF-8 character is a mark. */
+/** The end of the JSON string that starts at `from`; -1 if it is malformed. No byte of a multibyte UTF-8 character equals a delimiter. */
 function stringEnd(bytes: Buffer, from: number): number {
   for (let at = from; at < bytes.length; at++) {
     const byte = bytes[at] as number;
@@ -51,15 +51,15 @@ interface Place {
   readonly to: number;
 }
 
-/** The places in an event whose values vary; none where one of them is not well formed. */
+/** The positions of the varying values in an event; none if a value is malformed. */
 function places(event: Buffer): readonly Place[] {
-  // A character of Latin-1 for each byte, so that places in the one are places in the other.
+  // Latin-1 maps each byte to one character, so string positions equal byte positions.
   const found = [...event.toString("latin1").matchAll(TEXT_KEY)].map((match) => match.index + match[0].length);
   const all = found.map((from) => ({ from, to: stringEnd(event, from) }));
   return all.some(({ to }) => to < 0) ? [] : all;
 }
 
-/** Copies in memory of their own, since they are kept for the rest of a stream: in Node's pool each would keep 8 KiB from being freed. */
+/** Copies outside Node's buffer pool: they live as long as the stream, and each pooled copy would pin 8 KiB. */
 function copies(...pieces: Buffer[]): Buffer[] {
   const block = Buffer.allocUnsafeSlow(pieces.reduce((bytes, { length }) => bytes + length, 0));
   let at = 0;
@@ -70,7 +70,7 @@ function copies(...pieces: Buffer[]): Buffer[] {
   });
 }
 
-/** Learns what surrounds the text of an event; null where it has no single one. It does not keep the event. */
+/** Learns the bytes around an event's text; null unless the event has exactly one. Keeps no reference to the event. */
 export function learnShape(came: Buffer): EventShape | null {
   const [only, second] = places(came);
   if (only === undefined || second !== undefined) return null;
@@ -78,12 +78,12 @@ export function learnShape(came: Buffer): EventShape | null {
   return { head, tail };
 }
 
-/** The text of an event that has the shape. */
+/** The text of an event that matches the shape. */
 export function textWithin({ head, tail }: EventShape, bytes: Buffer, start: number, end: number): string {
   return JSON.parse(bytes.toString("utf8", start + head.length - 1, end - tail.length + 1)) as string;
 }
 
-/** Learns the template of an event from its data as it came and as it is sent; null where it has no single text. It keeps neither. */
+/** Learns a template from an event as received and as sent; null unless it has exactly one text. Keeps no reference to either. */
 export function learnTemplate(came: Buffer, sent: Buffer): EventTemplate | null {
   const [inCame, second] = places(came);
   if (inCame === undefined || second !== undefined) return null;
@@ -102,7 +102,7 @@ export function learnTemplate(came: Buffer, sent: Buffer): EventTemplate | null 
   return { head, tail, outHead, outMiddle: inSent.length === 2 ? middle : null, outTail };
 }
 
-/** Whether the event from `start` to `end` has the shape, around a well-formed, non-empty JSON string. */
+/** Whether `bytes[start, end)` is an event of this shape with a well-formed, non-empty JSON string. */
 export function matchesTemplate({ head, tail }: EventShape, bytes: Buffer, start: number, end: number): boolean {
   const from = start + head.length;
   const to = end - tail.length;
@@ -114,7 +114,7 @@ export function matchesTemplate({ head, tail }: EventShape, bytes: Buffer, start
   );
 }
 
-/** The event that is sent on for the text from `from` to `to`. */
+/** Builds the event to send for the text in `bytes[from, to)`. */
 export function filledTemplate(
   { outHead, outMiddle, outTail }: EventTemplate,
   bytes: Buffer,

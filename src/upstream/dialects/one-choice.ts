@@ -1,4 +1,4 @@
-// The events of an answer of one choice: it begins with whatever comes first, and knows whether it has given anything.
+// Emits the events of an answer with one choice: begins it at the first event, and tracks whether it has content.
 import type { NeutralEvent, ReasoningBlock } from "../../core/neutral.ts";
 import type { ChatContext, EventOut } from "./dialect.ts";
 import { type CallPiece, ToolCalls } from "./tool-calls.ts";
@@ -16,7 +16,7 @@ export class OneChoice {
     this.#calls = new ToolCalls(context, 0, new GivenIds(context), out);
   }
 
-  /** Something came that a caller can use. */
+  /** Whether anything usable has reached the caller. */
   get delivered(): boolean {
     return this.#delivered;
   }
@@ -49,7 +49,7 @@ export class OneChoice {
     if (this.#calls.has(key)) this.call({ key, arguments: told });
   }
 
-  /** Ends a call. `whole` are its arguments, used where no fragments arrived. */
+  /** Ends a call. `whole` holds its arguments, for use if no fragments arrived. */
   closeCall(key: unknown, whole?: unknown): void {
     this.#tell(this.#calls.close(key, whole));
   }
@@ -58,7 +58,7 @@ export class OneChoice {
     for (const event of events) this.give(event);
   }
 
-  /** A thought as its vendor takes it back. It does not count as content. */
+  /** Emits a thought in the form that its vendor takes back. It does not count as content. */
   sign(thought: ReasoningBlock): void {
     this.begin();
     this.#out.event({ kind: "thought", choice: 0, at: this.#thoughts++, thought });

@@ -1,18 +1,18 @@
-// The blocks that a stream has open, in wires whose answers are made of blocks that are opened, filled and closed.
+// Tracks the open blocks of a stream, for wires that open, fill and close blocks.
 import { stringOf } from "../../core/json.ts";
 import type { ReasoningBlock } from "../../core/neutral.ts";
 import { malformed } from "../vendor-failure.ts";
 import type { EventOut } from "./dialect.ts";
 import type { OneChoice } from "./one-choice.ts";
 
-/** A thought as its vendor takes it back: readable and signed, or sealed. */
+/** A thought in the form that its vendor takes back: readable and signed, or sealed. */
 export function thoughtOf(format: string, told: Partial<ReasoningBlock>): ReasoningBlock {
   return { kind: "reasoning", text: "", format, signature: null, sealed: null, callId: null, ...told };
 }
 
 type OpenBlock = { readonly kind: "thought"; text: string; signature: string } | { readonly kind: "other" };
 
-/** The most that open blocks may make us keep, in characters: a vendor that opens more, or never closes one, has failed. */
+/** The limit on what we keep for open blocks, in characters. A vendor that exceeds it has failed. */
 const KEPT_MAX = 1024 * 1024;
 const KEPT_PER_BLOCK = 64;
 
@@ -21,7 +21,7 @@ function keptBy(block: OpenBlock | undefined): number {
   return block.kind === "thought" ? KEPT_PER_BLOCK + block.text.length + block.signature.length : KEPT_PER_BLOCK;
 }
 
-/** Blocks are known by what the vendor calls them, such as a number. One that was not opened is left alone. */
+/** Blocks are identified by the vendor's key, such as a number. Input for a block that is not open is ignored. */
 export class OpenBlocks {
   readonly #out: EventOut;
   readonly #choice: OneChoice;
@@ -44,7 +44,7 @@ export class OpenBlocks {
     this.#put(index, { kind: "other" });
   }
 
-  /** A fragment of a thought, passed on at once. If no thought is open, it will not be signed. */
+  /** Passes on a fragment of a thought at once. Without an open thought it stays unsigned. */
   think(index: unknown, text: unknown): void {
     this.#choice.say("reasoning", text);
     const open = this.#open.get(index);
@@ -53,7 +53,7 @@ export class OpenBlocks {
     this.#keep(text.length);
   }
 
-  /** A fragment of a thought's signature. */
+  /** Adds a fragment of a thought's signature. */
   sign(index: unknown, fragment: unknown): void {
     const open = this.#open.get(index);
     if (open?.kind !== "thought") return;
@@ -62,7 +62,7 @@ export class OpenBlocks {
     this.#keep(signature.length);
   }
 
-  /** A thought that only its vendor can read, whole. */
+  /** Emits a whole thought that only its vendor can read. */
   sealed(data: unknown): void {
     if (typeof data === "string") this.#choice.sign(thoughtOf(this.#format, { sealed: data }));
   }
@@ -71,7 +71,7 @@ export class OpenBlocks {
     return this.#open.has(index);
   }
 
-  /** The signature comes last, so the whole thought goes out once more, as the one piece a client has to carry back. */
+  /** The signature comes last, so emit the whole thought again as the one piece that a client must carry back. */
   close(index: unknown): void {
     const open = this.#open.get(index);
     this.#open.delete(index);
@@ -82,12 +82,12 @@ export class OpenBlocks {
     this.#choice.closeCall(index);
   }
 
-  /** More may come of a call whose arguments have begun. */
+  /** Closes all blocks. Tool calls stay open, because more arguments may follow. */
   closeAll(): void {
     for (const index of [...this.#open.keys()]) this.close(index);
   }
 
-  /** Keeps a block under an index, where one that was never closed may lie still. */
+  /** Replaces a block under the same index that was never closed. */
   #put(index: unknown, block: OpenBlock): void {
     this.#kept -= keptBy(this.#open.get(index));
     this.#open.set(index, block);

@@ -1,7 +1,7 @@
-// How many tokens of an answer thinking may take, where a wire wants a number and the caller said a word.
+// Converts between effort words and token budgets for thinking.
 import type { Effort, ReasoningAsk } from "../../core/neutral.ts";
 
-/** Which share of the output a word of effort may spend on thinking. */
+/** The share of the output that thinking may use, by effort. */
 const SHARE: Readonly<Record<Effort, number>> = {
   minimal: 0.1,
   low: 0.2,
@@ -12,19 +12,19 @@ const SHARE: Readonly<Record<Effort, number>> = {
 };
 const SHARE_UNTOLD = 0.5;
 
-/** Budgets up to these are the word; above the last, `high`. */
+/** The highest budget of each word; `high` beyond the last. */
 const EFFORT_OF_BUDGET = [
   [0, "none"],
   [2_048, "low"],
   [8_192, "medium"],
 ] as const;
 
-/** The word for a budget, where a wire knows words alone. */
+/** The word for a budget, for wires that have only words. */
 export function effortOfBudget(tokens: number): string {
   return EFFORT_OF_BUDGET.find(([most]) => tokens <= most)?.[1] ?? "high";
 }
 
-/** The effort that a request asks for, in one word; undefined: it asks for none. */
+/** The effort that a request asks for; undefined if it asks for none. */
 export function effortOf(ask: ReasoningAsk | null): string | undefined {
   if (ask === null) return undefined;
   if (ask.off) return "none";
@@ -33,7 +33,7 @@ export function effortOf(ask: ReasoningAsk | null): string | undefined {
   return effortOfBudget(budgetTokens);
 }
 
-/** The tokens that thinking may take out of `outputTokensMax`, at least `min`, and always less than all of it. */
+/** The thinking budget within `outputTokensMax`: at least `min`, and always less than the whole output. */
 export function budgetOf(ask: ReasoningAsk, outputTokensMax: number, min: number): number {
   const share = ask.effort === null ? SHARE_UNTOLD : SHARE[ask.effort];
   const wanted = Math.floor(ask.budgetTokens ?? outputTokensMax * share);

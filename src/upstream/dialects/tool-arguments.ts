@@ -1,9 +1,9 @@
-// A tool call's arguments as the object that some wires want.
+// Converts a tool call's arguments to the object that some wires require.
 import type { Json } from "../../core/json.ts";
 import { rawObject } from "../../core/raw-json.ts";
 
-/** Text that is not a JSON object is kept under `raw_arguments`, so that nothing is lost. */
+/** Keeps text that is not a JSON object under `raw_arguments`, so that nothing is lost. */
 export function argumentsOf(text: string): Json {
-  // A model that was cut off, or another vendor's, wrote half an object; the caller sends its words back all the same.
+  // A model that was cut off may leave half an object, and the caller sends it back in the history.
   return text.trim() === "" ? {} : (rawObject(text) ?? { raw_arguments: text });
 }

@@ -6,7 +6,7 @@ import { malformed } from "../vendor-failure.ts";
 import type { ChatContext, EventOut } from "./dialect.ts";
 import { GivenIds } from "./tool-ids.ts";
 
-/** Bounds on the characters held back and on the calls of one choice. */
+/** Limits on the held-back characters and on the calls of one choice. */
 const KEPT_MAX = 1024 * 1024;
 const CALLS_MAX = 1_024;
 
@@ -16,13 +16,13 @@ export interface CallPiece {
   readonly key?: unknown;
   readonly id?: unknown;
   readonly name?: unknown;
-  /** A fragment of text, or the whole object. */
+  /** A text fragment, or the whole object. */
   readonly arguments?: unknown;
-  /** The whole arguments, used where no fragments arrive. */
+  /** The whole arguments, for use if no fragments arrive. */
   readonly whole?: unknown;
 }
 
-/** Reads calls that come whole. */
+/** Makes a reader for calls that arrive whole. */
 export function wholeCalls(context: ChatContext): (told: CallPiece) => AnswerCallBlock {
   const ids = new GivenIds(context);
   return ({ id, name: told, arguments: args }) => {
@@ -32,7 +32,7 @@ export function wholeCalls(context: ChatContext): (told: CallPiece) => AnswerCal
   };
 }
 
-/** Some vendors say `stop` beside tool calls. */
+/** Corrects the finish reason, because some vendors send `stop` along with tool calls. */
 export function reasonWith(reason: FinishReason, said: readonly { readonly kind: string }[]): FinishReason {
   return reason === "stop" && said.some(({ kind }) => kind === "tool-call") ? "tool_calls" : reason;
 }
@@ -55,9 +55,9 @@ interface OpenCall {
   readonly end: JsonEnd;
 }
 
-/** Tells where an object that comes in fragments ends. */
+/** Finds the end of a JSON object that arrives in fragments. */
 class JsonEnd {
-  /** 0: it has ended; null: it has not begun. */
+  /** 0 once the object has ended; null before it begins. */
   depth: number | null = null;
   #quoted = false;
   #escaped = false;
@@ -88,7 +88,7 @@ export class ToolCalls {
     this.#out = out;
   }
 
-  /** The reason to finish, given that the choice may have calls. */
+  /** The finish reason, corrected if the choice has calls. */
   reason(told: FinishReason): FinishReason {
     return this.#count > 0 && told === "stop" ? "tool_calls" : told;
   }
@@ -98,7 +98,7 @@ export class ToolCalls {
     return this.#open.has(key);
   }
 
-  /** `isNamed`: this vendor sends names whole. */
+  /** `isNamed`: this vendor never splits names. */
   read(piece: CallPiece, isNamed = false): readonly NeutralEvent[] {
     const call = this.#find(piece);
     if (wordOf(call.id) === "") call.id = piece.id;
@@ -116,7 +116,7 @@ export class ToolCalls {
     return this.#begin(call);
   }
 
-  /** Ends a call. `whole` are its arguments, used where no fragments arrived. */
+  /** Ends a call. `whole` holds its arguments, for use if no fragments arrived. */
   close(key: unknown, whole?: unknown): readonly NeutralEvent[] {
     const call = this.#open.get(key);
     if (call === undefined) return [];

@@ -22,10 +22,10 @@ const RULES: Readonly<Record<DialectName, ToolRules>> = {
   converse: { ids: "word", names: /^[a-zA-Z][\w-]{0,63}$/, isPlain: true, hasProperties: false },
 };
 
-/** What a field holds. `thought` and `ahead` are the id of the call that a thought belongs to, after the call and before it. */
+/** The kind of a field. `thought` and `ahead` hold the id of the call that a thought belongs to, after and before that call. */
 type Slot = "call" | "result" | "thought" | "ahead" | "name" | "arguments" | "schema";
 
-/** The fields of a format that hold them. A function decides by the object around the field; `[places]` describes each item of a list. */
+/** The fields of a format that hold slots. A function decides by the object around the field; `[places]` describes each item of a list. */
 export type ToolPlaces =
   | Slot
   | ((holder: Json) => Slot | null)
@@ -34,7 +34,7 @@ export type ToolPlaces =
 
 type Change = (slot: Slot, value: unknown, holder: Json) => unknown;
 
-/** Copies only what changes. */
+/** Copies only the parts that change. */
 function changed(value: unknown, places: ToolPlaces, change: Change, holder: Json): unknown {
   if (typeof places === "string" || typeof places === "function") {
     const slot = typeof places === "string" ? places : places(holder);
@@ -66,10 +66,10 @@ function isList(places: ToolPlaces): places is readonly [ToolPlaces] {
   return Array.isArray(places);
 }
 
-/** The tools of one call at one vendor. Answers rely on what `fitted` has seen of the request. */
+/** The tools of one call at one vendor. Reading answers depends on what `fitted` saw in the request. */
 export class ToolFit {
   readonly #rules: ToolRules;
-  /** From the vendor's names to the caller's. */
+  /** Maps the vendor's names to the caller's. */
   readonly #names = new Map<string, string>();
   /** The conversation's ids, as the caller sent them. */
   readonly #ids = new Set<string>();
@@ -80,7 +80,7 @@ export class ToolFit {
     this.#rules = { ...rules, ids, isPlain: rules.isPlain || toolSchemas === "plain" };
   }
 
-  /** Returns the body itself where nothing has to change. */
+  /** Returns the same body if nothing has to change. */
   fitted<Body>(body: Body, places: ToolPlaces): Body {
     const ids = new FittedIds(this.#rules.ids);
     const change: Change = (slot, value, holder) => {
@@ -107,12 +107,12 @@ export class ToolFit {
     return this.#names.get(name) ?? name;
   }
 
-  /** Whether the vendor was sent any name other than the caller's. */
+  /** Whether the vendor got any name other than the caller's. */
   get renames(): boolean {
     return [...this.#names].some(([fitted, name]) => fitted !== name);
   }
 
-  /** Whether a name that may come in pieces is complete: it is a tool's, and no other tool's name begins with it. */
+  /** Whether a name that may arrive in pieces is complete: a tool has it, and no other tool's name begins with it. */
   isWhole(name: string): boolean {
     if (!this.#names.has(name)) return false;
     for (const other of this.#names.keys()) if (other !== name && other.startsWith(name)) return false;
@@ -142,7 +142,7 @@ export const NEUTRAL_TOOLS: ToolPlaces = {
   toolChoice: { name: "name" },
 };
 
-/** Uses the call's own, or a new one where a request is made on its own. */
+/** Returns the call's own fit, or a new one for a request built outside a call. */
 export function fitOf(
   { tools, wire }: { readonly tools?: ToolFit | undefined; readonly wire: ChatWire },
   dialect: DialectName,

@@ -42,7 +42,7 @@ export class FittedIds {
     return known.last;
   }
 
-  /** A thought names the call that follows it. */
+  /** Maps the id in a thought that precedes its call. */
   ahead(id: string): string {
     const fitted = this.call(id);
     this.#ahead.set(id, fitted);
@@ -58,7 +58,7 @@ export class FittedIds {
     return this.#calls.get(id)?.last ?? id;
   }
 
-  /** The vendor gets its own id back where that is valid. */
+  /** Gives the vendor its own id back if it is valid and unused. */
   #free(id: string, count: number): string {
     const own = originalId(id);
     if (own !== null && fittedId(own, this.#rule) === own && !this.#taken.has(own)) return own;
@@ -68,7 +68,7 @@ export class FittedIds {
   }
 }
 
-/** What new ids must differ from. */
+/** Existing ids, which new ones must not repeat. */
 interface Answered {
   readonly completionId: string;
   readonly tools?: { hasId(id: string): boolean } | undefined;
@@ -76,11 +76,11 @@ interface Answered {
 
 const VALID = /^[a-zA-Z0-9_-]{1,64}$/;
 const TAIL_CHARS = 28;
-/** What an id made here begins with, before the vendor's. */
+/** The prefix of ids made here; the vendor's id follows. */
 const OURS = /^call_[a-zA-Z0-9-]+_\d+$/;
 const BETWEEN = "__";
 
-/** Reads the vendor's id back from one made here; null: it contains none. */
+/** Extracts the vendor's id from one made here; null if it contains none. */
 function originalId(id: string): string | null {
   const at = id.indexOf(BETWEEN);
   if (at < 0 || !OURS.test(id.slice(0, at))) return null;

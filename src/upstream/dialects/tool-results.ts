@@ -1,7 +1,7 @@
 // The text of a tool result in formats without an error flag.
 
 const SAYS_SO = /^\W*(?:\w+ ?)?(?:error|failed|failure)\b/i;
-/** How far into a text is looked for that. */
+/** The number of leading characters to search. */
 const BEGINNING = 64;
 
 /** Prefixes a failed result with `Error:`, unless its text already says so. */

@@ -1,16 +1,16 @@
-// Rewrites a tool's schema for vendors that require an object with properties, or refuse `anyOf` and its kind at the top level.
+// Rewrites a tool's schema for vendors that require an object with properties, or refuse `anyOf` and similar keywords at the top level.
 import { defined, isRecord, type Json, listOf, stringOf } from "../../core/json.ts";
 
-/** What a vendor requires: no alternatives at the top level, and `properties` even where they are empty. */
+/** What a vendor requires: no alternatives at the top level, and `properties` even if it is empty. */
 export interface SchemaRule {
   readonly isPlain: boolean;
   readonly hasProperties: boolean;
 }
 
 const REFUSED = ["anyOf", "oneOf", "allOf", "$ref", "not", "enum"];
-/** References can nest without end. */
+/** References can nest endlessly. */
 const DEPTH_MAX = 64;
-/** The most schemas and required names that are read. Whatever is left out only makes the merged schema accept more. */
+/** The limit on schemas and required names read. Whatever is left out only makes the merged schema accept more. */
 const READS_MAX = 10_000;
 
 function pointed(root: Json, ref: unknown): unknown {
@@ -21,7 +21,7 @@ function pointed(root: Json, ref: unknown): unknown {
   return path.length === 0 ? null : path.reduce<unknown>((at, name) => (isRecord(at) ? at[name] : null), root);
 }
 
-/** What has been read of one schema. References can repeat and multiply, so each object is read once. */
+/** The merged parts of a schema. References can repeat and multiply, so each object is read once. */
 interface Merged {
   readonly root: Json;
   readonly properties: Map<string, Set<unknown>>;
@@ -29,7 +29,7 @@ interface Merged {
   readsLeft: number;
 }
 
-/** Collects the properties of all alternatives. Returns what each of them requires. */
+/** Collects the properties of all alternatives; returns the names that all of them require. */
 function requiredBy(schema: Json, merged: Merged, depth = 0): ReadonlySet<unknown> {
   const known = merged.required.get(schema);
   const required = known ?? new Set(listOf(schema.required));
@@ -57,13 +57,13 @@ function withoutAlternatives(schema: Json): Json {
   const required = requiredBy(schema, merged);
   const either = ([one, ...more]: readonly unknown[]) => (more.length === 0 ? one : { anyOf: [one, ...more] });
   const properties = Object.fromEntries([...merged.properties].map(([name, some]) => [name, either([...some])]));
-  // The merged schema accepts more than the original, so the description carries the rest.
+  // The merged schema is looser than the original, so the description carries the rest.
   const told = `The object must also fit this JSON Schema: ${JSON.stringify(Object.fromEntries(refused))}`;
   const description = [stringOf(schema.description), told].filter(Boolean).join("\n");
   return { ...Object.fromEntries(kept), properties, required: [...required], description };
 }
 
-/** Returns the schema itself where nothing has to change. */
+/** Returns the same schema if nothing has to change. */
 export function fittedSchema(schema: Json, { isPlain, hasProperties }: SchemaRule, isStrict: boolean): Json {
   const plain = isPlain ? withoutAlternatives(schema) : schema;
   if (!isPlain && (!hasProperties || REFUSED.some((word) => plain[word] !== undefined))) return plain;

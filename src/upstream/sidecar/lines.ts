@@ -1,23 +1,23 @@
-// The lines between the gateway and a vendor's sidecar process: JSON, one a line, a request's `id` in its answer.
+// The line protocol between the gateway and a vendor's sidecar process: one JSON value per line; an answer repeats its request's `id`.
 import type { Readable } from "node:stream";
 
-/** What the gateway writes: first the key, then requests, and the ids of those that are not waited for any more. */
+/** Written by the gateway: first the key, then requests, and ids of requests to cancel. */
 export type ToSidecar =
   | { readonly key: string }
   | { readonly id: number; readonly path: string; readonly body: unknown }
   | { readonly cancel: number };
 
-/** What it reads. */
+/** Written by the sidecar. */
 export interface FromSidecar {
   readonly id: number;
   readonly status: number;
   readonly body: unknown;
 }
 
-/** The stream on which a sidecar answers: what a package prints goes elsewhere. */
+/** The file descriptor for answers, because packages may print to standard output. */
 export const ANSWERS_FD = 3;
 
-/** Hears each line of a stream; `onTooLong` where one is longer than `bytesMax`, and nothing after it. */
+/** Calls `onLine` for each line; at a line longer than `bytesMax`, calls `onTooLong` and ignores the rest. */
 export function eachLine(
   stream: Readable,
   { bytesMax, onLine, onTooLong }: { bytesMax: number; onLine: (line: string) => void; onTooLong: () => void },

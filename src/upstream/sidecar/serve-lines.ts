@@ -1,16 +1,16 @@
-// The program of a sidecar process: loads a vendor's helper file, and answers the gateway's lines by it until they end.
+// The main program of a sidecar process: loads a vendor's helper file, and answers the gateway's lines with it until they end.
 import { writeSync } from "node:fs";
 import { Socket } from "node:net";
 import type { OpenSidecar, SidecarClient } from "../../catalog/sidecar.ts";
 import { ANSWERS_FD, eachLine, type FromSidecar, type ToSidecar } from "./lines.ts";
 
 const LINE_BYTES_MAX = 8 * 1024 * 1024;
-/** For what was under way when the gateway went: what the vendor has made is ended. */
+/** The time for cancelled requests to clean up at the vendor after the gateway has gone. */
 const LEAVE_MS = 60_000;
 
 const [file = ""] = process.argv.slice(2);
 const answers = new Socket({ fd: ANSWERS_FD, readable: false, writable: true });
-// The gateway has gone: its end of the lines says so as well.
+// The gateway has gone; the end of its lines reports that too.
 answers.on("error", () => {});
 const running = new Map<number, AbortController>();
 let client: Promise<SidecarClient> | null = null;
@@ -19,7 +19,7 @@ function answer(line: FromSidecar): void {
   answers.write(`${JSON.stringify(line)}\n`);
 }
 
-/** Loaded once the key has come; a package that cannot be loaded fails each request, and the process goes on. */
+/** Loads the helper after the key has arrived. If that fails, each request fails, but the process stays up. */
 async function open(key: string): Promise<SidecarClient> {
   const { default: openSidecar } = (await import(file)) as { readonly default: OpenSidecar };
   return openSidecar(key);

@@ -1,4 +1,4 @@
-// One request to a vendor's sidecar process: in the place of an exchange over HTTP.
+// One request to a vendor's sidecar process, in place of an HTTP exchange.
 import type { WireRequest } from "../build-request.ts";
 import type { VendorAnswer } from "../read-answer.ts";
 import { cancelled, failureOfKind, VendorFailure } from "../vendor-failure.ts";
@@ -31,7 +31,7 @@ export class SidecarExchange {
     this.#cancel?.(cancelled());
   }
 
-  /** It has the whole request as soon as it is asked. */
+  /** A sidecar accepts the whole request at once. */
   get accepted(): boolean {
     return this.#cancel !== null;
   }

@@ -1,4 +1,4 @@
-// One sidecar process as the gateway sees it: started by the first request, again after it has died, ended when it is not asked.
+// One sidecar process from the gateway's side: starts at the first request, restarts after a crash, and ends when idle.
 import { type ChildProcess, spawn } from "node:child_process";
 import type { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
@@ -10,31 +10,31 @@ import { ANSWERS_FD, eachLine, type FromSidecar, type ToSidecar } from "./lines.
 
 const PROGRAM = fileURLToPath(new URL("./serve-lines.ts", import.meta.url));
 const IN_FLIGHT_MAX = 128;
-/** Of one payer: what one waits for leaves room for others. */
+/** The limit per payer, so that one payer leaves room for others. */
 const OF_ONE_MAX = 32;
 const LINE_BYTES_MAX = 8 * 1024 * 1024;
-/** A process that reads its requests no more is asked nothing more: what is written to it waits in our memory. */
+/** A process that stops reading gets no more requests, because unread data stays in our memory. */
 const UNREAD_BYTES_MAX = 16 * 1024 * 1024;
 const HEAP_MIB = 256;
 const IDLE_MS = 5 * 60_000;
-/** After it has died it is not started again for so long, doubled each time, until it has answered. */
+/** The wait before a restart after a crash; doubles with each crash until an answer arrives. */
 const BACKOFF_MS = 500;
 const BACKOFF_MS_MAX = 30_000;
 const CLOSE_MS = 5_000;
 
 export interface SidecarOptions {
-  /** The helper file, as an address. */
+  /** The URL of the helper file. */
   readonly file: string;
   readonly key: string;
   readonly clock: Clock;
-  /** Through which it reaches its vendor. Default: none. */
+  /** The proxy to its vendor. Default: none. */
   readonly proxy?: URL | null;
   /** Default: five minutes. */
   readonly idleMs?: number;
 }
 
 interface Waiting {
-  /** Null: the gateway itself asks. */
+  /** The payer; null for the gateway itself. */
   readonly who: string | null;
   resolve(answer: VendorAnswer): void;
   reject(failure: VendorFailure): void;
@@ -56,7 +56,7 @@ function isFull({ waiting, child }: Running, who: string | null): boolean {
   return [...waiting.values()].filter((one) => one.who === who).length >= OF_ONE_MAX;
 }
 
-/** An answer; null: the line is none. */
+/** Parses an answer line; null if it is not one. */
 function answerIn(line: string): FromSidecar | null {
   try {
     const said: unknown = JSON.parse(line);
@@ -70,11 +70,11 @@ function answerIn(line: string): FromSidecar | null {
 
 export interface Asked {
   readonly answer: Promise<VendorAnswer>;
-  /** Its answer is not waited for any more, which rejects it. */
+  /** Rejects the answer, and stops waiting for it. */
   cancel(failure: VendorFailure): void;
 }
 
-/** A sidecar as one payer's calls ask it. */
+/** A sidecar as seen by one payer's calls. */
 export interface AskedSidecar {
   /** Sends a request; `body` is JSON. */
   ask(path: string, body: string): Asked;
@@ -85,9 +85,9 @@ export class Sidecar implements AskedSidecar {
   #running: Running | null = null;
   #idle: NodeJS.Timeout | undefined;
   #lastId = 0;
-  /** How often it has died since it last answered. */
+  /** The number of crashes since its last answer. */
   #deaths = 0;
-  /** On `clock.elapsedMs()`. */
+  /** In `clock.elapsedMs()` time. */
   #notBeforeMs = 0;
   #isClosed = false;
 
@@ -95,12 +95,12 @@ export class Sidecar implements AskedSidecar {
     this.#options = options;
   }
 
-  /** Of the process that runs; undefined: none does. */
+  /** The id of the running process; undefined if none runs. */
   get pid(): number | undefined {
     return this.#running?.child.pid;
   }
 
-  /** As the calls of a payer ask it. */
+  /** The sidecar for one payer's calls. */
   of(who: string): AskedSidecar {
     return { ask: (path, body) => this.ask(path, body, who) };
   }
@@ -128,7 +128,7 @@ export class Sidecar implements AskedSidecar {
     };
   }
 
-  /** Ends the process: it ends by itself what it has under way. */
+  /** Closes the process's input; the process then cleans up its running requests itself. */
   async close(): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#idle);
@@ -149,7 +149,7 @@ export class Sidecar implements AskedSidecar {
     const waitMs = this.#notBeforeMs - clock.elapsedMs();
     if (waitMs > 0 || this.#isClosed) return unasked("the sidecar has died", "provider_connection_failed");
     const args = ["--disable-warning=ExperimentalWarning", `--max-old-space-size=${HEAP_MIB}`, PROGRAM, file];
-    // No other variable of ours is its business. Its key goes over the lines, where no other process can read it, as it can an environment.
+    // The child must not see our other environment variables. Its key goes over stdin, because other processes can read an environment.
     const child = spawn(process.execPath, args, {
       env: proxy ? { https_proxy: proxy.href } : {},
       stdio: ["pipe", "ignore", "ignore", "pipe"],
@@ -164,7 +164,7 @@ export class Sidecar implements AskedSidecar {
     child.on("error", () => {
       if (child.pid === undefined) end();
     });
-    // What is written to one that has just died is told by its end.
+    // Ignore write errors to a process that just died; its end event reports that.
     child.stdin?.on("error", () => {});
     const answers = child.stdio[ANSWERS_FD] as Readable;
     eachLine(answers, {
@@ -179,7 +179,7 @@ export class Sidecar implements AskedSidecar {
 
   #hear(running: Running, line: string): void {
     const said = answerIn(line);
-    // A process that writes something else there is not believed in anything, nor in what comes after it.
+    // A process that writes anything else here is not trusted any more, nor is anything after it.
     if (said === null) {
       running.child.kill("SIGKILL");
       return this.#died(running);
@@ -194,7 +194,7 @@ export class Sidecar implements AskedSidecar {
     waiting?.resolve({ status, headers, json: body, text, bytes: Buffer.from(text) });
   }
 
-  /** With nothing under way it is ended after a while. */
+  /** Schedules the end of the process while no request is running. */
   #rest(running: Running): void {
     if (running.waiting.size > 0 || this.#running !== running) return;
     clearTimeout(this.#idle);

@@ -1,16 +1,16 @@
-// The sidecar processes of this process: one for each file and key.
+// This process's sidecars: one for each helper file and key.
 import type { Adapter } from "../../catalog/catalog.ts";
 import type { Clock } from "../../core/clock.ts";
 import { destinationOf, type Proxies } from "../../core/proxies.ts";
 import { Sidecar } from "./sidecar.ts";
 
 export interface Sidecars {
-  /** Null: the vendor has HTTP, or a server takes its place. */
+  /** Null if the vendor has HTTP, or a server replaces it. */
   of(adapter: Adapter, key: string): Sidecar | null;
   close(): Promise<void>;
 }
 
-/** None is started before it is asked. */
+/** Starts a sidecar only at its first request. */
 export function createSidecars(clock: Clock, proxies: Proxies): Sidecars {
   const known = new Map<string, Sidecar>();
   return {
