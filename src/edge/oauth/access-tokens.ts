@@ -1,30 +1,30 @@
-// Reads an access token (RFC 9068) that came as a bearer: signed by us, for us, not lapsed, and with leave to spend.
+// Verifies a bearer access token (RFC 9068): signed by us, for our audience, unexpired, and with the spending scope.
 import { hash, type KeyObject, verify } from "node:crypto";
 import type { Clock } from "../../core/clock.ts";
 import { GatewayError } from "../../core/errors.ts";
 import { isRecord, stringOf } from "../../core/json.ts";
 import type { SigningKeys } from "./signing-keys.ts";
 
-/** The one scope there is: to spend an account's money within a grant (contract, 5.2). */
+/** The only scope: spending an account's money within a grant (contract, 5.2). */
 export const SCOPE = "svc:pay";
 const TYPE = "at+jwt";
 const ALGORITHM = "ES256";
 const TOKEN_CHARS_MAX = 4_096;
-/** About a megabyte. */
+/** About one megabyte. */
 const GOOD_MAX = 4_096;
 const SHAPE = /^([\w-]{1,512})\.([\w-]{1,3000})\.([\w-]{86})$/;
 
-/** Which key row a token stands for, and until when. */
+/** The key row that a token stands for, and its expiry. */
 export interface ReadToken {
   readonly accountId: string;
   readonly keyId: string;
-  /** The client that it was issued to. */
+  /** The client that received the token. */
   readonly clientId: string;
   readonly expiresAtMs: number;
 }
 
 export interface AccessTokens {
-  /** Null: the text is no such token at all. An error says what is wrong with it. */
+  /** Null: the text is not an access token. An error says why the token is invalid. */
   read(token: string): ReadToken | GatewayError | null;
 }
 
@@ -41,16 +41,18 @@ function partOf(text: string): Record<string, unknown> | null {
   }
 }
 
-/** The resources that tokens are for: the API and the MCP server, either of which opens both. */
+/** The resources that tokens are for: the API and the MCP server. A token for either is good for both. */
 export function resourcesOf(base: string): readonly string[] {
   return [base, `${base}/mcp`];
 }
 
-/** Signatures that were found good, by the hash of their tokens: a client brings the same token for an hour, and the check is most of its cost. */
+/**
+ * Caches verified signatures by the hash of their tokens: a client sends the same token for an hour, and verification is most of its cost.
+ */
 class GoodSignatures {
   readonly #keyOf = new Map<string, KeyObject>();
 
-  /** Whether the token with this signed part and signature is signed by a key of now. */
+  /** Whether a current key signed the token with this signed part and signature. */
   has(signed: string, signature: string, header: Record<string, unknown>, keys: SigningKeys): boolean {
     const key = keys.publicKeys.get(stringOf(header.kid) ?? "");
     if (key === undefined) return false;
@@ -69,12 +71,12 @@ class GoodSignatures {
 
 export interface AccessTokenParts {
   readonly keys: () => SigningKeys;
-  /** The issuer: our own address. */
+  /** The issuer: our own URL. */
   readonly base: () => string;
   readonly clock: Clock;
 }
 
-/** Reads tokens with the keys of now. The signature is checked before any claim is believed (RFC 8725, 2.1 and 3). */
+/** Verifies tokens with the current keys. Checks the signature before it trusts any claim (RFC 8725, 2.1 and 3). */
 export function createAccessTokens({ keys, base, clock }: AccessTokenParts): AccessTokens {
   const good = new GoodSignatures();
   function readClaims(claims: Record<string, unknown>): ReadToken | GatewayError {

@@ -1,4 +1,4 @@
-// What the authorization server keeps, as records: codes, refresh tokens, clients. A grant is there as long as its key row is.
+// What the authorization server stores as records: codes, refresh tokens, clients. A grant exists as long as its key row.
 import { type Adapter, type AdapterPayload, errors } from "oidc-provider";
 import type { Clock } from "../../core/clock.ts";
 import { GatewayError } from "../../core/errors.ts";
@@ -7,9 +7,9 @@ import type { Records } from "../../platform/records/records.ts";
 import type { AccessTokens } from "./access-tokens.ts";
 import type { Grants } from "./grants.ts";
 
-/** A registered client that no person has agreed to by then is forgotten, so that a flood of registrations ends by itself. */
+/** A registered client without any consent expires after this time, so that a flood of registrations ends by itself. */
 export const UNUSED_CLIENT_MS = 86_400_000;
-/** One that a person has agreed to stays this long after the last time. */
+/** A client with consent stays this long after the last one. */
 export const USED_CLIENT_MS = 400 * 86_400_000;
 
 const USER_CODE = "oauth-user-code";
@@ -21,7 +21,7 @@ export interface AdapterParts {
   readonly readToken: AccessTokens["read"];
 }
 
-/** The server refuses to look for an access token by its three parts, so it is given one word. */
+/** The server rejects a three-part token when it looks up access tokens, so this turns it into one word. */
 export function oneWord(token: string): string {
   return token.replaceAll(".", "~");
 }
@@ -31,12 +31,12 @@ function payloadOf(text: string): AdapterPayload | undefined {
   return isRecord(payload) ? payload : undefined;
 }
 
-/** Keeps a registered client for as long as a used one is. */
+/** Extends a registered client's life to that of a used one. */
 export async function keepClient({ records }: Pick<AdapterParts, "records">, clientId: string): Promise<void> {
   const kept = await records.get("oauth-Client", clientId);
   if (kept === null) return;
   const { kind, id, value, version } = kept;
-  // Where it has changed in between, the next consent keeps it.
+  // If it changed meanwhile, the next consent extends it.
   await records.put({ kind, id, payer: null, value, ttlMs: USED_CLIENT_MS, ifVersion: version });
 }
 
@@ -44,7 +44,7 @@ export async function keepClient({ records }: Pick<AdapterParts, "records">, cli
 export function adapterOf(name: string, { records, grants, clock, readToken }: AdapterParts): Adapter {
   const kind = `oauth-${name}`;
 
-  /** Access tokens are not kept: what one stands for is read from it. */
+  /** Access tokens are not stored: the token itself says what it stands for. */
   function readAccessToken(id: string): AdapterPayload | undefined {
     const read = readToken(id.replaceAll("~", "."));
     if (read === null || read instanceof GatewayError) return undefined;
@@ -72,7 +72,7 @@ export function adapterOf(name: string, { records, grants, clock, readToken }: A
       const named = await records.get(USER_CODE, userCode);
       return named === null ? undefined : find(named.value);
     },
-    // Sessions of the server's own are never handed back to it: each authorization begins with a sign-in of ours.
+    // The server's own sessions are never returned to it: each authorization starts with our sign-in.
     findByUid: async () => undefined,
     async consume(id) {
       const kept = await records.get(kind, id);
@@ -81,7 +81,7 @@ export function adapterOf(name: string, { records, grants, clock, readToken }: A
       if (kept === null || payload === undefined || payload.consumed !== undefined) throw used();
       const value = JSON.stringify(Object.assign(payload, { consumed: Math.floor(clock.epochMs() / 1_000) }));
       const ttlMs = kept.expiresAtMs === null ? null : Math.max(1, kept.expiresAtMs - clock.epochMs());
-      // Of two that come at once, at whichever processes, one has it.
+      // Of two concurrent uses, in any processes, one succeeds.
       if ((await records.put({ kind, id, payer: null, value, ttlMs, ifVersion: kept.version })) === null) throw used();
     },
     async destroy(id) {
@@ -89,7 +89,7 @@ export function adapterOf(name: string, { records, grants, clock, readToken }: A
       await records.delete(kind, id);
       if (payload !== undefined) await grants.revoke(String(payload.accountId), id);
     },
-    // Whatever belongs to a grant ends with the grant's own record.
+    // Everything that belongs to a grant ends with the grant's own record.
     revokeByGrantId: async () => {},
   };
 }

@@ -1,4 +1,4 @@
-// The form in which a person says what a grant may do: a sum for a period, what may be called, and until when.
+// The form in which a person limits a grant: an amount per period, what may be called, and an end date.
 import { z } from "zod";
 import type { KeyLimits } from "../../core/account-rows.ts";
 import type { Clock } from "../../core/clock.ts";
@@ -22,12 +22,12 @@ export interface Granted {
   readonly limits: KeyLimits;
 }
 
-/** The fields of a form (application/x-www-form-urlencoded); of a name given twice the last counts. */
+/** The fields of a form (application/x-www-form-urlencoded); of repeated names the last counts. */
 export function fieldsOf(body: Buffer): Readonly<Record<string, string>> {
   return Object.fromEntries(new URLSearchParams(body.toString("utf8")));
 }
 
-/** What a person has agreed to, or what is wrong with the form, in words for the person. */
+/** What the person agreed to, or an error message about the form for the person. */
 export function readGranted(
   fields: Readonly<Record<string, string>>,
   choices: readonly Choice[],

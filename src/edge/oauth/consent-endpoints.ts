@@ -1,4 +1,4 @@
-// The page on which a person says what a client may spend: of a client in the same browser, or of a device that shows a code.
+// The page on which a person sets what a client may spend: a client in the same browser, or a device that shows a code.
 import type { Answer, EndpointSpec, GatewayRequest } from "../../core/endpoint.ts";
 import type { GatewayError } from "../../core/errors.ts";
 import { fieldsOf, readGranted } from "./choices-form.ts";
@@ -7,13 +7,13 @@ import type { OAuthParts } from "./oauth.ts";
 import type { Asking, OAuthServer } from "./server.ts";
 import { cookieOf, type Session } from "./sessions.ts";
 
-/** Codes of devices that an account may try in a minute: there are 20^8 of them. */
+/** Device codes that an account may try per minute; there are 20^8 codes. */
 const CODES_PER_MINUTE = 20;
 
-/** What the form is about: an authorization in a browser, or a device's code. */
+/** The subject of the form: an authorization in a browser, or a device's code. */
 interface Asked extends Asking {
   readonly action: string;
-  /** Null: it is no device. */
+  /** Null: not a device. */
   readonly userCode: string | null;
   readonly agree: (accountId: string, keyId: string) => Promise<Answer>;
   readonly deny: () => Promise<Answer>;
@@ -25,7 +25,7 @@ interface ConsentParts extends OAuthParts {
 
 async function askedHere(parts: ConsentParts, request: GatewayRequest): Promise<Asked | null> {
   const { uid = "" } = request.params;
-  // The browser that began it has a cookie that says so; a link to it opens nothing in another's.
+  // The browser that started it has a matching cookie; the link opens nothing in another browser.
   if (cookieOf(request, "_interaction") !== uid) return null;
   const oauth = await parts.server();
   const asking = await oauth.asking(uid);
@@ -70,7 +70,7 @@ function consentPage(parts: ConsentParts, asked: Asked, told: { csrf: string; pr
   return pageAnswer(parts.pages.consent(page), problem === null ? 200 : 400);
 }
 
-/** Makes the key row first: what a client is told to be good must be there. */
+/** Creates the key row first: it must exist before a client learns that its grant is valid. */
 async function decide(
   parts: ConsentParts,
   asked: Asked,
@@ -105,7 +105,7 @@ async function device(parts: ConsentParts, request: GatewayRequest): Promise<Ans
   return pageAnswer(pages.userCode({ problem }), 404);
 }
 
-/** `/oauth/consent/{uid}` and `/oauth/device`. `server` is loaded at the first request that needs it. */
+/** `/oauth/consent/{uid}` and `/oauth/device`. `server` is loaded for the first request that needs it. */
 export function consentEndpoints(parts: ConsentParts): readonly EndpointSpec[] {
   const { sessions, take } = parts;
   const decided = async (request: GatewayRequest, session: Session, asked: Asked | null) =>

@@ -1,4 +1,4 @@
-// What the pages for people share: how a page is answered, and whether a form came from a page of ours.
+// What the pages for people share: how to return a page, and whether a form came from one of our pages.
 import type { Answer, EndpointShape, EndpointSpec, GatewayRequest } from "../../core/endpoint.ts";
 import { GatewayError } from "../../core/errors.ts";
 import { fieldsOf } from "./choices-form.ts";
@@ -10,13 +10,13 @@ const FORM_BYTES_MAX = 16 * 1024;
 
 type Answering = (request: GatewayRequest) => Promise<Answer | GatewayError>;
 
-/** An endpoint that browsers come to. */
+/** An endpoint for browsers. */
 export function browserEndpoint(method: EndpointShape["method"], path: string, answer: Answering): EndpointSpec {
   const shape = { method, path, auth: "none", cookies: true, form: true, bodyBytesMax: FORM_BYTES_MAX } as const;
   return Object.assign({ answer: ({ request }: { request: GatewayRequest }) => answer(request) }, shape);
 }
 
-/** A page that no other may frame, and that no cache keeps. */
+/** A page that cannot be framed or cached. */
 export function pageAnswer({ text, contentSecurityPolicy }: Page, status = 200): Answer {
   return {
     status,
@@ -26,7 +26,7 @@ export function pageAnswer({ text, contentSecurityPolicy }: Page, status = 200):
       "content-security-policy": contentSecurityPolicy,
       "cache-control": "no-store",
       "x-frame-options": "DENY",
-      // Not "no-referrer": with that a form of our own would say that it comes from nowhere.
+      // Not "no-referrer": browsers would then send our own forms with a null origin.
       "referrer-policy": "same-origin",
     },
   };
@@ -36,7 +36,7 @@ export function seeOther(location: string, cookies: readonly string[] = []): Ans
   return { status: 303, body: "", headers: { location, "cache-control": "no-store" }, cookies };
 }
 
-/** A path of ours to go on to, never another's address. */
+/** A path on this host to continue at, never another host's URL. */
 export function ownPath(next: string | null | undefined, home: string): string {
   return next != null && /^\/(?![/\\])[\w\-./?=&%]{0,300}$/.test(next) ? next : home;
 }
@@ -45,13 +45,13 @@ export function tooOften(limit: number): GatewayError {
   return new GatewayError("rate_limited", { detail: { limit, window_seconds: 60 }, retryAfterSeconds: 60 });
 }
 
-/** Where a person signs in and then comes back to what was asked for. */
+/** Redirects a person to the sign-in, which returns to the requested page. */
 export function toSignIn({ path, query }: GatewayRequest): Answer {
   const here = query.size === 0 ? path : `${path}?${query}`;
   return seeOther(`/sign-in?next=${encodeURIComponent(here)}`);
 }
 
-/** A form must come from a page of ours: browsers say where it was. */
+/** Whether a form came from another site, by the origin that the browser sends. */
 export function isForeign(request: GatewayRequest, base: string): boolean {
   return request.headers.get("origin") !== new URL(base).origin;
 }
@@ -61,7 +61,7 @@ export function foreign({ pages, base }: Pick<PeopleParts, "pages" | "base">): A
   return pageAnswer(pages.message({ title: "This form came from elsewhere", words }), 403);
 }
 
-/** A form of a person who has signed in, with the token that only a page of ours has. */
+/** A form of a signed-in person, with the token that only our pages have. */
 export function signedForm(
   parts: Pick<PeopleParts, "sessions" | "base" | "pages">,
   change: (request: GatewayRequest, session: Session) => Promise<Answer | GatewayError>,

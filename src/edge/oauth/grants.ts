@@ -1,4 +1,4 @@
-// A grant is a key row: what a person lets a client spend, with a ceiling, lists and an end, revocable at once like any key.
+// A grant is a key row: what a person lets a client spend, with a ceiling, lists and an end date, revocable at once like any key.
 import type { KeyLimits, NewKey } from "../../core/account-rows.ts";
 import type { Clock } from "../../core/clock.ts";
 import type { Books } from "../../money/accounts/books.ts";
@@ -6,9 +6,9 @@ import { GRANT_HINT } from "../../money/accounts/rows.ts";
 import { mintId, mintKey } from "../../money/accounts/secrets.ts";
 
 export interface Grants {
-  /** The id of the new key row; null: the account has as many keys as it may have. */
+  /** The id of the new key row; null: the account has reached its limit of keys. */
   make(accountId: string, label: string, limits: KeyLimits): Promise<string | null>;
-  /** Whether it is there and has not expired. A paused one is good: it is refused call by call. */
+  /** Whether it exists and has not expired. A paused one counts: it is refused call by call. */
   isGood(accountId: string, keyId: string): Promise<boolean>;
   revoke(accountId: string, keyId: string): Promise<void>;
 }
@@ -22,7 +22,7 @@ export interface GrantParts {
 export function createGrants({ books, clock, forget }: GrantParts): Grants {
   return {
     async make(accountId, label, limits) {
-      // Its secret is told to no one: a grant is shown by its access tokens alone.
+      // The secret is discarded: a grant is used only by its access tokens.
       const { secretHash } = mintKey(false);
       const keyId = mintId("key_");
       const row = { keyId, secretHash, hint: GRANT_HINT, label, externalId: null } satisfies Partial<NewKey>;

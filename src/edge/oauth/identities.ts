@@ -1,19 +1,20 @@
-// Which account a person of the operator's OpenID provider signs in to: a record by issuer and subject, never by an e-mail address, which may change hands.
+// The account that a person of the operator's OpenID provider signs in to: a record by issuer and subject, never by e-mail address, which
+// may change owners.
 import { hash } from "node:crypto";
 import { isRecord, stringOf } from "../../core/json.ts";
 import type { Records, StoredRecord } from "../../platform/records/records.ts";
 import type { Identity } from "./openid-provider.ts";
 
 const KIND = "oidc-identity";
-/** What an account is opened in; another sign-in of the same person waits for it. */
+/** The time for opening an account; another sign-in of the same person waits for it. */
 const CLAIM_MS = 60_000;
-/** Which account is opened for a person, from before that: a process that dies behind it leaves it to the person's next sign-in. */
+/** The account being opened for a person, stored before it is opened: if the process dies, the person's next sign-in finishes it. */
 const OPENING = "oidc-opening";
 const OPENING_MS = 7 * 24 * 3_600_000;
-/** An account has as many. */
+/** The most links of one account. */
 const LINKED_MAX = 50;
 
-/** The account's primary key, as which a session acts. */
+/** The account's primary key, with which a session acts. */
 export interface Place {
   readonly accountId: string;
   readonly keyId: string;
@@ -22,19 +23,19 @@ export interface Place {
 /** A person who may sign in to an account. */
 export interface Linked {
   readonly id: string;
-  /** The address that the provider has told, or its subject. */
+  /** The e-mail address from the provider, or else the subject. */
   readonly words: string;
 }
 
 export interface Identities {
-  /** `opening`: its account is being opened. Null: none is linked. */
+  /** `opening`: the account is being opened. Null: none is linked. */
   of(identity: Identity): Promise<Place | "opening" | null>;
-  /** False: it is linked already, to this account or another, or the account has as many as it may. */
+  /** False: the identity is already linked to this or another account, or the account has reached its limit of links. */
   link(identity: Identity, place: Place): Promise<boolean>;
-  /** Claims it, opens its account and links it. Null: another sign-in of the same person has just begun that. */
+  /** Claims the identity, opens its account and links it. Null: another sign-in of the same person has just started that. */
   opened<Refusal>(identity: Identity, open: (ids: Place) => Promise<Place | Refusal>): Promise<Place | Refusal | null>;
   list(accountId: string): Promise<readonly Linked[]>;
-  /** Only of this account. */
+  /** Only links of this account. */
   unlink(accountId: string, id: string): Promise<void>;
 }
 
@@ -59,7 +60,7 @@ export function createIdentities(records: Records, mintIds: () => Place): Identi
     return (await records.put(row)) !== null;
   }
 
-  /** What is to be opened for this one: the same as the last time, where that was broken off. */
+  /** The account ids to open for this person: the same as last time if that was interrupted. */
   async function openingOf(id: string): Promise<Place> {
     const before = await records.get(OPENING, id);
     const begun = before === null ? null : placeIn(before);
@@ -101,7 +102,7 @@ export function createIdentities(records: Records, mintIds: () => Place): Identi
     async unlink(accountId, id) {
       const kept = await records.get(KIND, id);
       if (kept?.payer !== payerOf(accountId)) return;
-      // The next sign-in comes to no account that was taken from it.
+      // The next sign-in must not return to an account from which this person was unlinked.
       await records.delete(OPENING, id);
       await records.delete(KIND, id);
     },

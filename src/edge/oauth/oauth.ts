@@ -1,4 +1,4 @@
-// The standard door: people sign in, clients ask them for a grant by OAuth 2.1, and every endpoint of both is here.
+// People sign in, and clients request grants from them with OAuth 2.1: the endpoints of both.
 import type { Clock } from "../../core/clock.ts";
 import type { Answer, Endpoint, ErrorCodec, GatewayRequest } from "../../core/endpoint.ts";
 import { GatewayError } from "../../core/errors.ts";
@@ -16,31 +16,31 @@ import { isCsrf, type Sessions } from "./sessions.ts";
 import { signInEndpoints } from "./sign-in-endpoints.ts";
 import type { SigningKeys } from "./signing-keys.ts";
 
-/** Clients that register in a minute, from one address and from all: each is kept for a day, unless a person agrees to it. */
+/** Client registrations per minute, from one address and from all: each is stored for a day unless a person consents to it. */
 const REGISTRATIONS_PER_ADDRESS = 10;
 const REGISTRATIONS = 120;
-/** Metadata documents of clients that are fetched in a minute; those that were fetched are kept for a while. */
+/** Client metadata documents fetched per minute; fetched ones are cached. */
 const DOCUMENTS = 60;
 
-/** What people need to sign in, whatever they do then. */
+/** What sign-in needs, whatever follows it. */
 export interface PeopleParts {
   readonly sessions: Sessions;
   readonly pages: Pages;
-  /** Null: people sign in with keys alone. */
+  /** Null: people can sign in only with keys. */
   readonly openId: OpenIdDoor | null;
-  /** Our own address, without a slash at the end. */
+  /** Our own URL, without a trailing slash. */
   readonly base: () => string;
-  /** Where a person is led who came to nothing else. */
+  /** The page after a sign-in that was not on the way to another page. */
   readonly home: string;
   readonly authenticate: (
     authorization: string,
     sender: Pick<GatewayRequest, "address">,
   ) => Caller | GatewayError | Promise<Caller | GatewayError>;
   readonly callerOfKey: (accountId: string, keyId: string) => Promise<Caller | GatewayError>;
-  /** The play account of an account, and its key; null: there is no sandbox. */
+  /** An account's play account and its key; null: there is no sandbox. */
   readonly playKey: (accountId: string) => Promise<{ readonly accountId: string; readonly keyId: string } | null>;
   readonly addressKey: (address: string) => string;
-  /** Counts something in this minute's window, which all processes share; false: there were so many already. */
+  /** Counts in this minute's window, which all processes share; false: the limit is reached. */
   readonly take: (what: string, limit: number) => Promise<boolean>;
 }
 
@@ -54,16 +54,16 @@ export interface OAuthParts extends PeopleParts {
   readonly readDocument: ReadDocument;
 }
 
-/** How OAuth's own endpoints tell errors (RFC 6749, 5.2). */
+/** The error format of OAuth's own endpoints (RFC 6749, 5.2). */
 const OAUTH_ERRORS: ErrorCodec = {
   wire: "oauth",
   body: (error) => ({ error: error.code, error_description: `${error.message} ${error.hint}` }),
 };
 
-/** Where a person who has signed in tries things, with play money where the request says so. */
+/** Where signed-in people try things, with play money where the request says so. */
 const PLAYGROUND = "/try/";
 
-/** Who has signed in, as a caller. A change needs the token of its session in `x-csrf-token`. */
+/** The signed-in person as a caller. A change needs the session's token in `x-csrf-token`. */
 export function signedIn({
   sessions,
   callerOfKey,
@@ -88,17 +88,17 @@ export function signedIn({
   };
 }
 
-/** The sign-in alone, where no client may ask for a grant. */
+/** Sign-in alone, where clients cannot request grants. */
 export function peopleEndpoints(parts: PeopleParts): readonly Endpoint[] {
   return signInEndpoints(parts).map((spec) => Object.assign({ errors: OAUTH_ERRORS }, spec));
 }
 
-/** All of it: metadata, the protocol, and the pages for people. */
+/** All endpoints: metadata, the protocol, and the pages for people. */
 export function oauthEndpoints(parts: OAuthParts): readonly Endpoint[] {
   const { base, keys, take } = parts;
   let opened: { readonly month: string; readonly server: Promise<OAuthServer> } | null = null;
 
-  /** Loaded when it is first asked for, so that a gateway starts as fast with it as without. */
+  /** Loads the server on first use, so that it does not slow the gateway's start. */
   async function open(): Promise<OAuthServer> {
     const { createOAuthServer } = await import("./server.ts");
     const mayFetch = () => take("client documents", DOCUMENTS);

@@ -1,4 +1,4 @@
-// Signing in by the operator's own OpenID provider: to it, back from it, and what an account does to be reached so.
+// Sign-in with the operator's OpenID provider: the redirect to it, the callback, and linking an account.
 import type { Answer, EndpointSpec, GatewayRequest } from "../../core/endpoint.ts";
 import { GatewayError } from "../../core/errors.ts";
 import { fieldsOf } from "./choices-form.ts";
@@ -13,14 +13,14 @@ const CALLBACK = "/sign-in/oidc/callback";
 export interface OpenIdDoor {
   readonly provider: OpenIdProvider;
   readonly identities: Identities;
-  /** Opens an account for a person of whom none is known; null: accounts are not opened so. */
+  /** Opens an account for an unknown person; null: accounts are not opened this way. */
   readonly openAccount: ((identity: Identity, address: string, ids: Place) => Promise<Place | GatewayError>) | null;
 }
 
-/** What is kept of a sign-in while its person is at the provider. */
+/** What is stored of a sign-in while the person is at the provider. */
 interface Flow {
   readonly next: string;
-  /** The account that asked to be linked; null: it is to be found. */
+  /** The account that requested the link; null: the identity determines it. */
   readonly accountId: string | null;
 }
 
@@ -37,13 +37,13 @@ class OpenIdSignIn {
     this.#way = createOpenIdWay({ provider: door.provider, records, base, addressKey, take, ...own });
   }
 
-  /** The address of the provider with the cookie that binds the way back; or what the person is told. */
+  /** The provider's URL with the cookie that binds the callback to this browser; or a page with the problem. */
   async begin(request: GatewayRequest, next: string, accountId: string | null) {
     const begun = await this.#way.begin(request, { next, accountId });
     return begun ?? this.#told(503, "cannot be reached just now. Try again, or sign in with the key.");
   }
 
-  /** The browser is back. */
+  /** The callback. */
   async end(request: GatewayRequest): Promise<Answer | GatewayError> {
     const ended = await this.#way.end(request);
     if (ended === "lost") return this.#told(400, "sent you back without what you left with. Begin the sign-in anew.");
@@ -95,7 +95,7 @@ class OpenIdSignIn {
   }
 }
 
-/** `/sign-in/oidc`, `/sign-in/oidc/callback`; for those who have signed in with the key `/sign-in/oidc/link` and `/unlink`. */
+/** `/sign-in/oidc`, `/sign-in/oidc/callback`; for people signed in with the key also `/sign-in/oidc/link` and `/unlink`. */
 export function openIdEndpoints(parts: OAuthParts, door: OpenIdDoor): readonly EndpointSpec[] {
   const signIn = new OpenIdSignIn(parts, door);
   const { identities } = door;
@@ -111,7 +111,7 @@ export function openIdEndpoints(parts: OAuthParts, door: OpenIdDoor): readonly E
       signedForm(parts, async (request, { accountId }) => {
         const begun = await signIn.begin(request, "/sign-in", accountId);
         if (!("url" in begun)) return begun;
-        // A form of ours leads to us alone, by its page's policy: the person goes on by a link.
+        // The page's policy lets forms submit only to us, so the person continues by a link.
         const page = parts.pages.goOn({ to: begun.url, host: door.provider.host });
         return { ...pageAnswer(page), cookies: [begun.cookie] };
       }),

@@ -1,8 +1,8 @@
-// The operator's own OpenID provider, of which we are a client: where a browser is sent to, and who comes back (OpenID Connect Core, 3.1).
+// The operator's OpenID provider, with us as its client: where to send a browser, and who returns (OpenID Connect Core, 3.1).
 import type { Configuration } from "openid-client";
 import type { Clock } from "../../core/clock.ts";
 
-/** What it says of itself is asked for again after so long. */
+/** The provider's metadata is fetched again after this time. */
 const KEPT_MS = 3_600_000;
 const SUBJECT_CHARS_MAX = 255;
 
@@ -13,7 +13,7 @@ export interface OpenIdSettings {
   readonly clientSecret: string | null;
 }
 
-/** A request to the provider, within bounds of size and time. Rejects with ProviderAway where no answer comes. */
+/** Sends a request to the provider, with limits on size and time. Rejects with ProviderAway where no answer arrives. */
 export type AskProvider = (
   url: string,
   request: {
@@ -25,35 +25,35 @@ export type AskProvider = (
 
 export class ProviderAway extends Error {}
 
-/** One way there, which has to be kept until the browser is back. */
+/** A started sign-in, to be stored until the browser returns. */
 export interface Begun {
-  /** Where the browser goes. */
+  /** Where to send the browser. */
   readonly url: string;
   readonly state: string;
   readonly nonce: string;
   readonly verifier: string;
 }
 
-/** Who has signed in there. */
+/** The person who signed in at the provider. */
 export interface Identity {
   readonly issuer: string;
   readonly subject: string;
-  /** Null: the provider tells none, or has not verified it. */
+  /** Null: the provider gives none, or has not verified it. */
   readonly email: string | null;
 }
 
-/** With what else the provider says of them, such as groups; nothing of it is kept. */
+/** With the provider's other claims, such as groups; they are not stored. */
 export interface SignedIn extends Identity {
   readonly claims: Readonly<Record<string, unknown>>;
 }
 
-/** `claims` are the names of what is to be told beside subject and address: they are asked for as scopes where the provider has such. */
+/** `claims`: claims wanted besides subject and e-mail address, requested as scopes where the provider supports them. */
 export interface OpenIdProvider {
-  /** For people to know it by. */
+  /** The provider's name for people. */
   readonly host: string;
-  /** Null: it cannot be reached. */
+  /** Null: the provider is unreachable. */
   begin(redirectUri: string, claims: readonly string[]): Promise<Begun | null>;
-  /** `url` is where the browser came back. `refused`: what it brought is not good, or the person said no. */
+  /** `url`: the callback URL with its parameters. `refused`: they are invalid, or the person declined. */
   finish(url: URL, begun: Omit<Begun, "url">, claims: readonly string[]): Promise<SignedIn | "away" | "refused">;
 }
 
@@ -61,7 +61,7 @@ export interface OpenIdParts {
   readonly settings: OpenIdSettings;
   readonly ask: AskProvider;
   readonly clock: Clock;
-  /** Why an answer was not good, for the log. */
+  /** Why an answer was invalid, for the log. */
   readonly onRefused: (error: unknown) => void;
 }
 
@@ -74,7 +74,7 @@ export function createOpenIdProvider({ settings, ask, clock, onRefused }: OpenId
   const { issuer, clientId, clientSecret } = settings;
   let known: { readonly config: Configuration; readonly untilMs: number } | null = null;
 
-  /** The library is loaded when a person first comes: a gateway starts as fast with it as without. */
+  /** Loaded for the first sign-in, so that it does not slow the gateway's start. */
   const library = () => import("openid-client");
 
   async function discover(): Promise<Configuration> {
@@ -85,7 +85,7 @@ export function createOpenIdProvider({ settings, ask, clock, onRefused }: OpenId
     const config = await client.discovery(new URL(issuer), clientId, undefined, secret, {
       [client.customFetch]: (url, { method, headers, body }) =>
         ask(url, { method, headers, body: body == null ? null : String(body) }),
-      // That an address without TLS is of this machine is checked where the setting is read.
+      // The settings check that an address without TLS is on this machine.
       execute: [client.enableNonRepudiationChecks, ...(isPlain ? [client.allowInsecureRequests] : [])],
     });
     known = { config, untilMs: clock.elapsedMs() + KEPT_MS };
@@ -128,7 +128,7 @@ export function createOpenIdProvider({ settings, ask, clock, onRefused }: OpenId
         const tokens = await client.authorizationCodeGrant(config, url, checks);
         const claims = tokens.claims();
         if (claims === undefined || claims.sub === "" || claims.sub.length > SUBJECT_CHARS_MAX) return "refused";
-        // Many providers tell an address only to those who ask for it with the token (OpenID Connect Core, 5.4).
+        // Many providers return the e-mail address only from the userinfo endpoint (OpenID Connect Core, 5.4).
         const isWhole = ["email", ...wanted].every((name) => claims[name] !== undefined);
         const isTold = isWhole || config.serverMetadata().userinfo_endpoint === undefined;
         const about = isTold ? claims : await client.fetchUserInfo(config, tokens.access_token, claims.sub);

@@ -1,4 +1,4 @@
-// The way of a browser to the OpenID provider and back: what is kept of it meanwhile is good once, for ten minutes, in the browser that left.
+// The redirect to the OpenID provider and back. The stored state is good once, for ten minutes, in the browser that left.
 import { hash, randomBytes } from "node:crypto";
 import type { GatewayRequest } from "../../core/endpoint.ts";
 import type { GatewayError } from "../../core/errors.ts";
@@ -8,39 +8,39 @@ import { tooOften } from "./forms.ts";
 import type { Begun, OpenIdProvider, SignedIn } from "./openid-provider.ts";
 import { cookieOf } from "./sessions.ts";
 
-/** A person has so long at the provider. */
+/** The time that a person has at the provider. */
 const WAY_SECONDS = 600;
-/** Sign-ins that begin in a minute, from one address and from all: each is kept until it lapses. */
+/** Sign-ins started per minute, from one address and from all: each is stored until it expires. */
 const BEGUN_PER_ADDRESS = 20;
 const BEGUN = 1_000;
 
 export interface OpenIdWayParts {
   readonly provider: OpenIdProvider;
   readonly records: Records;
-  /** Our own address, without a slash at the end. */
+  /** Our own URL, without a trailing slash. */
   readonly base: () => string;
-  /** Where the browser comes back to, below that. */
+  /** The path of the callback below it. */
   readonly callback: string;
-  /** Of its records, its cookie and its windows: no two ways share them. */
+  /** The name of its records, its cookie and its rate windows; must be unique. */
   readonly name: string;
-  /** What the provider is to say of a person beside subject and address. */
+  /** The claims wanted besides subject and e-mail address. */
   readonly claims: readonly string[];
   readonly addressKey: (address: string) => string;
   readonly take: (what: string, limit: number) => Promise<boolean>;
 }
 
-/** A sign-in between its beginning and its end, with what its door keeps of it. */
+/** A sign-in in progress, with the data of the page that started it. */
 type Kept<Own> = Own & Pick<Begun, "verifier" | "nonce"> & { readonly browser: string };
 
 export interface OpenIdWay<Own> {
-  /** The provider's address, and the cookie that binds the way back; null: it cannot be reached. */
+  /** The provider's URL, and the cookie that binds the callback to this browser; null: the provider is unreachable. */
   begin(
     request: GatewayRequest,
     own: Own,
   ): Promise<{ readonly url: string; readonly cookie: string } | GatewayError | null>;
-  /** `lost`: the browser did not leave from here, or has come back before. */
+  /** `lost`: the browser did not start here, or has already returned. */
   end(request: GatewayRequest): Promise<{ readonly who: SignedIn; readonly own: Own } | "lost" | "away" | "refused">;
-  /** Makes the browser forget that it left. */
+  /** The header that deletes the cookie. */
   forgotten(): string;
 }
 
@@ -58,7 +58,7 @@ export function createOpenIdWay<Own extends object>(parts: OpenIdWayParts): Open
     const kept: unknown = found === null ? null : JSON.parse(found.value);
     const secret = cookieOf(request, cookieName()) ?? "";
     if (!isRecord(kept) || stringOf(kept.browser) !== hash("sha256", secret, "hex")) return null;
-    // Of two that come with it at once one has it.
+    // Of two concurrent callbacks, one succeeds.
     return (await records.delete(kind, id)) ? (kept as unknown as Kept<Own>) : null;
   }
 

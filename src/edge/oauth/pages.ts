@@ -1,17 +1,17 @@
-// What the pages for people must be able to say; how they look is handed in, so that nothing here knows HTML.
+// The content of the pages for people. Their rendering is passed in, so nothing here depends on HTML.
 import type { KeyLimits } from "../../core/account-rows.ts";
 import type { Linked } from "./identities.ts";
 
-/** One answer to the question of what a client may call, as a person reads it: "models and search". */
+/** One option for what a client may call, as a person reads it: "models and search". */
 export interface Choice extends Pick<KeyLimits, "services" | "models"> {
   readonly id: string;
   readonly words: string;
 }
 
-/** Who asks for a grant. */
+/** The client that requests a grant. */
 export interface AskingClient {
   readonly name: string;
-  /** Where its answer goes, or its own page; what a person can judge it by. */
+  /** Where the client's answer goes, or its own page; by this the person can judge it. */
   readonly place: string;
 }
 
@@ -24,11 +24,11 @@ export interface ConsentPage {
   readonly client: AskingClient;
   readonly choices: readonly Choice[];
   readonly csrf: string;
-  /** Where the form goes. */
+  /** The form's target. */
   readonly action: string;
-  /** The code that a device shows, to compare; null: it is no device that asks. */
+  /** The code that a device shows, to compare; null: the client is not a device. */
   readonly userCode: string | null;
-  /** Where the browser is led after it, which the page's policy must allow; null: nowhere. */
+  /** Where the browser is redirected afterwards, which the page's policy must allow; null: nowhere. */
   readonly leadsTo: string | null;
   readonly problem: string | null;
 }
@@ -47,7 +47,7 @@ export interface Pages {
   consent(page: ConsentPage): Page;
   userCode(page: { readonly problem: string | null }): Page;
   message(page: { readonly title: string; readonly words: string }): Page;
-  /** `linked`: who of the provider signs in to the account; null: there is no provider. */
+  /** `linked`: the provider's people who can sign in to the account; null: there is no provider. */
   signedIn(page: {
     readonly csrf: string;
     readonly accountId: string;

@@ -1,4 +1,4 @@
-// The authorization server itself (OAuth 2.1), behind our own listener. This file and what it needs are loaded at the first request for it.
+// The authorization server (OAuth 2.1), behind our own listener. This file and its dependencies are loaded for the first request to it.
 import inject, { type DispatchFunc } from "light-my-request";
 import Provider, { type AdapterPayload, type Configuration, errors, type Interaction } from "oidc-provider";
 import type { Answer, GatewayRequest } from "../../core/endpoint.ts";
@@ -19,11 +19,11 @@ const CLIENT_AUTH_METHODS: NonNullable<Configuration["clientAuthMethods"]> = [
 ];
 const DOCUMENT_MS_MAX = 2_500;
 export const DOCUMENT_BYTES_MAX = 16_384;
-/** What of its answers goes on to the client; the rest is the listener's matter. */
+/** The headers that are passed on to the client; the listener sets the others. */
 const TOLD_HEADERS = ["content-type", "location", "cache-control", "www-authenticate", "allow"] as const;
 const SESSION_COOKIE = "_session";
 
-/** Reads a client's metadata document of the public internet, and of nowhere else. Rejects where that cannot be done. */
+/** Fetches a client's metadata document, only from the public internet. Rejects where that fails. */
 export type ReadDocument = (url: string, bounds: { msMax: number; bytesMax: number }) => Promise<Response>;
 
 export interface ServerParts extends AdapterParts {
@@ -35,19 +35,19 @@ export interface ServerParts extends AdapterParts {
   readonly mayFetch: () => Promise<boolean>;
 }
 
-/** A client that waits for a person's word. */
+/** A client that waits for a person's decision. */
 export interface Asking {
   readonly client: AskingClient;
   readonly clientId: string;
-  /** The address that the browser goes back to; null: the client is a device and asks again by itself. */
+  /** The URL to which the browser returns; null: the client is a device and polls. */
   readonly leadsTo: string | null;
 }
 
 export interface OAuthServer {
-  /** Answers a request of the protocol. */
+  /** Answers a protocol request. */
   relay(request: GatewayRequest): Promise<Answer>;
   asking(interactionId: string): Promise<Asking | null>;
-  /** Answers where the browser goes on to. */
+  /** Resolves to where the browser continues. */
   agree(interactionId: string, accountId: string, keyId: string): Promise<string>;
   deny(interactionId: string): Promise<string>;
   askingDevice(userCode: string): Promise<Asking | null>;
@@ -92,19 +92,19 @@ function configurationOf(parts: ServerParts): Configuration {
     adapter: (name: string) => adapterOf(name, parts),
     jwks: { keys: keys.all.map(({ kty, crv, alg, use, kid, x, y, d }) => ({ kty, crv, alg, use, kid, x, y, d })) },
     clientDefaults: {
-      // Most clients run on a person's own machine and say nothing of it: their addresses are of loopback, with any port.
+      // Most clients run on a person's machine and declare nothing: their redirect URIs are loopback addresses with any port.
       application_type: "native",
       grant_types: ["authorization_code", "refresh_token", DEVICE_GRANT],
       id_token_signed_response_alg: "ES256",
     },
     clientAuthMethods: CLIENT_AUTH_METHODS,
     discovery: { revocation_endpoint_auth_methods_supported: CLIENT_AUTH_METHODS },
-    // With null, its default, the server would announce a claim that no token has; with a list it would be a scope.
+    // With null, its default, the server would announce a claim that no token has; a list would make it a scope.
     claims: { sid: false as unknown as null },
-    // Whichever of its tokens a client revokes, the grant ends (RFC 7009, 2.1): access tokens are read without asking us.
+    // Revoking either token ends the grant (RFC 7009, 2.1): resource servers verify access tokens without calling us.
     revokeGrantPolicy: () => true,
     enabledJWA: { idTokenSigningAlgValues: ["ES256"] },
-    // Clients name the scope of the challenge where they register, and in their documents: a server that does not list it refuses them.
+    // Clients copy the scope from the challenge into their registration and documents; the server refuses scopes that it does not list.
     scopes: [...OPENID_SCOPES, SCOPE],
     responseTypes: ["code"],
     routes: {
@@ -148,7 +148,7 @@ function configurationOf(parts: ServerParts): Configuration {
   };
 }
 
-/** A client that names no scope wants the only one there is (RFC 6749, 3.3). */
+/** A client that names no scope gets the only one there is (RFC 6749, 3.3). */
 function withScope(fields: URLSearchParams): string {
   if (!fields.has("scope")) fields.set("scope", SCOPE);
   return fields.toString();
@@ -159,13 +159,13 @@ function withOneWord(fields: URLSearchParams): string {
   return fields.toString();
 }
 
-/** What is changed in the forms of clients before the server reads them. */
+/** Changes to clients' forms before the server parses them. */
 const FORM_CHANGES: Readonly<Record<string, (fields: URLSearchParams) => string>> = {
   "/oauth/device/code": withScope,
   "/oauth/revoke": withOneWord,
 };
 
-/** The server keeps who has signed in by a cookie of its own; it never sees it again, so that every authorization asks a person. */
+/** Drops the server's own session cookie, so that every authorization requires a person. */
 function knownCookies(request: GatewayRequest): string {
   const all = (request.headers.get("cookie") ?? "").split(";").map((one) => one.trim());
   return all.filter((one) => !one.startsWith(SESSION_COOKIE)).join("; ");
@@ -185,7 +185,7 @@ function scopesOf(params: Record<string, unknown>): string {
     .join(" ");
 }
 
-/** Answers a request of the protocol, without a socket in between. */
+/** Answers a protocol request without a socket. */
 async function relayed(request: GatewayRequest, handle: DispatchFunc, base: string): Promise<Answer> {
   const { host, protocol } = new URL(base);
   const { method, path, body } = request;
@@ -215,7 +215,7 @@ async function relayed(request: GatewayRequest, handle: DispatchFunc, base: stri
   return { status: answered.statusCode, body: answered.rawPayload, headers: told, cookies };
 }
 
-/** What both ways of asking a person share. */
+/** What the browser and device flows share. */
 function sharedOf(parts: ServerParts) {
   const { base } = parts;
   const provider = new Provider(base, configurationOf(parts));
@@ -231,7 +231,7 @@ function sharedOf(parts: ServerParts) {
     return { client: { name, place: place.slice(0, 200) }, clientId: client.clientId, leadsTo: redirect };
   }
 
-  /** The record of what a person agreed to; its id is that of the key row, so that neither is there without the other. */
+  /** Stores what a person agreed to under the key row's id, so that neither exists without the other. */
   async function keepGrant(params: Record<string, unknown>, accountId: string, keyId: string): Promise<void> {
     const clientId = textOf(params.client_id);
     const grant = new provider.Grant({ accountId, clientId });
@@ -251,7 +251,7 @@ function sharedOf(parts: ServerParts) {
 
 type Shared = ReturnType<typeof sharedOf>;
 
-/** The half for clients in a browser. */
+/** The flow for clients in a browser. */
 function browserSide(
   parts: ServerParts,
   { provider, handle, askingOf, keepGrant }: Shared,
@@ -286,7 +286,7 @@ function browserSide(
   };
 }
 
-/** The half for devices, whose codes a person types in. */
+/** The flow for devices, whose codes a person types in. */
 function deviceSide(
   { base }: ServerParts,
   { provider, askingOf, keepGrant }: Shared,

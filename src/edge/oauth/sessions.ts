@@ -1,4 +1,4 @@
-// A person who has signed in: a cookie whose hash names a record of twelve hours. It acts as the account's primary key.
+// A signed-in person: a cookie whose hash names a record of twelve hours. A session acts as the account's primary key.
 import { hash, randomBytes, timingSafeEqual } from "node:crypto";
 import type { GatewayRequest } from "../../core/endpoint.ts";
 import { isRecord, stringOf } from "../../core/json.ts";
@@ -14,27 +14,27 @@ export interface Session {
   readonly id: string;
   readonly accountId: string;
   readonly keyId: string;
-  /** What every change must bring along, in a field or in `x-csrf-token`. */
+  /** The token that every change must carry, in a field or in `x-csrf-token`. */
   readonly csrf: string;
 }
 
 export interface Sessions {
-  /** The cookie that a browser is to keep. The session that the request came with, if any, ends. */
+  /** The session cookie to set. Ends the session of the request, if any. */
   begin(request: GatewayRequest, accountId: string, keyId: string): Promise<string>;
-  /** Null: there is none, or its key has changed since. */
+  /** Null: there is no session, or its key has changed since. */
   of(request: GatewayRequest): Promise<Session | null>;
-  /** The cookie that makes the browser forget. */
+  /** The header that deletes the cookie. */
   end(request: GatewayRequest): Promise<string>;
 }
 
-/** A cookie of a request by its name (RFC 6265, 5.4); of two of one name the first counts. */
+/** A request's cookie by name (RFC 6265, 5.4); of duplicates the first counts. */
 export function cookieOf(request: Pick<GatewayRequest, "headers">, name: string): string | null {
   const all = (request.headers.get("cookie") ?? "").slice(0, COOKIE_CHARS_MAX).split(";");
   const found = all.map((one) => one.trim()).find((one) => one.startsWith(`${name}=`));
   return found === undefined ? null : found.slice(name.length + 1);
 }
 
-/** Whether a token that was sent is the session's. */
+/** Whether the submitted token is the session's. */
 export function isCsrf({ csrf }: Pick<Session, "csrf">, sent: string | null | undefined): boolean {
   const [wanted, given] = [Buffer.from(csrf), Buffer.from(sent ?? "")];
   return wanted.length === given.length && timingSafeEqual(wanted, given);
@@ -50,7 +50,7 @@ export function createSessions({
   readonly base: () => string;
 }): Sessions {
   const isSecure = () => base().startsWith("https:");
-  // The prefix makes browsers refuse it from any other host and without TLS (RFC 6265bis, 4.1.3.2).
+  // The prefix makes browsers refuse the cookie from any other host and without TLS (RFC 6265bis, 4.1.3.2).
   const name = () => (isSecure() ? "__Host-tollgate_session" : "tollgate_session");
   const cookie = (token: string, seconds: number) =>
     `${name()}=${token}; Path=/; Max-Age=${seconds}; HttpOnly; SameSite=Lax${isSecure() ? "; Secure" : ""}`;
@@ -69,7 +69,7 @@ export function createSessions({
       await forget(request);
       const token = randomBytes(TOKEN_BYTES).toString("base64url");
       const csrf = randomBytes(TOKEN_BYTES).toString("base64url");
-      // The hint changes with the secret: sessions that an old secret has opened end with it.
+      // The hint changes with the secret, so sessions opened with an old secret end with it.
       const hint = (await books.key(accountId, keyId))?.hint ?? "";
       const value = JSON.stringify({ accountId, keyId, csrf, hint });
       const id = hash("sha256", token, "hex");

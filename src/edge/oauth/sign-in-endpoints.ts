@@ -1,11 +1,11 @@
-// The page on which a person signs in with the account's primary key, and out again.
+// The page on which a person signs in with the account's primary key, and signs out.
 import type { Answer, EndpointSpec, GatewayRequest } from "../../core/endpoint.ts";
 import { GatewayError } from "../../core/errors.ts";
 import { fieldsOf } from "./choices-form.ts";
 import { browserEndpoint, foreign, isForeign, ownPath, pageAnswer, seeOther, signedForm, tooOften } from "./forms.ts";
 import type { PeopleParts } from "./oauth.ts";
 
-/** Keys that are tried from one address in a minute; a person has one. */
+/** Keys tried from one address per minute; a person needs one. */
 const SIGN_INS_PER_MINUTE = 10;
 
 async function signIn(parts: PeopleParts, request: GatewayRequest): Promise<Answer | GatewayError> {
@@ -16,7 +16,7 @@ async function signIn(parts: PeopleParts, request: GatewayRequest): Promise<Answ
   const next = ownPath(fields.next, parts.home);
   const caller = await parts.authenticate(`Bearer ${fields.key?.trim() ?? ""}`, request);
   if (caller instanceof GatewayError && caller.code !== "invalid_token") return caller;
-  // A session may do what the primary key may, so nothing less opens one.
+  // A session may do what the primary key may, so only that key opens one.
   if (caller instanceof GatewayError || !caller.primary) {
     const problem = "This is not the primary key of an account here: the first one, which begins with tg_sk_.";
     return pageAnswer(parts.pages.signIn({ next, problem, provider: parts.openId?.provider ?? null }), 401);

@@ -1,10 +1,10 @@
-// The keys that sign access tokens. They follow from SIGNING_SECRET and the month, so all processes have the same and none is stored.
+// The keys that sign access tokens, derived from SIGNING_SECRET and the month: all processes have the same keys, and none is stored.
 import { createECDH, createHash, createPublicKey, hkdfSync, type KeyObject } from "node:crypto";
 import type { Clock } from "../../core/clock.ts";
 
-/** The order of P-256 (SEC 2, 2.4.2): a private key is a number from 1 to one less. */
+/** The order of P-256 (SEC 2, 2.4.2): a private key is between 1 and the order minus 1. */
 const ORDER = 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551n;
-/** 64 bits more than the order has, so that no number comes up noticeably more often (FIPS 186-5, A.2.1). */
+/** 64 bits more than the order, so that the bias is negligible (FIPS 186-5, A.2.1). */
 const SEED_BYTES = 40;
 const KEY_BYTES = 32;
 
@@ -21,9 +21,9 @@ export interface PrivateJwk {
 }
 
 export interface SigningKeys {
-  /** `YYYY-MM`: another one means other keys. */
+  /** `YYYY-MM`: the keys change with it. */
   readonly month: string;
-  /** The one that signs is first. */
+  /** The signing key is first. */
   readonly all: readonly PrivateJwk[];
   readonly publicKeys: ReadonlyMap<string, KeyObject>;
 }
@@ -47,8 +47,8 @@ function monthAt(epochMs: number, more: number): string {
 }
 
 /**
- * The keys of now. The first secret's key of this month signs. Those of last month are good until their tokens have ended, those of the
- * next because the clock of another process may be ahead; those of older secrets until they leave the setting.
+ * The current keys. The first secret's key of this month signs. Last month's keys remain valid until their tokens expire, next month's are
+ * valid because another process's clock may be ahead, and older secrets' keys are valid until the setting drops them.
  */
 export function signingKeys(secrets: readonly string[], clock: Clock): () => SigningKeys {
   let keys: SigningKeys | null = null;

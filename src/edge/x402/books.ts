@@ -1,4 +1,4 @@
-// What strangers have paid on chain, in the ledger: one account of the house takes it all in, and pays their calls from it; play money has another.
+// On-chain payments by anonymous payers in the ledger: one house account receives them and pays for their calls; play money has its own.
 import { createHash } from "node:crypto";
 import type { Accounts } from "../../core/account-rows.ts";
 import { add, type Nano, nano, ZERO } from "../../core/money.ts";
@@ -6,14 +6,14 @@ import type { Money, PostOutcome, PostRequest, ReserveRequest } from "../../mone
 import type { Window } from "../../money/ledger/model/window-list.ts";
 import type { Receipt } from "./receipts.ts";
 
-/** An account of ours that strangers pay into: money into one, play money into the other. */
+/** A house account that anonymous payers pay into: one for money, one for play money. */
 export type House = "x402" | "x402-sandbox";
-/** Its postings are of every payer without an account; each says whose by its request. */
+/** It has the postings of all payers without an account; each posting's request says whose it is. */
 export const HOUSE: House = "x402";
 export const PLAY_HOUSE: House = "x402-sandbox";
 const UNBOUNDED = nano(9_000_000_000_000_000);
 
-/** Opens an account of the house, which has no key that is known. */
+/** Opens a house account; no known key belongs to it. */
 export async function openHouse(accounts: Pick<Accounts, "openAccount">, house: House): Promise<void> {
   const isPlay = house === PLAY_HOUSE;
   await accounts.openAccount({
@@ -26,7 +26,7 @@ export async function openHouse(accounts: Pick<Accounts, "openAccount">, house: 
     inFlightMax: 1_000_000,
     primaryKey: {
       keyId: house,
-      // Of no secret that anybody could send.
+      // The hash of a text that is not a valid secret.
       secretHash: createHash("sha256").update(`${house}: nobody has this key`).digest("hex"),
       hint: "none",
       label: "x402",
@@ -40,7 +40,7 @@ export async function openHouse(accounts: Pick<Accounts, "openAccount">, house: 
   });
 }
 
-/** What calls of an address cost us unpaid is bounded by itself, and of all addresses together: addresses are free. */
+/** Limits the unpaid cost of calls per address and of all addresses together: new addresses are free. */
 export function unpaidWindows(
   address: string,
   max: { readonly each: Nano; readonly all: Nano } | null,
@@ -57,11 +57,11 @@ export function unpaidWindows(
 
 export type Paid = Pick<Receipt, "id" | "amountNano" | "house"> & {
   readonly transaction: string;
-  /** What making the payment has cost us. */
+  /** What settling the payment cost us. */
   readonly settlementNano: Nano;
 };
 
-/** A posting with what its payment's making has cost us, as a leg of its own beside those of vendors. */
+/** Adds the cost of settlement to a posting, as a leg besides those of vendors. */
 function withSettlement(post: PostRequest, { settlementNano }: Paid): PostRequest {
   if (settlementNano === ZERO) return post;
   const leg = { vendor: "x402", model: "settlement", upstreamNano: settlementNano, ok: true, ms: 0, reason: null };
@@ -72,15 +72,15 @@ function withSettlement(post: PostRequest, { settlementNano }: Paid): PostReques
   };
 }
 
-/** The id of what has come in for a call, or to fill an account. */
+/** The id of the credit for a payment of a call or a top-up. */
 export const incomeId = (id: string): string => `${id}_in`;
 const referenceTo = (transaction: string): string => `x402 ${transaction}`;
-/** The transaction on chain that a credit names; null: none. */
+/** The on-chain transaction that a credit names; null: none. */
 export function transactionIn(reference: string | null): string | null {
   return reference === null ? null : (/^x402 (0x[0-9a-fA-F]{64})$/.exec(reference)?.[1] ?? null);
 }
 
-/** Books what has come in, once, however often it is told: for the house, or for the account that it fills. */
+/** Credits a payment to the house or the account that it tops up. Repeats have no effect. */
 export async function takeIn(
   ledger: Money,
   paid: Omit<Paid, "settlementNano">,
@@ -92,7 +92,7 @@ export async function takeIn(
     throw new Error(`what ${transaction} paid was not booked: ${outcome}`);
 }
 
-/** Charges a call whose hold is open for what it has paid. */
+/** Charges a call with an open hold for what it has paid. */
 export async function chargeOpen(ledger: Money, paid: Paid, post: PostRequest, leaseMs: number): Promise<PostOutcome> {
   await takeIn(ledger, paid);
   const hold = { accountId: paid.house, holdId: post.holdId };
@@ -101,16 +101,16 @@ export async function chargeOpen(ledger: Money, paid: Paid, post: PostRequest, l
   return ledger.post(withSettlement(post, paid));
 }
 
-/** The id of the charge of a call that was paid after it had ended. */
+/** The id of the charge for a call that was paid after it had ended. */
 export const lateId = (id: string): string => `${id}_paid`;
 
-/** Charges a call that ended before it was known that it is paid: by a posting of its own, once. */
+/** Charges a call that ended before its payment was confirmed: with a separate posting, once. */
 export async function chargeLate(ledger: Money, paid: Paid, request: ReserveRequest): Promise<void> {
   await takeIn(ledger, paid);
   await postApart(ledger, paid, request);
 }
 
-/** Books what fills an account, once, and what making its payment has cost us: that is a posting of nothing, of the house. */
+/** Credits a top-up once, and books the cost of settling it as a posting of zero on the house account. */
 export async function fill(ledger: Money, paid: Paid, account: string, request: ReserveRequest): Promise<void> {
   await takeIn(ledger, paid, account);
   if (paid.settlementNano !== ZERO) await postApart(ledger, { ...paid, amountNano: ZERO }, request);

@@ -1,6 +1,6 @@
-// A connection that is kept open may be closed by the other side just when something is sent over it. What may be asked twice is asked again.
+// The server may close a keep-alive connection just as a request is sent over it. Requests that are safe to repeat are sent again.
 
-/** Whether a `fetch` has ended because its connection broke, and not because its time was over or what came made no sense. */
+/** Whether a `fetch` failed because its connection broke, not because of a timeout or an invalid answer. */
 export function isBroken(error: unknown): boolean {
   return error instanceof TypeError;
 }

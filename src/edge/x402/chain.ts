@@ -1,4 +1,4 @@
-// What the chain itself says of an authorization, by a node's JSON-RPC: whether it was used, and in which transaction.
+// Reads from the chain, over a node's JSON-RPC, whether an authorization was used, and in which transaction.
 import { z } from "zod";
 import { pastLogs } from "../../money/wallet/past-log.ts";
 import type { NodeRpc } from "./node-rpc.ts";
@@ -9,18 +9,18 @@ const STATE = "0xe94a0102";
 /** The two events of EIP-3009 that end an authorization. */
 export const USED = "0x98de503528ee59b575ef0c0a2576a82497bfc029a5685b209e9ec333479b10a5";
 const CANCELED = "0x1cdd46ff242716cdaa72d159d339a485b3438398348d68f09d7c8c0a59353d81";
-/** Seconds before we first tried it: its sender may have had it made while its work was done. */
+/** Seconds to search before our first attempt: the sender may have settled the payment while the call was running. */
 const BEFORE_S = 3_600;
 
 const log = z.array(z.object({ topics: z.array(z.string()), transactionHash: z.string() }));
 
-/** `unknown`: the node could not be asked. */
+/** `unknown`: the node did not answer. */
 export type Ended =
   | { readonly state: "used"; readonly transaction: string }
   | { readonly state: "canceled" | "open" | "unknown" };
 
 export interface Chain {
-  /** `sinceMs`: when it was first tried. */
+  /** `sinceMs`: the time of the first attempt. */
   ended(payment: Pick<Payment, "asset" | "from" | "nonce" | "validBefore">, sinceMs: number): Promise<Ended>;
 }
 

@@ -1,27 +1,27 @@
-// What a caller without a key is told of how to pay, in both versions of x402 at once: the second in a header, the first in the body.
+// The payment challenge for callers without a key, in both versions of x402 at once: version 2 in a header, version 1 in the body.
 
 import { type Network, unitsOf } from "../../catalog/networks.ts";
 import { type ErrorCode, GatewayError } from "../../core/errors.ts";
 import type { Nano } from "../../core/money.ts";
 
-/** From the signature to the settlement: longer than any action that is sold so takes, with its retries. */
+/** From signature to settlement: longer than any action sold this way takes, with its retries. */
 const TIMEOUT_SECONDS = 600;
 
-/** To whom is paid, and on which network. */
+/** The payee and the network. */
 export interface Terms {
   readonly payTo: string;
   readonly network: Network;
 }
 
-/** What is bought. */
+/** The purchased resource. */
 export interface Resource {
   readonly url: string;
   readonly description: string;
-  /** What a body and an answer look like (the extension `bazaar`); null: not known. */
+  /** The form of body and answer (the extension `bazaar`); null: unknown. */
   readonly bazaar: Readonly<Record<string, unknown>> | null;
 }
 
-/** What must be paid, and how (`PaymentRequirements` of version 2). It follows from the price alone. */
+/** The amount and how to pay it (`PaymentRequirements` of version 2). Depends only on the price. */
 export interface Requirements {
   readonly scheme: "exact";
   readonly network: string;
@@ -44,7 +44,7 @@ export function requirementsOf(priceNano: Nano, { payTo, network }: Terms): Requ
   };
 }
 
-/** The same in version 1, where it says of what it is bought as well. */
+/** The same in version 1, which also describes the resource. */
 export function requirementsV1({ amount, ...rest }: Requirements, network: Network, { url, description }: Resource) {
   return {
     ...rest,
@@ -57,7 +57,7 @@ export function requirementsV1({ amount, ...rest }: Requirements, network: Netwo
   };
 }
 
-/** As the headers of x402 carry it: standard base64 of JSON. */
+/** The encoding of x402's headers: standard base64 of JSON. */
 export function inHeader(value: unknown): string {
   return Buffer.from(JSON.stringify(value)).toString("base64");
 }
@@ -66,7 +66,7 @@ export interface Asking {
   readonly requirements: Requirements;
   readonly network: Network;
   readonly resource: Resource;
-  /** Why a payment that came does not do; null: none came. */
+  /** Why the payment was refused; null: there was none. */
   readonly refused: string | null;
 }
 

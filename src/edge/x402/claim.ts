@@ -1,4 +1,4 @@
-// One authorization is for one thing: it is claimed in the ledger, and so for all processes, before anything is done for it.
+// An authorization pays for one thing: it is claimed in the ledger, and so across all processes, before any work starts.
 import { GatewayError } from "../../core/errors.ts";
 import { type Nano, ZERO } from "../../core/money.ts";
 import type { Leases } from "../../kernel/ledger-funds.ts";
@@ -10,16 +10,19 @@ import { nameOf, type Payment } from "./read-payment.ts";
 import { receiptOf, type StoredReceipt } from "./receipts.ts";
 import { type SettleDeps, settleReceipt } from "./settle-receipt.ts";
 
-/** Calls of one address at once, and of all of them. */
+/** Concurrent calls of one address, and of all addresses. */
 const IN_FLIGHT_MAX = 8;
 const ALL_IN_FLIGHT_MAX = 512;
 const KEEP_MS = 24 * 3_600_000;
 const RETRY_SECONDS = 5;
-/** From the end of the work to a block that has the payment. */
+/** From the end of the work to a block with the payment. */
 const SETTLE_MS = 30_000;
-/** No more is asked for, however long the work may take: a challenge names ten minutes, and a payment has its way to go. */
+/**
+ * The longest remaining lifetime that is required, however long the work may take: a challenge names ten minutes, and sending the payment
+ * takes some of them.
+ */
 const LIFE_MS_MOST = 540_000;
-/** What was refused again is not tried for so long: its sender pays nothing for trying. */
+/** A payment that was refused again is not retried for this long: its sender pays nothing for retries. */
 const REFUSED_REST_MS = 10_000;
 
 export interface PaymentDeps extends SettleDeps {
@@ -27,27 +30,27 @@ export interface PaymentDeps extends SettleDeps {
   readonly unpaid: { readonly each: Nano; readonly all: Nano } | null;
 }
 
-/** What is claimed, and for what. */
+/** The claimed authorization, and its purpose. */
 export interface Claim extends Pick<ReserveRequest, "slots" | "requestId" | "operation" | "asked" | "effect"> {
   readonly id: string;
   readonly payment: Payment;
-  /** Of what it pays for: with another one it is refused. */
+  /** The fingerprint of what it pays for; with another one the claim is refused. */
   readonly fingerprint: string;
-  /** What the facilitator is asked with: the requirements in the payment's own version. */
+  /** The requirements for the facilitator, in the payment's own version. */
   readonly paidFor: unknown;
-  /** The longest that what it pays for takes, in milliseconds. */
+  /** The longest duration of the paid work, in milliseconds. */
   readonly workMsMax: number;
   /** The refusal of a payment, with a new challenge. */
   refused(reason: string): GatewayError;
 }
 
 export const PENDING = new GatewayError("settlement_pending", { retryAfterSeconds: RETRY_SECONDS });
-/** The facilitator cannot be asked. */
+/** The facilitator is unreachable. */
 export const AWAY = new GatewayError("payments_unavailable", { retryAfterSeconds: RETRY_SECONDS });
 
 /**
- * Claims an authorization and has it looked at. Nothing is taken yet. `again`: it was used before, and has paid for the call of this id.
- * A claim is ended by the call that has it, as any hold.
+ * Claims an authorization and verifies it, without taking the money. `again`: it was used before and has paid for the call of this id. The
+ * call that has the claim ends it, like any hold.
  */
 export async function claim(
   asked: Claim,
@@ -69,7 +72,7 @@ export async function claim(
     return ledger.void(request, why);
   };
   try {
-    // A process that died behind a settlement has left its claim free, and its payment made.
+    // A process that died after a settlement left its claim free and its payment made.
     tried = await receiptOf(records, payment);
     verdict = tried === null ? await verdictOf(asked, deps) : null;
   } catch (error) {
@@ -82,7 +85,7 @@ export async function claim(
   return verdict === "away" ? AWAY : refused(verdict.reason);
 }
 
-/** Where it is not known whether the hold was placed, a void releases it, or keeps it from being placed late. */
+/** Where it is unknown whether the hold was placed, a void releases it or prevents its late placement. */
 async function placed(request: ReserveRequest, ledger: Money): Promise<ReserveOutcome> {
   try {
     return await ledger.reserve(request);
@@ -93,7 +96,7 @@ async function placed(request: ReserveRequest, ledger: Money): Promise<ReserveOu
   }
 }
 
-/** What would lapse before it can be made is refused by us: its work would be done, and never paid. */
+/** Refuses a payment that would expire before settlement: the work would be done and never paid. */
 async function verdictOf({ payment, paidFor, workMsMax }: Claim, { facilitator, clock }: PaymentDeps) {
   const lifeMsMin = Math.min(workMsMax + SETTLE_MS, LIFE_MS_MOST);
   if (payment.validBefore * 1_000 < clock.epochMs() + lifeMsMin)
@@ -101,10 +104,10 @@ async function verdictOf({ payment, paidFor, workMsMax }: Claim, { facilitator, 
   return facilitator.verify(payment, paidFor);
 }
 
-/** The same authorization once more: what it was for has ended, and whether it is paid may still be open. */
+/** The same authorization again: its call has ended, and the payment's outcome may still be unknown. */
 async function paidBefore(id: string, { payment, refused }: Claim, deps: PaymentDeps) {
   const stored = await receiptOf(deps.records, payment);
-  // What was free has taken nothing.
+  // A free call has taken nothing.
   if (stored === null || stored.receipt.state === "settled") return { again: id };
   const { state: before, retriedMs = 0 } = stored.receipt;
   const isResting = before === "refused" && deps.clock.epochMs() - retriedMs < REFUSED_REST_MS;

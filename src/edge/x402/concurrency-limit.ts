@@ -1,6 +1,6 @@
-// So many questions at once to one server: one that is asked more is slow for all of them. The others wait, and their time does not run yet.
+// Limits concurrent requests to one server: more would slow down all of them. The others wait, and their timeouts start only when they run.
 
-/** Runs what it is given, at most so many at once, in their order. Rejects what has waited longer than `waitMsMax` for its turn. */
+/** Runs tasks in order, up to the limit concurrently. Rejects a task that has waited longer than `waitMsMax` for its turn. */
 export function atOnce(
   most: number,
   waitMsMax: number | null = null,
@@ -30,7 +30,7 @@ export function atOnce(
       return await work();
     } finally {
       const [next] = waiting;
-      // The place is given on to the next.
+      // Pass the slot to the next task.
       if (next === undefined) running -= 1;
       else {
         waiting.delete(next);

@@ -1,4 +1,4 @@
-// Verifies payments and settles them on chain, by a server with the x402 facilitator interface over HTTP.
+// Verifies payments and settles them on chain, through a server with the x402 facilitator interface over HTTP.
 import { z } from "zod";
 import { wholeWithin } from "../../core/chunk-list.ts";
 import { isBroken } from "./broken-connection.ts";
@@ -6,11 +6,11 @@ import { atOnce } from "./concurrency-limit.ts";
 import type { Payment } from "./read-payment.ts";
 
 const VERIFY_MS_MAX = 10_000;
-/** Time in the queue: callers behind a facilitator that does not answer get an error by then. */
+/** The longest wait in the queue: with an unresponsive facilitator, callers get an error after this time. */
 const VERIFY_TURN_MS_MAX = 15_000;
 const SETTLE_TURN_MS_MAX = 30_000;
 const SETTLE_MS_MAX = 30_000;
-/** Settling waits for a block, so more of it may run at once. */
+/** Settling waits for a block, so more settlements than verifications may run concurrently. */
 const VERIFIES_AT_ONCE_MAX = 32;
 const SETTLES_AT_ONCE_MAX = 64;
 const ANSWER_CHARACTERS_MAX = 65_536;
@@ -20,11 +20,11 @@ const REASON = /^[a-z0-9_]{1,80}$/;
 /** `away`: the facilitator could not be reached. */
 export type Verdict = { readonly valid: true } | { readonly valid: false; readonly reason: string } | "away";
 
-/** `unknown`: the payment may have been made, or may still be. */
+/** `unknown`: the payment may have been made, or may be made later. */
 export type Settlement =
   /** `inBlock`: a node has confirmed it, so no other check is needed. */
   | { readonly settled: true; readonly transaction: string; readonly inBlock?: true }
-  /** `mayBe`: the answer names a transaction all the same. */
+  /** `mayBe`: the answer names a transaction nevertheless. */
   | { readonly settled: false; readonly reason: string; readonly mayBe: boolean }
   | "unknown";
 
@@ -59,7 +59,7 @@ export function httpFacilitator(url: string, bounds: FacilitatorBounds = {}): Fa
   const verifyInTurn = atOnce(VERIFIES_AT_ONCE_MAX, VERIFY_TURN_MS_MAX);
   const settleInTurn = atOnce(SETTLES_AT_ONCE_MAX, SETTLE_TURN_MS_MAX);
 
-  /** Null: no answer, or an invalid one; `broken`: the connection ended before an answer. */
+  /** Null: no answer or an invalid one; `broken`: the connection ended before an answer. */
   async function ask<T>(
     { path, schema, msMax }: { readonly path: string; readonly schema: z.ZodType<T>; readonly msMax: number },
     payment: Payment,
@@ -93,7 +93,7 @@ export function httpFacilitator(url: string, bounds: FacilitatorBounds = {}): Fa
         return first === "broken" ? ask(verification, payment, asked) : first;
       }).catch(() => null);
       if (answer === null || answer === "broken") return "away";
-      // The payer must be the one in the authorization.
+      // The payer must match the authorization.
       const isOther =
         answer.payer !== null && answer.payer !== undefined && answer.payer.toLowerCase() !== payment.from;
       if (answer.isValid && !isOther) return { valid: true };
@@ -110,7 +110,7 @@ export function httpFacilitator(url: string, bounds: FacilitatorBounds = {}): Fa
       if (answer === null || answer === "broken" || (!answer.success && answer.errorReason === "settlement_pending"))
         return "unknown";
       const { transaction } = answer;
-      // The first try may have settled what the second refuses.
+      // The first attempt may have settled what the second refuses.
       if (!answer.success && isAgain) return "unknown";
       if (!answer.success) return { settled: false, reason: reasonOf(answer.errorReason), mayBe: Boolean(transaction) };
       // A success needs its transaction.

@@ -1,5 +1,5 @@
-// The facilitator's own wallet on the chain, which pays for gas: it sends transactions one number after the other, whichever process has
-// them, and sends again what does not get into a block.
+// The facilitator's own wallet, which pays for gas: it sends transactions in the order of their nonces, from any process, and sends again
+// those that no block includes.
 import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
 import type { Hex } from "../../money/wallet/hex.ts";
@@ -9,21 +9,21 @@ import { NodeRefusal, type NodeRpc } from "./node-rpc.ts";
 import { type Keep, type Sent, type SharingParts, withWallet } from "./shared-wallet.ts";
 
 const BATCH_MAX = 50;
-/** Transactions in no block yet: with so many the chain is not taking any. */
+/** The most transactions outside any block: at this number the chain is not accepting any. */
 const WAITING_MAX = 200;
-/** A node that is behind another names a number that is used: it is asked again. */
+/** A node that lags behind may return a used nonce: ask again this often. */
 const TRIES_MAX = 3;
-/** What is in no block by then is sent again, for a quarter more. */
+/** A transaction in no block after this time is sent again with a fee a quarter higher. */
 const STUCK_MS = 20_000;
 const LOOK_MS_MIN = 50;
 const LOOK_MS_MAX = 1_000;
 const MINED_MS_MAX = 25_000;
 const READY_MS = 5_000;
-/** After a signature that did not come calls are served again by then, the first of which brings the next. */
+/** After a failed signature, calls are refused for this long; the first call after that signs again. */
 const MUTE_MS = 30_000;
-/** For its turn to be sent, behind what other payments and other processes send. */
+/** The longest wait to be sent, behind other payments and other processes. */
 const TURN_MS_MAX = 20_000;
-/** What twenty transfers may take: a wallet with less is told to be empty while those that are being served can still be settled. */
+/** The gas of twenty transfers. Below it the wallet reports that it is empty, while running calls can still be settled. */
 const READY_GAS = 20n * 150_000n;
 
 export interface GasCall {
@@ -32,15 +32,15 @@ export interface GasCall {
   readonly gasMax: number;
 }
 
-/** `unknown`: it may be in a block yet, or be sent again. */
+/** `unknown`: a block may still include it, or it is sent again. */
 export type Mined = { readonly transaction: string; readonly isDone: boolean } | "unknown";
 
 export interface GasWalletParts extends SharingParts {
-  /** With its key, which is in a process of its own. */
+  /** Holds the key, in a separate process. */
   readonly signer: Signer;
   readonly chainId: number;
   readonly node: NodeRpc;
-  /** The most that a unit of gas may cost, in wei. */
+  /** The highest price of a unit of gas, in wei. */
   readonly feeWeiMax: bigint;
 }
 
@@ -57,7 +57,7 @@ export class GasWallet {
   readonly #parts: GasWalletParts;
   readonly #queue: Waiting[] = [];
   #isSending = false;
-  /** Its signer has not signed: until then no call is served for a payment that it would have to make. */
+  /** The signer failed to sign: until then no call is accepted whose payment this wallet would settle. */
   #muteUntilMs = 0;
   #ready: { readonly atMs: number; readonly is: Promise<boolean> } | null = null;
 
@@ -66,14 +66,14 @@ export class GasWallet {
     this.address = parts.signer.address;
   }
 
-  /** Whether gas of a number of transfers can be paid for at what they would be sent for now. Rejects where the node cannot be asked. */
+  /** Whether the wallet can pay the gas of a number of transfers at the current price. Rejects where the node is unreachable. */
   isReady(): Promise<boolean> {
     const nowMs = this.#parts.clock.elapsedMs();
     if (nowMs < this.#muteUntilMs) return Promise.resolve(false);
     if (this.#ready === null || nowMs - this.#ready.atMs > READY_MS) {
       const is = this.#askReady();
       this.#ready = { atMs: nowMs, is };
-      // What could not be asked is asked again.
+      // Do not cache a failure.
       is.catch(() => {
         this.#ready = null;
       });
@@ -81,7 +81,7 @@ export class GasWallet {
     return this.#ready.is;
   }
 
-  /** Sends a transaction and waits until it is in a block. */
+  /** Sends a transaction and waits until a block includes it. */
   async send(call: GasCall): Promise<Mined> {
     const { promise, resolve: done } = Promise.withResolvers<string | null>();
     const waiting: Waiting = { call, done, tries: 0 };
@@ -92,7 +92,7 @@ export class GasWallet {
     return hash === null ? "unknown" : this.#mined(hash);
   }
 
-  /** Its turn has not come; what is just being sent is waited for. */
+  /** Gives up a transaction that waited too long; one that is being sent continues. */
   #leave(waiting: Waiting): void {
     const at = this.#queue.indexOf(waiting);
     if (at < 0) return;
@@ -113,7 +113,7 @@ export class GasWallet {
     return BigInt(z.string().parse(await this.#parts.node.call(method, params)));
   }
 
-  /** Sends what waits, a batch at a time, each while the wallet is this process's alone. Never rejects. */
+  /** Sends what waits in batches, each while this process holds the wallet exclusively. Never rejects. */
   async #sendAll(): Promise<void> {
     this.#isSending = true;
     while (this.#queue.length > 0) {
@@ -121,7 +121,7 @@ export class GasWallet {
       try {
         await withWallet(this.#parts, this.address, (sent, keep) => this.#sendBatch(batch, sent, keep));
       } catch {
-        // Whether it was sent is the chain's to say.
+        // Only the chain knows whether it was sent.
       }
       for (const waiting of batch) if (!this.#queue.includes(waiting)) waiting.done(null);
     }
@@ -133,7 +133,7 @@ export class GasWallet {
     const [price, latest = 0n, pending = 0n] = await Promise.all([this.#number("eth_gasPrice", []), ...counts]);
     const open = before.filter(({ nonce }) => nonce >= latest);
     const sent = await this.#sendStuck(open, price);
-    // What was sent before, by a process that died or did not wait for it, is waited for and not sent under another number.
+    // A transaction sent earlier, by a process that died or stopped waiting, keeps its nonce: wait for it.
     const news: Waiting[] = [];
     for (const one of batch) {
       const was = sent.find(({ data }) => data === one.call.data);
@@ -145,17 +145,17 @@ export class GasWallet {
     const feeWei = String(least(price * 2n, this.#parts.feeWeiMax));
     const atMs = Math.floor(this.#parts.clock.epochMs());
     const fresh = room.map(({ call }, at): Sent => ({ ...call, nonce: first + at, feeWei, atMs }));
-    // Kept before it is sent: a process that dies in between leaves its numbers to be sent by the next.
+    // Store before sending: if this process dies in between, the next one sends these nonces.
     const kept = await keep([...sent, ...fresh]);
     const refusedAt = await this.#sendFresh(fresh, room);
     if (refusedAt === null) return;
-    // A number that was not used stops all after it: they are given back together.
+    // An unused nonce blocks all later ones: they are given back together.
     const refused = first + refusedAt;
     await keep(kept.filter(({ nonce }) => nonce < refused));
     this.#queue.unshift(...room.slice(refusedAt).filter((waiting) => ++waiting.tries < TRIES_MAX));
   }
 
-  /** Null: all were taken; else the first that the node does not take. */
+  /** Null: the node accepted all; else the index of the first that it refused. */
   async #sendFresh(fresh: readonly Sent[], waiting: readonly Waiting[]): Promise<number | null> {
     for (const [at, one] of fresh.entries()) {
       const hash = await this.#sendOne(one);
@@ -165,7 +165,7 @@ export class GasWallet {
     return null;
   }
 
-  /** The same transactions for more, so that they replace those that no block takes, and fill a number that was never sent. */
+  /** Sends the same transactions with higher fees, which replaces those that no block includes and fills nonces that were never sent. */
   async #sendStuck(sent: readonly Sent[], price: bigint): Promise<readonly Sent[]> {
     const nowMs = Math.floor(this.#parts.clock.epochMs());
     const now: Sent[] = [];
@@ -178,7 +178,7 @@ export class GasWallet {
     return now;
   }
 
-  /** Its hash; null: the node does not take it. */
+  /** The transaction's hash; null: the node refused it. */
   async #sendOne({ nonce, to, data, gasMax, feeWei }: Sent): Promise<string | null> {
     const { chainId, node } = this.#parts;
     const prices = { gasMax, feeWeiMax: feeWei, tipWei: String(BigInt(feeWei) / 2n) };

@@ -1,28 +1,28 @@
-// A node of a chain, asked by JSON-RPC over HTTP.
+// Calls a chain's node by JSON-RPC over HTTP.
 import { z } from "zod";
 import { isBroken } from "./broken-connection.ts";
 import { atOnce } from "./concurrency-limit.ts";
 
 const ASK_MS_MAX = 10_000;
 const AT_ONCE_MAX = 16;
-/** For its turn: behind a node that does not answer, a caller is told so by then. */
+/** The longest wait in the queue: with an unresponsive node, callers get an error after this time. */
 const TURN_MS_MAX = 15_000;
 const reply = z.object({
   result: z.unknown().optional(),
   error: z.object({ code: z.number(), message: z.string() }).optional(),
 });
 
-/** The node has understood, and says no: a call that reverts, a transaction that it does not take. */
+/** The node understood the request and refused it: a call that reverts, a transaction that it does not accept. */
 export class NodeRefusal extends Error {}
 
 export interface NodeRpc {
-  /** Rejects with a NodeRefusal where the node says no, with another error where it cannot be asked. */
+  /** Rejects with a NodeRefusal where the node refuses, with another error where it is unreachable. */
   call(method: string, params: readonly unknown[]): Promise<unknown>;
 }
 
 export function nodeRpc(url: string, fetchOut: typeof fetch = fetch): NodeRpc {
   const inTurn = atOnce(AT_ONCE_MAX, TURN_MS_MAX);
-  // Whatever a node is asked twice does what once does: a transaction has its number.
+  // All these requests are idempotent: a transaction has its nonce.
   const twice = (method: string, params: readonly unknown[]) =>
     ask({ url, fetchOut }, method, params).catch((error: unknown) => {
       if (!isBroken(error)) throw error;

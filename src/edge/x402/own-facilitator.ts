@@ -1,4 +1,4 @@
-// A facilitator within the process: it looks at a payment by asking a node, and has it made by a transaction of its own wallet.
+// A facilitator in this process: verifies a payment with a node, and settles it by a transaction of its own wallet.
 import { z } from "zod";
 import type { Network } from "../../catalog/networks.ts";
 import type { Clock } from "../../core/clock.ts";
@@ -10,15 +10,15 @@ import { NodeRefusal, type NodeRpc } from "./node-rpc.ts";
 import { type Payment, signedIn } from "./read-payment.ts";
 import { signedBySender } from "./signed-by.ts";
 
-/** `transferWithAuthorization`, with a signature of a key (v, r, s), and with one that a contract reads. */
+/** `transferWithAuthorization`, with a key's signature (v, r, s), and with one that a contract verifies. */
 const BY_KEY = "0xe3ee160e";
 const BY_CONTRACT = "0xcf092995";
 const BALANCE = "0x70a08231";
 const STATE = "0xe94a0102";
-/** The most gas that a transfer may take. What is not used is not paid. */
+/** The gas limit of a transfer. Unused gas is not paid. */
 const KEY_GAS_MAX = 150_000;
 const CONTRACT_GAS_MAX = 400_000;
-/** What is about to lapse would not get into a block in time. */
+/** A payment about to expire would not get into a block in time. */
 const SECONDS_LEFT_MIN = 6;
 const NONCE_USED = "invalid_exact_evm_nonce_already_used";
 
@@ -34,7 +34,7 @@ function wordsOf({ from, to, value, validAfter, validBefore, nonce }: TransferAu
   return Buffer.concat([word(from), word(to), ...numbers, word(nonce)]);
 }
 
-/** The transfer as its contract is asked for it. */
+/** The call data of the transfer for the coin's contract. */
 function transferData(payment: Payment): { readonly data: Hex; readonly gasMax: number } {
   const { signature, authorization } = signedIn(payment);
   const words = wordsOf(authorization);
@@ -44,7 +44,7 @@ function transferData(payment: Payment): { readonly data: Hex; readonly gasMax: 
     return { data: hexOf(Buffer.concat([bytesOf(BY_KEY), words, ...ending])), gasMax: KEY_GAS_MAX };
   }
   const padded = Buffer.concat([bytes, Buffer.alloc((32 - (bytes.length % 32)) % 32)]);
-  // Where the signature begins, behind the seven words of the call.
+  // The offset of the signature, after the call's seven words.
   const ending = [word(7n * 32n), word(BigInt(bytes.length)), padded];
   return { data: hexOf(Buffer.concat([bytesOf(BY_CONTRACT), words, ...ending])), gasMax: CONTRACT_GAS_MAX };
 }
@@ -54,7 +54,7 @@ export function ownFacilitator({ network, node, wallet, clock }: OwnFacilitatorP
   const ask = async (data: string) =>
     BigInt(z.string().parse(await node.call("eth_call", [{ to: asset, data }, "latest"])));
 
-  /** What the chain has against it, which has just refused it. */
+  /** Why the chain refused the payment. */
   async function diagnosis({ from, nonce, value }: Payment): Promise<string> {
     const sender = hexOf(word(from)).slice(2);
     const [state, balance] = await Promise.all([ask(`${STATE}${sender}${nonce.slice(2)}`), ask(`${BALANCE}${sender}`)]);
@@ -62,7 +62,7 @@ export function ownFacilitator({ network, node, wallet, clock }: OwnFacilitatorP
     return balance < BigInt(value) ? "insufficient_funds" : "invalid_exact_evm_transaction_simulation_failed";
   }
 
-  /** Null: it can be made. What would revert takes our gas and moves nothing, as often as it is sent. */
+  /** Null: it can be settled. A transaction that reverts costs gas and moves nothing, however often it is sent. */
   async function whyNotMade(payment: Payment, data: Hex): Promise<Settlement | null> {
     try {
       await simulate(data);
@@ -96,7 +96,7 @@ export function ownFacilitator({ network, node, wallet, clock }: OwnFacilitatorP
       if (Number(validAfter) >= nowSeconds) return refused("invalid_exact_evm_payload_authorization_valid_after");
       if (Number(validBefore) < nowSeconds + SECONDS_LEFT_MIN)
         return refused("invalid_exact_evm_payload_authorization_valid_before");
-      // Last, because a curve takes the longest.
+      // Last, because the elliptic curve check takes longest.
       if (!signedBySender(payment, network)) return refused("invalid_exact_evm_signature");
       return verdictOfChain(payment).catch(() => "away");
     },

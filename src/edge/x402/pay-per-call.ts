@@ -1,4 +1,5 @@
-// The door for callers without a key: it tells the price, takes a payment in its place, and knows the payer by the address that signed.
+// Access for callers without a key: states the price, accepts a payment instead of a key, and identifies the payer by the address that
+// signed.
 import type { Accounts } from "../../core/account-rows.ts";
 import type { GatewayRequest } from "../../core/endpoint.ts";
 import { GatewayError } from "../../core/errors.ts";
@@ -15,7 +16,7 @@ export interface PayPerCallParts extends FundsDeps {
   readonly ledger: FundsDeps["ledger"] & Pick<Accounts, "account">;
   readonly terms: Terms;
   readonly publicUrl: () => string;
-  /** What is sold under the name that a plan asks for. */
+  /** The resource sold under the name in a plan. */
   readonly describe: (asked: string) => Pick<Resource, "description" | "bazaar">;
 }
 

@@ -1,4 +1,4 @@
-// What the operator asks of payments on chain that are in doubt: which they are, and what became of them.
+// Admin endpoints for on-chain payments in doubt: lists them and resolves them.
 
 import type { EndpointSpec } from "../../core/endpoint.ts";
 import { usdText } from "../../core/money.ts";
@@ -8,9 +8,9 @@ import { HOUSE } from "./books.ts";
 import { openReceipts, type StoredReceipt } from "./receipts.ts";
 import type { Reconciler } from "./settle-receipt.ts";
 
-/** What has just been tried is left to the call that tries it. */
+/** Leaves a recent attempt to the call that made it. */
 const OPEN_MS_MIN = 1_000;
-/** The last second that has a date; payers may sign for longer. */
+/** The last second that a date can have; payers may sign for longer. */
 const SECONDS_MAX = 8_640_000_000_000;
 
 export function paymentRow({ receipt: { id, payment, amountNano, account, sinceMs } }: StoredReceipt) {

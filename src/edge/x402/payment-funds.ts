@@ -1,4 +1,4 @@
-// Funds from a payment on chain: the authorization is claimed before the call runs, and used when it has been served.
+// Funds from an on-chain payment: the authorization is claimed before the call runs, and settled after it was served.
 import { GatewayError } from "../../core/errors.ts";
 import { add, chargedCents, type Nano, ZERO } from "../../core/money.ts";
 import type { Capture, Charge, Funds, Held, Plan, Release, Repeated } from "../../core/plan.ts";
@@ -18,7 +18,7 @@ export interface FundsDeps extends PaymentDeps {
 
 export interface PaymentParts {
   readonly payment: Payment;
-  /** What the facilitator is asked with: the requirements in the payment's own version. */
+  /** The requirements for the facilitator, in the payment's own version. */
   readonly asked: unknown;
   readonly requestId: string;
   /** The refusal of a payment, with a new challenge. */
@@ -48,7 +48,7 @@ export class PaymentFunds implements Funds {
     const { house, ledger, leases, records, leaseMs, clock, observer, settlementNano } = this.#deps;
     const { payment, asked, refused } = this.#parts;
     const hold: HoldRef = { accountId: house, holdId: id };
-    // A payment is made whole or not at all: what is sold at its bound costs that, whatever it took.
+    // A payment is made in full or not at all: what sells at its bound costs the bound, whatever it used.
     const chargeNano = cost.chargeNano === ZERO ? ZERO : amountNano;
     const post: PostRequest = {
       ...hold,
@@ -90,11 +90,11 @@ export class PaymentFunds implements Funds {
         observer.unpaid(chargeNano, add(costOf(legs), settlementNano));
         return chargeOf(id, chargeNano, receiptHeaders(payment, transaction));
       }
-      // The work is done and not paid: the answer stays kept under the authorization, for the caller who sends it again.
+      // The work is done and unpaid: the answer stays stored under the authorization, for a caller who sends it again.
       await ledger.post({ ...post, amountNano: ZERO });
       observer.unpaid(ZERO, costOf(legs));
       if (made === "unknown") return PENDING;
-      // Its hold has ended: who has looked at it since then, and found it made, is right.
+      // The hold has ended: if another process has found the payment made since then, its result stands.
       const kept = await putReceipt(records, { ...receipt, state: "refused" }, version);
       return kept === null ? PENDING : refused(made.refused);
     } finally {
@@ -144,7 +144,7 @@ function chargeOf(id: string, chargedNano: Nano, headers: Readonly<Record<string
   };
 }
 
-/** The receipt, in the version of the payment. */
+/** The receipt headers, in the payment's version. */
 export function receiptHeaders({ version, network, from, sent }: Payment, transaction: string): Record<string, string> {
   const told = version === 1 ? String(sent.network) : network;
   const receipt = inHeader({ success: true, transaction, network: told, payer: from });

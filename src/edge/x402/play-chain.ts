@@ -1,4 +1,4 @@
-// The sandbox's chain and its facilitator in one: it moves play money by the rules of USDC, in records, and nothing outside of this program.
+// The sandbox's chain and facilitator in one: moves play money by USDC's rules, in records, without any outside effect.
 import { createHash } from "node:crypto";
 import { PLAY_NETWORK } from "../../catalog/networks.ts";
 import type { Clock } from "../../core/clock.ts";
@@ -8,24 +8,24 @@ import type { Facilitator } from "./facilitator.ts";
 import { nameOf, type Payment, signedIn } from "./read-payment.ts";
 import { signedBySender } from "./signed-by.ts";
 
-/** In millionths of a dollar: what every address has, until it has spent it. A new address has as much again. */
+/** The initial play balance of every address, in millionths of a dollar. A new address starts with the same. */
 export const PLAY_UNITS = 10_000_000;
 const SPENT = "x402-play-spent";
 const USED = "x402-play-used";
 const KEPT_MS = 24 * 3_600_000;
-/** Of all authorizations that were used: an older one could be used again, which moves play money and no more. */
+/** Of all used authorizations: an evicted one could be reused, which only moves play money. */
 const USED_SHARE = { bytesMax: 16 * 1024 * 1024, full: "oldest_leave" } as const;
 const TRIES_MAX = 20;
 
 export interface PlayChain extends Facilitator, Chain {
-  /** What an address has left, in millionths of a play dollar. */
+  /** The remaining balance of an address, in millionths of a play dollar. */
   balance(address: string): Promise<number>;
 }
 
 export function createPlayChain({ records, clock }: { readonly records: Records; readonly clock: Clock }): PlayChain {
   const idOf = (payment: Pick<Payment, "network" | "asset" | "from" | "nonce">) =>
     createHash("sha256").update(nameOf(payment)).digest("hex");
-  /** The same for the same authorization, as there is one transaction of each. */
+  /** The same for the same authorization: each has one transaction. */
   const transactionOf = (payment: Parameters<typeof idOf>[0]) => `0x${idOf(payment)}`;
 
   async function spentOf(address: string) {
@@ -33,20 +33,20 @@ export function createPlayChain({ records, clock }: { readonly records: Records;
     return { units: Number(stored?.value ?? 0), version: stored?.version ?? 0 };
   }
 
-  /** Why it cannot be made, in the words of the reference; null: it can. */
+  /** Why the payment is refused, as the reference facilitator words it; null: it can be made. */
   async function reasonAgainst(payment: Payment): Promise<string | null> {
     const { validAfter, validBefore } = signedIn(payment).authorization;
     const nowSeconds = clock.epochMs() / 1_000;
     if (Number(validAfter) >= nowSeconds) return "invalid_exact_evm_payload_authorization_valid_after";
     if (Number(validBefore) <= nowSeconds) return "invalid_exact_evm_payload_authorization_valid_before";
-    // Behind what costs nothing to see, because a curve takes the longest.
+    // After the cheap checks, because the elliptic curve check takes longest.
     if (signedBySender(payment, PLAY_NETWORK) !== true) return "invalid_exact_evm_signature";
     if ((await records.get(USED, idOf(payment))) !== null) return "invalid_exact_evm_nonce_already_used";
     const { units } = await spentOf(payment.from);
     return units + Number(payment.value) > PLAY_UNITS ? "insufficient_funds" : null;
   }
 
-  /** False: it has not as much. Two at once are counted one after the other. */
+  /** False: the balance is too low. Concurrent payments are counted one after the other. */
   async function spend({ from, value }: Payment): Promise<boolean> {
     for (let tries = 0; tries < TRIES_MAX; tries++) {
       const { units, version } = await spentOf(from);

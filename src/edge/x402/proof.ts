@@ -1,10 +1,10 @@
-// A payment of nothing proves an address, and is never made: by it a payer without an account asks for what it owns.
+// A payment of zero proves an address and is never settled: with it a payer without an account requests what it owns.
 import type { GatewayError } from "../../core/errors.ts";
 import type { Funds } from "../../core/plan.ts";
 import { AWAY, type PaymentDeps } from "./claim.ts";
 import type { Payment } from "./read-payment.ts";
 
-/** Null: its sender is the address that it is of. */
+/** Null: the address signed the payment. */
 export async function disproof(
   payment: Payment,
   paidFor: unknown,
@@ -19,7 +19,7 @@ async function holdsNothing(): Promise<never> {
   throw new Error("a free call has nothing to pay");
 }
 
-/** What a free call is paid with. */
+/** The funds of a free call. */
 export const NO_FUNDS: Funds = {
   reserve: holdsNothing,
   capture: holdsNothing,

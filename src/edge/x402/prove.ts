@@ -1,4 +1,4 @@
-// Holds what callers have paid on chain, as the books have it, against the chain: every payment that was made is booked, and every booking was made.
+// Compares callers' on-chain payments in the books with the chain: every payment made must be booked, and every booked one made.
 import { unitsOf } from "../../catalog/networks.ts";
 import type { Audit, Finding } from "../../money/ledger/model/ledger.ts";
 import { inChunks, type Proved } from "../../money/ledger/proof.ts";
@@ -14,7 +14,7 @@ import { type Receipt, settledReceipts } from "./receipts.ts";
 /** The newest of each: a few minutes of a node's time. */
 const PROVED_MAX = 1_000;
 const PAGE = 200;
-/** Longer than from the first try of a payment to its block: a node whose newest block is older may not have it yet. */
+/** Longer than from a payment's first attempt to its block: a node whose newest block is older may not have it yet. */
 const SETTLED_MS = 3_600_000;
 /** `Transfer(address,address,uint256)`. */
 const TRANSFERRED = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef";
@@ -31,7 +31,7 @@ export async function proveIncome({ records, ledger, node, asset }: IncomeProofP
   const findings: Finding[] = [];
   let proved = 0;
   const found = (accountId: string, detail: string) => findings.push({ invariant: "x402", accountId, detail });
-  /** Null: the node does not tell, or does not know it. */
+  /** Null: the node does not answer, or does not know the transaction. */
   const logs = (transaction: string) => logsOf(node.call, transaction).catch(() => null);
 
   const receipts = await settledReceipts(records, HOUSE, PROVED_MAX);
@@ -46,7 +46,7 @@ export async function proveIncome({ records, ledger, node, asset }: IncomeProofP
     else found(account, `${id}: its payment is not in ${receipt.transaction} on chain`);
   });
 
-  // What has no receipt any more, or never had: the transaction that it names must have moved as much of the coin.
+  // Credits without a receipt: the transaction they name must have moved the same amount of the coin.
   const known = new Set(receipts.map(({ id }) => incomeId(id)));
   const credits = (await newestCredits(ledger)).filter(({ transactionId }) => !known.has(transactionId));
   await inChunks(credits, async ({ transactionId, reference, amountNano }) => {
@@ -67,7 +67,10 @@ export async function proveIncome({ records, ledger, node, asset }: IncomeProofP
   };
 }
 
-/** Whether the chain says, of a time when it was settled already, that its authorization was never used. A node may have dropped the transaction. */
+/**
+ * Whether the chain shows, at a time when the payment was already settled, that its authorization was unused. A node may have dropped the
+ * transaction.
+ */
 async function isUnused(node: NodeRpc, { payment, sinceMs }: Receipt): Promise<boolean> {
   const { state } = await rpcChain(node).ended(payment, sinceMs);
   if (state !== "open") return false;
@@ -77,7 +80,7 @@ async function isUnused(node: NodeRpc, { payment, sinceMs }: Receipt): Promise<b
 
 const isOf = ({ address }: Log, asset: string): boolean => address.toLowerCase() === asset.toLowerCase();
 
-/** Whether this very authorization was used, and moved what it says. */
+/** Whether this very authorization was used and moved its amount. */
 function isPaidIn(logs: readonly Log[], { payment }: Receipt, asset: string): boolean {
   const { from, to, nonce, value } = payment;
   const moved = logs.some(
@@ -91,7 +94,7 @@ function isPaidIn(logs: readonly Log[], { payment }: Receipt, asset: string): bo
 async function newestCredits(ledger: IncomeProofParts["ledger"]) {
   const found = [];
   let cursor: string | null = null;
-  // Every call that is paid has a charge beside its credit.
+  // Each paid call has a charge besides its credit.
   for (let looked = 0; looked < 2 * PROVED_MAX; looked += PAGE) {
     const page = await ledger.transactions({ accountId: HOUSE, keyId: null, limit: PAGE, cursor });
     found.push(...page.rows.filter(({ kind }) => kind === "topup"));

@@ -1,4 +1,4 @@
-// A payment as it comes in a header, in either version of x402: an authorization of one transfer (EIP-3009), and its signature.
+// Parses a payment from a header, in either version of x402: an authorization of one transfer (EIP-3009) and its signature.
 import { z } from "zod";
 import type { Network } from "../../catalog/networks.ts";
 import { GatewayError } from "../../core/errors.ts";
@@ -38,23 +38,23 @@ const bodies = {
   1: z.object({ x402Version: z.literal(1), scheme: z.string(), network: z.string(), payload }),
 } as const;
 
-/** A payment that is well-formed; whether it is good, its facilitator says. */
+/** A well-formed payment; the facilitator verifies it. */
 export interface Payment {
   readonly version: 1 | 2;
-  /** As it came, for the facilitator. */
+  /** The payment as received, for the facilitator. */
   readonly sent: Readonly<Record<string, unknown>>;
-  /** In lower case, as everything by which it is known again. */
+  /** In lower case, like every part of its identity. */
   readonly from: string;
   readonly nonce: string;
   readonly asset: string;
   readonly network: string;
   readonly to: string;
   readonly value: string;
-  /** In seconds since the epoch; it is good strictly before. */
+  /** In seconds since the epoch, exclusive. */
   readonly validBefore: number;
 }
 
-/** What one authorization is known by, whatever it is signed with and however it is written. */
+/** The identity of an authorization, whatever signature or spelling it has. */
 export function nameOf({ network, asset, from, nonce }: Pick<Payment, "network" | "asset" | "from" | "nonce">): string {
   return `x402 ${network} ${asset} ${from} ${nonce}`;
 }
@@ -98,12 +98,12 @@ export function readPayment(headers: ReadonlyMap<string, string>, terms: Network
   return null;
 }
 
-/** What its sender has signed, and the signature. */
+/** The signed authorization and its signature. */
 export function signedIn({ sent }: Payment): z.infer<typeof payload> {
   return payload.parse(sent.payload);
 }
 
-/** Why a payment does not fit what is asked; null: it fits. The signature is not looked at here. */
+/** Why a payment does not match the requirements; null: it does. Does not check the signature. */
 export function misfit(payment: Payment, requirements: Requirements, network: Network, nowMs: number): string | null {
   const { sent, version } = payment;
   const told = (version === 2 ? sent.accepted : sent) as Readonly<Record<string, string>>;

@@ -1,4 +1,4 @@
-// What is kept of payments that are being made, so that a process which goes on after a crash knows that money may have moved.
+// Receipts of payments in progress, so that after a crash it is known that money may have moved.
 import { hash } from "node:crypto";
 import type { Nano } from "../../core/money.ts";
 import type { Records } from "../../platform/records/records.ts";
@@ -6,30 +6,30 @@ import type { House } from "./books.ts";
 import { nameOf, type Payment } from "./read-payment.ts";
 
 const KIND = "x402-payment";
-/** Where those stand of which it is not known yet whether they were made. */
+/** The kind of records for payments with an unknown outcome. */
 const openIn = (house: House) => `${house}-open`;
-/** Where those stand that were made. */
+/** The kind of records for settled payments. */
 const settledIn = (house: House) => `${house}-settled`;
 const SETTLED_KEPT_MS = 7 * 24 * 3_600_000;
 const PAGE = 200;
 
 export interface Receipt {
-  /** The call's transaction. */
+  /** The call's transaction id. */
   readonly id: string;
   readonly payment: Payment;
-  /** Where it is booked. */
+  /** The house account that books it. */
   readonly house: House;
   readonly amountNano: Nano;
-  /** The account that it fills; absent: it pays for a call. */
+  /** The account that it tops up; absent: it pays for a call. */
   readonly account?: string;
-  /** What the facilitator was asked with. */
+  /** The requirements that the facilitator received. */
   readonly asked: unknown;
-  /** `open`: it was tried, and may have been made; `refused`: it was not made, and can be tried again. */
+  /** `open`: it was tried and may have been made; `refused`: it was not made and can be tried again. */
   readonly state: "open" | "refused" | "settled";
-  /** On chain; null: not known. */
+  /** The on-chain transaction; null: unknown. */
   readonly transaction: string | null;
   readonly sinceMs: number;
-  /** When it was last tried again and refused; absent: not yet. */
+  /** When it was last retried and refused; absent: never. */
   readonly retriedMs?: number;
 }
 
@@ -38,21 +38,21 @@ export interface StoredReceipt {
   readonly version: number;
 }
 
-/** Those that an earlier version has kept name no house. */
+/** Receipts of an earlier version name no house. */
 function receiptIn(value: string): Receipt {
   return Object.assign({ house: "x402" }, JSON.parse(value)) as Receipt;
 }
 
-/** By its authorization, so that a caller who comes with it again finds what was tried with it, in whichever call. */
+/** The authorization's id, so that a caller who sends it again finds the earlier attempt, in any call. */
 const idOf = (payment: Payment): string => hash("sha256", nameOf(payment));
 
-/** What was tried with an authorization; null: nothing yet. */
+/** The receipt of an authorization; null: it was not tried yet. */
 export async function receiptOf(records: Records, payment: Payment): Promise<StoredReceipt | null> {
   const stored = await records.get(KIND, idOf(payment));
   return stored === null ? null : { receipt: receiptIn(stored.value), version: stored.version };
 }
 
-/** Keeps it where its version is still this (null: whatever it is), and answers its new one; null where it is not. */
+/** Stores the receipt if its version is still `ifVersion` (null: always). Returns the new version, or null on a conflict. */
 export async function putReceipt(records: Records, receipt: Receipt, ifVersion: number | null): Promise<number | null> {
   const isOpen = receipt.state === "open";
   const { state, house } = receipt;
@@ -66,12 +66,12 @@ export async function putReceipt(records: Records, receipt: Receipt, ifVersion: 
   });
 }
 
-/** Those that are open, newest first. */
+/** Open receipts, newest first. */
 export function openReceipts(records: Records, house: House): Promise<readonly StoredReceipt[]> {
   return listed(records, openIn(house), Number.POSITIVE_INFINITY);
 }
 
-/** The newest that were made, as long as they are kept; some more than `most` where a page has more. */
+/** The newest settled receipts that are still stored; somewhat more than `most` where a page has more. */
 export async function settledReceipts(records: Records, house: House, most: number): Promise<readonly Receipt[]> {
   return (await listed(records, settledIn(house), most)).map(({ receipt }) => receipt);
 }

@@ -1,4 +1,4 @@
-// Finds out what became of a payment that was tried: by the chain where it can be asked, else by trying again, which moves money once.
+// Finds the outcome of an attempted payment: from the chain where possible, otherwise by retrying, which moves money only once.
 
 import type { Clock } from "../../core/clock.ts";
 import { requestIdOf } from "../../core/ids.ts";
@@ -18,23 +18,23 @@ export interface SettleDeps {
   readonly clock: Clock;
   readonly owner: string;
   readonly leaseMs: number;
-  /** Whose receipts they are, and where what comes in is booked. */
+  /** The owner of the receipts, and the account that books the income. */
   readonly house: House;
-  /** What making a payment costs us. */
+  /** What settling a payment costs us. */
   readonly settlementNano: Nano;
   readonly facilitator: Facilitator;
-  /** Null: no node is asked, and what a facilitator says is believed. */
+  /** Null: there is no node, and the facilitator's answer is trusted. */
   readonly chain: Chain | null;
   readonly observer: Pick<Observer, "settled">;
 }
 
-/** `open`: it is not known yet. `refused`: it was not made. */
+/** `open`: unknown yet. `refused`: it was not made. */
 export type ReceiptState = Receipt["state"];
 
-/** What came of a try: the transaction on chain, why there is none, or that it is not known. */
+/** The result of an attempt: the on-chain transaction, why there is none, or unknown. */
 export type Made = { readonly transaction: string } | { readonly refused: string } | "unknown";
 
-/** Has a payment made. Where the chain can be asked, it has the last word: a facilitator may say so and be wrong, either way. */
+/** Has a payment settled. Where the chain is readable it decides: a facilitator's answer may be wrong either way. */
 export async function makePayment(
   receipt: Pick<Receipt, "payment" | "asked" | "sinceMs">,
   deps: Pick<SettleDeps, "facilitator" | "chain" | "observer">,
@@ -62,7 +62,7 @@ async function tryPayment(
   return isRefused ? { refused: made.reason } : "unknown";
 }
 
-/** The same for one that was tried before, and may have been made then. */
+/** The same for a payment that was tried before and may have been made then. */
 async function makeAgain({ receipt }: StoredReceipt, deps: SettleDeps): Promise<Made> {
   const { payment, state, sinceMs } = receipt;
   if (deps.chain !== null) {
@@ -73,14 +73,14 @@ async function makeAgain({ receipt }: StoredReceipt, deps: SettleDeps): Promise<
     if (ended.state === "canceled" || isOver) return { refused: "its time is over" };
   }
   const made = await makePayment(receipt, deps);
-  // Without a chain to ask, what is refused now may be refused because it was made.
+  // Without a chain to read, a refusal now may mean that the payment was made earlier.
   return deps.chain === null && state === "open" && made !== "unknown" && "refused" in made ? "unknown" : made;
 }
 
-/** Settles a call that has ended, and charges it. Two who do so at once book it once. */
+/** Settles and charges a call that has ended. Two concurrent calls book it once. */
 export async function settleReceipt(stored: StoredReceipt, deps: SettleDeps): Promise<ReceiptState> {
   const { receipt, version } = stored;
-  // A hold that is open is that of a call or a top-up which is settling it itself; where its process died, its lease ends it.
+  // An open hold belongs to a call or a top-up that is settling by itself; if its process died, the hold's lease ends it.
   const standing = await deps.ledger.standing({ accountId: receipt.house, holdId: receipt.id });
   if (standing !== "gone") return "open";
   const made = await makeAgain(stored, deps);
@@ -97,7 +97,7 @@ export async function settleReceipt(stored: StoredReceipt, deps: SettleDeps): Pr
   return "settled";
 }
 
-/** Books a payment that fills an account, once, however often it is told. */
+/** Credits a top-up payment once, however often this is called. */
 export async function fillAccount(
   receipt: Receipt,
   account: string,
@@ -109,7 +109,7 @@ export async function fillAccount(
 }
 
 async function chargeCall(receipt: Receipt & { readonly transaction: string }, deps: SettleDeps): Promise<void> {
-  // A process that died behind its posting has charged it.
+  // A process that died after its posting has already charged it.
   const own = await deps.ledger.transaction(receipt.house, receipt.id);
   if (own === null || own.amountNano === ZERO)
     await chargeLate(deps.ledger, { ...receipt, settlementNano: deps.settlementNano }, lateRequest(receipt, deps));

@@ -1,15 +1,15 @@
-// The wallet that pays for gas, as processes share it: one of them sends at a time, and the next knows what was sent.
+// The gas wallet as processes share it: one of them sends at a time, and the next knows what was sent.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Clock } from "../../core/clock.ts";
 import type { Hex } from "../../money/wallet/hex.ts";
 import type { Records } from "../../platform/records/records.ts";
 
 const KIND = "x402-gas-wallet";
-/** Longer than sending a batch takes; a process that dies with the wallet keeps it for so long. */
+/** Longer than sending a batch takes; a process that dies while sending blocks the wallet for this long. */
 const TAKEN_MS = 15_000;
 const TAKE_AGAIN_MS = 25;
 
-/** A transaction that is in no block yet, as far as is known. */
+/** A transaction that no known block includes yet. */
 export interface Sent {
   readonly nonce: number;
   readonly to: string;
@@ -20,7 +20,7 @@ export interface Sent {
   readonly atMs: number;
 }
 
-/** What all processes share of the wallet. `takenBy`: a process that is sending with it, until then. */
+/** The wallet's shared state. `takenBy`: the process that is sending, and until when. */
 export interface Shared {
   readonly takenBy: string | null;
   readonly takenUntilMs: number;
@@ -32,14 +32,16 @@ const NONE: Shared = { takenBy: null, takenUntilMs: 0, sent: [] };
 export interface SharingParts {
   readonly records: Records;
   readonly clock: Clock;
-  /** Of this process. */
+  /** This process. */
   readonly owner: string;
 }
 
-/** Keeps what was sent, while the wallet is this process's. Rejects where it is not any more. */
+/** Stores what was sent, while this process holds the wallet. Rejects once it does not. */
 export type Keep = (sent: readonly Sent[]) => Promise<readonly Sent[]>;
 
-/** Does its work while no other process has the wallet. That two have it at once, after one has slept for long, costs gas and no money. */
+/**
+ * Runs the work while no other process has the wallet. If a process was suspended, two may have it at once: that costs gas and no money.
+ */
 export async function withWallet(
   { records, clock, owner }: SharingParts,
   address: string,

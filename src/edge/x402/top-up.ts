@@ -1,4 +1,4 @@
-// POST /api/v1/topup: an account fills itself by a payment on chain, credited once.
+// POST /api/v1/topup: an account adds credit by an on-chain payment, credited once.
 
 import { z } from "zod";
 import type { Answer, Call, EndpointSpec } from "../../core/endpoint.ts";
@@ -26,7 +26,7 @@ const bodySchema = z.strictObject({
     .max(CENTS_MAX, `must be at most ${CENTS_MAX}`),
 });
 
-/** A payment that fits what an account has asked to be filled by. */
+/** A payment that matches the requested top-up. */
 interface Filling {
   readonly caller: Caller;
   readonly payment: Payment;
@@ -72,7 +72,7 @@ async function fill(filling: Filling, parts: PayPerCallParts): Promise<Answer | 
   return claimed === "claimed" ? credit(id, filling, parts) : credited(filling, parts);
 }
 
-/** Has the payment made and credits it. The claim ends here, however it goes. */
+/** Settles the payment and credits it. Ends the claim in every case. */
 async function credit(id: string, filling: Filling, parts: PayPerCallParts): Promise<Answer | GatewayError> {
   const { caller, payment, cents, paidFor, refused } = filling;
   const { house, ledger, records, leases, clock } = parts;
@@ -103,19 +103,19 @@ async function credit(id: string, filling: Filling, parts: PayPerCallParts): Pro
     return await credited(filling, parts);
   } finally {
     leases.release(hold);
-    // The receipt knows what became of it, however often the same payment comes.
+    // The receipt has the outcome, however often the same payment is sent.
     await ledger.void(hold, "a top-up holds nothing");
   }
 }
 
-/** What an account is told whose payment has been credited. */
+/** The answer after a payment was credited. */
 async function credited(
   { caller, payment, cents }: Filling,
   { records, ledger }: PayPerCallParts,
 ): Promise<Answer | GatewayError> {
   const stored = await receiptOf(records, payment);
   const { account, transaction, id } = stored?.receipt ?? {};
-  // It has paid for a call, or filled another's account.
+  // It paid for a call, or topped up another account.
   if (account !== caller.payer.accountId || typeof transaction !== "string" || id === undefined)
     return new GatewayError("idempotency_mismatch");
   const row = await ledger.account(account);
