@@ -217,9 +217,9 @@ export const SETTINGS = {
   ),
   idleMsMax: setting(
     "IDLE_SECONDS",
-    "10",
+    "65",
     seconds(3_600),
-    "How long a connection may be idle between two requests. With HTTP_ENGINE=uws it is always 10: the binary fixes it",
+    "Keep-alive: how long a connection may be idle between two requests; announced in Keep-Alive. Longer than the 60 s of common proxies' pools. HTTP_ENGINE=uws fixes it at 8 to 12",
   ),
   adminHost: setting("ADMIN_HOST", "127.0.0.1", text, "Address of the admin listener (metrics, health, accounts)"),
   adminPort: setting("ADMIN_PORT", "8081", port, "Port of the admin listener; 0 takes a free one"),

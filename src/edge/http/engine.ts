@@ -81,7 +81,7 @@ export const CONNECTION_LIMITS: ConnectionLimits = {
   connectionsPerAddress: 0,
   requestsPerConnection: 10_000,
   headerMsMax: 10_000,
-  idleMsMax: 10_000,
+  idleMsMax: 65_000,
 };
 
 export interface EngineOptions {
@@ -107,6 +107,8 @@ export interface Engine {
   readonly name: EngineName;
   /** Its parser takes a body's framing as RFC 9112 says and nothing else, so a chunked body may be followed by another request. */
   readonly isStrict: boolean;
+  /** Announces a keep-alive time that the engine fixes, as `\r\nkeep-alive: ...`; empty where the engine announces its own. */
+  readonly keepAliveLine: string;
   /** Rejects if the address cannot be had. */
   listen(options: EngineOptions, host: EngineHost): Promise<Listener>;
 }

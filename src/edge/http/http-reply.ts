@@ -230,7 +230,8 @@ export class HttpReply implements Reply, SlowClient, Due {
   /** Status and headers in the one string that uWebSockets writes between `HTTP/1.1 ` and a line break: one native call for all. */
   #headText(status: number): string {
     const type = this.#hasContentType || BODILESS.includes(status) ? "" : "\r\ncontent-type: application/json";
-    return `${statusLine(status)}${type}${this.#headers}`;
+    const closes = this.#closesConnection || this.#host.draining || !this.#withBody;
+    return `${statusLine(status)}${type}${closes ? "" : this.#host.keepAliveLine}${this.#headers}`;
   }
 
   #writeHead(res: EngineResponse): void {

@@ -261,6 +261,7 @@ async function secureServer({ cert, key }: Certificate): Promise<Server> {
 export const nodeEngine: Engine = {
   name: "node",
   isStrict: true,
+  keepAliveLine: "",
   async listen(options, host) {
     const server = options.certificate === null ? plainServer() : await secureServer(options.certificate);
     // A whole request has the edge's own clock.

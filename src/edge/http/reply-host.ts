@@ -12,6 +12,8 @@ export interface ReplyHost {
   readonly answers: AnswerBytes;
   /** How long a client may read nothing before its connection is closed. */
   readonly stalledMsMax: number;
+  /** See `Engine.keepAliveLine`. */
+  readonly keepAliveLine: string;
   /** Whether connections end with the answer, because the listener is going away. */
   readonly draining: boolean;
   /** Calls back when this turn of the event loop has read what had come. */

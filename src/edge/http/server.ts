@@ -162,6 +162,7 @@ class Edge implements EngineHost, ReplyHost, StreamLimits, SocketsHost {
   readonly slowClients: SlowClients;
   readonly answers: AnswerBytes;
   readonly stalledMsMax: number;
+  readonly keepAliveLine: string;
   readonly atTickEnd = tickEnd();
   draining = false;
   /** New requests are turned away. */
@@ -197,6 +198,7 @@ class Edge implements EngineHost, ReplyHost, StreamLimits, SocketsHost {
     this.sockets = new Sockets(this);
     this.bodyMsMax = options.bodyMsMax ?? 30_000;
     this.stalledMsMax = options.stalledMsMax ?? 60_000;
+    this.keepAliveLine = options.engine.keepAliveLine;
     this.spillFolder = options.spillFolder ?? tmpdir();
     this.slowClients = watchSlowClients(options.clock, Math.min(2_000, this.bodyMsMax / 4, this.stalledMsMax / 4));
     this.#match = matchEndpoint(options.endpoints, options.unknownPath);

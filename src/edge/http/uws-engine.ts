@@ -25,6 +25,8 @@ export function uwsEngine(uws: Uws): Engine {
     name: "uws",
     // It takes bare line feeds in chunked bodies, and whatever stands behind the last chunk.
     isStrict: false,
+    // The binary closes idle connections after 8 to 12 s.
+    keepAliveLine: "\r\nkeep-alive: timeout=8",
     async listen(options, host) {
       const first = appOf(uws, options.certificate, host);
       const apps = [first];

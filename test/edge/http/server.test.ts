@@ -102,6 +102,17 @@ describe("a request that is in order", () => {
   });
 });
 
+test("an answer announces how long its connection stays open, unless the connection ends with it", async () => {
+  const { port } = await startEdge();
+  const client = await rawClient(port);
+  client.send(request("GET /hello"));
+  const announced = onNode ? "keep-alive: timeout=65" : "keep-alive: timeout=8";
+  expect((await client.sees(/"method"/)).toLowerCase()).toContain(`\r\n${announced}`);
+  const last = await rawClient(port);
+  last.send(request("HEAD /hello"));
+  expect((await last.sees(/\r\n\r\n$/)).toLowerCase()).not.toContain("keep-alive:");
+});
+
 describe("a request that is not", () => {
   test.each([
     ["GET", "/nothing", {}, 404, "not_found", "envelope"],
