@@ -464,7 +464,7 @@ export interface ErrorOptions {
   readonly cause?: unknown;
 }
 
-/** An error for the caller. Expected outcomes are returned as values of this class, not thrown. */
+/** An error for the caller. The edge throws it before the hold; from the hold on it is a value. */
 export class GatewayError extends Error {
   readonly code: ErrorCode;
   readonly options: ErrorOptions;
