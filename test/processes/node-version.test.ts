@@ -15,18 +15,24 @@ function check(version: string) {
   return { status, said: stderr.toString() };
 }
 
-test.each(["22.23.3", "22.23.10", "22.24.0", "24.21.0", "26.9.0", "26.10.0", "27.0.0"])("Node %s will do", (version) => {
-  expect(check(version)).toEqual({ status: 0, said: "" });
-});
+test.each(["22.23.3", "22.23.10", "22.24.0", "24.21.0", "26.9.0", "26.10.0", "27.0.0"])(
+  "Node %s will do",
+  (version) => {
+    expect(check(version)).toEqual({ status: 0, said: "" });
+  },
+);
 
-test.each(["8.17.0", "20.20.2", "22.22.9", "22.23.2", "23.1.0", "24.20.9", "25.9.0", "26.8.0"])("Node %s is turned away in one line", (version) => {
-  const { status, said } = check(version);
-  expect(status).toBe(1);
-  expect(said).toMatch(
-    /^tollgate: Node 22\.23\.3 or a later 22, 24\.21 or a later 24, or 26\.9 or later is needed, .*`npm ci --include=optional .*\n$/,
-  );
-  expect(said).toContain(version);
-});
+test.each(["8.17.0", "20.20.2", "22.22.9", "22.23.2", "23.1.0", "24.20.9", "25.9.0", "26.8.0"])(
+  "Node %s is turned away in one line",
+  (version) => {
+    const { status, said } = check(version);
+    expect(status).toBe(1);
+    expect(said).toMatch(
+      /^tollgate: Node 22\.23\.3 or a later 22, 24\.21 or a later 24, or 26\.9 or later is needed, .*`npm ci --include=optional .*\n$/,
+    );
+    expect(said).toContain(version);
+  },
+);
 
 test.each([["src/main.ts"], ["src/cli/tollgate.ts"]])("%s says so too, where it is run without npm", (program) => {
   const pretend = 'Object.defineProperties(process.versions, { node: { value: "23.1.0" } });';
