@@ -1,7 +1,7 @@
-// Reads the Range header of a download: one part of a file, the whole, or nothing that the file has.
+// Parses the Range header of a download.
 import type { ByteRange } from "./file-store.ts";
 
-/** Null: the whole file, also where the header cannot be read or asks for several parts (RFC 9110, 14.2). */
+/** Null: the whole file, also where the header is malformed or names several ranges (RFC 9110, 14.2). */
 export function byteRange(header: string | undefined, sizeBytes: number): ByteRange | null | "unsatisfiable" {
   const found = /^bytes=\s*(\d{0,15})-(\d{0,15})\s*$/i.exec(header ?? "");
   if (found === null) return null;

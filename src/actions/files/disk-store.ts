@@ -1,4 +1,4 @@
-// Files on the gateway's own disk: written beside, made certain, then moved under their name.
+// Stores files on the gateway's own disk: written to a temporary name, synced, then renamed.
 import { randomUUID } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { type FileHandle, mkdir, open, readdir, rename, rm, stat, statfs } from "node:fs/promises";
@@ -8,7 +8,7 @@ import type { ByteRange, FileStore } from "./file-store.ts";
 
 const ID = /^file_[0-9a-f]{32}$/;
 const READ_BYTES = 64 * 1024;
-/** What the ledger on the same disk needs is not for files. */
+/** Space that is left for the ledger on the same disk. */
 const FREE_BYTES_MIN = 768 * 1024 * 1024;
 const FULL = ["ENOSPC", "EDQUOT"];
 
@@ -21,7 +21,7 @@ function noRoom(cause?: unknown): GatewayError {
   return new GatewayError("storage_unavailable", { detail, retryAfterSeconds: 60, cause });
 }
 
-/** Writes all of `bytes` to a new file and waits until it is certain; on any failure the file is gone. */
+/** Writes all of `bytes` to a new file and syncs it; removes the file on any failure. */
 export async function writeWhole(path: string, bytes: AsyncIterable<Uint8Array>): Promise<number> {
   const file = await open(path, "wx", 0o600);
   let size = 0;
@@ -45,7 +45,7 @@ async function writeAll(file: FileHandle, part: Uint8Array): Promise<void> {
   while (at < part.length) at += (await file.write(part, at)).bytesWritten;
 }
 
-/** A new name in a file's own folder is certain only when the folder is. */
+/** A new name is durable only once its folder is synced. */
 async function syncFolder(path: string): Promise<void> {
   const folder = await open(path, "r");
   await folder.sync();
@@ -53,15 +53,15 @@ async function syncFolder(path: string): Promise<void> {
 }
 
 /**
- * The folder in which bytes wait until they are whole. What uploads that were cut off by the end of their process left there is
- * swept away; where other processes may be writing, only what has not been touched since `leftBeforeMs`. Null: all of it.
+ * Opens the folder for incomplete uploads, and deletes what interrupted processes left in it: only files untouched since `leftBeforeMs`
+ * where other processes may be writing; null: all.
  */
 export async function openIncoming(folder: string, leftBeforeMs: number | null): Promise<string> {
   const incoming = join(folder, "incoming");
   await mkdir(incoming, { recursive: true, mode: 0o700 });
   for (const name of await readdir(incoming)) {
     const path = join(incoming, name);
-    // Another process may have ended with it meanwhile.
+    // Another process may have removed it meanwhile.
     const touchedMs = (await stat(path).catch(() => null))?.mtimeMs ?? 0;
     if (leftBeforeMs === null || touchedMs < leftBeforeMs) await rm(path, { force: true });
   }
@@ -76,7 +76,7 @@ export async function openDiskStore(
 ): Promise<FileStore> {
   const incoming = await openIncoming(folder, leftBeforeMs);
 
-  /** Files are spread over 256 folders by the first digits of their ids, which are random. */
+  /** Spreads files over 256 folders by the first digits of their ids, which are random. */
   function pathOf(id: string): string {
     if (!ID.test(id)) throw new Error(`not the id of a file: ${id}`);
     return join(folder, id.slice(5, 7), id);

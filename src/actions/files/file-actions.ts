@@ -1,4 +1,4 @@
-// The actions of service `files`: what callers do with files beside sending and fetching their bytes.
+// The actions of service `files`: everything but the transfer of bytes.
 import { z } from "zod";
 import type { ActionFacts } from "../../catalog/action.ts";
 import { type LocalAction, localAction } from "../../catalog/local-action.ts";
@@ -14,7 +14,7 @@ export interface FilesActionsParts {
   readonly openPublic: OpenPublic;
 }
 
-/** Nothing that could lead out of a folder, break a header, or show a name as what it is not. */
+/** Rejects names that could escape a folder, break a header, or disguise themselves. */
 const FILENAME = /^(?!\.{1,2}$)[^\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}/\\]+$/u;
 const filename = z
   .string()
@@ -161,7 +161,7 @@ function lookups(files: Files): LocalAction[] {
   ];
 }
 
-/** The five actions of service `files`, to be called below `/api/run/files/`. */
+/** The five actions of service `files`, at `/api/run/files/`. */
 export function filesActions(parts: FilesActionsParts): readonly LocalAction[] {
   return [...uploads(parts), ...lookups(parts.files)];
 }

@@ -1,4 +1,4 @@
-// PUT and GET /files/{id}: bytes in and out, for the holder of a signed link. Nothing is shown or run, only saved.
+// PUT and GET /files/{id}: transfers bytes for the holder of a signed link. Browsers save files, and never render or run them.
 import type { Clock } from "../../core/clock.ts";
 import type { Answer, Call, EndpointShape, EndpointSpec, StreamAnswer } from "../../core/endpoint.ts";
 import { GatewayError } from "../../core/errors.ts";
@@ -12,7 +12,7 @@ import { checkLink, type LinkMethod } from "./signed-links.ts";
 
 export interface FileEndpointParts {
   readonly files: Files;
-  /** Those that links may be signed with. */
+  /** The secrets that may have signed a link. */
   readonly secrets: readonly string[];
   readonly clock: Clock;
 }
@@ -22,7 +22,7 @@ const BAD_LINK = {
   wrong: "This link is not one of ours, or is for another method or file, or its key is not good any more.",
 } as const;
 
-/** Files never change, so that their name is their version. */
+/** A file never changes, so its id serves as its ETag. */
 function headersOf(row: FileRow): Record<string, string> {
   return {
     ...CONTENT_HEADERS,
@@ -34,7 +34,7 @@ function headersOf(row: FileRow): Record<string, string> {
   };
 }
 
-/** The part that was asked for; of another version of the file, all of it (RFC 9110, 13.1.5). */
+/** The requested range; the whole file where If-Range names another version (RFC 9110, 13.1.5). */
 function rangeOf({ headers }: Call["request"], row: FileRow): ReturnType<typeof byteRange> {
   const ifRange = headers.get("if-range");
   const same = ifRange === undefined || ifRange === `"${row.id}"`;
@@ -60,7 +60,7 @@ async function download(
     const unsatisfied = { ...CONTENT_HEADERS, "content-range": `bytes */${row.sizeBytes}` };
     return { status: 416, headers: { ...unsatisfied, "content-type": "text/plain" }, body: "" };
   }
-  // A HEAD is told of the bytes and does not get them.
+  // HEAD gets the headers without the bytes.
   const bytes = request.method === "HEAD" ? nothing() : await files.read(row.id, range);
   return bytes === null ? noSuchFile() : { ...partOf(row, range, headers), bytes };
 }
@@ -83,7 +83,7 @@ async function upload({ request }: Call, { files }: FileEndpointParts): Promise<
   return { status: 200, body: { ok: true, file_id: row.id, size_bytes: row.sizeBytes } };
 }
 
-/** The endpoints that signed links lead to. */
+/** The endpoints behind signed links. */
 export function fileEndpoints(parts: FileEndpointParts): EndpointSpec[] {
   const signed = (
     method: LinkMethod,

@@ -1,26 +1,26 @@
-// What is kept of files beside their bytes: a row each, and a note of those that must be looked at again.
+// The stored facts of files: one record each, and reminders to check some of them again.
 import type { Clock } from "../../core/clock.ts";
 import type { Records, StoredRecord } from "../../platform/records/records.ts";
 
 const KIND = "file";
-/** What must be looked at later is listed under an owner of its own, so that it need not be known whose it is. */
+/** Reminders share one owner, so that they can be listed without knowing the payers. */
 const DUE_KIND = "file-due";
 const DUE_OWNER = "files";
 const PAGE_ROWS = 200;
 
-/** What is known of a file. */
+/** The stored facts of a file. */
 export interface FileFacts {
   readonly filename: string;
-  /** As announced; once stored, what it really is. Counts against the quota. */
+  /** As announced; the real size once stored. Counts against the quota. */
   readonly sizeBytes: number;
   readonly mime: string | null;
   readonly tags: readonly string[];
   readonly note: string | null;
-  /** Where it came from: `upload`, an address, or the action whose answer it is. */
+  /** Its origin: `upload`, an address, or the action that produced it. */
   readonly source: string;
-  /** `new`: the quota has not been asked yet. `pending`: room is kept for bytes that are still to come. */
+  /** `new`: no quota is taken yet. `pending`: quota is reserved for bytes that are still to come. */
   readonly state: "new" | "pending" | "stored";
-  /** When a file that has not been stored by then is forgotten. */
+  /** When a file that is not stored by then is forgotten. */
   readonly lapsesAtMs: number;
 }
 
@@ -33,17 +33,17 @@ export interface FileRow extends FileFacts {
 
 export interface FileRows {
   get(id: string): Promise<FileRow | null>;
-  /** Writes a new row, or over the one that was read; null where another request was faster. */
+  /** Writes a new row, or replaces the version that was read; null where another request was faster. */
   put(row: FileRow): Promise<FileRow | null>;
-  /** Removes the row that was read; false where another request was faster. */
+  /** Removes the version that was read; false where another request was faster. */
   remove(row: FileRow): Promise<boolean>;
   /** A payer's rows, newest first. */
   list(payer: string, limit: number, cursor: string | null): Promise<{ rows: FileRow[]; next: string | null }>;
   all(payer: string): AsyncIterable<FileRow>;
-  /** Remembers to look at a file at that time; once for each file, the last time counts. */
+  /** Sets a reminder to check a file at that time; replaces the file's earlier reminder. */
   remind(id: string, atMs: number): Promise<void>;
   forget(id: string): Promise<void>;
-  /** The files whose time has come. */
+  /** The files whose reminder is due. */
   due(nowMs: number): AsyncIterable<string>;
 }
 
@@ -77,7 +77,7 @@ export function fileRows(records: Records, clock: Clock): FileRows {
     },
 
     async remove({ id, payer, version: ifVersion }) {
-      // A row without time to live is gone: a delete that fails where the row has changed.
+      // A put with no time to live is a delete that fails where the row has changed.
       return (await records.put({ kind: KIND, id, payer, value: "", ttlMs: 0, ifVersion })) !== null;
     },
 

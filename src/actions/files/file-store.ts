@@ -1,38 +1,38 @@
-// Where the bytes of files lie: what every store of them must do, whatever keeps it.
+// The interface of the stores that hold files' bytes.
 
-/** First and last byte, both counted in. */
+/** The first and last byte, both inclusive. */
 export interface ByteRange {
   readonly from: number;
   readonly to: number;
 }
 
-/** What a link is to say of the file when it is opened. */
+/** What a link must say about the file when it is opened. */
 export interface LinkedFile {
   readonly filename: string;
   readonly mime: string | null;
 }
 
-/** Links that lead to the store itself, so that bytes need not pass through us. */
+/** Links into the store itself, so that bytes do not pass through the gateway. */
 export interface StoreLinks {
-  /** Takes a PUT of exactly `sizeBytes`, for as long as it lives. */
+  /** Accepts a PUT of exactly `sizeBytes` until the link expires. */
   put(id: string, sizeBytes: number, secondsMax: number): Promise<string>;
   get(id: string, file: LinkedFile, secondsMax: number): Promise<string>;
-  /** How long after its link has lapsed an upload that had begun may still come to its end. */
+  /** How long after the link's expiry an upload that began earlier may still complete. */
   readonly lateMsMax: number;
 }
 
 export interface FileStore {
   /**
-   * Keeps what `bytes` gives, whole or not at all, in place of what was there, and answers how much it was. `sizeBytes` is null
-   * where that is not known beforehand. Rejects with what `bytes` throws, or with `storage_unavailable`.
+   * Stores all of `bytes` or nothing, replaces what was there, and returns the number of bytes. `sizeBytes` is null where it is unknown in
+   * advance. Rejects with what `bytes` throws, or with `storage_unavailable`.
    */
   write(id: string, bytes: AsyncIterable<Uint8Array>, sizeBytes: number | null): Promise<number>;
-  /** Null: there is nothing of that id. */
+  /** Null where there is no such file. */
   sizeOf(id: string): Promise<number | null>;
-  /** The bytes, as a single-use iterator; a range must lie within them. Null: there is nothing of that id. */
+  /** The bytes, as a single-use iterator; a range must lie within them. Null where there is no such file. */
   read(id: string, range: ByteRange | null): Promise<AsyncIterable<Uint8Array> | null>;
-  /** Nothing of that id is there afterwards, whether it was before or not. */
+  /** Idempotent: succeeds where there is no such file. */
   delete(id: string): Promise<void>;
-  /** Null: bytes come and go through us. */
+  /** Null: bytes pass through the gateway. */
   readonly links: StoreLinks | null;
 }

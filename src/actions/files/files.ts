@@ -1,4 +1,4 @@
-// Files as the rest of the gateway knows them: announce, receive, keep, look up, list, delete, and links to them.
+// The gateway's files: announce, receive, keep, look up, list and delete them, and links to them.
 import type { Clock } from "../../core/clock.ts";
 import { GatewayError } from "../../core/errors.ts";
 import type { Payer } from "../../core/plan.ts";
@@ -22,9 +22,9 @@ import { createQuota } from "./quota.ts";
 import { signedPath } from "./signed-links.ts";
 
 const SWEEP_MS = 60_000;
-/** Pages of the store that one list looks through for what it was asked for. */
+/** Pages of the store that one list searches for matches. */
 const PAGES_MAX = 20;
-/** A list is free, and a store in a cloud takes money for each look: so many uploads that are awaited are looked for in a payer's lists. */
+/** Lists are free, but cloud stores charge for each lookup: this bounds the lookups of pending uploads in one payer's lists. */
 const LOOKS_PER_MINUTE_MAX = 600;
 
 export interface FilesParts {
@@ -33,21 +33,21 @@ export interface FilesParts {
   readonly clock: Clock;
   /** Signs links to our own endpoints. */
   readonly secret: string;
-  /** The address that callers know us by; asked at each link, since a free port is known only when it is open. */
+  /** Our public address. Read for each link, because a random port is known only once it is open. */
   readonly baseUrl: () => string;
-  /** Left out: any key is good. */
+  /** Absent: any key is valid. */
   readonly stampOf?: StampOf | undefined;
-  /** False: another process forgets uploads that never came. Left out: this one does. */
+  /** False: another process forgets uploads that never came. Default: true. */
   readonly sweeps?: boolean;
   readonly onBroken: (error: unknown) => void;
 }
 
-/** What the links of a payer's key are signed with, which changes with the key's secret; null: the key is not good. */
+/** A value that goes into the signatures of a key's links and changes with the key's secret; null where the key is not valid. */
 export type StampOf = (payer: string, keyId: string) => Promise<string | null>;
 
 const NO_STAMP: StampOf = async () => "";
 
-/** What callers see of a file (contract, 2.8). */
+/** A file in answers to callers (contract, 2.8). */
 export type FileView = {
   readonly file_id: string;
   readonly filename: string;
@@ -62,20 +62,20 @@ export type FileView = {
 
 export type LinkedView = FileView & { readonly get_url: string };
 
-/** Bytes that are at hand, and where they come from. */
+/** Bytes in memory, and their origin. */
 export type KeptBytes = Pick<NewFile, "filename" | "mime" | "source"> & { readonly bytes: Uint8Array };
 
 type Keyed = Pick<Payer, "id"> & { readonly keyId?: string };
 
-/** The key that a payer's links are good with; undefined: it pays without an account. */
+/** The key that a payer's links depend on; undefined where the payer has no account. */
 export function keyOf({ keyId }: Keyed): string | undefined {
   return keyId;
 }
 
 export interface FileFilter {
-  /** All of them must be on the file. */
+  /** The file must have all of them. */
   readonly tags: readonly string[];
-  /** Part of the filename, in any case. */
+  /** Part of the filename, ignoring case. */
   readonly query: string;
 }
 
@@ -97,7 +97,9 @@ function fits(row: FileRow, { tags, query }: FileFilter): boolean {
   return tags.every((tag) => row.tags.includes(tag)) && row.filename.toLowerCase().includes(query.toLowerCase());
 }
 
-/** Links for about an hour, good as long as the key `keyId` is: into the store where it has its own, else to our endpoints. */
+/**
+ * Makes links for about an hour, valid only as long as the key `keyId`: into the store where it has its own links, else to our endpoints.
+ */
 function createLinks({ store, secret, baseUrl, clock, stampOf = NO_STAMP }: FilesParts) {
   async function ours(method: "GET" | "PUT", { id, payer }: FileRow, untilMs: number, keyId = ""): Promise<string> {
     const key = keyId === "" ? undefined : { id: keyId, stamp: (await stampOf(payer, keyId)) ?? "" };
@@ -128,13 +130,13 @@ async function own(deps: LifecycleDeps, payer: string, id: string): Promise<File
 function lister(deps: LifecycleDeps) {
   const looks = createRequestWindows({ clock: deps.clock });
 
-  /** The row as it is now, for a list; where the payer's lists have looked for too many uploads, as it was. */
+  /** The current row for a list; unchanged once the payer's lists have used up their lookups. */
   function lookForList(row: FileRow): Promise<FileRow | null> | FileRow {
     if (row.state === "pending" && !looks.take(row.payer, LOOKS_PER_MINUTE_MAX).allowed) return row;
     return lookAgain(deps, row);
   }
 
-  /** A page of a payer's files that are there. It may be shorter than `limit`; `next` says whether there is more. */
+  /** A page of a payer's stored files. It may be shorter than `limit`; `next` says whether there are more. */
   return async function list(payer: string, filter: FileFilter, limit: number, from: string | null) {
     const files: FileView[] = [];
     let next = from;
@@ -149,21 +151,21 @@ function lister(deps: LifecycleDeps) {
   };
 }
 
-/** What the holder of a link does with its file. */
+/** The operations of link holders. */
 function byLink(deps: LifecycleDeps, { store, stampOf = NO_STAMP }: FilesParts) {
   const { rows } = deps;
   return {
-    /** The bytes of an announced upload. */
+    /** Receives the bytes of an announced upload. */
     receive: (id: string, body: AsyncIterable<Uint8Array>, contentLength: number | null) =>
       receive(deps, id, body, contentLength),
 
-    /** Null: there is no such file, or not yet. */
+    /** Null where there is no such file, or not yet. */
     async stored(id: string): Promise<FileRow | null> {
       const row = await rows.get(id);
       return row?.state === "stored" ? row : null;
     },
 
-    /** What the link was signed with beside the file; null: its key is not good any more. */
+    /** The stamp for a link's signature; null where its key is no longer valid. */
     async stamp(id: string, keyId: string): Promise<string | null | GatewayError> {
       const row = await rows.get(id);
       return row === null ? noSuchFile() : stampOf(row.payer, keyId);
@@ -173,7 +175,7 @@ function byLink(deps: LifecycleDeps, { store, stampOf = NO_STAMP }: FilesParts) 
   };
 }
 
-/** Does so until the answered function is called. */
+/** Runs the sweep every minute until the returned function is called. */
 function everyMinute(sweep: () => Promise<unknown>, onBroken: FilesParts["onBroken"]): () => void {
   const timer = setInterval(() => void sweep().catch(onBroken), SWEEP_MS).unref();
   return () => clearInterval(timer);
@@ -181,7 +183,7 @@ function everyMinute(sweep: () => Promise<unknown>, onBroken: FilesParts["onBrok
 
 export type Files = ReturnType<typeof createFiles>;
 
-/** Opens the files of all payers. A payer sees its own alone: anybody else's id is 404. */
+/** Opens the files of all payers. A payer sees only its own: other ids are 404. */
 export function createFiles(parts: FilesParts) {
   const rows = fileRows(parts.records, parts.clock);
   const quota = createQuota(parts.records, rows, QUOTA_BYTES_MAX);
@@ -193,19 +195,19 @@ export function createFiles(parts: FilesParts) {
   const close = parts.sweeps === false ? () => {} : everyMinute(sweep, parts.onBroken);
 
   return {
-    /** Reserves quota for an upload, and says where its bytes go. */
+    /** Reserves quota for an upload, and returns where to send its bytes. */
     async announce(payer: string, file: NewFile, keyId?: string) {
       const row = await claim(deps, payer, file);
       return row instanceof GatewayError ? row : links.announced(row, keyId);
     },
 
-    /** Keeps bytes that were fetched; `sizeBytes` null: it is not known how many. */
+    /** Stores bytes that were fetched; `sizeBytes` is null where their number is unknown. */
     async keep(payer: string, file: Parameters<typeof keep>[2], bytes: AsyncIterable<Uint8Array>, keyId?: string) {
       const row = await keep(deps, payer, file, bytes);
       return row instanceof GatewayError ? row : linked(row, keyId);
     },
 
-    /** Keeps the answer of an action, too large for an envelope, as a file of its payer. */
+    /** Stores an action's answer that is too large for an envelope as one of its payer's files. */
     async keepBytes(payer: Keyed, { bytes, ...facts }: KeptBytes): Promise<LinkedView | GatewayError> {
       const file = { ...facts, tags: [], note: null, sizeBytes: bytes.length };
       const row = await keep(deps, payer.id, file, one(bytes));
@@ -217,7 +219,7 @@ export function createFiles(parts: FilesParts) {
       return row === null ? noSuchFile() : linked(row, keyId);
     },
 
-    /** A link to a file of the payer's whose bytes are there, for the one it is given to. */
+    /** A link to one of the payer's stored files, for a vendor to open. */
     async link(payer: Keyed, id: string): Promise<string | GatewayError> {
       const row = await own(deps, payer.id, id);
       return row?.state === "stored" ? links.get(row, keyOf(payer)) : noSuchFile();
@@ -235,7 +237,7 @@ export function createFiles(parts: FilesParts) {
 
     ...byLink(deps, parts),
 
-    /** Forgets uploads that never came; also does so every minute by itself. */
+    /** Forgets uploads that never came. Also runs every minute. */
     sweep,
 
     close,

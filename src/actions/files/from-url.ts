@@ -1,4 +1,4 @@
-// A file from an address that the caller names: fetched with care by the client that is handed in, and streamed to the store.
+// Stores a file from an address that the caller names: a restricted client fetches it, and the body is streamed to the store.
 import { GatewayError } from "../../core/errors.ts";
 import type { Payer } from "../../core/plan.ts";
 import { type Files, keyOf, type LinkedView } from "./files.ts";
@@ -7,17 +7,17 @@ import { FILE_BYTES_MAX } from "./lifecycle.ts";
 const FETCH_MS_MAX = 100_000;
 const SOURCE_CHARS_MAX = 500;
 
-/** What a public address answered. */
+/** The answer of a public address. */
 export interface PublicAnswer {
   readonly status: number;
-  /** By lower-case name; a length there is that of the body as it will come. */
+  /** By lower-case name; a content-length is that of the body as we read it. */
   readonly headers: Readonly<Record<string, string>>;
   readonly finalUrl: string;
-  /** Throws a GatewayError where it breaks off or is longer than `bytesMax`. */
+  /** Throws a GatewayError where it breaks off or exceeds `bytesMax`. */
   readonly body: AsyncIterable<Uint8Array>;
 }
 
-/** Fetches an address that a caller supplied, or says why not. */
+/** Fetches an address that a caller supplied, or returns why not. */
 export type OpenPublic = (
   url: string,
   bounds: { readonly bytesMax: number; readonly msMax: number; readonly signal: AbortSignal },
@@ -30,14 +30,14 @@ export interface UrlUpload {
   readonly note: string | null;
 }
 
-/** The last part of an address's path, as far as it can be a filename. */
+/** A filename from the last part of an address's path. */
 function nameOf(address: string): string {
   const last = URL.parse(address)?.pathname.split("/").at(-1) ?? "";
   let name = last;
   try {
     name = decodeURIComponent(last);
   } catch {
-    // A stray percent sign is a part of the name.
+    // Keep a stray percent sign.
   }
   return (
     name
@@ -48,7 +48,7 @@ function nameOf(address: string): string {
   );
 }
 
-/** An address without its query, where secrets may be. */
+/** An address without its query, which may contain secrets. */
 function sourceOf(address: string): string {
   const url = URL.parse(address);
   return (url === null ? "" : `${url.origin}${url.pathname}`).slice(0, SOURCE_CHARS_MAX);
@@ -72,7 +72,7 @@ function unfit(what: string): GatewayError {
   return new GatewayError("bad_request", { detail: { detail: `url: the address ${what}.` }, param: "url" });
 }
 
-/** Stores what an address answers. Whatever is not a plain good answer is the caller's to know, and costs nothing. */
+/** Stores what an address returns. Anything but a plain 200 is the caller's error, and free. */
 export async function keepFromUrl(
   files: Files,
   openPublic: OpenPublic,

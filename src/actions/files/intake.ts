@@ -1,4 +1,4 @@
-// How bytes come in: by a signed PUT, from an address, or as the answer of an action. Whole, within their bounds, or not at all.
+// Takes bytes in: from a signed PUT, an address or an action's answer. Complete and within their bounds, or not at all.
 import { GatewayError } from "../../core/errors.ts";
 import type { FileRow } from "./file-rows.ts";
 import { claim, discard, FILE_BYTES_MAX, type LifecycleDeps, type NewFile, noSuchFile, stored } from "./lifecycle.ts";
@@ -7,7 +7,7 @@ function badBody(detail: string): GatewayError {
   return new GatewayError("bad_request", { detail: { detail } });
 }
 
-/** Passes bytes on while there are no more than `bytesMax`, and throws `over` at the first one beyond. */
+/** Passes bytes on up to `bytesMax`, and throws `over` beyond that. */
 async function* atMost(
   bytes: AsyncIterable<Uint8Array>,
   bytesMax: number,
@@ -21,7 +21,7 @@ async function* atMost(
   }
 }
 
-/** Passes on exactly `sizeBytes`, or throws what the sender is to be told. */
+/** Passes on exactly `sizeBytes`, or throws the sender's error. */
 async function* exactly(bytes: AsyncIterable<Uint8Array>, sizeBytes: number): AsyncGenerator<Uint8Array> {
   let size = 0;
   const over = () => badBody(`The body is longer than the ${sizeBytes} bytes that were announced.`);
@@ -36,15 +36,15 @@ function taken(detail: string): GatewayError {
   return new GatewayError("conflict", { detail: { detail } });
 }
 
-/** Why no bytes are expected for a file any more, or null. */
+/** Why a file expects no more bytes; null where it does. */
 function unexpected(row: FileRow | null): GatewayError | null {
   if (row === null || row.state === "new") return noSuchFile();
   return row.state === "stored" ? taken("This file has been uploaded already.") : null;
 }
 
 /**
- * Passes bytes on and, before they take their name, looks once more whether they are expected: of two processes that are sent
- * the same upload each knows but its own, and what one has acknowledged the other must not replace.
+ * Passes bytes on, and checks once more that they are expected before they get their final name: two processes may receive the same upload
+ * without knowing of each other, and neither may replace what the other has acknowledged.
  */
 async function* whileExpected(
   deps: LifecycleDeps,
@@ -56,7 +56,7 @@ async function* whileExpected(
   if (refused !== null) throw refused;
 }
 
-/** Takes the bytes of an announced upload. `contentLength` is what the sender says of them; null: it does not. */
+/** Receives the bytes of an announced upload. `contentLength` is the sender's; null where it sent none. */
 export async function receive(
   deps: LifecycleDeps,
   id: string,
@@ -74,7 +74,7 @@ export async function receive(
     await deps.store.write(id, whileExpected(deps, id, exactly(body, row.sizeBytes)), row.sizeBytes);
     const kept = await stored(deps, row, row.sizeBytes);
     if (kept !== null) return kept;
-    // The bytes of that name are no longer ours alone if another process was faster by a moment.
+    // Another process may just have been faster: then the stored bytes are not ours alone.
     const now = await deps.rows.get(id);
     if (now === null) await deps.store.delete(id);
     return unexpected(now) ?? taken("This file is being uploaded just now.");
@@ -86,7 +86,7 @@ export async function receive(
   }
 }
 
-/** Keeps bytes that we fetched or made. `sizeBytes` is null where it is not known how many; then room for the largest file is needed. */
+/** Stores bytes that we fetched or made. Where `sizeBytes` is null, reserves quota for the largest file. */
 export async function keep(
   deps: LifecycleDeps,
   payer: string,

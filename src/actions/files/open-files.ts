@@ -1,4 +1,4 @@
-// Opens what the settings say of files: the store of their bytes, their endpoints, their actions.
+// Opens files as configured: the store of their bytes, their endpoints and their actions.
 import { join } from "node:path";
 import type { LocalAction } from "../../catalog/local-action.ts";
 import type { Clock } from "../../core/clock.ts";
@@ -21,7 +21,7 @@ export interface OpenFilesOptions {
   readonly config: Config;
   readonly records: Records;
   readonly clock: Clock;
-  /** The address that callers know us by; asked at each link. */
+  /** Our public address; read for each link. */
   readonly baseUrl: () => string;
   readonly openPublic: OpenPublic;
   readonly books: Pick<Books, "account" | "key">;
@@ -37,7 +37,7 @@ export interface OpenFiles {
 function openStore(config: Config, clock: Clock): Promise<FileStore> {
   const folder = join(config.dataDir, "files");
   const { filesS3Endpoint, filesS3Bucket, filesS3AccessKeyId, filesS3SecretAccessKey } = config;
-  // Beside other processes, only what no process can still be writing was left behind.
+  // With other processes, delete only what none of them can still be writing.
   const leftBeforeMs = config.workers > 1 ? clock.epochMs() - LEFT_MS : null;
   if (filesS3Endpoint === null) return openDiskStore(folder, undefined, leftBeforeMs);
   return openS3Store({
@@ -53,7 +53,7 @@ function openStore(config: Config, clock: Clock): Promise<FileStore> {
   });
 }
 
-/** The hint changes with the secret, as a session's does: links that were asked for by an old one end with it. */
+/** A key's stamp is the hint of its secret, as in a session: a new secret ends the links that were made under the old one. */
 function stamps({ books, clock }: Pick<OpenFilesOptions, "books" | "clock">): StampOf {
   return async (payer, keyId) => {
     const accountId = payer.slice("acct:".length);
@@ -63,7 +63,7 @@ function stamps({ books, clock }: Pick<OpenFilesOptions, "books" | "clock">): St
   };
 }
 
-/** Rejects where the folder of files cannot be made. */
+/** Rejects where the files' folder cannot be made. */
 export async function openFiles(options: OpenFilesOptions): Promise<OpenFiles> {
   const { config, clock, openPublic } = options;
   const secrets = signingSecrets(config.signingSecret, config.dataDir);

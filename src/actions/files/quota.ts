@@ -1,17 +1,17 @@
-// How much of its room a payer has taken: counted up before a file is kept and down after it is gone, never below the truth.
+// Counts the storage that a payer uses: raised before a file is kept and lowered after it is gone, so that it is never too low.
 import type { Records } from "../../platform/records/records.ts";
 import type { FileRow, FileRows } from "./file-rows.ts";
 
 const KIND = "file-quota";
-/** So many ids are kept before it is looked whether they are still needed. */
+/** Once `taking` has this many ids, drops those that are no longer needed. */
 const TAKING_MAX = 16;
 
-/** The count of one payer. Each change is made on the version that was read, so none is lost. */
+/** The count of one payer. Each change is a versioned write, so none is lost. */
 interface Count {
   readonly bytes: number;
-  /** Grows with every recount. */
+  /** Incremented by every recount. */
   readonly recounts: number;
-  /** Files that have taken their room while their row may not say so yet. */
+  /** Files that took quota, but whose row may not say so yet. */
   readonly taking: readonly string[];
 }
 
@@ -19,13 +19,13 @@ const NOTHING: Count = { bytes: 0, recounts: 0, taking: [] };
 
 export interface Quota {
   /**
-   * Takes room for a file whose row is written. Null: it is taken; else how much is free. The count may be too high, when a process
-   * died between two steps, so no upload is refused before all files have been counted anew.
+   * Reserves quota for a file whose row is written. Null: reserved; else the free bytes. A process that died between two steps may have
+   * left the count too high, so no upload is refused before all files have been recounted.
    */
   take(row: FileRow): Promise<{ readonly freeBytes: number } | null>;
-  /** To be asked before a row is removed or shrunk, and handed to `free` afterwards. */
+  /** Call before a row is removed or shrunk, and pass the result to `free`. */
   state(payer: string): Promise<number>;
-  /** Gives room back, unless a recount has come between, which may have seen it already. */
+  /** Returns quota, unless a recount came in between, which may have counted the change already. */
   free(payer: string, bytes: number, state: number): Promise<void>;
 }
 
@@ -47,7 +47,7 @@ export function createQuota(records: Records, rows: FileRows, bytesMax: number):
     return found.flatMap((row) => (row?.state === "new" ? [row.id] : []));
   }
 
-  /** The count without a payer's newest file. Who is new and has not taken room yet will do so on what this leads to. */
+  /** Recounts without this file. A new file that has not taken quota yet will do so on the result. */
   async function recount({ payer, id }: FileRow, { recounts, taking }: Count): Promise<Count> {
     let bytes = 0;
     const unmarked: string[] = [];

@@ -1,4 +1,4 @@
-// One bucket of a store that speaks S3's protocol: signed requests, and whole objects by their names.
+// A bucket of an S3-compatible store: signed requests, and whole objects by name.
 import type { IncomingMessage } from "node:http";
 import { request as httpsRequest } from "node:https";
 import { Readable } from "node:stream";
@@ -11,12 +11,12 @@ import { NO_PROXIES, type Proxies } from "../../core/proxies.ts";
 import { newAgent } from "../../upstream/tunnel.ts";
 
 const SILENCE_MS_MAX = 30_000;
-/** Those that write, and those that do anything else. */
+/** Per pool: one for writes, one for all else. */
 const CONNECTIONS_MAX = 64;
-/** As many names as a page has (ListObjectsV2), each of at most 1,024 bytes, with what is told beside each. */
+/** A page of ListObjectsV2: at most 1,000 names of up to 1,024 bytes, each with its metadata. */
 const LIST_BYTES_MAX = 4 * 1024 * 1024;
 const NAME = /<Key>([^<]*)<\/Key>/g;
-/** Of a folder, and of what was asked for. */
+/** The prefix of a folder, and that of the request. */
 const PREFIX = /<Prefix>([^<]*)<\/Prefix>/g;
 const MORE = "<IsTruncated>true<";
 
@@ -46,11 +46,11 @@ export function unavailable(what: string): GatewayError {
 
 export type S3Signer = ReturnType<typeof createSigner>;
 
-/** Signs what is asked of one bucket. Addresses have the bucket in their path, as every such store understands them. */
+/** Signs requests to one bucket. The bucket goes into the path, which all such stores support. */
 export function createSigner({ endpoint, bucket, region, accessKeyId, secretAccessKey, clock }: S3Address) {
   const cache = new Map();
   return {
-    /** Of the bucket itself: "". */
+    /** For the bucket itself, pass "". */
     urlOf: (id: string) => `${endpoint}/${encodeURIComponent(bucket)}${id === "" ? "" : `/${id}`}`,
     sign: (request: { method: string; url: string; headers?: Record<string, string>; signQuery?: boolean }) =>
       new AwsV4Signer({
@@ -60,18 +60,18 @@ export function createSigner({ endpoint, bucket, region, accessKeyId, secretAcce
         region,
         service: "s3",
         cache,
-        // A link must bind the length of what is sent, which the signer would leave out.
+        // A link must bind the length of the upload, which the signer would leave out.
         allHeaders: request.signQuery === true,
         datetime: new Date(clock.epochMs()).toISOString().replace(/[:-]|\.\d{3}/g, ""),
       }).sign(),
   };
 }
 
-/** Makes the requests. Answers of 404 are answers; any other that is not good is our trouble. */
+/** Makes requests. Returns 404 like a success; throws on any other error status. */
 export function createAsking({ endpoint, proxies = NO_PROXIES }: S3Address, signer: S3Signer) {
   const secure = endpoint.startsWith("https:");
   const pool = { keepAlive: true, maxSockets: CONNECTIONS_MAX };
-  // Many who read keep none waiting who writes.
+  // Separate pools, so that many reads do not delay a write.
   const [reading, writing] = [newAgent(proxies, secure, pool), newAgent(proxies, secure, pool)];
   return async (id: string, { method, headers = {}, query, body }: Asking): Promise<IncomingMessage> => {
     const url = query === undefined ? signer.urlOf(id) : `${signer.urlOf(id)}?${new URLSearchParams(query)}`;
@@ -88,7 +88,7 @@ export function createAsking({ endpoint, proxies = NO_PROXIES }: S3Address, sign
     if (body === undefined) request.end();
     else {
       body.once("error", answered.reject);
-      // Its error is either that of the body or that of the request, and both are told above.
+      // Its error is either the body's or the request's; both are handled above.
       pipeline(body, request).catch(() => {});
     }
     const response = await answered.promise;
@@ -99,7 +99,7 @@ export function createAsking({ endpoint, proxies = NO_PROXIES }: S3Address, sign
   };
 }
 
-/** Reads an answer that has nothing to say to its end, so that its connection is free again. */
+/** Reads an answer without content to its end, which frees its connection. */
 export async function readPast(response: IncomingMessage): Promise<void> {
   for await (const _ of response);
 }
@@ -108,32 +108,32 @@ export function noBucket(): GatewayError {
   return unavailable("there is no such bucket");
 }
 
-/** What of a bucket is listed: names that begin with `prefix` and come behind `after`. */
+/** Lists names that begin with `prefix` and come after `after`. */
 export interface S3Listing {
   readonly prefix: string;
   readonly after: string;
-  /** Of names that go on with a folder only the folder is told, once. */
+  /** Groups names below a folder into the folder, listed once. */
   readonly folders?: true;
 }
 
 export interface S3Page {
   readonly names: readonly string[];
   readonly folders: readonly string[];
-  /** There are more behind the last of them. */
+  /** There are more after the last one. */
   readonly hasMore: boolean;
 }
 
-/** Whole objects. All of it rejects with `storage_unavailable` where the store does not answer as it should. */
+/** Whole objects. Every method rejects with `storage_unavailable` where the store fails. */
 export interface S3Objects {
   put(name: string, bytes: Uint8Array): Promise<void>;
-  /** Null: there is none of that name, or it is longer. */
+  /** Null where there is no such object, or it is longer. */
   get(name: string, bytesMax: number): Promise<Buffer | null>;
   delete(name: string): Promise<void>;
-  /** A page in the order of the names (ListObjectsV2). */
+  /** A page in the order of names (ListObjectsV2). */
   list(listing: S3Listing): Promise<S3Page>;
 }
 
-/** Names are made of letters, digits and `_ - . /` alone, so that no answer writes them in another way. */
+/** Names consist of letters, digits and `_ - . /`, so that XML answers need no unescaping. */
 export function openS3Objects(address: S3Address): S3Objects {
   const ask = createAsking(address, createSigner(address));
 
@@ -143,7 +143,7 @@ export function openS3Objects(address: S3Address): S3Objects {
     try {
       for await (const part of response as AsyncIterable<Buffer>) {
         bytes += part.length;
-        // Leaving the loop ends the connection.
+        // Leaving the loop closes the connection.
         if (bytes > bytesMax) return null;
         parts.push(part);
       }

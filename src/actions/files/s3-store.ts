@@ -1,4 +1,4 @@
-// Files in any store that speaks S3's protocol, and signed links with which bytes come and go without us.
+// Stores files in an S3-compatible store. Signed links let bytes bypass the gateway.
 import { randomUUID } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { rm } from "node:fs/promises";
@@ -8,13 +8,13 @@ import { openIncoming, writeWhole } from "./disk-store.ts";
 import type { FileStore, StoreLinks } from "./file-store.ts";
 import { createAsking, createSigner, noBucket, readPast, type S3Address, type S3Signer } from "./s3-bucket.ts";
 
-/** The store looks at a link's age when an upload begins, not when it ends. */
+/** The store checks a link's expiry when an upload begins, not when it ends. */
 const LATE_MS_MAX = 15 * 60_000;
 
 export interface S3Options extends S3Address {
-  /** Where bodies wait until they are whole. */
+  /** Where bodies wait until they are complete. */
   readonly folder: string;
-  /** What has waited there since before then was left behind; null: all of it. */
+  /** Older bodies were left behind by a dead process; null: all of them. */
   readonly leftBeforeMs?: number | null;
 }
 
@@ -22,7 +22,7 @@ function createLinks(signer: S3Signer): StoreLinks {
   async function link(method: string, id: string, query: Record<string, string>, headers: Record<string, string>) {
     const url = `${signer.urlOf(id)}?${new URLSearchParams(query)}`;
     const signed = await signer.sign({ method, url, headers, signQuery: true });
-    // Not every store reads a plus as the blank that it stands for.
+    // Not every store reads a plus as a space.
     return signed.url.href.replaceAll("+", "%20");
   }
   return {
@@ -43,7 +43,7 @@ function createLinks(signer: S3Signer): StoreLinks {
   };
 }
 
-/** Opens the store. Whether its address, bucket and keys are right shows at the first file. */
+/** Opens the store. A wrong address, bucket or key shows at the first file only. */
 export async function openS3Store(options: S3Options): Promise<FileStore> {
   const incoming = await openIncoming(options.folder, options.leftBeforeMs ?? null);
   const signer = createSigner(options);
@@ -53,7 +53,7 @@ export async function openS3Store(options: S3Options): Promise<FileStore> {
     links: createLinks(signer),
 
     async write(id, bytes) {
-      // The protocol wants the length first, and a body that breaks off is best not begun.
+      // S3 needs the length first, so buffer the body: one that breaks off is then never sent.
       const waiting = join(incoming, `${id}.${randomUUID()}`);
       const size = await writeWhole(waiting, bytes);
       try {

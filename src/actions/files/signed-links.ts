@@ -1,17 +1,17 @@
-// Links to files that are their own permission: the method, the file and the hour are signed, and nothing else opens them.
+// Signed links to files: a link grants one method on one file until it expires.
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import { join } from "node:path";
 import { ensureSecret } from "../../platform/storage/kept-secret.ts";
 
 export type LinkMethod = "GET" | "PUT";
 
-/** What a link is for. */
+/** What a link grants. */
 export interface Linked {
   readonly method: LinkMethod;
   readonly id: string;
-  /** When it ends, in seconds since the epoch. */
+  /** Its expiry, in seconds since the epoch. */
   readonly expiresAt: number;
-  /** The key that it was asked for by, with what changes when its secret does; absent: its payer has no key. */
+  /** The key that requested the link, with a stamp that changes with the key's secret; absent where its payer has no key. */
   readonly key?: { readonly id: string; readonly stamp: string } | undefined;
 }
 
@@ -26,7 +26,7 @@ export function signedPath(secret: string, linked: Linked): string {
   return `/files/${linked.id}?exp=${linked.expiresAt}${by}&sig=${signature(secret, linked)}`;
 }
 
-/** Whether a query is that of a link we signed for just this, by any of our secrets. Takes as long whatever the signature is. */
+/** Whether one of our secrets signed this query for this method and file. The time is independent of the signature. */
 export function checkLink(
   secrets: readonly string[],
   asked: Pick<Linked, "method" | "id" | "key"> & { readonly query: URLSearchParams },
@@ -35,7 +35,7 @@ export function checkLink(
   const exp = asked.query.get("exp") ?? "";
   const sent = Buffer.from(asked.query.get("sig") ?? "");
   if (!/^[1-9]\d{0,11}$/.test(exp)) return "wrong";
-  // Compared as it is written: a decoder passes over what it does not know, so that many texts would be one signature.
+  // Compare the text: a decoder ignores unknown characters, so many texts would decode to the same signature.
   const linked = { ...asked, expiresAt: Number(exp) };
   const isSigned = secrets.map((secret) => {
     const wanted = Buffer.from(signature(secret, linked));
@@ -45,7 +45,7 @@ export function checkLink(
   return Number(exp) * 1_000 > nowMs ? "good" : "expired";
 }
 
-/** The secrets of a setting or, without one, of a data folder, for which the first start makes one. The newest is first. */
+/** The configured secrets or, without any, the data folder's, which the first start creates. Newest first. */
 export function signingSecrets(setting: string | null, dataDir: string): readonly [newest: string, ...older: string[]] {
   const [newest = "", ...older] = (setting ?? ensureSigningSecret(dataDir)).split(",");
   return [newest, ...older];

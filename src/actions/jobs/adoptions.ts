@@ -1,4 +1,4 @@
-// Jobs of other runners that become this process's: those of the dead, and those that wait for one.
+// Adopts other runners' jobs: those of dead processes, and those that wait for a runner.
 import type { JobKind } from "../../catalog/job-kind.ts";
 import type { JobsDeps } from "./deps.ts";
 import { findJob, isOver, JOB, type JobRecord, putJob, type StoredJob } from "./job-record.ts";
@@ -12,21 +12,21 @@ export interface AdoptionsParts extends Pick<JobsDeps, "records" | "ledger" | "c
   readonly runners: Runners;
   readonly kinds: ReadonlyMap<string, JobKind>;
   isStopped(): boolean;
-  /** It is this process's now. */
+  /** Called with a job that this process now owns. */
   run(stored: StoredJob): void;
-  /** It may be this process's: that is found out, however long the store is away. */
+  /** Finds out whether this process owns the job; retries for as long as the store is away. */
   again(jobId: string): Promise<void>;
-  /** It is not that runner's any more. */
+  /** Called where the job no longer belongs to that runner. */
   forget(jobId: string, job: JobRecord | null, runner: string): Promise<void>;
 }
 
 export class Adoptions {
   readonly #parts: AdoptionsParts;
-  /** Those that are under way. */
+  /** Adoptions in progress. */
   readonly #taking = new Set<string>();
-  /** Those that the store has not answered: they may have been written. */
+  /** Adoptions whose write got no answer from the store, so that it may have succeeded. */
   readonly #unsure = new Set<string>();
-  /** What has a dead runner and could not be adopted, and since when, on `clock.elapsedMs()`. */
+  /** Jobs of dead runners that could not be adopted, with the time of the first failure on `clock.elapsedMs()`. */
   readonly #stranded = new Map<string, number>();
   #count = 0;
 
@@ -34,22 +34,22 @@ export class Adoptions {
     this.#parts = parts;
   }
 
-  /** Of jobs whose runner has died, since the start. */
+  /** The number of jobs adopted from dead runners since the start. */
   get count(): number {
     return this.#count;
   }
 
-  /** Since when each job has been stranded that has a dead runner and could not be adopted, on `clock.elapsedMs()`. */
+  /** When the first adoption of each stranded job failed, on `clock.elapsedMs()`. */
   get strandedMs(): readonly number[] {
     return [...this.#stranded.values()];
   }
 
-  /** It may be this process's by now. */
+  /** Whether this process may own the job by now. */
   isUnsure(jobId: string): boolean {
     return this.#unsure.has(jobId) || this.#taking.has(jobId);
   }
 
-  /** What dead runners have left, and what waits for one. */
+  /** Adopts the jobs of dead runners, and those that wait for one. */
   async adoptDead(): Promise<void> {
     const { runners, clock, onBroken, isStopped } = this.#parts;
     const found = new Set<string>();
@@ -69,11 +69,11 @@ export class Adoptions {
         );
       }
     }
-    // Another process has them now.
+    // Another process has adopted the others.
     for (const id of this.#stranded.keys()) if (!found.has(id)) this.#stranded.delete(id);
   }
 
-  /** A job of this runner's. Once at a time: the loser of two would take it out of the list of those that are run here. */
+  /** Adopts one of this runner's jobs. Never twice at a time: the loser would remove the job from the list of those that run here. */
   async adopt(jobId: string, runner: string): Promise<void> {
     if (this.#unsure.has(jobId) || this.#taking.has(jobId)) return;
     this.#taking.add(jobId);
@@ -84,7 +84,7 @@ export class Adoptions {
     }
   }
 
-  /** A launch that died: its caller was not told of it, so it has never begun. */
+  /** Drops a launch whose process died: its caller got no answer, so the job has not begun. */
   async #drop({ id, kind, hold, runner }: JobRecord): Promise<void> {
     const { records, ledger, kinds, runners } = this.#parts;
     await ledger.void(hold, "its launch died");
@@ -97,7 +97,7 @@ export class Adoptions {
     const { records, self, kinds, runners, run, again, forget } = this.#parts;
     const stored = await findJob(records, id);
     const isWaiting = runner === WAITING;
-    // It is about to be left, or another process has taken it and will take it out of the list.
+    // Its runner is about to leave it, or another process has adopted it and will take it off the list.
     if (isWaiting && stored !== null && !isOver(stored.job) && stored.job.runner !== WAITING) return;
     if (stored === null || isOver(stored.job) || stored.job.runner !== runner)
       return forget(id, stored?.job ?? null, runner);

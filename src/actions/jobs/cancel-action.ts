@@ -1,4 +1,4 @@
-// The free action core/cancel: a job ends with what it has, and is charged for that.
+// The free action core/cancel: ends a job with the results so far, and charges for those.
 import { z } from "zod";
 import { type LocalAction, localAction } from "../../catalog/local-action.ts";
 import { GatewayError } from "../../core/errors.ts";
@@ -19,7 +19,7 @@ export function cancelAction(jobs: () => Pick<Jobs, "cancel">): LocalAction {
     price: { mode: "fixed", cents: 0 },
     async run({ job_id: id }, { payer }) {
       const job = await jobs().cancel(id, payer);
-      // Its result, where it has one by now, is core/result's to tell.
+      // core/result returns the result, if there is one by now.
       if (job !== null) {
         const { result: _, ...view } = jobView(job, true);
         return view;

@@ -1,8 +1,8 @@
-// Which jobs their payers want no more, and since when. Records of their own: the job's record is written by its runner alone.
+// Records which jobs their payers cancelled, and when. Separate from the job's record, which only its runner writes.
 import type { Records } from "../../platform/records/records.ts";
 
 const KIND = "job-cancelled";
-/** The same, in a list that the job's runner looks through. */
+/** The same, in a list that the job's runner polls. */
 const TOLD = "job-cancelled-told";
 /** Longer than any job runs. */
 const KEPT_MS = 24 * 3_600_000;
@@ -13,34 +13,34 @@ const listOf = (runner: string): string => `cancelled:${runner}`;
 
 export interface Cancelled {
   readonly jobId: string;
-  /** In milliseconds since the epoch. */
+  /** Milliseconds since the epoch. */
   readonly atMs: number;
 }
 
-/** Keeps when it was cancelled; a second time changes nothing. */
+/** Records when it was cancelled; a repeat changes nothing. */
 export async function keepCancelled(records: Records, { jobId: id, atMs }: Cancelled): Promise<void> {
   await records.put({ kind: KIND, id, payer: null, value: String(atMs), ttlMs: KEPT_MS, ifVersion: 0 });
 }
 
-/** Tells the runner of it, who looks every few seconds. */
+/** Notifies the runner, which polls every few seconds. */
 export async function tellRunner(records: Records, { jobId: id, atMs }: Cancelled, runner: string): Promise<void> {
   const value = String(atMs);
   await records.put({ kind: TOLD, id, payer: listOf(runner), value, ttlMs: TOLD_MS, ifVersion: null });
 }
 
-/** When it was cancelled; null: it was not. */
+/** When it was cancelled; null where it was not. */
 export async function cancelledAt(records: Records, jobId: string): Promise<number | null> {
   const found = await records.get(KIND, jobId);
   return found === null ? null : Number(found.value) || found.createdAtMs;
 }
 
-/** What a runner has been told and not yet heard. */
+/** The notifications that a runner has not handled yet. */
 export async function toldTo(records: Records, runner: string): Promise<readonly Cancelled[]> {
   const { rows } = await records.list(TOLD, listOf(runner), PAGE, null);
   return rows.map(({ id, value }) => ({ jobId: id, atMs: Number(value) }));
 }
 
-/** The runner has heard of it. */
+/** Removes a notification that the runner has handled. */
 export async function heard(records: Records, jobId: string): Promise<void> {
   await records.delete(TOLD, jobId);
 }

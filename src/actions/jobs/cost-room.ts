@@ -1,14 +1,14 @@
-// What an account's jobs may cost us beyond their holds while they run here: walls and misses are free for their payers, and not for us.
+// Limits what an account's running jobs may cost us beyond their holds: blocked pages and misses are free for payers, but not for us.
 
 import { add, minus, type Nano, ZERO } from "../../core/money.ts";
 import type { Overdraft } from "../../kernel/parent-funds.ts";
 
-/** The jobs of one account share its room. When a job has ended, the ledger counts what it has cost, and the room is free again. */
+/** One allowance for all jobs of an account. When a job ends, the ledger counts its cost, and its share is free again. */
 export class CostRooms {
   readonly #maxNano: Nano | null;
   readonly #drawn = new Map<string, Nano>();
 
-  /** `maxNano`: of each account; null: there is no bound. */
+  /** `maxNano` applies to each account; null: no bound. */
   constructor(maxNano: Nano | null) {
     this.#maxNano = maxNano;
   }

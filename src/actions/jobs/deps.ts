@@ -1,4 +1,4 @@
-// What running jobs needs of the rest of the gateway.
+// What jobs need from the rest of the gateway.
 import type { Clock } from "../../core/clock.ts";
 import type { CountedCalls, OuterCall } from "../../kernel/inner-call.ts";
 import type { CallWindows } from "../../kernel/windows.ts";
@@ -10,25 +10,22 @@ import type { JobRecord } from "./job-record.ts";
 
 export interface JobsDeps {
   readonly ledger: Pick<Ledger, "reserve" | "post" | "void" | "renew" | "extend" | "standing" | "transaction">;
-  /** What holds after a job's first bring to be counted in. */
+  /** The windows that a job's later holds count in. */
   readonly windows: CallWindows;
   readonly observer: Pick<Observer, "unpaid">;
   readonly records: Records;
   readonly clock: Clock;
-  /** How long a kept hold lives without being renewed, in milliseconds. */
+  /** How long a kept hold lives without renewal, in milliseconds. */
   readonly holdLeaseMs: number;
-  /** Calls of actions within a job. */
+  /** Makes calls of actions within a job. */
   innerCalls(outer: OuterCall): CountedCalls;
-  /** What the running jobs of each account may cost us beyond their holds. */
+  /** What each account's running jobs may cost us beyond their holds. */
   readonly costRooms: CostRooms;
   onBroken(error: unknown, jobId: string): void;
-  /** A job that ran here is over; left out: it is not told. */
+  /** Called when a job that ran here is over. */
   onEnded?(job: JobRecord): void;
-  /**
-   * Keeps that a job is over, before this process forgets that it ran it: it may be asked again, by another process too. Left out: it is
-   * kept nowhere.
-   */
+  /** Records that a job is over, before this process forgets that it ran the job. May be called repeatedly, by other processes too. */
   keepEnd?(job: JobRecord): Promise<void>;
-  /** The record of a job that runs here has been written. */
+  /** Called after each write of a job that runs here. */
   onWritten(job: JobRecord): void;
 }

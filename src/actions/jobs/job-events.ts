@@ -1,4 +1,4 @@
-// What happens to a job, told as events to a caller that waits for it: its progress as it goes on, and at last its result.
+// Streams a job's events to a caller that waits for it: its progress, then its result.
 import type { ToldEvent, ToldEvents } from "../../catalog/local-action.ts";
 import { type Clock, pause } from "../../core/clock.ts";
 import { GatewayError } from "../../core/errors.ts";
@@ -7,24 +7,24 @@ import { isOver, type JobRecord } from "./job-record.ts";
 import { jobView } from "./job-view.ts";
 import type { Jobs } from "./jobs.ts";
 
-/** Of one account, in this process. */
+/** Open streams per account in this process. */
 const STREAMS_MAX = 20;
-/** Between two events of one stream. */
+/** The shortest time between two events of a stream. */
 const EVENT_MS_MIN = 200;
 const HEARTBEAT_MS = 15_000;
-/** After so long a caller has to ask again. */
+/** After this long the caller must reconnect. */
 const STREAM_MS_MAX = 3_600_000;
-/** A longer result is not told as an event. */
+/** A longer result is not sent as an event. */
 const RESULT_CHARS_MAX = 256 * 1_024;
 const AGAIN_SECONDS = 5;
 
 export interface JobEventsParts {
-  /** Asked at each stream: the jobs are made after the actions that tell of them. */
+  /** Read for each stream, because the jobs are created after the actions. */
   readonly jobs: () => Pick<Jobs, "find" | "watch" | "spentCents">;
   readonly clock: Pick<Clock, "elapsedMs">;
-  /** What polling answers of a job that is over, as JSON of at most so many characters; null: it is longer, or has left. */
+  /** The polling answer for a finished job, as JSON; null where it exceeds `charsMax` or is gone. */
   ended(job: JobRecord, charsMax: number): Promise<string | null>;
-  /** This process goes away, and streams with it. */
+  /** This process is shutting down and ends its streams. */
   draining(): boolean;
 }
 
@@ -34,7 +34,7 @@ export type OpenJobEvents = (
   signal: AbortSignal,
 ) => Promise<ToldEvents | GatewayError | null>;
 
-/** Streams of jobs' events; null: the payer has no such job. A stream counts as its account's until its signal is aborted. */
+/** Streams jobs' events; null where the payer has no such job. A stream counts against its account until its signal is aborted. */
 export function createJobEvents(parts: JobEventsParts): OpenJobEvents {
   const open = new Map<string, number>();
 
@@ -98,7 +98,7 @@ function progressOf(job: JobRecord, { jobs }: JobEventsParts): string {
   return JSON.stringify({ job_id, status, progress, ...(spent === null ? {} : { spent_cents: spent }) });
 }
 
-/** The end of a job as polling tells it; without the result where that is long. */
+/** The last event: the polling answer, without a result that is too long. */
 async function lastOf(job: JobRecord, { ended }: JobEventsParts): Promise<string> {
   const whole = await ended(job, RESULT_CHARS_MAX);
   if (whole !== null) return whole;

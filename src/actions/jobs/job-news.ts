@@ -1,23 +1,23 @@
-// Processes tell each other to look at a job at once: it waits for a runner, or was cancelled. What is missed is found at the next beat.
+// Notifies other processes of a job to look at now: it waits for a runner, or was cancelled. The next poll finds what a message missed.
 
-/** Of a message that is ours; what else is told on that channel does not begin so. */
+/** The start of our messages; other messages on the channel differ. */
 const BEGIN = '{"job":';
 const TEXT_MAX = 300;
 
 export interface JobNews {
-  /** Never rejects: a process that has not heard looks by itself within seconds. */
+  /** Never rejects: a process that misses the message polls within seconds. */
   tell(jobId: string): Promise<void>;
-  /** `onGap`: something may have been missed. Answers once it listens. */
+  /** Resolves once it listens. `onGap`: messages may have been lost. */
   hear(onJob: (jobId: string) => void, onGap: () => void): Promise<void>;
 }
 
-/** How all processes of a store are told something. */
+/** Sends texts to all processes that share a store. */
 export interface Channel {
   tell(text: string): Promise<void>;
   hear(onText: (text: string) => void, onGap: () => void): Promise<void>;
 }
 
-/** Where this process is all there is, there is none to tell. */
+/** For a process without peers. */
 const NO_NEWS: JobNews = { tell: async () => {}, hear: async () => {} };
 
 function jobIn(text: string): string | null {
@@ -30,7 +30,7 @@ function jobIn(text: string): string | null {
   }
 }
 
-/** Over the channel of all processes; null: there is none. */
+/** Sends over the channel of all processes; null where there is none. */
 export function jobNews(channel: Channel | null): JobNews {
   if (channel === null) return NO_NEWS;
   return {

@@ -1,4 +1,4 @@
-// What is kept of a job: everything that another process needs to go on with it.
+// The stored state of a job: everything another process needs to continue it.
 
 import type { JobEnd, Served } from "../../catalog/job-kind.ts";
 import type { Nano } from "../../core/money.ts";
@@ -7,29 +7,29 @@ import type { Leg } from "../../core/route.ts";
 import type { PutRecord, Records, StoredRecord } from "../../platform/records/records.ts";
 
 export const JOB = "job";
-/** Long enough for a launch to be answered or given up. */
+/** Longer than a launch takes to be answered or abandoned. */
 const LAUNCHING_MS = 3_600_000;
 const RESULT_MS = 7 * 24 * 3_600_000;
 
-/** `launching`: its hold is being placed. `ending`: its end is decided and only has to be paid. */
+/** `launching`: the hold is being placed. `ending`: the end is decided, but not paid yet. */
 export type JobState = "launching" | "queued" | "running" | "ending" | "succeeded" | "failed";
 
 export interface JobRecord {
   readonly id: string;
   readonly kind: string;
-  /** The action that launched it; jobs of earlier releases say nothing. */
+  /** The action that launched it; absent in jobs of earlier releases. */
   readonly action?: string;
   readonly state: JobState;
-  /** Its hold, and whose money that is. */
+  /** The hold and its account. */
   readonly hold: { readonly accountId: string; readonly holdId: string };
   readonly amountNano: Nano;
   readonly payer: Payer;
   readonly start: unknown;
-  /** What its caller has called it; jobs of earlier releases say nothing. */
+  /** The caller's tags; absent in jobs of earlier releases. */
   readonly tags?: readonly string[];
-  /** The fault that a sandbox account asks its stand-ins for. */
+  /** The fault that a sandbox account wants simulated. */
   readonly sandboxFault: string | null;
-  /** The trace that the caller of its launch began; absent: none. */
+  /** The trace that the launching caller started; absent where it sent none. */
   readonly callerTraceId?: string;
   readonly progress: unknown;
   readonly spentNano: Nano;
@@ -37,21 +37,21 @@ export interface JobRecord {
   /** The process that runs it. */
   readonly runner: string;
   readonly createdAtMs: number;
-  /** When it last came a step further; jobs of earlier releases, and those that have not begun, say nothing. */
+  /** When it last progressed; absent before its start and in jobs of earlier releases. */
   readonly movedAtMs?: number;
-  /** How often it was adopted since it last came a step further; absent: never. */
+  /** Adoptions since it last progressed; absent: none. */
   readonly adoptions?: number;
   readonly end: JobEnd | null;
   readonly chargedCents: number;
-  /** What holds after its first are placed with; absent: it has one. */
+  /** How to place further holds; absent where it has only one. */
   readonly chain?: HoldChain;
-  /** What of its holds have been charged; their cents are in `chargedCents`. Absent: none. */
+  /** The holds charged so far; `chargedCents` includes them. Absent: none. */
   readonly posted?: { readonly holds: number; readonly nano: Nano };
-  /** When its present hold was placed; absent: with the job. */
+  /** When the current hold was placed; absent: with the job. */
   readonly heldSinceMs?: number;
-  /** Its hold is being charged so much, and another one placed. */
+  /** A move to the next hold that is in progress. */
   readonly succeeding?: Succession | null;
-  /** No other hold could be placed: it holds nothing. */
+  /** No further hold could be placed, so it has none. */
   readonly isUnheld?: true;
 }
 
@@ -59,7 +59,7 @@ export function isOver({ state }: JobRecord): boolean {
   return state === "succeeded" || state === "failed";
 }
 
-/** From one hold to the next. */
+/** The move from one hold to the next. */
 export interface Succession {
   readonly chargeNano: Nano;
   readonly served: Served;
@@ -81,13 +81,13 @@ export async function findJob(records: Records, id: string): Promise<StoredJob |
   return found === null ? null : readJob(found);
 }
 
-/** How long a record in this state is kept without being written again; null: until it is. */
+/** How long a record in this state lives after its last write; null: forever. */
 function ttlMs({ state }: JobRecord): number | null {
   if (state === "launching") return LAUNCHING_MS;
   return state === "succeeded" || state === "failed" ? RESULT_MS : null;
 }
 
-/** Writes a job where its version is still this one (0: where there is none yet); answers the new version, null where it is not. */
+/** Writes a job if its version still matches (0: not stored yet). Returns the new version, or null where it does not match. */
 export function putJob(
   records: Records,
   job: JobRecord,

@@ -1,4 +1,4 @@
-// One job while it runs in this process: its calls, its progress, and the one end that its hold comes to.
+// One job while it runs in this process: its calls, its progress, and the single end of its hold.
 
 import {
   CANCELLED,
@@ -37,9 +37,9 @@ import { payJob } from "./pay-job.ts";
 import { PATIENT, ProvenJob } from "./proven-job.ts";
 import { notHeld, STOPPED, succeedHold } from "./succeed-hold.ts";
 
-/** How long a job that was told to end with what it has may take for that: its time was over, or it was cancelled. */
+/** How long a job may take to return the results so far once its time is over or it was cancelled. */
 const GRACE_MS = 30_000;
-/** So often in a row a job may be adopted without coming a step further: what it does may be what its processes die of. */
+/** How often a job may be adopted without progress: its work may be what kills the processes. */
 const ADOPTIONS_MAX = 50;
 const FAILED: JobEnd = { status: "failed", result: null, chargeNano: ZERO };
 
@@ -54,10 +54,10 @@ export class JobRun implements RunningJob {
   readonly #own: InnerCalls & InnerModels;
   readonly #stop = new AbortController();
   readonly #proven: ProvenJob;
-  /** Why its next step would not be paid; null: it would. */
+  /** Why its next step would not be paid; null where it would. */
   #stopped: Stopped | null = null;
   #cancelledAtMs: number | null = null;
-  /** When it last came a step further here, on `clock.elapsedMs()`. */
+  /** When it last progressed here, on `clock.elapsedMs()`. */
   #movedMs: number;
 
   constructor(stored: StoredJob, kind: JobKind, deps: JobsDeps) {
@@ -90,7 +90,7 @@ export class JobRun implements RunningJob {
     this.#own = this.#provenFirst(this.#calls);
   }
 
-  /** As it is known here. */
+  /** The latest state in this process, written or not. */
   get job(): JobRecord {
     return this.#proven.job;
   }
@@ -132,7 +132,7 @@ export class JobRun implements RunningJob {
     return this.#movedMs;
   }
 
-  /** Its payer wants it no more: it ends with what it has. */
+  /** Its payer cancelled it: it ends with the results so far. */
   cancel(atMs: number): void {
     this.#cancelledAtMs ??= atMs;
     this.#stop.abort(CANCELLED);
@@ -180,7 +180,7 @@ export class JobRun implements RunningJob {
     };
   }
 
-  /** The same calls, each a paid step. */
+  /** The same calls, each checked and counted as a paid step. */
   #provenFirst(calls: InnerCalls & InnerModels): InnerCalls & InnerModels {
     return {
       call: async (wanted) => {
@@ -226,11 +226,11 @@ export class JobRun implements RunningJob {
   }
 
   async save(progress: unknown): Promise<void> {
-    // A kind that has not ended in its time may still be at work: what it makes from now on is given to no one.
+    // A kind that overran its time may still be working: discard what it makes from now on.
     if (this.job.state === "ending" || isOver(this.job)) throw new LeaseLost();
     this.#moved();
     const { adoptions = 0, progress: before } = this.job;
-    // One that was adopted saves first what it had already.
+    // An adopted job first saves its old progress again, which does not count.
     if (adoptions > 0 && JSON.stringify(progress) !== JSON.stringify(before)) this.#proven.note({ adoptions: 0 });
     this.#proven.note({ progress, spentNano: this.spend.finishedNano });
     await this.#proven.prove();
@@ -267,7 +267,7 @@ export class JobRun implements RunningJob {
     return this.#succeed();
   }
 
-  /** Goes on to the next hold, as was decided. */
+  /** Performs the recorded move to the next hold. */
   async #succeed(): Promise<NotHeld | null> {
     const { changes, refused } = await succeedHold(this.job, this.#deps).catch(this.#proven.away);
     this.#proven.note(changes);
@@ -275,12 +275,12 @@ export class JobRun implements RunningJob {
     return refused;
   }
 
-  /** This process must not go on with it; another one may. */
+  /** Stops it in this process; another process may continue it. */
   leave(): void {
     this.#proven.lose();
   }
 
-  /** Runs the job to its end; `left`: it is not over, and no longer this run's. Rejects where the store is away. */
+  /** Runs the job to its end. `left`: it is not over, but this run lost it. Rejects where the store is away. */
   async run(): Promise<"ended" | "left"> {
     try {
       if (this.job.succeeding) await this.#succeed();
@@ -289,7 +289,7 @@ export class JobRun implements RunningJob {
         return "ended";
       }
       if (this.job.state !== "ending") {
-        // It may have been cancelled while another process ran it, or none.
+        // It may have been cancelled while another process ran it, or none did.
         const cancelledAtMs = await cancelledAt(this.#deps.records, this.id);
         if (cancelledAtMs !== null) this.cancel(cancelledAtMs);
         await this.#decide();
@@ -302,14 +302,14 @@ export class JobRun implements RunningJob {
     }
   }
 
-  /** Whether there is still money for it: the hold of a job that was not run for long has ended by its own lease. */
+  /** Whether it still has money: the hold of a job that did not run for long has expired. */
   async #isHeld(): Promise<boolean> {
     const { ledger, holdLeaseMs } = this.#deps;
     if (this.job.isUnheld === true) return true;
     return (await ledger.renew([this.job.hold], holdLeaseMs)).length === 0;
   }
 
-  /** Its hold has ended without it: what the ledger made of that is its end. */
+  /** The hold ended without the job: the ledger's outcome becomes the job's end. */
   async #close(): Promise<void> {
     const { accountId, holdId } = this.job.hold;
     await this.#kind.abandon?.(this.id);
@@ -330,7 +330,7 @@ export class JobRun implements RunningJob {
     return Math.max(0, this.job.createdAtMs + this.#kind.msMax - clock.epochMs());
   }
 
-  /** Has the kind run it, and keeps how it ended before anything is paid. */
+  /** Runs the kind, and records its end before anything is paid. */
   async #decide(): Promise<void> {
     const leftMs = this.#leftMs();
     const late = setTimeout(() => this.#stop.abort(), leftMs);
@@ -346,7 +346,7 @@ export class JobRun implements RunningJob {
       end = await Promise.race([this.#work(), overdue]);
     } catch (error) {
       if (this.#proven.isLost || error instanceof LeaseLost) throw new LeaseLost();
-      // That is no fault of the work: it goes on from what was saved last, once the store is back.
+      // The work did not fail: it continues from the last save once the store is back.
       if (this.#proven.wasAway) throw error;
       if (!(error instanceof NoLongerPaid)) this.#deps.onBroken(error, this.id);
       end = FAILED;
@@ -356,7 +356,7 @@ export class JobRun implements RunningJob {
       clearTimeout(hard);
       this.#stop.abort();
     }
-    // Calls that it has not waited for end now, and what they have cost us is a leg of the job.
+    // Calls that it did not wait for end now; their cost is a leg of the job.
     await this.#calls.ended();
     if (this.#proven.isLost) throw new LeaseLost();
     this.#proven.note({ state: "ending", end: this.#payable(end) });
@@ -370,7 +370,7 @@ export class JobRun implements RunningJob {
     throw new Error(`the job ${this.id} was adopted ${adoptions} times without coming a step further`);
   }
 
-  /** The end with what it is charged: what was stopped has been paid for up to there, whatever came of it. */
+  /** Adds the charge. A stopped job is charged for its work up to that point, whatever the result. */
   #payable(end: JobEnd): JobEnd {
     const { amountNano } = this.job;
     if (this.#stopped !== null) {
@@ -381,11 +381,11 @@ export class JobRun implements RunningJob {
     return { ...end, chargeNano, ...(this.#cancelledAtMs === null ? {} : { cancelled: true as const }) };
   }
 
-  /** Pays what was decided, once however often it is tried, and says so. */
+  /** Pays the recorded end, exactly once however often it is tried, and records that. */
   async #settle(): Promise<void> {
     const { chargedCents: before } = this.job;
     const cents = await payJob(this.job, this.#deps);
-    // What is not paid for is not given.
+    // An unpaid result is not delivered.
     await this.#clear(cents === null ? FAILED : (this.job.end ?? FAILED));
     if (cents === null) this.#proven.note({ state: "failed", end: FAILED });
     else this.#proven.note({ state: this.job.end?.status ?? "failed", chargedCents: before + cents });

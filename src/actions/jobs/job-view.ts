@@ -1,4 +1,4 @@
-// A job as its payer reads it (contract 2.6), and as the operator does.
+// Views of a job for its payer (contract 2.6) and for the operator.
 import { usdText } from "../../core/money.ts";
 import type { JobRecord, JobState } from "./job-record.ts";
 
@@ -16,13 +16,13 @@ interface Progress {
   readonly total: number;
 }
 
-/** How far a job has come, where what its kind saves says so. */
+/** A job's progress, where its saved state contains it. */
 function progressOf(saved: unknown): Progress | null {
   const { done, total } = (typeof saved === "object" && saved !== null ? saved : {}) as Partial<Progress>;
   return typeof done === "number" && typeof total === "number" ? { done, total } : null;
 }
 
-/** What a job has cost its payer so far, where what its kind saves says so. */
+/** What a job has cost its payer so far, where its saved state contains it. */
 export function spentSoFar(saved: unknown): number | null {
   const { spentCents } = (typeof saved === "object" && saved !== null ? saved : {}) as { spentCents?: unknown };
   return typeof spentCents === "number" ? spentCents : null;
@@ -32,17 +32,17 @@ export interface JobView {
   readonly job_id: string;
   readonly status: "queued" | "running" | "succeeded" | "failed";
   readonly progress?: Progress;
-  /** Once it is over. */
+  /** Present once it is over. */
   readonly result?: unknown;
-  /** What the job itself has cost. */
+  /** The cost of the job itself. */
   readonly charged_cents: number;
-  /** Its payer wanted it no more. */
+  /** Its payer cancelled it. */
   readonly cancelled?: true;
-  /** Its key or its account may pay no more. */
+  /** Why it was stopped: its key or account can no longer pay. */
   readonly stopped?: string;
 }
 
-/** `cancelled`: it is known that its payer has cancelled it. */
+/** `cancelled`: whether its payer is known to have cancelled a running job. */
 export function jobView({ id, state, progress, end, chargedCents }: JobRecord, cancelled = false): JobView {
   const made = progressOf(progress);
   const isOver = state === "succeeded" || state === "failed";
@@ -66,7 +66,7 @@ export interface JobRow {
   readonly account_name?: string | null;
   readonly runner: string;
   readonly age_seconds: number;
-  /** Since it last came a step further, or began. */
+  /** Since it last progressed, or began. */
   readonly still_seconds: number;
   readonly done: number | null;
   readonly total: number | null;

@@ -1,34 +1,34 @@
-// Follows jobs for those who wait for them: told at once of what is written here, looked up now and then where another process runs them.
+// Follows jobs for callers that wait: notified of writes in this process, polled where another process runs the job.
 import type { Clock } from "../../core/clock.ts";
 import type { JobRecord } from "./job-record.ts";
 
-/** How often the followed are looked at, and those that wait for one are woken. */
+/** How often watches check what is due, and wake their waiters. */
 const TICK_MS = 1_000;
-/** How long a record that another process writes stands between two looks: longer while nothing changes. */
+/** The polling interval for a job in another process; it grows while nothing changes. */
 const LOOK_MS = { first: 1_000, most: 5_000 } as const;
-/** What runs here tells of itself; that it was taken away from here is seen by a look. */
+/** Jobs here report their own changes; this poll only detects that another process took one over. */
 const LOOK_HERE_MS = 15_000;
 
 export interface JobWatchesParts {
   readonly clock: Pick<Clock, "elapsedMs">;
   find(id: string): Promise<JobRecord | null>;
-  /** It runs in this process. */
+  /** Whether the job runs in this process. */
   isHere(id: string): boolean;
   onBroken(error: unknown, jobId: string): void;
 }
 
-/** A job as it was last seen. */
+/** The last seen state of a job. */
 export interface WatchedJob {
-  /** Null: there is no such job any more. */
+  /** Null where the job no longer exists. */
   readonly job: JobRecord | null;
-  /** Settles when it has changed, after a second at most. One wait at a time. */
+  /** Settles when it has changed, or after a second at most. One wait at a time. */
   next(): Promise<void>;
   /** Ends the wait. */
   wake(): void;
   close(): void;
 }
 
-/** One job, however many follow it. */
+/** A followed job, shared by all its watches. */
 interface Followed {
   job: JobRecord | null;
   readonly by: Set<WatchedJob>;
@@ -72,13 +72,13 @@ export class JobWatches {
     return watched;
   }
 
-  /** It has been written by this process. */
+  /** Called when this process has written the job. */
   changed(job: JobRecord): void {
     const followed = this.#followed.get(job.id);
     if (followed !== undefined) this.#saw(followed, job);
   }
 
-  /** Nothing is looked at any more. */
+  /** Stops polling. */
   stop(): void {
     if (this.#timer !== null) clearInterval(this.#timer);
     this.#timer = null;
@@ -97,14 +97,14 @@ export class JobWatches {
   }
 
   async #look(id: string, followed: Followed): Promise<void> {
-    // Not again before this look has been answered, however late that is.
+    // No second look before this one returns, however long it takes.
     followed.lookAtMs = Number.POSITIVE_INFINITY;
     try {
       const before = followed.job;
       const job = await this.#parts.find(id);
       const isSame = JSON.stringify(job) === JSON.stringify(before);
       followed.everyMs = isSame ? Math.min(LOOK_MS.most, followed.everyMs * 1.5) : LOOK_MS.first;
-      // What was written here meanwhile is newer than what was looked up.
+      // A write in this process meanwhile is newer than the result.
       if (!isSame && followed.job === before) this.#saw(followed, job);
     } catch (error) {
       this.#parts.onBroken(error, id);

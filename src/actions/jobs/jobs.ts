@@ -1,4 +1,5 @@
-// Work that outlives its request: launched with a kept hold, run here or where jobs are run, and adopted by another process where that one dies.
+// Runs work that outlives its request: launched with a kept hold, run in this process or a job runner, and adopted by another process where
+// that one dies.
 
 import type { JobKind } from "../../catalog/job-kind.ts";
 import { centsUp } from "../../core/money.ts";
@@ -20,35 +21,38 @@ export interface JobsOptions extends Omit<JobsDeps, "onWritten" | "costRooms"> {
   readonly kinds: readonly JobKind[];
   /** This process. */
   readonly self: string;
-  /** Other processes share the records; false: whatever another process has left is this one's. */
+  /** Other processes share the records; false: this process adopts whatever another has left. */
   readonly shared: boolean;
-  /** False: jobs that are launched here are left to processes that run them. Left out: this one does. */
+  /** False: this process only launches jobs, and others run them. Default: true. */
   readonly works?: boolean;
-  /** How processes tell each other of jobs. Left out: they find out by themselves. */
+  /** Notifies other processes of jobs; without it, they find out by polling. */
   readonly news?: JobNews;
-  /** How long a process counts as alive without saying so, in milliseconds. */
+  /** How long a process counts as alive without a heartbeat, in milliseconds. */
   readonly runnerLeaseMs: number;
 }
 
 export interface Jobs {
   readonly keeper: HoldKeeper;
-  /** Says that this process lives, and from then on adopts what the dead have left. */
+  /** Starts heartbeats and the adoption of dead processes' jobs. */
   start(): Promise<void>;
-  /** Adopts what they have left by now. */
+  /** Adopts now what dead processes have left. */
   adopt(): Promise<void>;
-  /** Leaves what runs to other processes, or to the next one. */
+  /** Leaves running jobs to other processes, or to the next start. */
   stop(): Promise<void>;
-  /** A job of this payer; null: there is none. */
+  /** One of this payer's jobs; null where there is none. */
   find(id: string, payer: Payer): Promise<JobRecord | null>;
-  /** Has a job of this payer's end with what it has, wherever it runs; one that is over stays as it is. Null: there is none. */
+  /**
+   * Ends one of this payer's jobs with its results so far, in whatever process it runs; a finished job stays as it is. Null where there is
+   * none.
+   */
   cancel(id: string, payer: Payer): Promise<JobRecord | null>;
-  /** Follows a job that is read by `find`, in whichever process it runs. */
+  /** Follows a job that `find` returned, in whatever process it runs. */
   watch(job: JobRecord): WatchedJob;
-  /** What it has cost its payer so far; null: its kind tells that at the end. */
+  /** What it has cost its payer so far; null where its kind only knows that at the end. */
   spentCents(job: JobRecord): number | null;
-  /** The jobs of all processes that are not over, at most so many. */
+  /** The unfinished jobs of all processes, at most `countMax`. */
   open(countMax: number): Promise<readonly JobRecord[]>;
-  /** Here; of one kind, or of all. */
+  /** The number of jobs that run here, of one kind or of all. */
   running(kind?: string): number;
   /** For metrics. */
   seen(): JobsSeen;
@@ -57,16 +61,16 @@ export interface Jobs {
 /** The jobs of this process. */
 export interface JobsSeen {
   readonly running: number;
-  /** How long ago the oldest of them was launched, and how long the slowest has not come a step further; 0 where none runs. */
+  /** The age of the oldest, and how long the slowest has made no progress; 0 where none runs. */
   readonly oldestMs: number;
   readonly stillMs: number;
-  /** Taken over from processes that died, since the start. */
+  /** Adopted from dead processes since the start. */
   readonly adopted: number;
   /** Ended here since the start. */
   readonly ended: readonly { readonly kind: string; readonly status: string; readonly count: number }[];
 }
 
-/** How many leases pass between two looks at what the store says is run here. */
+/** Leases between two checks of the jobs that the store lists as running here. */
 const OWN_LOOKS = 3;
 const HOLDS_AT_ONCE = 1_000;
 const STOP_MS_MAX = 1_000;
@@ -78,9 +82,9 @@ class RunningJobs implements Jobs {
   readonly #runners: Runners;
   readonly #kinds: ReadonlyMap<string, JobKind>;
   readonly #runs = new Map<string, { readonly run: JobRun; readonly over: Promise<void> }>();
-  /** Those of them that are at work, and not waiting to be tried again. */
+  /** Those of `#runs` that are working rather than waiting for a retry. */
   readonly #active = new Set<string>();
-  /** Those that are tried again, until it is known whose they are. */
+  /** Jobs that are retried until their owner is known. */
   readonly #trying = new Map<string, Promise<void>>();
   readonly #ended = new Map<string, { readonly kind: string; readonly status: string; count: number }>();
   readonly #watches: JobWatches;
@@ -88,7 +92,7 @@ class RunningJobs implements Jobs {
   readonly #timers: NodeJS.Timeout[] = [];
   readonly #works: boolean;
   readonly #news: JobNews;
-  /** What is done with jobs that are left here or have just been told of. */
+  /** Work in progress on jobs that this process leaves to others, or was notified of. */
   readonly #passing = new Set<Promise<void>>();
   readonly #adoptions: Adoptions;
   #adopting: Promise<void> | null = null;
@@ -128,7 +132,7 @@ class RunningJobs implements Jobs {
   }
 
   async start(): Promise<void> {
-    // What launches no work has none to go on with.
+    // Without job kinds there is nothing to run.
     if (this.#kinds.size === 0) return;
     const { runnerLeaseMs, shared } = this.#options;
     await this.#runners.beat();
@@ -142,7 +146,7 @@ class RunningJobs implements Jobs {
     if (!this.#works) return;
     every(runnerLeaseMs / 4, () => this.adopt());
     if (shared) every(runnerLeaseMs / 4, () => this.#lookForCancelled());
-    // Far more often than their leases last: after an outage a store that many share asks only who has been heard of since.
+    // Far more often than leases expire: after an outage, a shared store considers only owners that it has heard from since.
     every(runnerLeaseMs, () => this.#renew());
     const adopt = () => void this.adopt().catch((error: unknown) => this.#options.onBroken(error, ""));
     await this.#news.hear((id) => this.#pass(id, this.#look(id)), adopt);
@@ -172,12 +176,13 @@ class RunningJobs implements Jobs {
   async cancel(id: string, payer: Payer): Promise<JobRecord | null> {
     const job = await this.find(id, payer);
     if (job === null || isOver(job)) return job;
-    // First what outlives this process: a runner that adopts the job must not go on with it.
+    // First record what outlives this process, so that a runner that adopts the job does not continue it.
     const { records, clock } = this.#options;
     const atMs = Math.floor(clock.epochMs());
     const cancelled = { jobId: id, atMs };
     await keepCancelled(records, cancelled);
-    // Read again: a runner that has adopted it meanwhile may have looked before this was kept. Told again, too: who asked before may have been cut off.
+    // Read again: a runner may have adopted the job before the cancellation was recorded. Notify on repeats too, because an earlier request
+    // may have died here.
     const { runner } = (await this.find(id, payer)) ?? job;
     await tellRunner(records, cancelled, runner);
     const here = this.#runs.get(id);
@@ -195,7 +200,7 @@ class RunningJobs implements Jobs {
   }
 
   async open(countMax: number): Promise<readonly JobRecord[]> {
-    // What changes hands is in two lists for a moment.
+    // A job that changes owner is in two lists for a moment.
     const jobs = new Map<string, JobRecord>();
     for await (const id of this.#runners.all()) {
       if (jobs.size >= countMax) break;
@@ -234,7 +239,7 @@ class RunningJobs implements Jobs {
     this.#ended.set(`${kind} ${state}`, known);
   }
 
-  /** Jobs that were cancelled at another process. */
+  /** Cancels jobs whose cancellation arrived at another process. */
   async #lookForCancelled(): Promise<void> {
     const { records, self } = this.#options;
     for (const { jobId, atMs } of await toldTo(records, self)) {
@@ -243,7 +248,7 @@ class RunningJobs implements Jobs {
     }
   }
 
-  /** Something that another process has told of this job is seen to. */
+  /** Handles another process's notification about this job. */
   async #look(id: string): Promise<void> {
     if (this.#isStopped) return;
     const here = this.#runs.get(id);
@@ -252,7 +257,7 @@ class RunningJobs implements Jobs {
     if (atMs !== null) here.run.cancel(atMs);
   }
 
-  /** Sees to it that a stop waits for it. */
+  /** Makes a stop wait for this work. */
   #pass(id: string, work: Promise<void>): void {
     const passing: Promise<void> = work
       .catch((error: unknown) => this.#options.onBroken(error, id))
@@ -260,7 +265,7 @@ class RunningJobs implements Jobs {
     this.#passing.add(passing);
   }
 
-  /** A job of this process's goes on: here, or where jobs are run. */
+  /** Continues one of this process's jobs: here, or in a process that runs jobs. */
   #goOnWith(stored: StoredJob): void {
     const { id } = stored.job;
     if (this.#works) return this.#run(stored);
@@ -277,7 +282,7 @@ class RunningJobs implements Jobs {
   #run(stored: StoredJob): void {
     const kind = this.#kinds.get(stored.job.kind);
     const { id } = stored.job;
-    // Two runs of one job in one process would take it from each other for ever.
+    // Two runs of one job in one process would take it from each other forever.
     if (kind === undefined || this.#isStopped || this.#active.has(id)) return;
     this.#active.add(id);
     const { onBroken } = this.#options;
@@ -308,7 +313,7 @@ class RunningJobs implements Jobs {
     });
   }
 
-  /** What did not come to its end here is tried again where it is still this process's, however long the store is away. */
+  /** Retries a job that did not end here while this process owns it, for as long as the store is away. */
   #again(id: string): Promise<void> {
     const under = this.#trying.get(id);
     if (under !== undefined) return under;
@@ -336,24 +341,24 @@ class RunningJobs implements Jobs {
     return true;
   }
 
-  /** Its end is kept first: a process that dies in between leaves it to the next one that looks at the job. */
+  /** Records the end first: if this process dies in between, the next process that looks at the job does the rest. */
   async #forget(id: string, job: JobRecord | null, runner?: string): Promise<void> {
     if (job !== null && isOver(job)) await this.#options.keepEnd?.(job);
     await this.#runners.remove(id, runner);
   }
 
-  /** A store that has lost what it acknowledged may know jobs as running here that have ended: they come to the same end again. */
+  /** A store that lost acknowledged writes may list ended jobs as running here: they end the same way again. */
   async #lookAfterOwn(): Promise<void> {
     await this.keeper.undo();
     for (const id of await this.#runners.own()) {
       if (this.#runs.has(id) || this.keeper.isLaunching(id) || this.#adoptions.isUnsure(id)) continue;
-      // A launch is listed before it has a record: what has none, or is still launching, is left alone.
+      // A launch is listed before it has a record, so ignore jobs that have none or are still launching.
       const stored = await findJob(this.#options.records, id);
       if (stored !== null && stored.job.state !== "launching") await this.#goOn(id);
     }
   }
 
-  /** New leases for the holds of what runs here; one whose hold has gone has nothing left to be paid with. */
+  /** Renews the holds of jobs that run here; leaves a job whose hold is gone, because nothing can pay for it. */
   async #renew(): Promise<void> {
     const { ledger, holdLeaseMs } = this.#options;
     const runs = [...this.#runs.values()].map(({ run }) => run);
@@ -369,7 +374,7 @@ class RunningJobs implements Jobs {
     }
   }
 
-  /** Never twice at a time: a round that finds the last one still going is left out. */
+  /** Never twice at a time: while a round is running, further calls share it. */
   adopt(): Promise<void> {
     if (!this.#works) return Promise.resolve();
     this.#adopting ??= this.#adoptions
@@ -382,7 +387,7 @@ class RunningJobs implements Jobs {
   }
 }
 
-/** Jobs of these kinds. Nothing runs before `start`. */
+/** Creates jobs of these kinds. Nothing runs before `start`. */
 export function createJobs(options: JobsOptions): Jobs {
   return new RunningJobs(options);
 }

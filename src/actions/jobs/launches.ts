@@ -1,4 +1,4 @@
-// Launches: the record of a job is there before its hold is, so that whatever dies meanwhile leaves nothing that cannot be found.
+// Launches a job: its record is written before its hold is placed, so that a crash in between leaves nothing that cannot be found.
 import type { JobKind } from "../../catalog/job-kind.ts";
 import { GatewayError } from "../../core/errors.ts";
 import { ZERO } from "../../core/money.ts";
@@ -15,7 +15,7 @@ export interface LaunchesParts extends Pick<JobsDeps, "records" | "clock"> {
   readonly self: string;
   readonly runners: Runners;
   readonly kinds: ReadonlyMap<string, JobKind>;
-  /** Its hold is placed: it may begin, here or where jobs are run. */
+  /** Its hold is placed: it may begin, here or in a process that runs jobs. */
   readonly run: (stored: StoredJob) => void;
 }
 
@@ -31,9 +31,9 @@ function accountIdOf({ id }: Payer): string {
 
 export class Launches implements HoldKeeper {
   readonly #parts: LaunchesParts;
-  /** Those that are being placed, by job: what their record says. */
+  /** Jobs whose hold is being placed, with their stored record. */
   readonly #launching = new Map<string, StoredJob>();
-  /** Those that came to nothing, and of which something may be left, by job. */
+  /** Failed launches that may have left something behind, by job. */
   readonly #undone = new Map<string, KeptHoldSpec>();
 
   constructor(parts: LaunchesParts) {
@@ -65,7 +65,7 @@ export class Launches implements HoldKeeper {
       ...(hold.callerTraceId === undefined ? {} : { callerTraceId: hold.callerTraceId }),
       ...(hold.chain === undefined ? {} : { chain: hold.chain }),
     };
-    // The list comes first: a job that cannot be found would keep its money until the lease of its hold ends.
+    // List it first: a job that cannot be found would keep its money until the hold's lease ends.
     await runners.add(id);
     const version = await putJob(records, job, 0);
     if (version === null) throw new Error(`there is a job ${id} already`);
@@ -84,12 +84,12 @@ export class Launches implements HoldKeeper {
     this.#undone.delete(id);
   }
 
-  /** Whether its caller may still be told that it came to nothing: until it has been taken over, or dismissed. */
+  /** Whether its launch may still fail: until it is taken over or dismissed. */
   isLaunching(jobId: string): boolean {
     return this.#launching.has(jobId);
   }
 
-  /** Dismisses what could not be dismissed. Rejects where the store is still away. */
+  /** Repeats dismissals that failed. Rejects where the store is still away. */
   async undo(): Promise<void> {
     for (const hold of this.#undone.values()) await this.dismiss("", hold);
   }
@@ -101,18 +101,18 @@ export class Launches implements HoldKeeper {
     const job: JobRecord = { ...launching.job, state: "queued", amountNano };
     const version = await putJob(this.#parts.records, job, launching.version);
     this.#launching.delete(id);
-    // Cut off from the store for so long that others took this process for dead: a caller who asks again launches anew.
+    // This process was cut off from the store for so long that others took it for dead. A caller who retries launches anew.
     if (version === null) throw new GatewayError("ledger_unavailable", { retryAfterSeconds: RETRY_SECONDS });
     this.#parts.run({ job, version });
   }
 
   /**
-   * Leaves a job to a process that runs jobs. Only what was answered for is left: a write of which it is not known whether it counted may
-   * be undone here, and must not be run elsewhere. Rejects where the store is away; it is this process's until that was tried again.
+   * Leaves a job to a process that runs jobs. Only confirmed launches are left: a write of unknown outcome may be undone here, and must
+   * not run elsewhere. Rejects where the store is away; the job stays this process's until a retry succeeds.
    */
   async leave({ job, version }: StoredJob): Promise<void> {
     const { records, runners } = this.#parts;
-    // In both lists at first: it is found in either, whichever of these steps is the last of this process.
+    // Keep it in both lists at first, so that it is found even if this process dies between two steps.
     await runners.add(job.id, WAITING);
     await putJob(records, { ...job, runner: WAITING }, version);
     await runners.remove(job.id);

@@ -1,4 +1,4 @@
-// GET /api/v1/jobs: an account's jobs of the last days, as their payer lists them; core/result tells what came of one.
+// GET /api/v1/jobs: lists an account's jobs of the last days; core/result returns one job's result.
 
 import type { EndpointSpec } from "../../core/endpoint.ts";
 import { pageSchema } from "../../money/accounts/list-pages.ts";
@@ -8,16 +8,16 @@ import type { Records } from "../../platform/records/records.ts";
 import { JOB, type JobRecord } from "./job-record.ts";
 import { jobView } from "./job-view.ts";
 
-/** A job is read whole, with a result that is left out, however long it is. */
+/** Low, because a listed job is read with its result, however long that is. */
 const ROWS_MAX = 25;
 
-/** A row of it; without the result, which may be long. */
+/** A row of the list; without the result, which may be long. */
 function ownJobRow(job: JobRecord) {
   const { result: _, ...view } = jobView(job);
   return { ...view, job: job.action ?? job.kind, created_at: new Date(job.createdAtMs).toISOString() };
 }
 
-/** Newest first. Those that are over are kept for seven days. */
+/** Newest first. Finished jobs are kept for seven days. */
 export function ownJobsEndpoint(records: Pick<Records, "list">): EndpointSpec {
   return endpoint("GET", "/api/v1/jobs", async ({ request, caller }) => {
     const page = readQuery(pageSchema, request.query);

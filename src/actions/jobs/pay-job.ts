@@ -1,4 +1,4 @@
-// The one end that a hold of a job comes to: it pays what was decided, or nothing. Asked again, it says the same.
+// Ends a job's hold once: charges what was decided, or nothing. A repeat returns the same.
 import type { JobEnd } from "../../catalog/job-kind.ts";
 import { add, ZERO } from "../../core/money.ts";
 import { costBeside, costOf, postedLegs, upstreamOf } from "../../kernel/legs.ts";
@@ -9,12 +9,12 @@ interface PayDeps extends Pick<JobsDeps, "ledger"> {
   readonly observer: Pick<JobsDeps["observer"], "unpaid">;
 }
 
-/** Answers how many cents were charged; null: its hold had ended without it, and what it did is not paid for. */
+/** Returns the cents charged; null where the hold had ended already, so that the job's work stays unpaid. */
 export async function payJob(job: JobRecord, deps: PayDeps): Promise<number | null> {
   const { hold, end, isUnheld } = job;
   if (isUnheld === true) return 0;
   if (end === null || (end.status === "failed" && end.chargeNano === ZERO)) {
-    // The launch was answered: under its Idempotency-Key it is answered so again.
+    // The launch was answered; a repeat under its Idempotency-Key gets that answer.
     const upstreamNano = costOf(job.legs);
     const { outcome } = await deps.ledger.void(hold, "the job failed", { keyFate: "answered", upstreamNano });
     if (outcome === "voided" && !job.payer.sandbox) deps.observer.unpaid(ZERO, upstreamNano);
@@ -23,7 +23,7 @@ export async function payJob(job: JobRecord, deps: PayDeps): Promise<number | nu
   return postHold(job, end, deps);
 }
 
-/** Charges the hold that a job has just now. */
+/** Charges the job's current hold. */
 export async function postHold(
   { hold, legs, kind, action = kind, payer, tags = [] }: JobRecord,
   { chargeNano, served }: Pick<JobEnd, "chargeNano" | "served">,

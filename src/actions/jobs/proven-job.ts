@@ -1,20 +1,23 @@
-// The record of a job that runs here: each write of it proves that the job is still this process's.
+// The record of a job that runs here. Each versioned write proves that this process still owns the job.
 
 import { LeaseLost } from "../../catalog/job-kind.ts";
 import type { Leg } from "../../core/route.ts";
 import type { Records } from "../../platform/records/records.ts";
 import { findJob, type JobRecord, putJob, type StoredJob } from "./job-record.ts";
 
-/** A page takes seconds, and beside two hundred jobs callers wait whose calls are written in the same file. Its end is written at once. */
+/**
+ * Marks a write that may wait: a page takes seconds, and with two hundred jobs, callers wait for writes to the same file. A job's end is
+ * written at once.
+ */
 export const PATIENT = { isPatient: true } as const;
 
 export interface ProvenJobParts {
   readonly records: Records;
-  /** What its calls have left so far. */
+  /** The legs of its calls so far. */
   readonly legs: () => readonly Leg[];
-  /** The job is no longer this process's to end. */
+  /** Called when the job no longer belongs to this process. */
   readonly onLost: () => void;
-  /** It has been written. */
+  /** Called after each write. */
   readonly onWritten: (job: JobRecord) => void;
 }
 
@@ -22,7 +25,7 @@ export class ProvenJob {
   readonly #parts: ProvenJobParts;
   #job: JobRecord;
   #version: number;
-  /** The put that is under way, and the one that is to follow it for those who asked meanwhile. */
+  /** The write in progress, and the next one, which callers share that asked meanwhile. */
   #putting: Promise<void> | null = null;
   #next: Promise<void> | null = null;
   #isLost = false;
@@ -34,7 +37,7 @@ export class ProvenJob {
     this.#version = version;
   }
 
-  /** As it is known here, written or not. */
+  /** The latest state in this process, written or not. */
   get job(): JobRecord {
     return this.#job;
   }
@@ -43,29 +46,29 @@ export class ProvenJob {
     return this.#isLost;
   }
 
-  /** The store did not answer when it was asked for this job. */
+  /** Whether the store failed for this job. */
   get wasAway(): boolean {
     return this.#wasAway;
   }
 
-  /** Notes that the store has failed, and passes the failure on. */
+  /** Records that the store failed, and rethrows. */
   readonly away = (error: unknown): never => {
     this.#wasAway = true;
     throw error;
   };
 
-  /** Nothing is written any more. */
+  /** Stops all writes. */
   lose(): void {
     this.#isLost = true;
     this.#parts.onLost();
   }
 
-  /** What the next write says beside what is known. */
+  /** Merges changes into the state that the next write stores. */
   note(changes: Partial<JobRecord>): void {
     this.#job = { ...this.#job, ...changes };
   }
 
-  /** A versioned put of what is known: a request while one is under way is proven by the next. */
+  /** Writes the state, with a version check. A call during a write waits for the next one. */
   prove(): Promise<void> {
     if (this.#putting === null) {
       this.#putting = this.#put().finally(() => {
@@ -90,7 +93,7 @@ export class ProvenJob {
     this.#job = job;
     const version = await putJob(records, job, this.#version, state === "running" ? PATIENT : {})
       .catch(async (error: unknown) => {
-        // It may have been written all the same: then it is there, word for word.
+        // The write may have succeeded all the same: then the store has exactly this record.
         const stored = await findJob(records, job.id);
         if (stored !== null && JSON.stringify(stored.job) === JSON.stringify(job)) return stored.version;
         throw error;

@@ -1,17 +1,17 @@
-// Which processes run jobs: each says every few seconds that it lives, and the jobs of one that has stopped saying so are found.
+// Tracks the processes that run jobs: each sends a heartbeat every few seconds, and others find the jobs of one that stopped.
 import type { Clock } from "../../core/clock.ts";
 import type { Records } from "../../platform/records/records.ts";
 
-/** Lives as long as its process says so. */
+/** Expires unless the process renews it. */
 const ALIVE = "runner";
-/** Stays until the last of its jobs has been adopted. */
+/** Stays until the last of the process's jobs has been adopted. */
 const KNOWN = "runner-known";
 const KNOWN_LIST = "runners";
-/** The runner of jobs that a process has launched which runs none: it never lives, so the processes that run jobs adopt them. */
+/** The runner of jobs that were launched by a process that runs none. It is never alive, so processes that run jobs adopt them. */
 export const WAITING = "waiting";
-/** What a process says of itself that launches jobs and runs none; one that runs them says nothing. */
+/** The ALIVE value of a process that launches jobs but runs none; a process that runs them writes an empty value. */
 const SERVES = "serves";
-/** One for each job of a runner that has not ended. */
+/** One record for each unfinished job of a runner. */
 const OPEN_JOB = "open-job";
 const PAGE = 500;
 
@@ -20,11 +20,11 @@ export interface RunnersOptions {
   readonly clock: Clock;
   /** This process. */
   readonly self: string;
-  /** How long a process counts as alive without saying so, in milliseconds, on the clock of the store. */
+  /** How long a process counts as alive without a heartbeat, in milliseconds on the store's clock. */
   readonly leaseMs: number;
-  /** Other processes may be alive; false: this one is all there is. */
+  /** Other processes may be alive; false: this is the only one. */
   readonly shared: boolean;
-  /** This process runs jobs; false: it launches them, and another one runs them. */
+  /** This process runs jobs; false: it only launches them. */
   readonly works: boolean;
 }
 
@@ -39,7 +39,7 @@ async function* listed(records: Pick<Records, "list">, kind: string, list: strin
   } while (cursor !== null);
 }
 
-/** Whether a gateway is alive that runs no jobs, and so does nothing else either by which it could be seen. */
+/** Whether a gateway that runs no jobs is alive, which nothing else would show. */
 export async function someServe(records: Pick<Records, "list" | "get">): Promise<boolean> {
   for await (const runner of listed(records, KNOWN, KNOWN_LIST))
     if ((await records.get(ALIVE, runner))?.value === SERVES) return true;
@@ -48,24 +48,24 @@ export async function someServe(records: Pick<Records, "list" | "get">): Promise
 
 export class Runners {
   readonly #options: RunnersOptions;
-  /** When it was last known to the store that this process lives, on `clock.elapsedMs()`. */
+  /** The time of the last acknowledged heartbeat, on `clock.elapsedMs()`. */
   #beatenMs = Number.NEGATIVE_INFINITY;
-  /** Another process that ran jobs when it was last looked at; null: none is known. */
+  /** Another process that ran jobs at the last check; null: none known. */
   #worker: string | null = null;
-  /** A look for one, which all share that ask meanwhile. */
+  /** A search for one in progress, shared by concurrent callers. */
   #looking: Promise<string | null> | null = null;
 
   constructor(options: RunnersOptions) {
     this.#options = options;
   }
 
-  /** To be called before the first job, and then more than twice in a lease. */
+  /** Call before the first job, then more than twice per lease. */
   async beat(): Promise<void> {
     const { records, clock, self, leaseMs, works } = this.#options;
     const atMs = clock.elapsedMs();
     const value = works ? "" : SERVES;
     await records.put({ kind: ALIVE, id: self, payer: null, value, ttlMs: leaseMs, ifVersion: null });
-    // A runner that took us for dead while we could not say otherwise may have forgotten us.
+    // A runner that took this process for dead may have removed it from the list.
     await this.#know(self);
     if (!works) await this.#know(WAITING);
     this.#beatenMs = atMs;
@@ -76,19 +76,19 @@ export class Runners {
     await records.put({ kind: KNOWN, id: runner, payer: KNOWN_LIST, value: runner, ttlMs: null, ifVersion: null });
   }
 
-  /** One that was only slow may have said so meanwhile, and taken on jobs that must be found if it dies. */
+  /** Removes a dead runner. One that was only slow may have come back and taken jobs, so it is added again. */
   async #forget(runner: string): Promise<void> {
     const { records } = this.#options;
     await records.delete(KNOWN, runner);
     if ((await records.get(ALIVE, runner)) !== null) await this.#know(runner);
   }
 
-  /** This process runs no more jobs: the next that looks may adopt what it has left. */
+  /** This process runs no more jobs: others may adopt its jobs at once. */
   async leave(): Promise<void> {
     await this.#options.records.delete(ALIVE, this.#options.self);
   }
 
-  /** Whether a process lives that runs jobs: this one, or another as far as the store knows. */
+  /** Whether any process that runs jobs is alive: this one, or another according to the store. */
   async someWork(): Promise<boolean> {
     if (this.#options.works || (this.#worker !== null && (await this.#works(this.#worker)))) return true;
     this.#looking ??= this.#findWorker().finally(() => {
@@ -108,10 +108,10 @@ export class Runners {
     return null;
   }
 
-  /** A job of this process is found by the others from now on, should it die; one that is `WAITING` at once. */
+  /** Lists a job, so that others find it if this process dies; one that is `WAITING` is adopted at once. */
   async add(jobId: string, runner = this.#options.self): Promise<void> {
     const { records, clock, leaseMs } = this.#options;
-    // A process that has been cut off may have been forgotten since, and no other would look for its jobs.
+    // Others may have forgotten a process that was cut off, and would then not look for its jobs.
     if (clock.elapsedMs() - this.#beatenMs > leaseMs / 2) await this.beat();
     const id = `${runner}/${jobId}`;
     await records.put({ kind: OPEN_JOB, id, payer: listOf(runner), value: jobId, ttlMs: null, ifVersion: null });
@@ -121,14 +121,14 @@ export class Runners {
     await this.#options.records.delete(OPEN_JOB, `${runner}/${jobId}`);
   }
 
-  /** The jobs that the store knows as this process's. */
+  /** This process's jobs, according to the store. */
   async own(): Promise<readonly string[]> {
     const jobIds: string[] = [];
     for await (const jobId of listed(this.#options.records, OPEN_JOB, listOf(this.#options.self))) jobIds.push(jobId);
     return jobIds;
   }
 
-  /** The runners that have died, with what they were running, and what waits for one. One that leaves nothing behind is forgotten. */
+  /** Dead runners with their jobs, and the jobs that wait for a runner. Forgets dead runners without jobs. */
   async *dead(): AsyncIterable<{ readonly runner: string; readonly jobIds: readonly string[] }> {
     const { records, self, shared } = this.#options;
     for await (const runner of listed(this.#options.records, KNOWN, KNOWN_LIST)) {

@@ -1,4 +1,4 @@
-// From one hold of a job to the next: the old one is charged, another one is placed in the windows of its own day. Asked again, it comes to the same.
+// Moves a job from one hold to the next: charges the old one, and places a new one in the windows of its own day. Idempotent.
 
 import type { NotHeld, Stopped } from "../../catalog/job-kind.ts";
 import { requestIdOf } from "../../core/ids.ts";
@@ -15,19 +15,19 @@ export const STOPPED = {
   frozen: "account_frozen",
 } as const satisfies Record<string, Stopped>;
 
-/** What a refusal of money comes to for work that goes on. */
+/** What a refused hold means for a running job. */
 export function notHeld(outcome: string): NotHeld {
   return outcome in STOPPED ? STOPPED[outcome as keyof typeof STOPPED] : "no_money";
 }
 
-/** Between two holds the slot is free for a moment: a launch that takes it then must not end the work. */
+/** The slot is free for a moment between two holds: a launch that takes it then must not end this job. */
 function widened(slots: readonly Slot[]): readonly Slot[] {
   return slots.map((slot) => ({ ...slot, max: slot.max * 2 }));
 }
 
 const PLACED: readonly ReserveOutcome["outcome"][] = ["held", "exists"];
 
-/** What there is to be noted of it, and why nothing could be placed. Rejects where the store is away: nothing is lost then. */
+/** Returns the changes to record, and why no hold could be placed. Rejects where the store is away; nothing is lost then. */
 export async function succeedHold(
   job: JobRecord,
   deps: Pick<JobsDeps, "ledger" | "clock" | "holdLeaseMs" | "windows" | "observer">,
@@ -67,7 +67,7 @@ export async function succeedHold(
     const next = { hold: { ...hold, holdId: nextId }, amountNano: nextNano, heldSinceMs: Math.floor(nowMs) };
     return { changes: { ...posted, ...next }, refused: null };
   }
-  // The store's clock is in doubt: nothing can be placed now, and it is tried again.
+  // The store's clock is in doubt: nothing can be placed now, so the caller retries.
   if (outcome === "clock_skew") throw new Error("the clocks of the store and of this process differ");
   return { changes: { ...posted, isUnheld: true }, refused: notHeld(outcome) };
 }

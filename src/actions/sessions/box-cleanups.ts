@@ -1,4 +1,4 @@
-// Boxes that are to be closed: each is asked for until its vendor says that it is, by whichever process looks next, so that nothing runs unpaid.
+// Boxes to close: every process retries until the vendor confirms, so that no box runs unpaid.
 import { type Cleanup, type CleanupBook, type CleanupKind, enter } from "../../platform/records/cleanups.ts";
 import type { SessionsDeps } from "./deps.ts";
 import type { SessionRecord } from "./session-record.ts";
@@ -6,10 +6,10 @@ import type { SessionVendor } from "./vendor.ts";
 
 const FIRST_MS = 15_000;
 const PAUSE_MS_MAX = 600_000;
-/** A vendor that is slow with a create may have made its box only now. */
+/** A slow vendor may still be creating the box. */
 const MAKING_MS_MAX = 600_000;
 
-/** However old, they are closed: they are few, and stand on one list. */
+/** Entries never expire: they are few, and share one list. */
 export const UNCLOSED: CleanupBook = { kind: "unclosed-box", ttlMs: null, listOf: () => "unclosed-boxes" };
 
 type OpenBox = SessionRecord & Cleanup;
@@ -24,13 +24,13 @@ export class BoxCleanups implements CleanupKind<OpenBox> {
     this.#vendor = vendor;
   }
 
-  /** From here on it is closed, whichever process dies. */
+  /** Ensures that the box is closed, even if this process dies. */
   async add(jobId: string, session: SessionRecord): Promise<void> {
     const endsAtMs = Math.floor(this.#deps.clock.epochMs());
     await enter(this.#deps.records, UNCLOSED, jobId, { ...session, endsAtMs, nextMs: endsAtMs + FIRST_MS });
   }
 
-  /** Tries it now. Never rejects. */
+  /** Tries once, now. Never rejects. */
   async close(jobId: string, session: SessionRecord, signal: AbortSignal): Promise<void> {
     const { records, onBroken } = this.#deps;
     if (!(await this.#isClosed(jobId, session, signal))) return;
@@ -44,7 +44,7 @@ export class BoxCleanups implements CleanupKind<OpenBox> {
     return (await this.#isClosed(jobId, unclosed, new AbortController().signal)) && !isMaking;
   };
 
-  /** Whether its vendor says that it is. Of one that does not answer the alarm tells. */
+  /** Whether the vendor confirms that it is closed. The alarm reports a vendor that does not answer. */
   async #isClosed(jobId: string, { adapterId, sandbox, box, label }: SessionRecord, signal: AbortSignal) {
     const adapter = this.#deps.adapter(adapterId, sandbox);
     if (adapter === null) return false;

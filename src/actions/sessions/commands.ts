@@ -1,28 +1,28 @@
-// The commands that a session runs just now, and for how long it has been busy with any: one record, whichever processes run them.
+// Counts a session's running commands and its busy time in one record that all processes share.
 import type { Clock } from "../../core/clock.ts";
 import type { Records } from "../../platform/records/records.ts";
 
 const KIND = "session-commands";
 const KEPT_MS = 48 * 3_600_000;
-/** Each is a connection to the vendor, and room for what it prints. */
+/** Each command needs a connection to the vendor and memory for its output. */
 export const COMMANDS_MAX = 4;
-/** A command that puts a version which another one has put meanwhile tries again; at most COMMANDS_MAX can meet. */
+/** Retries of a write that conflicts with another command's; at most COMMANDS_MAX can conflict. */
 const TRIES = 20;
 
 interface Commands {
-  /** Until when each runs at the longest, by its call. */
+  /** The latest end of each running command, by call id. */
   readonly running: Readonly<Record<string, number>>;
   /** Whole milliseconds in which at least one ran. */
   readonly busyMs: number;
-  /** Since when one has been running; null: none does. */
+  /** When the current busy period began; null: no command runs. */
   readonly sinceMs: number | null;
-  /** When the vendor last answered one. */
+  /** When the vendor last answered a command. */
   readonly answeredMs: number | null;
 }
 
 const NONE: Commands = { running: {}, busyMs: 0, sinceMs: null, answeredMs: null };
 
-/** Without those whose process must have died: they ran until their time was over, at the longest. */
+/** Drops commands whose process must have died; their busy time counts up to their latest possible end. */
 function current(commands: Commands, nowMs: number): Commands {
   const { running, busyMs, sinceMs } = commands;
   const left = Object.entries(running).filter(([, untilMs]) => untilMs > nowMs);
@@ -45,7 +45,7 @@ export class SessionCommands {
     this.#clock = clock;
   }
 
-  /** False: as many run already as may. */
+  /** False where the maximum is running already. */
   begin(jobId: string, callId: string, msMax: number): Promise<boolean> {
     return this.#change(jobId, (commands, nowMs) => {
       if (Object.keys(commands.running).length >= COMMANDS_MAX) return null;
@@ -65,7 +65,7 @@ export class SessionCommands {
     });
   }
 
-  /** What it has come to by a moment. */
+  /** The session's use up to a moment. */
   async use(jobId: string, atMs: number): Promise<SessionUse> {
     const found = await this.#records.get(KIND, jobId);
     const { busyMs, sinceMs, answeredMs } = found === null ? NONE : current(JSON.parse(found.value), atMs);

@@ -1,4 +1,4 @@
-// What sessions need of the rest of the gateway.
+// What sessions need from the rest of the gateway.
 
 import type { Adapter } from "../../catalog/catalog.ts";
 import type { SessionContext } from "../../catalog/session.ts";
@@ -8,7 +8,7 @@ import type { Ledger } from "../../money/ledger/model/ledger.ts";
 import type { Records } from "../../platform/records/records.ts";
 import type { ScriptOrder } from "../../upstream/vendor-script.ts";
 
-/** As much of a session's job as its payer's calls look at. */
+/** The part of a session's job that its payer's calls read. */
 export interface SessionJob {
   readonly id: string;
   readonly kind: string;
@@ -29,11 +29,11 @@ export interface SessionsDeps {
   readonly clock: Clock;
   readonly ledger: Pick<Ledger, "standing">;
   readonly jobs: () => SessionJobs;
-  /** The adapter in force for live or for sandbox accounts; null: there is none of that id any more. */
+  /** The current adapter for live or sandbox accounts; null where that id no longer exists. */
   adapter(id: string, sandbox: boolean): Adapter | null;
   /** Throws VendorFailure, or what the script throws. */
   vendorScript<T>(script: (context: SessionContext) => Promise<T>, order: ScriptOrder): Promise<T>;
-  /** Returns after so many milliseconds of the clock, or once the signal is aborted. */
+  /** Returns after this many milliseconds of the clock, or once the signal is aborted. */
   wait(ms: number, signal: AbortSignal): Promise<void>;
   onBroken(error: unknown, id: string): void;
 }

@@ -1,26 +1,26 @@
-// What a session has cost by a moment: started minutes at the price of its size, never above what its caller allows.
+// A session's cost up to a moment: started minutes at the rate of its size, never above the caller's maximum.
 import { least, minus, minutesAt, most, type Nano, nanoFromCents } from "../../core/money.ts";
 
 export const MINUTE_MS = 60_000;
-/** The first hold pays for so much. */
+/** The first hold covers this much. */
 const FIRST_MINUTES = 30;
 const FIRST_CENTS_MIN = 5;
-/** From then on so many are held beyond the one that begins. */
+/** Later holds cover this many minutes beyond the one that begins. */
 const AHEAD_MINUTES = FIRST_MINUTES - 1;
-/** Ceilings count in the right window where no hold is older. */
+/** A hold is never older, so that spending counts in the right window of a ceiling. */
 const HOLD_MINUTES_MAX = 60;
 const DAY_MS = 86_400_000;
 
-/** Kept with its job: a price that changes later is another session's. */
+/** Stored with its job, so that a later price change does not affect it. */
 export interface SessionRates {
   readonly centsPerHour: number;
   readonly upstreamCentsPerHour: number;
   readonly minutesMax: number;
-  /** The most that it may ever cost; null: what all its minutes do. */
+  /** The most that it may ever cost; null: the cost of all its minutes. */
   readonly maxCostNano: Nano | null;
 }
 
-/** Started minutes, and never less than one. */
+/** Started minutes, at least one. */
 export function startedMinutes(ms: number): number {
   return Math.max(1, Math.ceil(ms / MINUTE_MS));
 }
@@ -30,25 +30,25 @@ export function costOf({ centsPerHour, maxCostNano }: SessionRates, minutes: num
   return maxCostNano === null ? cost : least(cost, maxCostNano);
 }
 
-/** What its first hold is. */
+/** The amount of the first hold. */
 export function firstHold(rates: Omit<SessionRates, "maxCostNano">): Nano {
   const perHour = nanoFromCents(rates.centsPerHour);
   const whole = minutesAt(perHour, rates.minutesMax);
   return least(whole, most(minutesAt(perHour, FIRST_MINUTES), nanoFromCents(FIRST_CENTS_MIN)));
 }
 
-/** What the present hold is to be, where so many minutes are to be paid by all of them together. */
+/** The amount of the current hold, where all holds together must pay for this many minutes. */
 export function holdFor(rates: SessionRates, minutes: number, postedNano: Nano): Nano {
   const ahead = Math.min(minutes + AHEAD_MINUTES, Math.max(minutes, rates.minutesMax));
   return minus(costOf(rates, ahead), postedNano);
 }
 
-/** Whether another minute is more than its caller allows. */
+/** Whether another minute would exceed the caller's maximum. */
 export function isBeyond({ centsPerHour, maxCostNano }: SessionRates, minutes: number): boolean {
   return maxCostNano !== null && minutesAt(nanoFromCents(centsPerHour), minutes) > maxCostNano;
 }
 
-/** Whether a hold has been there for an hour, or since yesterday (UTC). */
+/** Whether a hold is an hour old, or from yesterday (UTC). */
 export function isDue(sinceMs: number, nowMs: number): boolean {
   if (nowMs - sinceMs >= HOLD_MINUTES_MAX * MINUTE_MS) return true;
   return Math.floor(nowMs / DAY_MS) !== Math.floor(sinceMs / DAY_MS);

@@ -25,18 +25,18 @@ import { SESSION_JOB, type SessionStart } from "./session-kind.ts";
 import { dropSession, findSession, jobIdOfSession, putSession, sessionIdOf } from "./session-record.ts";
 import { COMMAND_MS_MORE, type SessionVendor } from "./vendor.ts";
 
-/** Of one account and provider. */
+/** Open sessions per account and provider. */
 const OPEN_MAX = 10;
 const ENVS_MAX = 64;
 const ENV_CHARS_MAX = 32_768;
-/** Linux takes no argument above 128 KiB, and it goes in base64. */
+/** Linux accepts no argument above 128 KiB, and the text is sent as base64. */
 const TEXT_BYTES_MAX = 65_536;
 const TIMEOUT_SECONDS_MAX = 300;
 const TIMEOUT_SECONDS = 60;
-/** For what stands around a script of the vendor's. */
+/** Time for our own work around a vendor script. */
 const MS_MORE = 5_000;
 const CREATE_MS_MAX = 60_000;
-/** How long a caller who closes waits for the end; where it takes longer, that is told. */
+/** How long a close waits for the session to end; after that it answers `closing`. */
 const CLOSED_MS_MAX = 15_000;
 const LOOK_MS = 100;
 
@@ -58,12 +58,12 @@ export interface SessionActionsParts {
   readonly commands: SessionCommands;
 }
 
-/** Cents as people read them. */
+/** Formats cents, with at most four decimals. */
 function centsText(cents: number): string {
   return String(Number(cents.toFixed(4)));
 }
 
-/** What a vCPU costs for an hour where our own cost allows it. */
+/** The hourly price of a vCPU where our own cost allows it. */
 const USUAL_CENTS_PER_VCPU = 5;
 
 function priceText({ vcpus, memoryGb, metered, centsPerHour, madeOf, minutesMax }: SessionSpec): string {
@@ -82,14 +82,14 @@ function noSuchSession(id: string): GatewayError {
 const isOver = ({ state }: SessionJob) => state === "succeeded" || state === "failed";
 const ENDED = z.object({ ended: z.string(), minutes: z.number() });
 
-/** What a session has come to, once it is over. */
+/** The final view of an ended session. */
 function closedView({ id, end, chargedCents }: SessionJob) {
   const ended = ENDED.safeParse(end?.result);
   const how = ended.success ? ended.data : { ended: "lost" };
   return { session_id: sessionIdOf(id), status: "closed" as const, ...how, session_cents: chargedCents };
 }
 
-/** The session of a payer at one provider; or what its caller is told. */
+/** A payer's session at one provider, or the error for the caller. */
 async function sessionOf(
   id: string,
   { payer, provider }: { readonly payer: Payer; readonly provider: string },
@@ -100,7 +100,7 @@ async function sessionOf(
   return isThere && (job.start as SessionStart).provider === provider ? job : noSuchSession(id);
 }
 
-/** What a create takes: a template of the vendor's, or the language that code is in which names none. */
+/** The params of a create: one of the vendor's templates, or a language, which sets the default for code. */
 function createParams({ templates = [], languages }: SessionSpec): z.ZodType<CreateParams> {
   const envs = z
     .record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]{0,127}$/), z.string().max(ENV_CHARS_MAX))
@@ -153,7 +153,7 @@ function createAction(adapter: Adapter, spec: SessionSpec, { deps, vendor }: Ses
       const jobId = jobIdOf(call.id);
       const session = { adapterId: provider, sandbox: call.payer.sandbox, label: labelOf(jobId), box: null };
       const told = { ...session, template: wanted, openedAtMs: null };
-      // First what outlives this process: a box whose create was never answered is found by its label.
+      // First record what outlives this process: a box whose create got no answer is found by its label.
       await putSession(records, jobId, told);
       const box = await vendor
         .create(askingOf(adapter, call), { template, envs: given, label: told.label })
@@ -181,7 +181,10 @@ function askingOf(adapter: Adapter, { id, signal, sandboxFault }: LocalCall) {
   return { adapter, requestId: requestIdOf(id), sandboxFault, signal };
 }
 
-/** A failure of one box says nothing of the vendor's others: it is told, and rests no route. */
+/**
+ * Turns a box's failure into the caller's error. Thrown, it would suspend the route, though it says nothing about the vendor's other
+ * boxes.
+ */
 function toldOf(error: unknown, action: string): GatewayError {
   if (!(error instanceof VendorFailure)) throw error;
   return failureError({ asked: action, failedStatus: 500, timedOutStatus: 500 }, [error.failure], []);
@@ -255,7 +258,7 @@ function runAction(adapter: Adapter, spec: SessionSpec, parts: SessionActionsPar
   });
 }
 
-/** A template that is named after a language has code of that language. */
+/** The language of code without a `language`: the session's template where that names a language, else the first. */
 function languageOf(template: string | null, { languages }: SessionSpec): SessionLanguage {
   return SESSION_LANGUAGES.find((one) => one === template && languages.includes(one)) ?? languages[0];
 }
@@ -296,7 +299,7 @@ function closeAction(adapter: Adapter, { deps }: SessionActionsParts): LocalActi
   });
 }
 
-/** What an adapter sells of its sessions; nothing where it has none. */
+/** The actions of an adapter's sessions; none where it has no sessions. */
 export function sessionActions(adapter: Adapter, parts: SessionActionsParts): readonly LocalAction[] {
   const { sessions: spec } = adapter.spec;
   if (spec === undefined) return [];

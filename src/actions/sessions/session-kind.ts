@@ -1,4 +1,4 @@
-// A session while it is open, as a job: it pays for each minute before it begins, sees that the box is still there, and has one end.
+// An open session, as a job: pays for each minute in advance, checks that the box still exists, and ends once.
 import type { JobEnd, JobKind, NotHeld, RunningJob, Served } from "../../catalog/job-kind.ts";
 import { BoxGone } from "../../catalog/session.ts";
 import { atOtherPrice, minus, type Nano, nanoFromCents, ZERO } from "../../core/money.ts";
@@ -10,22 +10,22 @@ import { dropSession, findSession, type SessionRecord, sessionIdOf } from "./ses
 import type { SessionVendor } from "./vendor.ts";
 
 export const SESSION_JOB = "session";
-/** Longer than any adapter lets one live; each ends by its own bound. */
+/** Longer than any adapter allows; each session ends by its own bound. */
 export const SESSION_MINUTES_MAX = 1_440;
-/** The vendor is asked whether the box is still there every so many minutes. */
+/** Minutes between two checks that the vendor still has the box. */
 const LOOK_MINUTES = 5;
-/** A vendor that cannot say so for so long is charged for no longer. */
+/** Where the vendor cannot confirm the box for this long, the session ends, charged up to the last confirmation. */
 const UNSEEN_MS_MAX = 15 * MINUTE_MS;
-/** A caller who closes it waits so long for the vendor; after that it is asked again in the background. */
+/** How long a close waits for the vendor; after that, retries run in the background. */
 const CLOSE_MS_MAX = 10_000;
 
-/** What a launch gives its job. */
+/** What the launch passes to its job. */
 export interface SessionStart extends SessionRates {
   readonly provider: string;
   readonly metered: "open" | "busy";
 }
 
-/** Why a session has ended: its caller closed it; its time, its `max_cost_cents`, or the money was over; or its vendor has it no more. */
+/** Why a session ended: closed by its caller; out of time, `max_cost_cents` or money; or lost by its vendor. */
 export type Ending = NotHeld | "closed" | "time" | "max_cost" | "vendor_closed" | "vendor_away";
 
 interface Closing {
@@ -35,7 +35,7 @@ interface Closing {
 }
 
 interface Progress {
-  /** When the vendor last said that the box is there. */
+  /** When the vendor last confirmed the box. */
   readonly seenMs: number;
   readonly closing: Closing | null;
 }
@@ -47,7 +47,7 @@ export interface SessionKindParts {
   readonly unclosed: BoxCleanups;
 }
 
-/** How it goes on: null, for another minute; or it ends, charged up to that moment. */
+/** Null: continue for another minute; else end, charged up to that moment. */
 type Next = { readonly ending: Ending; readonly atMs: number } | null;
 
 /** One open session. */
@@ -68,13 +68,13 @@ class OpenSession {
     this.#seenMs = (job.progress as Progress | null)?.seenMs ?? openedMs;
   }
 
-  /** Goes on until it ends. Rejects with LeaseLost, or where the store is away. */
+  /** Runs until the session ends. Rejects with LeaseLost, or where the store is away. */
   async untilEnd(): Promise<Closing> {
     const { clock, wait } = this.#parts.deps;
     const { signal } = this.#job;
-    // The process that ran it before may have grown its hold since its record was written.
+    // The process that ran it before may have extended the hold after its last write of the record.
     let next = signal.aborted ? this.#stopped() : await this.#pay(await this.#minutes(clock.epochMs()));
-    // The minute that is paid: at its very end, the one after it is the next.
+    // `wall` is the minute that is paid for; at its very end the next one is due.
     for (let wall = 1; next === null; wall += 1) {
       const nowMs = clock.epochMs();
       wall = Math.max(wall, startedMinutes(nowMs - this.#openedMs));
@@ -93,14 +93,14 @@ class OpenSession {
     return cancelledAtMs === null ? { ending: "time", atMs: nowMs } : { ending: "closed", atMs: cancelledAtMs };
   }
 
-  /** Of those that are charged, how many have begun by a moment. */
+  /** The charged minutes that have begun by a moment. */
   async #minutes(atMs: number): Promise<number> {
     if (this.#start.metered === "open") return startedMinutes(atMs - this.#openedMs);
     const { busyMs } = await this.#parts.commands.use(this.#job.id, atMs);
     return startedMinutes(busyMs);
   }
 
-  /** One minute is over: the next one is paid, or it ends. */
+  /** At the end of a minute: pays for the next one, or ends the session. */
   async #tick(wall: number, atMs: number): Promise<Next> {
     if (wall >= this.#start.minutesMax) return { ending: "time", atMs };
     const minutes = (await this.#minutes(atMs)) + 1;
@@ -122,12 +122,12 @@ class OpenSession {
     }
     const dueNano = minus(costOf(this.#start, minutes), postedNano);
     let refused = await this.#job.extend(holdFor(this.#start, minutes, postedNano), dueNano);
-    // There is no money for as long as that: it goes on for as long as there is.
+    // Not enough money for the minutes ahead: hold only what is due.
     if (refused === "no_money") refused = await this.#job.extend(dueNano, dueNano);
     return refused === null ? null : { ending: refused, atMs };
   }
 
-  /** Whether the box is still there. What is not known is no end for a while. */
+  /** Checks the box. An unknown answer ends the session only after a while. */
   async #look(): Promise<Next> {
     const { deps, vendor, commands } = this.#parts;
     const { adapterId, sandbox, box } = this.#session;
@@ -152,19 +152,19 @@ function servedOf({ provider, centsPerHour, upstreamCentsPerHour }: SessionStart
   return { provider, action: `${provider}/create_session`, upstreamNano };
 }
 
-/** What its last hold is charged. */
+/** The end, with the charge of the last hold. */
 function endOf({ id, start, holding }: RunningJob, { ending, minutes, totalNano }: Closing): JobEnd {
   const chargeNano = minus(totalNano, holding.postedNano);
   const result = { session_id: sessionIdOf(id), status: "closed", ended: ending, minutes };
   return { status: "succeeded", result, chargeNano, served: servedOf(start as SessionStart, chargeNano) };
 }
 
-/** A box that is gone, or a vendor that did not say. */
+/** False: the box is gone. Null: the vendor did not say. */
 function goneOrUnknown(error: unknown): false | null {
   return error instanceof BoxGone ? false : null;
 }
 
-/** The kind of job that a session is. */
+/** The job kind of sessions. */
 export function sessionKind(parts: SessionKindParts): JobKind {
   const { deps, unclosed, commands } = parts;
   const { records } = deps;
@@ -177,7 +177,7 @@ export function sessionKind(parts: SessionKindParts): JobKind {
       const openedMs = session?.openedAtMs ?? null;
       if (session === null || openedMs === null) throw new Error(`nothing is known of the box of ${job.id}`);
       closing = await new OpenSession(job, session, openedMs, parts).untilEnd();
-      // That proves that it is this process's to end; a process that goes on from here ends it the same.
+      // The save proves that this process owns the end; a process that continues from here ends it the same way.
       await job.save({ seenMs: progress?.seenMs ?? openedMs, closing } satisfies Progress);
     }
     if (session !== null) await closeBox(job.id, session);

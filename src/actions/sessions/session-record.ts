@@ -1,4 +1,4 @@
-// What is kept of a session beside its job: which vendor's box it is, and how to speak to it. It is ours alone to read.
+// The stored part of a session besides its job: the vendor's box and how to reach it. Never shown to callers.
 import type { JsonObject } from "../../catalog/said.ts";
 import type { Records } from "../../platform/records/records.ts";
 
@@ -9,16 +9,16 @@ const KEPT_MS = 48 * 3_600_000;
 export interface SessionRecord {
   readonly adapterId: string;
   readonly sandbox: boolean;
-  /** What the vendor was told to call it. */
+  /** The label that we gave the box at the vendor. */
   readonly label: string;
-  /** Null: its create has not answered, and may have made it. */
+  /** Null: the create has not answered, but may have made the box. */
   readonly box: JsonObject | null;
   readonly template: string | null;
-  /** Since when it is metered; null: it was never up. */
+  /** When metering began; null: the box was never up. */
   readonly openedAtMs: number | null;
 }
 
-/** Callers know a session by an id of its own; its job has the same random characters. */
+/** A session has its own public id, with the random characters of its job's id. */
 export function sessionIdOf(jobId: string): string {
   return jobId.replace(/^job_/, "ses_");
 }

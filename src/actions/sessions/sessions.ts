@@ -1,4 +1,4 @@
-// Metered sessions, put together: their actions, the kind of job that each of them is, and the boxes of theirs that are to be closed.
+// Assembles metered sessions: their actions, their job kind, and the boxes to close.
 import type { Adapter } from "../../catalog/catalog.ts";
 import type { JobKind } from "../../catalog/job-kind.ts";
 import type { LocalAction } from "../../catalog/local-action.ts";
@@ -12,7 +12,7 @@ import { SessionVendor } from "./vendor.ts";
 export interface Sessions {
   readonly kind: JobKind;
   readonly unclosed: BoxCleanups;
-  /** What an adapter sells of its sessions. */
+  /** The actions of an adapter's sessions. */
   actionsOf(adapter: Adapter): readonly LocalAction[];
 }
 

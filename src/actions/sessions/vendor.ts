@@ -1,4 +1,4 @@
-// The vendor of a session: its adapter's scripts, each in its own time.
+// Runs the scripts of a session's adapter, each with its own timeout.
 
 import type { Adapter } from "../../catalog/catalog.ts";
 import type { JsonObject } from "../../catalog/said.ts";
@@ -15,13 +15,13 @@ import type { SessionsDeps } from "./deps.ts";
 
 const CREATE_MS_MAX = 60_000;
 const SHORT_MS_MAX = 15_000;
-/** The vendor ends a command itself; its caller waits a little longer. */
+/** The vendor ends a command itself; we wait this much longer. */
 export const COMMAND_MS_MORE = 15_000;
-/** Of each of the two texts. */
+/** Applies to stdout and stderr separately. */
 const OUTPUT_CHARS_MAX = 262_144;
 const TIMED_OUT = 124;
 
-/** Who speaks to the vendor, and for whom. */
+/** The adapter and the request that a script runs for. */
 export interface Asking {
   readonly adapter: Adapter;
   readonly requestId: string;
@@ -29,7 +29,7 @@ export interface Asking {
   readonly signal: AbortSignal;
 }
 
-/** A text that can be told: of bounded length, and UTF-8. */
+/** Cuts a text to the maximum length and makes it well-formed. */
 function told(text: string): { readonly text: string; readonly isCut: boolean } {
   const isCut = text.length > OUTPUT_CHARS_MAX;
   return { text: (isCut ? text.slice(0, OUTPUT_CHARS_MAX) : text).toWellFormed(), isCut };
@@ -66,7 +66,7 @@ export class SessionVendor {
     return outputOf(await this.#script(asking, msMax, (spec, context) => spec.run(context, box, command)));
   }
 
-  /** Whether it is there; where it is, its vendor lets it live on. Throws BoxGone or VendorFailure. */
+  /** Whether the box exists; if so, extends its life at the vendor. Throws BoxGone or VendorFailure. */
   async keepOpen(asking: Asking, box: JsonObject): Promise<boolean> {
     return this.#script(asking, SHORT_MS_MAX, async (spec, context) => {
       if (!(await spec.isOpen(context, box))) return false;
@@ -94,13 +94,13 @@ export class SessionVendor {
       return await this.#deps.vendorScript((context) => script(spec, context), order);
     } catch (error) {
       if (error instanceof VendorFailure || error instanceof BoxGone) throw error;
-      // A script that did not expect an answer: what it was sent for may have been done.
+      // The script got an unexpected answer, so its request may have run.
       throw new VendorFailure({ ...failureOfKind("provider_malformed", String(error)), mayHaveRun: true });
     }
   }
 }
 
-/** Throws VendorFailure where the operator has taken the vendor out since. */
+/** Throws VendorFailure where the operator has removed the vendor since. */
 function specOf({ adapter: { spec, configured } }: Asking): SessionSpec {
   if (spec.sessions === undefined || !configured) {
     throw new VendorFailure({ ...failureOfKind("provider_auth_failed", "not configured"), mayHaveRun: false });
