@@ -1,4 +1,4 @@
-// What a paid operation is, as data: its params, its price, its wire, and what its answers mean.
+// Describes a paid operation as data: its params, price, requests and how to interpret its answers.
 import { z } from "zod";
 import { ruleSchema } from "./answer-rule.ts";
 import { prepaidUse } from "./prepaid.ts";
@@ -6,7 +6,7 @@ import { type RequestSpec, rate, request, type StepSpec, step } from "./request-
 import { cents, count, fn, json, jsonObject, type Params, pointer, type Said, schema, some, words } from "./said.ts";
 import type { Script } from "./script.ts";
 
-/** Where people look for an action. */
+/** The categories in which users browse actions. */
 export const CATEGORIES = [
   "search",
   "scraping",
@@ -30,41 +30,47 @@ export const CATEGORIES = [
 ] as const;
 export type Category = (typeof CATEGORIES)[number];
 
-/** The name of an action at its vendor. */
+/** The vendor's name for an action. */
 export const actionName = z.string().regex(/^[a-z0-9]+([-_][a-z0-9]+)*$/, "is not named in-this-way");
 
 /**
- * What a call costs, in cents; fractions of a cent are real. `fixed`: always `cents`. `ranged`: what the params make of it.
- * `capped`: what the answer says it was, never above the quote.
+ * The price of a call in cents, which may be fractional. `fixed`: always `cents`. `ranged`: depends on the params. `capped`: read from the
+ * answer, at most the quote.
  */
 const price = z
   .strictObject({
     mode: z.enum(["fixed", "ranged", "capped"]),
-    /** The price; where it is ranged or capped, the most that any call can cost. */
+    /** The price; for `ranged` and `capped`, the maximum price of any call. */
     cents,
-    /** The least that a charged call costs. Default: `cents` where fixed, else 0. */
+    /** The minimum price of a charged call. Default: `cents` if fixed, else 0. */
     minCents: cents.optional(),
-    /** What one counts, as people read it: `URL`, `page`, `second of video`. */
+    /** The billing unit as shown to users: `URL`, `page`, `second of video`. */
     unit: words.optional(),
-    /** The most that a call with these params can cost. Default `cents`. */
+    /** The maximum price of a call with these params. Default `cents`. */
     quoteCents: fn<(params: Params) => number>().optional(),
-    /** Params of which the price is another than the example's: callers are shown both. Goes with `quoteCents` where the price is ranged. */
+    /**
+     * Params whose price differs from the example's, so that callers see both prices. Required together with `quoteCents` for a ranged
+     * price.
+     */
     otherPrice: jsonObject.optional(),
-    /** How the answer says what it cost: a number or an array at a JSON pointer, times `centsEach`, on top of `baseCents`, never below `minCents`. */
+    /**
+     * How to compute the price from the answer: `baseCents` + `centsEach` × the number (or array length) at a JSON pointer, at least
+     * `minCents`.
+     */
     counted: z.strictObject({ at: pointer, centsEach: z.number().positive(), baseCents: cents.optional() }).optional(),
-    /** An answer that a rule calls a miss is not charged. Default false. */
+    /** Do not charge for an answer that a rule classifies as a miss. Default false. */
     freeOnMiss: z.boolean().optional(),
     /**
-     * What it costs is known only when it is bought: the caller has to say the most (`max_cost_cents`), which is what is held. What the
-     * answer says was taken is the charge, and what it has cost us.
+     * The price is known only after the purchase, so the caller must set a maximum (`max_cost_cents`), which we hold. The amount that the
+     * answer reports is both the charge and our cost.
      */
     needsMaxCost: z.literal(true).optional(),
-    /** The vendor is paid by the call (`paidBy`): what it was paid is the charge, and the price is the most that it may be. */
+    /** The vendor is paid per call (`paidBy`): we charge what we paid it, at most the price. */
     paid: z
       .strictObject({
-        /** What it asks for the example. */
+        /** The vendor's price for the example. */
         exampleCents: cents,
-        /** Of an action of our own: what it costs beside that, unless it was a miss. */
+        /** For our own actions: our fee on top, not charged for a miss. */
         feeCents: cents.optional(),
       })
       .optional(),
@@ -93,7 +99,7 @@ const price = z
 const DAY_MS = 86_400_000;
 const NOTICE_DAYS_MIN = 90;
 
-/** Callers of what retires have at least so long to change. */
+/** The minimum notice that callers get before a retirement. */
 export const retirement = z
   .strictObject({ announced: z.iso.date(), sunset: z.iso.date(), successor: z.string().startsWith("/").optional() })
   .refine((one) => Date.parse(one.sunset) - Date.parse(one.announced) >= NOTICE_DAYS_MIN * DAY_MS, {
@@ -101,96 +107,109 @@ export const retirement = z
     message: `must be at least ${NOTICE_DAYS_MIN} days after announced`,
   });
 
-/** What every action says of itself, whichever serves it: a vendor, a tier of vendors, or we ourselves. */
+/** The facts that every action declares, whether a vendor, a tier of vendors or the gateway itself serves it. */
 export const facts = {
-  /** One or two sentences that say what the caller gets. */
+  /** One or two sentences on what the caller gets. */
   description: words,
   category: z.enum(CATEGORIES),
-  /** Other words that people search it by, separated by semicolons; overlays may have a list. */
+  /** Additional search terms, separated by semicolons; overlays may use a list. */
   keywords: z.union([words, z.array(words)]).optional(),
-  /** How people who know no actions ask for it: phrases separated by semicolons, written from what it does and not from test queries. */
+  /**
+   * How users who do not know the catalog ask for it: phrases separated by semicolons, written from what the action does and not from test
+   * queries.
+   */
   asked: words.optional(),
-  /** A write is never sent twice. */
+  /** A write is never retried. */
   effect: z.enum(["read", "write"]),
-  /** Strict, with defaults and rules across fields. Feeds validation, descriptor, openapi.json and examples. */
+  /** Strict, with defaults and cross-field rules. Used for validation, the descriptor, openapi.json and examples. */
   params: schema,
   price,
   retires: retirement.optional(),
 };
 
-/** What becomes of an answer's body. */
+/** How an answer's body becomes the result. */
 const answer = z.discriminatedUnion("kind", [
-  /** Passed through as it is; fields at its top may get other names. */
+  /** Passed through unchanged, except that top-level fields may be renamed. */
   z.strictObject({ kind: z.literal("json"), renamed: z.record(z.string(), words).optional() }),
   /** `{[as]: text, content_type}`. */
   z.strictObject({ kind: z.literal("text"), as: words }),
-  /** `{content_type, size_bytes, text}` of a text, else `base64`, or of a large one the link to a file. */
+  /** `{content_type, size_bytes}` with `text` for text, `base64` for binary data, or a link to a file if the body is large. */
   z.strictObject({ kind: z.literal("bytes") }),
 ]);
 
-/** How core/result learns what has become of work that a vendor does on its own. */
+/** How core/result polls a vendor's asynchronous job. */
 const poll = z.strictObject({
-  /** The adapter's action that tells; asking it costs us nothing. */
+  /** The adapter's action that returns the status; it must cost us nothing. */
   action: actionName,
-  /** Its param that takes the id, and what it takes beside it. */
+  /** The param of that action for the id, and its other params. */
   param: words,
   params: jsonObject.optional(),
-  /** The vendor's ids are numbers. Default: texts. */
+  /** The vendor's ids are numbers. Default: strings. */
   numeric: z.boolean().optional(),
-  /** Where its answer says how the work stands. */
+  /** A pointer to the job's status in the answer. */
   at: pointer,
-  /** What stands there once the work has come to something, or to nothing; with any other word it still goes on. */
+  /** The final statuses, for success and failure; any other status means that the job is still running. */
   done: z.array(words).min(1),
   failed: z.array(words),
 });
 
-/** What says more about a request, and has no meaning where a script makes them all. */
+/** Fields that refine a declared request, and mean nothing where a script makes the requests. */
 const OF_REQUESTS = ["steps", "answer", "table"] as const;
 
 const anAction = z
   .strictObject({
     ...facts,
-    /** What the vendor takes from us for a call, in cents. Not above the price for the same params, or `mayCostMore` says why. */
+    /** What the vendor charges us per call, in cents. At most the price for the same params, unless `mayCostMore` gives a reason. */
     upstreamCents: z.union([cents, fn<(params: Params) => number>()]),
     mayCostMore: words.optional(),
-    /** What it takes where it has found nothing. Default: the same. */
+    /** What the vendor charges us for a miss. Default: the same. */
     upstreamMissCents: cents.optional(),
-    /** The request, and those after it; or, where the vendor has a state that data cannot say, `run` instead of both. */
+    /**
+     * The request and its follow-ups; or `run` instead of both, where the vendor's protocol is stateful in a way that data cannot
+     * describe.
+     */
     request: request.optional(),
     steps: z.array(step).optional(),
     run: fn<Script>().optional(),
     answer: answer.optional(),
     /**
-     * JSON pointers to what is sold, `""` for a text or bytes as a whole. A good answer that has nothing (no field, null, white space) at
-     * any of them is no answer: it is not charged, and the next candidate is asked. An empty list is an honest nothing. Default: none.
+     * JSON pointers to the content that is sold; `""` is a whole text or binary body. A successful answer with nothing at any of them (no
+     * field, null, white space) counts as a failure: it is not charged, and the next candidate is tried. An empty list is a valid result.
+     * Default: no check.
      */
     content: z.union([z.array(pointer).min(1), fn<(params: Params) => readonly string[]>()]).optional(),
-    /** Tried before the adapter's own. */
+    /** Applied before the adapter's own rules. */
     rules: z.array(ruleSchema).optional(),
     /**
-     * Ids that the vendor made for this call: they belong to its payer, for `days` (default 90). `at` leads to one id or to an array of
-     * them. With `poll` it stands for work, and core/result takes it as a job's id.
+     * Ids that the vendor created for this call: they belong to the payer for `days` (default 90). `at` points to one id or an array of
+     * them. With `poll`, the id identifies a job, and core/result accepts it as a job id.
      */
     issues: z
       .array(z.strictObject({ kind: words, at: pointer, days: count.optional(), poll: poll.optional() }))
       .optional(),
-    /** Params that must be ids of that kind which the payer got here; anybody else's is 404. `inside`: each text of that name in what the param holds. */
+    /**
+     * Params that must be ids of that kind which this payer got here; any other id is answered with 404. `inside`: checks every string of
+     * that name within the param's value.
+     */
     requires: z.array(z.strictObject({ kind: words, param: words, inside: words.optional() })).optional(),
-    /** A call with the param `by` lists what all callers have there: the payer is shown its own items of the list in `field`, as many as `limit` says. */
+    /**
+     * A call with the param `by` lists the items of all our callers: the payer sees only its own items in `field`, at most as many as
+     * `limit` says.
+     */
     lists: z.strictObject({ by: words, kind: words, field: words, id: pointer, limit: words }).optional(),
-    /** Params that are ids of files that the payer has here: the vendor gets a link to the file instead, which lives for an hour. */
+    /** Params that hold ids of the payer's files here: the vendor gets a link to the file instead, valid for one hour. */
     files: z.array(words).min(1).optional(),
-    /** What it has to do with the adapter's `prepaid` time. */
+    /** How the action uses the adapter's `prepaid` sessions. */
     prepaid: prepaidUse.optional(),
-    /** Params that hold ids which callers choose: they go upstream as a hash of payer and id and come back as written. */
+    /** Params with ids that callers choose: we send the vendor a hash of payer and id, and restore the caller's id in the answer. */
     callerIds: z.array(words).optional(),
-    /** The param of the table beside the adapter's file; the rest of the params are what its row says. */
+    /** The param that selects a row of the table beside the adapter's file; the row defines the other params. */
     table: z.strictObject({ param: words, method: z.enum(["GET", "POST"]).optional() }).optional(),
-    /** The vendor counts this action by itself: it keeps a pace of its own, and rests alone, instead of the adapter's `rate`. */
+    /** The vendor limits this action separately: it has its own rate limit and cooldown instead of the adapter's `rate`. */
     rate: rate.optional(),
-    /** For the whole call with all its steps. Default 60,000. */
+    /** For the whole call including all steps. Default 60,000. */
     timeoutMs: count.optional(),
-    /** What the catalog test sends, and what the vendor answers: one answer for the request and each step that runs, or each `ask`. */
+    /** What the catalog test sends, and the vendor's answers: one for the request and each step that runs, or one for each `ask`. */
     example: z.strictObject({ params: jsonObject, answers: some(json) }),
   })
   .refine((one) => (one.request === undefined) !== (one.run === undefined), {
@@ -202,13 +221,13 @@ const anAction = z
     message: `does not go with ${OF_REQUESTS.join(", ")}`,
   });
 
-/** What an adapter sells, by name. */
+/** The actions that an adapter sells, by name. */
 export const actions = z.record(actionName, anAction);
 
 export type AnswerShape = Said<z.infer<typeof answer>>;
 export type PollSpec = Said<z.infer<typeof poll>>;
 
-/** A price whose params are of a type. */
+/** A price with typed params. */
 export interface PriceSpec<P = Params> extends Omit<Said<z.infer<typeof price>>, "quoteCents"> {
   quoteCents?(params: P): number;
 }
@@ -220,7 +239,7 @@ export interface ActionFacts<P = Params> extends Omit<Facts, "params" | "price">
 }
 
 type AnyAction = Omit<Said<z.infer<typeof anAction>>, keyof typeof facts>;
-/** An action whose params are of a type. */
+/** An action with typed params. */
 export interface ActionSpec<P = Params>
   extends ActionFacts<P>,
     Omit<AnyAction, "upstreamCents" | "request" | "steps" | "run" | "content"> {
@@ -232,8 +251,8 @@ export interface ActionSpec<P = Params>
 }
 
 /**
- * Gives an action the types of its params. Outside of its file they are forgotten: what is handed to its functions is always
- * what its own `params` made of a call.
+ * Types an action's params. The types are erased outside its file; the action's functions always receive the output of its own `params`
+ * schema.
  */
 export function action<P>(spec: ActionSpec<P>): ActionSpec {
   return spec as unknown as ActionSpec;

@@ -1,4 +1,4 @@
-// All that a file in adapters/ may import: the vocabulary in which a vendor is described as data. The id of an adapter is its file name.
+// Everything that a file in adapters/ may import: the vocabulary that describes a vendor as data. An adapter's id is its file name.
 
 export { z } from "zod";
 export { action } from "./action.ts";

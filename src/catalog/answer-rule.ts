@@ -1,4 +1,4 @@
-// What a vendor's answers mean, as an adapter says it by rules.
+// Rules by which an adapter interprets a vendor's answers.
 import { z } from "zod";
 import { FAILURES, type FailureKind } from "../core/failures.ts";
 import { count, json, pointer, type Said, words } from "./said.ts";
@@ -9,17 +9,17 @@ const verdict = z.enum(["success", "miss", ...(Object.keys(FAILURES) as FailureK
 const conditions = {
   /** Default: any status from 200 to 299. */
   status: z.union([status, z.array(status).min(1)]).optional(),
-  /** A header of this name has come. */
+  /** The answer has a header of this name. */
   header: z.string().optional(),
-  /** A JSON pointer into the body; `""` is the whole body, of a body that is no JSON its text. Default `""`. */
+  /** A JSON pointer into the body; `""` is the whole body, or its text where the body is not JSON. Default `""`. */
   at: pointer.optional(),
-  /** A pointer inside each item of the array at `at`: the rest must hold for every item, and there must be one. */
+  /** A pointer within each item of the array at `at`: the other conditions must hold for every item, and the array must not be empty. */
   each: pointer.optional(),
-  /** Equal to this, or to one of these. */
+  /** Equals this, or one of these. */
   is: z.union([scalar, z.array(scalar)]).optional(),
-  /** Different from this, or from each of these. */
+  /** Differs from this, or from all of these. */
   not: z.union([scalar, z.array(scalar)]).optional(),
-  /** A text, or a number as text, that this finds. */
+  /** A string, or a number converted to one, that matches this. */
   matches: z.instanceof(RegExp).optional(),
   /** True: absent, null, false, `""`, `[]` or `{}`. False: anything else. */
   empty: z.boolean().optional(),
@@ -29,15 +29,15 @@ export const ruleSchema = z
   .strictObject({
     ...conditions,
     means: verdict,
-    /** Words of the vendor's that `matches` finds: what the sandbox says when it plays this answer. */
+    /** A message of the vendor that `matches` finds; the sandbox uses it to simulate this answer. */
     sample: words.optional(),
-    /** What the caller gets as `data` instead of the vendor's body. */
+    /** What the caller gets as `data` in place of the vendor's body. */
     data: json.optional(),
-    /** Where the vendor's own words are, for a failure that is the caller's fault. Default: the usual places. */
+    /** A pointer to the vendor's message, for failures that are the caller's fault. Default: the usual places. */
     messageAt: pointer.optional(),
-    /** The vendor is left alone for so long. */
+    /** How long to pause calls to the vendor. */
     restMs: count.optional(),
-    /** What the operator has to do, where it is nothing about a key that the vendor refuses. */
+    /** What the operator must do, unless the vendor rejects a key. */
     todo: words.optional(),
   })
   .refine(({ sample, matches }) => sample === undefined || matches?.test(sample) === true, {
@@ -45,11 +45,11 @@ export const ruleSchema = z
     message: "is nothing that matches finds",
   });
 
-/** What an answer must be like for a rule or a step to apply. All that is given must hold. */
+/** Conditions on an answer for a rule or step to apply; all must hold. */
 export type When = Said<z.infer<typeof whenSchema>>;
 
-/** `success` is charged. `miss` found nothing: `ok` is true, and `price.freeOnMiss` says whether it is charged. */
+/** `success` is charged. `miss` means nothing was found: `ok` is true, and `price.freeOnMiss` decides whether it is charged. */
 export type Verdict = z.infer<typeof verdict>;
 
-/** What an answer means. The first rule that holds decides; without one 2xx is a success and the status says the rest. */
+/** The first matching rule decides what an answer means; without a match, 2xx is a success and the status classifies the rest. */
 export type AnswerRule = Said<z.infer<typeof ruleSchema>>;

@@ -1,4 +1,4 @@
-// How our key is shown to a vendor: a value with one verb, made by one of the functions below. A new way is a new value, and no other file changes.
+// Authentication with vendors. Each of the functions below makes an `Auth` value; a new method is a new value and changes no other file.
 import type { Readable } from "node:stream";
 import { AwsV4Signer } from "aws4fetch";
 import { z } from "zod";
@@ -8,56 +8,56 @@ import type { Nano } from "../core/money.ts";
 import type { AttemptFailure } from "../core/route.ts";
 import type { JsonObject } from "./said.ts";
 
-/** A request that is ready but for our key. */
+/** A complete request except for our key. */
 export interface UnsignedRequest {
   readonly method?: string;
   /** Scheme and authority. */
   readonly origin: string;
-  /** With the query. */
+  /** Including the query. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | Buffer | Readable | null;
-  /** The vendor is not alone at this address, so our key is not shown there. */
+  /** This address may belong to a third party, so our key is not sent. */
   readonly keyless?: true;
 }
 
-/** What a token server is sent. */
+/** A request to a token server. */
 export interface TokenRequest {
   readonly url: string;
   readonly form: Readonly<Record<string, string>>;
 }
 
 export interface Credentials {
-  /** Its parts separated by newlines; empty: we have none. */
+  /** The parts are separated by newlines; empty if we have no key. */
   readonly key: string;
   readonly settings: Readonly<Record<string, string>>;
   /** The adapter's other hosts. */
   readonly origins: Readonly<Record<string, string>>;
   readonly clock: Clock;
-  /** A bearer token that lives for a while, kept until then. A text instead of a request says why none can be asked for. */
+  /** Returns a bearer token, cached until it expires. If no token can be requested, `request` returns the reason as a string. */
   token(request: (nowS: number) => TokenRequest | string): string | Promise<string>;
-  /** Null: there is no wallet for this call. */
+  /** Null: this call has no wallet. */
   readonly merchantPayer: MerchantPayer | null;
 }
 
-/** What a request looked like to the vendor's stand-in. */
+/** A request as the vendor's stand-in received it. */
 export interface ShownRequest {
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
   readonly query: URLSearchParams;
   readonly fields: Readonly<Record<string, unknown>>;
 }
 
-/** The ways in which merchants are paid call by call, each from a wallet of its own. */
+/** The payment methods for pay-per-call merchants; each uses its own wallet. */
 export type Rail = "mpp" | "x402";
 
-/** What a vendor that answers 402 is paid: the same request goes again with these headers, once. */
+/** A payment in response to a vendor's 402: the same request is sent once more with these headers. */
 export interface Payment {
   readonly headers: Readonly<Record<string, string>>;
-  /** What it takes from us, in nano-USD, unless the vendor answers 402 again. */
+  /** Our cost in nano-USD, unless the vendor answers 402 again. */
   readonly costNano: Nano;
-  /** What of the headers a failure must not tell, beside their values. Default: nothing. */
+  /** Parts of the headers that failures must not reveal, in addition to their values. Default: none. */
   readonly secrets?: readonly string[];
-  /** Hears what the vendor answered to it; null: no answer came. */
+  /** Called with the vendor's answer to the payment; null if there was no answer. */
   answered?(came: PaidAnswer | null): Promise<void>;
 }
 
@@ -68,65 +68,68 @@ export interface Unpaid {
   readonly unpaid: AttemptFailure;
 }
 
-/** The operator's wallet, as far as one call may use it. */
+/** Access to the operator's wallet for one call. */
 export interface MerchantPayer {
   pay(wanted: PaymentWanted, by: PayingBy): Promise<Payment | Unpaid>;
 }
 
-/** The call that a purse is for. */
+/** The call that a merchant payer pays for. */
 export interface PaidCall {
   /** The adapter's id. */
   readonly merchant: string;
-  /** The transaction: nothing is paid twice for one. */
+  /** Identifies the transaction: no transaction pays twice. */
   readonly callId: string;
-  /** The most that may be paid, in nano-USD: what is listed for these params, or what the caller allows. */
+  /** The maximum payment in nano-USD: the listed price for these params, or the caller's maximum. */
   readonly mostNano: Nano;
-  /** It is the caller who said so. */
+  /** The caller set the maximum. */
   readonly isCallers: boolean;
-  /** What the call costs beside. Default: nothing. */
+  /** The fee on top of the payment. Default: none. */
   readonly feeNano?: Nano;
   /**
-   * The payer who has named the merchant, which may be its own. It is charged what was paid whatever comes back, until the chain says that
-   * it was not taken. Absent: the merchant is one of the catalog.
+   * The payer that named the merchant, which may be the payer's own. We charge it what we paid, whatever the merchant answers, until the
+   * chain shows that the payment was not taken. Absent for merchants in the catalog.
    */
   readonly namedBy?: string;
   readonly sandbox: boolean;
-  /** Hears what the merchant asks, which is then not paid: its price is asked before anything is held. */
+  /** Called with the merchant's price, which is then not paid: the price is requested before a hold is placed. */
   readonly priced?: (nano: Nano) => void;
 }
 
 /** Null: there is no wallet. */
 export type MerchantPayerFor = (call: PaidCall) => MerchantPayer | null;
 
-/** By which wallets, and to whom: an address that the operator says the merchant has, or null, whichever it names. */
+/**
+ * The wallets to pay from, and the recipient: the merchant's address according to the operator, or null for whichever address the merchant
+ * names.
+ */
 export interface PayingBy {
   readonly rails: readonly Rail[];
   readonly payTo: string | null;
 }
 
 export interface Auth {
-  /** The request with our key in it. */
+  /** The request with our key. */
   authorize<Request extends UnsignedRequest>(request: Request, by: Credentials): Request | Promise<Request>;
-  /** Whether a key, any key, stands where the vendor looks for it. Default: in the header `authorization`. */
+  /** Whether the request has any key where the vendor expects one. Default: in the header `authorization`. */
   shown?(request: ShownRequest): boolean;
-  /** What takes its place in the sandbox, where no token is fetched and nothing is signed. Default: itself. */
+  /** Replaces it in the sandbox, where no token is fetched and nothing is signed. Default: itself. */
   readonly inSandbox?: Auth;
   /** No key is needed. */
   readonly keyless?: true;
   /**
-   * The key stands in the request as it is: nothing else is asked, reckoned or connected to by what is in it. Only such a key may be a
-   * caller's own.
+   * The key is in the request verbatim; it determines no other request, computation or connection. Callers may bring their own key only
+   * where this is set.
    */
   readonly plain?: true;
-  /** The key that a variable's text stands for; null: there is none. Default: the text is a list of keys with commas between them. */
+  /** Parses the key from an environment variable; null if there is none. Default: a comma-separated list of keys. */
   keyFrom?(setting: string): string | null;
-  /** Why this is no key, as a sentence that the variable's name begins. */
+  /** Why the key is invalid, as a sentence that begins with the variable's name. */
   problemOf?(key: string): string | null;
-  /** Signs a token for scripts. Throws where the key cannot. */
+  /** Signs a token for scripts. Throws if the key cannot sign. */
   sign?(claims: JsonObject, by: TokenClaims): string;
-  /** What a 402 asks for, or null: it is not paid. Asked once an exchange. */
+  /** Pays what a 402 asks for; null if it is not paid. Called at most once per exchange. */
   pay?(answer: PaymentWanted, by: Credentials): PayOutcome | Promise<PayOutcome>;
-  /** A wallet of one of these takes the place of a key. */
+  /** A wallet for one of these replaces a key. */
   readonly rails?: readonly Rail[];
 }
 
@@ -138,12 +141,12 @@ export const auth = z.custom<Auth>(
 
 export type PayOutcome = Payment | Unpaid | null;
 
-/** A vendor's answer of 402. */
+/** A vendor's 402 answer. */
 export interface PaymentWanted {
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  /** Parsed; undefined where the body is none. */
+  /** Parsed; undefined if the body is not JSON. */
   readonly json: unknown;
-  /** What was asked, and is asked again byte by byte. */
+  /** The original request, which is repeated byte for byte. */
   readonly request: UnsignedRequest;
 }
 
@@ -162,7 +165,7 @@ function isSaid(value: unknown): boolean {
   return typeof value === "string" && value.trim() !== "";
 }
 
-/** Throws where an adapter's author wrote what cannot be; the message names the field. */
+/** Throws if an adapter's definition is invalid; the message names the field. */
 export function must(fits: boolean, problem: string): void {
   if (!fits) throw new Error(`auth ${problem}`);
 }
@@ -174,7 +177,7 @@ function firstPart(key: string): string {
   return end < 0 ? key : key.slice(0, end);
 }
 
-/** The first part of the key in a header; the other parts of such a key are for scripts. */
+/** Sends the first part of the key in a header; the other parts are for scripts. */
 export function header(name: string, prefix: string): Auth {
   must(HEADER_NAME.test(name), `cannot stand in a header named ${JSON.stringify(name)}`);
   return {
@@ -193,7 +196,7 @@ export function keyHeader(name: string): Auth {
   return header(name, "");
 }
 
-/** The parts of a key (`keyParts`), one in each header; `fixed` goes along. */
+/** Sends each part of a key (`keyParts`) in its own header, plus the `fixed` headers. */
 export function keyHeaders(names: readonly string[], fixed: Readonly<Record<string, string>> = {}): Auth {
   must(names.length > 0, "names no header");
   for (const name of [...names, ...Object.keys(fixed)])
@@ -211,7 +214,7 @@ export function keyHeaders(names: readonly string[], fixed: Readonly<Record<stri
   };
 }
 
-/** The two parts of a key as user and password (RFC 7617). */
+/** Sends the two parts of a key as user and password (RFC 7617). */
 export const basic: Auth = {
   authorize(request, { key }) {
     if (key === "") return request;
@@ -234,7 +237,7 @@ export function keyInQuery(name: string): Auth {
   };
 }
 
-/** A field of the JSON body. */
+/** Sends the key in a field of the JSON body. */
 export function keyInBody(field: string): Auth {
   must(field !== "", "names no field of the body");
   return {
@@ -250,7 +253,7 @@ export function keyInBody(field: string): Auth {
 /** For servers that need no key. */
 export const noAuth: Auth = { authorize: (request) => request, shown: () => true, keyless: true };
 
-/** Merchants that are paid call by call from the operator's wallet, over the first of these rails that both have and that is cheapest. */
+/** Pays merchants per call from the operator's wallet, over the cheapest of these rails that both sides support; ties go to the first. */
 export function paidBy(...rails: readonly [Rail, ...Rail[]]): Auth {
   return {
     authorize: (request) => request,
@@ -262,14 +265,14 @@ export function paidBy(...rails: readonly [Rail, ...Rail[]]): Auth {
   };
 }
 
-/** As AWS writes an instant: `20261122T194500Z`. */
+/** Formats an instant for AWS: `20261122T194500Z`. */
 function instantOf(epochMs: number): string {
   return new Date(epochMs).toISOString().replace(/[:-]|\.\d{3}/g, "");
 }
 
 /**
- * Method, path, host, date and body are signed by the parts of a key: its id, its secret, and the token of a session where it has one
- * (AWS Signature Version 4). `region` is one of the adapter's settings. Our own headers for tracing are left out of it.
+ * Signs method, path, host, date and body with the parts of a key (AWS Signature Version 4): its id, its secret, and a session token if it
+ * has one. `region` names one of the adapter's settings. Our tracing headers are not signed.
  */
 export function sigv4({ service, region }: { readonly service: string; readonly region: string }): Auth {
   must(service !== "" && region !== "", "sigv4 needs a service and a setting for its region");

@@ -1,4 +1,4 @@
-// How a vendor's wire differs from what others take and give, as an adapter says it of all its models or of one.
+// How a vendor's wire format differs from the common one, declared by an adapter for all its models or for one.
 import { z } from "zod";
 import { fn, type Said } from "./said.ts";
 
@@ -6,97 +6,109 @@ export const dialect = z.enum(["chat-completions", "responses", "messages", "gen
 
 const effort: z.ZodType<string> = z.enum(["none", "minimal", "low", "medium", "high", "xhigh", "max"]);
 
-/** What a vendor takes of OpenAI's chat wire, where it refuses some of what others take. Without a field it takes all. */
+/** The parts of OpenAI's chat wire that a vendor accepts. An absent field means no restriction. */
 const takes = z.strictObject({
-  /** Of messages, beside role, content, tool_calls and tool_call_id. Where `cache_control` is not among them, parts have none. */
+  /**
+   * Accepted message fields, besides role, content, tool_calls and tool_call_id. Without `cache_control` here, it is removed from parts
+   * too.
+   */
   messageFields: z.array(z.string()).optional(),
-  /** What messages of role `developer` are sent as. */
+  /** The role that replaces `developer`. */
   developerRole: z.literal("system").optional(),
   /**
-   * Ids of tool calls: nine letters and digits, `word` for up to 64 letters, digits, `_` and `-`, or `none` where names alone pair calls with
-   * results. Default: the wire's own rule.
+   * The format of tool call ids: `nine` letters and digits; `word`: up to 64 letters, digits, `_` and `-`; `none`: calls and results are
+   * paired by name only. Default: the wire's own rule.
    */
   toolIds: z.enum(["nine", "none", "word"]).optional(),
-  /** The field in which a message with tool calls must have the thoughts before them, and be they none. */
+  /** The field that must hold the reasoning in a message with tool calls, even if it is empty. */
   thoughtsWithCalls: z.literal("reasoning_content").optional(),
   /**
-   * `plain`: in the wire `responses` a message is typed and its content one text, and the format of the answer stands where the chat wire has
-   * it. Its answers are told anew, never passed on. Default: as OpenAI has it.
+   * `plain`: in the `responses` wire, a message has a type and its content is one string, and the response format is where the chat wire
+   * has it. Answers are re-encoded, never passed through. Default: as in OpenAI's wire.
    */
   responsesForm: z.literal("plain").optional(),
-  /** The one form of an answer that can be asked for: a schema goes into the prompt, or the wish for any JSON object does. */
+  /** The only supported response format; otherwise a schema, or the request for any JSON object, is added to the prompt. */
   formats: z.enum(["json_object", "json_schema"]).optional(),
-  /** Its words for `reasoning_effort`, of none, minimal, low, medium, high, xhigh and max; none of them: it takes no effort. */
+  /** Its values for `reasoning_effort`, out of none, minimal, low, medium, high, xhigh and max; empty if it has no effort setting. */
   efforts: z.array(effort).optional(),
-  /** The fields that tell it not to think, where `none` is no word of its. */
+  /** The fields that turn thinking off, where `none` is not one of its values. */
   noThinking: z.record(z.string(), z.unknown()).optional(),
-  /** Its names for fields that it has under others. */
+  /** Fields that the vendor names differently. */
   renamed: z.record(z.string(), z.string()).optional(),
-  /** What it does not do, and an answer depends on: a request that uses it (`n` above 1) is none for it. */
+  /** Unsupported features that change the answer: requests that use them (`n` above 1) are not sent to this vendor. */
   refuses: z.array(z.enum(["tools", "n"])).optional(),
-  /** What no field says: fields of a body as this vendor wants them; undefined ones are left out. What one vendor needs is code in its file. */
+  /**
+   * For what no field can express: adjusts a body's fields for this vendor; undefined values are omitted. Code for one vendor belongs in
+   * that vendor's file.
+   */
   fit: fn<(body: Readonly<Record<string, unknown>>) => Readonly<Record<string, unknown>>>().optional(),
-  /** In the wire `converse`: what a cache point may stand in; a mark elsewhere is left out. Default: nothing. */
+  /** In the `converse` wire: where cache points are accepted; others are dropped. Default: nowhere. */
   cachePoints: z.array(z.enum(["system", "messages", "tools"])).optional(),
-  /** In the wire `converse`: the field that the model's maker has for effort. Default: none, so that no effort is asked for. */
+  /** In the `converse` wire: the model maker's field for effort. Default: none, so effort is not sent. */
   effortField: z.enum(["reasoning_effort", "reasoningConfig"]).optional(),
 });
 
-/** Where the calls of a model go, if not to the wire's own path; `{model}` is the vendor's name of it, others are of the adapter's settings. */
+/**
+ * The paths of a model's calls, if not the wire's own; `{model}` is the vendor's name for it, other placeholders are the adapter's
+ * settings.
+ */
 const paths = z.strictObject({
   whole: z.string().startsWith("/"),
   stream: z.string().startsWith("/"),
-  /** Fields of the body that the path says already, and that are refused beside it. */
+  /** Body fields that the path already contains, and that the vendor rejects in the body. */
   without: z.array(z.string()),
 });
 
-/** The fields of a ChatWire, each of which is also one of a ChatSpec. */
+/** The fields of a ChatWire, all of which a ChatSpec has too. */
 export const wireFields = {
-  /** What is taken of OpenAI's chat wire, and of the wire `converse` as far as it has the like. */
+  /** The accepted parts of OpenAI's chat wire, and of the `converse` wire where it has an equivalent. */
   takes: takes.optional(),
   /**
-   * `strict`: the vendor's tool calls always follow its wire (unique valid ids, whole names, arguments as text), so answers to requests with
-   * tools pass untouched where the caller speaks the same wire. Default: such answers are read and written again.
+   * `strict`: the vendor's tool calls always follow its wire format (unique valid ids, complete names, arguments as text), so answers to
+   * requests with tools pass through unchanged if the caller uses the same wire. Default: such answers are parsed and re-encoded.
    */
   toolCalls: z.literal("strict").optional(),
-  /** `plain`: a chat-completions vendor that refuses tool schemas with `anyOf` and its kind at the top level. */
+  /** `plain`: a chat-completions vendor that rejects tool schemas with `anyOf` and the like at the top level. */
   toolSchemas: z.literal("plain").optional(),
-  /** Its answers may come in parts, thoughts among them, where OpenAI's clients expect a string: they are told anew, never passed on. */
+  /**
+   * Its answers may have content parts, including reasoning, where OpenAI's clients expect a string: they are re-encoded, never passed
+   * through.
+   */
   answersInParts: z.boolean().optional(),
   /**
-   * Which links of images and documents the vendor opens itself: any at `https`, those at `https` whose ending names a type (`https-typed`),
-   * or none. The others are opened by us and sent as what stands there. Default: in the wires `messages` and `generate-content` the first and
-   * the second, in `converse` none, in the others all.
+   * Which image and document URLs the vendor fetches itself: any `https` URL, `https` URLs with a file extension that names a type
+   * (`https-typed`), or none. The gateway fetches the others and sends their content. Default: `https` in the `messages` wire,
+   * `https-typed` in `generate-content`, none in `converse`, all in the others.
    */
   fetches: z.enum(["https", "https-typed", "none"]).optional(),
-  /** Requests with tools go in this wire in place of the vendor's other one. */
+  /** The wire for requests with tools, if it differs from the vendor's usual one. */
   toolsDialect: dialect.optional(),
   paths: paths.optional(),
-  /** The field that bounds the output. Default `max_tokens`. */
+  /** The field that limits the output. Default `max_tokens`. */
   maxTokensField: z.enum(["max_tokens", "max_completion_tokens"]).optional(),
-  /** Request fields, by their names in OpenAI's wire, that this vendor refuses or ignores at a price; they are left out. */
+  /** Request fields (OpenAI's names) that this vendor rejects, or accepts at a risk; they are dropped. */
   dropFields: z.array(z.string()).optional(),
   /**
-   * When a model that can think takes temperature, top_p and penalties; in other requests they are left out. `unless-thinking`: it thinks
-   * when it is asked to; `without-thinking`: it thinks unless it is told not to. Default: in the wire
-   * `responses` the former, in others always, but for `dropFields`.
+   * When a model that can think accepts temperature, top_p and penalties; they are dropped from other requests. `unless-thinking`: the
+   * model thinks only on request; `without-thinking`: it thinks unless told not to. Default: `unless-thinking` in the `responses` wire,
+   * otherwise always, except for `dropFields`.
    */
   sampling: z.enum(["unless-thinking", "without-thinking"]).optional(),
-  /** Fields added to every request. */
+  /** Added to every request. */
   extraFields: z.record(z.string(), z.unknown()).optional(),
-  /** The model reasons without showing it, and charges for that: what was delivered says little of what an answer costs. */
+  /** The model charges for reasoning that it does not show, so the delivered text says little about an answer's cost. */
   hidesReasoning: z.boolean().optional(),
   /**
-   * How a wire that is not OpenAI's tells the model to think: by a budget of tokens, or by a word (`effort`).
-   * `-always`: the model refuses to be told not to. `none`: it does not think. Default `budget`.
+   * How a wire other than OpenAI's turns thinking on: by a token budget or by a word (`effort`). `-always`: thinking cannot be turned off.
+   * `none`: the model does not think. Default `budget`.
    */
   reasoning: z.enum(["none", "budget", "budget-always", "effort", "effort-always"]).optional(),
-  /** How much of its thoughts a wire that shows summaries is asked for, where the caller wants to see them. Default: none. */
+  /** The level of detail to request from a wire that shows reasoning summaries, if the caller wants them. Default: none. */
   reasoningSummary: z.enum(["auto", "concise", "detailed"]).optional(),
 };
 const wire = z.strictObject(wireFields);
 
-/** A wire format: the name of a file in src/upstream/dialects. */
+/** A wire format, named after its file in src/upstream/dialects. */
 export type DialectName = z.infer<typeof dialect>;
 export type ChatTakes = Said<z.infer<typeof takes>>;
 export type ModelPaths = Said<z.infer<typeof paths>>;

@@ -1,4 +1,4 @@
-// Turns checked files into the catalog: lookups by slug, for live and for sandbox accounts, at the prices of the day.
+// Compiles checked files into the catalog: lookups by slug for live and sandbox accounts, at today's prices.
 import type { Clock } from "../core/clock.ts";
 import { atOnce, eachOf, inSlices, type Steps } from "../core/slices.ts";
 import type { Rail } from "./auth.ts";
@@ -37,41 +37,44 @@ export interface CatalogOptions extends SaleRules {
   readonly env: AdapterEnv;
   readonly clock: Clock;
   /**
-   * Where sandbox accounts' calls go, without a slash at the end; each vendor is a path below it (`<origin>/openai`).
-   * Null: there is no sandbox, and for sandbox accounts nothing is configured.
+   * The base URL for sandbox accounts' calls, without a trailing slash; each vendor is a path below it (`<origin>/openai`). Null: there is
+   * no sandbox, and nothing is configured for sandbox accounts.
    */
   readonly sandboxOrigin: string | null;
-  /** `CONTACT`: who we are, for vendors that want to know. */
+  /** `CONTACT`: identifies us to vendors that ask for it. */
   readonly contact: string | null;
-  /** Ids of vendors that by a contract with the operator keep nothing. Default: none. */
+  /** Ids of vendors with a zero-retention contract with the operator. Default: none. */
   readonly zdrProviders?: readonly string[];
-  /** The ways in which we can pay merchants call by call. Default: none. */
+  /** The payment rails we have for pay-per-call merchants. Default: none. */
   readonly rails?: readonly Rail[];
-  /** Calls wait for the thread on which it is made: what audiences see is made with it, in steps, and not at once by the first question. Default: no. */
+  /**
+   * Compiles each audience's view in steps during creation, instead of all at once on first use: calls wait for this thread. Default:
+   * false.
+   */
   readonly ahead?: boolean;
 }
 
 const DAY_MS = 86_400_000;
-/** So long before a day begins, who asks for the day before it has its view made as well. */
+/** In the last hour of a day, a request for the day's view also starts building the next day's. */
 const TOMORROW_MS = 3_600_000;
 
-/** Names of models that a caller makes up: they end up in headers and logs. */
+/** Names of models that the caller chooses: they end up in headers and logs. */
 const ANY_NAME = /^[\x21-\x7e]{1,200}$/;
 
-/** What one audience can ask for on one day. */
+/** The catalog of one audience on one day. */
 interface DayView {
   readonly day: string;
   readonly models: ReadonlyMap<string, SoldModel>;
   readonly embeddings: ReadonlyMap<string, SoldEmbedding>;
   readonly unitModels: readonly SoldUnitModel[];
-  /** Slugs by their names without a maker. */
+  /** Slugs by their name without a maker. */
   readonly slugs: Readonly<Record<Kind, ReadonlyMap<string, readonly string[]>>>;
   readonly listed: readonly (SoldModel | SoldEmbedding)[];
-  /** Models that are not served any more, by kind and slug, and by kind and their names without a maker. */
+  /** Models no longer served, by kind and slug, and by kind and name without a maker. */
   readonly retired: ReadonlyMap<string, RetiredModel>;
 }
 
-/** What the views of one audience are built from. */
+/** The source of one audience's views. */
 interface CatalogSource {
   readonly adapters: ReadonlyMap<string, Adapter>;
   readonly rules: Omit<AudienceRules, "day">;
@@ -79,8 +82,8 @@ interface CatalogSource {
 }
 
 /**
- * What a model of a server that serves any costs us; a price set by the environment is its own version. Null: it has no price, because its
- * vendor says none and the operator has set one for no model, or for another.
+ * Our cost for a model on a server that serves any; a price from the environment gets its own version. Null: no price, because the vendor
+ * states none and the operator set none for this model.
  */
 function anyCost(
   adapterId: string,
@@ -97,8 +100,8 @@ function anyCost(
 }
 
 /**
- * A model of a server that serves any, as if its adapter listed it. `*` is the one that the operator names; while he
- * names none it is known, and not served.
+ * A model of a server that serves any, in the form of a listed one. `*` is the model that the operator names; until one is named, it is
+ * known but not served.
  */
 function anyListing(kind: Kind, slug: string, day: string, { adapters, env }: CatalogSource): PricedListing | null {
   const split = splitSlug(slug);
@@ -122,7 +125,7 @@ function anyListing(kind: Kind, slug: string, day: string, { adapters, env }: Ca
   };
 }
 
-/** What a name without a maker is read from. */
+/** The source of a name without a maker. */
 interface OfAdapter {
   readonly adapter: Adapter;
   readonly upstreamModel: string;
@@ -134,7 +137,7 @@ function grouped(listings: readonly PricedListing[]): readonly (readonly [slug: 
   );
 }
 
-/** What clients that know one maker alone call its models: `gpt-4o-mini`, or `claude-haiku-4-5` where we sell `anthropic/claude-haiku-4.5`. */
+/** What clients of a single maker call its models: `gpt-4o-mini`, or `claude-haiku-4-5` where we sell `anthropic/claude-haiku-4.5`. */
 function namesWithoutMaker(slug: string, group: readonly OfAdapter[]): readonly string[] {
   const firstHand = group.filter(({ adapter }) => adapter.spec.maker !== undefined);
   const names = [splitSlug(slug)?.rest ?? slug, ...firstHand.map(({ upstreamModel }) => upstreamModel)];
@@ -152,7 +155,7 @@ function* slugsByName(
   return slugs;
 }
 
-/** The models that were sold once and are not now. */
+/** Models that were sold in the past. */
 function* retiredOf(kind: Kind, day: string, served: ReadonlySet<string>, { adapters }: CatalogSource) {
   const endedOf = (adapter: Adapter) =>
     listingsOf(adapter.id, adapter.spec, kind)
@@ -204,8 +207,8 @@ function* viewOf(day: string, source: CatalogSource): Steps<DayView> {
 }
 
 /**
- * What one audience sees, as of today (UTC): made at once by its first question, or ahead in steps. Where it is asked for in the hour before
- * midnight, the next day's is made in slices: at midnight all calls ask for it, and none could go on before it is there.
+ * One audience's view as of today (UTC): built at once on first use, or ahead in steps. A use in the hour before midnight also builds the
+ * next day's view in slices, because at midnight all calls need it and would have to wait.
  */
 function* daily({ clock, ahead = false }: CatalogOptions, source: CatalogSource): Steps<() => DayView> {
   const today = () => Math.floor(clock.epochMs() / DAY_MS);
@@ -221,7 +224,7 @@ function* daily({ clock, ahead = false }: CatalogOptions, source: CatalogSource)
     const dayNumber = today();
     if (made?.dayNumber !== dayNumber)
       made = next?.dayNumber === dayNumber ? next : { dayNumber, view: atOnce(viewOn(dayNumber)) };
-    // What cannot be made is told to who asks for it on its day.
+    // If the view cannot be built, callers get the error on its day.
     else if (preparedFor <= dayNumber && clock.epochMs() + TOMORROW_MS >= (dayNumber + 1) * DAY_MS)
       prepare(dayNumber + 1).catch(() => {});
     return made.view;
@@ -258,8 +261,8 @@ function* sourcesOf(
 }
 
 /**
- * Makes the catalog of files that have each passed their own check.
- * Throws CatalogError where they do not fit together or a variable of the environment is wrong.
+ * Compiles files that have each passed their own check. Throws CatalogError if they contradict each other or an environment variable is
+ * invalid.
  */
 export function* compileCatalog(read: CatalogFiles, options: CatalogOptions): Steps<Catalog> {
   const files = { ...read, adapters: withNamedServers(read.adapters, options.env) };

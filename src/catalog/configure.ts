@@ -1,4 +1,4 @@
-// Which vendors this installation can reach: an adapter's file and the environment's keys and addresses, put together.
+// Combines adapters with the environment's keys and addresses: determines which vendors this installation can reach.
 import { parseUsdPerMillion } from "../core/money.ts";
 import { eachOf, type Steps } from "../core/slices.ts";
 import { noAuth, type Rail } from "./auth.ts";
@@ -13,7 +13,7 @@ import type { TokenPriceSpec } from "./token-price.ts";
 /** `<ID>_API_KEY`, `<ID>_BASE_URL` and the like, by name. */
 export type AdapterEnv = Readonly<Record<string, string | undefined>>;
 
-/** What sandbox accounts' calls carry for a key; it is worth nothing anywhere. */
+/** The key in sandbox accounts' calls; worthless everywhere. */
 const SANDBOX_KEY = "sandbox";
 const USER_AGENT = "Tollgate/0.1";
 const WANTS_CONTACT =
@@ -21,12 +21,12 @@ const WANTS_CONTACT =
 
 const DIGITS = ["ZERO", "ONE", "TWO", "THREE", "FOUR", "FIVE", "SIX", "SEVEN", "EIGHT", "NINE"];
 
-/** A word as the name of a variable has it. */
+/** Converts a word to the form used in variable names. */
 function inName(word: string): string {
   return word.toUpperCase().replaceAll("-", "_");
 }
 
-/** The variable of an adapter, such as `OPENAI_BASE_URL`. No shell takes one that begins with a digit, so that is spelled out. */
+/** An adapter's variable, such as `OPENAI_BASE_URL`. Shells reject names that begin with a digit, so the digit is spelled out. */
 export function envName(adapterId: string, suffix: string): string {
   return `${inName(adapterId).replace(/^\d/, (digit) => DIGITS[Number(digit)] ?? digit)}_${suffix}`;
 }
@@ -35,7 +35,7 @@ function settingOf(env: AdapterEnv, name: string): string | null {
   return env[name]?.trim() || null;
 }
 
-/** An address that the environment sets, and the variable that does; where that begins with a digit, it is taken too. */
+/** An address from the environment and the name of its variable; a name that begins with a digit is accepted too. */
 function addressOf(
   env: AdapterEnv,
   id: string,
@@ -54,7 +54,7 @@ function listOf(setting: string | null): readonly string[] {
     .filter((key) => key !== "");
 }
 
-/** What separates the parts of a key that has several. */
+/** Separates the parts of a multi-part key. */
 export const KEY_PARTS = "\n";
 
 type Login = Pick<AdapterSpec, "auth" | "keyEnv" | "keyParts">;
@@ -72,7 +72,7 @@ function keysOf(id: string, spec: Login, env: AdapterEnv): readonly string[] {
   return key === null ? [] : [key];
 }
 
-/** How we show who we are, with the variables that are set. */
+/** The login method that the set variables select. */
 function loginOf(id: string, spec: AdapterSpec, env: AdapterEnv): AdapterSpec {
   const other = spec.otherLogins?.find((login) => keysOf(id, login, env).length > 0);
   if (other === undefined) return spec;
@@ -80,21 +80,21 @@ function loginOf(id: string, spec: AdapterSpec, env: AdapterEnv): AdapterSpec {
   return { ...rest, ...other };
 }
 
-/** How we name ourselves to a vendor that wants to know who calls. */
+/** The User-Agent for a vendor that requires one. */
 function userAgentOf(spec: AdapterSpec, contact: string | null): string | null {
   if (spec.contact === undefined) return null;
   return contact === null ? USER_AGENT : `${USER_AGENT} (${contact})`;
 }
 
-/** What may stand for a part of an address. */
+/** Valid values for a part of an address. */
 const ADDRESS_PART = /^[A-Za-z0-9][A-Za-z0-9-]*$/;
 
-/** A part of the vendor's address; null: neither the operator nor the adapter says what it is. */
+/** A part of the vendor's address; null if neither the operator nor the adapter defines it. */
 function addressPart({ env: names, fallback }: AddressSetting, env: AdapterEnv): string | null {
   return names.map((name) => settingOf(env, name)).find((value) => value !== null) ?? fallback ?? null;
 }
 
-/** The vendor's own address with its parts filled in; null: one is not known. */
+/** The vendor's address with its parts filled in; null if one is unknown. */
 function ownOrigin({ origin, settings = {} }: AdapterSpec, parts: Readonly<Record<string, string>>): string | null {
   const other = Object.entries(settings).map(([name, { origins }]) => origins?.[parts[name] ?? ""]);
   const template = other.find((one) => one !== undefined) ?? origin;
@@ -102,7 +102,7 @@ function ownOrigin({ origin, settings = {} }: AdapterSpec, parts: Readonly<Recor
   return isWhole ? template.replace(/\{([a-z]+)\}/g, (_, name: string) => parts[name] ?? "") : null;
 }
 
-/** The parts of an address that are set, by their names. */
+/** The configured parts of an address, by name. */
 function partsOf({ settings = {} }: AdapterSpec, env: AdapterEnv): Readonly<Record<string, string>> {
   const parts = Object.entries(settings).map(([name, setting]) => [name, addressPart(setting, env)] as const);
   return Object.fromEntries(parts.flatMap(([name, part]) => (part === null ? [] : [[name, part]])));
@@ -110,7 +110,7 @@ function partsOf({ settings = {} }: AdapterSpec, env: AdapterEnv): Readonly<Reco
 
 const DEPLOYMENT = /^(?<model>[^=\s]+)=(?<name>[A-Za-z0-9][A-Za-z0-9._-]*)(?:\*(?<weight>[1-9][0-9]{0,2}))?$/;
 
-/** What the operator calls a vendor's models: `<model>=<name>`, with `*<weight>` where several of one model share its calls. */
+/** The operator's names for a vendor's models: `<model>=<name>`, with `*<weight>` where several names share a model's calls. */
 function deploymentsOf(id: string, spec: AdapterSpec, env: AdapterEnv): Adapter["deployments"] {
   if (spec.deployments !== true) return null;
   const named = listOf(settingOf(env, envName(id, "DEPLOYMENTS"))).flatMap((text) => {
@@ -120,7 +120,7 @@ function deploymentsOf(id: string, spec: AdapterSpec, env: AdapterEnv): Adapter[
   return Map.groupBy(named, ({ model }) => model);
 }
 
-/** A place that models cannot be priced at. */
+/** Locations without prices for the models. */
 function strangePlaces({ regionalCost, settings = {} }: AdapterSpec, env: AdapterEnv): readonly string[] {
   const setting = settings[regionalCost?.setting ?? ""];
   const value = setting === undefined ? null : addressPart(setting, env);
@@ -128,7 +128,7 @@ function strangePlaces({ regionalCost, settings = {} }: AdapterSpec, env: Adapte
   return [`${setting?.env[0]} is none of ${regionalCost.places.map(({ begins }) => begins).join(", ")}`];
 }
 
-/** Deployments that are none, or of models that the adapter does not know. */
+/** Invalid deployments, and deployments of models that the adapter does not have. */
 function strangeDeployments(id: string, spec: AdapterSpec, env: AdapterEnv): readonly string[] {
   if (spec.deployments !== true) return [];
   const variable = envName(id, "DEPLOYMENTS");
@@ -142,7 +142,7 @@ function strangeDeployments(id: string, spec: AdapterSpec, env: AdapterEnv): rea
   });
 }
 
-/** The adapter as it speaks to a server that the operator runs himself. */
+/** The adapter for a server that the operator hosts. */
 function asSelfHosted(spec: AdapterSpec, { login, actions: others = {} }: SelfHostedSpec): AdapterSpec {
   const { keyParts, otherLogins, settings, ...rest } = spec;
   const actions = Object.entries(spec.actions ?? {}).map(
@@ -157,34 +157,34 @@ function asSelfHosted(spec: AdapterSpec, { login, actions: others = {} }: SelfHo
   };
 }
 
-/** The adapter as it is asked at its door for those who have no key, where we have none and have a wallet. */
+/** The adapter for the vendor's pay-per-call endpoint, if we have no key but a wallet. */
 function byTheCall(id: string, spec: AdapterSpec, env: AdapterEnv, { rails }: OwnFacts): AdapterSpec {
   if (spec.keylessDoor === undefined || keysOf(id, spec, env).length > 0) return spec;
   const door = doorFor(spec.keylessDoor, rails);
   if (door === null) return spec;
-  // A door is spoken to over HTTP, whatever the vendor wants of those who have a key.
+  // The pay-per-call endpoint uses HTTP, whatever the vendor requires of callers with a key.
   const { keyParts: _, otherLogins: __, sidecar: ___, prepaid, ...rest } = spec;
   const { actions } = spec.keylessDoor;
   const sold = actions === undefined ? (prepaid === undefined ? {} : { prepaid }) : { actions };
   return { ...rest, ...sold, ...door, keyEnv: [] };
 }
 
-/** Where the key of a rail's wallet stands. */
+/** The variable with the key of a rail's wallet. */
 export function walletVariable(rail: Rail): string {
   return `${inName(rail)}_WALLET_PRIVATE_KEY`;
 }
 
-/** What the operator has beside keys, for all vendors. */
+/** The operator's settings besides keys, for all vendors. */
 export interface OwnFacts {
-  /** `CONTACT`; null: it is not set. */
+  /** `CONTACT`; null if it is not set. */
   readonly contact: string | null;
-  /** There are wallets for these. */
+  /** The rails with a wallet. */
   readonly rails: readonly Rail[];
-  /** Vendors that keep nothing of what the operator's keys send. */
+  /** Vendors that store nothing sent with the operator's keys. */
   readonly zdrProviders: readonly string[];
 }
 
-/** What has to be set before the vendor can be asked, beside its key; null: nothing. */
+/** What the vendor needs besides its key and is not set; null if nothing is missing. */
 function lacking({ auth, contact: wanted }: AdapterSpec, { contact, rails }: OwnFacts): string | null {
   if (auth.rails?.some((rail) => rails.includes(rail)) === false)
     return `This merchant is paid call by call: it is asked once the operator has set ${auth.rails.map(walletVariable).join(" or ")}.`;
@@ -196,7 +196,7 @@ export function configureLive(id: string, file: AdapterSpec, env: AdapterEnv, ow
   const { contact } = own;
   const { url: baseUrl } = addressOf(env, id, "BASE_URL");
   const sold = loginOf(id, file, env);
-  // With a key for the vendor, the address is one that stands in front of the vendor.
+  // If there is a key for the vendor, the address is a proxy in front of the vendor.
   const ownServer = baseUrl !== null && keysOf(id, sold, env).length === 0 ? (file.selfHosted ?? null) : null;
   const spec = ownServer === null ? byTheCall(id, sold, env, own) : asSelfHosted(sold, ownServer);
   const payTo = spec.auth.rails === undefined ? null : settingOf(env, envName(id, "PAY_TO"));
@@ -228,7 +228,7 @@ export function configureLive(id: string, file: AdapterSpec, env: AdapterEnv, ow
   };
 }
 
-/** An adapter as sandbox accounts see it: everything is configured, and everything is the sandbox, one path a vendor. */
+/** An adapter as sandbox accounts see it: always configured, with the sandbox as its server, on a path of its own. */
 export function configureSandbox(id: string, spec: AdapterSpec, sandboxOrigin: string | null): Adapter {
   const origin = `${sandboxOrigin ?? "http://sandbox.invalid"}/${id}`;
   const origins = Object.fromEntries(Object.keys(spec.origins ?? {}).map((name) => [name, `${origin}/~${name}`]));
@@ -252,8 +252,8 @@ export function configureSandbox(id: string, spec: AdapterSpec, sandboxOrigin: s
 }
 
 /**
- * The environment's price for a server that serves any model, over the adapter's; null where it sets none, or only half of one where the
- * adapter has none.
+ * The environment's price for a server that serves any model, merged over the adapter's; null if it sets none, or sets only half of one
+ * and the adapter has none.
  */
 export function envPriceOf(
   id: string,
@@ -268,7 +268,7 @@ export function envPriceOf(
   return input === null || output === null ? null : { since: day, input, output };
 }
 
-/** The model that the operator says a server serves; null where he does not. */
+/** The model that the operator names for a server; null if none. */
 export function namedModelOf(id: string, env: AdapterEnv): string | null {
   return settingOf(env, envName(id, "MODEL"));
 }
@@ -281,7 +281,7 @@ function unreadableKeys(id: string, spec: AdapterSpec, env: AdapterEnv): readonl
   return keysOf(id, spec, env).length > 0 ? [] : set.map((name) => `${name} names no file that can be read`);
 }
 
-/** Keys that are none of the vendor's sort. */
+/** Keys in the wrong format for the vendor. */
 function unfitKeys(id: string, spec: AdapterSpec, env: AdapterEnv): readonly string[] {
   const [name = ""] = spec.keyEnv ?? [envName(id, "API_KEY")];
   const problems = keysOf(id, spec, env).map((key) => spec.auth.problemOf?.(key) ?? null);
@@ -291,7 +291,7 @@ function unfitKeys(id: string, spec: AdapterSpec, env: AdapterEnv): readonly str
     .map((problem) => `${name} ${problem}`);
 }
 
-/** Checks the variables of all adapters; each problem is a line that names the variable. Values are never shown. */
+/** Checks the variables of all adapters; each problem is a line that names the variable but never shows its value. */
 export function* checkEnv(files: CatalogFiles, env: AdapterEnv): Steps<readonly string[]> {
   const problems = yield* eachOf(files.adapters, ([id, spec]) => {
     const { name: urlName, url } = addressOf(env, id, "BASE_URL");

@@ -1,4 +1,4 @@
-// Checks what only shows when all files are there: slugs that clash, tiers whose candidates are not sold.
+// Checks that need all files together: conflicting slugs, and tiers whose candidates are not sold.
 
 import { eachOf, type Steps } from "../core/slices.ts";
 import type { StandInFile } from "./catalog.ts";
@@ -8,15 +8,15 @@ import type { AdapterSpec } from "./spec.ts";
 import { type ActionTierSpec, actionsNamedBy, type CompositeTierSpec, type TierSpec } from "./tier.ts";
 import type { UnitKind } from "./unit-model.ts";
 
-/** What the folders hold, by id. */
+/** The folders' contents, by id. */
 export interface CatalogFiles {
   readonly adapters: ReadonlyMap<string, AdapterSpec>;
   readonly tiers: ReadonlyMap<string, TierSpec>;
   readonly actionTiers: ReadonlyMap<string, ActionTierSpec>;
   readonly compositeTiers: ReadonlyMap<string, CompositeTierSpec>;
-  /** The tables beside the files of adapters, by adapter id. */
+  /** The tables beside adapter files, by adapter id. */
   readonly tables: ReadonlyMap<string, EndpointTable>;
-  /** The stand-ins beside the files of adapters, by adapter id. */
+  /** The stand-ins beside adapter files, by adapter id. */
   readonly standIns: ReadonlyMap<string, StandInFile>;
 }
 
@@ -40,7 +40,7 @@ function slugProblems(files: CatalogFiles, listing: Listing): readonly string[] 
   return [`${fieldOf(listing)} is sold as ${slug}, which is also any model of ${splitSlug(slug)?.first}`];
 }
 
-/** Of models that are sold by units: the slug, the host that they name, and what is to be asked for after their end. */
+/** Problems of models priced by units: their slug, their host and their successor. */
 function unitProblems(files: CatalogFiles): readonly string[] {
   const all = [...files.adapters].flatMap(([id, { maker, unitModels = {} }]) =>
     Object.entries(unitModels).map(([name, spec]) => {
@@ -65,7 +65,7 @@ function unitProblems(files: CatalogFiles): readonly string[] {
   });
 }
 
-/** What is to be asked for instead is sold here, and longer than what it replaces. */
+/** A successor must be sold here and outlive the model that it replaces. */
 function successorProblems(listing: Listing, listings: readonly Listing[]): readonly string[] {
   const { successor, on = "" } = listing.spec.retires ?? {};
   if (successor === undefined) return [];
@@ -73,7 +73,7 @@ function successorProblems(listing: Listing, listings: readonly Listing[]): read
   return lasting ? [] : [`${fieldOf(listing)}.retires names ${successor}, which nobody sells longer`];
 }
 
-/** A slug is sold once by an adapter, and first-hand by one adapter only: otherwise its price would depend on chance. */
+/** An adapter sells a slug once, and only one adapter sells it first-hand: otherwise its price would be arbitrary. */
 function clashes(files: CatalogFiles, group: readonly Listing[]): readonly string[] {
   const firstHand = (one: Listing) => files.adapters.get(one.adapterId)?.maker !== undefined;
   return group.flatMap((listing, at) => {
@@ -94,7 +94,7 @@ function tierProblems(files: CatalogFiles, slugs: ReadonlySet<string>): readonly
   );
 }
 
-/** Tiers of actions and of composites name actions that are there; actions with a table have one. */
+/** Tiers of actions and composites must name existing actions; an action that uses a table must have one. */
 function actionProblems(files: CatalogFiles): readonly string[] {
   const known = (id: string) => {
     const [adapterId = "", name = ""] = id.split("/");
@@ -158,7 +158,7 @@ function actionProblems(files: CatalogFiles): readonly string[] {
   return [...tiers, ...composites, ...tables, ...rows, ...successors, ...polls, ...selfHosted, ...standIns];
 }
 
-/** A vendor sells the same actions at its door for those without a key. */
+/** A vendor's pay-per-call endpoint must sell the same actions. */
 function doorProblems(files: CatalogFiles): readonly string[] {
   return [...files.adapters].flatMap(([id, { actions = {}, keylessDoor: { actions: own = actions } = {} }]) =>
     [...new Set([...Object.keys(actions), ...Object.keys(own)])].flatMap((name) =>

@@ -1,4 +1,4 @@
-// Variables that the operator has set in vain, because they are nearly, but not quite, what is read.
+// Finds environment variables that are probably misspelled: set, never read, but close to one that is read.
 import { eachOf, type Steps } from "../core/slices.ts";
 import { envName } from "./configure.ts";
 import type { AdapterSpec } from "./spec.ts";
@@ -9,11 +9,11 @@ export interface NearVariable {
   readonly meant: string;
 }
 
-/** What other programs call a vendor's key or its address, after the vendor's name. */
+/** Suffixes that other programs use for a vendor's key or address, after the vendor's name. */
 const KEY_ENDS = /^(API_?)?(KEYS?|TOKEN|SECRET|SECRET_KEY|ACCESS_KEY)$/;
 const URL_ENDS = /^((API_)?(BASE|URL|URI|HOST|ENDPOINT)|BASE_?UR[IL]|API_BASE_URL|ORIGIN)$/;
 
-/** So long must a name be for one wrong letter in it to be a mistake, and for two. */
+/** The minimum length of a name for one wrong letter to count as a typo, and for two. */
 const ONE_WRONG_LENGTH = 10;
 const TWO_WRONG_LENGTH = 15;
 
@@ -26,7 +26,7 @@ function wrongMax(length: number): number {
   return length >= ONE_WRONG_LENGTH ? 1 : 0;
 }
 
-/** How many letters are missing, added, wrong or swapped between two names (Damerau's distance). */
+/** The edit distance between two names, including swaps (Damerau-Levenshtein). */
 function distance(a: string, b: string): number {
   let [before, last]: [number[], number[]] = [[], Array.from({ length: b.length + 1 }, (_, at) => at)];
   for (let row = 1; row <= a.length; row++) {
@@ -43,7 +43,7 @@ function distance(a: string, b: string): number {
   return last[b.length] ?? 0;
 }
 
-/** What a name means that begins as a vendor's variables do and ends as other programs end theirs. */
+/** The variable meant by a name with a vendor's prefix and another program's suffix. */
 function byEnd(name: string, adapters: ReadonlyMap<string, AdapterSpec>): string | null {
   for (const [id, spec] of adapters) {
     const start = envName(id, "");
@@ -55,7 +55,7 @@ function byEnd(name: string, adapters: ReadonlyMap<string, AdapterSpec>): string
   return null;
 }
 
-/** A name that is wrong at both ends is not told: most pairs of names are passed over by this alone. */
+/** Names that differ at both ends are not reported: this check alone rules out most pairs. */
 function beginsOrEndsAs(a: string, b: string): boolean {
   return a.slice(0, 2) === b.slice(0, 2) || a.slice(-3) === b.slice(-3);
 }
@@ -75,10 +75,7 @@ function byLetters(name: string, known: ReadonlyMap<string, string>): string | n
   return nearest?.name ?? null;
 }
 
-/**
- * Of the variables that are set, those that are not read and that are much like one that is read. Where that one is set too, there
- * is nothing to say.
- */
+/** Yields set variables that are not read but resemble one that is. If that one is set too, nothing is reported. */
 export function* nearVariables(
   set: readonly string[],
   settings: readonly string[],

@@ -1,34 +1,34 @@
-// What core/onesearch looks for where, as data: kinds of sources, and the actions that answer for each.
+// The search sources of core/onesearch as data: kinds of sources, and the actions that serve each kind.
 import { z } from "zod";
 import { actionId, fn, type JsonObject, place, pointer, type Said, some, tag, words } from "./said.ts";
 
-/** What the sources of core/onesearch are asked, in neutral words. */
+/** A search by core/onesearch, in terms independent of the source. */
 export interface SearchWanted {
   readonly query: string;
-  /** How many results are of use. */
+  /** How many results are useful. */
   readonly count: number;
-  /** Today, and the day since which results are wanted (null: of any age), as YYYY-MM-DD. */
+  /** Today, and the earliest date of wanted results (null: any), as YYYY-MM-DD. */
   readonly today: string;
   readonly since: string | null;
   readonly domains: readonly string[];
   readonly excludeDomains: readonly string[];
-  /** The whole text of what is found is wanted. */
+  /** The full text of the results is wanted. */
   readonly fullText: boolean;
-  /** The social network, for the facet that asks one. */
+  /** The social network, for the facet that searches one. */
   readonly platform: string;
 }
 
 type Item = Readonly<Record<string, unknown>>;
-/** Where something is in an item of an answer: a JSON pointer from the item, or what the item makes of it. */
+/** Locates a field in a result item: a JSON pointer, or a function of the item. */
 const itemPlace = z.union([pointer, fn<(item: Item) => unknown>()]);
 
-/** One action that can answer for a facet. */
+/** An action that can serve a facet. */
 const source = z.strictObject({
   /** `<adapter id>/<action>`. */
   action: actionId,
-  /** Its params; null: it cannot be asked this. */
+  /** Its params; null if it does not support this search. */
   params: fn<(wanted: SearchWanted) => JsonObject | null>(),
-  /** Where its answer has the results, and each of them what. */
+  /** Where the answer has its results, and where each result has its fields. */
   listAt: pointer,
   url: itemPlace,
   title: itemPlace,
@@ -37,28 +37,31 @@ const source = z.strictObject({
   publishedAt: itemPlace.optional(),
 });
 
-/** A kind of source: tried in order, the first that finds something answers. */
+/** A kind of source: actions are tried in order until one finds something. */
 const facet = z.strictObject({
-  /** What it finds, in words for the classifier and for callers. */
+  /** What it finds, described for the classifier and for callers. */
   about: words,
-  /** What a query says that means this facet, where no model chooses. */
+  /** Matches queries that mean this facet, for use without a model. */
   words: z.instanceof(RegExp).optional(),
   sources: some(source, "has no source"),
-  /** So many of the first are indexes of their own: where time is short, two of them race, the first that can be asked and the next of another vendor. */
+  /**
+   * How many sources at the start of the list are independent indexes: when time is short, the first available one races the next of
+   * another vendor.
+   */
   racing: z.int().min(2).optional(),
-  /** The whole text of what is found is always fetched. */
+  /** The full text of results is always fetched. */
   fullText: z.literal(true).optional(),
-  /** Asked only where the caller names it, and what it answers is given as it came. */
+  /** Used only if the caller names it; its answer is returned unchanged. */
   raw: z.literal(true).optional(),
 });
 
 export const facets = z.strictObject({
   kind: z.literal("facets"),
   facets: z.record(tag, facet),
-  /** How pages are read, by tags of the ladder in tiers/onescrape.ts: as escalation, and for pages that turn all others away. */
+  /** How to read pages, by tags of the ladder in tiers/onescrape.ts: when escalating, and for pages that block all other readers. */
   scrape: some(tag),
   scrapeHard: some(tag),
-  /** The copy of a page as it was on a day. */
+  /** An archived copy of a page as of a date. */
   archive: z.strictObject({
     action: actionId,
     contentAt: place,

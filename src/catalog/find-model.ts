@@ -1,4 +1,5 @@
-// From the name that a caller wrote to a model or a tier: by slug, by a name that only one maker has, or an error that says what was near.
+// Resolves a caller's model name to a model or tier: by slug, by a name that only one maker uses, or with an error that suggests similar
+// names.
 import { GatewayError } from "../core/errors.ts";
 import type { Audience, Catalog, SoldEmbedding, SoldModel, SoldUnitModel, Tier } from "./catalog.ts";
 import { nearest } from "./nearest.ts";
@@ -13,7 +14,7 @@ const TOKEN_KINDS: readonly Kind[] = ["chat", "embeddings"];
 
 type AnyKind = Kind | UnitKind;
 
-/** How each kind of model is asked, for those who took the wrong path. */
+/** The endpoint of each kind of model, for callers who used the wrong one. */
 const ENDPOINTS: Readonly<Record<AnyKind, string>> = {
   chat: "a chat model: POST /api/llm/v1/chat/completions",
   embeddings: "an embedding model: POST /api/llm/v1/embeddings",
@@ -25,17 +26,17 @@ const ENDPOINTS: Readonly<Record<AnyKind, string>> = {
   completion: "a model that completes text: POST /api/llm/v1/completions",
 };
 
-/** A tier as callers name it, which also stands in keys' lists and in postings. */
+/** A tier's name for callers, also used in keys' lists and postings. */
 export function tierName({ id }: Tier): string {
   return `${TIER_PREFIX}${id}`;
 }
 
-/** By its full name or without `core/`; null: there is no such tier. */
+/** By its full name or without `core/`; null if there is no such tier. */
 export function findTier(name: string, catalog: Catalog): Tier | null {
   return catalog.tiers.get(name.startsWith(TIER_PREFIX) ? name.slice(TIER_PREFIX.length) : name) ?? null;
 }
 
-/** The tier that stands in for a name that no configured model has; null: none does. */
+/** The tier that serves a name that no configured model has; null if there is none. */
 export function findStandIn(name: string, catalog: Catalog): Tier | null {
   let found: Tier | null = null;
   let longest = 0;
@@ -49,7 +50,7 @@ export function findStandIn(name: string, catalog: Catalog): Tier | null {
   return found;
 }
 
-/** What is looked for, and where. */
+/** The scope of a lookup. */
 interface Search<Model> {
   readonly param: string;
   readonly kinds: readonly AnyKind[];
@@ -66,13 +67,13 @@ function namesOf({ kinds, catalog, audience }: Search<unknown>): readonly string
   return [...chat, ...sold.map(({ slug }) => slug)];
 }
 
-/** `meta/llama:free` without its suffix; null where it has none. A colon before the slash begins none. */
+/** Splits the suffix from `meta/llama:free`; null if there is none. A colon before the slash does not count. */
 function splitSuffix(name: string): { readonly base: string; readonly suffix: string } | null {
   const colon = name.lastIndexOf(":");
   return colon <= name.indexOf("/") ? null : { base: name.slice(0, colon), suffix: name.slice(colon) };
 }
 
-/** The slugs that a name can mean: itself, or those of which it is the part after the maker. */
+/** The slugs that a name can mean: itself, or those where it is the part after the maker. */
 function slugsOf(name: string, { kinds, catalog, audience, get }: Search<unknown>): readonly string[] {
   return get(name) === null ? kinds.flatMap((kind) => catalog.slugsNamed(name, kind, audience)) : [name];
 }
@@ -82,7 +83,7 @@ function missing(name: string, more: string, data: Readonly<Record<string, unkno
   return new GatewayError("model_not_found", { param, detail, data });
 }
 
-/** `name` is not known; what stands beside its suffix decides what is near. */
+/** The error for an unknown `name`; similar names are found by its base without the suffix. */
 function unknown(name: string, base: string, why: string, search: Search<unknown>): GatewayError {
   const { kinds, catalog, audience } = search;
   const others = (Object.keys(ENDPOINTS) as AnyKind[]).filter((kind) => !kinds.includes(kind));
@@ -102,7 +103,7 @@ function isOfKind(name: string, kind: AnyKind, catalog: Catalog, audience: Audie
   return soldAs(kind, name, catalog, audience) !== null || catalog.slugsNamed(name, kind, audience).length > 0;
 }
 
-/** OpenRouter's variants of a model: none of them is sold. */
+/** The error for OpenRouter's model variants, none of which is sold. */
 function suffixed(name: string, base: string, suffix: string, search: Search<unknown>): GatewayError {
   const isFree = suffix === ":free";
   const [slug, ...others] = slugsOf(base, search);
@@ -130,12 +131,12 @@ function find<Model>(name: string, search: Search<Model>): Model | GatewayError 
   return split === null ? unknown(name, name, "", search) : suffixed(name, split.base, split.suffix, search);
 }
 
-/** The chat model of a name, or why there is none. */
+/** The chat model of that name, or an error that says why there is none. */
 export function findModel(name: string, param: string, catalog: Catalog, audience: Audience): SoldModel | GatewayError {
   return find(name, { param, kinds: ["chat"], catalog, audience, get: (slug) => catalog.model(slug, audience) });
 }
 
-/** The model of a name that is sold by units, or why there is none. Embeddings are at the price of the moment, in milliseconds since 1970. */
+/** The unit-priced model of that name, or an error. Embeddings get their price at the given time, in milliseconds since 1970. */
 export function findUnitModel(
   kind: UnitKind,
   name: string,
@@ -149,7 +150,7 @@ export function findUnitModel(
   return find(name, { param: "model", kinds: [kind], catalog, audience, get });
 }
 
-/** The chat or embedding model of a name, or why there is none. */
+/** The chat or embedding model of that name, or an error that says why there is none. */
 export function findEither(
   name: string,
   param: string,

@@ -1,4 +1,4 @@
-// What an installation has of the catalog: which vendors, tiers and actions are on, and what turns the others on.
+// What this installation has enabled: vendors, tiers and actions, and which settings enable the others.
 import { eachOf, type Steps } from "../core/slices.ts";
 import type { Adapter, Audience, Catalog } from "./catalog.ts";
 import { envName } from "./configure.ts";
@@ -11,20 +11,20 @@ export interface InstalledProvider {
   readonly id: string;
   readonly name: string;
   readonly on: boolean;
-  /** What must be set to turn it on, all of it; empty: nothing that the operator sets will do. */
+  /** All variables that must be set to enable it; empty if no variable can. */
   readonly variables: readonly string[];
-  /** The address that turns it on as well, where the operator may run it himself; null: he may not. */
+  /** The address variable that also enables it, if the operator can self-host it; null otherwise. */
   readonly self_hosted_by: string | null;
-  /** What the gateway lacks for it; null: nothing. */
+  /** What the gateway still needs for it; null if nothing. */
   readonly waits_for: string | null;
   readonly sells_models: boolean;
-  /** Any model can be asked for as `<id>/<model>`. */
+  /** Accepts any model as `<id>/<model>`. */
   readonly serves_any: boolean;
-  /** How many actions it sells. */
+  /** The number of actions that it sells. */
   readonly actions: number;
 }
 
-/** How many candidates of a tier have a provider that serves them. */
+/** How many of a tier's candidates have a provider. */
 export interface InstalledTier {
   readonly id: string;
   readonly on: number;
@@ -46,14 +46,14 @@ function providerOf({ id, spec, configured }: Adapter): InstalledProvider {
     variables: variablesOf(id, spec),
     self_hosted_by: spec.selfHosted === undefined ? null : envName(id, "BASE_URL"),
     waits_for: spec.waitsFor ?? null,
-    // A provider that sells actions as well is told by those.
+    // A provider that also sells actions is described by those.
     sells_models: [spec.chat, spec.embeddings, spec.actions ? undefined : spec.unitModels].some(Boolean),
     serves_any: (spec.chat?.anyModel?.prices.length ?? 0) > 0,
     actions: Object.keys(spec.actions ?? {}).length + (spec.sessions === undefined ? 0 : SESSION_ACTIONS.length),
   };
 }
 
-/** As live accounts see it; the cheapest tier first. */
+/** The live accounts' view; the cheapest tier first. */
 export function* installedOf(catalog: Catalog): Steps<Installed> {
   return {
     providers: yield* eachOf(catalog.adapters(LIVE).values(), providerOf),
@@ -64,7 +64,7 @@ export function* installedOf(catalog: Catalog): Steps<Installed> {
   };
 }
 
-/** A model that a first call can ask for: the cheapest tier that is served, or else any model that is; null: none is. */
+/** A model for a first call: the cheapest served tier, otherwise any served model; null if there is none. */
 export function firstModelOf(catalog: Catalog, { tiers }: Installed): string | null {
   const tier = tiers.find(({ on }) => on > 0);
   if (tier !== undefined) return `core/${tier.id}`;

@@ -1,25 +1,25 @@
-// What a kind of long work is: what it does from wherever its record stands, until it is over or its process ends.
+// Defines a kind of long-running job: how it runs from its saved progress until it ends or its process dies.
 
 import type { Nano } from "../core/money.ts";
 import type { Payer } from "../core/plan.ts";
 import type { InnerCalls, InnerModels } from "./local-action.ts";
 
-/** How work ends. A job that failed by itself is charged nothing. */
+/** How a job ends. A job that failed by its own fault is not charged. */
 export interface JobEnd {
   readonly status: "succeeded" | "failed";
   readonly result: unknown;
-  /** The names of the rows of its result, in order: what is asked for as its result has them as `rows`. Kept beside the record (job-rows.ts). */
+  /** The names of the result's row arrays, in order, which can be fetched as `rows`. Stored beside the record (job-rows.ts). */
   readonly rows?: readonly string[];
   readonly chargeNano: Nano;
-  /** Who is named as having served, and what that cost us, where it was no call of an action. */
+  /** The provider that served the job and our cost, if it was not an action call. */
   readonly served?: Served;
-  /** Its key or its account may pay no more: it failed, and is charged for what it had done by then. */
+  /** Its key or account may not pay any more: the job failed, and is charged for the work done until then. */
   readonly stopped?: Stopped;
-  /** Its payer wanted it no more: it ended with what it had. */
+  /** The payer cancelled it: it ended with the results it had. */
   readonly cancelled?: true;
 }
 
-/** What a posting says of who served. */
+/** What a posting says about the provider. */
 export interface Served {
   readonly provider: string;
   /** `<service>/<action>` */
@@ -29,23 +29,23 @@ export interface Served {
 
 export type Stopped = "key_revoked" | "key_paused" | "account_frozen";
 
-/** Why a hold could not be made larger, or no other placed after it. */
+/** Why a hold could not grow, or a further hold could not be placed. */
 export type NotHeld = Stopped | "no_money";
 
-/** The reason of a job's signal where its payer has cancelled it. */
+/** The reason on a job's abort signal if its payer cancelled it. */
 export const CANCELLED = "cancelled";
 
-/** The hold of a job, as it is now. */
+/** A job's current hold. */
 export interface Holding {
-  /** Zero: it holds nothing, since `succeed` could place no other hold. */
+  /** Zero if there is no hold because `succeed` could not place the next one. */
   readonly amountNano: Nano;
-  /** Since when, in milliseconds since the epoch. */
+  /** Start of the hold, in milliseconds since the epoch. */
   readonly sinceMs: number;
-  /** What the holds before it were charged. */
+  /** The total charged to the previous holds. */
   readonly postedNano: Nano;
 }
 
-/** The job's next step would not be paid: it is not taken, and the job ends. */
+/** The job's next step would not be paid, so it is not taken and the job ends. */
 export class NoLongerPaid extends Error {
   readonly why: Stopped;
 
@@ -55,46 +55,53 @@ export class NoLongerPaid extends Error {
   }
 }
 
-/** Calls of a piece of work that is done again from its start where the process dies before it has ended. */
+/** Calls of a part of the job that restarts from scratch if the process dies before it ends. */
 export interface JobPart extends InnerCalls, InnerModels {
-  /** What its calls have spent so far, as the kind counts. */
+  /** What its calls have spent so far, counted as the kind defines. */
   readonly spentNano: Nano;
-  /** It is done: what its calls have cost counts in the next `save`. Before that it is our own, should it have to be done again. */
+  /** Marks it as done: the cost of its calls counts in the next `save`. Until then a repeat is at our expense. */
   end(): void;
 }
 
 /**
- * A job that runs in this process. Its calls, and work of its own, prove first that it still does and that its key and account may
- * pay: they reject with LeaseLost or NoLongerPaid, and a runner that has lost the lease stops there, unpaid.
+ * A job that runs in this process. Each call, and each piece of the job's own work, first verifies that this process still has the lease
+ * and that the key and account may pay; otherwise it rejects with LeaseLost or NoLongerPaid. A runner that lost the lease stops there,
+ * unpaid.
  */
 export interface RunningJob extends InnerCalls, InnerModels {
   readonly id: string;
   readonly payer: Payer;
-  /** What the launch gave it. */
+  /** What the launch passed on. */
   readonly start: unknown;
-  /** What was saved last, here or in the process that ran it before; null: nothing. */
+  /** The progress last saved, here or in a previous process; null if none was. */
   readonly progress: unknown;
-  /** Aborted where it is to end with what it has: its time is over, its payer has cancelled it, or this process must not go on with it. */
+  /**
+   * Aborted when the job must end with the results it has (its time is up or the payer cancelled it), or must not continue in this
+   * process.
+   */
   readonly signal: AbortSignal;
-  /** When its payer has cancelled it; null: it is not cancelled. */
+  /** When the payer cancelled it; null if not cancelled. */
   readonly cancelledAtMs: number | null;
   readonly sandboxFault: string | null;
   readonly holding: Holding;
   readonly spend: { readonly limitNano: Nano; readonly spentNano: Nano; readonly freeNano: Nano };
-  /** For pieces of work that run side by side, each saved when it is done. */
+  /** For parts that run concurrently, each saved when it is done. */
   part(): JobPart;
-  /** Keeps how far it has come; what `progress` has as `done`, `total` and `spentCents` its payer may see. Rejects with LeaseLost where another process runs it by now. */
+  /**
+   * Saves the progress; its `done`, `total` and `spentCents` are visible to the payer. Rejects with LeaseLost if another process runs the
+   * job now.
+   */
   save(progress: unknown): Promise<void>;
-  /** What the job needs of a store beside its record: where that is away, the job goes on from what was saved last once it is back. */
+  /** Runs work that needs a store other than the job's record: if the store is down, the job later resumes from the last saved progress. */
   stored<T>(work: () => Promise<T>): Promise<T>;
   /**
-   * Grows the hold to `amountNano` and notes how much of it has been used, in one operation of the ledger; or says why not, and then
-   * nothing is noted. Where it holds as much already it is never refused.
+   * Grows the hold to `amountNano` and records how much of it is used, in one ledger operation; or returns why not, and records nothing.
+   * Never refused if the hold is already that large.
    */
   extend(amountNano: Nano, accruedNano: Nano): Promise<NotHeld | null>;
   /**
-   * Charges its hold so much, and places another one after it, in the windows of today; or says why not: then it holds nothing, and is
-   * to end. Only of a kind whose launches say that they are chained.
+   * Charges the hold and places a new one, in today's windows; or returns why not: the job then has no hold and must end. Only for kinds
+   * whose launches are `chained`.
    */
   succeed(chargeNano: Nano, nextNano: Nano, served: Served): Promise<NotHeld | null>;
 }
@@ -102,39 +109,39 @@ export interface RunningJob extends InnerCalls, InnerModels {
 /** A job whose end is decided. */
 export interface EndedJob {
   readonly payer: Payer;
-  /** What was saved last. */
+  /** The progress last saved. */
   readonly progress: unknown;
   readonly end: JobEnd;
 }
 
 export interface JobKind {
   readonly name: string;
-  /** After so many milliseconds its signal is aborted, and it ends with what it has. */
+  /** After this many milliseconds its signal is aborted, and it ends with the results it has. */
   readonly msMax: number;
-  /** What counts against the hold: the prices of its calls, or what they cost us. */
+  /** What uses up the hold: the prices of the job's calls, or their cost to us. */
   readonly counted: "price" | "upstream_cost";
   /**
-   * What is charged is counted by the kind itself: what its calls cost us may go beyond the hold, as far as its account's room for unpaid
-   * cost does. Absent: never.
+   * The kind computes the charge itself: the cost of its calls may exceed the hold, as far as the account's limit for unpaid cost allows.
+   * Absent: never.
    */
   readonly mayCostMore?: true;
   /**
-   * Runs it to its end. A rejection ends it as failed, and one with NoLongerPaid charges what its calls have spent: a kind that counts
-   * otherwise catches that and ends with what it had, and with `stopped`. LeaseLost and an aborted process leave it to the runner that goes on with it, and a
-   * store that was away to this process, from what was saved last.
+   * Runs the job to its end. A rejection ends it as failed; NoLongerPaid then charges what its calls spent, so a kind that counts
+   * differently catches it and ends with its results and `stopped`. After LeaseLost, an abort of the process or a store outage, another
+   * runner continues from the last saved progress.
    */
   run(job: RunningJob): Promise<JobEnd>;
   /**
-   * A launch has come to nothing, or the hold of a job has ended without it: what there may be of it elsewhere is to go. Rejects where
-   * that cannot even be noted; it is asked again then. Absent: there is nothing.
+   * A launch failed, or the job's hold ended without the job: delete whatever exists of it elsewhere. Rejects if not even that intention
+   * can be recorded, and is then called again. Absent: there is nothing to delete.
    */
   abandon?(jobId: string): Promise<void>;
   /**
-   * Its end is decided, and paid or not: what it has made and does not give with that end is to go. Asked again where a process died
-   * before the job was written as over; nothing is saved of the job any more by then. Absent: there is nothing.
+   * The job's end is decided, paid or not: delete what it made and does not hand out with that end. Called again if a process died before
+   * the job was recorded as over; no more progress is saved by then. Absent: there is nothing to delete.
    */
   clear?(job: EndedJob): Promise<void>;
 }
 
-/** Another process runs the job by now: this one stops without charging. */
+/** Another process runs the job now: this one stops without charging. */
 export class LeaseLost extends Error {}

@@ -1,10 +1,10 @@
-// Answers that are made of the whole catalog, kept for the day on which it is in force: they are free, and take milliseconds to make.
+// Caches answers made from the whole catalog for the day: they are free, and take milliseconds to make.
 import { inSlices, jsonOf, type Steps } from "../core/slices.ts";
 import type { Audience, Catalog } from "./catalog.ts";
 
 /**
- * The same value for the same catalog, day and audience, made in slices when it is first asked for: what is listed is one list for all
- * three. What could not be made is made anew for the next who asks.
+ * Caches the value per catalog, day and audience, keyed by the list of models, which is one object for all three. It is built in slices on
+ * first use; after a failure, the next use tries again.
  */
 export function keptByAudience<T>(make: (catalog: Catalog, audience: Audience) => Steps<T>) {
   const kept = new WeakMap<ReturnType<Catalog["listed"]>, Promise<T>>();
@@ -19,7 +19,7 @@ export function keptByAudience<T>(make: (catalog: Catalog, audience: Audience) =
   };
 }
 
-/** The JSON of what is kept so, written once. */
+/** Caches the JSON of the cached values. */
 export function keptJson<T extends object>(shape: (value: T) => unknown): (value: T) => Promise<string> {
   const texts = new WeakMap<T, Promise<string>>();
   return (value) => {

@@ -1,4 +1,4 @@
-// Reads the catalog's folders: a file in adapters/ or tiers/ is an adapter or a tier, and its name is the id.
+// Loads the catalog's folders: each file in adapters/ or tiers/ is an adapter or a tier, with the file name as id.
 import { createHash } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import { registerHooks } from "node:module";
@@ -20,11 +20,11 @@ const SHIPPED = fileURLToPath(new URL("../../", import.meta.url));
 
 const FILE_NAME = /^[a-z0-9]+(-[a-z0-9]+)*\.ts$/;
 
-/** Beside an adapter, and no adapter: the program of its sidecar, and what plays its vendor in the sandbox. */
+/** Files beside an adapter that are not adapters: its sidecar's program, and the stand-in for its vendor in the sandbox. */
 const SIDECAR = ".helper.ts";
 const STAND_IN = ".sandbox.ts";
 
-/** What the files of these folders may import, wherever on the disk they are. */
+/** The imports available to these files, wherever they are on disk. */
 const OPEN_TO_FILES: Readonly<Record<string, string>> = {
   "#adapter": new URL("./adapter.ts", import.meta.url).href,
   "#sandbox": new URL("../sandbox/stand-in.ts", import.meta.url).href,
@@ -32,20 +32,20 @@ const OPEN_TO_FILES: Readonly<Record<string, string>> = {
 };
 
 export interface LoadOptions extends CatalogOptions {
-  /** `OVERLAY_DIR`: its `adapters/` and `tiers/` add to the shipped ones, and replace those of the same name. */
+  /** `OVERLAY_DIR`: its `adapters/` and `tiers/` extend the shipped ones and replace those of the same name. */
   readonly overlayDir: string | null;
-  /** What lists of models have told since; null: nothing. */
+  /** Updates from model lists; null if there are none. */
   readonly update?: ModelsUpdate | null;
 }
 
 interface CatalogFile {
   readonly id: string;
-  /** As it is named in complaints: `adapters/openai.ts`, in an overlay with the overlay's folder before it. */
+  /** Its name in error messages: `adapters/openai.ts`, for an overlay preceded by the overlay's folder. */
   readonly name: string;
   readonly path: string;
 }
 
-/** The files of a folder, in the order of their names; none where there is no such folder. */
+/** The files of a folder, sorted by name; empty if the folder does not exist. */
 async function entriesOf(root: string, folder: string): Promise<readonly string[]> {
   const entries = await readdir(path.join(root, folder)).catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT") return [];
@@ -68,12 +68,12 @@ function versionOf(content: Buffer | string): string {
   return createHash("sha256").update(content).digest("hex").slice(0, 16);
 }
 
-/** What a file waits for at its top may never come. */
+/** Guards against a top-level await that never settles. */
 const IMPORT_MS_MAX = 10_000;
 
 /**
- * Imports a file as it is on the disk now: its content is part of the address, so a changed file is read again and an unchanged one is not.
- * Throws where the file is no module, throws itself, or does not come to its end in time.
+ * Imports a file as it is on disk now: the URL contains a hash of its content, so only changed files are loaded again. Throws if the file
+ * is not a module, throws itself, or does not finish in time.
  */
 async function importFile(file: CatalogFile): Promise<unknown> {
   const version = versionOf(await readFile(file.path));
@@ -90,7 +90,7 @@ async function importFile(file: CatalogFile): Promise<unknown> {
   }
 }
 
-/** While `work` runs, `#adapter` and the like mean ours for the files of the folder, which is in no package of ours. */
+/** Runs `work` while `#adapter` and the like resolve to our modules for files in the folder, which is outside our package. */
 async function withOurTypes<Result>(folder: string, work: () => Promise<Result>): Promise<Result> {
   const inside = pathToFileURL(path.join(folder, path.sep)).href;
   const hooks = registerHooks({
@@ -108,10 +108,10 @@ async function withOurTypes<Result>(folder: string, work: () => Promise<Result>)
   }
 }
 
-/** The tables read last, by their path: an unchanged file is the same value, as it is with what is imported. */
+/** The last tables read, by path: an unchanged file yields the same object, as an import does. */
 const tablesRead = new Map<string, { readonly version: string; readonly table: unknown }>();
 
-/** Throws where the text is no JSON. */
+/** Throws if the text is not JSON. */
 function parseTable(file: string, text: string): unknown {
   const version = versionOf(text);
   const last = tablesRead.get(file);
@@ -121,22 +121,22 @@ function parseTable(file: string, text: string): unknown {
   return table;
 }
 
-/** What was checked and found good. Checking is half of a catalog's load, and a reload finds nearly all files unchanged. */
+/** Values that passed their check. Checking takes half of a catalog's load time, and a reload finds nearly all files unchanged. */
 const checkedBefore = new WeakSet<object>();
 
-/** How the files of one folder are read. */
+/** How to read the files of one folder. */
 interface Reading {
-  /** The folder's name before those of its files, in complaints. */
+  /** The folder name that precedes file names in error messages. */
   readonly shownAs: string;
-  /** An earlier start has found every file good as it is now. */
+  /** An earlier start found all files valid in their current state. */
   readonly isGood: boolean;
-  /** Where what is wrong with a file is added. */
+  /** Collects the problems found. */
   readonly problems: string[];
 }
 
 type Check = (name: string, value: unknown) => readonly string[];
 
-/** The problems that `check` finds in `value`; one that had none has none later. */
+/** The problems that `check` finds in `value`; a value without problems is not checked again. */
 function problemsIn(name: string, value: unknown, check: Check, { isGood }: Reading): readonly string[] {
   const isObject = typeof value === "object" && value !== null;
   if (isObject && checkedBefore.has(value)) return [];
@@ -167,7 +167,7 @@ async function readFiles<Spec>(
   return specs;
 }
 
-/** The adapters of all files, those of tables among them; one that two files of a folder have is a problem. */
+/** The adapters of all files, including those that tables define; an adapter defined twice in a folder is a problem. */
 function adaptersOf(
   files: ReadonlyMap<string, AdapterSpec | AdapterTable>,
   shownAs: string,
@@ -206,7 +206,7 @@ async function readTables(root: string, ids: Iterable<string>, reading: Reading)
   return tables;
 }
 
-/** The stand-ins beside adapters' files. Their code is read where a sandbox asks for it: a gateway without one pays nothing for them. */
+/** The stand-ins beside adapter files. Their code is loaded only when a sandbox needs it, so a gateway without one pays nothing. */
 async function standInsOf(root: string, shownAs: string): Promise<ReadonlyMap<string, StandInFile>> {
   const files = (await entriesOf(root, "adapters")).filter((entry) => entry.endsWith(STAND_IN));
   return new Map(
@@ -221,7 +221,7 @@ async function standInsOf(root: string, shownAs: string): Promise<ReadonlyMap<st
 
 type AnyTierSpec = TierSpec | ActionTierSpec | CompositeTierSpec;
 
-/** The tiers of one sort, by the field that only it has. */
+/** The tiers of one type, identified by a field that only this type has. */
 function tiersWith<Spec extends AnyTierSpec>(specs: ReadonlyMap<string, AnyTierSpec>, field: keyof Spec) {
   return new Map([...specs].filter((entry): entry is [string, Spec] => field in entry[1]));
 }
@@ -247,9 +247,9 @@ async function readRoot(root: string, reading: Reading) {
 
 type ReadRoot = Awaited<ReturnType<typeof readRoot>>;
 
-/** The catalog of what the folders hold. */
+/** Builds the catalog from the folders' contents. */
 function* made(shipped: ReadRoot, overlay: ReadRoot | null, options: LoadOptions): Steps<Catalog> {
-  // An adapter of the overlay replaces the shipped one whole, and with it what plays its vendor.
+  // An overlay's adapter replaces the shipped one entirely, including its stand-in.
   const standIns = [...shipped.standIns].filter(([id]) => overlay?.adapters.has(id) !== true);
   const adapters = new Map([...shipped.adapters, ...(overlay?.adapters ?? [])]);
   const files = {
@@ -263,7 +263,7 @@ function* made(shipped: ReadRoot, overlay: ReadRoot | null, options: LoadOptions
   return yield* compileCatalog(files, options);
 }
 
-/** A process begins with what was found good at an earlier start, and checks what has changed since by itself. */
+/** Whether a load has happened: the first one trusts what an earlier start found valid, later ones check every change. */
 let hasBegun = false;
 
 async function readShipped(problems: string[]) {
@@ -275,8 +275,8 @@ async function readShipped(problems: string[]) {
 }
 
 /**
- * Reads the files as they are now and makes a fresh catalog, in slices; called again, on SIGHUP say, it reads them again.
- * Throws CatalogError with a line for every problem of every file.
+ * Reads the files as they are now and builds a new catalog, in slices; call it again to reload, on SIGHUP for example. Throws CatalogError
+ * with one line per problem in any file.
  */
 export async function loadCatalog(options: LoadOptions): Promise<Catalog> {
   const problems: string[] = [];

@@ -1,4 +1,4 @@
-// An action that we serve ourselves: a function behind the same price, hold and envelope as a vendor's.
+// An action that the gateway serves itself: a function with the same price, hold and envelope as a vendor's action.
 
 import type { GatewayError } from "../core/errors.ts";
 import type { FailureKind } from "../core/failures.ts";
@@ -8,22 +8,22 @@ import type { Allowed, KeptHoldSpec, Payer } from "../core/plan.ts";
 import type { ActionFacts } from "./action.ts";
 import type { Json, JsonObject, Params } from "./said.ts";
 
-/** An action and its params, as a function of ours asks for it. */
+/** An action call by one of our functions. */
 export interface WantedCall {
   /** `<service>/<action>`. */
   readonly action: string;
   readonly params: JsonObject;
-  /** It has no longer than this, in milliseconds. Default: as long as its action may take. */
+  /** The time limit in milliseconds. Default: the action's own. */
   readonly msMax?: number;
 }
 
-/** What a function of ours asks a model: a short answer to a fixed task, in a form that can be checked. */
+/** A model call by one of our functions: a fixed task with a short answer in a verifiable form. */
 export interface WantedChat {
   /** A tier or a model, such as `core/cheap`. */
   readonly model: string;
-  /** What it is to do, in our words. */
+  /** The task, in our words. */
   readonly task: string;
-  /** What it is to do it with. All words in there are told as data and are no instruction. */
+  /** The task's input. The model is told to treat all text in it as data, not instructions. */
   readonly given: Json;
   /** JSON Schema of the answer. */
   readonly schema: JsonObject;
@@ -31,32 +31,32 @@ export interface WantedChat {
   readonly msMax: number;
 }
 
-/** What a model has answered: JSON that has not been checked yet. */
+/** A model's answer: unchecked JSON. */
 export type ChatAnswer =
   | { readonly ok: true; readonly id: string; readonly model: string; readonly json: unknown; readonly ms: number }
   | { readonly ok: false; readonly id: string; readonly error: GatewayError; readonly ms: number };
 
-/** What a function of ours has said aloud. */
+/** A speech request by one of our functions. */
 export interface WantedSpeech {
-  /** A model that speaks. */
+  /** A speech model. */
   readonly model: string;
   readonly text: string;
   readonly voice: string;
   readonly msMax: number;
 }
 
-/** A sound file of the kind that was asked for, as bytes. */
+/** An audio file of the requested type, as bytes. */
 export type SpeechAnswer =
   | { readonly ok: true; readonly id: string; readonly bytes: Buffer; readonly ms: number }
   | { readonly ok: false; readonly id: string; readonly error: GatewayError; readonly ms: number };
 
-/** Asks models within a call; paid, stopped and counted as calls of actions are. They never reject. */
+/** Model calls within a call; paid, cancelled and counted like action calls. They never reject. */
 export interface InnerModels {
   chat(wanted: WantedChat): Promise<ChatAnswer>;
   speak(wanted: WantedSpeech): Promise<SpeechAnswer>;
 }
 
-/** What came of an inner call. Its id is that of its leg, and can be cited before the outer call has ended. */
+/** The result of an inner call. Its id is that of its leg, and can be cited before the outer call has ended. */
 export type InnerAnswer =
   | {
       readonly ok: true;
@@ -71,52 +71,52 @@ export type InnerAnswer =
     }
   | { readonly ok: false; readonly id: string; readonly error: GatewayError; readonly ms: number };
 
-/** Work of our own within a call, such as a fetch of a page: a leg as any call is one, but no vendor takes anything for it. */
+/** Our own work within a call, such as fetching a page: it is a leg like any call, but no vendor charges for it. */
 export interface OwnWork<T> {
-  /** Its name among the legs, as actions are named. */
+  /** Its name among the legs, in the form of an action name. */
   readonly name: string;
-  /** What it counts as its cost, whatever comes of it; absent: what a fetch counts. */
+  /** The cost that it counts as, whatever the result; default: that of a fetch. */
   readonly countsNano?: Nano;
   run(): Promise<T>;
-  /** What the leg says: that it answered, or why not; `not_made` leaves none. */
+  /** The outcome that the leg records: answered, or the failure; `not_made` records no leg. */
   outcome(done: T): "answered" | "not_made" | FailureKind;
 }
 
 export interface OwnDone<T> {
-  /** Of its leg; null: it was not made. */
+  /** The id of its leg; null if there is none. */
   readonly id: string | null;
   readonly done: T;
 }
 
-/** Calls of actions within a call: paid by what the outer one may spend, stopped when it stops. They never reject. */
+/** Action calls within a call: paid from the outer call's budget and cancelled with it. They never reject. */
 export interface InnerCalls {
   call(wanted: WantedCall): Promise<InnerAnswer>;
-  /** The first that answers; those before it have failed. */
+  /** Tries the calls in order and returns the first success. */
   ladder(wanted: readonly WantedCall[]): Promise<InnerAnswer>;
-  /** Side by side: the first that answers, and the others are stopped. Reads only. */
+  /** Makes the calls concurrently, returns the first success and cancels the others. For reads only. */
   race(wanted: readonly WantedCall[]): Promise<InnerAnswer>;
-  /** Rejects where the work does. */
+  /** Rejects if the work does. */
   own<T>(work: OwnWork<T>): Promise<OwnDone<T>>;
 }
 
-/** What a local action is told beside its params. */
+/** What a local action gets besides its params. */
 export interface LocalCall extends InnerCalls, InnerModels {
-  /** Of the call itself. */
+  /** The id of the call itself. */
   readonly id: string;
   readonly payer: Payer;
-  /** What the key of the call may call. */
+  /** What the call's key may use. */
   readonly allows: Allowed;
-  /** The most that its caller pays for it, which is what is held. */
+  /** The caller's maximum, which is also the hold. */
   readonly quoteNano: Nano;
-  /** Aborted when the answer is not wanted any more. */
+  /** Aborted when the answer is no longer needed. */
   readonly signal: AbortSignal;
-  /** What the inner calls may still spend. */
+  /** The remaining budget of the inner calls. */
   readonly spend: { readonly limitNano: Nano; readonly spentNano: Nano; readonly freeNano: Nano };
-  /** The fault that a sandbox account asks its stand-ins for. */
+  /** The fault that a sandbox account wants its stand-ins to simulate. */
   readonly sandboxFault: string | null;
 }
 
-/** An answer that is too long to be kept: its JSON, in parts that are asked for as fast as the caller takes them. */
+/** An answer that is too long to buffer: its JSON in parts, produced as fast as the caller reads them. */
 export class JsonInParts {
   readonly parts: AsyncIterable<Uint8Array>;
 
@@ -125,7 +125,7 @@ export class JsonInParts {
   }
 }
 
-/** An answer for which a merchant was paid, or that found nothing: its price says what follows (`paid`, `freeOnMiss`). */
+/** An answer for which we paid a merchant, or that found nothing: the price decides what is charged (`paid`, `freeOnMiss`). */
 export class PaidAnswer {
   readonly data: unknown;
   readonly paidNano: Nano;
@@ -138,62 +138,71 @@ export class PaidAnswer {
   }
 }
 
-/** What a caller is told while it waits, who has asked for events. */
+/** An event for a waiting caller that requested events. */
 export interface ToldEvent {
   readonly event: string;
   /** A line of JSON. */
   readonly json: string;
 }
 
-/** Null: there is nothing to tell, and the caller is shown that it is still heard. */
+/** Null: no event; send the caller a keep-alive. */
 export type ToldEvents = AsyncIterable<ToldEvent | null>;
 
-/** What the calls of an action leave behind. */
+/** How an action launches jobs. */
 export interface LaunchSpec<P = Params> {
   readonly job: string;
-  /** Of one account's, at most so many run at a time. */
+  /** How many jobs one account may run concurrently. */
   readonly inFlightMax: number;
-  /** What the job needs to begin. Default: the params. */
+  /** The job's initial input. Default: the params. */
   start?(params: P, maxCostNano: Nano | null): unknown;
-  /** What becomes of its hold where no runner goes on with it. Default `void`. */
+  /** What happens to its hold if no runner continues it. Default `void`. */
   readonly onExpire?: KeptHoldSpec["onExpire"];
-  /** It may go on beyond one hold. */
+  /** May continue with further holds after the first. */
   readonly chained?: true;
 }
 
 export interface LocalAction<P = Params> extends ActionFacts<P> {
   readonly service: string;
   readonly action: string;
-  /** The most that its inner calls may cost us, in cents, so that a flat price has a bound below it. Default 0: it makes none. */
+  /** The maximum cost of its inner calls to us, in cents, as a lower bound for a flat price. Default 0: it makes none. */
   upstreamCentsMax?(params: P): number;
-  /** Its calls launch work that outlives them, which may spend the quote: `run` only answers the launch. */
+  /** Its calls launch a job that outlives them and may spend the quote; `run` only answers the launch. */
   readonly launches?: LaunchSpec<P>;
-  /** Every key may call it, whatever its list of services has. */
+  /** Every key may call it, whatever services the key's list allows. */
   readonly anyKey?: true;
-  /** Who is named as having served. Default: ourselves. */
+  /** The provider to report. Default: ourselves. */
   readonly provider?: string;
-  /** Actions of which one must be served; null: it can do without any. Asked for each audience whenever the catalog is replaced. Default: null. */
+  /**
+   * Actions of which at least one must be available; null if it needs none. Called for each audience whenever the catalog is replaced.
+   * Default: null.
+   */
   needs?(audience: { readonly sandbox: boolean }): readonly string[] | null;
-  /** For all of it, in milliseconds. Default 120,000. */
+  /** Its total time limit in milliseconds. Default 120,000. */
   readonly msMax?: number;
-  /** Its answer may have hundreds of kilobytes: its JSON is written in slices, and other calls go between. It is made of plain values. */
+  /**
+   * Its answer may have hundreds of kilobytes: the JSON is written in slices so that other calls proceed in between. It must consist of
+   * plain values.
+   */
   readonly mayBeLong?: true;
-  /** The `data` of the envelope, as JSON can write it, or in parts, or with what was paid for it; or what the caller is told instead, free of charge. */
+  /**
+   * Returns the envelope's `data` as a JSON-serializable value, as JSON in parts or with the amount paid for it; or an error for the
+   * caller, which is not charged.
+   */
   run(params: P, call: LocalCall): unknown | GatewayError | Promise<unknown | GatewayError>;
   /**
-   * The same for a caller who asks for events: what happens, as it happens, until it is over. It ends when the signal of the call is
-   * aborted. Absent: such a caller is answered as any other.
+   * Like `run`, for a caller that requests events: yields events as they occur until the work is over. Ends when the call's signal is
+   * aborted. Absent: such a caller gets a normal answer.
    */
   events?(params: P, call: LocalCall): ToldEvents | GatewayError | Promise<ToldEvents | GatewayError>;
   readonly example: { readonly params: JsonObject };
 }
 
-/** The answer of a call that has launched its job. */
+/** The answer to a call that launched its job. */
 export function launched({ id }: LocalCall) {
   return { job_id: jobIdOf(id), status: "queued", async: true } as const;
 }
 
-/** Gives a local action the types of its params; outside of its file they are forgotten. */
+/** Types a local action's params; the types are erased outside its file. */
 export function localAction<P>(spec: LocalAction<P>): LocalAction {
   return spec as unknown as LocalAction;
 }

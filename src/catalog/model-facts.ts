@@ -1,4 +1,4 @@
-// What a model takes and gives, in the words of other lists of models: read off the wires of those who sell it.
+// A model's inputs and outputs, in the terms that other model lists use, derived from the wires of its vendors.
 
 import type { Catalog, Offer, SoldEmbedding, SoldModel } from "./catalog.ts";
 import type { DialectName } from "./chat-wire.ts";
@@ -10,14 +10,14 @@ export interface Architecture {
   readonly modality: string;
   readonly input_modalities: readonly string[];
   readonly output_modalities: readonly string[];
-  /** The encoding, where we have it; else null. */
+  /** The encoding, if we have it; otherwise null. */
   readonly tokenizer: string | null;
 }
 
 export interface ModelFacts {
   readonly name: string;
   readonly architecture: Architecture;
-  /** Request fields that change an answer and that the first choice of its vendors takes. */
+  /** Request fields that affect an answer and that the first vendor in order supports. */
   readonly supported_parameters: readonly string[];
 }
 
@@ -32,7 +32,7 @@ const EVERY_WIRE = [
 ];
 const PENALTIES = ["frequency_penalty", "presence_penalty"];
 const LOGITS = ["logprobs", "top_logprobs", "logit_bias"];
-/** What each wire has a place for. */
+/** The request fields that each wire supports. */
 const WIRE_TAKES: Readonly<Record<DialectName, readonly string[]>> = {
   "chat-completions": [...EVERY_WIRE, "stop", "seed", "n", "parallel_tool_calls", ...PENALTIES, ...LOGITS],
   responses: [...EVERY_WIRE, "parallel_tool_calls"],
@@ -52,7 +52,7 @@ const UNIT_MODALITIES: Readonly<Record<UnitKind, readonly [input: readonly strin
   embeddings: [["text"], "embeddings"],
 };
 
-/** The kinds of content beside text, as requests and lists call them. */
+/** Content types besides text, by their names in requests and lists. */
 export const CONTENT_KINDS = [
   ["image", "imageTokensMax"],
   ["audio", "audioTokensMax"],
@@ -88,7 +88,7 @@ function parametersOf(offer: Offer): readonly string[] {
   return all.filter((name) => !dropped.has(name) && !(noTools && /tool/.test(name)) && !(noChoices && name === "n"));
 }
 
-/** What is known does not depend on whose key is set: a sandbox account sees all who sell it. */
+/** The facts do not depend on which keys are set, so they come from the sandbox view, which has every vendor. */
 function offersOf({ slug, offers }: SoldModel, catalog: Catalog): readonly Offer[] {
   const all = catalog.model(slug, { sandbox: true })?.offers ?? [];
   return all.length > 0 ? all : offers;

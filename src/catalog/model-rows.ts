@@ -1,22 +1,22 @@
-// Short forms for tables of models in adapters: a model with its sizes and prices in one line.
+// Compact notation for model tables in adapters: one line per model with its limits and prices.
 import type { TokenPriceSpec } from "./token-price.ts";
 
 type Rates = Pick<TokenPriceSpec, "input" | "output" | "cacheRead" | "cacheWrite">;
 
-/** Rates in USD per million tokens, as `input/output/cacheRead/cacheWrite`. Without a rate of their own, cached tokens cost `input`. */
+/** Rates in USD per million tokens, as `input/output/cacheRead/cacheWrite`. A cache rate that is left out equals `input`. */
 export function usd(text: string): Rates {
   const [input = "", output = "", cacheRead, cacheWrite] = text.split("/");
   const reads = cacheRead === undefined ? {} : { cacheRead };
   return { input, output, ...reads, ...(cacheWrite === undefined ? {} : { cacheWrite }) };
 }
 
-/** The context, and the longest answer where it is known. */
+/** The context, and the longest answer if known. */
 type Sizes = readonly [contextTokens: number, outputTokensMax?: number];
 
-/** The rates of the whole call once its prompt is longer than `promptTokens`. */
+/** The rates for the whole call if its prompt is longer than `promptTokens`. */
 type Step = readonly [promptTokens: number, rates: string];
 
-/** Rows whose prices begin on `since`, unless they name another day. */
+/** Builds rows whose prices start on `since` unless a row names another day. */
 export function modelRows(since: string) {
   const price = (rates: string, from = since, ...steps: readonly Step[]): { prices: TokenPriceSpec[] } => {
     const longer = steps.map(([promptTokens, step]) => ({ promptTokens, ...usd(step) }));
@@ -31,7 +31,7 @@ export function modelRows(since: string) {
   return { price, sold };
 }
 
-/** A model's end on that day, and what to call then. */
+/** The day on which a model ends, and its successor. */
 export function ended(on: string, successor?: string) {
   return { retires: successor === undefined ? { on } : { on, successor } };
 }

@@ -1,4 +1,4 @@
-// Chat and embedding models, as an adapter says them: their bounds, their prices and their wire.
+// Chat and embedding models as declared by an adapter: limits, prices and wire format.
 import { z } from "zod";
 import { dialect, wireFields } from "./chat-wire.ts";
 import { count, modelEnd, type Said, slug } from "./said.ts";
@@ -11,12 +11,12 @@ const parts = z.strictObject({
   imageTokensMax: count.optional(),
   audioTokensMax: count.optional(),
   fileTokensMax: count.optional(),
-  /** What the model reads of its own accord and charges as prompt, such as pages that it finds: the most tokens of each call. */
+  /** The maximum number of tokens that the model reads on its own per call and charges as prompt, such as search results. */
   foundTokensMax: count.optional(),
 });
 const bounds = {
   contextTokens: count,
-  /** Newest last; the one in force is the last whose `since` is not after today. */
+  /** Oldest first; the last one whose `since` is not after today is in effect. */
   prices: tokenPrices,
   parts: parts.optional(),
   /** Default `unknown`. */
@@ -24,61 +24,61 @@ const bounds = {
   ...wireFields,
 };
 const names = {
-  /** What we sell it as, `<maker>/<model>`. Default: `<maker>/<vendor's id>`, or without a maker the vendor's id. */
+  /** The slug that we sell it under, `<maker>/<model>`. Default: `<maker>/<vendor's id>`, or just the vendor's id if there is no maker. */
   slug: slug.optional(),
-  /** Why its price is another than the one in the list that `tollgate prices check` reads. */
+  /** Why its price differs from the list that `tollgate prices check` reads. */
   priceNote: z.string().min(1).optional(),
-  /** When the vendor ends it, once that is known. It stays in its file after that, so that callers are told. */
+  /** When the vendor ends it, once known. The entry stays in the file afterwards, so that callers get a helpful error. */
   retires: modelEnd.optional(),
 };
 const chatBounds = { ...bounds, outputTokensMax: count.optional() };
 const model = z.strictObject({ ...names, ...chatBounds });
-/** Of a model that the operator names, who may set its price as well. */
+/** For a model that the operator names and may price. */
 const unpriced = z.union([z.tuple([]), tokenPrices]);
 
 export const chat = z.strictObject({
   ...wireFields,
   dialect,
-  /** How the vendor is asked for usage in a stream. `always`: it comes unasked, and asking is an error. Default `ask`. */
+  /** How to get usage in a stream. `always`: the vendor sends it unasked and rejects the option. Default `ask`. */
   streamUsage: z.enum(["ask", "always"]).optional(),
-  /** Fields added to `stream_options` of streamed requests. */
+  /** Added to `stream_options` in streamed requests. */
   streamOptions: z.record(z.string(), z.unknown()).optional(),
-  /** JSON pointers to a usage object in an answer or a chunk; the last one that is not null counts. Default `/usage`. */
+  /** JSON pointers to the usage object in an answer or chunk; the last non-null one counts. Default `/usage`. */
   usageAt: pointers.optional(),
-  /** JSON pointers, inside the usage object, to the count of prompt tokens that were read from a cache. */
+  /** JSON pointers, within the usage object, to the number of prompt tokens read from a cache. */
   cacheReadAt: pointers.optional(),
   /**
-   * The `format` of signed reasoning in `reasoning_details`: it goes back only to a vendor of the same format, because
-   * no other can read it. Default: the dialect's name.
+   * The `format` of signed reasoning in `reasoning_details`: it is sent only to vendors with the same format, because no others can read
+   * it. Default: the dialect's name.
    */
   reasoningFormat: z.string().optional(),
-  /** Reasoning tokens come beside `completion_tokens`, not within it. */
+  /** `completion_tokens` does not include the reasoning tokens. */
   reasoningOutside: z.boolean().optional(),
-  /** A JSON pointer, inside the usage object, to the vendor's own cost in USD. */
+  /** A JSON pointer, within the usage object, to the vendor's own cost in USD. */
   costUsdAt: pointer.optional(),
-  /** Where a server lists its models in OpenAI's shape, below the origin: asked by a check while no model of it is known. */
+  /** The path, below the origin, where a server lists its models in OpenAI's format: used by a check while none of its models is known. */
   modelsPath: z.string().startsWith("/").optional(),
   models: z.record(z.string(), model),
   /**
-   * Serves any model as `<adapter id>/<model>` (local servers), at this price unless `<ID>_PROMPT_USD_PER_MILLION` and
-   * `<ID>_COMPLETION_USD_PER_MILLION` set another. `<adapter id>/*` in a tier is the model that `<ID>_MODEL` names.
-   * Without a price (`prices: []`) that model alone is served, and only while the environment sets both prices.
+   * Serves any model as `<adapter id>/<model>` (local servers) at this price, unless `<ID>_PROMPT_USD_PER_MILLION` and
+   * `<ID>_COMPLETION_USD_PER_MILLION` set another. In a tier, `<adapter id>/*` is the model that `<ID>_MODEL` names. Without a price
+   * (`prices: []`), only that model is served, and only while the environment sets both prices.
    */
   anyModel: z.strictObject({ ...chatBounds, prices: unpriced }).optional(),
 });
 
 export const embeddings = z.strictObject({
-  /** Vendor's id -> price; only `input` is charged. */
+  /** Maps the vendor's id to the price; only `input` is charged. */
   models: z.record(z.string(), z.strictObject({ ...names, ...bounds, prices: plainTokenPrices })),
   anyModel: z.strictObject({ ...bounds, prices: plainTokenPrices }).optional(),
 });
 
-/** What can be put into a prompt beside text, with the most tokens one such part can count for. */
+/** Prompt parts other than text, with the maximum token count of one such part. */
 export type PartBounds = Said<z.infer<typeof parts>>;
 
 /**
- * A tokenizer that we have. `o200k`: OpenAI's, of gpt-4o and all later ones, and of gpt-oss. `unknown`: what a text can
- * count for is bounded by its bytes where no other tokenizer can be trusted to be near.
+ * A tokenizer that we have. `o200k`: OpenAI's, for gpt-4o and later and for gpt-oss. `unknown`: a text's tokens are bounded by its bytes
+ * unless another tokenizer is known to be close.
  */
 export type Tokenizer = z.infer<typeof tokenizer>;
 

@@ -1,4 +1,4 @@
-// More servers of one kind, as many as the operator names: `<ID>_<NAME>_BASE_URL` makes the adapter `<id>-<name>`.
+// Lets the operator name any number of servers of one kind: `<ID>_<NAME>_BASE_URL` creates the adapter `<id>-<name>`.
 
 import { type AdapterEnv, envName } from "./configure.ts";
 import type { AdapterSpec } from "./spec.ts";
@@ -6,7 +6,7 @@ import type { AdapterSpec } from "./spec.ts";
 const NAME = /^[A-Z0-9]+(_[A-Z0-9]+)*$/;
 const BASE_URL = "_BASE_URL";
 
-/** The kind that a variable's name begins as; of `custom` and `custom-messages` the longer one. */
+/** The kind that the variable's name begins with; if both `custom` and `custom-messages` match, the longer one. */
 function kindOf(variable: string, adapters: ReadonlyMap<string, AdapterSpec>): readonly [string, AdapterSpec] | null {
   const kinds = [...adapters].filter(([id, { several }]) => several === true && variable.startsWith(envName(id, "")));
   return kinds.reduce<(typeof kinds)[number] | null>(
@@ -15,7 +15,7 @@ function kindOf(variable: string, adapters: ReadonlyMap<string, AdapterSpec>): r
   );
 }
 
-/** The adapters, and those that the environment adds to them. A name that an adapter has already adds none. */
+/** The adapters, including those that the environment adds. A name that an adapter already has adds none. */
 export function withNamedServers(
   adapters: ReadonlyMap<string, AdapterSpec>,
   env: AdapterEnv,

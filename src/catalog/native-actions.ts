@@ -1,14 +1,14 @@
-// What a vendor's own models are as actions: how each wire is described to those who look for one, and what a call of it may cost.
+// Presents a vendor's own models as actions: the description of each wire, and the maximum price of a call.
 import { z } from "zod";
 import type { ActionFacts, PriceSpec } from "./action.ts";
 import type { JsonObject, ModelEnd } from "./said.ts";
 import type { AdapterSpec, NativeWire } from "./spec.ts";
 
-/** The most that a call may cost, in cents: of an answer in words, and of an image. */
+/** The maximum price of a call in cents: for a text answer, and for an image. */
 export const NATIVE_CENTS_MAX = 100;
 export const IMAGE_CENTS_MAX = 5;
 
-/** The facts of a native action, with a call to copy. */
+/** The facts of a native action, with an example call. */
 export interface NativeFacts extends ActionFacts {
   readonly example: { readonly params: JsonObject };
 }
@@ -21,7 +21,7 @@ const tokens = z
   .describe("The most that the answer may have; lowered to what the most of a call pays for");
 const hello = [{ role: "user", content: "Say hello." }];
 
-/** What differs from wire to wire. What else a body may hold is the wire's own matter, so the objects are open. */
+/** What differs between wires. The vendor's API defines the rest of the body, so the objects are open. */
 interface WireFacts {
   readonly of: (vendor: string) => string;
   readonly keywords: string;
@@ -29,11 +29,11 @@ interface WireFacts {
   readonly params: z.ZodType;
   readonly cents: number;
   readonly example: JsonObject;
-  /** The vendor's names of its models that stay, the preferred one first. */
+  /** The vendor's names of its models without a known end, the preferred one first. */
   models(spec: AdapterSpec): readonly string[];
 }
 
-/** Those of them whose end is not known. */
+/** Models without a known end. */
 function staying(models: Readonly<Record<string, { readonly retires?: ModelEnd }>> = {}): readonly string[] {
   return Object.keys(models).filter((name) => models[name]?.retires === undefined);
 }
@@ -97,12 +97,15 @@ const NATIVE_WIRES: Readonly<Record<NativeWire, WireFacts>> = {
   },
 };
 
-/** The model that examples name, and that a call without one gets where its wire allows that; undefined: the vendor has none that stays. */
+/**
+ * The model in examples, which is also the default if the wire allows calls without a model; undefined if all the vendor's models are
+ * ending.
+ */
 export function nativeModel(spec: AdapterSpec, wire: NativeWire): string | undefined {
   return NATIVE_WIRES[wire].models(spec)[0];
 }
 
-/** How a native action of a vendor is described. */
+/** The description of a vendor's native action. */
 export function nativeFacts(spec: AdapterSpec, wire: NativeWire): NativeFacts {
   const { of, keywords, asked, params, cents, example } = NATIVE_WIRES[wire];
   const price: PriceSpec = { mode: "capped", cents, minCents: 0, unit: wire === "images" ? "image" : "token" };

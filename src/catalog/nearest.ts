@@ -1,22 +1,22 @@
-// The nearest names to an unknown one, for a helpful 404.
+// Finds names similar to an unknown one, for a helpful 404.
 
 const NEAREST_MAX = 3;
 const LIKENESS_MIN = 0.35;
 
-/** Pairs of neighbouring letters. */
+/** Pairs of adjacent letters. */
 function pairsOf(name: string): ReadonlySet<string> {
   const letters = `^${name.toLowerCase()}$`;
   return new Set(Array.from({ length: letters.length - 1 }, (_, at) => letters.slice(at, at + 2)));
 }
 
-/** Dice's coefficient of the names' letter pairs, from 0 to 1. */
+/** Dice coefficient of the names' letter pairs, from 0 to 1. */
 function likeness(a: ReadonlySet<string>, b: ReadonlySet<string>): number {
   let shared = 0;
   for (const pair of a) if (b.has(pair)) shared += 1;
   return (2 * shared) / (a.size + b.size);
 }
 
-/** Up to three similar names, nearest first. A name without a maker is compared with the part after the maker. */
+/** Up to three similar names, the most similar first. A name without a maker is compared with the part after the maker. */
 export function nearest(wanted: string, names: readonly string[]): readonly string[] {
   const pairs = pairsOf(wanted.slice(0, 200));
   const compared = (name: string) => (wanted.includes("/") ? name : name.slice(name.lastIndexOf("/") + 1));

@@ -1,16 +1,16 @@
-// The networks and coins that payments are made in, taken or given: one row each.
+// The payment networks and coins that we pay in or accept, one row each.
 import { type Nano, nano } from "../core/money.ts";
 
-/** A network of x402. */
+/** An x402 network. */
 export interface Network {
-  /** Its name in the first version of x402. */
+  /** Its name in x402 version 1. */
   readonly name: string;
-  /** Its name in the second (CAIP-2). */
+  /** Its name in x402 version 2 (CAIP-2). */
   readonly caip2: string;
   readonly chainId: number;
-  /** The contract of USDC there, which has six decimals. */
+  /** Its USDC contract, with six decimals. */
   readonly asset: string;
-  /** What a signature is made over beside the payment (EIP-712): a wrong name makes a bad signature and no better error. */
+  /** The EIP-712 domain that is signed with the payment: a wrong name produces an invalid signature without a helpful error. */
   readonly domain: { readonly name: string; readonly version: string };
 }
 
@@ -31,10 +31,10 @@ export const NETWORKS = {
   },
 } as const satisfies Readonly<Record<string, Network>>;
 
-/** A network of MPP's method `tempo`. */
+/** A network of MPP's `tempo` method. */
 export interface TempoNetwork {
   readonly chainId: number;
-  /** The coins that a merchant may ask for there, in lower case; each is a dollar and has six decimals. */
+  /** The coins that a merchant may request there, in lower case; each is worth one dollar and has six decimals. */
   readonly coins: readonly string[];
 }
 
@@ -48,8 +48,8 @@ export const TEMPO_NETWORKS = {
 } as const satisfies Readonly<Record<string, TempoNetwork>>;
 
 /**
- * The sandbox's chain, which is of this program alone: what is signed for it moves nothing anywhere else. A signature is good for one
- * chain and one contract. No chain has this number, and no contract can ever have this address or anybody its payee's, since both are words.
+ * The sandbox's chain exists only in this program, so a signature for it moves no money elsewhere. A signature is valid for one chain and
+ * one contract. No real chain has this number, and no real contract or payee can have these addresses, because they spell words.
  */
 export const PLAY_NETWORK: Network = {
   name: "tollgate-sandbox",
@@ -67,12 +67,12 @@ function wordAddress(words: string): string {
 
 const NANO_PER_UNIT = 1_000;
 
-/** An amount in the coin's smallest unit, a millionth of a dollar; never less than the price. */
+/** An amount in the coin's smallest unit, a millionth of a dollar, rounded up. */
 export function unitsOf(amountNano: Nano): string {
   return String(Math.ceil(amountNano / NANO_PER_UNIT));
 }
 
-/** The same the other way: what so many of them are, in nano-USD; null: more than a sum of money can be here. */
+/** The inverse, in nano-USD; null if it exceeds the largest amount of money. */
 export function nanoOfUnits(units: bigint): Nano | null {
   const amount = Number(units) * NANO_PER_UNIT;
   return Number.isSafeInteger(amount) ? nano(amount) : null;

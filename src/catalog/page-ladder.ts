@@ -1,22 +1,22 @@
-// How pages are read, as data: rung by rung, until one gives what is readable.
+// How to read web pages, as data: the rungs are tried in order until one returns readable content.
 import { z } from "zod";
 import { actionId, cents, domain, fn, type JsonObject, place, type Said, some, tag, words } from "./said.ts";
 
-/** What one call of a rung is to read. */
+/** What one call of a rung reads. */
 export interface PagesWanted {
   readonly urls: readonly string[];
   readonly format: "markdown" | "html";
-  /** Without navigation and what else is on every page of the site. */
+  /** Without navigation and other content that repeats on every page of the site. */
   readonly mainContent: boolean;
 }
 
-/** Where the answer of a rung's action has what a page row says: JSON pointers, from the item of the page where there is a list. */
+/** Where the answer of a rung's action has the fields of a page row: JSON pointers, relative to the page's item if there is a list. */
 const rungAnswer = z.strictObject({
-  /** The list of pages, each with its address at `urlAt`; left out where the answer is of one page. */
+  /** The list of pages, each with its address at `urlAt`; absent if the answer has one page. */
   listAt: place.optional(),
   urlAt: place.optional(),
   contentAt: place,
-  /** What is there: `page` is the HTML as it came, of which we give the text where markdown was asked for. */
+  /** The content's format: `page` is the raw HTML, which we convert to text if markdown was requested. */
   holds: z.enum(["markdown", "html", "text", "page"]),
   titleAt: place.optional(),
   finalUrlAt: place.optional(),
@@ -31,15 +31,15 @@ const rungCall = z.strictObject({
 
 /** One way to read a page. */
 const rung = z.strictObject({
-  /** What rows name it by. */
+  /** Its name in rows. */
   tag,
-  /** What a deep job pays for a page that this rung has read; of several pages in one call, for the call. */
+  /** What a deep job pays per page that this rung reads, or per call if a call reads several. */
   cents,
-  /** It gets past walls, and only deep jobs go so far. */
+  /** It gets past anti-bot walls; only deep jobs use it. */
   hard: z.literal(true).optional(),
-  /** How many pages one call reads at the most. Default 1. */
+  /** The maximum number of pages per call. Default 1. */
   pagesMax: z.int().min(1).max(50).optional(),
-  /** The action for each format that it has; neither: our own fetch. */
+  /** The action for each supported format; without any, our own fetch. */
   markdown: rungCall.optional(),
   html: rungCall.optional(),
 });
@@ -50,13 +50,13 @@ export const pageLadder = z.strictObject({
     (rungs) => new Set(rungs.map((one) => one.tag)).size === rungs.length,
     "names a tag twice",
   ),
-  /** The action that lists the pages of a site; where it is not served, we read the site's own map. */
+  /** The action that lists a site's pages; if it is unavailable, we read the sitemap. */
   map: z.strictObject({ action: actionId, cents, linksAt: place, urlAt: place }),
-  /** Domains, with all below them, whose pages are posts and profiles: other actions sell those. */
+  /** Domains, including subdomains, whose pages are posts and profiles: other actions sell those. */
   socialDomains: z.array(domain),
-  /** Endings of paths that are documents and no pages. */
+  /** Path extensions of documents that are not pages. */
   documentEndings: z.array(z.string().regex(/^\.[a-z0-9]+$/)),
-  /** Media types that are. */
+  /** Media types of such documents. */
   documentTypes: z.array(words),
 });
 

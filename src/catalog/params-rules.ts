@@ -1,16 +1,16 @@
-// Rules across the fields of a call, written as the JSON Schema that is published of them: what is checked is what is told.
+// Rules across a call's fields, written as the JSON Schema that is published: validation and documentation share one source.
 import { z } from "zod";
 import type { Json } from "./said.ts";
 
-/** As much of JSON Schema as rules across fields need. */
+/** The subset of JSON Schema that cross-field rules need. */
 export interface SchemaRule {
   readonly required?: readonly string[];
   readonly properties?: Readonly<Record<string, SchemaRule>>;
   readonly const?: Json;
   readonly enum?: readonly Json[];
-  /** Of a number. */
+  /** For a number. */
   readonly maximum?: number;
-  /** Of a list: it has an item like this. */
+  /** For a list: at least one item matches. */
   readonly contains?: SchemaRule;
   readonly not?: SchemaRule;
   readonly anyOf?: readonly SchemaRule[];
@@ -23,7 +23,7 @@ function fieldsOf(value: unknown): Fields | null {
   return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Fields) : null;
 }
 
-/** Whether a value is as a rule says; a field that is undefined is not there. */
+/** Whether a value satisfies a rule; an undefined field counts as absent. */
 function holds(rule: SchemaRule, value: unknown): boolean {
   const fields = fieldsOf(value);
   return (
@@ -49,12 +49,12 @@ function propertiesHold(properties: Readonly<Record<string, SchemaRule>>, fields
 
 const published = new WeakMap<object, SchemaRule>();
 
-/** What is published of a check, where it is a rule; undefined: it is none. */
+/** The published schema of a check; undefined if the check is not a rule. */
 export function publishedRule(check: object): SchemaRule | undefined {
   return published.get(check);
 }
 
-/** A rule of an object, for its `check`: what it says, the field it is told of, and how it is told. */
+/** A rule for an object's `check`: the schema, the field that the error names, and the error's text. */
 export function rule(says: SchemaRule, field: string, words: string): z.core.$ZodCheck<object> {
   const check = z.refine<object>((given) => holds(says, given), { path: [field], error: words });
   published.set(check, says);
@@ -65,7 +65,7 @@ function implies(one: SchemaRule, other: SchemaRule): SchemaRule {
   return { anyOf: [{ not: one }, other] };
 }
 
-/** A field, or several that are of use only together. */
+/** A field, or several that must be used together. */
 type Way = string | readonly [string, string, ...string[]];
 
 function wayWords(way: Way): string {
@@ -74,54 +74,54 @@ function wayWords(way: Way): string {
   return `${first} with ${others.join(" and ")}`;
 }
 
-/** At least one of the fields is needed. The first is told of. */
+/** At least one of the fields is required. The error names the first. */
 export function needsOne(...ways: readonly [Way, Way, ...Way[]]): z.core.$ZodCheck<object> {
   const says = { anyOf: ways.map((way) => ({ required: [way].flat() })) };
   const [first = ""] = [ways[0]].flat();
   return rule(says, first, `is missing: at least one of ${ways.map(wayWords).join(", ")} is needed`);
 }
 
-/** One of the fields is needed, and does not go with any other of them. */
+/** Exactly one of the fields must be set. */
 export function exactlyOne(...names: readonly [string, string, ...string[]]): z.core.$ZodCheck<object> {
   const says = { oneOf: names.map((name) => ({ required: [name] })) };
   return rule(says, names[0], `exactly one of ${names.join(", ")} is needed`);
 }
 
-/** Two fields that have no meaning without each other. */
+/** Either both fields are set or neither. */
 export function together(name: string, other: string): z.core.$ZodCheck<object> {
   const none = { not: { anyOf: [{ required: [name] }, { required: [other] }] } };
   return rule({ anyOf: [{ required: [name, other] }, none] }, name, `goes together with ${other}`);
 }
 
-/** A field that has no meaning without another. */
+/** The field requires the other one. */
 export function goesWith(name: string, other: string): z.core.$ZodCheck<object> {
   return rule(implies({ required: [name] }, { required: [other] }), name, `goes with ${other}, which is missing`);
 }
 
-/** A field that does not go with any of some others. */
+/** The field excludes the others. */
 export function notBoth(name: string, ...others: readonly [string, ...string[]]): z.core.$ZodCheck<object> {
   const says = { not: { required: [name], anyOf: others.map((other) => ({ required: [other] })) } };
   return rule(says, name, `does not go with ${others.join(" or ")}`);
 }
 
-/** A field that is needed where another has a value. */
+/** The field is required if another has a given value. */
 export function neededWhen(name: string, other: string, is: SchemaRule): z.core.$ZodCheck<object> {
   const asked = { properties: { [other]: is }, required: [other] };
   return rule(implies(asked, { required: [name] }), name, `is needed with ${other} ${valuesOf(is)}`);
 }
 
-/** Fields that cannot be where another has a value. */
+/** The fields are forbidden if another has a given value. */
 export function noneWhen(names: readonly string[], other: string, is: SchemaRule): readonly z.core.$ZodCheck<object>[] {
   const asked = { properties: { [other]: is }, required: [other] };
   const words = `does not go with ${other} ${valuesOf(is)}`;
   const says = implies(asked, { not: { anyOf: names.map((name) => ({ required: [name] })) } });
   const checks = names.map((name) => rule(implies(asked, { not: { required: [name] } }), name, words));
-  // Each is told of its own field, and all are published as one.
+  // Each check names its own field in errors; they are published as one rule.
   for (const [at, check] of checks.entries()) published.set(check, at === 0 ? says : {});
   return checks;
 }
 
-/** A field that must have one value, or not be, where another has some value. */
+/** The field must have one value or be absent if another has a given value. */
 export function onlyWhen(
   name: string,
   value: Json,
@@ -147,7 +147,7 @@ export const domainName = z
   .max(253)
   .regex(/^([A-Za-z0-9-]+\.)+[A-Za-z]{2,}$/, "must be a domain such as example.com");
 
-/** The params of a table of endpoints: the row, and beside it the params of that row. */
+/** The params of an endpoint table: the name of the row, and the row's own params. */
 export function endpointParams(words: string) {
   const endpoint = z.string().min(1).max(200).describe(`${words}; its own params go beside it`);
   return z.looseObject({ endpoint });

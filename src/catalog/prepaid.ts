@@ -1,38 +1,38 @@
-// Time of a vendor's machine that is paid before it passes: we keep how much of it is left, and end the machine when it is over.
+// Vendor machines paid for in advance: we track the remaining time and end the machine when it runs out.
 import { z } from "zod";
 import { count, fn, jsonObject, type Said, words } from "./said.ts";
 import type { ScriptContext } from "./script.ts";
 
 type Asking = Pick<ScriptContext, "ask" | "end">;
 
-/** The vendor lets the machine run for longer than was paid, because what is paid can be extended and its own time cannot. */
+/** The vendor's own limit exceeds the time paid for, because we can extend the paid time but not the vendor's limit. */
 export const prepaid = z.strictObject({
-  /** The kind of id that the action which begins it `issues`. */
+  /** The kind of id that the action which starts it `issues`. */
   kind: words,
-  /** The most that one machine can be paid for, from its beginning; the vendor ends it by itself no later. */
+  /** The maximum paid time of one machine, from its start; the vendor ends it by itself no later than this. */
   minutesMax: count,
-  /** Ends one. What the vendor does not know any more is ended. */
+  /** Ends a machine; one that the vendor no longer knows counts as ended. */
   close: fn<(context: Asking, id: string) => Promise<unknown>>(),
-  /** Ends whatever a call has begun under this label whose answer never came. Nothing is there: it is ended. */
+  /** Ends the machine of a call whose answer was lost, by its label; if there is none, it counts as ended. */
   closeLabelled: fn<(context: Asking, label: string) => Promise<unknown>>(),
-  /** What the vendor has taken of us for one beside its minutes so far, in cents: asked each minute while it runs, and once it has ended. */
+  /** The vendor's charges so far beyond the minutes, in cents: queried every minute while the machine runs, and once after it ends. */
   takenCents: fn<(context: Asking, id: string) => Promise<number>>().optional(),
 });
 export type PrepaidSpec = Said<z.infer<typeof prepaid>>;
 
-/** What an action has to do with it. Its answer gets `paidMinutes`, what is left, and `expiresAt`. */
+/** How an action uses it. Its answer gets `paidMinutes` (the remaining time) and `expiresAt`. */
 export const prepaidUse = z.discriminatedUnion("does", [
   z.strictObject({
-    /** What is made goes to the vendor under the `label` of its script. */
+    /** The script creates the machine at the vendor under its `label`. */
     does: z.literal("begins"),
-    /** The param that says how many. */
+    /** The param with the number of minutes. */
     minutes: words,
-    /** The param with which the vendor takes more than the minutes, which bound nothing of it: it is our cost, `takenCents` tells it. */
+    /** The param that makes the vendor charge more than the minutes, without a limit: it is our cost, reported by `takenCents`. */
     takesMoreWith: words.optional(),
   }),
-  /** `id` is the param that says of which. */
+  /** `id` is the param with the machine's id. */
   z.strictObject({ does: z.literal("extends"), id: words, minutes: words }),
-  /** `over`: what its answer says once we have ended it, whatever the vendor still says. */
+  /** `over`: what the answer says once we ended the machine, whatever the vendor reports. */
   z.strictObject({ does: z.literal("tells"), id: words, over: jsonObject.optional() }),
   z.strictObject({ does: z.literal("ends"), id: words }),
 ]);

@@ -19,7 +19,7 @@ import { unitPriceText } from "./unit-price.ts";
 
 type Sold = SoldModel | SoldEmbedding;
 
-/** What a call costs beside its tokens, in USD. */
+/** The price of a call on top of its tokens, in USD. */
 function usdPerRequestText(thousandth: TokenRates["thousandth"]): string {
   return usdText(costOf([1_000], [thousandth]));
 }
@@ -30,12 +30,12 @@ function perToken(rates: TokenRates) {
     completion: usdPerTokenText(rates.output),
     input_cache_read: usdPerTokenText(rates.cacheRead),
     input_cache_write: usdPerTokenText(rates.cacheWrite),
-    // Of a call, as others who list it do; undefined, and so not in the JSON, where a call costs nothing but its tokens.
+    // Per call, as other model lists show it; undefined, and thus absent from the JSON, if calls cost only their tokens.
     request: rates.thousandth === 0 ? undefined : usdPerRequestText(rates.thousandth),
   };
 }
 
-/** JSON numbers here: the decimal text of a price is short enough for a double to keep it. */
+/** As JSON numbers: the decimal text of a price is short enough for a double to represent. */
 function perMillion(rates: TokenRates) {
   const number = (price: TokenRates["input"]) => Number(usdPerMillionText(price));
   return {
@@ -47,7 +47,7 @@ function perMillion(rates: TokenRates) {
   };
 }
 
-/** What calls cost whose prompt is longer; undefined, and so not in the JSON, where the length does not matter. */
+/** Prices for longer prompts; undefined, and thus absent from the JSON, if the length does not matter. */
 function longPrompts<Row>(price: TokenPrice, row: (rates: TokenRates) => Row) {
   if (price.steps.length === 0) return undefined;
   return price.steps.map((step) => ({ min_prompt_tokens: step.promptTokens + 1, ...row(step) }));
@@ -58,7 +58,7 @@ export function timeText(minute: number): string {
   return `${String(Math.floor(minute / 60)).padStart(2, "0")}:${String(minute % 60).padStart(2, "0")}`;
 }
 
-/** What calls cost at other hours, in UTC; undefined where the hour does not matter. */
+/** Prices at other hours, in UTC; undefined if the hour does not matter. */
 function atHours<Row>({ hours }: TokenPrice, row: (rates: TokenRates) => Row) {
   if (hours.length === 0) return undefined;
   return hours.map(({ fromMinute, untilMinute, weekdaysOnly, price }) => {
@@ -66,7 +66,7 @@ function atHours<Row>({ hours }: TokenPrice, row: (rates: TokenRates) => Row) {
   });
 }
 
-/** Whether a sandbox account's calls of it are answered, whichever caller asks. */
+/** Whether sandbox accounts can call it, independent of the current caller. */
 function inSandbox({ slug, kind }: Sold, catalog: Catalog): boolean {
   const own = { sandbox: true };
   const model = kind === "chat" ? catalog.model(slug, own) : catalog.embedding(slug, own);
@@ -89,7 +89,7 @@ function modelRow(model: Sold, catalog: Catalog) {
     owned_by: model.slug.split("/")[0],
     kind: model.kind,
     ...modelFacts(model, catalog),
-    /** Whether a provider is configured that serves it to this caller. */
+    /** Whether a configured provider serves it to this caller. */
     available: model.offers.length > 0,
     sandbox: inSandbox(model, catalog),
     context_length: model.contextTokens,
@@ -100,7 +100,7 @@ function modelRow(model: Sold, catalog: Catalog) {
   };
 }
 
-/** A model that is sold by units: its prices are named by what they are for. */
+/** A model priced by units: its prices are named by unit. */
 function unitModelRow({ slug, kind, sale, offers, retires }: SoldUnitModel, catalog: Catalog) {
   return {
     id: slug,
@@ -117,7 +117,7 @@ function unitModelRow({ slug, kind, sale, offers, retires }: SoldUnitModel, cata
   };
 }
 
-/** What a tier leads to for an audience, in order. A place for the operator's own server counts once he names its model. */
+/** A tier's models for an audience, in order. The operator's own server counts once the operator names its model. */
 export function tierModels({ models }: Tier, catalog: Catalog, audience: Audience): readonly SoldModel[] {
   const known = new Set(catalog.models(audience).map(({ slug }) => slug));
   return models
@@ -126,17 +126,17 @@ export function tierModels({ models }: Tier, catalog: Catalog, audience: Audienc
     .filter(({ slug }) => known.has(slug));
 }
 
-/** What a tier is listed by. */
+/** What a tier's listing is based on. */
 export interface TierListed {
-  /** The candidate that serves as long as it is well: the first that is configured, or while none is, the first. */
+  /** The candidate that serves while healthy: the first configured one, or the first if none is configured. */
   readonly first: SoldModel;
-  /** Those that are configured, in the order in which they are tried. */
+  /** The configured candidates in order of use. */
   readonly served: readonly SoldModel[];
-  /** The most that a call can cost: in every bucket the price of the dearest candidate. */
+  /** The maximum price of a call: in each bucket, the price of the most expensive candidate. */
   readonly priceMax: TokenPrice;
 }
 
-/** Null: it has no candidate that is sold. */
+/** Null if none of its candidates is sold. */
 export function tierListed(tier: Tier, catalog: Catalog, audience: Audience): TierListed | null {
   const models = tierModels(tier, catalog, audience);
   const served = models.filter(({ offers }) => offers.length > 0);
@@ -145,7 +145,7 @@ export function tierListed(tier: Tier, catalog: Catalog, audience: Audience): Ti
   return { first, served, priceMax: dearest([first.sale, ...rest.map(({ sale }) => sale)], tierName(tier)) };
 }
 
-/** A tier as a model: what its first available candidate costs and can do, with the most that a call can cost beside it. */
+/** A tier in the form of a model: price and limits of its first available candidate, with the maximum price of a call. */
 function tierRow(tier: Tier, catalog: Catalog, audience: Audience) {
   const listed = tierListed(tier, catalog, audience);
   if (listed === null) return null;
@@ -165,7 +165,7 @@ function tierRow(tier: Tier, catalog: Catalog, audience: Audience) {
   };
 }
 
-/** The cheapest by its first candidate comes first. */
+/** Ordered by the price of the first candidate, cheapest first. */
 export function byFirstPrice(catalog: Catalog, audience: Audience): readonly Tier[] {
   const blend = (tier: Tier) => {
     const listed = tierListed(tier, catalog, audience);
@@ -194,7 +194,7 @@ function priceRow(model: Sold) {
   };
 }
 
-/** Tiers as the list of models has them, in USD per million tokens; the cheapest first. */
+/** Tiers as the model list shows them, in USD per million tokens; the cheapest first. */
 export function tierPriceRows(catalog: Catalog, audience: Audience) {
   return byFirstPrice(catalog, audience).flatMap((tier) => {
     const listed = tierListed(tier, catalog, audience);
@@ -209,14 +209,14 @@ export type TierPriceRow = ReturnType<typeof tierPriceRows>[number];
 /** `GET /api/llm/v1/models`: OpenAI's list shape, tiers first; prices are decimal strings in USD per token. */
 export function* modelsAnswer(catalog: Catalog, audience: Audience) {
   const models = yield* eachOf(catalog.listed(audience), (model) => modelRow(model, catalog));
-  // What chats and does something else as well is one model; its other prices are in the price list.
+  // A chat model that also has unit prices is one model; its other prices are in the price list.
   const ids = new Set(models.map(({ id }) => id));
   const listed = catalog.unitModels(audience).filter((model) => model.listed && !ids.has(model.slug));
   const byUnits = new Map(yield* eachOf(listed, (model) => [model.slug, unitModelRow(model, catalog)] as const));
   return { object: "list", data: [...(yield* tierRows(catalog, audience)), ...models, ...byUnits.values()] };
 }
 
-/** `GET /api/llm/v1/models/{slug}`: one row of the list, by any name that a call may give it; or why there is none. */
+/** `GET /api/llm/v1/models/{slug}`: one row of the list, by any name that calls accept; or an error. */
 export function modelAnswer(catalog: Catalog, name: string, audience: Audience) {
   const tier = findTier(name, catalog);
   const row = tier === null ? null : tierRow(tier, catalog, audience);
@@ -229,7 +229,7 @@ export function modelAnswer(catalog: Catalog, name: string, audience: Audience) 
   return byUnits === undefined ? model : unitModelRow(byUnits, catalog);
 }
 
-/** `GET /api/llm/v1/pricing`: what each tier tries, in order, and the price of every model in USD per million tokens. */
+/** `GET /api/llm/v1/pricing`: each tier's candidates in order, and every model's price in USD per million tokens. */
 export function* pricingAnswer(catalog: Catalog, audience: Audience) {
   const tiers = yield* eachOf(catalog.tiers.values(), (tier) => {
     return [tier.id, tierModels(tier, catalog, audience).map(({ slug }) => slug)] as const;

@@ -1,4 +1,4 @@
-// `tollgate prices check`: what models cost us, held against a list of prices that others keep, in the format of genai-prices.
+// `tollgate prices check`: compares the models' upstream prices with a third-party price list in the format of genai-prices.
 import { z } from "zod";
 import { usdPerMillionText } from "../core/money.ts";
 import type { Catalog, TokenPrice, TokenRates } from "./catalog.ts";
@@ -25,7 +25,7 @@ const constraint = z.object({
 });
 const ruleSchema = z.record(z.string(), z.unknown());
 const ruleList = z.array(ruleSchema);
-/** A model of the list: which ids it is the price of, and the prices, of which the last that holds counts. */
+/** A model in the list: the ids it covers, and its prices, of which the last that applies counts. */
 const listedModel = z.object({
   id: z.string().optional(),
   context_window: z.number().optional(),
@@ -35,49 +35,49 @@ const listedModel = z.object({
 });
 export const listedModels = z.array(listedModel);
 const vendors = z.array(z.object({ id: z.string(), models: z.array(z.unknown()) }));
-/** The checkout's own list says beside its vendors where they come from, and when. */
+/** The list in our checkout also states the source of the vendors' data and its date. */
 const file = z.union([z.object({ providers: vendors }).transform(({ providers }) => providers), vendors]);
 
 export type ListedModel = z.infer<typeof listedModel>;
 type ListedRates = z.infer<typeof rates>;
 type ListedRate = z.infer<typeof rate>;
 
-/** The models of a vendor in the list, by its id there; null: it does not know the vendor. */
+/** The models of a vendor in the list, by the vendor's id there; null if the list does not have the vendor. */
 export type PriceList = (vendor: string) => readonly unknown[] | null;
 
-/** Reads a file in the format of genai-prices. Throws where it is none. */
+/** Parses a file in the format of genai-prices. Throws if it is not one. */
 export function priceListOf(json: unknown): PriceList {
   const byId = new Map(file.parse(json).map(({ id, models }) => [id, models]));
   return (vendor) => byId.get(vendor) ?? null;
 }
 
-/** One model whose price, or life, is not what the list has. Prices are texts of USD per million tokens. */
+/** A model whose price or end date differs from the list. Prices are strings in USD per million tokens. */
 export interface PriceDifference {
   readonly provider: string;
   /** The vendor's own name for it. */
   readonly upstream_model: string;
   readonly model: string;
-  /** `price`: another one; `ended`: the list says that it is no more. */
+  /** `price`: the list has another price; `ended`: the list says that the model was discontinued. */
   readonly difference: "price" | "ended";
   readonly cost: string;
   readonly listed: string;
   /** What callers pay. */
   readonly sale: string;
-  /** At the list's price some call would cost us more than it is sold for. */
+  /** At the list's price, some calls would cost us more than they are sold for. */
   readonly at_a_loss: boolean;
-  /** Why it differs, where its adapter says so: then it is no fault. */
+  /** The adapter's reason for the difference: it is then not a fault. Null if there is none. */
   readonly note: string | null;
 }
 
 export interface PriceCheck {
   readonly differences: readonly PriceDifference[];
-  /** How many models were found in the list and held against it. */
+  /** How many models were found in the list and compared. */
   readonly compared: number;
-  /** Those that the list does not know, as `<provider>/<model>`. */
+  /** Models not in the list, as `<provider>/<model>`. */
   readonly unknown: readonly string[];
 }
 
-/** Which ids a model's rule is about, made ready once: it is tried on every name that is looked for. */
+/** Compiles the rule for a model's ids once, because it is applied to every name looked up. */
 function matcher(rule: z.infer<typeof ruleSchema>): (id: string) => boolean {
   const [[kind, value] = []] = Object.entries(rule);
   if (kind === "or" || kind === "and") {
@@ -108,7 +108,7 @@ function ratesAt(listed: ListedRates, step: number | null) {
   return { input, output: rateAt(listed.output_mtok, step) ?? "0", cacheRead, cacheWrite };
 }
 
-/** The list's price of a day as an adapter would write it; null where it has none for tokens. */
+/** The list's price on a day in the form of an adapter's; null if it has no token price. */
 export function listedPrice(day: string, { prices }: ListedModel): TokenPriceSpec | null {
   const all = Array.isArray(prices) ? prices : [{ prices }];
   const begun = all.filter((one) => ("constraint" in one ? (one.constraint?.start_date ?? "") : "") <= day);
@@ -126,7 +126,7 @@ export function listedPrice(day: string, { prices }: ListedModel): TokenPriceSpe
   return steps.length > 0 ? { ...price, steps } : price;
 }
 
-/** A price as people and comparisons read it: input/output/cached, and what it is above a length or at an hour. */
+/** A price as text, for display and comparison: input/output/cached, plus prices by prompt length or hour. */
 export function priceWords(price: TokenPrice, withWrites: boolean): string {
   const of = ({ input, output, cacheRead, cacheWrite }: TokenRates) =>
     [input, output, cacheRead, ...(withWrites ? [cacheWrite] : [])].map(usdPerMillionText).join("/");
@@ -151,7 +151,7 @@ function differenceOf({ listing, found, day, catalog }: Compared): PriceDifferen
   const all = { sandbox: true };
   const sold = kind === "chat" ? catalog.model(slug, all) : catalog.embedding(slug, all);
   const serves = sold?.offers.some(({ adapter }) => adapter.id === adapterId) === true;
-  // A list that has no price of writing says nothing of it.
+  // The list has no cache write price, so there is nothing to compare.
   const [first] = Array.isArray(found.prices) ? found.prices : [{ prices: found.prices }];
   const withWrites = first?.prices.cache_write_mtok !== undefined;
   const [costs, listed] = [priceWords(cost, withWrites), priceWords(price, withWrites)];
@@ -172,8 +172,8 @@ function differenceOf({ listing, found, day, catalog }: Compared): PriceDifferen
 }
 
 /**
- * Finds a vendor's models in the list, in small letters where they are not there as they are; null: the list does not know it. A `*` in
- * the vendor's id there is what stands behind the colon of a model, `model:route`.
+ * Looks up a vendor's models in the list, in lower case if the exact name is missing; null if the list does not have the vendor. A `*` in
+ * the vendor's id stands for the part after the colon in `model:route`.
  */
 export function finder(list: PriceList, pricedAs: string): ((upstreamModel: string) => ListedModel | undefined) | null {
   const known = new Map<
@@ -195,7 +195,7 @@ export function finder(list: PriceList, pricedAs: string): ((upstreamModel: stri
   };
 }
 
-/** Holds what every adapter's models cost on a day (`YYYY-MM-DD`) against a list. What has ended by then is left out. */
+/** Compares the upstream prices of all adapters' models on a day (`YYYY-MM-DD`) with a list. Models that have ended by then are skipped. */
 export function checkPrices(
   adapters: ReadonlyMap<string, AdapterSpec>,
   catalog: Catalog,
@@ -225,7 +225,7 @@ export function checkPrices(
   return { differences, compared, unknown };
 }
 
-/** Whether a difference must be mended: not where its adapter says why the list is not believed. */
+/** Whether a difference must be fixed: not if its adapter explains why it disagrees with the list. */
 export function isFault({ note, difference }: PriceDifference): boolean {
   return difference === "ended" || note === null;
 }

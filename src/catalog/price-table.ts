@@ -1,4 +1,4 @@
-// What `tollgate prices` prints: one line a model, as text for people or rows for programs.
+// The output of `tollgate prices`: one line per model, as text or as rows for programs.
 
 import { usdPerMillionText } from "../core/money.ts";
 import { eachOf, type Steps } from "../core/slices.ts";
@@ -6,14 +6,14 @@ import type { Audience, Catalog, SoldEmbedding, SoldModel } from "./catalog.ts";
 import { type TierPriceRow, timeText } from "./price-answers.ts";
 import { unitPriceText } from "./unit-price.ts";
 
-/** A line of the price list; prices are decimal strings in USD per million tokens. */
+/** A row of the price list; prices are decimal strings in USD per million tokens. */
 export interface PriceRow {
   readonly model: string;
   readonly input: string;
   readonly cached: string;
   readonly output: string;
   readonly contextTokens: number;
-  /** Prices of calls with longer prompts. */
+  /** Prices for longer prompts. */
   readonly steps: readonly { readonly promptTokens: number; readonly input: string; readonly output: string }[];
   /** Prices at other hours of the day, UTC. */
   readonly hours: readonly {
@@ -23,9 +23,9 @@ export interface PriceRow {
     readonly output: string;
   }[];
   readonly since: string;
-  /** The adapters configured to serve it, in the order in which they are tried. */
+  /** The configured adapters that serve it, in order of use. */
   readonly providers: readonly string[];
-  /** Those that are configured and cost more than its price: they do not serve it. */
+  /** Configured adapters that cost more than the sale price: they do not serve it. */
   readonly tooDear: readonly string[];
 }
 
@@ -53,7 +53,7 @@ function rowOf({ slug, sale, contextTokens, offers, tooDear }: SoldModel | SoldE
   };
 }
 
-/** Every chat and embedding model with its sale price of today, by slug. */
+/** Every chat and embedding model with today's sale price, by slug. */
 export function* priceRows(catalog: Catalog, audience: Audience): Steps<readonly PriceRow[]> {
   const rows = yield* eachOf([...catalog.models(audience), ...catalog.embeddings(audience)], rowOf);
   return rows.sort((a, b) => (a.model < b.model ? -1 : 1));
@@ -66,7 +66,7 @@ function shortCount(tokens: number): string {
 export const PRICE_TITLE = "Sale prices in USD per million tokens";
 export const PRICE_HEADING = ["MODEL", "INPUT", "CACHED", "OUTPUT", "CONTEXT", "SERVED BY"];
 
-/** A row as cells below the heading, and one for each price of longer prompts. */
+/** A row as table cells, plus one line for each long-prompt price. */
 export function priceLines(row: PriceRow): readonly (readonly string[])[] {
   const providers = row.providers.join(", ") || "-";
   return [
@@ -76,7 +76,7 @@ export function priceLines(row: PriceRow): readonly (readonly string[])[] {
   ];
 }
 
-/** A tier as cells below the heading, and what a call can cost at most. */
+/** A tier as table cells, with the maximum price of a call. */
 export function tierPriceLines({ price_max, candidates, ...row }: TierPriceRow): readonly (readonly string[])[] {
   const usd = (one: typeof price_max) =>
     [one.prompt_usd_per_million, one.cache_read_usd_per_million, one.completion_usd_per_million].map(String);
@@ -84,7 +84,7 @@ export function tierPriceLines({ price_max, candidates, ...row }: TierPriceRow):
   return [first, ["  at most", ...usd(price_max), "", ""]];
 }
 
-/** A line of the list of what is sold by units; prices are decimal strings in USD, by what they are for. */
+/** A row of the unit price list; prices are decimal strings in USD, by unit. */
 export interface UnitPriceRow {
   readonly model: string;
   readonly kind: string;
@@ -93,7 +93,7 @@ export interface UnitPriceRow {
   readonly providers: readonly string[];
 }
 
-/** Every model that is sold by units with its sale price of today, by slug. */
+/** Every model priced by units with today's sale price, by slug. */
 export function unitPriceRows(catalog: Catalog, audience: Audience): Steps<readonly UnitPriceRow[]> {
   return eachOf(catalog.unitModels(audience), ({ slug, kind, sale, offers }) => {
     const providers = offers.map(({ adapter }) => adapter.id);
@@ -104,7 +104,7 @@ export function unitPriceRows(catalog: Catalog, audience: Audience): Steps<reado
 export const UNIT_PRICE_TITLE = "Sale prices by units, in USD";
 export const UNIT_PRICE_HEADING = ["MODEL", "KIND", "PRICES", "SERVED BY"];
 
-/** A row as cells below the heading. */
+/** A row as table cells. */
 export function unitPriceCells({ model, kind, usd, providers }: UnitPriceRow): readonly string[] {
   const prices = Object.entries(usd).map(([unit, price]) => `${unit.replaceAll("_", " ")} ${price}`);
   return [model, kind, prices.join(", ") || "free", providers.join(", ") || "-"];

@@ -1,10 +1,10 @@
-// What tokens cost: a vendor's price list compiled to integers, the cost of a call, and the most a call can cost.
+// Token prices: compiles a vendor's price list to integers, and computes the cost of a call and its maximum.
 import { costOf, markUp, type Nano, type PicoPerToken, parseUsdPerMillion } from "../core/money.ts";
 import type { TokenUsage } from "../core/route.ts";
 import type { PriceHours, PriceStep, TokenPrice, TokenRates } from "./catalog.ts";
 import type { TokenPriceSpec } from "./token-price.ts";
 
-/** What a request can use at most; `inputTokensMax` covers cached tokens as well. */
+/** The maximum usage of a request; `inputTokensMax` includes cached tokens. */
 export interface UsageBound {
   readonly inputTokensMax: number;
   readonly outputTokensMax: number;
@@ -18,7 +18,7 @@ const BUCKETS = [
   "thousandth",
 ] as const satisfies readonly (keyof TokenRates)[];
 
-/** A price of a thousand calls in USD is the price of a million of what a call has a thousand of. */
+/** The price of 1,000 calls in USD per million units, if each call counts as 1,000 units. */
 const THOUSAND = 1_000;
 
 /** The rates of a call with this many prompt tokens (input + cache read + cache write). */
@@ -41,14 +41,14 @@ export function costOfUsage(price: TokenPrice, usage: TokenUsage): Nano {
   );
 }
 
-/** A vendor without a cheaper price for cached tokens sells none: it bills the whole prompt as input. */
+/** A vendor without a lower price for cached tokens bills the whole prompt as input. */
 function discountsCache({ input, cacheRead }: TokenRates): boolean {
   return cacheRead < input;
 }
 
 /**
- * The usage that a call is charged for. Tokens that the route's vendor read from its cache but bills in full count as input, also where
- * the sale price has a discount for cached tokens.
+ * The usage that the caller is charged for. Tokens that the vendor read from its cache but bills in full count as input, even if the sale
+ * price has a discount for cached tokens.
  */
 export function soldUsage(usage: TokenUsage, { cost, sale }: { readonly cost: TokenPrice; readonly sale: TokenPrice }) {
   const { inputTokens, cacheReadTokens, cacheWriteTokens } = usage;
@@ -58,7 +58,7 @@ export function soldUsage(usage: TokenUsage, { cost, sale }: { readonly cost: To
   return { ...usage, inputTokens: inputTokens + cacheReadTokens, cacheReadTokens: 0 };
 }
 
-/** The most that any usage within the bound can cost, in nano-USD: every token in the dearest bucket it could be in. */
+/** The maximum cost of any usage within the bound, in nano-USD: every token counts in its most expensive possible bucket. */
 export function boundOf(price: TokenPrice, bound: UsageBound): Nano {
   let prompt = dearestPrompt(price);
   let { output } = price;
@@ -78,7 +78,7 @@ function dearer(a: PicoPerToken, b: PicoPerToken): PicoPerToken {
   return a > b ? a : b;
 }
 
-/** Throws RangeError on what is no price in USD per million tokens; files are checked before, so that would be our bug. */
+/** Throws RangeError if the text is not a price in USD per million tokens; files are validated earlier, so that would be our bug. */
 function picoOf(text: string): PicoPerToken {
   const pico = parseUsdPerMillion(text);
   if (pico === null) throw new RangeError(`not a price in USD per million tokens: ${text}`);
@@ -98,26 +98,26 @@ function compileRates(
   };
 }
 
-/** What a posting keeps of a price: whose, from when, and of one that a list brought, when. */
+/** A posting's record of a price: whose it is, its start date, and when a price list supplied it, if one did. */
 export function versionOf(name: string, { since, taken }: { readonly since: string; readonly taken?: string }): string {
   return `${name}@${since}${taken === undefined ? "" : `.${taken}`}`;
 }
 
-/** The version of the same price under another name. */
+/** The same price version under another name. */
 export function renamedVersion(version: string, name: string): string {
   return name + version.slice(version.lastIndexOf("@"));
 }
 
 const TAKEN = /\.(\d{8}T\d{6})(?=$|\+)/;
 
-/** When the newest of several was brought by a list; nothing where none was. */
+/** The newest time at which a list supplied one of the prices; empty if none did. */
 export function newestTaken(versions: readonly string[]): { readonly taken?: string } {
   const all = versions.flatMap((version) => TAKEN.exec(version)?.[1] ?? []).toSorted();
   const taken = all.at(-1);
   return taken === undefined ? {} : { taken };
 }
 
-/** Compiles a price that has passed validation. `name` begins its version: a slug, or an adapter and its model. */
+/** Compiles a validated price. `name` is the prefix of its version: a slug, or an adapter and its model. */
 export function compilePrice(spec: TokenPriceSpec, name: string): TokenPrice {
   const steps = (spec.steps ?? []).map((step) => ({
     ...compileRates(step, spec.thousandCalls),
@@ -139,24 +139,24 @@ export function compilePrice(spec: TokenPriceSpec, name: string): TokenPrice {
   return { ...compileRates(spec, spec.thousandCalls), steps, hours, since, version };
 }
 
-/** The minute of the day of `HH:MM`. */
+/** Parses `HH:MM` to the minute of the day. */
 function minuteOf(time: string): number {
   return Number(time.slice(0, 2)) * 60 + Number(time.slice(3));
 }
 
-/** What costs us nothing. */
+/** A price of zero. */
 export const FREE_PRICE: TokenPrice = compilePrice({ since: "2026-01-01", input: "0", output: "0" }, "free");
 
 const MINUTE_MS = 60_000;
 const DAY_MINUTES = 1_440;
-/** 1970 began on a Thursday, the fourth day after a Sunday. */
+/** 1970 began on a Thursday, four days after Sunday. */
 const FIRST_WEEKDAY = 4;
 
 function isWeekend(day: number): boolean {
   return (day + FIRST_WEEKDAY) % 7 === 0 || (day + FIRST_WEEKDAY) % 7 === 6;
 }
 
-/** The price of a moment, in milliseconds since 1970: what a call that is admitted then costs. */
+/** The price at a time, in milliseconds since 1970, which applies to calls admitted then. */
 export function priceAt(price: TokenPrice, epochMs: number): TokenPrice {
   if (price.hours.length === 0) return price;
   const minutes = Math.floor(epochMs / MINUTE_MS);
@@ -169,7 +169,7 @@ export function priceAt(price: TokenPrice, epochMs: number): TokenPrice {
   return within?.price ?? price;
 }
 
-/** The dearest price of any moment from one to another, both in milliseconds since 1970. */
+/** The highest price between two times, both in milliseconds since 1970. */
 export function dearestWithin(price: TokenPrice, fromMs: number, untilMs: number): TokenPrice {
   if (price.hours.length === 0) return price;
   const dayMs = DAY_MINUTES * MINUTE_MS;
@@ -186,13 +186,13 @@ export function dearestWithin(price: TokenPrice, fromMs: number, untilMs: number
   return dearest([flat(first), ...others.map(flat)], price.version);
 }
 
-/** The dearest of all hours. */
+/** The highest price of all hours. */
 function dearestHours(price: TokenPrice): TokenPrice {
   const all = price.hours.map((one) => one.price);
   return all.length === 0 ? price : dearest([{ ...price, hours: [] }, ...all], price.version);
 }
 
-/** The price of a day (`YYYY-MM-DD`): the last that has begun; null before the first. */
+/** The price on a day (`YYYY-MM-DD`): the last that has started; null before the first. */
 export function priceOn<Price extends { readonly since: string }>(day: string, prices: readonly Price[]): Price | null {
   return prices.findLast((price) => price.since <= day) ?? null;
 }
@@ -207,7 +207,7 @@ function mapRates(rates: TokenRates, change: (price: PicoPerToken) => PicoPerTok
   };
 }
 
-/** A price with each of its rates changed by so many percent, rounded up; `sign` stands behind its version. */
+/** Changes all rates of a price by a percentage, rounded up; `sign` is appended to its version. */
 function changedBy(price: TokenPrice, percent: number, sign: string): TokenPrice {
   const change = (rate: PicoPerToken) => markUp(rate, percent);
   return {
@@ -219,12 +219,12 @@ function changedBy(price: TokenPrice, percent: number, sign: string): TokenPrice
   };
 }
 
-/** What costs so many percent more, on every bucket, as by our markup or where it runs; its version says so. */
+/** Raises all rates by a percentage, for our markup or a region's surcharge; the version records it. */
 export function costlierBy(price: TokenPrice, percent: number): TokenPrice {
   return percent === 0 ? price : changedBy(price, percent, `+${percent}%`);
 }
 
-/** So many percent of a price: what a call by the caller's own key is charged. */
+/** A percentage of a price: the fee for a call with the caller's own key. */
 export function feeOf(price: TokenPrice, percent: number): TokenPrice {
   return changedBy(price, percent - 100, `*${percent}%`);
 }
@@ -236,8 +236,8 @@ function lengthsOf(prices: readonly TokenPrice[]): readonly number[] {
 }
 
 /**
- * The dearest of several prices in every bucket, for every prompt length and at every hour: selling at it, no candidate makes a loss.
- * With `asList`, the price of cached tokens is the dearest of the vendors that have one (see `soldUsage`).
+ * The highest of several prices in every bucket, prompt length and hour: sold at it, no candidate makes a loss. With `asList`, the price
+ * of cached tokens is the highest among the vendors that have one (see `soldUsage`).
  */
 export function dearest(all: readonly [TokenPrice, ...TokenPrice[]], name: string, asList = false): TokenPrice {
   const prices = all.map(dearestHours);
@@ -266,7 +266,7 @@ export function dearest(all: readonly [TokenPrice, ...TokenPrice[]], name: strin
 /** A Thursday and a Saturday, in days since 1970. */
 const KINDS_OF_DAYS = [0, 2];
 
-/** Every moment of a working day and of a weekend at which one of two prices can change. */
+/** Every time of a working day and of a weekend day at which one of the prices can change. */
 function hourChanges(prices: readonly TokenPrice[]): readonly number[] {
   const changes = prices.flatMap(({ hours }) => hours.flatMap((one) => [one.fromMinute, one.untilMinute]));
   const minutes = [...new Set([0, ...changes])].filter((minute) => minute < DAY_MINUTES);
@@ -288,7 +288,7 @@ function isDearerNow(cost: TokenPrice, sale: TokenPrice): boolean {
   });
 }
 
-/** For putting offers in order: three tokens of prompt to one of answer, which is what a typical call looks like. */
+/** For sorting offers: three prompt tokens to one answer token, as in a typical call. */
 export function blendOf(price: TokenPrice): number {
   return 3 * price.input + price.output;
 }

@@ -1,4 +1,4 @@
-// Merchants of one shape: normalized records behind a search by filters and a look-up by id, paid call by call.
+// Merchants of one kind: normalized records with a filtered search and a lookup by id, paid per call.
 import { z } from "zod";
 import { action } from "./action.ts";
 import { paidBy } from "./auth.ts";
@@ -9,15 +9,15 @@ export interface RecordsMerchantSpec {
   readonly name: string;
   readonly docs: string;
   readonly origin: string;
-  /** Where the records are: searched at this path, and one of them a level below it. */
+  /** The path of the search; single records are one level below it. */
   readonly path: string;
-  /** A record as the merchant answers it, for the examples. */
+  /** A record as in the merchant's answers, for the examples. */
   readonly record: JsonObject & { readonly id: string };
   readonly search: MerchantAction & { readonly filters: JsonObject };
   readonly get: MerchantAction;
 }
 
-/** The merchant takes what the caller pays: `cents` is the most of price and upstream cost alike. */
+/** The merchant gets the caller's whole payment: `cents` is the maximum of both price and upstream cost. */
 interface MerchantAction {
   readonly description: string;
   readonly keywords: string;
@@ -38,7 +38,7 @@ function sold({ description, keywords, asked, cents }: MerchantAction) {
   } as const;
 }
 
-/** The adapter of such a merchant. */
+/** The adapter for such a merchant. */
 export function recordsMerchant(spec: RecordsMerchantSpec): AdapterSpec {
   const { name, docs, origin, path, record, search, get } = spec;
   const listing = new URL("/openapi.json", origin);
@@ -46,7 +46,7 @@ export function recordsMerchant(spec: RecordsMerchantSpec): AdapterSpec {
     name,
     docs,
     origin,
-    // Its own description has the names of filters; no answer of it has been read.
+    // The filter names come from the merchant's own description; we have not seen an actual answer.
     beliefs: { "*": "what a search and a record are answered as" },
     auth: paidBy("mpp"),
     actions: {

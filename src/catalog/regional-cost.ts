@@ -1,38 +1,38 @@
-// What models cost us where they run: a cloud may take more in one place than in another, and a setting of the operator's says in which they do.
+// Regional model costs: a cloud may charge more in some regions, and one of the operator's settings tells which region is used.
 import { z } from "zod";
 import { count, type Said } from "./said.ts";
 
 const place = z.strictObject({
-  /** How the setting's value begins; the first place that fits counts. Empty: any value. */
+  /** The prefix of the setting's value; the first match counts. Empty matches any value. */
   begins: z.string(),
-  /** By how much models cost more there than their adapter says, by a list of prices or by what others say. */
+  /** By how much models cost more there than their adapter states, according to a price list or other sources. */
   percent: z.number().int().min(0).max(100),
-  /** What they are taken to cost beside that, where no list has confirmed it. */
+  /** A safety margin on top, if no list confirms the percentage. */
   marginPercent: count.optional(),
 });
 
 export const regionalCost = z.strictObject({
-  /** One of the adapter's settings. */
+  /** The name of one of the adapter's settings. */
   setting: z.string(),
   places: z.array(place).min(1),
-  /** How the ids of models begin that cost the same wherever they are asked from. */
+  /** The id prefix of models that cost the same from every region. */
   everywhere: z.string().min(1).optional(),
 });
 
 export type RegionalCost = Said<z.infer<typeof regionalCost>>;
 export type Place = RegionalCost["places"][number];
 
-/** The place that a setting's value is; undefined: it is none that is known. */
+/** The place that a setting's value means; undefined if it is unknown. */
 export function placeOf({ places }: RegionalCost, value: string): Place | undefined {
   return places.find(({ begins }) => value.startsWith(begins));
 }
 
-/** By how many percent more a model is taken to cost there than its adapter says, the margin within it. */
+/** The percentage that we assume a model costs more there, including the margin. */
 export function percentAt({ percent, marginPercent = 0 }: Place): number {
   return percent + marginPercent + (percent * marginPercent) / 100;
 }
 
-/** The same of a model at a vendor as it is set up; 0 where nothing says where it runs. */
+/** The same for a model at a configured vendor; 0 if its region is unknown. */
 export function regionalPercent(
   cost: RegionalCost | undefined,
   settings: Readonly<Record<string, string>>,

@@ -1,9 +1,9 @@
-// What is sent to a vendor, as data: one request of an action, and the steps after it.
+// Requests to a vendor as data: an action's first request and the steps after it.
 import { z } from "zod";
 import { ruleSchema, whenSchema } from "./answer-rule.ts";
 import { count, fn, headers, jsonObject, type Params, pointer, type Said } from "./said.ts";
 
-/** So many requests in so many milliseconds. */
+/** At most this many requests per this many milliseconds. */
 export const rate = z.strictObject({ requests: count, perMs: count });
 
 export const request = z
@@ -12,22 +12,28 @@ export const request = z
     /** One of the adapter's `origins`. Default: its `origin`. */
     origin: z.string().optional(),
     /**
-     * Below the origin. `{name}` stands for a param, percent-encoded; `{name...}` keeps its slashes; `{/pointer}` is a value
-     * of the answer so far, in a script of its `values`. A query may follow `?`.
+     * The path below the origin. `{name}` is a param, percent-encoded; `{name...}` keeps its slashes; `{/pointer}` is a value from the
+     * answer so far, or in a script from its `values`. A query may follow `?`.
      */
     path: z.string().regex(/^\/|^$/, "must begin with a slash"),
-    /** In a step or a script: the pointer, as in `path`, to the vendor's own address for it. Only its path and query are used, at our origin; replaces `path`. */
+    /**
+     * In a step or script: a pointer, as in `path`, to a URL from the vendor. Replaces `path`; only the URL's path and query are used, at
+     * our origin.
+     */
     pathAt: pointer.optional(),
-    /** Where params go. Default: `query` for GET and DELETE, else `json`; in steps `none`. `connect`: JSON in one frame of the Connect protocol. */
+    /**
+     * Where params are sent. Default: `query` for GET and DELETE, otherwise `json`; in steps `none`. `connect`: JSON in one frame of the
+     * Connect protocol.
+     */
     send: z.enum(["query", "json", "form", "connect", "none"]).optional(),
-    /** Our name of a param -> the vendor's; in JSON `a/b` is `b` inside `a`. Null: it is not sent. */
+    /** Maps our param names to the vendor's; in JSON, `a/b` is `b` inside `a`. Null: not sent. */
     names: z.record(z.string(), z.string().nullable()).optional(),
-    /** Sent with every call, by the vendor's names; a param of the same name wins. */
+    /** Sent with every call, under the vendor's names; a param of the same name overrides it. */
     fixed: jsonObject.optional(),
     headers: headers.optional(),
-    /** What no field can say: the params as the vendor wants them, before `path` and `names` see them. */
+    /** For what no field can express: converts the params for the vendor before `path` and `names` apply. */
     params: fn<(params: Params) => Params>().optional(),
-    /** How many redirects within the vendor's own hosts (`origin`, `origins`) are followed, each at our own origin. Default 0. */
+    /** How many redirects within the vendor's hosts (`origin`, `origins`) are followed, each at our own origin. Default 0. */
     redirectsMax: count.optional(),
   })
   .refine((one) => one.send === undefined || one.method !== "GET" || ["query", "none"].includes(one.send), {
@@ -35,18 +41,18 @@ export const request = z
     message: "a GET has no body",
   });
 
-/** A request after the first: a poll, a fetch of the result. Its answer is held against the same rules. */
+/** A follow-up request, such as a poll or fetching the result. The same rules apply to its answer. */
 export const step = z
   .strictObject({
     request,
-    /** Left out unless the answer so far is like this. */
+    /** Skipped unless the answer so far matches. */
     when: whenSchema.optional(),
-    /** Sent again, every `everyMs`, until its answer is like this; the action's `timeoutMs` bounds it. */
+    /** Repeated every `everyMs` until its answer matches, within the action's `timeoutMs`. */
     until: whenSchema.optional(),
     everyMs: count.optional(),
-    /** Rules of this step alone, tried first. */
+    /** Rules for this step only, applied first. */
     rules: z.array(ruleSchema).optional(),
-    /** True: the fields of this answer are laid over those so far. Default: it replaces the answer so far. */
+    /** True: the fields of this answer are merged into the answer so far. Default: it replaces the answer so far. */
     merge: z.boolean().optional(),
   })
   .refine((one) => (one.until === undefined) === (one.everyMs === undefined), {
@@ -58,7 +64,7 @@ export const step = z
 export interface RequestSpec<P = Params> extends Omit<Said<z.infer<typeof request>>, "params"> {
   params?(params: P): Params;
 }
-/** A step of an action whose params are of a type. */
+/** A step with typed params. */
 export interface StepSpec<P = Params> extends Omit<Said<z.infer<typeof step>>, "request"> {
   readonly request: RequestSpec<P>;
 }

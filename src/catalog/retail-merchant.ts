@@ -1,4 +1,4 @@
-// Merchants of one shape: goods that anybody may look at, a purchase at whatever it comes to, and what became of the order.
+// Merchants of one kind: products that anyone can browse, purchases whose total is known only at checkout, and order status.
 import { z } from "zod";
 import { type ActionSpec, action } from "./action.ts";
 import type { AnswerRule } from "./answer-rule.ts";
@@ -10,22 +10,22 @@ export interface RetailMerchantSpec {
   readonly name: string;
   readonly docs: string;
   readonly origin: string;
-  /** What it sells, as a sentence goes on: `wine of its own estate`. */
+  /** The goods, phrased to complete a sentence: `wine of its own estate`. */
   readonly goods: string;
   readonly keywords: string;
-  /** How people ask for it, and for what they have ordered. */
+  /** How users ask for it and for their orders. */
   readonly asked: string;
   readonly askedOfOrder: string;
-  /** The words of the name of a thing in its catalog, for the examples. */
+  /** The name of a product in its catalog, as words in a slug, for the examples. */
   readonly slug: string;
-  /** How a thing is named in a purchase, beside how many and to whom: our params, and how the merchant has them. */
+  /** How a purchase names a product, besides quantity and recipient: our params and the merchant's. */
   readonly item: {
     readonly params: z.ZodRawShape;
     check?(params: z.ZodObject): z.ZodObject;
     request(params: Params): Params;
     readonly example: { readonly [name: string]: string };
   };
-  /** It sells to whom it knows: until a human has shown who buys, a purchase is answered with the address for that. */
+  /** It sells to verified buyers only: until a human has verified, a purchase is answered with the URL for that. */
   readonly verifies?: true;
 }
 
@@ -97,7 +97,7 @@ function purchaseOf({ goods, keywords, asked, item, verifies }: RetailMerchantSp
   });
 }
 
-/** The adapter of such a merchant. */
+/** The adapter for such a merchant. */
 export function retailMerchant(spec: RetailMerchantSpec): AdapterSpec {
   const { name, docs, origin, goods, keywords, asked, askedOfOrder, slug } = spec;
   const thing = { slug, name: slug.replaceAll("-", " "), price_cents: EXAMPLE_CENTS };

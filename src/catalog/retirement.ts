@@ -1,4 +1,4 @@
-// An endpoint, action or model that will go: its answers say so from the day it is announced, and after its sunset there is only 410.
+// Retirement of endpoints, actions and models: answers announce it from the day it is announced, and after the sunset every call gets 410.
 
 import type { Endpoint, GatewayRequest, Retirement } from "../core/endpoint.ts";
 import { GatewayError } from "../core/errors.ts";
@@ -6,26 +6,26 @@ import { retirement } from "./action.ts";
 import type { RetiredModel } from "./catalog.ts";
 import type { ModelEnd } from "./said.ts";
 
-/** How long before its end a model is left out of lists, in milliseconds. */
+/** How long before its end lists stop showing a model, in milliseconds. */
 const UNLISTED_MS = 30 * 86_400_000;
 
 const CHECKED = retirement.optional();
 
 const NO_HEADERS: Readonly<Record<string, string>> = {};
 
-/** The first instant of a day, `YYYY-MM-DD`, in UTC. */
+/** The first instant of a day (`YYYY-MM-DD`) in UTC. */
 function dayMs(day: string): number {
   return Date.parse(`${day}T00:00:00Z`);
 }
 
-/** Whether it has had its sunset, which is the first instant of that day in UTC. */
+/** Whether the sunset has passed; it is the first instant of that day in UTC. */
 export function isGone(retires: Retirement | undefined, nowMs: number): boolean {
   return retires !== undefined && nowMs >= dayMs(retires.sunset);
 }
 
 /**
- * The headers of every answer of what retires: `Deprecation` and `Sunset` as the contract has them, and where to go instead.
- * None before the day it is announced.
+ * The headers of every answer from what retires: `Deprecation` and `Sunset` as the contract defines them, and a link to the successor.
+ * None before the announcement.
  */
 export function retirementHeaders(retires: Retirement | undefined, nowMs: number): Readonly<Record<string, string>> {
   if (retires === undefined || nowMs < dayMs(retires.announced)) return NO_HEADERS;
@@ -36,7 +36,7 @@ export function retirementHeaders(retires: Retirement | undefined, nowMs: number
   };
 }
 
-/** What callers are told after the sunset. */
+/** The error after the sunset. */
 export function goneError({ sunset, successor }: Retirement): GatewayError {
   const instead = successor === undefined ? "It has no successor." : `Use ${successor} instead.`;
   return new GatewayError("gone", {
@@ -45,12 +45,12 @@ export function goneError({ sunset, successor }: Retirement): GatewayError {
   });
 }
 
-/** The retirement that a request is subject to: its endpoint's own, or that of the action it names. */
+/** The retirement that affects a request: the endpoint's own, or that of the action it names. */
 export function retirementOf(endpoint: Endpoint, request: GatewayRequest): Retirement | undefined {
   return endpoint.retires ?? endpoint.retiresFor?.(request);
 }
 
-/** Throws where an endpoint's retirement leaves its callers less than the notice that the contract promises. */
+/** Throws if an endpoint's retirement gives callers less notice than the contract promises. */
 export function checkRetirements(endpoints: readonly Endpoint[]): void {
   for (const { method, path, retires } of endpoints) {
     const problem = CHECKED.safeParse(retires).error?.issues[0];
@@ -69,8 +69,8 @@ export function isListedOn(day: string, retires: ModelEnd | null): boolean {
 }
 
 /**
- * The headers of calls that name models which will end, for the first that does: `Sunset` (RFC 8594), from the day the end is
- * known, and where its successor is described. None where none of them ends.
+ * The headers of calls to models that will end, for the earliest end: `Sunset` (RFC 8594) as soon as the end is known, and a link to the
+ * successor. None if no model ends.
  */
 export function modelEndHeaders(ends: readonly ModelEnd[]): Readonly<Record<string, string>> {
   if (ends.length === 0) return NO_HEADERS;
@@ -81,7 +81,7 @@ export function modelEndHeaders(ends: readonly ModelEnd[]): Readonly<Record<stri
   return { sunset, link: `</api/llm/v1/models/${first.successor}>; rel="successor-version"` };
 }
 
-/** What callers are told who ask for a model after its end. */
+/** The error for a model after its end. */
 export function retiredModelError({ slug, retires: { on, successor } }: RetiredModel, param: string): GatewayError {
   const instead = successor === undefined ? "It has no successor." : `Ask for ${successor} instead.`;
   const data = successor === undefined ? { retired_on: on } : { retired_on: on, successor };

@@ -1,4 +1,4 @@
-// What adapters say, as schemas: the small ones that several share, and the type that a schema's value has where it is only read.
+// Small schemas that adapter schemas share, and the read-only type of a schema's value.
 import { z } from "zod";
 import { parseUsdPerMillion } from "../core/money.ts";
 import { SLUG } from "./slug.ts";
@@ -7,7 +7,7 @@ export type Json = null | boolean | number | string | readonly Json[] | { readon
 export type JsonObject = { readonly [name: string]: Json };
 export type Params = Readonly<Record<string, unknown>>;
 
-/** A schema's value as an adapter writes it: read only, and a field that is left out has no value. */
+/** A schema's value as an adapter writes it: read-only, and optional fields may be absent but not undefined. */
 export type Said<T> = Json extends T ? T : SaidMember<T>;
 type SaidMember<T> = T extends RegExp | z.ZodType | ((...given: never[]) => unknown)
   ? T
@@ -15,27 +15,27 @@ type SaidMember<T> = T extends RegExp | z.ZodType | ((...given: never[]) => unkn
     ? { readonly [Name in keyof T]: Said<Exclude<T[Name], undefined>> }
     : T;
 
-/** A function of an adapter's own file: what it takes and gives is known by its type alone. */
+/** A function in an adapter's own file: only TypeScript checks its parameters and result. */
 export function fn<F extends (...given: never[]) => unknown>() {
   return z.custom<F>((value) => typeof value === "function", "is no function");
 }
 
-/** zod's own schemas, whichever copy of zod made them. */
+/** A zod schema, from whichever copy of zod. */
 export const schema = z.custom<z.ZodType>(
   (value) => typeof (value as { safeParse?: unknown } | null)?.safeParse === "function",
   "is no zod schema",
 );
 
-/** Names of variables, the first that is set wins. */
+/** Names of environment variables; the first that is set counts. */
 export const envNames = z.array(z.string().regex(/^[A-Z][A-Z0-9_]*$/)).min(1);
 export const count = z.int().positive();
 export const words = z.string().min(1);
-/** A place in an answer's body: `""` is the whole of it. */
+/** A location in an answer's body: `""` is the whole body. */
 export const pointer = z.string().regex(/^(\/[^/]*)*$/, "is no JSON pointer");
-/** A place in an answer that is not the whole of it. */
+/** A location in an answer other than the whole body. */
 export const place = z.string().regex(/^(\/[^/]+)+$/, "is no JSON pointer");
 export const actionId = z.string().regex(/^[a-z0-9-]+\/[a-z0-9_-]+$/, "must be <adapter>/<action>");
-/** They are the connection's own, which is not the adapter's: over HTTP/2 one of them ends the calls of all others, too. */
+/** Connection headers, which adapters may not set: over HTTP/2, some of them end all other calls on the connection too. */
 const OF_THE_CONNECTION = [
   "connection",
   "http2-settings",
@@ -45,7 +45,7 @@ const OF_THE_CONNECTION = [
   "transfer-encoding",
   "upgrade",
 ];
-/** By their names in lower case. */
+/** By lower-case name. */
 export const headers = z
   .record(z.string().regex(/^[a-z0-9-]+$/), z.string())
   .refine(
@@ -61,11 +61,11 @@ export const day = z.iso.date("is no day as YYYY-MM-DD");
 export const price = z.string().refine((text) => parseUsdPerMillion(text) !== null, {
   error: (issue) => `is no decimal in USD per million tokens with at most six places: ${JSON.stringify(issue.input)}`,
 });
-/** When a list brought a price: `20261126T002503`. */
+/** When a list supplied a price: `20261126T002503`. */
 export const taken = z.string().regex(/^\d{8}T\d{6}$/, "is no time as YYYYMMDDTHHMMSS");
 export const slug = z.string().regex(SLUG, "is no slug as <maker>/<model>");
 
-/** At least one; `empty` says what is wrong with none. */
+/** A non-empty list; `empty` is the error for an empty one. */
 export function some<T extends z.ZodType>(item: T, empty?: string) {
   return z.array(item).min(1, empty).pipe(z.custom<[z.infer<T>, ...z.infer<T>[]]>());
 }
@@ -76,11 +76,11 @@ export function ascending(values: readonly (string | number)[]): boolean {
 
 /** When a vendor ends a model. */
 export const modelEnd = z.strictObject({
-  /** The first day (`YYYY-MM-DD`, UTC) on which it is not served. */
+  /** The first day (`YYYY-MM-DD`, UTC) on which it is no longer served. */
   on: day,
   /** The slug to use instead. */
   successor: slug.optional(),
 });
 
-/** The end of a model at a vendor. It is not listed from a month before; calls after it are refused with the successor. */
+/** A model's end at a vendor. Lists stop showing it a month before; later calls are refused with the successor. */
 export type ModelEnd = Said<z.infer<typeof modelEnd>>;

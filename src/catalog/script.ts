@@ -1,70 +1,70 @@
-// A vendor whose wire no data can say: what a script is given, and how it asks.
+// For vendors whose protocol data cannot describe: what a script gets, and how it makes requests.
 import type { Verdict } from "./answer-rule.ts";
 import type { RequestSpec } from "./request-spec.ts";
 import type { Json, JsonObject, Params } from "./said.ts";
 
-/** How a script asks. */
+/** Options of a script's request. */
 export interface AskSpec {
-  /** What `{name}` stands for, and what is sent: the params of this request. Default: none. */
+  /** The params of this request: the values for `{name}`, and what is sent. Default: none. */
   readonly values?: Params;
-  /** It is not sent before so many milliseconds have passed. Default 0. */
+  /** The delay before it is sent, in milliseconds. Default 0. */
   readonly afterMs?: number;
-  /** False: the rules are not asked, and whatever was answered is given back. */
+  /** False: the rules are not applied, and any answer is returned. */
   readonly judged?: boolean;
-  /** Statuses that are answers as good as any: no rule is asked about them. */
+  /** Statuses that count as success without applying any rule. */
   readonly accepts?: readonly number[];
-  /** The most that may pass from the sending until the answer is whole, in milliseconds. Default: what is left of the action's time. */
+  /** The maximum time from sending until the complete answer, in milliseconds. Default: the rest of the action's time. */
   readonly msMax?: number;
-  /** A good answer is a stream: its messages are told as they come, and not one of them is kept. */
+  /** A successful answer is a stream: its messages are delivered as they arrive and none is stored. */
   readonly messages?: Messages;
 }
 
-/** How an answer that is a stream is taken apart, and who hears it. */
+/** How a streamed answer is split, and its receiver. */
 export interface Messages {
-  /** Lines of text, frames of the Connect protocol, or messages of a web socket (RFC 6455), which the request then opens. */
+  /** Lines of text, frames of the Connect protocol, or messages of a WebSocket (RFC 6455), which the request then opens. */
   readonly form: "lines" | "connect" | "web-socket";
-  /** Said on a web socket as soon as it is open, each as a binary message. */
+  /** Sent on a WebSocket as soon as it is open, each as a binary message. */
   readonly said?: readonly Uint8Array[];
   /**
-   * One message: `mark` is a frame's flags, a web socket's opcode (1 text, 2 binary), of a line 0. False: that is enough, and the
-   * answer is closed.
+   * Receives one message: `mark` is a frame's flags, a WebSocket's opcode (1 text, 2 binary), or 0 for a line. Return false to close the
+   * answer.
    */
   heard(bytes: Buffer, mark: number): boolean;
 }
 
-/** An answer, whole. */
+/** A complete answer. */
 export interface ScriptAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
-  /** The parsed body; undefined where it is no JSON. */
+  /** The parsed body; undefined if it is not JSON. */
   readonly json: unknown;
-  /** The body as text; "" of one that is not text. */
+  /** The body as text; "" if it is not text. */
   readonly text: string;
-  /** Of messages: why no more of them are heard, although there may be more: that was enough, or `msMax` has passed. */
+  /** For messages: why reading stopped early: the receiver had enough, or `msMax` passed. */
   readonly cut?: "enough" | "late";
 }
 
-/** What a script is given. */
+/** What a script gets. */
 export interface ScriptContext<P = Params> {
   readonly params: P;
-  /** Our key, its parts separated by newlines; every `ask` shows it as `auth` says, so this is for what has to be signed. */
+  /** Our key, with parts separated by newlines, for signing; every `ask` already authenticates as `auth` defines. */
   readonly key: string;
-  /** `tg-` and 24 hexadecimal digits, of this call alone: what the vendor makes under it can be found where its answer was lost. */
+  /** `tg-` and 24 hexadecimal digits, unique to this call: lets us find what the vendor created if its answer is lost. */
   readonly label: string;
-  /** The parts of the vendor's address that are set, by their names. */
+  /** The configured parts of the vendor's address, by name. */
   readonly settings: Readonly<Record<string, string>>;
-  /** Of an adapter whose `auth` is `jwt`: a token with these claims beside its own, good for so many seconds. */
+  /** For an adapter whose `auth` is `jwt`: a token with its own claims plus these, valid for this many seconds. */
   token(claims: JsonObject, lifeS: number): string;
-  /** Aborted when the call has ended before the script. */
+  /** Aborted when the call ends before the script does. */
   readonly signal: AbortSignal;
   /**
-   * One exchange with the vendor, at its pace and within the action's `timeoutMs`. Its answer is held against the rules: a failure is
-   * thrown and a miss ends the action, so what comes back is good.
+   * One exchange with the vendor, within its rate limit and the action's `timeoutMs`. The rules apply to its answer: a failure is thrown
+   * and a miss ends the action, so a returned answer is a success.
    */
   ask(request: RequestSpec, how?: AskSpec): Promise<ScriptAnswer>;
-  /** Ends the action as a miss (`data` is what the caller gets), or as a failure. Throws. */
+  /** Ends the action as a miss (`data` is what the caller gets) or as a failure. Throws. */
   end(verdict: Exclude<Verdict, "success">, told?: { readonly message?: string; readonly data?: Json }): never;
 }
 
-/** Asks the vendor as often as it takes; what it returns is what the caller gets, an object or an array. */
+/** Makes as many requests as needed; returns what the caller gets, an object or an array. */
 export type Script<P = Params> = (context: ScriptContext<P>) => Promise<unknown>;

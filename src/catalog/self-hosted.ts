@@ -1,4 +1,4 @@
-// A vendor whose software the operator may run himself: the same actions at the same prices, asked for as that server wants them.
+// A vendor whose software the operator can self-host: the same actions at the same prices, in that server's request format.
 import { z } from "zod";
 import { actionName } from "./action.ts";
 import { ruleSchema } from "./answer-rule.ts";
@@ -12,19 +12,19 @@ const otherwise = z.strictObject({
   rules: z.array(ruleSchema).optional(),
 });
 
-/** A vendor's own software, run by the operator: where it differs from what the vendor sells. */
+/** The vendor's software, run by the operator: how it differs from the vendor's service. */
 export const selfHosted = z.strictObject({
-  /** How it is asked for who calls, and in which variables the key is, of which none need be set. Default: no key is sent. */
+  /** How to authenticate, and the variables with the key, all optional. Default: no key is sent. */
   login: z.strictObject({ auth, keyEnv: envNames }).optional(),
   /** Actions that it does not have: they are listed as not configured. */
   lacks: z.array(actionName).optional(),
-  /** What it takes and answers otherwise, by action. */
+  /** Overrides of requests and answers, by action. */
   actions: z.record(actionName, otherwise).optional(),
 });
 export type SelfHostedSpec = Said<z.infer<typeof selfHosted>>;
 
-/** What a server of one's own takes for a call. */
+/** The cost of a call to a self-hosted server. */
 export const SELF_HOSTED_COST = { upstreamCents: 0, upstreamMissCents: 0 };
 
-/** Why an action is not configured that the vendor sells and its own server does not have. */
+/** The reason shown for an action that the vendor sells but the self-hosted server lacks. */
 export const NOT_SELF_HOSTED = "The operator runs this vendor's server himself, and it does not have this action.";

@@ -1,15 +1,15 @@
-// What a command prints, as a vendor's stream tells it: the beginning is kept, and one that never stops printing is to be ended.
+// Collects a command's output from a vendor's stream: keeps the beginning, and detects commands that never stop printing.
 import type { BoxOutput } from "./session.ts";
 
-/** Of both streams together. */
+/** For both streams together. */
 const KEPT_BYTES_MAX = 1024 * 1024;
-/** A command that prints so much more than is kept is not waited for. */
+/** A command that prints this much beyond what is kept is stopped. */
 const HEARD_BYTES_MAX = 16 * 1024 * 1024;
-/** As shells tell of a command that was killed, and as timeout(1) tells that its time was over. */
+/** The exit codes that shells report for a killed command, and timeout(1) for one that timed out. */
 const KILLED = 137;
 const TIMED_OUT = 124;
 
-/** Bytes that grow by doubling: pieces of a byte each cost no more than one long piece. */
+/** A buffer that grows by doubling, so that many one-byte pieces cost no more than one long piece. */
 class Grown {
   #bytes = Buffer.alloc(0);
   #length = 0;
@@ -30,35 +30,35 @@ class Grown {
   }
 }
 
-/** Collects one command's output in bounded memory. Bytes that are no UTF-8 are replaced. */
+/** Collects one command's output in bounded memory. Invalid UTF-8 is replaced. */
 export class HeardOutput {
   readonly #stdout = new Grown();
   readonly #stderr = new Grown();
   #bytes = 0;
 
-  /** False: it has printed far more than anybody will see, and should be ended. */
+  /** Returns false if the command has printed far more than is kept and should be stopped. */
   stdout(bytes: Uint8Array): boolean {
     return this.#keep(this.#stdout, bytes);
   }
 
-  /** As `stdout`. */
+  /** See `stdout`. */
   stderr(bytes: Uint8Array): boolean {
     return this.#keep(this.#stderr, bytes);
   }
 
-  /** What came of a command that has ended by itself. */
+  /** The result of a command that exited by itself. */
   ended(exitCode: number): BoxOutput {
     const isCut = this.#bytes > KEPT_BYTES_MAX;
     const kept = { stdout: this.#stdout.text(), stderr: this.#stderr.text(), exit_code: exitCode };
     return isCut ? { ...kept, truncated: true } : kept;
   }
 
-  /** What came of one that was ended because it printed too much. */
+  /** The result of a command stopped for printing too much. */
   flooded(): BoxOutput {
     return { ...this.ended(KILLED), truncated: true };
   }
 
-  /** What came of one whose time was over. */
+  /** The result of a command that timed out. */
   timedOut(): BoxOutput {
     return { ...this.ended(TIMED_OUT), timed_out: true };
   }

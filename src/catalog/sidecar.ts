@@ -1,21 +1,21 @@
-// A vendor that has no HTTP: `adapters/<vendor>.helper.ts` speaks to it by the vendor's own package, in a process of its own.
+// For a vendor without an HTTP API: `adapters/<vendor>.helper.ts` uses the vendor's own package in a separate process.
 import type { Json } from "./said.ts";
 
-/** What was asked, and what came of it, in the words of HTTP: adapters' rules and the sandbox know no other. */
+/** The result in HTTP terms, which are all that adapters' rules and the sandbox understand. */
 export interface SidecarReply {
   readonly status: number;
   readonly body: Json;
 }
 
-/** What is spoken to the vendor with, for one key. */
+/** A client for the vendor with one key. */
 export interface SidecarClient {
   /**
-   * Answers a request of the adapter's. What it throws is told as 502. `signal` is aborted when the answer is not waited for any more: what
-   * the vendor has made by then has to be ended here.
+   * Answers a request from the adapter. What it throws becomes a 502. `signal` is aborted when the answer is no longer needed: end here
+   * whatever the vendor has started by then.
    */
   handle(path: string, body: unknown, signal: AbortSignal): Promise<SidecarReply>;
   close(): void;
 }
 
-/** The default export of such a file. A key has its parts separated by newlines; it must stand in no answer. */
+/** The default export of such a file. The parts of a key are separated by newlines; the key must not appear in any answer. */
 export type OpenSidecar = (key: string) => Promise<SidecarClient>;

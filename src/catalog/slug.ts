@@ -1,12 +1,12 @@
-// What a model is called when it is sold: `<maker>/<model>`, or `<adapter>/<model>` at a server that serves any.
+// The names under which models are sold: `<maker>/<model>`, or `<adapter>/<model>` for a server that serves any.
 import type { EmbeddingsSpec, ModelSpec } from "./model-spec.ts";
 
 export const SLUG = /^[a-z0-9][a-z0-9-]*\/[A-Za-z0-9][A-Za-z0-9._:/-]*$/;
 
-/** In place of a model, at a server that serves any: the one that the operator's `<ID>_MODEL` names. */
+/** Replaces the model in the slug of a server that serves any: means the one that `<ID>_MODEL` names. */
 export const NAMED_MODEL = "*";
 
-/** The two kinds of model that an adapter can sell. */
+/** The two kinds of model priced by tokens. */
 export type Kind = "chat" | "embeddings";
 
 /** A model as its adapter lists it. */
@@ -15,11 +15,11 @@ export interface Listing {
   readonly adapterId: string;
   readonly slug: string;
   readonly upstreamModel: string;
-  /** What the file says; embedding models have no `outputTokensMax`. */
+  /** The adapter's declaration; embedding models have no `outputTokensMax`. */
   readonly spec: ModelSpec;
 }
 
-/** Everything an adapter lists of one kind. */
+/** All models of one kind that an adapter lists. */
 export function listingsOf(
   adapterId: string,
   spec: { readonly maker?: string | undefined } & { readonly [K in Kind]?: Pick<EmbeddingsSpec, "models"> | undefined },
@@ -35,7 +35,7 @@ export function listingsOf(
   }));
 }
 
-/** The two halves of `<adapter>/<model>`; the model may have slashes of its own. Null where a half is missing. */
+/** Splits `<adapter>/<model>`; the model may contain slashes. Null if a part is missing. */
 export function splitSlug(slug: string): { readonly first: string; readonly rest: string } | null {
   const at = slug.indexOf("/");
   return at > 0 && at < slug.length - 1 ? { first: slug.slice(0, at), rest: slug.slice(at + 1) } : null;

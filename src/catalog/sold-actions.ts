@@ -1,4 +1,4 @@
-// The actions of all adapters and the tiers of actions, as they are sold to one audience.
+// Builds the actions that are sold to one audience, from all adapters and the action tiers.
 
 import { eachOf, type Steps } from "../core/slices.ts";
 import type { ActionSpec } from "./action.ts";
@@ -7,13 +7,13 @@ import type { EndpointTable } from "./endpoint-table.ts";
 import { NOT_SELF_HOSTED } from "./self-hosted.ts";
 import type { ActionTierSpec } from "./tier.ts";
 
-/** What makes the actions of one audience. */
+/** The source of one audience's actions. */
 export interface ActionSource {
   readonly adapters: ReadonlyMap<string, Adapter>;
   /** By adapter id. */
   readonly tables: ReadonlyMap<string, EndpointTable>;
   readonly tiers: Iterable<ActionTierSpec>;
-  /** Keeps the health of sandbox accounts' candidates apart from that of live ones. */
+  /** Separates the health of sandbox candidates from that of live ones. */
   readonly healthScope: string;
 }
 
@@ -67,7 +67,7 @@ function soldByTier(tier: ActionTierSpec, offers: ReadonlyMap<string, ActionOffe
   };
 }
 
-/** Every action by its id, in the order of ids. */
+/** Every action by id, sorted by id. */
 export function* soldActions(source: ActionSource): Steps<ReadonlyMap<string, SoldAction>> {
   const offersOf = (adapter: Adapter) =>
     Object.entries(adapter.spec.actions ?? {}).map(([name, spec]) => offerOf(adapter, name, spec, source));

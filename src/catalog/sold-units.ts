@@ -1,4 +1,4 @@
-// What is sold by units on one day: every slug with its one sale price and the offers that can serve it, in order.
+// The unit-priced models sold on one day: every slug with its sale price and the offers that can serve it, in order.
 
 import { eachOf, type Steps } from "../core/slices.ts";
 import type { Adapter, RetiredModel, SoldEmbedding, SoldUnitModel, UnitOffer, UnitPrice } from "./catalog.ts";
@@ -14,7 +14,7 @@ interface Listed {
   readonly offer: UnitOffer;
 }
 
-/** What an adapter sells a model by units as. */
+/** The slug under which an adapter's unit-priced model is sold. */
 function slugOf({ maker }: Adapter["spec"], upstreamModel: string, model: UnitModelSpec): string {
   return model.slug ?? (maker === undefined ? upstreamModel : `${maker}/${upstreamModel}`);
 }
@@ -35,7 +35,7 @@ function isFirstHand({ adapter }: UnitOffer): boolean {
   return adapter.spec.maker !== undefined;
 }
 
-/** The maker's own price, or without one the dearest of those who can serve it. */
+/** The maker's own price, or the highest among the vendors that can serve it if the maker has none. */
 function listPriceOf(
   slug: string,
   offers: readonly [UnitOffer, ...UnitOffer[]],
@@ -75,7 +75,7 @@ export function* soldUnitModels(adapters: Iterable<Adapter>, rules: AudienceRule
   return models.flat().sort((a, b) => (a.slug < b.slug ? -1 : 1));
 }
 
-/** The models that were sold by units until their end, and that are not served now: by kind and by each name that they had. */
+/** Unit-priced models that have ended and are no longer served, by kind and by each of their names. */
 export function endedUnitModels(
   day: string,
   adapters: Iterable<Adapter>,
@@ -93,12 +93,12 @@ export function endedUnitModels(
   );
 }
 
-/** The slugs of a kind that end in a name, behind their makers. */
+/** The slugs of a kind that consist of a maker and this name. */
 export function unitSlugsNamed(models: readonly SoldUnitModel[], kind: UnitKind, name: string): readonly string[] {
   return models.filter((model) => model.kind === kind && splitSlug(model.slug)?.rest === name).map(({ slug }) => slug);
 }
 
-/** By slug, or by what stands behind the maker where only one has it. */
+/** By slug, or by the part after the maker if it is unambiguous. */
 export function unitModelNamed(models: readonly SoldUnitModel[], kind: UnitKind, name: string): SoldUnitModel | null {
   const withSlug = (slug: string) => models.find((model) => model.kind === kind && model.slug === slug) ?? null;
   const exact = withSlug(name);
@@ -107,7 +107,7 @@ export function unitModelNamed(models: readonly SoldUnitModel[], kind: UnitKind,
   return only === undefined || more.length > 0 ? null : withSlug(only);
 }
 
-/** Embeddings are listed by the token, beside chats; what calls them takes them as every model by units, at the price of a moment. */
+/** Embeddings are listed by tokens, like chat models; this converts one to a unit-priced model, at the price of the given time. */
 export function embeddingByUnits({ slug, sale, offers, retires, listed }: SoldEmbedding, atMs: number): SoldUnitModel {
   return {
     kind: "embeddings",

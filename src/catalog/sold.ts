@@ -1,4 +1,4 @@
-// What is sold on one day: every slug with its one sale price and the offers that can serve it, in order.
+// The chat and embedding models sold on one day: every slug with its sale price and the offers that can serve it, in order.
 
 import { eachOf, type Steps } from "../core/slices.ts";
 import type { Adapter, Deployment, EmbeddingOffer, Offer, SoldEmbedding, SoldModel, TokenPrice } from "./catalog.ts";
@@ -13,34 +13,34 @@ import { type Kind, type Listing, listingsOf } from "./slug.ts";
 export interface SaleRules {
   /** `LLM_MARKUP_PERCENT`. */
   readonly markupPercent: number;
-  /** `ALLOW_LOSS`: offers that cost more than the sale price serve as well. */
+  /** `ALLOW_LOSS`: offers that cost more than the sale price also serve. */
   readonly allowLoss: boolean;
 }
 
-/** The rules of a sale to one audience. */
+/** The rules for sales to one audience. */
 export interface AudienceRules extends SaleRules {
-  /** The adapters that are configured for live accounts: they make the price for sandbox accounts as well. */
+  /** The adapters configured for live accounts: they determine the price for sandbox accounts too. */
   readonly liveIds: ReadonlySet<string>;
   /** `YYYY-MM-DD`, UTC. */
   readonly day: string;
-  /** Keeps the health of sandbox accounts' candidates apart from that of live ones. */
+  /** Separates the health of sandbox candidates from that of live ones. */
   readonly healthScope: string;
 }
 
-/** A listing with a price on the day, at the adapter that lists it. */
+/** A listing with its price on the day, and its adapter. */
 export interface PricedListing extends Listing {
   readonly adapter: Adapter;
   readonly weight: number;
   readonly cost: TokenPrice;
 }
 
-/** The names by which a listed model is reached: its own, or those that the operator gave it. */
+/** The upstream names of a listed model: its own, or those that the operator gave its deployments. */
 function deploymentsOf(adapter: Adapter, upstreamModel: string): readonly Deployment[] {
   if (adapter.deployments === null) return [{ name: upstreamModel, weight: 1 }];
   return adapter.deployments.get(upstreamModel) ?? [];
 }
 
-/** A listing by each of the names that it is reached by; none where it has no price on the day, or has ended by then. */
+/** A listing, once per upstream name; empty if it has no price on the day or has ended. */
 function pricedListings(day: string, adapter: Adapter, listing: Listing): readonly PricedListing[] {
   const spec = priceOn(day, listing.spec.prices);
   if (spec === null || hasEnded(listing.spec.retires, day)) return [];
@@ -53,7 +53,7 @@ function pricedListings(day: string, adapter: Adapter, listing: Listing): readon
   });
 }
 
-/** The listings of one kind that have a price on the day, and have not ended by then. */
+/** The listings of one kind that have a price on the day and have not ended. */
 export function* pricedOn(day: string, kind: Kind, adapters: Iterable<Adapter>): Steps<readonly PricedListing[]> {
   const priced: PricedListing[] = [];
   for (const adapter of adapters) {
@@ -69,7 +69,7 @@ function isFirstHand(listing: PricedListing): boolean {
 
 export type Group = readonly [PricedListing, ...PricedListing[]];
 
-/** Those whose prices count where no maker sets one: the configured ones, or all while none is. */
+/** The listings whose prices count if no maker sets one: the configured ones, or all if none is configured. */
 function sellersOf(group: Group, liveIds: ReadonlySet<string>): Group {
   const [live, ...others] = group.filter((listing) => liveIds.has(listing.adapter.id));
   if (live !== undefined) return [live, ...others];
@@ -77,7 +77,7 @@ function sellersOf(group: Group, liveIds: ReadonlySet<string>): Group {
   return real === undefined ? group : [real, ...rest];
 }
 
-/** The list price of a slug: its maker's own, or without one the dearest of those who serve it. */
+/** The list price of a slug: its maker's own, or the highest among its vendors if the maker has none. */
 export function listPriceOf(slug: string, group: Group, liveIds: ReadonlySet<string>): TokenPrice {
   const firstHand = group.find(isFirstHand);
   if (firstHand !== undefined) return { ...firstHand.cost, version: renamedVersion(firstHand.cost.version, slug) };
@@ -92,7 +92,7 @@ function inOrder(a: PricedListing, b: PricedListing): number {
   return firstHand || blendOf(a.cost) - blendOf(b.cost) || (a.adapter.id < b.adapter.id ? -1 : 1);
 }
 
-/** Every field of `ChatWire`, so that the compiler misses one that is forgotten here. */
+/** Every field of `ChatWire`, so that the compiler reports one that is missing here. */
 const WIRE_FIELDS: Readonly<Record<keyof ChatWire, true>> = {
   takes: true,
   toolCalls: true,
@@ -110,7 +110,7 @@ const WIRE_FIELDS: Readonly<Record<keyof ChatWire, true>> = {
   reasoningSummary: true,
 };
 
-/** The vendor's wire with the model's own fields laid over it. */
+/** The vendor's wire, overridden by the model's own fields. */
 function wireOf(chat: ChatSpec, model: ModelSpec): ChatWire {
   const laid = { ...chat, ...model };
   return Object.fromEntries(Object.entries(laid).filter(([field]) => Object.hasOwn(WIRE_FIELDS, field)));
@@ -134,7 +134,7 @@ function sizesOf(specs: readonly ModelSpec[]) {
   };
 }
 
-/** The last end of several; null where one of them has none. */
+/** The latest of several ends; null if one of them has none. */
 export function lastEnd(specs: readonly { readonly retires?: ModelEnd }[]): ModelEnd | null {
   const ends = specs.map(({ retires }) => retires).filter((end) => end !== undefined);
   return ends.length < specs.length ? null : (ends.toSorted((a, b) => (a.on < b.on ? -1 : 1)).at(-1) ?? null);
@@ -162,14 +162,14 @@ function offerOf(listing: PricedListing, healthScope: string): Offer | null {
   return { ...embeddingOfferOf(listing, healthScope), chat, wire: wireOf(chat, listing.spec) };
 }
 
-/** A chat model with the listings of it that have a price on the day. */
+/** A chat model from its priced listings of the day. */
 export function soldModel(slug: string, group: Group, rules: AudienceRules): SoldModel {
   const { serving, ...sold } = soldOf(slug, group, rules);
   const offers = serving.map((listing) => offerOf(listing, rules.healthScope)).filter((offer) => offer !== null);
   return { kind: "chat", ...sold, offers };
 }
 
-/** An embedding model with the listings of it that have a price on the day. */
+/** An embedding model from its priced listings of the day. */
 export function soldEmbedding(slug: string, group: Group, rules: AudienceRules): SoldEmbedding {
   const { serving, ...sold } = soldOf(slug, group, rules);
   return { kind: "embeddings", ...sold, offers: serving.map((one) => embeddingOfferOf(one, rules.healthScope)) };

@@ -1,4 +1,4 @@
-// What a vendor is, as a schema and as types. `adapter.ts` shows adapters the part of the vocabulary that they may use.
+// Schema and types of an adapter. `adapter.ts` exports the part of the vocabulary that adapters may use.
 
 import { z } from "zod";
 import { type ActionSpec, actions } from "./action.ts";
@@ -20,136 +20,148 @@ const origin = z
   .refine((text) => /^https?:$/.test(URL.parse(filled(text))?.protocol ?? ""), "is no http address")
   .regex(/[^/]$/, "must not end in a slash");
 
-/** A host may have params in it: `https://{lang}.example.org`. */
+/** A host may contain params: `https://{lang}.example.org`. */
 const otherOrigin = z
   .string()
   .regex(/^https?:\/\/[^/\s]+(\/[^\s]*[^/\s])?$/, "is no http address without a slash at the end");
 
 /** A part of an address that the operator sets. */
 const addressSetting = z.strictObject({
-  /** The names of its variable, the first that is set wins. */
+  /** The names of its variable; the first that is set counts. */
   env: envNames,
-  /** What it is where none is set; without one the vendor is not configured then. */
+  /** The default; without one, the vendor is not configured until the variable is set. */
   fallback: z.string().optional(),
-  /** Values for which the whole address is another. */
+  /** Values that select an entirely different address. */
   origins: z.record(z.string(), origin).optional(),
 });
 const settings = z.record(z.string().regex(/^[a-z]+$/), addressSetting);
 
-/** The wire in which a native action takes its body and answers. */
+/** The wire of a native action's body and answers. */
 const nativeWire = z.enum(["chat-completions", "messages", "embeddings", "images"]);
 
 export const adapter = z.strictObject({
   name: z.string().min(1),
-  /** Where the facts come from: an address, or a file of docs/. */
+  /** The source of these facts: a URL, or a file in docs/. */
   docs: z.string().min(1),
   /**
-   * The vendor's base address with its version path, without a slash at the end; `{name}` is one of `settings`.
-   * `<ID>_BASE_URL` replaces it.
+   * The vendor's base URL including the version path, without a trailing slash; `{name}` is one of `settings`. `<ID>_BASE_URL` replaces
+   * it.
    */
   origin,
-  /** Parts of the address, by their names in it. */
+  /** Parts of the address, by name. */
   settings: settings.optional(),
   auth,
-  /** Its chat and embedding models cost us more in some places than their prices here. */
+  /** Regions where its chat and embedding models cost us more than their prices here. */
   regionalCost: regionalCost.optional(),
-  /** Other ways to show who we are: the first of them whose variables are set comes before `auth`. */
+  /** Alternative login methods: the first whose variables are set takes precedence over `auth`. */
   otherLogins: z.array(z.strictObject({ auth, keyEnv: envNames.optional(), keyParts: envNames.optional() })).optional(),
-  /** Its models are reached by names that the operator gave them: `<ID>_DEPLOYMENTS` lists them as `<model>=<name>`, and no other is sold. */
+  /** The operator names its models: `<ID>_DEPLOYMENTS` lists them as `<model>=<name>`, and no others are sold. */
   deployments: z.boolean().optional(),
-  /** The maker whose models this vendor sells first-hand; its slugs begin with it and its prices are the list prices. */
+  /** The maker whose models this vendor sells first-hand; its slugs begin with it, and its prices are the list prices. */
   maker: z
     .string()
     .regex(/^[a-z0-9-]+$/)
     .optional(),
-  /** Environment names of the key, first found wins. Default: `<ID>_API_KEY`, upper case, `-` as `_`, a digit at its beginning as a word. */
+  /**
+   * The key's environment variables; the first that is set counts. Default: `<ID>_API_KEY`, in upper case, with `-` as `_` and a leading
+   * digit as a word.
+   */
   keyEnv: envNames.optional(),
-  /** Environment names that make one key together, instead of `keyEnv`; each may be a comma-separated list of as many. */
+  /**
+   * Environment variables whose values together form one key, instead of `keyEnv`; each may be a comma-separated list of the same length.
+   */
   keyParts: envNames.optional(),
-  /** Answers without our key too, less or slower. */
+  /** It also answers without our key, with less content or more slowly. */
   keyOptional: z.boolean().optional(),
-  /** What other gateways call it, in lower case, where a caller names providers. */
+  /** Its names in other gateways, in lower case, for callers that name providers. */
   alsoCalled: z.array(z.string().regex(/^[a-z0-9][a-z0-9. -]*$/)).optional(),
-  /** Its id in the list of prices that `tollgate prices check` reads, where that is not ours; `*` is what a model has behind a colon. */
+  /**
+   * Its id in the price list that `tollgate prices check` reads, if it differs from ours; `*` is the part after the colon in a model's
+   * name.
+   */
   pricedAs: z.string().min(1).optional(),
-  /** Its `gen_ai.provider.name` in OpenTelemetry's conventions, where that is not the id. */
+  /** Its `gen_ai.provider.name` in the OpenTelemetry conventions, if it differs from the id. */
   otelName: z
     .string()
     .regex(/^[a-z][a-z0-9_.]*$/)
     .optional(),
-  /** Names us, and the operator's CONTACT, in the User-Agent. `required`: not configured while CONTACT is not set. */
+  /** Sends a User-Agent with our name and the operator's CONTACT. `required`: not configured until CONTACT is set. */
   contact: z.enum(["polite", "required"]).optional(),
-  /** Other hosts of the vendor by name, as `origin` is; `<ID>_<NAME>_BASE_URL` replaces one. `{param}` may stand in a host. */
+  /** The vendor's other hosts by name, in the form of `origin`; `<ID>_<NAME>_BASE_URL` replaces one. A host may contain `{param}`. */
   origins: z.record(z.string().regex(/^[a-z0-9-]+$/), otherOrigin).optional(),
-  /** Those of `origins` that our key is not shown to, because the vendor is not alone there: a machine that callers run programs on. */
+  /** The `origins` that must not get our key because they run other parties' code, such as a machine where callers run programs. */
   keylessOrigins: z.array(z.string()).optional(),
   /** No adapter can pay this vendor yet: its actions are listed as not configured, with this sentence. */
   waitsFor: z.string().min(1).optional(),
   /**
-   * What no source and no call has confirmed yet, in words, by the action that it is about; `*`: by all of its actions and models. Such an
-   * action is sold at 10 % or more above what we believe that it costs.
+   * Facts that no source and no call has confirmed yet, by action; `*` means all of its actions and models. Such an action is sold at
+   * least 10 % above its assumed cost.
    */
   beliefs: z.record(z.string().min(1), z.string().min(1)).optional(),
-  /** The most requests that the vendor takes in so many milliseconds; further ones wait their turn. */
+  /** The vendor's rate limit; further requests are queued. */
   rate: rate.optional(),
-  /** What the vendor's answers mean, for all of its actions. */
+  /** How to interpret the vendor's answers, for all of its actions. */
   rules: z.array(ruleSchema).optional(),
-  /** It has no HTTP: a process that runs this file, `adapters/<id>.helper.ts` by `import.meta.resolve`, takes its actions' requests. */
+  /**
+   * It has no HTTP API: a process that runs this file (`adapters/<id>.helper.ts` via `import.meta.resolve`) handles its actions' requests.
+   */
   sidecar: z.string().startsWith("file:").optional(),
-  /** What is sold as `<adapter id>/<action>`. */
+  /** Sold as `<adapter id>/<action>`. */
   actions: actions.optional(),
-  /** Time that callers pay before it passes, for the actions that say what they do with it. */
+  /** Prepaid machine time, for the actions that use it. */
   prepaid: prepaid.optional(),
-  /** A machine of its that goes on between calls, sold as `<adapter id>/create_session`, `/session` and `/close`. */
+  /** A machine that keeps running between calls, sold as `<adapter id>/create_session`, `/session` and `/close`. */
   sessions: session.optional(),
-  /** Its models by the call, as `<adapter id>/<name>`: at their prices by the token, at most a dollar. */
+  /** Its models as actions, `<adapter id>/<name>`: at their token prices, at most one dollar per call. */
   nativeActions: z.record(z.string().regex(/^[a-z][a-z0-9_]*$/), nativeWire).optional(),
-  /** Configured by its base address alone: a server of the operator's own. */
+  /** Its base URL alone enables it: a server that the operator runs. */
   local: z.boolean().optional(),
-  /** There may be more of its kind: `<ID>_<NAME>_BASE_URL` makes the adapter `<id>-<name>`, whose variables are `<ID>_<NAME>_...`. */
+  /**
+   * The operator may add more of its kind: `<ID>_<NAME>_BASE_URL` creates the adapter `<id>-<name>`, with the variables `<ID>_<NAME>_...`.
+   */
   several: z.boolean().optional(),
-  /** Who has no key for it may run it himself: `<ID>_BASE_URL` alone turns it on, no key is sent, and a call costs us nothing. */
+  /** The operator can self-host it instead of having a key: `<ID>_BASE_URL` alone enables it, no key is sent, and calls cost us nothing. */
   selfHosted: selfHosted.optional(),
-  /** Where there is no key for it, but a wallet: the address at which it is paid by the call, at most what is listed. */
+  /** Used without a key but with a wallet: the address where it is paid per call, at most the listed price. */
   keylessDoor: keylessDoor.optional(),
-  /** Reached only by sandbox accounts. */
+  /** Available to sandbox accounts only. */
   sandboxOnly: z.boolean().optional(),
   headers: headers.optional(),
-  /** Whether many calls share a connection, by HTTP/2, whatever `VENDORS_HTTP2` says. Web sockets have one of HTTP/1.1 each. */
+  /** Whether calls share a connection over HTTP/2, regardless of `VENDORS_HTTP2`. Each WebSocket has its own HTTP/1.1 connection. */
   http2: z.boolean().optional(),
   chat: chat.optional(),
   /** OpenAI's wire at `/embeddings`. */
   embeddings: embeddings.optional(),
-  /** Vendor's id -> a model that is neither: what it does, and what its units cost. */
+  /** Maps the vendor's id to a model of another kind: what it does, and what its units cost. */
   unitModels: z.record(z.string(), unitModel).optional(),
 });
 
 export type AddressSetting = Said<z.infer<typeof addressSetting>>;
 export type NativeWire = z.infer<typeof nativeWire>;
 type Checked = Said<z.infer<typeof adapter>>;
-/** What a vendor is. Outside of its file the params of its actions are forgotten. */
+/** An adapter. The types of its actions' params are erased outside its file. */
 export interface AdapterSpec extends Omit<Checked, "actions" | "keylessDoor"> {
-  /** What is sold as `<adapter id>/<action>`. */
+  /** Sold as `<adapter id>/<action>`. */
   readonly actions?: Readonly<Record<string, ActionSpec>>;
   readonly keylessDoor?: KeylessDoor;
 }
 
-/** Adapters that differ in little, in one file: the id of each is its name here. */
+/** Similar adapters in one file, by id. */
 export interface AdapterTable {
   readonly adapters: Readonly<Record<string, AdapterSpec>>;
 }
 
-/** Gives a table of adapters its types. Each row is checked when the catalog loads, as a file of its own would be. */
+/** Types a table of adapters. Each row is checked when the catalog loads, as if it were in its own file. */
 export function defineAdapters(adapters: AdapterTable["adapters"]): AdapterTable {
   return { adapters };
 }
 
-/** Gives an adapter its types. What it says is checked when the catalog loads. */
+/** Types an adapter. Its contents are checked when the catalog loads. */
 export function defineAdapter(spec: AdapterSpec): AdapterSpec {
   return spec;
 }
 
-/** What no source and no call has confirmed about an action yet; `*`: about the vendor. */
+/** The unconfirmed facts about an action; `*`: about the vendor. */
 export function beliefsAbout({ beliefs = {} }: Pick<AdapterSpec, "beliefs">, action: string): readonly string[] {
   return [...new Set(["*", action])].flatMap((name) => beliefs[name] ?? []);
 }

@@ -1,4 +1,4 @@
-// Detects emails, URLs, flight numbers and the like in a text, by pattern. Each word is examined once.
+// Detects emails, URLs, flight numbers and the like in a text by pattern. Each word is examined once.
 
 export type FormKind =
   | "email"
@@ -44,7 +44,7 @@ const ENDINGS: Readonly<Record<string, FormKind>> = {
 const TOP_DOMAIN = /^(com|org|net|io|dev|ai|gov|edu|example|[a-z]{2})$/;
 const STREET = /^(st|street|ave|avenue|road|rd|blvd|lane|ln|drive|dr|way|court|ct|place|pl|terrace)$/i;
 const STREET_WORDS_MAX = 4;
-/** Forms that one pattern decides. */
+/** Forms that a single pattern identifies. */
 const WHOLE: readonly (readonly [FormKind, RegExp])[] = [
   ["wallet", /^0x[\da-f]{8,64}$/i],
   ["iban", /^[A-Z]{2}\d{2}[A-Z\d]{11,30}$/],
@@ -69,7 +69,7 @@ function kindOf(word: string): FormKind | null {
   return ENDINGS[ending] ?? (TOP_DOMAIN.test(ending) ? "domain" : null);
 }
 
-/** How many words from here on are a house number and street; 0: none. */
+/** The number of words, starting here, that are a house number and street; 0 if none. */
 function houseAt(words: readonly string[], at: number): number {
   if (!/^\d{1,5}$/.test(words[at] ?? "")) return 0;
   const end = words
@@ -78,14 +78,14 @@ function houseAt(words: readonly string[], at: number): number {
   return end < 0 ? 0 : end + 3;
 }
 
-/** The forms of a text in order, and the text without them. */
+/** The forms found in a text, in order, and the text without them. */
 export function formsIn(text: string): { readonly forms: readonly TextPattern[]; readonly rest: string } {
   const words = text.split(/\s/);
   const forms: TextPattern[] = [];
   const rest: string[] = [];
   for (let at = 0; at < words.length; at++) {
     const house = houseAt(words, at);
-    // Punctuation and brackets around a word are not part of the form.
+    // Surrounding punctuation and brackets are not part of the form.
     const word = (words[at] ?? "").replace(/^["'(<[]/, "").replace(/["')>\],.;:!?]$/, "");
     const kind = house > 0 ? "house" : kindOf(word);
     if (kind === null) rest.push(words[at] ?? "");

@@ -1,4 +1,5 @@
-// All that a file in tiers/ may import: an alias we sell and its candidates in order of preference, and what our composites try in which order.
+// Everything that a file in tiers/ may import: aliases that we sell with their candidates in order of preference, and what our composites
+// try in which order.
 import { z } from "zod";
 import { type ActionFacts, facts } from "./action.ts";
 import { type FacetsSpec, facets } from "./facets.ts";
@@ -6,24 +7,24 @@ import { type PageLadderSpec, pageLadder } from "./page-ladder.ts";
 import { actionsOfPeopleFinder, type PeopleFinderSpec, peopleFinder } from "./people-finder.ts";
 import { actionId, count, fn, type JsonObject, jsonObject, place, type Said, some, words } from "./said.ts";
 
-/** Who makes the parts of a demo video. */
+/** The services that produce the parts of a demo video. */
 export const demoMaker = z.strictObject({
   kind: z.literal("demo-maker"),
   /** The tier or model that writes storyboards. */
   writer: words,
-  /** The model that speaks, and its voice where the caller names none. */
+  /** The speech model, and its default voice. */
   speaker: z.strictObject({ model: words, voice: words }),
-  /** A vendor's prepaid browser, for operators without one. Places are JSON pointers. */
+  /** A vendor's prepaid browser, for operators without their own. Locations are JSON pointers. */
   browser: z.strictObject({
     begin: z.strictObject({ action: actionId, params: jsonObject, connectAt: place }),
-    /** Ends it by its id, which is at `idAt` of the answer that began it. */
+    /** Ends the browser by its id, which is at `idAt` in the answer that started it. */
     end: z.strictObject({ action: actionId, param: words, idAt: place }),
   }),
 });
 
 export type DemoMakerSpec = Said<z.infer<typeof demoMaker>>;
 
-/** An action that can serve a hosted tool. Places are JSON pointers; those of a result start at the result. */
+/** An action that can serve a hosted tool. Locations are JSON pointers; those of a result are relative to it. */
 const source = z.strictObject({
   /** `<service>/<action>`. */
   action: actionId,
@@ -34,12 +35,12 @@ const source = z.strictObject({
   text: place,
 });
 
-/** A tool of a wire that vendors run themselves, served to models whose vendor does not. */
+/** A tool that some vendors run themselves, provided to models whose vendor does not. */
 const tool = z.strictObject({
   about: words,
-  /** Its one param. */
+  /** Its only param. */
   takes: z.enum(["query", "url"]),
-  /** The first that is configured serves. */
+  /** The first configured one serves. */
   sources: some(source, "has no source"),
 });
 
@@ -55,51 +56,51 @@ export type { PagesWanted } from "./page-ladder.ts";
 export { goesWith, neededWhen, needsOne, noneWhen, notBoth, onlyWhen } from "./params-rules.ts";
 
 export const tier = z.strictObject({
-  /** What the tier is for, in a sentence people read in the price list. */
+  /** What the tier is for, in one sentence for the price list. */
   purpose: words,
-  /** Models by slug; each configured vendor of one is a candidate, the maker's own first. */
+  /** Models by slug; each configured vendor of a model is a candidate, the maker's own first. */
   candidates: some(z.strictObject({ model: words }), "has no candidate"),
   /**
-   * What names begin with that mean this tier where no model of such a name is configured: agents ask for models by names of
-   * their own. The longest beginning of all tiers counts.
+   * Prefixes of model names that this tier serves if no configured model has the name: agents request models by their built-in names. The
+   * longest matching prefix of all tiers counts.
    */
   standsInFor: z.array(z.string().min(3)).optional(),
-  /** The tier that serves in this one's place where a budget has come to where its owner wants that; left out: this one goes on. */
+  /** The tier that replaces this one when a budget reaches the level its owner set; absent: this one continues to serve. */
   lower: words.optional(),
-  /** How long a streamed candidate may take to its first content while another remains. */
+  /** How long a streamed candidate may take to its first content if another candidate remains. */
   firstTokenMsMax: count,
 });
 
-/** An action of a vendor that can serve the tier's params. */
+/** A vendor's action that can serve the tier's params. */
 const tierAction = z.strictObject({
   /** `<adapter id>/<action>`. */
   action: words,
-  /** The tier's name of a param -> the action's. */
+  /** Maps the tier's param names to the action's. */
   names: z.record(z.string(), z.string()).optional(),
-  /** Params of the tier that this one has no answer to: a call that sets one of them goes to another. */
+  /** Params of the tier that this action does not support: a call that sets one goes to another candidate. */
   lacks: z.array(z.string()).optional(),
 });
 
-/** An action we sell under a name of our own, served by the first candidate that can. Its price is its own. */
+/** An action that we sell under our own name and price, served by the first candidate that can. */
 export const actionTier = z.strictObject({
   ...facts,
   /** `<service>/<action>`. */
   sells: z.string().regex(/^[a-z0-9-]+\/[a-z0-9-]+$/, "must be <service>/<action>"),
   candidates: some(tierAction, "has no candidate"),
-  /** The param by which a caller asks for one candidate alone, by its adapter's id; then no other takes over. */
+  /** The param that pins a call to one candidate, by its adapter's id; there is then no fallback. */
   pinnedBy: words.optional(),
-  /** The field of `data` that names the adapter which served. */
+  /** The field of `data` that names the adapter that served. */
   servedAs: words.optional(),
   example: z.strictObject({ params: jsonObject }),
 });
 
 export type TierSpec = Said<z.infer<typeof tier>>;
-/** A tier of actions whose params are of a type. */
+/** A tier of actions with typed params. */
 export interface ActionTierSpec<P = Readonly<Record<string, unknown>>>
   extends ActionFacts<P>,
     Omit<Said<z.infer<typeof actionTier>>, keyof typeof facts> {}
 
-/** What one of our composites goes by; `kind` tells them apart. */
+/** The data of one of our composites; `kind` distinguishes them. */
 export type CompositeTierSpec = PageLadderSpec | PeopleFinderSpec | FacetsSpec | HostedToolsSpec | DemoMakerSpec;
 /** By kind. */
 export const COMPOSITE_TIERS: Readonly<Record<CompositeTierSpec["kind"], z.ZodType>> = {
@@ -110,42 +111,42 @@ export const COMPOSITE_TIERS: Readonly<Record<CompositeTierSpec["kind"], z.ZodTy
   "demo-maker": demoMaker,
 };
 
-/** Gives a tier its types. What it says is checked when the catalog loads. */
+/** Types a tier. Its contents are checked when the catalog loads. */
 export function defineTier(spec: TierSpec): TierSpec {
   return spec;
 }
 
-/** Gives a tier of actions its types; outside of its file those of its params are forgotten. */
+/** Types a tier of actions; the types of its params are erased outside its file. */
 export function defineActionTier<P>(spec: ActionTierSpec<P>): ActionTierSpec {
   return spec as unknown as ActionTierSpec;
 }
 
-/** Gives a ladder of rungs its types. */
+/** Types a page ladder. */
 export function definePageLadder(spec: Omit<PageLadderSpec, "kind">): PageLadderSpec {
   return { kind: "page-ladder", ...spec };
 }
 
-/** Gives a finder of people its types. */
+/** Types a people finder. */
 export function definePeopleFinder(spec: Omit<PeopleFinderSpec, "kind">): PeopleFinderSpec {
   return { kind: "people-finder", ...spec };
 }
 
-/** Gives facets their types. */
+/** Types facets. */
 export function defineFacets(spec: Omit<FacetsSpec, "kind">): FacetsSpec {
   return { kind: "facets", ...spec };
 }
 
-/** Gives hosted tools their types. */
+/** Types hosted tools. */
 export function defineHostedTools(spec: Omit<HostedToolsSpec, "kind">): HostedToolsSpec {
   return { kind: "hosted-tools", ...spec };
 }
 
-/** Gives a maker of demos its types. */
+/** Types a demo maker. */
 export function defineDemoMaker(spec: Omit<DemoMakerSpec, "kind">): DemoMakerSpec {
   return { kind: "demo-maker", ...spec };
 }
 
-/** Our own actions are no adapter's. */
+/** Our own actions belong to no adapter. */
 const OURS = "core/";
 
 /** The actions that a composite's tier names, with the field that names each. */

@@ -1,4 +1,4 @@
-// Keys that a token is made or asked for with: an OAuth client, a service account, a key that signs. The token is what vendors are shown.
+// Keys that are exchanged for a token or sign one: OAuth clients, service accounts and signing keys. Vendors get the token.
 import { createPrivateKey, createSign, generateKeyPairSync, type KeyObject, sign } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { isRecord } from "../core/json.ts";
@@ -19,8 +19,8 @@ function withToken(
 }
 
 /**
- * A bearer token that lives for a while, for the parts of a key: tenant, client id and secret (RFC 6749, 4.4). `origin` is one of the
- * adapter's origins; `{tenant}` in the path is the first part.
+ * Exchanges the parts of a key (tenant, client id and secret) for a bearer token (RFC 6749, 4.4). `origin` is one of the adapter's
+ * origins; `{tenant}` in the path is the first part.
  */
 export function clientCredentials(of: {
   readonly origin: string;
@@ -46,7 +46,7 @@ function base64url(value: object): string {
 
 const TOKEN_LIFE_S = 3_600;
 
-/** What a service account says of itself, signed by its key (RFC 7523, RS256). */
+/** The token request of a service account, signed with its key (RFC 7523, RS256). */
 function assertionRequest(scope: string, key: string, nowS: number): TokenRequest | string {
   const account: unknown = JSON.parse(key);
   const { client_email, private_key, private_key_id, token_uri } = isRecord(account) ? account : {};
@@ -60,7 +60,9 @@ function assertionRequest(scope: string, key: string, nowS: number): TokenReques
   return { url: token_uri, form: { grant_type, assertion: `${head}.${claims}.${signature}` } };
 }
 
-/** A bearer token that lives for a while, for what a service account signs (RFC 7523); the key is the JSON of its key file, or that file's path. */
+/**
+ * Exchanges a service account's signed assertion for a bearer token (RFC 7523); the key is the JSON of its key file, or the file's path.
+ */
 export function serviceAccount(scope: string): Auth {
   must(scope !== "", "serviceAccount needs a scope");
   return {
@@ -84,7 +86,7 @@ function privateKeyOf(key: string): KeyObject {
   return read;
 }
 
-/** Of the sandbox: its public half is kept nowhere, because no signature is checked there. */
+/** For the sandbox: the public half is not kept, because no signature is verified there. */
 let playKey: KeyObject | null = null;
 
 function keyOfSandbox(): KeyObject {
@@ -93,8 +95,8 @@ function keyOfSandbox(): KeyObject {
 }
 
 /**
- * Scripts show tokens that they make (RFC 7519), signed by our private key, the PEM of a key of P-256. `issuer` is one of the adapter's
- * settings; `claims` are those of every token.
+ * Lets scripts create tokens (RFC 7519), signed with our private key, a P-256 key in PEM format. `issuer` is one of the adapter's
+ * settings; `claims` are included in every token.
  */
 export function jwt(of: { readonly issuer: string; readonly claims: Readonly<Record<string, string>> }): Auth {
   must(of.issuer !== "", "jwt needs a setting for its issuer");
@@ -105,14 +107,14 @@ export function jwt(of: { readonly issuer: string; readonly claims: Readonly<Rec
         if (createPrivateKey(key.replaceAll("\\n", "\n")).asymmetricKeyDetails?.namedCurve === "prime256v1")
           return null;
       } catch {
-        // What is wrong with a key is not told: it might tell the key.
+        // The message does not say what is wrong with a key: it might reveal the key.
       }
       return "is no private key of P-256 as PEM";
     },
     sign(claims, { key, settings, nowS, lifeS }) {
       const ours = { iss: settings[of.issuer] ?? "", iat: nowS, exp: nowS + lifeS };
       const body = `${base64url({ alg: "ES256", typ: "JWT" })}.${base64url({ ...of.claims, ...claims, ...ours })}`;
-      // RFC 7518, 3.4: both numbers of the signature one after the other, not as ASN.1.
+      // RFC 7518, 3.4: the signature's two numbers concatenated, not as ASN.1.
       const signature = sign("sha256", Buffer.from(body), { key: keyOf(key), dsaEncoding: "ieee-p1363" });
       return `${body}.${signature.toString("base64url")}`;
     },

@@ -1,8 +1,8 @@
-// What tokens cost at a vendor, as an adapter says it: dated, by what they are, how many and when.
+// A vendor's token prices as declared by an adapter: dated, by token type, prompt length and time of day.
 import { z } from "zod";
 import { ascending, count, day, price, type Said, taken } from "./said.ts";
 
-/** What tokens cost, as decimal strings of USD per million; a bucket that is left out costs `input`. */
+/** Prices in USD per million tokens, as decimal strings; a bucket that is left out costs `input`. */
 const rates = {
   input: price,
   output: price,
@@ -14,7 +14,7 @@ const rates = {
 const time = z.string().regex(/^([01]\d|2[0-3]):[0-5]\d$|^24:00$/, "is no time of day as HH:MM");
 const hours = z
   .strictObject({
-    /** `HH:MM`, and the first minute that is no longer within. */
+    /** `HH:MM`; the end is exclusive. */
     from: time,
     until: time,
     /** Not on Saturdays and Sundays. */
@@ -26,14 +26,14 @@ const dated = z
   .strictObject({
     /** `YYYY-MM-DD`, UTC. */
     since: day,
-    /** When a list brought it, of a price that no adapter has: a part of its version, because several may begin on one day. */
+    /** When a list supplied it, for a price that no adapter has: part of its version, because several prices may start on one day. */
     taken: taken.optional(),
     ...rates,
-    /** What a thousand calls cost beside their tokens, such as the searches that a model makes for each; in USD. */
+    /** The price of 1,000 calls in USD on top of their tokens, for example for the model's own searches. */
     thousandCalls: price.optional(),
-    /** Prices of the whole call once its prompt is longer than `promptTokens`; dearest step last. */
+    /** Prices for the whole call if its prompt is longer than `promptTokens`; the most expensive last. */
     steps: z.array(z.strictObject({ promptTokens: count, ...rates })).optional(),
-    /** Prices at some hours of the day; a price has these or steps. At other hours it is what stands above. */
+    /** Prices at certain hours; a price has either hours or steps. The rates above apply at other times. */
     hours: z.array(hours).optional(),
   })
   .refine((one) => one.steps === undefined || one.hours === undefined, {
@@ -41,7 +41,7 @@ const dated = z
     message: "cannot be together with steps",
   });
 
-/** Prices by the token as adapters and updates write them, newest last. */
+/** Token prices as adapters and updates write them, oldest first. */
 export const tokenPrices = z
   .array(dated)
   .min(1, "has no price, and what is not priced is not sold")
@@ -51,14 +51,14 @@ export const tokenPrices = z
     "must have its steps in order of `promptTokens`",
   );
 
-/** Prices of embeddings: of their tokens and of nothing else, so that each is a unit. */
+/** Embedding prices: for tokens only, so that each token is a unit. */
 export const plainTokenPrices = tokenPrices.refine(
   (list) => list.every(({ steps, thousandCalls }) => steps === undefined && thousandCalls === undefined),
   "has `steps` or `thousandCalls`, and embeddings are sold by their tokens alone",
 );
 
-/** A price from a day on, as decimal strings of USD per million tokens, exactly as the vendor lists them. */
+/** A price with a start date, as decimal strings of USD per million tokens, exactly as the vendor lists it. */
 export type TokenPriceSpec = Said<z.infer<typeof dated>>;
 
-/** Other prices at some hours of the day, in UTC, as the minute in which a call is admitted has it. */
+/** Prices at certain hours, in UTC, determined by the minute in which a call is admitted. */
 export type HoursSpec = Said<z.infer<typeof hours>>;

@@ -1,4 +1,4 @@
-// A model that is sold by units of its own, as an adapter says it: images, seconds of sound, searches, or tokens of several sorts.
+// A model priced by its own units, as declared by an adapter: images, seconds of audio, searches, or several types of tokens.
 import { z } from "zod";
 import { parseUsdPer } from "../core/money.ts";
 import { ascending, count, day, modelEnd, price, type Said, slug, taken } from "./said.ts";
@@ -21,7 +21,7 @@ const unitPrice = z
 const listed = z.strictObject({
   /** `YYYY-MM-DD`, UTC. */
   since: day,
-  /** As of a price by tokens. */
+  /** As in a token price. */
   taken: taken.optional(),
   /** Each per million tokens. */
   textIn: price.optional(),
@@ -33,17 +33,17 @@ const listed = z.strictObject({
   audioOut: price.optional(),
   /** Per million characters. */
   characters: price.optional(),
-  /** Per hour of sound. */
+  /** Per hour of audio. */
   hours: unitPrice.optional(),
   /** Per thousand searches. */
   searches: unitPrice.optional(),
-  /** Per million pixels begun, of each image. */
+  /** Per started million pixels, for each image. */
   megapixels: unitPrice.optional(),
   /** Per image, by `<size>` or `<size> <quality>`. */
   images: z.record(z.string(), unitPrice).optional(),
 });
 
-/** Prices by units as adapters and updates write them, newest last. */
+/** Unit prices as adapters and updates write them, oldest first. */
 export const unitPrices = z
   .array(listed)
   .min(1, "has no price, and what is not priced is not sold")
@@ -52,63 +52,63 @@ export const unitPrices = z
 export const unitModel = z.strictObject({
   kind: kind,
   dialect: dialect,
-  /** What we sell it as. Default: as a chat model's. */
+  /** The slug that we sell it under. Default: as for a chat model. */
   slug: slug.optional(),
-  /** Newest last. */
+  /** Oldest first. */
   prices: unitPrices,
-  /** When the vendor ends it, once that is known. It stays in its file after that, so that callers are told. */
+  /** When the vendor ends it, once known. The entry stays in the file afterwards, so that callers get a helpful error. */
   retires: modelEnd.optional(),
-  /** One of the adapter's `origins`, where its own is not asked. */
+  /** One of the adapter's `origins`, if not the main one. */
   origin: z.string().optional(),
-  /** Where it is asked below the origin, where that is not the dialect's own path. */
+  /** The path below the origin, if not the dialect's own. */
   path: z.string().startsWith("/").optional(),
-  /** Fields added to every request. */
+  /** Added to every request. */
   extraFields: z.record(z.string(), z.unknown()).optional(),
-  /** Its names for fields that it has under others. */
+  /** Fields that the vendor names differently. */
   renamed: z.record(z.string(), z.string()).optional(),
-  /** Fields that it refuses, and that its answer does not depend on: they are left out. */
+  /** Fields that it rejects but that do not affect its answer: they are dropped. */
   omits: z.array(z.string()).optional(),
-  /** Fields of the caller's that it refuses; those who send them are told so. */
+  /** Caller fields that it rejects; requests with them are refused. */
   refuses: z.array(z.string()).optional(),
-  /** The longest prompt, and the longest answer, in tokens. */
+  /** The maximum prompt and the maximum answer, in tokens. */
   inputTokensMax: count.optional(),
   outputTokensMax: count.optional(),
-  /** The longest text, in characters. */
+  /** The maximum text length, in characters. */
   charactersMax: count.optional(),
-  /** Of images: the most in one request. */
+  /** For images: the maximum number per request. */
   imagesMax: count.optional(),
-  /** Of images: the most tokens that one comes out as, by size and quality; `auto` is the most of all. */
+  /** For images: the maximum token count of an output image, by size and quality; `auto` is the overall maximum. */
   imageTokens: z.record(z.string(), z.record(z.string(), count)).optional(),
-  /** Of images: the most tokens that one counts for which goes in. Without it, it edits none. */
+  /** For images: the maximum token count of an input image. Absent: the model cannot edit images. */
   imageInTokensMax: count.optional(),
-  /** Answers in events, where it is asked to. */
+  /** Supports streamed answers. */
   streams: z.boolean().optional(),
-  /** Of a transcription: it can translate into English as well. */
+  /** For transcription: it can also translate to English. */
   translates: z.boolean().optional(),
-  /** Forms of answer that it has, by their names in OpenAI's wire. */
+  /** The response formats it supports, by their names in OpenAI's API. */
   formats: z.array(z.string()).optional(),
-  /** Of sound: the longest that it takes, and the least that it charges for, in seconds. */
+  /** For audio: the maximum length and the minimum charge, in seconds. */
   secondsMax: count.optional(),
   secondsMin: count.optional(),
-  /** Of sound: the most tokens that a second of it counts for. */
+  /** For audio: the maximum tokens per second. */
   audioTokensPerSecond: count.optional(),
-  /** Of a completion: it fills in the middle. */
+  /** For completion: it supports fill-in-the-middle. */
   fillsIn: z.boolean().optional(),
 });
 
-/** What a model does that is no chat model, and so at which endpoint it is asked. Adapters list embeddings beside chats, by the token. */
+/** What a model other than a chat model does, which determines its endpoint. Adapters list embeddings beside chat models, by tokens. */
 export type UnitKind = z.infer<typeof kind> | "embeddings";
 
-/** A format of requests to such a model: the name of a row of src/upstream/unit-dialects. */
+/** The request format of such a model: the name of a row in src/upstream/unit-dialects. */
 export type UnitDialectName = z.infer<typeof dialect> | "openai-embeddings";
 
-/** A price by units from a day on, as decimal strings of USD. What has no price here is not sold; a price of nothing at all is free. */
+/** A unit price with a start date, as decimal strings of USD. A unit without a price is not sold; a price without any units is free. */
 export type UnitPriceSpec = Said<z.infer<typeof listed>>;
 
-/** A model that is sold by units of its own: images, seconds, searches, or tokens of several sorts. Bounds are what its holds are made of. */
+/** A model priced by its own units: images, seconds, searches, or several types of tokens. Holds are computed from its limits. */
 export type UnitModelSpec = Said<z.infer<typeof unitModel>>;
 
-/** What calls read of it: its price is compiled by then. */
+/** The part that calls read: its price has been compiled by then. */
 export type UnitSpec = Omit<UnitModelSpec, "prices" | "kind" | "dialect"> & {
   readonly kind: UnitKind;
   readonly dialect: UnitDialectName;

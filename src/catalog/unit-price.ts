@@ -1,4 +1,5 @@
-// What images, seconds, searches and tokens of several sorts cost: a vendor's list compiled to integers, and the cost of counts.
+// Unit prices for images, seconds, searches and several types of tokens: compiles a vendor's list to integers, and computes the cost of
+// counts.
 import {
   costOf,
   markUp,
@@ -15,7 +16,7 @@ import type { UnitPriceSpec } from "./unit-model.ts";
 
 type Listed = Exclude<keyof UnitPriceSpec, "since" | "taken">;
 
-/** What each listed price counts, and for how many of it the list gives the price. */
+/** The unit of each listed price, and how many units the listed price covers. */
 const UNITS: Readonly<Record<Listed, { readonly unit: string; readonly per: number }>> = {
   textIn: { unit: "textIn", per: 1_000_000 },
   cachedIn: { unit: "cachedIn", per: 1_000_000 },
@@ -31,25 +32,25 @@ const UNITS: Readonly<Record<Listed, { readonly unit: string; readonly per: numb
   images: { unit: "image", per: 1 },
 };
 
-/** The price of one unit in pico-USD, rounded up; null where the text is no price. */
+/** The price of one unit in pico-USD, rounded up; null if the text is not a price. */
 export function parseUnitPrice(listed: Listed, text: string): PicoPerToken | null {
   const { per } = UNITS[listed];
   return per === 1_000_000 ? parseUsdPerMillion(text) : parseUsdPer(per, text);
 }
 
-/** Throws RangeError on what is no price; files are checked before, so that would be our bug. */
+/** Throws RangeError if the text is not a price; files are validated earlier, so that would be our bug. */
 function picoOf(listed: Listed, text: string): PicoPerToken {
   const pico = parseUnitPrice(listed, text);
   if (pico === null) throw new RangeError(`not a price: ${text}`);
   return pico;
 }
 
-/** The unit of one image of a size and a quality, as a price lists it: the nearest word that it has; null: it lists none that fits. */
+/** The unit of an image by size and quality, as named in a price: the closest match; null if none fits. */
 export function imageUnit({ rates }: UnitPrice, size: string, quality: string): string | null {
   return [`image ${size} ${quality}`, `image ${size}`].find((unit) => rates.has(unit)) ?? null;
 }
 
-/** Compiles a price that has passed validation. `name` begins its version. */
+/** Compiles a validated price. `name` is the prefix of its version. */
 export function compileUnitPrice({ since, taken, images = {}, ...listed }: UnitPriceSpec, name: string): UnitPrice {
   const plain = Object.entries(listed).map(([key, text]) => {
     return [UNITS[key as Listed].unit, picoOf(key as Listed, text)] as const;
@@ -57,12 +58,12 @@ export function compileUnitPrice({ since, taken, images = {}, ...listed }: UnitP
   const sized = Object.entries(images).map(([size, text]) => [`image ${size}`, picoOf("images", text)] as const);
   const rates = new Map([...plain, ...sized]);
   const { textIn } = listed;
-  // As of a chat's price: what a cache gives costs what is read, unless it has a price of its own.
+  // As in a chat price: cached tokens cost as much as input unless they have their own price.
   if (textIn !== undefined && !rates.has("cachedIn")) rates.set("cachedIn", picoOf("textIn", textIn));
   return { rates, since, version: versionOf(name, taken === undefined ? { since } : { since, taken }) };
 }
 
-/** A price by the token as one by units; what a long prompt or a call costs beside its tokens has none, and no embeddings have it. */
+/** Converts a token price to a unit price, without long-prompt and per-call prices, which no embeddings have. */
 export function unitsOfTokens({ input, cacheRead, output, since, version }: TokenPrice): UnitPrice {
   const rates = [
     ["textIn", input],
@@ -72,26 +73,29 @@ export function unitsOfTokens({ input, cacheRead, output, since, version }: Toke
   return { rates: new Map(rates), since, version };
 }
 
-/** Whether everything that was counted has a price. */
+/** Whether every counted unit has a price. */
 export function pricesAll({ rates }: UnitPrice, counts: Counts): boolean {
   return Object.entries(counts).every(([unit, count]) => count === 0 || rates.size === 0 || rates.has(unit));
 }
 
-/** What the counts cost in nano-USD, rounded up once. Of a unit without a price, the dearest token's: nothing is given away for a new name. */
+/**
+ * The cost of the counts in nano-USD, rounded up once. A unit without a price costs as much as the most expensive token, so that an
+ * unknown unit is not free.
+ */
 export function costOfCounts({ rates }: UnitPrice, counts: Counts): Nano {
   const dearestRate = Math.max(0, ...rates.values()) as PicoPerToken;
   const prices = Object.keys(counts).map((unit) => rates.get(unit) ?? dearestRate);
   return costOf(Object.values(counts), prices);
 }
 
-/** A cost price with our markup on every unit; its version says so. */
+/** The cost price with our markup on every unit, recorded in its version. */
 export function sellUnitsAt(cost: UnitPrice, percent: number): UnitPrice {
   if (percent === 0) return cost;
   const rates = [...cost.rates].map(([unit, price]) => [unit, markUp(price, percent)] as const);
   return { ...cost, rates: new Map(rates), version: `${cost.version}+${percent}%` };
 }
 
-/** The dearest of several prices in every unit: selling at it, no candidate makes a loss. */
+/** The highest of several prices in every unit: sold at it, no candidate makes a loss. */
 export function dearestUnits(prices: readonly [UnitPrice, ...UnitPrice[]], name: string): UnitPrice {
   const rates = new Map<string, PicoPerToken>();
   for (const [unit, price] of prices.flatMap((one) => [...one.rates])) {
@@ -102,12 +106,12 @@ export function dearestUnits(prices: readonly [UnitPrice, ...UnitPrice[]], name:
   return { rates, since, version: versionOf(name, { since, ...taken }) };
 }
 
-/** Whether some unit costs more at `cost` than at `sale`, or is not sold at all. */
+/** Whether some unit costs more at `cost` than at `sale`, or has no sale price. */
 export function isDearerUnits(cost: UnitPrice, sale: UnitPrice): boolean {
   return [...cost.rates].some(([unit, price]) => price > (sale.rates.get(unit) ?? -1));
 }
 
-/** A price as people read it: USD by unit, each for as many as the list has it for, such as `{"hour": "0.36"}`. */
+/** A price for display: USD by unit, in the quantities of the list, such as `{"hour": "0.36"}`. */
 export function unitPriceText({ rates }: UnitPrice): Readonly<Record<string, string>> {
   const names: Readonly<Record<string, readonly [name: string, per: number]>> = {
     seconds: ["hour", 3_600],

@@ -1,4 +1,4 @@
-// Checks what one adapter or tier file says; every complaint names the file and the field.
+// Checks an adapter or tier file; every problem names the file and the field.
 import { z } from "zod";
 import { tableSchema } from "./endpoint-table.ts";
 import { type AdapterTable, adapter } from "./spec.ts";
@@ -30,17 +30,17 @@ function problemsOf(file: string, error: z.ZodError): readonly string[] {
 
 const adapterTable = z.strictObject({ adapters: z.record(adapterId, adapter) });
 
-/** Parts of an address that cannot be filled in. */
+/** Address placeholders that nothing can fill in. */
 function unfilled(spec: unknown): readonly string[] {
   const { origin, settings = {} } = spec as z.infer<typeof adapter>;
   const names = [...origin.matchAll(/\{([a-z]+)\}/g)].map(([, name = ""]) => name);
   return names.filter((name) => settings[name] === undefined);
 }
 
-/** Each file is checked once: a schema that were compiled for it would take longer than the check. */
+/** Each file is checked once, so compiling a schema would take longer than the check. */
 const ONCE = { jitless: true } as const;
 
-/** Checks one adapter file's default export: an adapter, or a table of them. The file's name is only for the complaints. */
+/** Checks an adapter file's default export: an adapter or a table of them. The file's name is used only in the problems. */
 export function checkAdapter(file: string, value: unknown): readonly string[] {
   const isTable = isAdapterTable(value);
   const checked = (isTable ? adapterTable : adapter).safeParse(value, ONCE);
@@ -58,7 +58,7 @@ export function isAdapterTable(value: unknown): value is AdapterTable {
   return typeof value === "object" && value !== null && "adapters" in value;
 }
 
-/** The schema of what a tier is meant to be: what a composite goes by, an action under a name of ours, or models. */
+/** The schema that a tier is checked against: a composite's, an action tier's or a model tier's. */
 function tierSchemaOf(value: unknown): z.ZodType {
   if (typeof value !== "object" || value === null) return tier;
   if ("kind" in value) return COMPOSITE_TIERS[value.kind as CompositeTierSpec["kind"]] ?? unknownKind;

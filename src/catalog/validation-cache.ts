@@ -1,15 +1,15 @@
-// What the check of the shipped files found good is kept beside the packages: checking them is a third of a start, and they are the same at the next.
+// Remembers that the shipped files passed their check: the check takes a third of a start, and the files rarely change between starts.
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 
-/** `npm ci` empties it with the rest of node_modules, so that another version of the library that checks begins anew. */
+/** `npm ci` deletes it with the rest of node_modules, so a new version of the validation library starts fresh. */
 const FOLDER = path.join("node_modules", ".cache", "tollgate", "checked");
 
-/** What is checked, and the sources of the check. */
+/** The files that are checked, and the source of the check. */
 const FOLDERS = ["adapters", "tiers", path.join("src", "catalog")];
 
-/** What is read on demand and is no part of the check. */
+/** Loaded on demand and not part of the check. */
 const STAND_IN = ".sandbox.ts";
 
 function filesIn(folder: string): readonly string[] {
@@ -19,16 +19,16 @@ function filesIn(folder: string): readonly string[] {
     .sort();
 }
 
-/** Whether files as these were found good before, by a check as this one. */
+/** Whether identical files passed an identical check before. */
 interface KeptVerdict {
   readonly isGood: boolean;
-  /** They have been found good now. */
+  /** Records that they passed now. */
   keep(): void;
 }
 
 /**
- * Reads every file under `root` that the check looks at, so it is for a start, when no call waits. A change of one byte makes another
- * verdict; what `src/catalog` imports from elsewhere is not looked at.
+ * Reads synchronously every file under `root` that the check covers, so call it only at start, when no call waits. Any changed byte
+ * invalidates the verdict; what `src/catalog` imports from elsewhere is not covered.
  */
 export function keptVerdict(root: string): KeptVerdict {
   const hash = createHash("sha256");
@@ -44,7 +44,7 @@ export function keptVerdict(root: string): KeptVerdict {
         mkdirSync(path.dirname(kept), { recursive: true });
         writeFileSync(kept, "");
       } catch {
-        // Nothing is kept, as in an image that is read alone.
+        // Not stored if the file system is read-only, as in some container images.
       }
     },
   };

@@ -1,11 +1,11 @@
-// Which variables of the environment an adapter reads, and which of them turn it on.
+// Which environment variables an adapter reads, and which of them enable it.
 
 import { envName, walletVariable } from "./configure.ts";
 import type { AdapterSpec } from "./spec.ts";
 
 type Login = Pick<AdapterSpec, "keyEnv" | "keyParts">;
 
-/** A way to turn a vendor on: all of these variables together. Empty: nothing that the operator sets will do. */
+/** One way to enable a vendor: all of these variables together. Empty if no variable can. */
 export function variablesOf(id: string, spec: AdapterSpec): readonly string[] {
   if (spec.waitsFor !== undefined || spec.sandboxOnly === true) return [];
   if (spec.local === true) return [envName(id, "BASE_URL")];
@@ -16,14 +16,14 @@ export function variablesOf(id: string, spec: AdapterSpec): readonly string[] {
   return [...keyVariablesOf(id, spec), ...address, ...deployments, ...contact];
 }
 
-/** Where its key stands: one variable, or those of its parts. Of several names for the same key the first. */
+/** The variables with its key: one, or one per part. Of several names for the same key, the first. */
 export function keyVariablesOf(id: string, spec: AdapterSpec): readonly string[] {
   const { keyless, rails = [] } = spec.auth;
   if (keyless === true) return rails.slice(0, 1).map(walletVariable);
   return spec.keyParts ?? (spec.keyEnv ?? [envName(id, "API_KEY")]).slice(0, 1);
 }
 
-/** Everything that it reads. */
+/** All variables that it reads. */
 export function allVariablesOf(id: string, spec: AdapterSpec): readonly string[] {
   const any = spec.chat?.anyModel !== undefined || spec.embeddings?.anyModel !== undefined;
   const origins = Object.keys(spec.origins ?? {}).map((name) => `${name.toUpperCase().replaceAll("-", "_")}_BASE_URL`);

@@ -1,4 +1,4 @@
-// A list in the format of models.dev: vendors by their ids, each with its models, prices in USD per million tokens.
+// Reads a list in the format of models.dev: vendors by id, each with its models, prices in USD per million tokens.
 import { z } from "zod";
 import {
   BadList,

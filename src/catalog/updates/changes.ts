@@ -1,4 +1,4 @@
-// What would change here by a list: price by price, length by length, end by end, with why some of it is not taken without the operator's word.
+// Determines what a list would change here (prices, limits and ends), and why some changes need the operator's approval.
 
 import type { EmbeddingsSpec, ModelSpec } from "../model-spec.ts";
 import { compilePrice, priceOn } from "../price.ts";
@@ -16,7 +16,7 @@ import type { ModelUpdate, UnitModelUpdate } from "./update.ts";
 
 type Models = Readonly<Record<string, ModelSpec | EmbeddingsSpec["models"][string]>>;
 
-/** A vendor as it is sold here now, in what can be handed to another thread. */
+/** A vendor as currently sold here, in a form that can be sent to another thread. */
 export interface VendorFacts extends ListedVendor {
   readonly maker: string | undefined;
   readonly configured: boolean;
@@ -31,18 +31,18 @@ export type SoldKind = Kind | "unitModels";
 export interface Change {
   readonly vendor: string;
   readonly kind: SoldKind;
-  /** The vendor's own name of it. */
+  /** The vendor's own name for it. */
   readonly model: string;
   readonly slug: string;
   readonly what: "new" | "price" | "length" | "images" | "ends";
   readonly was: string;
   readonly now: string;
-  /** Why it is taken by the operator's word alone; null: it is taken. */
+  /** Why it needs the operator's approval; null if it does not. */
   readonly held: string | null;
   readonly told: ModelUpdate | UnitModelUpdate;
 }
 
-/** A model that the list has as it is sold here, or will be. */
+/** A model whose entry in the list matches what is sold here, or will match after the update. */
 export interface Seen {
   readonly vendor: string;
   readonly kind: SoldKind;
@@ -52,25 +52,25 @@ export interface Seen {
 export interface Compared {
   readonly changes: readonly Change[];
   readonly seen: readonly Seen[];
-  /** Sold here, of vendors that the list knows, and not in it: `<vendor>/<model>`. */
+  /** Models sold here that the list lacks although it has their vendor: `<vendor>/<model>`. */
   readonly unknown: readonly string[];
 }
 
 export interface Moment {
   /** `YYYY-MM-DD`, UTC. */
   readonly day: string;
-  /** `20261126T002503`: a part of the version of every price that is taken. */
+  /** `20261126T002503`: part of the version of every price that is applied. */
   readonly stamp: string;
 }
 
-/** Lengths that are nearer than this are the same one, rounded. */
+/** Lengths that differ by less than this fraction are the same length, rounded. */
 const LENGTH_NEAR = 0.05;
 
 function isNear(ours: number, theirs: number): boolean {
   return Math.abs(ours - theirs) <= ours * LENGTH_NEAR;
 }
 
-/** Some lists count the answer within the context, and others do not. */
+/** Some lists include the answer in the context, others do not. */
 function isSameContext(ours: number, theirs: number, output: number): boolean {
   return isNear(ours, theirs) || isNear(ours + output, theirs) || (theirs > ours && theirs < ours + output);
 }
@@ -85,7 +85,7 @@ interface One {
   readonly at: Moment;
 }
 
-/** Two prices as people compare them, with what is written to a cache where one of them says it. */
+/** Two prices as comparable text, with cache writes if either has a price for them. */
 function texts(a: TokenPriceSpec, b: TokenPriceSpec): readonly [string, string] {
   const writes = [a, b].some((price) => price.cacheWrite !== undefined);
   return [priceWords(compilePrice(a, ""), writes), priceWords(compilePrice(b, ""), writes)];
@@ -96,16 +96,16 @@ function changeOf(one: Pick<One, "vendor" | "model" | "slug"> & { readonly kind:
   return { vendor: vendor.id, kind, model, slug };
 }
 
-/** The list's price of today and those that it announces, where they are others than ours. */
+/** The list's current and announced prices that differ from ours. */
 function priceChanges(one: One): readonly Change[] {
   const { vendor, kind, model, spec, facts, at } = one;
   const ours = priceOn(at.day, spec.prices);
-  // A note says why this price is another than lists have.
+  // A note explains why our price differs from the lists.
   if (ours === null || spec.priceNote !== undefined) return [];
   const where = `${vendor.id}/${model}`;
   return facts.prices.flatMap((theirs): Change[] => {
     const begun = theirs.since <= at.day;
-    // What has begun holds here from now on: what was sold before stays at the price that it was sold at.
+    // A price that has already started applies here from now on: past calls keep the price that they were sold at.
     const since = begun ? at.day : theirs.since;
     const own = begun ? ours : (priceOn(since, spec.prices) ?? ours);
     const onlyInput = kind === "embeddings";
@@ -126,7 +126,7 @@ function lengthChanges(one: One): readonly Change[] {
   if (contextTokens !== null && !isSameContext(spec.contextTokens, contextTokens, spec.outputTokensMax ?? 0)) {
     told.contextTokens = contextTokens;
   }
-  // A list that has no bound of answers has the context's there.
+  // If the list has no answer limit, it repeats the context's length there.
   const isBound = outputTokensMax !== null && outputTokensMax < spec.contextTokens * (1 - LENGTH_NEAR);
   if (one.kind === "chat" && isBound && !isNear(spec.outputTokensMax ?? 0, outputTokensMax)) {
     told.outputTokensMax = outputTokensMax;
@@ -134,7 +134,7 @@ function lengthChanges(one: One): readonly Change[] {
   if (Object.keys(told).length === 0) return [];
   const words = (context: number, output: number | undefined) => `${context} in, ${output ?? "?"} out`;
   const next = { contextTokens: spec.contextTokens, outputTokensMax: spec.outputTokensMax, ...told };
-  // A shorter length refuses callers whom the vendor may serve.
+  // A shorter limit refuses callers whom the vendor might serve.
   const halved =
     next.contextTokens * 2 < spec.contextTokens || (next.outputTokensMax ?? 0) * 2 < (spec.outputTokensMax ?? 0);
   const was = words(spec.contextTokens, spec.outputTokensMax);
@@ -151,7 +151,7 @@ function imageChanges(one: One): readonly Change[] {
     const held = "callers could no longer send images";
     return [{ ...common, was: "takes images", now: "takes none", held, told: { imageTokensMax: 0 } }];
   }
-  // What an image counts for is in no list: it is taken from a model of the same family, or images stay out.
+  // No list has the token count of an image: it is copied from a model of the same family, or images are left out.
   const like = Object.entries(vendor.chat?.models ?? {}).find(
     ([name, other]) => familyOf(name) === familyOf(model) && other.parts?.imageTokensMax !== undefined,
   )?.[1].parts?.imageTokensMax;
@@ -160,7 +160,7 @@ function imageChanges(one: One): readonly Change[] {
     : [{ ...common, was: "takes no images", now: "takes images", held: null, told: { imageTokensMax: like } }];
 }
 
-/** Whether another model's end names this one to be asked for instead, and would have to last longer. */
+/** Whether this model is the successor of another that ends, and would have to last longer. */
 function isNeeded(slug: string, end: string, all: readonly VendorFacts[]): boolean {
   return all.some((vendor) =>
     [...Object.values(vendor.chat?.models ?? {}), ...Object.values(vendor.embeddings?.models ?? {})].some(
@@ -169,7 +169,7 @@ function isNeeded(slug: string, end: string, all: readonly VendorFacts[]): boole
   );
 }
 
-/** An end that is new, or sooner than the one that is known. No list makes a model last longer than its vendor has said. */
+/** A new end, or one earlier than the known one. A list cannot extend a model beyond the end its vendor announced. */
 function endChanges(
   one: Pick<One, "vendor" | "model" | "slug" | "facts" | "at"> & {
     readonly kind: SoldKind;
@@ -192,7 +192,7 @@ function slugOf(vendor: VendorFacts, model: string, spec: { readonly slug?: stri
   return spec.slug ?? (vendor.maker === undefined ? model : `${vendor.maker}/${model}`);
 }
 
-/** What the list says of models that are sold here. */
+/** The list's changes to models that are sold here. */
 function knownOf(vendor: VendorFacts, list: VendorList, at: Moment, all: readonly VendorFacts[]): Compared {
   const changes: Change[] = [];
   const seen: Seen[] = [];
@@ -242,7 +242,7 @@ function unitChanges(one: {
   return [{ ...changeOf(one), what: "price", was: words(ours), now: words(found.price), held: found.held, told }];
 }
 
-/** Models that the list has, that are sold nowhere here, and that are of a family that is. */
+/** Models in the list that are not sold here, but belong to a family that is. */
 function newOf(vendor: VendorFacts, list: VendorList, at: Moment): readonly Change[] {
   const changes: Change[] = [];
   for (const kind of ["chat", "embeddings"] as const) {
@@ -253,7 +253,7 @@ function newOf(vendor: VendorFacts, list: VendorList, at: Moment): readonly Chan
       if (Object.hasOwn(models, model)) continue;
       const like = newestLike(model, known);
       const change = like === null ? null : newModel({ vendor, kind, model, like }, list, at);
-      // Another of its names, or two new names of one model.
+      // Another name of a known model, or the second of two new names of one model.
       if (change === null || slugs.has(change.slug)) continue;
       slugs.add(change.slug);
       changes.push(change);
@@ -276,7 +276,7 @@ function newModel(
   const slug = spec.slug === undefined ? slugOf(vendor, model, {}) : slugLike(model, like, spec.slug);
   if (slug === null || hasEnded(spec.retires, at.day)) return null;
   const where = `${vendor.id}/${model}`;
-  // What that one costs from a cache says nothing of this one.
+  // The cache prices of the similar model do not apply to this one.
   const { cacheRead: _read, cacheWrite: _write, ...plain } = ours;
   const { price, held } = comparedPrice(where, plain, theirs, {
     onlyInput: kind === "embeddings",
@@ -297,7 +297,7 @@ function newModel(
   return { ...common, now, held, told };
 }
 
-/** Holds all that is sold here against a list. Throws BadList where the list cannot be believed. */
+/** Compares everything sold here with a list. Throws BadList if the list is not credible. */
 export function compareWith(list: ModelList, vendors: readonly VendorFacts[], at: Moment): Compared {
   const all = vendors.flatMap((vendor): Compared[] => {
     const listed = vendor.sandboxOnly ? null : list.of(vendor);

@@ -1,4 +1,4 @@
-// One model's price as it is sold here beside what a list says of it: what is other, by how much, and whether that can be believed.
+// Compares one model's price here with a list's: what differs, by how much, and whether that is credible.
 import { parseUsdPerMillion } from "../../core/money.ts";
 import type { TokenPrice, TokenRates } from "../catalog.ts";
 import { compilePrice } from "../price.ts";
@@ -7,20 +7,20 @@ import type { UnitPriceSpec } from "../unit-model.ts";
 import { parseUnitPrice } from "../unit-price.ts";
 import { BadList, type ListedUnits } from "./list.ts";
 
-/** A price that moves by more than this, up or down, is taken by word of the operator alone. */
+/** A price that changes by more than this factor, up or down, needs the operator's approval. */
 export const MOVE_MAX = 3;
-/** One that moves by more than this is in other units. */
+/** A price that changes by more than this factor is in other units. */
 const UNITS_MOVE = 100;
-/** A price by units that differs by less was rounded. */
+/** A unit price that differs by less than this fraction was rounded. */
 const ROUNDED = 0.001;
 
-/** What a list's price becomes, laid over ours. `held`: why it is not taken unless the operator says so. */
+/** The list's price merged over ours. `held`: why it needs the operator's approval. */
 export interface ComparedPrice<Price> {
   readonly price: Price;
   readonly held: string | null;
 }
 
-/** Throws where a list's price is none. `ours` is what it stands against. */
+/** Throws if a list's price is not valid. `ours` is the price that it is compared with. */
 function checked(where: string, text: string, ours: string | undefined): string {
   const usd = text.length > 30 ? null : parseUsdPerMillion(text);
   if (usd === null) throw new BadList(`${where} has no price: ${text.slice(0, 30)}`);
@@ -31,11 +31,11 @@ function checked(where: string, text: string, ours: string | undefined): string 
 
 type Rates = Pick<TokenPriceSpec, "input" | "output" | "cacheRead" | "cacheWrite">;
 
-/** Theirs over ours, bucket by bucket. What is read from a cache for nothing is a bucket that the list has no price for. */
+/** Merges their rates over ours, bucket by bucket. A cache read price of zero means that the list has no price for that bucket. */
 function ratesOver(where: string, ours: Rates | undefined, theirs: Rates): Rates {
   const cached = (text: string | undefined, own: string | undefined) => {
     if (text !== undefined && Number(text) > 0) return checked(where, text, own);
-    // What costs as much as input costs as much as it does from now on.
+    // A bucket that cost the same as input continues to cost the same as input.
     return own === ours?.input ? undefined : own;
   };
   const cacheRead = cached(theirs.cacheRead, ours?.cacheRead);
@@ -48,7 +48,7 @@ function ratesOver(where: string, ours: Rates | undefined, theirs: Rates): Rates
   };
 }
 
-/** The step of ours that one of theirs is: some say "from 200,000 on" and mean "above 199,999". */
+/** Our step that corresponds to one of theirs: some lists say "from 200,000 on" and mean "above 199,999". */
 function stepLike(ours: TokenPriceSpec, promptTokens: number) {
   return ours.steps?.find((own) => Math.abs(own.promptTokens - promptTokens) <= 1);
 }
@@ -60,7 +60,7 @@ function stepsOver(where: string, ours: TokenPriceSpec, theirs: TokenPriceSpec) 
   });
 }
 
-/** Lists have hours, and not on which days. */
+/** Lists have hours but not weekdays. */
 function hoursOver(where: string, ours: TokenPriceSpec, theirs: TokenPriceSpec) {
   return theirs.hours?.map((one) => {
     const own = ours.hours?.find(({ from, until }) => from === one.from && until === one.until);
@@ -76,7 +76,7 @@ function moveOf(ours: number, theirs: number): number {
   return Math.min(ours, theirs) === 0 ? Number.POSITIVE_INFINITY : Math.max(ours / theirs, theirs / ours);
 }
 
-/** By how much the rates of two prices differ at most: 3 where one is three times the other. */
+/** The largest factor between the rates of two prices: 3 if one is three times the other. */
 function largestMove(ours: TokenPrice, theirs: TokenPrice): number {
   const ofRates = (a: TokenRates, b: TokenRates) => BUCKETS.map((bucket) => moveOf(a[bucket], b[bucket]));
   const steps = theirs.steps.flatMap((step) => {
@@ -95,7 +95,7 @@ function movedWords(move: number): string | null {
   return Number.isFinite(move) ? `it moves by ${Math.round(move * 10) / 10} times` : "it had no price in one place";
 }
 
-/** What is held of a price whose list says nothing of what makes it another: how long a prompt is, or which hour it is. */
+/** Which of our price distinctions the list lacks: by prompt length, or by hour. */
 function untold(ours: TokenPriceSpec, theirs: TokenPriceSpec): string | null {
   if (ours.hours !== undefined && theirs.hours === undefined)
     return "the list does not say what it costs at which hour";
@@ -104,8 +104,7 @@ function untold(ours: TokenPriceSpec, theirs: TokenPriceSpec): string | null {
 }
 
 /**
- * The list's price, from `since` on, where it is another than ours; null where it is the same. Throws BadList where it cannot be one of
- * this model.
+ * The list's price, from `since` on, if it differs from ours; null if it is the same. Throws BadList if it cannot be this model's price.
  */
 export function comparedPrice(
   where: string,
@@ -118,7 +117,7 @@ export function comparedPrice(
   const listed = compilePrice({ since, ...rates }, where);
   const why = untold(ours, theirs);
   if (why !== null && sameBase(own, listed)) return null;
-  // What is asked of a model without an output is one price, however long it is.
+  // A model without output has one price, whatever the prompt length.
   const steps = onlyInput ? [] : stepsOver(where, ours, theirs);
   const { thousandCalls } = ours;
   const hours = hoursOver(where, ours, theirs);
@@ -148,7 +147,7 @@ function isSame(a: TokenPrice, b: TokenPrice): boolean {
   return JSON.stringify(plain(a)) === JSON.stringify(plain(b));
 }
 
-/** The same of a price by units: of those that ours has, and the list too. */
+/** The same for a unit price: compares the units that both have. */
 export function comparedUnits(
   where: string,
   ours: UnitPriceSpec,
@@ -168,7 +167,7 @@ export function comparedUnits(
     const move = moveOf(parseUnitPrice(unit, was) ?? 0, usd);
     if (move > UNITS_MOVE && Number.isFinite(move))
       throw new BadList(`${where} has its prices in other units there, or is another model`);
-    // A list that has one price for all sorts of tokens says nothing of this sort; what an hour costs was worked out from a second.
+    // A list with one price for all token types does not say anything about this type; an hourly price was derived from a price per second.
     if (move < 1 + ROUNDED || (unit !== "textIn" && /In$/.test(unit) && text === theirs.textIn)) continue;
     changed[unit] = text;
     largest = Math.max(largest, move);

@@ -1,8 +1,8 @@
-// What a catalog sells, as plain data: it is held against lists in another thread.
+// What a catalog sells, as plain data, to be compared with lists in another thread.
 import type { Catalog } from "../catalog.ts";
 import type { VendorFacts } from "./changes.ts";
 
-/** Every vendor of models that has a list of its own; which of them are configured is as live accounts see it. */
+/** Every vendor whose adapter lists models, with `configured` as live accounts see it. */
 export function vendorFactsOf(catalog: Catalog): readonly VendorFacts[] {
   const live = catalog.adapters({ sandbox: false });
   return [...catalog.adapters({ sandbox: true })].flatMap(([id, { spec }]) => {

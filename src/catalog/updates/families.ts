@@ -1,16 +1,16 @@
-// Which models are of one family: their names differ in their numbers alone, so that a vendor is most likely spoken to about them in the same way.
+// Model families: names that differ only in their numbers, whose models a vendor most likely serves with the same wire format.
 
-/** Versions and sizes: in `3.3-70b` those are `3.3` and `70`. */
+/** Versions and sizes: `3.3` and `70` in `3.3-70b`. */
 const NUMBER = /\d+(?:[.-]\d+(?![\da-zA-Z]))*/g;
-/** A name with a day in it is a snapshot of a model that has a name without. */
+/** A name with a date is a snapshot of a model with an undated name. */
 const SNAPSHOT = /\d{4}-?\d{2}-?\d{2}|-\d{4}(?!\d)|@/;
 
-/** Its name without its numbers. */
+/** The name without its numbers. */
 export function familyOf(name: string): string {
   return name.replace(NUMBER, "#");
 }
 
-/** Its versions and sizes, in order: `3.3-70b` is 3.3, then 70. */
+/** The versions and sizes in order: `3.3-70b` is 3.3, then 70. */
 function numbersOf(name: string): readonly (readonly number[])[] {
   return (name.match(NUMBER) ?? []).map((group) => group.split(/[.-]/).map(Number));
 }
@@ -23,14 +23,14 @@ function difference(ours: readonly number[], theirs: readonly number[]): number 
   return 0;
 }
 
-/** Whether one name is of a later version than another of its family: by its first number that differs. */
+/** Whether a name is a later version than another of its family, by the first number that differs. */
 export function isLater(name: string, than: string): boolean {
   const theirs = numbersOf(than);
   const differences = numbersOf(name).map((ours, at) => difference(ours, theirs[at] ?? []));
   return (differences.find((by) => by !== 0) ?? 0) > 0;
 }
 
-/** The latest known model of a new one's family; null: it is of none, is a snapshot, or is older than what is known. */
+/** The newest known model of a new one's family; null if it has no known family, is a snapshot, or is older than a known one. */
 export function newestLike(name: string, known: readonly string[]): string | null {
   if (SNAPSHOT.test(name) || name.length > 200) return null;
   const family = familyOf(name);
@@ -40,7 +40,10 @@ export function newestLike(name: string, known: readonly string[]): string | nul
   return newest !== null && isLater(name, newest) ? newest : null;
 }
 
-/** A slug for a new model from that of the one that it is like: `5-6` in its name is `5.6` in a slug where `5-5` was `5.5`. Null: it cannot be told. */
+/**
+ * Derives a new model's slug from that of a similar model: `5-6` in its name becomes `5.6` in the slug if `5-5` was `5.5`. Null if it
+ * cannot be derived.
+ */
 export function slugLike(name: string, like: string, slug: string): string | null {
   const [ours, theirs, sold] = [name, like, slug].map((one) => one.match(NUMBER) ?? []);
   if (ours === undefined || theirs === undefined || sold === undefined || ours.length !== theirs.length) return null;

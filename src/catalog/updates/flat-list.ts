@@ -1,4 +1,4 @@
-// A list in LiteLLM's format: one object, a model a key, prices in USD for one token.
+// Reads a list in LiteLLM's format: one object keyed by model, prices in USD per token.
 import { z } from "zod";
 import {
   BadList,
@@ -40,7 +40,7 @@ function stepsOf(facts: Row) {
     });
 }
 
-/** Where the list has what an adapter prices by units, and for how many. */
+/** Where the list has the prices that an adapter has by units, and for how many units. */
 const UNITS: readonly (readonly [unit: keyof ListedUnits, field: string, units: number])[] = [
   ["textIn", "input_cost_per_token", MILLION],
   ["cachedIn", "cache_read_input_token_cost", MILLION],
@@ -58,7 +58,7 @@ function unitsOf(facts: Row): ListedUnits {
   const units: Partial<Record<keyof ListedUnits, string>> = {};
   for (const [unit, field, per] of UNITS) {
     const usd = usdText(facts[field], per);
-    // It says of a model by searches or seconds that its tokens cost nothing: they have no price.
+    // For models priced by searches or seconds, it lists tokens at zero: they have no token price.
     if (usd !== undefined && usd !== "0") units[unit] = usd;
   }
   return units;
@@ -102,7 +102,7 @@ export function flatList(json: unknown): ModelList {
   return {
     format: "a list in LiteLLM's format",
     of(vendor) {
-      // A vendor's models stand there by their own names, or behind the vendor's and a slash.
+      // A vendor's models are listed under their own names, or prefixed with the vendor and a slash.
       const own = rows.flatMap(({ key, facts }) => {
         const slash = key.indexOf("/");
         const before = slash < 0 ? "" : key.slice(0, slash);

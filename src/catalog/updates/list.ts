@@ -1,36 +1,39 @@
-// The one shape that every list of models is read into, in whichever format it came.
+// The common form of all model lists, whatever their format.
 
 import type { TokenPriceSpec } from "../token-price.ts";
 import type { UnitPriceSpec } from "../unit-model.ts";
 
-/** The list cannot be believed: nothing of it is taken. Its message is one line for the operator. */
+/** The list is not credible: nothing in it is used. The message is one line for the operator. */
 export class BadList extends Error {}
 
-/** Prices by units as an adapter would write them; of a list only those that it has. */
+/** Unit prices as an adapter would write them; only those that the list has. */
 export type ListedUnits = Partial<Record<Exclude<keyof UnitPriceSpec, "since" | "taken" | "images">, string>>;
 
-/** What a list says of one model. What it does not say is null, and stays as it is. */
+/** A list's facts about one model. A fact that it lacks is null and stays unchanged here. */
 export interface ListedFacts {
-  /** By the token, oldest first: the last that has begun holds, later ones are announced. `since` is "" where the list has no day. Empty: none. */
+  /**
+   * Token prices, oldest first: the last that has started is in effect, later ones are announced. `since` is "" if the list has no date.
+   * May be empty.
+   */
   readonly prices: readonly TokenPriceSpec[];
   readonly units: ListedUnits;
   readonly contextTokens: number | null;
   readonly outputTokensMax: number | null;
   readonly takesImages: boolean | null;
-  /** The first day on which the vendor does not serve it. */
+  /** The first day on which the vendor no longer serves it. */
   readonly ends: string | null;
-  /** It says that the model is no more. */
+  /** The list says that the model was discontinued. */
   readonly ended: boolean;
 }
 
-/** What a list says of one vendor's models. */
+/** A list's facts about one vendor's models. */
 export interface VendorList {
-  /** The vendor's own names of models that the list has. */
+  /** The vendor's own names of the models in the list. */
   readonly names: readonly string[];
   find(name: string): ListedFacts | null;
 }
 
-/** How a list may call a vendor. */
+/** The names that a list may use for a vendor. */
 export interface ListedVendor {
   readonly id: string;
   readonly pricedAs: string | null;
@@ -38,9 +41,9 @@ export interface ListedVendor {
 }
 
 export interface ModelList {
-  /** The format that it was read as, for people. */
+  /** The detected format, for display. */
   readonly format: string;
-  /** Null: it does not know the vendor. */
+  /** Null if the list does not have the vendor. */
   of(vendor: ListedVendor): VendorList | null;
 }
 
@@ -54,7 +57,10 @@ export const NO_FACTS: ListedFacts = {
   ended: false,
 };
 
-/** A number of USD for so many units as an adapter writes it: at most six places, no exponent. What is no price stays one that no check lets pass. */
+/**
+ * Converts a USD price for this many units to an adapter's notation: at most six decimals, no exponent. An invalid price stays invalid, so
+ * that the checks reject it.
+ */
 export function usdText(value: unknown, units = 1): string | undefined {
   if (value === undefined || value === null || value === "") return undefined;
   const number = typeof value === "string" ? Number(value) : value;
@@ -62,31 +68,31 @@ export function usdText(value: unknown, units = 1): string | undefined {
   return String(Number((number * units).toFixed(6)));
 }
 
-/** A count of tokens; null where it is none. */
+/** A number of tokens; null if the value is not one. */
 export function countOf(value: unknown): number | null {
   return typeof value === "number" && Number.isSafeInteger(value) && value > 0 ? value : null;
 }
 
 const DAY = /^\d{4}-\d{2}-\d{2}/;
 
-/** `YYYY-MM-DD` of a day or a time; null where it is none. */
+/** `YYYY-MM-DD` of a date or time; null if the value is neither. */
 export function dayOf(value: unknown): string | null {
   if (typeof value === "number" && value > 0) return new Date(value * 1000).toISOString().slice(0, 10);
   return typeof value === "string" && DAY.test(value) && !Number.isNaN(Date.parse(value)) ? value.slice(0, 10) : null;
 }
 
-/** What a vendor may be called, in small letters and without signs: `fireworks_ai` is `fireworksai`. */
+/** A vendor's name for comparison, in lower case and without punctuation: `fireworks_ai` is `fireworksai`. */
 export function plainName(name: string): string {
   return name.toLowerCase().replace(/[^a-z0-9]/g, "");
 }
 
-/** Whether a list's word for a vendor means this one. Many lists put `ai` behind a name. */
+/** Whether a list's vendor name means this vendor. Many lists append `ai` to a name. */
 export function isCalled({ id, pricedAs, alsoCalled }: ListedVendor, word: string): boolean {
   const plain = plainName(word);
   return [id, pricedAs ?? id, ...alsoCalled].map(plainName).some((name) => name === plain || `${name}ai` === plain);
 }
 
-/** The prices of one day, without buckets that the list does not have. */
+/** The prices of one day, without buckets that the list lacks. */
 export function pricesOf(rates: {
   readonly input: string | undefined;
   readonly output: string | undefined;

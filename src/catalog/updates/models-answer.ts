@@ -1,4 +1,4 @@
-// What a vendor answers at its own `/models`: rows with an id, and of prices, lengths and ends what that vendor says of them.
+// Reads a vendor's `/models` answer: rows with an id, and whatever prices, limits and ends the vendor includes.
 import { z } from "zod";
 import { BadList, countOf, dayOf, type ListedFacts, type ModelList, NO_FACTS, pricesOf, usdText } from "./list.ts";
 
@@ -11,7 +11,7 @@ const record = z.record(z.string(), z.unknown());
 const words = z.array(z.string());
 
 function pricesIn(pricing: Readonly<Record<string, unknown>>) {
-  // By the token where it is `prompt`; vendors that say `input` mean a million.
+  // `prompt` is a price per token; vendors that use `input` state it per million.
   if (pricing.prompt !== undefined) {
     return pricesOf({
       input: usdText(pricing.prompt, MILLION),
@@ -50,7 +50,7 @@ export function isModelsAnswer(json: unknown): boolean {
   return rows.safeParse(json).success;
 }
 
-/** `vendorId` is whose answer it is. Throws BadList where a row stands twice, or goes by another's name. */
+/** `vendorId` is the vendor that answered. Throws BadList if a row occurs twice or uses another row's name. */
 export function modelsAnswer(json: unknown, vendorId: string): ModelList {
   const all = rows.parse(json);
   if (all.length === 0) throw new BadList("it has no model");

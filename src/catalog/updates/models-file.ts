@@ -1,11 +1,11 @@
-// The file that `tollgate models update` writes and every load lays over the adapters: `models.json`, beside the operator's own adapters.
+// The file that `tollgate models update` writes and every load merges over the adapters: `models.json`, beside the operator's own adapters.
 import { existsSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { inSlices } from "../../core/slices.ts";
 import { type ModelsUpdate, updateOf } from "./update.ts";
 
-/** Versions before 0.2.0 kept a dated file for each update in `DATA_DIR/models`. */
+/** Versions before 0.2.0 kept a dated file per update in `DATA_DIR/models`. */
 const DATED = /^\d{8}T\d{6}\.json$/;
 
 export const MODELS_FILE = "models.json";
@@ -15,12 +15,12 @@ interface Folders {
   readonly dataDir: string;
 }
 
-/** In `OVERLAY_DIR`, or in `DATA_DIR` where there is no overlay. */
+/** In `OVERLAY_DIR`, or in `DATA_DIR` if there is no overlay. */
 export function modelsFile({ overlayDir, dataDir }: Folders): string {
   return join(overlayDir ?? dataDir, MODELS_FILE);
 }
 
-/** Reads the file; null: there is none. Throws an error that names the file and the field where it is invalid. */
+/** Reads the file; null if there is none. Throws an error that names the file and field if it is invalid. */
 export async function readModelsFile(folders: Folders): Promise<ModelsUpdate | null> {
   const own = modelsFile(folders);
   const path = existsSync(own) ? own : await newestDated(join(folders.dataDir, "models"));
@@ -42,7 +42,7 @@ async function newestDated(folder: string): Promise<string | null> {
   return newest === undefined ? null : join(folder, newest);
 }
 
-/** The file's text: a model a line, in order of names, so that a diff shows what an update changes. */
+/** The file's text: one model per line, sorted by name, so that a diff shows what an update changes. */
 export function modelsFileText({ vendors, ...head }: ModelsUpdate): string {
   const byName = <Value>(all: Readonly<Record<string, Value>>) =>
     Object.fromEntries(Object.entries(all).sort(([a], [b]) => (a < b ? -1 : 1)));

@@ -1,4 +1,4 @@
-// From a list to the update that it makes: what is taken of its changes, laid over what earlier lists told, and nothing that would be sold at a loss.
+// Turns a list into an update: applies its accepted changes on top of earlier updates, leaving out those that would cause sales at a loss.
 import { atOnce } from "../../core/slices.ts";
 import type { Adapter } from "../catalog.ts";
 import { compilePrice, costlierBy, isDearer, priceOn } from "../price.ts";
@@ -12,36 +12,36 @@ import { type ModelsUpdate, type ModelUpdate, type VendorUpdate, withPrices, wit
 
 export interface ProposalOrder {
   readonly bytes: Uint8Array;
-  /** Where they came from, for people. */
+  /** The list's source, for display. */
   readonly source: string;
-  /** The adapter whose own list it is; null: it is a list of many. */
+  /** The adapter whose own list it is; null if the list covers many vendors. */
   readonly vendor: string | null;
   readonly vendors: readonly VendorFacts[];
-  /** The update in force. */
+  /** The update currently in effect. */
   readonly before: ModelsUpdate | null;
   readonly markupPercent: number;
   /** `YYYY-MM-DDTHH:MM:SSZ`. */
   readonly takenAt: string;
-  /** Changes that are held are taken too. */
+  /** Also applies changes that need approval. */
   readonly yes: boolean;
 }
 
 export interface Proposal {
   readonly format: string;
   readonly changes: readonly Change[];
-  /** How many of them the update has. */
+  /** How many of the changes the update applies. */
   readonly taken: number;
-  /** How many models the list has as they are sold here, and those that it has not. */
+  /** How many models in the list match what is sold here, and the models that it lacks. */
   readonly compared: number;
   readonly unknown: readonly string[];
   readonly update: ModelsUpdate;
 }
 
-/** What is told of any model, whichever way it is priced. */
+/** The facts of an update about any model, however it is priced. */
 type Told = Omit<ModelUpdate, "prices"> & { readonly prices?: readonly { readonly since: string }[] };
 type ToldOfVendor = Partial<Record<SoldKind, Record<string, Told>>>;
 
-/** What was told of a model, and what is told now. */
+/** Merges new facts about a model over earlier ones. */
 function toldOver(was: Told | undefined, now: Told): Told {
   const prices = withPrices(was?.prices ?? [], now.prices);
   return { ...was, ...now, ...(prices.length === 0 ? {} : { prices }) };
@@ -62,11 +62,11 @@ function withChanges(
   };
   for (const one of seen) tell(one, { seen: day });
   for (const one of changes) tell(one, { ...one.told, seen: day });
-  // Each kind has been told what its own changes have.
+  // Each kind received only its own changes' fields.
   return vendors as Readonly<Record<string, VendorUpdate>>;
 }
 
-/** The offers of every slug at its price of the day, by slug, with those that would be sold below what they cost. */
+/** The offers of every slug at the day's price, by slug, with those that would be sold below cost. */
 function lossesIn(
   vendors: readonly VendorFacts[],
   day: string,
@@ -94,13 +94,13 @@ function lossesIn(
   return losses;
 }
 
-/** What prices are made of needs no more of an adapter than this. */
+/** Price computation needs only these fields of an adapter. */
 function asAdapter({ id, maker, sandboxOnly, configured }: VendorFacts): Adapter {
   const spec = { maker, sandboxOnly } as AdapterSpec;
   return { id, spec, configured } as Adapter;
 }
 
-/** Holds the changes of prices after which a vendor that serves would cost more than its model is sold for. */
+/** Holds back price changes after which a vendor that serves would cost more than its model's sale price. */
 function heldAtLoss(
   changes: readonly Change[],
   { vendors, markupPercent }: ProposalOrder,
@@ -126,7 +126,7 @@ function heldAtLoss(
   });
 }
 
-/** Reads a list and says what would change. Throws BadList where it cannot be believed: then nothing does. */
+/** Reads a list and determines what would change. Throws BadList if the list is not credible: then nothing changes. */
 export function proposalOf(order: ProposalOrder): Proposal {
   const { bytes, source, vendor, vendors, before, takenAt, yes } = order;
   const day = takenAt.slice(0, 10);
@@ -139,7 +139,7 @@ export function proposalOf(order: ProposalOrder): Proposal {
     changes.filter((one) => !taken.includes(one)).map(({ vendor: id, kind, model }) => `${id} ${kind} ${model}`),
   );
   const same = seen.filter(({ vendor: id, kind, model }) => !differs.has(`${id} ${kind} ${model}`));
-  // Without a change it is the update in force, looked at once more.
+  // Without changes, the result is the current update with a new check date.
   const of = taken.length === 0 && before !== null ? before : { takenAt, source };
   const update: ModelsUpdate = {
     format: 1,

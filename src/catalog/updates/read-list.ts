@@ -1,15 +1,18 @@
-// Bytes of a list become the list, in whichever of the formats it is; or one line says why they are none.
+// Detects a list's format and parses it, or reports in one line why it is not a list.
 import { catalogList, isCatalogList } from "./catalog-list.ts";
 import { flatList, isFlatList } from "./flat-list.ts";
 import { BadList, type ModelList } from "./list.ts";
 import { isModelsAnswer, modelsAnswer } from "./models-answer.ts";
 import { isRulesList, rulesList } from "./rules-list.ts";
 
-/** Every list that is known is a tenth as long. */
+/** Every known list is a tenth of this size. */
 export const LIST_BYTES_MAX = 24 * 1024 * 1024;
 const DEPTH_MAX = 64;
 
-/** The first key that an object of a well-formed JSON text has twice, in its outermost four levels; null: none. A parser would take the last. */
+/**
+ * The first duplicate key in an object of a valid JSON text, within the outer four levels; null if none. A parser would silently use the
+ * last value.
+ */
 export function doubleKey(text: string): string | null {
   const keys: (Set<string> | null)[] = [];
   let isKey = false;
@@ -37,7 +40,7 @@ export function doubleKey(text: string): string | null {
   return null;
 }
 
-/** Whether brackets stand within each other deeper than any list has them. */
+/** Whether brackets are nested deeper than in any known list. */
 function isDeep(text: string): boolean {
   let depth = 0;
   let inText = false;
@@ -72,7 +75,7 @@ function jsonOf(bytes: Uint8Array): unknown {
   return json;
 }
 
-/** `vendor` is the adapter whose own list it is, where it is one's; prices are those of `day` and after. Throws BadList. */
+/** `vendor` is the adapter whose own list it is, if any; prices are those of `day` and later. Throws BadList. */
 export function readList(bytes: Uint8Array, day: string, vendor: string | null): ModelList {
   const json = jsonOf(bytes);
   if (isRulesList(json)) return rulesList(json, day);

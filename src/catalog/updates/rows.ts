@@ -1,4 +1,4 @@
-// What is sold, by whom, since when and until when, and how old each fact is; and what an update would change, in lines for people.
+// Rows for display: what is sold, by which providers, from and until when, and how old each fact is; and what an update would change.
 import type { Audience, Catalog, EmbeddingOffer, Offer, UnitOffer } from "../catalog.ts";
 import type { Change, SoldKind } from "./changes.ts";
 import type { ModelsUpdate } from "./update.ts";
@@ -6,13 +6,13 @@ import type { ModelsUpdate } from "./update.ts";
 export interface SoldRow {
   readonly model: string;
   readonly kind: string;
-  /** Configured, in the order in which they are tried. */
+  /** Configured providers, in order of use. */
   readonly providers: readonly string[];
-  /** The day on which its price of today began. */
+  /** The day on which today's price started. */
   readonly since: string;
-  /** The day on which the last of those who serve it ends it; null: no end is known. */
+  /** The day on which the last provider ends it; null if no end is known. */
   readonly until: string | null;
-  /** The day on which a list last had it as it is sold here; null: none has been asked. */
+  /** The day on which a list last matched what is sold here; null if no list has been checked. */
   readonly checked: string | null;
 }
 
@@ -24,7 +24,7 @@ function seenOn(
   return update?.vendors[adapter.id]?.[kind]?.[upstreamModel]?.seen ?? null;
 }
 
-/** The oldest: a price is as good as the fact that was looked at longest ago. */
+/** The oldest day: a price is only as reliable as the fact checked longest ago. */
 function oldest(days: readonly (string | null)[]): string | null {
   return days.includes(null) ? null : (days.toSorted()[0] ?? null);
 }
@@ -66,7 +66,7 @@ export function soldCells({ model, kind, since, until, checked, providers }: Sol
 
 export const CHANGE_HEADING = ["", "MODEL", "WHAT", "WAS", "NOW", "NOT TAKEN, BECAUSE"];
 
-/** A change as cells: `+` is new, `~` another, `-` an end, and `!` one that waits for the operator's word. */
+/** A change as table cells: `+` is new, `~` a change, `-` an end, and `!` a change that needs approval. */
 export function changeCells({ vendor, model, what, was, now, held }: Change, yes: boolean): readonly string[] {
   const sign = what === "new" ? "+" : what === "ends" ? "-" : "~";
   return [held !== null && !yes ? "!" : sign, `${vendor}/${model}`, what, was, now, yes ? "" : (held ?? "")];

@@ -1,15 +1,15 @@
-// A list in the format of genai-prices: vendors, their models with the rule of which names they are, and dated prices.
+// Reads a list in the format of genai-prices: vendors, their models with rules that match names, and dated prices.
 import { finder, type ListedModel, listedModels, listedPrice, priceListOf } from "../price-check.ts";
 import type { TokenPriceSpec } from "../token-price.ts";
 import { BadList, countOf, type ListedFacts, type ModelList, NO_FACTS } from "./list.ts";
 
-/** The days on which its prices begin; "" for one without a day. */
+/** The days on which its prices start; "" for a price without a date. */
 function beginningsOf({ prices }: ListedModel): readonly string[] {
   const all = Array.isArray(prices) ? prices : [];
   return [...new Set(["", ...all.map(({ constraint }) => constraint?.start_date ?? "")])].toSorted();
 }
 
-/** The price that has begun and those that are announced, oldest first. A bucket that the list has nowhere is left out. */
+/** The current price and the announced ones, oldest first. Buckets that the list has nowhere are left out. */
 function pricesOf(found: ListedModel, day: string): readonly TokenPriceSpec[] {
   const all = Array.isArray(found.prices) ? found.prices : [{ prices: found.prices }];
   const hasWrites = all.some(({ prices }) => prices.cache_write_mtok !== undefined);
@@ -44,7 +44,7 @@ export function isRulesList(json: unknown): boolean {
   }
 }
 
-/** Prices are those of `day` and after. */
+/** Prices are those of `day` and later. */
 export function rulesList(json: unknown, day: string): ModelList {
   const list = priceListOf(json);
   return {

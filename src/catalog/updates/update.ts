@@ -1,4 +1,4 @@
-// What lists of models said since the adapters were written: dated facts that are laid over the adapters, and checked like them.
+// What model lists have reported since the adapters were written: dated facts that are merged over the adapters and checked like them.
 import { z } from "zod";
 import { eachOf, type Steps } from "../../core/slices.ts";
 import type { EmbeddingsSpec, ModelSpec } from "../model-spec.ts";
@@ -12,17 +12,17 @@ const count = z.int().positive();
 const day = z.iso.date("is no day as YYYY-MM-DD");
 const successor = z.string().regex(SLUG, "is no slug as <maker>/<model>");
 
-/** What is told of one model at one vendor. What is left out is as its adapter has it. */
+/** The facts about one model at one vendor. Facts that are left out come from the adapter. */
 const modelUpdate = z.strictObject({
-  /** The day on which a list last had the model as it is sold here. */
+  /** The day on which a list last matched what is sold here. */
   seen: day.optional(),
-  /** Of a model that no adapter lists: the one, of the same vendor, that is spoken to in the same way. */
+  /** For a model that no adapter lists: the model of the same vendor whose wire it shares. */
   like: z.string().min(1).max(200).optional(),
   slug: z.string().regex(SLUG, "is no slug as <maker>/<model>").optional(),
   prices: tokenPrices.optional(),
   contextTokens: count.optional(),
   outputTokensMax: count.optional(),
-  /** The most tokens of one image; 0: it takes none. */
+  /** The maximum token count of one image; 0 if it accepts none. */
   imageTokensMax: z.int().nonnegative().optional(),
   retires: z.strictObject({ on: day, successor: successor.optional() }).optional(),
 });
@@ -42,11 +42,11 @@ const update = z.strictObject({
   format: z.literal(1),
   /** When its list was read, `YYYY-MM-DDTHH:MM:SSZ`. */
   takenAt: moment,
-  /** When a list was last held against what is sold. */
+  /** When a list was last compared with what is sold. */
   checkedAt: moment,
-  /** Where the list came from, for people. */
+  /** The list's source, for display. */
   source: z.string().min(1).max(500),
-  /** Each is read by itself: all of them at once would take the thread for as long as ten calls. */
+  /** Each vendor is parsed separately: all at once would block the thread for as long as ten calls take. */
   vendors: z.record(z.string().regex(/^[a-z0-9]+(-[a-z0-9]+)*$/), z.unknown()),
 });
 
@@ -81,14 +81,14 @@ export interface ModelsUpdate {
   readonly vendors: Readonly<Record<string, VendorUpdate>>;
 }
 
-/** Reads an update. Throws with a line that names the field. */
+/** Parses an update. Throws with a line that names the field. */
 export function* updateOf(text: string): Steps<ModelsUpdate> {
   const { vendors, ...head } = wellRead(update, JSON.parse(text), []);
   const told = yield* eachOf(
     Object.entries(vendors),
     ([id, one]) => [id, wellRead(vendor, one, ["vendors", id])] as const,
   );
-  // The schemas have the same fields; JSON has no field that is undefined.
+  // The schemas have the same fields, and JSON has no undefined fields.
   return { ...head, vendors: Object.fromEntries(told) } as ModelsUpdate;
 }
 
@@ -103,7 +103,7 @@ interface Dated {
   readonly since: string;
 }
 
-/** Both lists in order of their days; of one day the told price counts. */
+/** Merges both lists by date; if the dates are equal, the update's price counts. */
 export function withPrices<Price extends Dated>(own: readonly Price[], told: readonly Price[] = []): readonly Price[] {
   if (told.length === 0) return own;
   const days = new Set(told.map(({ since }) => since));
@@ -125,7 +125,7 @@ function amended<Spec extends ModelSpec | EmbeddingsSpec["models"][string]>(spec
   };
 }
 
-/** What is sold of a new model: as the one that it is like, at its own prices. Null: that one is no more, or it has no price. */
+/** Builds a new model from a similar one, at its own prices. Null if the similar one no longer exists or there is no price. */
 function likened<Spec extends ModelSpec | EmbeddingsSpec["models"][string]>(
   models: Readonly<Record<string, Spec>>,
   told: ModelUpdate,
@@ -166,14 +166,14 @@ function withUnitModels(
 
 type Models = Readonly<Record<string, ModelSpec>> | EmbeddingsSpec["models"];
 
-/** What a vendor sells, of an adapter or of what another thread was handed of it. */
+/** What a vendor sells, from an adapter or from data sent to another thread. */
 export interface Selling {
   readonly chat?: { readonly models: Models } | undefined;
   readonly embeddings?: { readonly models: Models } | undefined;
   readonly unitModels?: Readonly<Record<string, UnitModelSpec>> | undefined;
 }
 
-/** A vendor with what is told of its models. */
+/** A vendor with the update's facts about its models applied. */
 export function* withTold<Spec extends Selling>(spec: Spec, told: VendorUpdate): Steps<Spec> {
   const { chat, embeddings, unitModels } = spec;
   const laid: Record<string, unknown> = {};
@@ -185,7 +185,7 @@ export function* withTold<Spec extends Selling>(spec: Spec, told: VendorUpdate):
   return { ...spec, ...laid };
 }
 
-/** The adapters with an update laid over them. What it says of vendors and models that are no more is left out. */
+/** The adapters with an update merged over them. Facts about vendors and models that no longer exist are ignored. */
 export function* withUpdate(
   adapters: ReadonlyMap<string, AdapterSpec>,
   told: ModelsUpdate | null,
