@@ -1,4 +1,4 @@
-// What is inside an entry of the catalog's page: what it costs, what it takes, and a call to copy.
+// The details of a catalog entry: its price, its params, and a call to copy.
 
 import type { CatalogAction } from "../../actions/run/action-catalog.ts";
 import { type Descriptor, descriptorOf, rowDescriptor, rowPrice } from "../../actions/run/descriptor.ts";
@@ -12,13 +12,13 @@ import { type Html, html } from "./html.ts";
 import type { TierShown } from "./tiers-shown.ts";
 import { curl, fullPriceWords, paramsShown } from "./words.ts";
 
-/** What the page has to know of the gateway that serves it. */
+/** What the page needs to know of its gateway. */
 export interface Site {
-  /** Where we are reached, without a slash at the end. */
+  /** Our public URL, without a trailing slash. */
   readonly publicUrl: string;
   /** Whether there are sandbox accounts. */
   readonly sandbox: boolean;
-  /** Whether anybody may open an account. */
+  /** Whether sign-up is open to the public. */
   readonly signup: boolean;
 }
 
@@ -34,7 +34,7 @@ export function callBox(text: string): Html {
   return html`<div class="call"><pre tabindex="0"><code>${text}</code></pre></div>`;
 }
 
-/** What is said of an entry that no configured provider serves. */
+/** The note on an entry that no configured provider serves. */
 function offFact(configured: boolean, { sandbox }: Site, note?: string) {
   if (configured) return null;
   const who = sandbox ? " Sandbox keys can call it." : "";
@@ -69,7 +69,7 @@ function described(shown: Descriptor, action: CatalogAction, site: Site): Html {
   ])}${callBox(curl(`${site.publicUrl}${shown.endpoint}`, shown.example))}${paramsTable(shown)}`;
 }
 
-/** An action, or the row of its table that has the name. */
+/** An action, or the row of its table with this name. */
 export function actionDetails(action: CatalogAction, row: string | null, site: Site) {
   const shown = (row === null ? null : rowDescriptor(action, row)) ?? descriptorOf(action);
   const table = row === null ? tableOf(action) : null;
@@ -78,7 +78,7 @@ export function actionDetails(action: CatalogAction, row: string | null, site: S
   return { title, description: shown.description, body: html`${described(shown, action, site)}${rows}` };
 }
 
-/** A model's rates, one line for each length of prompt from which other ones hold. */
+/** A model's rates, one line per threshold of prompt length. */
 function ratesTable(sale: TokenPrice, kind: "chat" | "embeddings"): Html {
   const columns: readonly (readonly [name: string, rate: keyof TokenRates])[] =
     kind === "embeddings"
@@ -120,7 +120,7 @@ function modelCall(model: string, kind: "chat" | "embeddings", { publicUrl }: Si
   return callBox(curl(`${publicUrl}/api/llm/v1/${path}`, body));
 }
 
-/** Those who serve a model here, in the order in which they are tried. */
+/** The providers that serve a model here, in the order in which they are tried. */
 function servedBy(offers: SoldModel["offers"] | SoldEmbedding["offers"]): string {
   return [...new Set(offers.map(({ adapter }) => adapter.spec.name))].join(", then ");
 }
@@ -141,7 +141,7 @@ export function modelDetails(model: SoldModel | SoldEmbedding, tiers: readonly T
   ])}${ratesTable(sale, kind)}${modelCall(slug, kind, site)}`;
 }
 
-/** What a million tokens of input and of output cost, as text. */
+/** The prices of a million input and output tokens, as text. */
 function perMillionWords({ input, output }: TokenRates): string {
   return `$${usdPerMillionText(input)} in, $${usdPerMillionText(output)} out per million tokens`;
 }

@@ -1,4 +1,4 @@
-// GET /catalog and the pages below it: the catalog for people, its searches, and what is inside each entry.
+// GET /catalog and the pages below it: the catalog for people, its searches, and the details of each entry.
 
 import type { CatalogAction } from "../../actions/run/action-catalog.ts";
 import { noSuchAction, notFound } from "../../actions/run/nearest.ts";
@@ -22,21 +22,21 @@ export interface CatalogPageParts extends DailyCatalog {
   readonly catalog: () => Catalog;
   /** The search of core/discover. */
   readonly search: Search;
-  /** Asked when the first page is made. */
+  /** Called when the first page is rendered. */
   readonly site: () => Site;
 }
 
 const HTML_TYPE = "text/html; charset=utf-8";
 const WORDS_CHARS_MAX = 500;
 
-/** What one entry's page says. */
+/** The content of an entry's page. */
 interface Told {
   readonly title: string;
   readonly description: string;
   readonly body: Html;
 }
 
-/** The pages of one day's catalog. Those that are the same for everybody are made once, when they are first asked for. */
+/** The pages of one day's catalog. Pages that are the same for all readers are rendered once, on first request. */
 interface DayPages {
   readonly parts: ViewParts;
   readonly categories: readonly string[];
@@ -54,7 +54,7 @@ function countsOf(actions: readonly CatalogAction[], catalog: Catalog): Counts {
   };
 }
 
-/** A page that is open already asks for the part that changes, `?part=1`. */
+/** An open page requests only the part that changes, with `?part=1`. */
 function isPart({ query }: GatewayRequest): boolean {
   return query.has("part");
 }
@@ -72,7 +72,7 @@ function pageAnswer(text: string): ReadyAnswer {
   return readyAnswer(text, HTML_TYPE, PAGE_HEADERS);
 }
 
-/** Made for one caller, and not kept by anybody. */
+/** Rendered for one caller and not cached. */
 function passingAnswer(text: string): Answer {
   return {
     status: 200,
@@ -118,7 +118,7 @@ export function catalogEndpoints(daily: CatalogPageParts): readonly Endpoint[] {
     return answerWith(await kept(today, name, make), request);
   }
 
-  /** The page of an entry by its one name; `told` is what it says. */
+  /** The page of an entry by its canonical name; `told` returns its content. */
   async function entryAnswer(request: GatewayRequest, name: string, told: () => Told): Promise<Answer> {
     const make = () => (isPart(request) ? told().body.text : entryPage(told()));
     return answerWith(await kept(pagesOf(EVERYBODY), `${name} ${isPart(request)}`, make), request);

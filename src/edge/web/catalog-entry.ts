@@ -1,4 +1,4 @@
-// One line of the catalog's page, for an action, a row of an action's table, a model or a tier. What is inside comes when it is opened.
+// One line of the catalog's page, for an action, a row of an action's table, a model or a tier. Its details load when it is opened.
 
 import type { CatalogAction } from "../../actions/run/action-catalog.ts";
 import { descriptorOf, rowPrice } from "../../actions/run/descriptor.ts";
@@ -9,7 +9,7 @@ import { centsMoney, type Money, moneyHtml, usdMoney } from "./aligned-money.ts"
 import { type Html, html } from "./html.ts";
 import type { TierShown } from "./tiers-shown.ts";
 
-/** A line, and the amounts in it, which stand in one column with those of the other lines. */
+/** A line with its amounts, which align with those of the other lines. */
 export interface Entry {
   readonly line: Html;
   readonly money: readonly Money[];
@@ -26,10 +26,10 @@ interface LineParts {
   readonly cells: Html;
 }
 
-/** Kept: to make one takes longer than all else of a line. */
+/** Cached: creating one takes longer than the rest of a line. */
 const COMPACT = new Intl.NumberFormat("en-US", { notation: "compact" });
 
-/** Tokens as people say them: `200k`, `1m`. */
+/** Tokens in short form: `200k`, `1m`. */
 export function tokensShown(count: number): string {
   return COMPACT.format(count).toLowerCase();
 }
@@ -61,7 +61,7 @@ export function actionEntry(action: CatalogAction): Entry {
   };
 }
 
-/** What a search has found: an action, or one row of its table. */
+/** A search result: an action, or one row of its table. */
 export function foundEntry({ action, row }: Found): Entry {
   const table = tableOf(action);
   const found = row === null ? undefined : table?.rows[row];

@@ -1,4 +1,4 @@
-// GET /api/catalog: everything that is sold, as one JSON: services with their actions, models and tiers.
+// GET /api/catalog: everything for sale in one JSON document: services with their actions, models and tiers.
 
 import type { CatalogAction } from "../../actions/run/action-catalog.ts";
 import { descriptorOf, priceCentsMax, priceCentsMin, statusOf } from "../../actions/run/descriptor.ts";
@@ -9,16 +9,16 @@ import type { Allowed } from "../../core/plan.ts";
 import { eachOf, jsonOf, type Steps } from "../../core/slices.ts";
 import { allowedPricing } from "../../money/accounts/allowed-models.ts";
 
-/** What one maker sells. */
+/** The actions of one service. */
 export interface ServiceShown {
   readonly service: string;
   readonly name: string;
-  /** The maker's own pages; null where there are none. */
+  /** The service's own documentation; null where there is none. */
   readonly docs: string | null;
   readonly actions: readonly CatalogAction[];
 }
 
-/** The actions by service, in the order of their names. A service of several vendors has its id for a name. */
+/** The actions by service, in order of the services' names. A service of several vendors is named by its id. */
 export function servicesOf(actions: readonly CatalogAction[]): readonly ServiceShown[] {
   const services = new Map<string, CatalogAction[]>();
   for (const action of actions) services.set(action.service, [...(services.get(action.service) ?? []), action]);
@@ -39,7 +39,7 @@ function actionRow(action: CatalogAction, allows: Allowed | undefined) {
   return { ...row, ...prices, required_params: requiredParams(params) };
 }
 
-/** `{services, models, tiers}`, as JSON; models and tiers as `GET /api/llm/v1/pricing` has them. `allows`: what the key that asks may call. */
+/** `{services, models, tiers}` as JSON; models and tiers as in `GET /api/llm/v1/pricing`. `allows`: what the calling key may call. */
 export function* catalogJson(
   actions: readonly CatalogAction[],
   catalog: Catalog,

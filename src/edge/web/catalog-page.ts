@@ -1,4 +1,5 @@
-// The catalog for people, as HTML: the page around a view, and around what one entry says. The script only makes it quicker to use.
+// The catalog for people, as HTML: the page around a view, and around an entry's details. The script is optional and only makes it faster
+// to use.
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { callBox, type Site } from "./catalog-details.ts";
@@ -17,7 +18,7 @@ function hashOf(text: string): string {
   return `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
 }
 
-/** What the page may load: its own style and script, more of itself, and nothing from anywhere else. */
+/** The page may load its own style and script and more of itself, and nothing from other origins. */
 export const PAGE_HEADERS = {
   "content-security-policy": [
     "default-src 'none'",
@@ -32,7 +33,7 @@ export const PAGE_HEADERS = {
   "referrer-policy": "no-referrer",
 };
 
-/** How much there is, and how much of it live keys can call today. */
+/** The numbers of entries, and of those that live keys can call today. */
 export interface Counts {
   readonly actions: number;
   readonly models: number;
@@ -40,14 +41,14 @@ export interface Counts {
   readonly modelsConfigured: number;
 }
 
-/** Said once for the whole page, so that not every line has to. */
+/** Stated once for the whole page instead of on every line. */
 function notice({ actions, models, actionsConfigured, modelsConfigured }: Counts, { sandbox }: Site): Html | string {
   if (actionsConfigured === actions && modelsConfigured === models) return "";
   const play = sandbox ? " Sandbox keys can call all of it, with play money." : "";
   return html`<p class="notice">Live keys can call ${actionsConfigured} of ${actions} actions and ${modelsConfigured} of ${models} models here today; the rest, marked <span class="off">not configured</span>, waits for a provider's key of the operator.${play}</p>`;
 }
 
-/** How a reader comes by a key. */
+/** How a reader gets a key. */
 function keyHelp({ publicUrl, sandbox, signup }: Site): Html {
   const play = sandbox
     ? html` With <code>--sandbox</code> behind it the account has play money and reaches no provider.`
@@ -94,12 +95,12 @@ function queryOf({ words, configuredOnly }: Asked, category: string): string {
   return query.size === 0 ? "/catalog" : `/catalog?${query}`;
 }
 
-/** What stands in `<main>`, and what a page that is open already asks for. */
+/** The content of `<main>`; an open page requests it alone. */
 export function viewPart({ body, count }: View): Html {
   return html`<p class="count" role="status">${count}</p>${body}`;
 }
 
-/** The page, with a view in it. `categories` are the ids of its sections. */
+/** The page with a view in it. `categories`: the ids of its sections. */
 export function catalogPage(
   view: View,
   asked: Asked,
@@ -140,7 +141,7 @@ ${viewPart(view)}
   });
 }
 
-/** The page of one entry, for those who follow its link. */
+/** The page of one entry, for readers who follow its link. */
 export function entryPage({ title, description, body }: Shell): string {
   return shell({
     title,

@@ -1,4 +1,4 @@
-// What the catalog's page shows for a search, a category and a filter: sections of entries, bounded in number.
+// What the catalog's page shows for a search, a category and a filter: sections of entries, limited in number.
 
 import type { CatalogAction } from "../../actions/run/action-catalog.ts";
 import type { Found } from "../../actions/run/search-index.ts";
@@ -10,7 +10,7 @@ import { actionEntry, type Entry, foundEntry, modelEntry, tierEntry } from "./ca
 import { type Html, html } from "./html.ts";
 import { tiersShown } from "./tiers-shown.ts";
 
-/** What was asked for; empty words and an empty category leave nothing out. */
+/** The reader's query; an empty search and an empty category exclude nothing. */
 export interface Asked {
   readonly words: string;
   readonly category: string;
@@ -26,28 +26,28 @@ export interface ViewParts {
 
 export interface View {
   readonly body: Html;
-  /** How many entries of how many: `12 of 166`. */
+  /** The number of entries shown, and of all: `12 of 166`. */
   readonly count: string;
 }
 
-/** Entries of the page as it is first seen, over all sections. More would make it slow to load on a phone. */
+/** The most entries on the initial page, over all sections. More would load slowly on a phone. */
 export const ENTRIES_MAX = 400;
-/** How many actions a search shows. */
+/** The most actions that a search shows. */
 export const FOUND_MAX = 30;
-/** How many it looks through where a filter leaves some out. */
+/** The most results that it examines where a filter excludes some. */
 const FOUND_BEFORE_FILTERS_MAX = 300;
 
-/** One part of the page before it is written. */
+/** One section of the page before rendering. */
 interface Section {
   readonly id: string;
   readonly title: string;
-  /** How many entries it has without a filter. */
+  /** Its number of entries without a filter. */
   readonly total: number;
   readonly entries: readonly (() => Entry)[];
   readonly columns?: Html;
 }
 
-/** What most people come for stands before the categories of vendors' actions, one of which is called models. */
+/** What most readers want comes before the categories of vendors' actions, one of which is called models. */
 const FIRST_SECTIONS: readonly string[] = ["core", "tiers", "language-models"];
 
 const MODEL_COLUMNS = html`<p class="columns"><span>USD per million tokens</span><span>Input</span><span>Output</span><span>Context</span></p>`;
@@ -56,14 +56,14 @@ export function titleOf(id: string): string {
   return id.replaceAll("-", " ");
 }
 
-/** The ids of all sections, in the order of the page. */
+/** The ids of all sections, in page order. */
 export function sectionIds(actions: readonly CatalogAction[]): readonly string[] {
   const served = CATEGORIES.filter((id) => actions.some(({ facts }) => facts.category === id));
   const first = FIRST_SECTIONS.filter((id) => id !== "core" || served.some((one) => one === id));
   return [...first, ...served.filter((id) => !first.includes(id))];
 }
 
-/** How many entries each of several sections may show: small ones are whole, what they leave goes to the larger ones. */
+/** How many entries each section may show: small sections show all, and what they leave goes to the larger ones. */
 export function sharesOf(sizes: readonly number[], max: number): readonly number[] {
   const shares = sizes.map(() => 0);
   let left = max;
@@ -76,18 +76,18 @@ export function sharesOf(sizes: readonly number[], max: number): readonly number
   return shares;
 }
 
-/** Letters and digits alone: `gpt5` finds `gpt-5`. */
+/** Only letters and digits: `gpt5` finds `gpt-5`. */
 function plain(text: string): string {
   return text.toLowerCase().replace(/[^\p{L}\p{N}]/gu, "");
 }
 
-/** Whether a text has every one of the words. */
+/** Whether a text contains all of the words. */
 function hasWords(text: string, words: string): boolean {
   const own = plain(text);
   return words.split(/\s+/).every((word) => own.includes(plain(word)));
 }
 
-/** Tiers and models: those whose names have the words, and that the filter leaves. */
+/** Tiers and models whose names contain the words and that pass the filter. */
 function modelSections({ catalog }: ViewParts, { words, configuredOnly }: Asked): readonly Section[] {
   const tiers = tiersShown(catalog, EVERYBODY);
   const models = catalog.listed(EVERYBODY);
@@ -123,13 +123,13 @@ function actionSections({ actions }: ViewParts, { configuredOnly }: Asked): read
   });
 }
 
-/** What the search is asked for a view, and what it finds. */
+/** Runs the search for a view, and returns its results. */
 export async function foundFor({ search }: ViewParts, { words, category, configuredOnly }: Asked) {
   if (words === "") return [];
   return search(words, category === "" && !configuredOnly ? FOUND_MAX : FOUND_BEFORE_FILTERS_MAX);
 }
 
-/** What the search has found, the best first; before the models, unless it is one of these that was named. */
+/** The search results, best first; before the models, unless the words name a model. */
 function foundSections(parts: ViewParts, asked: Asked, all: readonly Found[]): readonly Section[] {
   const { words, category, configuredOnly } = asked;
   const others = modelSections(parts, asked);
@@ -143,7 +143,7 @@ function foundSections(parts: ViewParts, asked: Asked, all: readonly Found[]): r
   return named ? [...others, actions] : [actions, ...others];
 }
 
-/** The words for a count of which a part is shown. */
+/** The count's text where only a part is shown. */
 function countOf(shown: number, total: number): string {
   return shown === total ? String(total) : `${shown} of ${total}`;
 }
@@ -160,7 +160,7 @@ ${written.map(({ line }) => line)}</div>${all}</section>
 `;
 }
 
-/** `found`: what the search has found for it. */
+/** `found`: the search results for this query. */
 export function* catalogView(parts: ViewParts, asked: Asked, found: readonly Found[]): Steps<View> {
   const { words, category } = asked;
   const isSearch = words !== "";

@@ -1,10 +1,10 @@
-// HTML by template: what is put in is text and is escaped, unless it is HTML itself.
+// HTML templates: inserted values are escaped as text, unless they are HTML objects.
 import { atOnce, type Steps } from "../../core/slices.ts";
 
-/** Text, or lines of a list that are made one after the other when they become text. */
+/** Text, or the lines of a list, rendered one by one. */
 type Part = string | Iterable<Html>;
 
-/** Text that is HTML already. */
+/** Text that is already HTML. */
 export class Html {
   readonly parts: readonly Part[];
 
@@ -12,14 +12,14 @@ export class Html {
     this.parts = parts;
   }
 
-  /** All of it at once. */
+  /** The whole text, rendered at once. */
   get text(): string {
     const [first = "", ...more] = this.parts;
     return typeof first === "string" && more.length === 0 ? first : atOnce(textOf(this));
   }
 }
 
-/** The text of it, a line of its lists a step. */
+/** Renders the text, one list line per step. */
 export function* textOf({ parts }: Html): Steps<string> {
   const texts: string[] = [];
   for (const part of parts) {

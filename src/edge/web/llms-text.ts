@@ -1,11 +1,11 @@
-// GET /llms.txt: a short guide for agents: how to find, price, bound and call an action.
+// GET /llms.txt: a short guide for agents: how to find, price, limit and call an action.
 import type { CatalogAction } from "../../actions/run/action-catalog.ts";
 import { descriptorOf } from "../../actions/run/descriptor.ts";
 import { OWN_ENDPOINTS, type OwnEndpoint } from "../../actions/run/own-endpoints.ts";
 import { priceWords } from "./words.ts";
 
 const LLM = "/api/llm/v1";
-/** Of what a line says, in characters. */
+/** The longest description on a line, in characters. */
 const BRIEF_MAX = 60;
 
 function byCategory(actions: readonly CatalogAction[]): string {
@@ -19,10 +19,10 @@ function byCategory(actions: readonly CatalogAction[]): string {
     .join("\n");
 }
 
-/** Told of already, and another name of one that is told. */
+/** Not listed: the one is described elsewhere in the guide, the other is an alias. */
 const UNTOLD = new Set(["core/discover", "core/supersearch"]);
 
-/** Our own actions, which ask many vendors at one price: what sets us apart. */
+/** Our own actions, which call many vendors at one price: what sets us apart. */
 function ownActions(actions: readonly CatalogAction[]): string {
   return actions
     .filter(({ service, id }) => service === "core" && !UNTOLD.has(id))
@@ -30,7 +30,7 @@ function ownActions(actions: readonly CatalogAction[]): string {
     .join("\n");
 }
 
-/** As many of its clauses as a line takes: an agent that wants the rest asks for it. */
+/** As many clauses as fit on a line; an agent can request the rest. */
 function inBrief(text: string): string {
   const sentence = /^.*?[.;:(](?=\s|$|\w)/.exec(text)?.[0].slice(0, -1).trim() ?? text;
   const [first = "", ...clauses] = sentence.split(/(?=, )/);

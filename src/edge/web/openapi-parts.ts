@@ -1,4 +1,4 @@
-// The parts of the OpenAPI document that no action decides: envelope, error, the answers of every call, and the other endpoints.
+// The fixed parts of the OpenAPI document: envelope, errors, the answers of every call, and the endpoints that are not actions.
 
 import { ERRORS } from "../../core/errors.ts";
 import { MAX_COST_CENTS } from "../../models/formats/max-cost.ts";
@@ -24,7 +24,7 @@ function retryAfter(required: boolean): Headers {
   return { "Retry-After": { description, required, schema: { type: "integer", minimum: 1 } } };
 }
 
-/** The most that a call may cost, as every paid call takes it in its body. */
+/** The maximum cost, a body field of every paid call. */
 export const MAX_COST = {
   type: ["integer", "null"],
   minimum: 0,
@@ -33,7 +33,7 @@ export const MAX_COST = {
     "The most this call may cost, in cents. Where its price could be more, it is refused and nothing runs; `needed_cents` would do.",
 } as const;
 
-/** How a call can fail, by status: the name of its answer, and what has happened. */
+/** How a call can fail, by status: the response's name and its description. */
 const FAILED: Readonly<Record<string, readonly [name: string, words: string, headers?: Headers]>> = {
   "400": ["BadRequest", "The params are wrong; the message names the field. Not charged."],
   "401": ["InvalidToken", "The key is missing or revoked. Not charged."],
@@ -55,7 +55,7 @@ const FAILED: Readonly<Record<string, readonly [name: string, words: string, hea
   "500": ["UpstreamError", "The vendor or the gateway failed. Not charged."],
   "503": ["Unavailable", "No provider of it is configured, or the ledger is away. Not charged.", retryAfter(false)],
 };
-/** Beside them, of language models. */
+/** Further failures of language models. */
 const CHAT_FAILED: typeof FAILED = {
   ...FAILED,
   "502": ["BadGateway", "No provider could answer. Not charged."],
@@ -77,7 +77,7 @@ function references(prefix: string, table: typeof FAILED) {
 /** The answers of every call of an action. */
 export const RESPONSES = { "200": { $ref: "#/components/responses/Success" }, ...references("", FAILED) };
 
-/** Codes that an error can have. */
+/** The error codes. */
 const CODES = Object.keys(ERRORS);
 
 export const COMPONENTS = {
@@ -154,9 +154,9 @@ interface Brief {
   readonly summary: string;
   readonly tag: "catalog" | "language models" | "account";
   readonly open?: boolean;
-  /** It can be charged, and fails in the ways of those calls. */
+  /** Charged, so it can fail in the ways of paid calls. */
   readonly paid?: boolean;
-  /** Names of the fields of the body that are looked for first; docs/reference/endpoints.md has them all. */
+  /** The main body fields by name; docs/reference/endpoints.md has all. */
   readonly body?: Readonly<Record<string, object>>;
   readonly required?: readonly string[];
 }
@@ -209,7 +209,7 @@ const CEILING = {
 
 const TEXT = { type: "string" };
 
-/** Endpoints of models that are sold by units: a model, and what it is asked. */
+/** Endpoints of models sold by units: a model and its input. */
 function unitPaths(
   rows: readonly (readonly [path: string, id: string, summary: string, body: Readonly<Record<string, object>>])[],
 ) {
@@ -221,7 +221,7 @@ function unitPaths(
   return Object.fromEntries(briefs);
 }
 
-/** Everything public that is no action with one fixed price. */
+/** All public endpoints that are not actions with one fixed price. */
 export const OTHER_PATHS = paths({
   "/api/run": { get: { id: "list_actions", summary: "Every action, in brief", tag: "catalog", open: true } },
   "/api/run/{service}/{action}": {

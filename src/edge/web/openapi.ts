@@ -8,13 +8,13 @@ import { COMPONENTS, MAX_COST, OTHER_PATHS, RESPONSES } from "./openapi-parts.ts
 import { dollars } from "./words.ts";
 
 export interface OpenApiParts {
-  /** Where we are reached, without a slash at the end. */
+  /** Our public URL, without a trailing slash. */
   readonly publicUrl: string;
-  /** Where payments without a key go; null: calls need a key. */
+  /** The recipient of payments without a key; null: calls need a key. */
   readonly payTo: string | null;
 }
 
-/** The params of an action with what every call may have beside them. */
+/** The params of an action with the fields that every call may have. */
 export function bodySchema(params: JsonSchema): JsonSchema {
   const branches = (["anyOf", "oneOf"] as const).flatMap((choice) => {
     const some = params[choice];
@@ -24,12 +24,12 @@ export function bodySchema(params: JsonSchema): JsonSchema {
   return { ...params, properties: { ...params.properties, max_cost_cents: MAX_COST }, ...Object.fromEntries(branches) };
 }
 
-/** An action whose price is one, and more than nothing: what can be paid for without a key. */
+/** An action with one fixed price above zero: payable without a key. */
 function isPaidFixed({ facts: { price } }: CatalogAction): boolean {
   return price.mode === "fixed" && price.cents > 0;
 }
 
-/** `/.well-known/x402`: the addresses at which a payment is taken, for crawlers that read no OpenAPI. What a call costs its 402 says. */
+/** `/.well-known/x402`: the URLs that accept payments, for crawlers that do not read OpenAPI. A call's 402 answer has its price. */
 export function paidAddresses(actions: readonly CatalogAction[], publicUrl: string) {
   const resources = actions.filter(isPaidFixed).map((action) => `${publicUrl}${descriptorOf(action).endpoint}`);
   return { version: 1, resources };
@@ -63,7 +63,7 @@ const GUIDANCE =
   "retry safe. Answers are {ok, data, charged_cents, balance_remaining_cents, transaction_id}; errors have ok false, a stable " +
   "error code and a hint. More: /llms.txt.";
 
-/** The document for what can be called today. */
+/** The document for everything that can be called today. */
 export function* openApiDocument(actions: readonly CatalogAction[], { publicUrl, payTo }: OpenApiParts) {
   const fixed = actions.filter(({ facts }) => facts.price.mode === "fixed");
   const paths = yield* eachOf(

@@ -1,9 +1,9 @@
-// The pages on which a person signs in and says what a client may spend: forms in the frame of all pages.
+// The pages on which a person signs in and sets what a client may spend: forms in the common page frame.
 import type { ConsentPage, Page, Pages } from "../oauth/pages.ts";
 import { type Html, html } from "./html.ts";
 import { contentSecurityPolicy, pageText } from "./kit/page.ts";
 
-/** Browsers hold where a form's answer leads against its policy as well, so a client's own address must be in it. */
+/** Browsers apply the page's form policy to the redirect after the form too, so the policy must contain the client's own URL. */
 function placeOf(leadsTo: string | null): string {
   const url = leadsTo === null ? null : URL.parse(leadsTo);
   if (url === null) return "";
@@ -46,7 +46,7 @@ ${code}
   return pageOf(`${client.name} asks to spend your money`, body, leadsTo);
 }
 
-/** Who of the operator's provider signs in to the account, and how another does. */
+/** The provider's people linked to the account, and how to link another. */
 function links({ host, linked }: NonNullable<Parameters<Pages["signedIn"]>[0]["provider"]>, csrf: string): Html {
   const rows = linked.map(
     ({ id, words }) =>
@@ -56,7 +56,7 @@ function links({ host, linked }: NonNullable<Parameters<Pages["signedIn"]>[0]["p
 <form method="post" action="/sign-in/oidc/link"><input type="hidden" name="csrf" value="${csrf}"><div class="buttons"><button class="plain">Link your sign-in at ${host}</button></div></form>`;
 }
 
-/** How the pages look; `home` is where a person is led who came to nothing else, be it the sign-in itself. */
+/** Renders the pages; `home`: where to continue after a sign-in without a destination. */
 export function personPages(home: string): Pages {
   const own = home === "/sign-in" ? "" : html`<p><a href="${home}">Its page</a></p>`;
   return {

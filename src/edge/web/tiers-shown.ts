@@ -1,14 +1,14 @@
-// The model tiers as people look for them: the dearest first, each with the models that it can try.
+// The model tiers in display order: most expensive first, each with its candidate models.
 import type { Audience, Catalog, SoldModel, Tier } from "../../catalog/catalog.ts";
 import { byFirstPrice, type TierListed, tierListed, tierModels } from "../../catalog/price-answers.ts";
 
 export interface TierShown {
   readonly tier: Tier;
-  /** In order. A place for the operator's own server is among them once its model is named. */
+  /** In order. The operator's own server is included once its model is named. */
   readonly models: readonly SoldModel[];
   /** How many of them a configured provider serves. */
   readonly configured: number;
-  /** Null: it has no candidate that is sold. */
+  /** Null: none of its candidates is for sale. */
   readonly listed: TierListed | null;
 }
 

@@ -14,7 +14,7 @@ import { llmsText } from "./llms-text.ts";
 import { openApiDocument, paidAddresses } from "./openapi.ts";
 
 export interface WebParts extends CatalogPageParts {
-  /** Where payments without a key go; null: calls need a key. */
+  /** The recipient of payments without a key; null: calls need a key. */
   readonly payTo: string | null;
 }
 
@@ -22,14 +22,17 @@ function open(path: string) {
   return { method: "GET", path, auth: "none", bodyBytesMax: 0, errors: envelopeErrors } as const;
 }
 
-/** `GET /`, `/api/catalog`, `/catalog`, `/llms.txt`, `/openapi.json` and, where payments are taken, `/.well-known/x402`. Each is made once a day, and when the catalog changes. */
+/**
+ * `GET /`, `/api/catalog`, `/catalog`, `/llms.txt`, `/openapi.json` and, where payments are accepted, `/.well-known/x402`. Each is built
+ * once a day, and when the catalog changes.
+ */
 export function webEndpoints(parts: WebParts): readonly Endpoint[] {
   const { catalog, site, payTo } = parts;
   const publicUrl = () => site().publicUrl;
 
   function page(path: string, make: (actions: readonly CatalogAction[]) => Steps<ReadyAnswer>): Endpoint {
     const ready = oncePerDay(parts, function* (actions) {
-      // What is said of each is kept with it, and takes far longer to make than all pages of it together.
+      // The actions' descriptions are cached; building them takes far longer than rendering all pages.
       yield* eachOf(actions, descriptorOf);
       return yield* make(actions);
     });
@@ -57,7 +60,7 @@ export function webEndpoints(parts: WebParts): readonly Endpoint[] {
       const document = yield* openApiDocument(actions, { publicUrl: publicUrl(), payTo });
       return readyAnswer(yield* jsonOf(document), "application/json");
     }),
-    // A gateway that takes no payments says so by having no such list.
+    // Without payments there is no such document.
     ...(payTo === null
       ? []
       : [

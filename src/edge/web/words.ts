@@ -1,15 +1,15 @@
-// How prices, params and calls are written for people to read.
+// How prices, params and calls are written for people.
 
 import type { PriceShown } from "../../actions/run/descriptor.ts";
 import { type JsonSchema, MAIL_PATTERN, URL_PATTERN } from "../../actions/run/params-schema.ts";
 import { nanoFromCents, usdText } from "../../core/money.ts";
 
-/** Cents as a decimal text of dollars: `0.01`. */
+/** Cents as decimal dollars: `0.01`. */
 export function dollars(cents: number): string {
   return usdText(nanoFromCents(cents));
 }
 
-/** Cents as people say them: `1¢`, `0.3¢`, `$1.50`. */
+/** Cents in short form: `1¢`, `0.3¢`, `$1.50`. */
 function spoken(cents: number): string {
   return cents < 100 ? `${Number(cents.toFixed(4))}¢` : `$${(cents / 100).toFixed(2).replace(".00", "")}`;
 }
@@ -22,18 +22,18 @@ export function priceWords({ cents, min_cents = 0, max_cents = 0 }: PriceShown):
   return min_cents === 0 ? `up to ${spoken(most)}` : `${spoken(min_cents)} to ${spoken(most)}`;
 }
 
-/** The price with what it goes by: `1¢ to 25¢, by the profile, free if nothing is found`. */
+/** The price with what it depends on: `1¢ to 25¢, by the profile, free if nothing is found`. */
 export function fullPriceWords(price: PriceShown): string {
   const by = price.unit === undefined ? "" : `${price.mode === "fixed" ? " per" : ", by the"} ${price.unit}`;
   return `${priceWords(price)}${by}${price.free_on_miss ? ", free if nothing is found" : ""}`;
 }
 
-/** A param as a row of a table. */
+/** A param as a table row. */
 export interface ParamShown {
   readonly name: string;
   readonly required: boolean;
   readonly type: string;
-  /** Bounds, default and meaning. */
+  /** Limits, default and meaning. */
   readonly notes: string;
 }
 
@@ -47,7 +47,7 @@ const FORMATS: Readonly<Record<string, string>> = {
 };
 
 function typeWords(schema: JsonSchema): string {
-  // Of what has a type, a choice says more about it.
+  // Beside a type, anyOf and oneOf only refine it.
   const choice = (schema.type === undefined ? [...list(schema.anyOf), ...list(schema.oneOf)] : []) as JsonSchema[];
   if (choice.length > 0) return [...new Set(choice.map(typeWords))].join(" or ");
   if (schema.const !== undefined) return JSON.stringify(schema.const);
@@ -67,7 +67,7 @@ function span(least: unknown, most: unknown, one?: string): string | null {
   return least === undefined ? null : `at least ${least}${of(least)}`;
 }
 
-/** That a text or a list is not empty goes without saying. */
+/** Omits the trivial limit that a text or list is not empty. */
 function lengthWords(least: unknown, most: unknown, one: string): string | null {
   return span(Number(least ?? 0) <= 1 ? undefined : least, most, one);
 }
@@ -89,7 +89,7 @@ function noteWords(schema: JsonSchema): string {
     .join("; ");
 }
 
-/** The params of a schema, required ones first; of a choice between several objects, those of all. */
+/** The params of a schema, required ones first; of a union of objects, those of all. */
 export function paramsShown(schema: JsonSchema): readonly ParamShown[] {
   const branches = [schema.anyOf, schema.oneOf, schema.allOf].flatMap(list) as JsonSchema[];
   const required = list(schema.required);
@@ -103,7 +103,7 @@ export function paramsShown(schema: JsonSchema): readonly ParamShown[] {
   return [...byName.values()].sort((a, b) => Number(b.required) - Number(a.required));
 }
 
-/** A call as one can paste it into a shell. */
+/** The call as a shell command. */
 export function curl(url: string, body: unknown): string {
   const json = JSON.stringify(body).replaceAll("'", "'\\''");
   return [

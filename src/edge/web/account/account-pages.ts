@@ -1,4 +1,4 @@
-// The pages of an account, for who has signed in to it: each shows what its endpoints answer and changes what they change.
+// An account's pages, for the person signed in to it: each shows what its endpoints return and changes what they change.
 import type { EndpointSpec, GatewayRequest } from "../../../core/endpoint.ts";
 import { isForeign, toSignIn } from "../../oauth/forms.ts";
 import { isCsrf, type Session, type Sessions } from "../../oauth/sessions.ts";
@@ -31,15 +31,15 @@ const PLACES: readonly Place[] = [
 
 export interface AccountPagesParts {
   readonly sessions: Sessions;
-  /** Our own address, without a slash at the end. */
+  /** Our own URL, without a trailing slash. */
   readonly base: () => string;
   readonly epochMs: () => number;
   readonly draining: () => boolean;
-  /** Asks endpoints in the name of who has signed in; null: its key may not call any more. */
+  /** Calls endpoints on behalf of the signed-in person; null: the session's key may no longer call. */
   readonly askAs: (request: GatewayRequest, session: Session) => Promise<Ask | null>;
 }
 
-/** Who has signed in with an account's primary key comes in. */
+/** Admits people signed in with an account's primary key. */
 function accountDoor({ sessions, base, askAs }: AccountPagesParts): Door {
   return {
     places: PLACES,
@@ -54,7 +54,7 @@ function accountDoor({ sessions, base, askAs }: AccountPagesParts): Door {
   };
 }
 
-/** `/account` and what is below it. */
+/** `/account` and the pages below it. */
 export function accountPages(parts: AccountPagesParts): readonly EndpointSpec[] {
   const door = accountDoor(parts);
   const lead =

@@ -1,4 +1,5 @@
-// What the endpoints of an account answer, as far as its pages show it. Types, tied to the rows that the endpoints make where they can be; and what a call is named.
+// The fields of the account endpoints' answers that the pages show, as types derived from the endpoints' rows where possible; and a call's
+// display name.
 
 import type { Naming } from "../../../money/accounts/names.ts";
 import type { keyRow, ownAccountRow, transactionRow, wholeTransactionRow } from "../../../money/accounts/rows.ts";
@@ -13,7 +14,7 @@ export interface KeysShown {
 }
 export type KeyMade = KeyShown & { readonly api_key: string };
 
-/** Fields that depend on what was called. */
+/** Fields that depend on the kind of call. */
 interface Called {
   readonly model?: string | undefined;
   readonly service?: string | undefined;
@@ -39,7 +40,7 @@ export interface FailedShown {
   readonly asked: string | null;
   readonly status: number;
   readonly code: string | null;
-  /** For the operator alone. */
+  /** Only for the operator. */
   readonly reason?: string | null;
   readonly ms: number;
   readonly tags?: readonly string[];

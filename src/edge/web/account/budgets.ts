@@ -1,4 +1,4 @@
-// Budgets: every ceiling with what it has come to and the marks that it has passed; groups of keys; tags; when a low balance is told.
+// Budgets: each ceiling with its use and the thresholds it has passed; groups of keys; tags; the low-balance alert.
 
 import type { BudgetsShown } from "../../../money/accounts/budgets.ts";
 import type { GroupShown } from "../../../money/accounts/groups.ts";
@@ -23,13 +23,13 @@ function marksOf({ marks_passed, lowered }: BudgetShown): Html {
   return html`${marks} ${lowered ? pill("lowered", "warn") : ""}`;
 }
 
-/** A thousand keys may have ceilings: those that are nearest to theirs are what is looked for. */
+/** Up to a thousand keys may have ceilings; the fullest ones matter most. */
 const SHOWN_MAX = 50;
 
 const takenOf = (one: BudgetShown) => one.spent_cents + one.held_cents + one.absorbed_cents;
 const usedOf = (one: BudgetShown) => (one.ceiling_cents === 0 ? 1 : takenOf(one) / one.ceiling_cents);
 
-/** Ceilings of an account, the fullest first. */
+/** An account's ceilings, fullest first. */
 export function budgetsTable(budgets: readonly BudgetShown[]): Html {
   const columns = [
     { name: "Of" },

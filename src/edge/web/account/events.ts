@@ -1,4 +1,4 @@
-// Events and webhooks: what has happened, where it is sent, and sending one again. The account's page and the operator's share it.
+// Events and webhooks: what happened, where it is sent, and resending. Shared by the account's and the operator's pages.
 import { readable } from "../../../money/accounts/names.ts";
 import { type Html, html } from "../html.ts";
 import { nothingElse, Refused, withQuery } from "../kit/ask.ts";
@@ -9,7 +9,7 @@ import type { EventShown, EventsShown, WebhookShown } from "./answers.ts";
 
 const PAGE = "25";
 
-/** Where events and webhooks are asked for: the account's own, or everybody's. */
+/** Where to call for events and webhooks: one account's, or those of all accounts. */
 export interface EventsPlace {
   readonly path: string;
   /** `/api/v1` or `/admin/v1`. */
@@ -17,7 +17,7 @@ export interface EventsPlace {
   readonly lead: string;
 }
 
-/** In dollars and dates; the exact sums and times are on hover. */
+/** In dollars and dates; exact amounts and times on hover. */
 function saidOf({ data }: EventShown): Html {
   const shown = Object.entries(readable(data)).filter(([name]) => !/_(nano_usd|at_ms)$/.test(name));
   const words = shown.map(([name, value]) => `${name}: ${typeof value === "object" ? JSON.stringify(value) : value}`);
@@ -90,7 +90,7 @@ function hookActs({ api }: EventsPlace): Readonly<Record<string, Act>> {
   };
 }
 
-/** The section of events, of an account or of all of them. */
+/** The events section, of one account or of all. */
 export function eventsSection(where: EventsPlace): Section {
   return {
     path: where.path,

@@ -1,4 +1,4 @@
-// Stored files: found by name, downloaded by a fresh link, deleted.
+// Stored files: search by name, download by a fresh link, delete.
 import { html } from "../html.ts";
 import { nothingElse, Refused } from "../kit/ask.ts";
 import { buttonForm, field } from "../kit/forms.ts";

@@ -1,4 +1,4 @@
-// Jobs with their progress while they run, and a button that ends one early.
+// Jobs with live progress, and a button to cancel one.
 import { type Html, html } from "../html.ts";
 import { type Ask, nothingElse, Refused, withQuery } from "../kit/ask.ts";
 import { meter } from "../kit/charts.ts";
@@ -23,7 +23,7 @@ interface JobsShown {
 
 const PATH = "/account/jobs";
 export const JOBS_LIVE = "/account/jobs/live";
-/** As many as its endpoint tells at once. */
+/** As many as the endpoint returns at once. */
 const PAGE = "25";
 const MOODS = { succeeded: "good", failed: "bad" } as const;
 
@@ -67,7 +67,7 @@ async function jobsOf(ask: Ask, csrf: string, cursor: string): Promise<Html> {
   return html`${table("Jobs", columns, { rows, none })}${nextPage(PATH, {}, found.next_cursor)}`;
 }
 
-/** The newest, for a page that is open. */
+/** The newest jobs, for live updates. */
 export function liveJobs({ ask, csrf }: Visit): Promise<Html> {
   return jobsOf(ask, csrf, "");
 }

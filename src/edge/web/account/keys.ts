@@ -1,4 +1,4 @@
-// Keys and grants: what each may spend and has spent, and everything that can be done to one. The account's page and the operator's share it.
+// Keys and grants: what each may spend and has spent, and every action on a key. Shared by the account's and the operator's pages.
 
 import type { GroupShown } from "../../../money/accounts/groups.ts";
 import type { WhyShown } from "../../../money/accounts/why.ts";
@@ -11,7 +11,7 @@ import { callBox, card, moneyOfCents, nextPage, pill, rowsOf, table, time } from
 import { dollars } from "../words.ts";
 import type { KeyMade, KeyShown, KeysShown } from "./answers.ts";
 
-/** How long the old secret is good beside a new one, in seconds. */
+/** How long the old secret stays valid beside a new one, in seconds. */
 const OVERLAPS = [
   ["0", "at once"],
   ["3600", "in an hour"],
@@ -19,17 +19,17 @@ const OVERLAPS = [
   ["604800", "in a week"],
 ] as const;
 
-/** An account may have a thousand: a page of them stays light and quick. */
+/** An account may have a thousand keys; small pages stay light and fast. */
 const PAGE = "50";
-/** As many as an account has; they are looked through for a part of a name. */
+/** The most keys of an account; all are searched for a part of a name. */
 const ALL = "1000";
 const FOUND_MAX = 50;
 
-/** Where the keys of an account are asked for, and where their page is. */
+/** The endpoints and pages of an account's keys. */
 export interface KeysPlace {
-  /** The endpoint of its keys, such as `/api/v1/agents`. */
+  /** The endpoint of the keys, such as `/api/v1/agents`. */
   readonly api: (visit: Visit) => string;
-  /** The page of calls that were refused, of one key. */
+  /** The page of a key's refused calls. */
   readonly refused: (keyId: string) => string;
 }
 
@@ -49,10 +49,10 @@ function spentOf({ spent_cents, ceiling_cents, ceiling_period }: KeyShown): Html
   return html`${moneyOfCents(spent_cents)} <span class="soft">of ${moneyOfCents(ceiling_cents)} a ${ceiling_period ?? "day"}</span>${meter(used)}`;
 }
 
-/** The day on which a key ends, in UTC, as its form shows it. */
+/** The day on which a key expires, in UTC, as its form shows it. */
 const endOf = (key: KeyShown | null) => key?.expires_at?.slice(0, 10) ?? "";
 
-/** What is typed of a key's bounds, as its endpoint takes it. An empty field takes a bound off. */
+/** A key's limits from the form, as its endpoint takes them. An empty field removes the limit. */
 function boundsIn(fields: Readonly<Record<string, string>>) {
   const ceiling = centsIn(fields.ceiling) ?? null;
   return {
@@ -63,7 +63,7 @@ function boundsIn(fields: Readonly<Record<string, string>>) {
     services: listIn(fields.services),
     models: listIn(fields.models),
     requests_per_minute: numberIn(fields.rate) ?? null,
-    // The form shows the day alone: left as it was, the key's own hour stays.
+    // The form shows only the day: left unchanged, the key keeps its exact time.
     ...(fields.expires === undefined || fields.expires === fields.expires_was
       ? {}
       : { expires_at: fields.expires === "" ? null : `${fields.expires}T00:00:00Z` }),
@@ -135,7 +135,7 @@ function moreOf(form: Omit<PostForm, "act">, key: KeyShown, place: KeysPlace, gr
   return html`<p><a href="${place.refused(key.id)}">Why were calls refused?</a></p>${why}${change}${rotate}<p class="soft">Made ${time(key.created_at)} · <code>${key.id}</code></p>`;
 }
 
-/** The forms of one key are many bytes: they are there for the one that was asked for. */
+/** The forms of one key are large, so only the selected key has them. */
 function keyActions(key: KeyShown, { form, place, groups, listed }: KeysTable): Html {
   const button = (act: string, words: string, kind = "plain small") =>
     buttonForm({ ...form, act, hidden: { id: key.id } }, words, { label: key.label, kind });
@@ -147,7 +147,7 @@ function keyActions(key: KeyShown, { form, place, groups, listed }: KeysTable): 
   return html`<span id="${key.id}">${pause} ${revoke} ${link}</span>${isOpen ? moreOf(form, key, place, groups) : ""}`;
 }
 
-/** Where a list of keys stands: its page, and what was asked of it. */
+/** The page and query of a list of keys. */
 export interface Listed {
   readonly path: string;
   readonly query: { readonly q: string; readonly cursor: string; readonly more: string };
@@ -165,7 +165,7 @@ export function listedIn({ path, query }: Visit["request"]): Listed {
   return { path, query: { q: text("q"), cursor: text("cursor"), more: text("more") } };
 }
 
-/** A page of keys, the oldest first; or those whose name, id or hint has what was typed. `api` answers them under one of two names. */
+/** A page of keys, oldest first; or the keys whose name, id or hint contains the search text. `api` returns them under one of two names. */
 export async function keysOf(ask: Ask, api: string, { query }: Listed): Promise<KeysShown | Refused> {
   const { q, cursor } = query;
   const asked = q === "" ? { limit: PAGE, cursor } : { limit: ALL };
@@ -178,7 +178,7 @@ export async function keysOf(ask: Ask, api: string, { query }: Listed): Promise<
   return { agents: all.filter(has).slice(0, FOUND_MAX), next_cursor: null };
 }
 
-/** Keys with what can be done to each. */
+/** Keys with their actions. */
 export function keysTable(agents: readonly KeyShown[], made: KeysTable): Html {
   const columns = [{ name: "Key" }, { name: "Spent" }, { name: "Last used", kind: "desk" }, { name: "Do" }];
   const nameOf = new Map(made.groups.map(({ id, name }) => [id, name]));
@@ -191,13 +191,13 @@ export function keysTable(agents: readonly KeyShown[], made: KeysTable): Html {
   return table("Keys", columns, { rows, none: "There is no such key." });
 }
 
-/** What finds a key among many; left out where all are seen. */
+/** The search field; omitted where one page shows all keys. */
 export function findKey({ path, query }: Listed, { agents, next_cursor: next }: KeysShown): Html | string {
   if (next === null && query.q === "" && query.cursor === "" && agents.length < 10) return "";
   return html`<form method="get" action="${path}"><div class="fields">${field({ name: "q", label: "Part of a key's name, or its id", value: query.q })}<div><button class="plain">Find</button></div></div></form>`;
 }
 
-/** The form's address keeps the page that it was sent from. */
+/** The form's action returns to the page that it was sent from. */
 export function formOf({ path, query }: Listed, csrf: string): Omit<PostForm, "act"> {
   return { action: withQuery(path, query), csrf };
 }
@@ -214,7 +214,7 @@ function secretShown(made: KeyMade | Refused, back: string): Html | Refused {
   return html`<p>This is the secret of <strong>${made.label}</strong>. It is shown once and cannot be read again: copy it now.</p>${callBox(made.api_key)}<p><a class="button" href="${back}">Done</a></p>`;
 }
 
-/** What stands in the way of a key's calls now. */
+/** What currently prevents a key from calling. */
 function whyShown(why: WhyShown | Refused, back: string): Html | Refused {
   if (why instanceof Refused) return why;
   const rows = why.reasons.map(({ code, message, hint, until }) => [
@@ -243,7 +243,7 @@ export function keyActs({ api }: Pick<KeysPlace, "api">): Readonly<Record<string
       told: "The key was changed",
       async run(visit) {
         const bounds = boundsIn(visit.fields);
-        // Of the primary key the form has no more.
+        // The primary key's form has only these fields.
         const { label, ceiling_cents, ceiling_period } = bounds;
         const sent = visit.fields.models === undefined ? { label, ceiling_cents, ceiling_period } : bounds;
         return nothingElse(visit.ask("PATCH", one(visit), sent));

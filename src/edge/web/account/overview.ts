@@ -1,4 +1,4 @@
-// The account at a glance: what is left, how long it lasts at this pace, and who spent it on what.
+// The account at a glance: the balance, how long it lasts at this pace, and who spent it on what.
 import { daysLasting, type NanoSum, sumOf, sumOfCents } from "../../../core/money.ts";
 import { type Html, html } from "../html.ts";
 import { type Ask, Refused, withQuery } from "../kit/ask.ts";
@@ -25,7 +25,7 @@ interface Usage {
   readonly usage: readonly UsageLine[];
 }
 
-/** How long the balance lasts, in words; `spent` is what so many whole days have taken. */
+/** How long the balance lasts, in words; `spent`: the spending of the last `days` whole days. */
 function runwayWords(balanceCents: number, spent: NanoSum, days: number): string {
   const left = daysLasting(sumOfCents(balanceCents), spent, days);
   if (left === null) return "nothing was spent lately";
@@ -36,7 +36,7 @@ function runwayWords(balanceCents: number, spent: NanoSum, days: number): string
 
 type Reports = Record<"day" | "model" | "key" | "group" | "tag", readonly UsageLine[]>;
 
-/** One after the other: an account has one report made at a time. */
+/** Sequential: an account may run one report at a time. */
 async function reports(ask: Ask, from: string): Promise<Reports | Refused> {
   const made: Reports = { day: [], model: [], key: [], group: [], tag: [] };
   for (const by of Object.keys(made) as (keyof Reports)[]) {
@@ -65,7 +65,7 @@ function summary(account: OwnAccount, days: readonly DaySum[], now: string): Htm
   const yesterday = dayOf(Date.parse(now) - DAY_MS);
   const of = (day: string) => days.find((one) => one.day === day)?.nano ?? 0;
   const lately = days.slice(-8);
-  // Today is not over, but on the first day it is all that there is.
+  // Leave out the unfinished day, except on the first day, when there is no other.
   const past = lately.filter(({ day, nano }) => day < now && Number(nano) > 0).length > 0;
   const whole = past ? lately.filter(({ day }) => day < now) : lately.slice(-1);
   const pace = sumOf(whole.map(({ nano }) => nano));

@@ -1,4 +1,4 @@
-// A first call for each client, to copy: the same that docs/guides/clients.md says, with this gateway's address.
+// A first call for each client, to copy: the same as in docs/guides/clients.md, with this gateway's address.
 import { readFileSync } from "node:fs";
 import { html } from "../html.ts";
 import type { Section } from "../kit/sections.ts";
@@ -8,13 +8,13 @@ const KEY = "export TOLLGATE_API_KEY=tg_sk_...";
 
 interface FirstCall {
   readonly client: string;
-  /** With `{url}` where our address belongs. */
+  /** With `{url}` in place of our address. */
   readonly text: string;
 }
 
 const CALLS = JSON.parse(readFileSync(new URL("first-calls.json", import.meta.url), "utf8")) as readonly FirstCall[];
 
-/** `url` is our own address, without a slash at the end. */
+/** `url`: our own URL, without a trailing slash. */
 export function startSection(url: () => string): Section {
   return {
     path: "/account/start",

@@ -1,4 +1,4 @@
-// Transactions, searchable, and what is inside one: which routes were tried, how long each took, what it cost; and calls that failed, with the reason.
+// Searchable transactions, and the details of one: the routes tried, their durations and costs; and failed calls with their reasons.
 import { type Html, html } from "../html.ts";
 import { Refused, withQuery } from "../kit/ask.ts";
 import { field } from "../kit/forms.ts";
@@ -12,7 +12,7 @@ import {
   type WholeTransaction,
 } from "./answers.ts";
 
-/** What a search can name; the same as of the endpoint. */
+/** The search fields, the same as the endpoint's. */
 export const SEARCH_FIELDS = ["status", "from", "to", "key", "model", "provider", "tag"] as const;
 const STATUSES = [
   ["", "charged and credited"],
@@ -27,7 +27,7 @@ export function searchIn({ query }: Visit["request"], names: readonly string[]):
   return Object.fromEntries(names.map((name) => [name, (query.get(name) ?? "").trim().slice(0, 300)]));
 }
 
-/** The form of a search, which a link can fill in as well. */
+/** The search form, which links can prefill. */
 export function searchForm(path: string, asked: Readonly<Record<string, string>>, more: Html | string = ""): Html {
   return html`<form method="get" action="${path}"><div class="fields">
 ${field({ name: "status", label: "Which", value: asked.status ?? "", options: STATUSES })}
@@ -47,7 +47,7 @@ function shareOf({ charged_nano_usd, kind, ...rest }: TransactionShown): Html {
 
 const keyOf = ({ key_label, key_id }: TransactionShown | FailedShown) => key_label ?? key_id ?? "";
 
-/** Rows of charges and credits; `path` is where one of them is looked at. */
+/** Rows of charges and credits; `path`: the page of one of them. */
 export function chargeRows(
   rows: readonly TransactionShown[],
   path: string,
@@ -74,7 +74,7 @@ export function chargeRows(
 
 const ATTEMPT = [{ name: "Route" }, { name: "Answer" }, { name: "Why" }, { name: "Took", kind: "num" }];
 
-/** Calls that were not charged, each with why. */
+/** Uncharged calls, each with its reason. */
 export function failedRows(rows: readonly FailedShown[], whose: (row: FailedShown) => Html | string = keyOf): Html {
   const columns = [{ name: "When (UTC)" }, { name: "What" }, { name: "Why" }];
   return table("Calls that were not charged", columns, {
@@ -99,7 +99,7 @@ export function failedRows(rows: readonly FailedShown[], whose: (row: FailedShow
   });
 }
 
-/** Whether a search is for calls that were not charged, which are told in rows of their own. */
+/** Whether the search is for uncharged calls, which have rows of their own form. */
 export const isFailure = (status: string | undefined) => status === "failed" || status === "refused";
 
 export const transactionsSection: Section = {
@@ -125,7 +125,7 @@ export const transactionsSection: Section = {
   },
 };
 
-/** Its legs: whose work it was. `more` are further columns, such as what each cost us. */
+/** The transaction's legs: which provider did the work. `more`: further columns, such as our cost. */
 export function legsTable(whole: WholeTransaction): Html {
   const columns = [
     { name: "Route" },
@@ -151,7 +151,7 @@ function actionsOf({ actions = [] }: WholeTransaction): string {
   return actions.map(({ action, cents, ok }) => `${action} ${cents}¢${ok ? "" : ", failed"}`).join("; ") || "-";
 }
 
-/** What one transaction was. */
+/** The facts of one transaction. */
 export function transactionFacts(whole: WholeTransaction): Html {
   const { usage } = whole;
   const tokens =

@@ -1,4 +1,4 @@
-// Accounts for the operator: find one, open one, give credit, freeze it, and do to its keys what their account can.
+// Accounts for the operator: find, open, credit and freeze them, and manage their keys as the account can.
 import type { BudgetsShown } from "../../../money/accounts/budgets.ts";
 import type { GroupShown } from "../../../money/accounts/groups.ts";
 import { budgetsTable } from "../account/budgets.ts";
@@ -125,7 +125,7 @@ function summary(account: AccountShown): Html {
   ]);
 }
 
-/** `reference`: another one for each form, so that one that is sent twice counts once. */
+/** `reference`: unique per form, so that a form that is sent twice counts once. */
 export function accountSection(reference: () => string): Section {
   return {
     path: `${PATH}/{id}`,

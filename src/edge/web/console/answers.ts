@@ -1,4 +1,4 @@
-// What the operator's endpoints answer, as far as the console shows it. Types and nothing else.
+// The fields of the operator endpoints' answers that the console shows: only types.
 
 import type { NanoSum } from "../../../core/money.ts";
 import type { accountRow, operatorTransactionRow } from "../../../money/accounts/rows.ts";
@@ -24,23 +24,23 @@ export interface Usage {
   readonly usage: readonly UsageLine[];
 }
 
-/** With what is kept for the operator alone. */
+/** With the fields that only the operator sees. */
 export type AnyTransaction = WholeTransaction & ReturnType<typeof operatorTransactionRow>;
 
-/** What an operator has done. */
+/** An entry of the operator log. */
 export interface DoneShown {
   readonly at: string;
   readonly by: string;
-  /** Absent: an earlier release has written it, which knew typed names alone. */
+  /** Absent in entries of an earlier release, which knew only typed names. */
   readonly proven?: boolean;
   readonly method: string;
   readonly path: string;
   readonly body: string;
-  /** Null: it was asked for, and how it ended is not known. */
+  /** Null: the change was requested, and its result is unknown. */
   readonly status: number | null;
 }
 
-/** What `tollgate certify` found when a vendor was last asked; null: it never was, by a gateway of these books. */
+/** A vendor's last `tollgate certify` result; null: no gateway with these books has stored one. */
 export interface VendorShown {
   readonly provider: string;
   readonly on: boolean;
@@ -56,6 +56,6 @@ export interface VendorShown {
       readonly detail: string;
     }[];
   } | null;
-  /** What no call has confirmed of it yet. */
+  /** What no call has confirmed yet. */
   readonly unconfirmed: readonly { readonly of: string; readonly why: string }[];
 }

@@ -1,4 +1,4 @@
-// Transactions of all accounts, searchable, with what each cost us; calls that failed, with why; and giving one charge back.
+// Searchable transactions of all accounts with our cost of each; failed calls with their reasons; refunding a charge.
 import type { FailedShown, TransactionShown, TransactionsShown } from "../account/answers.ts";
 import {
   chargeRows,
@@ -81,7 +81,7 @@ export const callSection: Section = {
   },
 };
 
-/** Leads to what has an id, whatever it is. */
+/** Redirects to the page of any id. */
 export const findSection: Section = {
   path: "/console/find",
   place: "/console/accounts",

@@ -1,4 +1,5 @@
-// The operator's pages on the admin listener, signed in with the admin token or by the OpenID provider: each shows what the operator's endpoints answer, and changes what they change.
+// The operator's pages on the admin listener, after sign-in with the admin token or the OpenID provider: each shows what the operator's
+// endpoints return and changes what they change.
 
 import type { EndpointSpec, GatewayRequest } from "../../../core/endpoint.ts";
 import type { Refusal } from "../../../money/accounts/admin-endpoints.ts";
@@ -32,19 +33,19 @@ const PLACES: readonly Place[] = [
   { href: "/console/log", name: "Log" },
 ];
 
-/** What many may look at at once is looked up this seldom. */
+/** The refresh interval of data that many viewers may watch at once. */
 const EVERY_MS = 5_000;
 
 export interface ConsoleParts extends SignInParts {
   readonly epochMs: () => number;
   readonly draining: () => boolean;
-  /** A text that no other has. */
+  /** Returns a unique text. */
   readonly reference: () => string;
-  /** Asks the operator's endpoints; who it is stands in the log of changes. */
+  /** Calls the operator's endpoints; the log of changes names this operator. */
   readonly askAs: (request: GatewayRequest, operator: Operator) => Ask;
 }
 
-/** `/console` and what is below it. */
+/** `/console` and the pages below it. */
 export function consolePages(parts: ConsoleParts): readonly EndpointSpec[] {
   const { sessions, epochMs, draining, askAs } = parts;
   const door: Door = {

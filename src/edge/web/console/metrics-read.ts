@@ -1,4 +1,4 @@
-// What the console reads of the metrics: sums of series, and how long first tokens have taken lately.
+// What the console reads from the metrics: sums of series, and recent first-token latencies.
 
 export interface Series {
   readonly name: string;
@@ -9,7 +9,7 @@ export interface Series {
 const LINE = /^([a-z_]+)(?:\{(.*)\})? (\S+)$/;
 const LABEL = /(?:^|,)([a-z_]+)="((?:[^"\\]|\\.)*)"/g;
 
-/** The series whose names are asked for, of Prometheus' text format. */
+/** The series of the given names, from Prometheus' text format. */
 export function seriesIn(text: string, names: readonly string[]): readonly Series[] {
   return text.split("\n").flatMap((line) => {
     if (!names.some((name) => line.startsWith(name))) return [];
@@ -26,7 +26,7 @@ export function seriesSum(all: readonly Series[], name: string, where: Readonly<
   return all.filter(isMeant).reduce((sum, { value }) => sum + value, 0);
 }
 
-/** How many had come by each bound, in seconds. */
+/** Cumulative counts by upper bound, in seconds. */
 export type Buckets = ReadonlyMap<number, number>;
 
 export function bucketsOf(all: readonly Series[], name: string): Buckets {
@@ -39,12 +39,12 @@ export function bucketsOf(all: readonly Series[], name: string): Buckets {
   return sums;
 }
 
-/** What has come since an earlier look. */
+/** The counts since an earlier reading. */
 export function since(now: Buckets, before: Buckets): Buckets {
   return new Map([...now].map(([bound, value]) => [bound, value - (before.get(bound) ?? 0)]));
 }
 
-/** The bound below which that share of all lies, in seconds; null: there were none. */
+/** The bound in seconds below which this share of the observations lies; null: there were none. */
 export function quantile(buckets: Buckets, share: number): number | null {
   const sorted = [...buckets].sort(([a], [b]) => a - b);
   const all = sorted.at(-1)?.[1] ?? 0;

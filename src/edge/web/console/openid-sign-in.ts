@@ -1,4 +1,4 @@
-// The operator's sign-in by the OpenID provider: it leads to the console who has one of the claims that the settings name, and no one else.
+// The operator's sign-in with the OpenID provider: admits only people with one of the claims that the settings name.
 
 import type { Answer, EndpointSpec, GatewayRequest } from "../../../core/endpoint.ts";
 import { GatewayError } from "../../../core/errors.ts";
@@ -17,13 +17,13 @@ const HOME = "/console";
 export interface OperatorDoor {
   readonly provider: Pick<OpenIdProvider, "host">;
   readonly way: OpenIdWay<{ readonly next: string }>;
-  /** One of them is enough. */
+  /** Any one of them is enough. */
   readonly rules: readonly ClaimRule[];
-  /** Hears of a person of the provider who is no operator. */
+  /** Called for a person of the provider who is not an operator. */
   readonly onStranger: (who: SignedIn) => void;
 }
 
-/** Whether a person has one of the claims. An address counts where the provider has verified it. */
+/** Whether a person has one of the claims. An e-mail address counts only if the provider has verified it. */
 export function isOperator({ subject, email, claims }: SignedIn, rules: readonly ClaimRule[]): boolean {
   return rules.some(({ claim, value }) => {
     if (claim === "sub") return subject === value;
@@ -56,7 +56,7 @@ async function end(
   }
   const to = ownPath(own.next, HOME);
   const session = await sessions.begin(request, { name: who.email ?? who.subject, isProven: true });
-  // The console's cookie is for no request that another site has led to, so this page leads there itself.
+  // Browsers omit the console's strict cookie on navigations from another site, so this page of our own continues to the console.
   const body = html`<div class="card"><p>${host} says that you are <strong>${who.email ?? who.subject}</strong>.</p><p><a class="button" href="${to}">Go on to the console</a></p></div>`;
   const answer = pageAnswer({ title: "You are signed in", isNarrow: true, again: { seconds: 0, to } }, body);
   return { ...answer, cookies: [session, way.forgotten()] };

@@ -1,4 +1,5 @@
-// An operator who has signed in on the admin listener: a cookie whose hash names a record of twelve hours. It ends with the sign-out, and when the token or the list of operators changes.
+// An operator signed in on the admin listener: a cookie whose hash names a record of twelve hours. The session ends with the sign-out, and
+// when the token or the list of operators changes.
 import { hash, randomBytes } from "node:crypto";
 import type { GatewayRequest } from "../../../core/endpoint.ts";
 import { isRecord, stringOf } from "../../../core/json.ts";
@@ -9,10 +10,10 @@ const KIND = "operator-session";
 const TOKEN_BYTES = 32;
 const COOKIE = "tollgate_console";
 
-/** Who acts. */
+/** The acting operator. */
 export interface Operator {
   readonly name: string;
-  /** The OpenID provider has said so; else the name was typed at the sign-in, and one token may be several persons'. */
+  /** The OpenID provider proved the name; otherwise it was typed at the sign-in, and several persons may share one token. */
   readonly isProven: boolean;
 }
 
@@ -20,20 +21,20 @@ export interface OperatorSession extends Operator {
   readonly csrf: string;
 }
 
-/** What a session ends with when it changes. */
+/** A session ends when any of this changes. */
 export interface SessionsOf {
   readonly adminToken: string;
-  /** Who may come by the OpenID provider, as text. */
+  /** The claims that admit operators of the OpenID provider, as text. */
   readonly operators: string;
-  /** Our own address. */
+  /** Our own URL. */
   readonly base: () => string;
 }
 
 export interface OperatorSessions {
-  /** The cookie that a browser is to keep. A session that the request came with ends. */
+  /** The session cookie to set. Ends the session of the request, if any. */
   begin(request: GatewayRequest, operator: Operator): Promise<string>;
   of(request: GatewayRequest): Promise<OperatorSession | null>;
-  /** The cookie that makes the browser forget. */
+  /** The header that deletes the cookie. */
   end(request: GatewayRequest): Promise<string>;
 }
 
@@ -44,7 +45,7 @@ export function createOperatorSessions(
   const hintOf = (text: string) => hash("sha256", text, "hex").slice(0, 16);
   const byToken = hintOf(`console ${adminToken}`);
   const byProvider = hintOf(`console ${adminToken} ${operators}`);
-  // Strict: no link from elsewhere opens the console of an operator who has signed in.
+  // Strict: a link from another site cannot open the console of a signed-in operator.
   const cookie = (request: GatewayRequest, token: string, seconds: number) => {
     const from = request.headers.get("origin") ?? base();
     const secure = from.startsWith("https:") ? "; Secure" : "";

@@ -1,4 +1,4 @@
-// Prices against cost, losers first; what providers counted that has no price; models that retire.
+// Prices against costs, losses first; provider counters without a price; models that retire soon.
 import { type Html, html } from "../html.ts";
 import { type Ask, Refused, withQuery } from "../kit/ask.ts";
 import { DAY_MS, dayOf } from "../kit/days.ts";

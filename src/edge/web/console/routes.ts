@@ -1,4 +1,4 @@
-// Routes: which providers are on, what rests, what failed last and why, and asking one whether it answers.
+// Routes: enabled providers, resting routes, the latest failures and their reasons, and checking a provider.
 
 import type { InstalledProvider } from "../../../catalog/installed.ts";
 import type { RouteRow } from "../../../upstream/route-rows.ts";
@@ -14,7 +14,7 @@ type Failure = RouteRow["failures"][number] & { readonly model: string };
 const PATH = "/console/routes";
 const RESTING = "tollgate_route_resting";
 const ATTEMPTS = "tollgate_attempts_total";
-/** Beside the last one. */
+/** Besides the last one. */
 const FAILURES_SHOWN_MAX = 9;
 
 interface Setup {
@@ -31,7 +31,7 @@ interface Checks {
   }[];
 }
 
-/** What routes of each provider have failed with since the gateway began, the newest first. */
+/** Each provider's route failures since the gateway started, newest first. */
 function byProvider(routes: readonly RouteRow[]): ReadonlyMap<string, readonly Failure[]> {
   const found = new Map<string, Failure[]>();
   for (const { provider, model, failures } of routes) {
@@ -49,7 +49,7 @@ function failureShown({ reason, status, model, last_at, count: times, words }: F
   return html`${pill(reason, "bad")} <span class="soft">${model}, ${answered}${often}, ${time(last_at)}</span>${words === "" ? "" : html`<br><q class="name">${words}</q>`}`;
 }
 
-/** The last one, and the others behind a click. */
+/** The last failure, and the others on a click. */
 function failuresShown(all: readonly Failure[], name: string): Html | string {
   const [last, ...others] = all;
   if (last === undefined) return "";
@@ -102,7 +102,7 @@ export const routesSection: Section = {
       if (known === undefined) return html`<span class="soft">not asked since the start</span>`;
       return html`${pill(`${Math.round((100 * known.good) / Math.max(1, known.all))} % good`, known.good === known.all ? "good" : "warn")} <span class="soft">of ${count(known.all)}</span>`;
     };
-    // What has failed is what the page is opened for.
+    // Failures come first: readers open this page for them.
     const isQuiet = (id: string) => (restingOf(id).length === 0 && !failed.has(id) ? 1 : 0);
     const on = setup.providers.filter((one) => one.on).toSorted((a, b) => isQuiet(a.id) - isQuiet(b.id));
     const off = setup.providers.filter((one) => !one.on);

@@ -1,4 +1,4 @@
-// What runs now: calls, jobs, sessions; and how far the spool and the archive are behind.
+// What runs now: calls, jobs, sessions; and the backlogs of the spool and the archive.
 
 import type { JobRow } from "../../../actions/jobs/job-view.ts";
 import { type Html, html } from "../html.ts";

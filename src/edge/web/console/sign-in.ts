@@ -1,4 +1,4 @@
-// The operator's sign-in: the admin token, once in twelve hours, and a name that the log of changes tells.
+// The operator's sign-in: the admin token, valid for twelve hours, and a name for the log of changes.
 import type { Answer, EndpointSpec, GatewayRequest } from "../../../core/endpoint.ts";
 import { fieldsOf } from "../../oauth/choices-form.ts";
 import { browserEndpoint, ownPath, seeOther, tooOften } from "../../oauth/forms.ts";
@@ -11,7 +11,7 @@ import { problem } from "../kit/shown.ts";
 import { OPENID_SIGN_IN, type OperatorDoor, openIdSignIn } from "./openid-sign-in.ts";
 import type { OperatorSessions } from "./operator-sessions.ts";
 
-/** Tokens that are tried from one address in a minute. */
+/** Tokens tried from one address per minute. */
 const SIGN_INS_PER_MINUTE = 10;
 const NAME_CHARS_MAX = 60;
 const HOME = "/console";
@@ -19,14 +19,14 @@ const HOME = "/console";
 export interface SignInParts {
   readonly sessions: OperatorSessions;
   readonly isAdmin: (authorization: string) => boolean;
-  /** Counts something in this minute's window; false: there were so many already. */
+  /** Counts in this minute's window; false: the limit is reached. */
   readonly take: (what: string, limit: number) => Promise<boolean>;
   readonly addressKey: (address: string) => string;
-  /** The OpenID provider's operators; null: they sign in with the token alone. */
+  /** Sign-in for the OpenID provider's operators; null: only the token signs in. */
   readonly operators: OperatorDoor | null;
 }
 
-/** Whether a form came from a page under the name that it was sent to. */
+/** Whether a form came from a page of the host that it was sent to. */
 export function isOwnOrigin({ headers }: GatewayRequest): boolean {
   const origin = headers.get("origin");
   return origin !== undefined && URL.canParse(origin) && new URL(origin).host === headers.get("host");

@@ -1,4 +1,5 @@
-// Today at a glance: spend, margin, losses, errors and how long first tokens take, told anew while the page is open; and who spent most on any day.
+// Today at a glance: spending, margin, losses, errors and first-token latency, refreshed while the page is open; and who spent most on any
+// day.
 import { sumOf } from "../../../core/money.ts";
 import { type Html, html } from "../html.ts";
 import { type Ask, bodyOr, Refused, withQuery } from "../kit/ask.ts";
@@ -10,9 +11,9 @@ import { card, count, money, problem, switchOf, tiles } from "../kit/shown.ts";
 import type { Usage, UsageLine } from "./answers.ts";
 import { type Buckets, bucketsOf, quantile, seriesIn, seriesSum, since } from "./metrics-read.ts";
 
-/** What is told to all open consoles is looked up once in so long. */
+/** Data shared by all open consoles is read once per this interval. */
 const KEPT_MS = 4_000;
-/** First tokens are those of the last minutes. */
+/** The period of the first-token latencies. */
 const LATELY_MS = 5 * 60_000;
 const FIRST_TOKEN = "tollgate_attempt_first_token_seconds_bucket";
 const NAMES = ["tollgate_outcomes_total", "tollgate_in_flight", "tollgate_route_resting", FIRST_TOKEN];
@@ -24,7 +25,7 @@ async function usageOf(ask: Ask, by: string, query: Readonly<Record<string, stri
   return told instanceof Refused ? told : told.usage;
 }
 
-/** Those that have spent most, however many others there are. */
+/** The largest spenders, however many there are. */
 const largest = (ask: Ask, by: string, query: Readonly<Record<string, string>>) =>
   usageOf(ask, by, { ...query, order: "amount", limit: String(SHARES_MAX + 1) });
 
@@ -38,7 +39,7 @@ function seconds(value: number | null): string {
 const sum = (lines: readonly UsageLine[], of: "charged" | "margin" | "absorbed") =>
   sumOf(lines.map((line) => line[`${of}_nano_usd`]));
 
-/** Made once for a gateway: looks are shared by all who look, and the earlier ones are what "lately" is told from. */
+/** One per gateway: all viewers share its readings, and "lately" compares with earlier ones. */
 export function createGlance(epochMs: () => number): (visit: Visit) => Promise<Html> {
   const before: { readonly atMs: number; readonly buckets: Buckets }[] = [];
   let kept: { readonly atMs: number; readonly made: Promise<Html> } | null = null;

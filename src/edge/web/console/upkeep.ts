@@ -1,4 +1,4 @@
-// Upkeep: the doctor, which goes through all books; what waits to be written; certificates of adapters; the settings in force; and the log of what operators have done.
+// Maintenance: the doctor, which checks all books; pending writes; adapter certificates; the settings in force; and the operator log.
 import { type Html, html } from "../html.ts";
 import { type Ask, Refused, withQuery } from "../kit/ask.ts";
 import { buttonForm } from "../kit/forms.ts";
@@ -16,7 +16,7 @@ interface Report {
     readonly accountId?: string | null;
     readonly detail: string;
   }[];
-  /** What was held against chains, where payments are made on any. */
+  /** What was compared with the chains, where payments are made on any. */
   readonly payments?: readonly { readonly of: string; readonly proved: number; readonly unknown: number }[];
 }
 interface Setting {
@@ -25,14 +25,14 @@ interface Setting {
   readonly from: string;
 }
 
-/** What was told but is not in the books yet, or not yet where it is kept for good. */
+/** Entries that are not in the books yet, or not yet in their permanent store. */
 const WAITING = {
   tollgate_spool_depth: ["In the spool", "ends of calls that Redis was not told yet"],
   tollgate_spool_oldest_seconds: ["The oldest of them, s", "an alarm above 30"],
   tollgate_archive_behind_seconds: ["Archive behind, s", "an alarm above 300"],
 } as const;
 
-/** Nothing waits where one file is all there is: every end of a call is in it before its caller sees the answer. */
+/** Nothing waits with a single file: every call's end is written before the caller sees the answer. */
 async function waitingShown(ask: Ask): Promise<Html | Refused> {
   const text = await ask<string>("GET", "/metrics");
   if (text instanceof Refused) return text;
@@ -61,7 +61,7 @@ function verdictOf({ certificate }: VendorShown): Html {
   return html`${state} <span class="soft">${time(at)}, ${asked}</span>${found.length === 0 ? "" : html`<ul>${found}</ul>`}`;
 }
 
-/** Those that differ come first, then those that were never asked. */
+/** Differing vendors first, then those that were never checked. */
 function certificatesShown(vendors: readonly VendorShown[]): Html {
   const order = ({ certificate }: VendorShown) => (certificate === null ? 1 : certificate.differs.length > 0 ? 0 : 2);
   const rows = vendors

@@ -1,4 +1,4 @@
-// What pages load beside themselves: one stylesheet and a few small scripts, each under an address that changes with its content.
+// The assets of pages: one stylesheet and a few small scripts, each at a URL that changes with its content.
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import path from "node:path";
@@ -7,16 +7,16 @@ import type { Call, EndpointSpec } from "../../../core/endpoint.ts";
 
 const TYPES = { css: "text/css; charset=utf-8", js: "text/javascript; charset=utf-8" } as const;
 
-/** It never changes under its address, so browsers need not ask again. */
+/** The content at a URL never changes, so browsers need not revalidate it. */
 const KEPT = { "cache-control": "public, max-age=31536000, immutable", "x-content-type-options": "nosniff" };
 
 export interface Asset {
-  /** Where pages find it, on either listener. */
+  /** Its URL, on either listener. */
   readonly href: string;
   readonly endpoint: EndpointSpec;
 }
 
-/** Reads files beside this code once, when the program starts; it is named by the last of them. */
+/** Reads files beside this code once, at the start of the program; the last file names the asset. */
 function assetOf(type: keyof typeof TYPES, ...files: readonly [string, ...string[]]): Asset {
   const text = files.map((file) => readFileSync(new URL(file, import.meta.url), "utf8")).join("");
   const hash = createHash("sha256").update(text).digest("hex").slice(0, 12);
@@ -31,7 +31,7 @@ export const STYLE = assetOf("css", "../base.css", "pages.css");
 export const SCRIPT = assetOf("js", "../copy.js", "live.js");
 export const TRY_SCRIPT = assetOf("js", "../try/try.js");
 
-/** Both listeners serve them. */
+/** Served by both listeners. */
 export function assetEndpoints(): readonly EndpointSpec[] {
   return [STYLE, SCRIPT, TRY_SCRIPT].map(({ endpoint }) => endpoint);
 }

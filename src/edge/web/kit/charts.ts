@@ -1,4 +1,4 @@
-// Charts as SVG made here: bars by day, shares of a sum, how full a budget is. No script; every bar tells its figure.
+// SVG charts rendered on the server: bars by day, shares of a sum, use of a budget. No scripts; every bar states its value.
 import { type NanoSum, sumOf, usdTextOfSum } from "../../../core/money.ts";
 import { type Html, html } from "../html.ts";
 import { DAY_MS, dayOf } from "./days.ts";
@@ -13,7 +13,7 @@ export interface DaySum {
   readonly nano: NanoSum;
 }
 
-/** Every day from the first to the last, those without a sum too. */
+/** Every day in the range, including those without a sum. */
 export function everyDay(sums: readonly DaySum[], fromMs: number, toMs: number): readonly DaySum[] {
   const known = new Map(sums.map(({ day, nano }) => [day, nano]));
   const days: DaySum[] = [];
@@ -24,7 +24,7 @@ export function everyDay(sums: readonly DaySum[], fromMs: number, toMs: number):
   return days;
 }
 
-/** One bar a day. */
+/** One bar per day. */
 export function dayChart(label: string, days: readonly DaySum[]): Html {
   const most = days.map(({ nano }) => nano).reduce((a, b) => (Number(b) > Number(a) ? b : a), 0);
   const step = WIDTH / Math.max(1, days.length);
@@ -47,10 +47,10 @@ export interface Share {
   readonly more?: string;
 }
 
-/** As many are shown. Who asks for one more knows whether there are any. */
+/** The most shares shown. Request one more to know whether there are others. */
 export const SHARES_MAX = 8;
 
-/** The largest first, each with how much of the largest it is. */
+/** Largest first, each relative to the largest. */
 export function shares(all: readonly Share[], none: string): Html {
   if (all.length === 0) return html`<p class="none">${none}</p>`;
   const sorted = all.toSorted((a, b) => Number(b.nano) - Number(a.nano));
@@ -65,7 +65,7 @@ export function shares(all: readonly Share[], none: string): Html {
   return html`<ol class="shares">${rows}</ol>${more}`;
 }
 
-/** How much of a bound is used, from 0 to 1 and beyond; with `isBound` false, how much of some work is done, which is never too much. */
+/** The used part of a limit, from 0 to 1 and beyond; with `isBound` false, the progress of some work, which is never too much. */
 export function meter(used: number, isBound = true): Html {
   const width = Math.min(100, Math.max(0, used * 100)).toFixed(1);
   return html`<svg class="meter" aria-hidden="true"><rect class="room" width="100%" height="6" rx="3"/><rect class="bar${isBound && used >= 0.8 ? " high" : ""}" width="${width}%" height="6" rx="3"/></svg>`;

@@ -1,8 +1,8 @@
-// Forms of pages: fields with their labels, buttons that carry the session's token, and what was sent, read as text.
+// Page forms: labeled fields, buttons with the session's token, and parsing of what was typed.
 import { centsOf, parseUsd } from "../../../core/money.ts";
 import { type Html, html, type Put } from "../html.ts";
 
-/** How often a ceiling begins anew. */
+/** How often a ceiling resets. */
 export const PERIODS = [
   ["day", "a day"],
   ["week", "a week"],
@@ -12,17 +12,17 @@ export const PERIODS = [
 export interface Field {
   readonly name: string;
   readonly label: string;
-  /** Said behind the label, in small. */
+  /** A small note after the label. */
   readonly note?: string;
   readonly type?: "text" | "number" | "password" | "date" | "url";
   readonly value?: string;
   readonly required?: boolean;
   readonly placeholder?: string;
-  /** What can be chosen, value and words; absent: it is typed. */
+  /** The options, value and label; absent: free text. */
   readonly options?: readonly (readonly [string, string])[];
 }
 
-/** One field; `within` makes its id differ from that of the same field in another form of the page. */
+/** One field; `within` makes its id unique where several forms of a page have the same field. */
 export function field(
   { name, label, note, type = "text", value = "", required, placeholder, options }: Field,
   within = "",
@@ -43,7 +43,7 @@ export function field(
 export interface PostForm {
   readonly action: string;
   readonly csrf: string;
-  /** What the form does, of the few things that its address can. */
+  /** Which of the page's actions the form performs. */
   readonly act: string;
   readonly hidden?: Readonly<Record<string, string>>;
 }
@@ -58,7 +58,7 @@ export function postForm(form: PostForm, body: Put): Html {
   return html`<form method="post" action="${form.action}">${hiddenFields(form)}${body}</form>`;
 }
 
-/** A form that is one button. `label` says what it is about, where others have its name. */
+/** A form with a single button. `label`: added to its accessible name, where several buttons have the same text. */
 export function buttonForm(
   form: PostForm,
   words: string,
@@ -68,7 +68,7 @@ export function buttonForm(
   return html`<form class="inline" method="post" action="${form.action}">${hiddenFields(form)}<button class="${kind}"${name}>${words}</button></form>`;
 }
 
-/** A number that was typed; undefined: nothing was. What is no number stays text, for the endpoint to say so. */
+/** A typed number; undefined: nothing was typed. Invalid text is returned as it is, for the endpoint to refuse. */
 export function numberIn(typed: string | undefined): number | string | undefined {
   const text = typed?.trim() ?? "";
   if (text === "") return undefined;
@@ -76,7 +76,7 @@ export function numberIn(typed: string | undefined): number | string | undefined
   return Number.isFinite(value) ? value : text;
 }
 
-/** Dollars as they were typed, in cents; undefined: nothing was typed. What is no amount stays text, for the endpoint to say so. */
+/** A typed dollar amount in cents; undefined: nothing was typed. Invalid text is returned as it is, for the endpoint to refuse. */
 export function centsIn(typed: string | undefined): number | string | undefined {
   const text = typed?.trim().replace(/^\$\s*/, "") ?? "";
   if (text === "") return undefined;
@@ -84,7 +84,7 @@ export function centsIn(typed: string | undefined): number | string | undefined 
   return amount === null ? text : centsOf(amount);
 }
 
-/** A list that was typed with commas or lines between; null: none was. */
+/** A typed list, separated by commas or newlines; null: empty. */
 export function listIn(typed: string | undefined): readonly string[] | null {
   const all = (typed ?? "").split(/[\s,]+/).filter((one) => one !== "");
   return all.length === 0 ? null : all;

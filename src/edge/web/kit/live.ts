@@ -1,4 +1,4 @@
-// Parts of pages that are told anew while they are open, as server-sent events of ready HTML. After a restart the browser asks again by itself.
+// Live parts of pages: server-sent events with rendered HTML. After a restart the browser reconnects by itself.
 import { pause } from "../../../core/clock.ts";
 import type { EndpointSpec, GatewayRequest } from "../../../core/endpoint.ts";
 import { GatewayError } from "../../../core/errors.ts";
@@ -7,16 +7,16 @@ import { type Html, textOf } from "../html.ts";
 import type { Door, Visit } from "./sections.ts";
 
 const EVERY_MS = 2_000;
-/** Of one session: forgotten tabs must not add up. */
+/** Per session: forgotten tabs must not add up. */
 const OPEN_MAX = 10;
 
 export interface Live {
   readonly path: string;
   readonly door: Door;
   readonly draining: () => boolean;
-  /** How often it is asked; two seconds where it is not said. */
+  /** The polling interval; two seconds by default. */
   readonly everyMs?: number;
-  /** What is shown now. */
+  /** Renders the current state. */
   readonly part: (visit: Visit) => Promise<Html>;
 }
 
@@ -24,7 +24,7 @@ function eventOf(text: string): string {
   return `data: ${text.replaceAll("\r", "").replaceAll("\n", "\ndata: ")}\n\n`;
 }
 
-/** One look: an event where something has changed, a comment where nothing has; null: the session is over. */
+/** One poll: an event where the part has changed, a comment where it has not; null: the session has ended. */
 async function look({ door, part }: Live, request: GatewayRequest, before: string) {
   try {
     const who = await door.enter(request);
@@ -32,7 +32,7 @@ async function look({ door, part }: Live, request: GatewayRequest, before: strin
     const now = await inSlices(textOf(await part({ ...who, request, fields: {} })));
     return { now, sent: now === before ? ": still so\n\n" : eventOf(now) };
   } catch (error) {
-    // A store that is away comes back, and the page stays open until then.
+    // The page stays open until a store that is down comes back.
     if (!(error instanceof GatewayError)) throw error;
     return { now: before, sent: ": the books cannot be read just now\n\n" };
   }

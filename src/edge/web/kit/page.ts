@@ -1,15 +1,15 @@
-// The one frame of all pages for people who have signed in: a bar with where they can go, and what they asked for. Nothing is loaded from elsewhere.
+// The frame of all pages for signed-in people: a navigation bar and the page's content. Loads nothing from other origins.
 import type { Answer } from "../../../core/endpoint.ts";
 import { type Html, html } from "../html.ts";
 import { SCRIPT, STYLE } from "./assets.ts";
 
-/** The program's sign, without a request of its own. */
+/** The program's icon, inline. */
 export const ICON = `data:image/svg+xml,${encodeURIComponent(
   '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><rect width="16" height="16" rx="4" fill="#0b5d4e"/>' +
     '<path d="M3 11h10M4 11V5m0 1 8 2.5" stroke="#fff" stroke-width="1.6" fill="none" stroke-linecap="round"/></svg>',
 )}`;
 
-/** What a page may load and where its forms may go; `leadsTo` is a client's address that the answer of a form leads on to. */
+/** What a page may load and where its forms may go; `leadsTo`: a client's URL to which the form's answer redirects. */
 export function contentSecurityPolicy(leadsTo = ""): string {
   return [
     "default-src 'none'",
@@ -26,15 +26,15 @@ export function contentSecurityPolicy(leadsTo = ""): string {
 export const PAGE_HEADERS = {
   "content-type": "text/html; charset=utf-8",
   "content-security-policy": contentSecurityPolicy(),
-  // What is on it is one person's, and must not come back after the sign-out.
+  // The page is personal and must not reappear after the sign-out.
   "cache-control": "no-store",
   "x-frame-options": "DENY",
   "x-content-type-options": "nosniff",
-  // Not "no-referrer": with that a form of our own would say that it comes from nowhere.
+  // Not "no-referrer": browsers would then send our own forms with a null origin.
   "referrer-policy": "same-origin",
 } as const;
 
-/** A place in the bar of a page. */
+/** An entry of the navigation bar. */
 export interface Place {
   readonly href: string;
   readonly name: string;
@@ -42,16 +42,16 @@ export interface Place {
 
 export interface Shell {
   readonly title: string;
-  /** Where the person can go; empty: they have not signed in. */
+  /** The navigation bar; empty: not signed in. */
   readonly places?: readonly Place[];
-  /** The `href` of the place that this page belongs to. */
+  /** The `href` of this page's entry in the bar. */
   readonly here?: string;
-  /** Where the sign-out form goes, with the session's token; absent: there is no session. */
+  /** The sign-out form's target and the session's token; absent: there is no session. */
   readonly signOut?: { readonly action: string; readonly csrf: string };
-  /** Addresses of scripts beside the one of all pages. */
+  /** URLs of scripts besides the common one. */
   readonly scripts?: readonly string[];
   readonly isNarrow?: boolean;
-  /** Led on by itself after so many seconds: to the same page, or to another of ours. */
+  /** Reloads after this many seconds, or continues to another of our pages. */
   readonly again?: { readonly seconds: number; readonly to?: string };
 }
 

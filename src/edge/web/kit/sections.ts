@@ -1,4 +1,4 @@
-// A section is a page with what can be done on it. Here each becomes its endpoints: shown to who has signed in, changed by forms with their session's token.
+// A section is a page with its actions. This builds its endpoints: shown to signed-in people, changed by forms with their session's token.
 import type { Answer, EndpointShape, EndpointSpec, GatewayRequest } from "../../../core/endpoint.ts";
 import { GatewayError } from "../../../core/errors.ts";
 import { inSlices } from "../../../core/slices.ts";
@@ -10,15 +10,15 @@ import { postForm } from "./forms.ts";
 import { type Place, pageAnswer, type Shell } from "./page.ts";
 import { problem, told } from "./shown.ts";
 
-/** Longer than any form of ours. */
+/** Longer than any of our forms. */
 const FORM_BYTES_MAX = 256 * 1024;
-/** A page that could not be made is asked for again. */
+/** A page that failed to render reloads after this time. */
 const AGAIN_SECONDS = 5;
 
-/** One look at a section, or one form that was sent to it. */
+/** A view of a section, or a submitted form. */
 export interface Visit {
   readonly request: GatewayRequest;
-  /** Empty at a look. */
+  /** Empty for a view. */
   readonly fields: Readonly<Record<string, string>>;
   readonly ask: Ask;
   readonly csrf: string;
@@ -28,39 +28,39 @@ export interface Shown {
   readonly title: string;
   readonly body: Html;
   readonly scripts?: readonly string[];
-  /** Where the browser is led instead. */
+  /** Redirects the browser there instead. */
   readonly goTo?: string;
-  /** Such as 404; 200 where it says nothing. */
+  /** Such as 404; 200 if absent. */
   readonly status?: number;
 }
 
-/** Something that a form does. Its answer is shown in place of the page, such as a secret that is told once; null: the page is shown anew. */
+/** An action of a form. Its result replaces the page, such as a secret that is shown once; null: the page is shown again. */
 export interface Act {
-  /** What is said when it was done. */
+  /** The message after it was done. */
   readonly told: string;
-  /** What is asked before it is done, because it cannot be taken back, or stops calls; refused: what was sent cannot be done. */
+  /** The question to confirm before an action that is irreversible or stops calls; Refused: the input is invalid. */
   readonly sure?: (visit: Visit) => string | Refused;
   run(visit: Visit): Promise<Html | Refused | null>;
 }
 
 export interface Section {
   readonly path: string;
-  /** The place of the bar that it belongs to, by its path. */
+  /** The path of its entry in the navigation bar. */
   readonly place: string;
   show(visit: Visit): Promise<Shown | Refused>;
   readonly acts?: Readonly<Record<string, Act>>;
 }
 
-/** Who may come in, and how the others are led to the sign-in. */
+/** Who may enter, and how others are sent to the sign-in. */
 export interface Door {
   readonly places: readonly Place[];
   readonly signOut: string;
-  /** Null: no one has signed in. */
+  /** Null: not signed in. */
   enter(request: GatewayRequest): Promise<Pick<Visit, "ask" | "csrf"> | null>;
   toSignIn(request: GatewayRequest): Answer;
-  /** What stands above every page, such as what has to be mended first. */
+  /** A notice above every page, such as a problem to fix first. */
   notice?(ask: Ask): Promise<Html | string>;
-  /** Whether a form came from a page of ours, with its session's token. */
+  /** Whether a form came from one of our pages, with its session's token. */
   isOurs(request: GatewayRequest, csrf: string, sent: string | undefined): boolean;
 }
 
@@ -76,7 +76,7 @@ function shellOf({ section, door, csrf }: Entered, { title, scripts }: Pick<Show
   };
 }
 
-/** A page as an answer, its text made in slices. */
+/** A page as an answer, rendered in slices. */
 async function answerOf(shell: Shell, body: Html, status = 200): Promise<Answer> {
   return pageAnswer(shell, new Html(await inSlices(textOf(body))), status);
 }
@@ -91,7 +91,7 @@ async function shown(entered: Entered, said: Html | string, statusAtLeast = 200)
   return answerOf(shellOf(entered, made), html`${above}${made.body}`, Math.max(statusAtLeast, made.status ?? 200));
 }
 
-/** The question before it is done, with all that was sent, so that yes is one more press. */
+/** The confirmation page, which repeats the submitted fields, so that a single click confirms. */
 function question(entered: Entered, words: string): Answer {
   const { csrf: _, act = "", ...rest } = entered.fields;
   const form = { action: entered.request.path, csrf: entered.csrf, act, hidden: { ...rest, sure: "yes" } };
@@ -120,7 +120,7 @@ function foreign(door: Door): Answer {
   return pageAnswer({ title: "Nothing was done", places: door.places }, body, 403);
 }
 
-/** A store that is away is said to be. A look comes back by itself; of a form it is not known how far it came. */
+/** Reports a store that is down. A view reloads by itself; for a form it is unknown what was done. */
 async function orAway(door: Door, { method, path }: GatewayRequest, answer: () => Promise<Answer>): Promise<Answer> {
   try {
     return await answer();
@@ -136,13 +136,13 @@ async function orAway(door: Door, { method, path }: GatewayRequest, answer: () =
   }
 }
 
-/** What was done by the form before, in fixed words: an address can make the page say nothing else. */
+/** The message of the action just done: one of fixed texts, so that a URL cannot inject another. */
 function doneWords({ acts = {} }: Section, request: GatewayRequest): string | null {
   const done = request.query.get("done") ?? "";
   return Object.hasOwn(acts, done) ? (acts[done]?.told ?? null) : null;
 }
 
-/** `GET` and, where something can be done, `POST` of a section. */
+/** A section's `GET` and, where it has actions, `POST`. */
 export function sectionEndpoints(section: Section, door: Door): readonly EndpointSpec[] {
   const open = { path: section.path, auth: "none", cookies: true } as const;
   const look: EndpointShape = { ...open, method: "GET", bodyBytesMax: 0 };

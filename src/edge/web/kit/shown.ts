@@ -1,9 +1,9 @@
-// How facts look on a page: sums with their exact amount on hover, times, states, tables and forms.
+// How pages format facts: amounts with their exact value on hover, times, states, tables and forms.
 import { type NanoSum, sumOfCents, usdTextOfSum } from "../../../core/money.ts";
 import { Html, html, type Put } from "../html.ts";
 import { withQuery } from "./ask.ts";
 
-/** By the most digits. Made once, when first used: making one takes longer than the rest of a row. */
+/** By the maximum number of digits. Cached: creating one takes longer than the rest of a row. */
 const formats = new Map<number, Intl.NumberFormat>();
 
 function formatOf(digitsMax: number): Intl.NumberFormat {
@@ -14,7 +14,7 @@ function formatOf(digitsMax: number): Intl.NumberFormat {
   return made;
 }
 
-/** A sum in dollars, short to read. */
+/** An amount in dollars, rounded. */
 export function rounded(nano: NanoSum): string {
   const usd = Number(nano) / 1e9;
   const size = Math.abs(usd);
@@ -24,17 +24,17 @@ export function rounded(nano: NanoSum): string {
   return `${sign}$${formatOf(size >= 1 ? 2 : 4).format(size)}`;
 }
 
-/** A sum in dollars, short to read, exact on hover. */
+/** An amount in dollars, rounded; exact on hover. */
 export function money(nano: NanoSum): Html {
   return html`<span class="money" title="${usdTextOfSum(nano)} USD exactly">${rounded(nano)}</span>`;
 }
 
-/** The same from cents, of which fractions are real. */
+/** The same from cents, which may be fractional. */
 export function moneyOfCents(cents: number): Html {
   return money(sumOfCents(cents));
 }
 
-/** A time in UTC; the page's script tells the reader's own on hover. */
+/** A time in UTC; the page's script adds the reader's local time on hover. */
 export function time(iso: string | null | undefined): Html | string {
   if (iso === null || iso === undefined) return "never";
   return html`<time datetime="${iso}">${iso.slice(0, 16).replace("T", " ")}</time>`;
@@ -56,7 +56,7 @@ export interface Tile {
   readonly more?: Put;
 }
 
-/** The few figures that a page begins with. */
+/** The main figures at the top of a page. */
 export function tiles(all: readonly Tile[]): Html {
   const shown = all.map(({ name, value, more }) => {
     const under = more === undefined ? "" : html`<small>${more}</small>`;
@@ -67,7 +67,7 @@ export function tiles(all: readonly Tile[]): Html {
 
 export interface Column {
   readonly name: string;
-  /** `num`: figures, to the right; `desk`: left out on a phone; `acts`: buttons. */
+  /** `num`: right-aligned figures; `desk`: hidden on a phone; `acts`: buttons. */
   readonly kind?: string;
 }
 
@@ -76,7 +76,7 @@ export interface Rows extends Iterable<readonly Put[]> {
   readonly length: number;
 }
 
-/** Rows of a list that may be long: each is made when it becomes text. */
+/** Rows of a list that may be long: each is rendered only when needed. */
 export function rowsOf<Item>(items: readonly Item[], cells: (item: Item) => readonly Put[]): Rows {
   return {
     length: items.length,
@@ -86,7 +86,7 @@ export function rowsOf<Item>(items: readonly Item[], cells: (item: Item) => read
   };
 }
 
-/** A line of a table for each row. */
+/** The table line of each row. */
 function linesOf(columns: readonly Column[], rows: Rows): Html {
   const line = (row: readonly Put[]) =>
     html`<tr>${row.map((cell, at) => html`<td class="${columns[at]?.kind ?? ""}" data-name="${columns[at]?.name ?? ""}">${cell}</td>`)}</tr>\n`;
@@ -97,7 +97,7 @@ function linesOf(columns: readonly Column[], rows: Rows): Html {
   });
 }
 
-/** Rows of cells below their columns' names; `none` is said where there are none. */
+/** A table with column names; shows `none` where it has no rows. */
 export function table(
   label: string,
   columns: readonly Column[],
@@ -110,7 +110,7 @@ export function table(
   return html`<div class="scroll" tabindex="0" role="region" aria-label="${label}"><table class="${columns.length > 2 ? "stack" : ""}"><thead><tr>${head}</tr></thead><tbody>${linesOf(columns, rows)}</tbody></table></div>`;
 }
 
-/** A part of a page under a heading of its own. */
+/** A part of a page under its own heading. */
 export function card(title: string, body: Put): Html {
   return html`<section class="card"><h2>${title}</h2>${body}</section>`;
 }
@@ -119,7 +119,7 @@ export function facts(all: readonly (readonly [string, Put])[]): Html {
   return html`<dl class="facts">${all.map(([name, value]) => html`<dt>${name}</dt><dd>${value}</dd>`)}</dl>`;
 }
 
-/** A text to copy. */
+/** A text with a copy button. */
 export function callBox(text: string): Html {
   return html`<div class="call"><pre tabindex="0"><code>${text}</code></pre></div>`;
 }
@@ -132,7 +132,7 @@ export function told(words: string | null): Html | string {
   return words === null ? "" : html`<p class="told" role="status">${words}</p>`;
 }
 
-/** Choices of which one holds, each a link. */
+/** Mutually exclusive choices, each a link. */
 export function switchOf(
   label: string,
   choices: readonly { readonly href: string; readonly name: string; readonly isOn: boolean }[],
@@ -143,7 +143,7 @@ export function switchOf(
   return html`<nav class="switch" aria-label="${label}">${links}</nav>`;
 }
 
-/** Where a long list goes on. */
+/** The link to the next page of a list. */
 export function nextPage(path: string, query: Readonly<Record<string, string>>, cursor: string | null): Html | string {
   if (cursor === null) return "";
   return html`<p class="pages"><a href="${withQuery(path, { ...query, cursor })}">Next page</a></p>`;

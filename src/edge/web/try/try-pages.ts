@@ -1,4 +1,5 @@
-// The playground: models side by side on one prompt, or an action by a form made of its schema. In the sandbox, until the person switches to live.
+// The playground: models side by side on one prompt, or an action by a form generated from its schema. In the sandbox until the person
+// switches to live.
 
 import type { PriceShown } from "../../../actions/run/descriptor.ts";
 import { isRecord, stringOf } from "../../../core/json.ts";
@@ -12,7 +13,7 @@ import { callBox, card, switchOf } from "../kit/shown.ts";
 import { fullPriceWords } from "../words.ts";
 
 const PATH = "/try";
-/** What the four places for models begin with. */
+/** The initial choices of the four model fields. */
 const FIRST = ["core/cheap", "core/mid", "", ""];
 
 interface Priced {
@@ -22,7 +23,7 @@ interface Priced {
   readonly completion_usd_per_million: number;
 }
 interface Pricing {
-  /** `price_max`: what the dearest candidate costs. */
+  /** `price_max`: the price of the most expensive candidate. */
   readonly tier_prices: readonly (Priced & { readonly price_max: Omit<Priced, "model" | "kind"> })[];
   readonly models: readonly Priced[];
 }
@@ -77,7 +78,7 @@ function framed({ kind, csrf, mode, url, action = "", example = {} }: Frame, ins
 
 async function models({ ask, csrf }: Visit, mode: Mode, url: string): Promise<Html> {
   const pricing = bodyOr(await ask<Pricing>("GET", "/api/llm/v1/pricing"), { tier_prices: [], models: [] });
-  // The estimate is of what a call can cost, so a tier has the price of its dearest candidate.
+  // The estimate is the maximum cost of a call, so a tier has the price of its most expensive candidate.
   const tiers = pricing.tier_prices.map(({ price_max, ...tier }) => ({ ...tier, ...price_max }));
   const listed = [...tiers, ...pricing.models.filter(({ kind }) => kind === "chat")];
   const options = listed.map(
@@ -94,7 +95,7 @@ async function models({ ask, csrf }: Visit, mode: Mode, url: string): Promise<Ht
   return framed({ kind: "models", csrf, mode, url }, form);
 }
 
-/** A field for a param: typed, chosen, or as JSON where it has parts. */
+/** The field of a param: free text, options, or JSON where it is structured. */
 function paramField(
   name: string,
   schema: unknown,
@@ -121,7 +122,7 @@ async function action({ ask, csrf }: Visit, id: string, mode: Mode, url: string)
   const fields = Object.entries(properties).map(([name, schema]) =>
     paramField(name, schema, { required: required.includes(name), example: example[name] }),
   );
-  // Its bytes are sent to the address that the call answers with.
+  // The file's bytes are uploaded to the URL in the call's answer.
   const file =
     "size_bytes" in properties ? html`<div><label for="file">File</label><input id="file" type="file"></div>` : "";
   const form = html`${NEEDS}<p>${description}</p><form><div class="fields">${file}${fields}</div><p id="price" class="soft" role="status">${fullPriceWords(price)}</p><div class="buttons"><button>Call it</button></div></form>`;
@@ -138,7 +139,7 @@ async function found(ask: Ask, words: string, live: string): Promise<Html> {
   return rows.length === 0 ? html`<p class="none">No action was found for this.</p>` : html`<ul>${rows}</ul>`;
 }
 
-/** `url` is our own address, without a slash at the end. */
+/** `url`: our own URL, without a trailing slash. */
 export function trySection(url: () => string): Section {
   return {
     path: PATH,
