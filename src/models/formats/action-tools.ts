@@ -1,4 +1,4 @@
-// The tools of a request that the gateway runs for the model, in any format: actions of the catalog.
+// Tools in a request that the gateway runs for the model, in any format: catalog actions.
 import { z } from "zod";
 import { GatewayError } from "../../core/errors.ts";
 import { type FieldIssue, readFields } from "../../core/field-issues.ts";
@@ -9,7 +9,7 @@ import { schemaError } from "./parse-json.ts";
 
 /** One of the caller's tools of type `action`. */
 export interface ActionTool {
-  /** Its path, such as `tools.2`. */
+  /** Its path in the body, such as `tools.2`. */
   readonly param: string;
   /** `<service>/<action>`, or `<service>/*` for all read-only actions; null: the model searches for actions. */
   readonly action: string | null;
@@ -21,18 +21,18 @@ export interface ActionTool {
   readonly params: Json;
 }
 
-/** A hosted tool of the format, as the caller asks for it. */
+/** A hosted tool of the format, as requested. */
 export interface WantedHosted {
   readonly param: string;
   readonly tool: HostedTool;
   readonly callsMax: number | null;
-  /** Only these domains and those below them; empty: all. */
+  /** Allows only these domains and their subdomains; empty: all. */
   readonly domains: readonly string[];
-  /** Domains that are excluded. */
+  /** Excluded domains. */
   readonly without: readonly string[];
 }
 
-/** True if the gateway serves a tool that vendors run themselves. */
+/** True if the gateway serves this tool in the vendor's place. */
 export type Hosts = (tool: HostedTool) => boolean;
 
 export const HOSTS_NOTHING: Hosts = () => false;
@@ -40,7 +40,7 @@ export const HOSTS_NOTHING: Hosts = () => false;
 const DOMAINS_MAX = 100;
 const DOMAIN = /^[\w.-]{1,253}$/;
 
-/** The domains that a tool names. Anything else is refused: without it, the tool would search where the caller forbids it. */
+/** A tool's domain list. A malformed list is an error, because without it the tool would search domains that the caller excludes. */
 function domainsIn(list: unknown, param: string): readonly string[] | GatewayError {
   const wrong = (path: string, message: string) => schemaError([{ path, message }]);
   if (list === undefined || list === null) return [];
@@ -66,7 +66,7 @@ export function domainsOf(
   return without instanceof GatewayError ? without : { domains, without };
 }
 
-/** Two hosted tools of a kind would have two limits and one name. */
+/** Two hosted tools of one kind would have two limits under one name. */
 export function secondHosted(param: string, tool: HostedTool): GatewayError {
   return schemaError([{ path: param, message: `must not be a second ${tool}` }]);
 }
@@ -75,7 +75,7 @@ export function secondHosted(param: string, tool: HostedTool): GatewayError {
 export function callsAt(most: unknown, param: string): number | null | GatewayError {
   const read = readFields(calls.nullish(), most);
   if (!("data" in read)) return schemaError(read.map((issue) => ({ ...issue, path: param })));
-  // The format has the field too, so a limit above ours is lowered, not refused.
+  // The vendors' format has this field too, so a limit above ours is lowered, not refused.
   return read.data == null ? null : Math.min(read.data, CALLS_MAX);
 }
 
@@ -85,12 +85,12 @@ export interface ActionsAsk {
   readonly hosted: readonly WantedHosted[];
   /** Limit of calls of actions in one answer; null: ours. */
   readonly callsMax: number | null;
-  /** A whole answer is one text in this format, so the texts of several rounds need a separator. */
+  /** A non-streamed answer has a single text in this format, so the texts of several rounds need a separator. */
   readonly oneText: boolean;
 }
 
 const ACTION = /^[a-z0-9][a-z0-9_-]*\/([a-z0-9][a-z0-9_-]*|\*)$/;
-/** No vendor takes more functions. */
+/** The most functions that any vendor accepts. */
 const TOOLS_MAX = 128;
 export const CALLS_MAX = 64;
 
@@ -136,7 +136,7 @@ export function readActions(
   how: {
     readonly oneText: boolean;
     readonly hosted?: readonly WantedHosted[];
-    /** The number of answers wanted, and its field. Default: `n`. */
+    /** The requested number of answers, and its field. Default: `n`. */
     readonly choices?: readonly [param: string, count: unknown];
   },
 ): ActionsAsk | GatewayError | null {

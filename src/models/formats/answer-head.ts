@@ -1,4 +1,4 @@
-// What answers in all formats have in common: their headers, a trace on request, and the frame around them.
+// Common to answers in all formats: headers, the trace on request, and the frame.
 import type { Frame, Reply } from "../../core/endpoint.ts";
 import type { GatewayError } from "../../core/errors.ts";
 import { usdNumber, usdText } from "../../core/money.ts";
@@ -29,7 +29,7 @@ export function streamHeaders(reply: Reply): void {
   reply.header("x-accel-buffering", "no");
 }
 
-/** What a call was charged, in USD, and what its actions were; clients of the formats ignore these fields. */
+/** What a call was charged, in USD, with its actions; clients of the formats ignore these fields. */
 export function costJson(charge: Charge, { actions }: Pick<Cost, "actions"> = {}): Record<string, unknown> {
   const cost = usdNumber(charge.chargedNano);
   return actions === undefined ? { cost } : { cost, actions };
@@ -38,7 +38,7 @@ export function costJson(charge: Charge, { actions }: Pick<Cost, "actions"> = {}
 export const KEEP_ALIVE = { text: ": keep-alive\n\n", headers: streamHeaders };
 
 export interface FrameOptions {
-  /** The answer is a stream of events. */
+  /** The answer is streamed. */
   readonly stream: boolean;
   /** The caller wants a trace of the attempts. */
   readonly trace: boolean;

@@ -24,7 +24,7 @@ function isValue(value: string): boolean {
   return value !== "" && value.length <= VALUE_CHARACTERS_MAX && value.isWellFormed() && !CONTROL.test(value);
 }
 
-/** The header is ours alone, so a malformed one is refused. */
+/** Only our clients use the header, so a malformed one is an error. */
 function inHeader(text: string): (readonly [string, string])[] | GatewayError {
   const pairs = text.split(",").map((pair) => {
     const at = pair.indexOf("=");
@@ -35,13 +35,13 @@ function inHeader(text: string): (readonly [string, string])[] | GatewayError {
   return new GatewayError("bad_request", { param: HEADER, detail: { detail } });
 }
 
-/** Clients fill these fields for other reasons too, so pairs that are too long are left out. */
+/** Clients also use these fields for other purposes, so pairs that are too long are dropped. */
 function inBody({ user, metadata }: NamedBy): (readonly [string, unknown])[] {
   const pairs = typeof metadata === "object" && metadata !== null ? Object.entries(metadata) : [];
   return user == null ? pairs : [["user", user], ...pairs];
 }
 
-/** Up to ten, as `name=value`. The first of a name counts: the header's, then `user`, then `metadata`. */
+/** Up to ten, as `name=value`. The first value of a name wins: the header's, then `user`, then `metadata`. */
 export function callTags(request: GatewayRequest, body: NamedBy = {}): readonly string[] | GatewayError {
   const header = request.headers.get(HEADER);
   if (header === undefined && body.user == null && body.metadata == null) return NONE;

@@ -1,4 +1,4 @@
-// Checks a body's types and bounds against its table of fields. A good body allocates nothing.
+// Validates a body's types and bounds against its field table. A valid body allocates nothing.
 
 import type { GatewayError } from "../../core/errors.ts";
 import type { FieldIssue } from "../../core/field-issues.ts";
@@ -8,7 +8,7 @@ import { type KnownBody, keepKnown } from "./known-fields.ts";
 import { schemaError } from "./parse-json.ts";
 
 const NONE: readonly FieldIssue[] = [];
-/** A long list of wrong items has as many issues; more are of no use. */
+/** A long list of bad items has as many issues; more than this are useless. */
 const ISSUES_MAX = 100;
 
 const KIND_WORDS = {
@@ -31,7 +31,7 @@ function isAllowed(value: unknown, { kinds, oneOf }: FieldType): boolean {
   return kinds.length === 0;
 }
 
-/** What a value must be, such as `must be a string`. */
+/** The error for a value of the wrong kind, such as `must be a string`. */
 function wrongKind(value: unknown, { kinds: [kind = "string"], oneOf, message }: FieldType): string {
   if (message !== undefined) return message;
   const right = oneOf === undefined ? KIND_WORDS[kind] : `${oneOf.length > 1 ? "one of " : ""}${oneOf.join(", ")}`;
@@ -53,11 +53,11 @@ function wrongNumber(value: number, type: FieldType): string | null {
   return value < min ? `must be at least ${min}` : value > max ? `must be at most ${max}` : null;
 }
 
-/** What is wrong with the size of a value of the right kind. */
+/** The size error for a value of the right kind; null if none. */
 function wrongBound(value: unknown, type: FieldType): string | null {
   if (typeof value === "number") return wrongNumber(value, type);
   if (Array.isArray(value)) return wrongSize(value.length, "item", type);
-  // Where a list may stand too, the bounds are the list's.
+  // Where a list is allowed too, the bounds apply to the list.
   return typeof value === "string" && type.kinds.length === 1 ? wrongSize(value.length, "character", type) : null;
 }
 
@@ -79,7 +79,7 @@ function issuesInList(values: readonly unknown[], items: Field): readonly FieldI
   return found;
 }
 
-/** What is wrong with the word that decides an object's fields, where those have no type for it. */
+/** The error for an unknown discriminator value of an object; null if it is known. */
 function wrongWord(object: Record<string, unknown>, { by, type }: Field, field: Field | "unknown"): string | null {
   if (by === null || by.missing !== null || type === null || typeof object[by.field] === "string") return null;
   if (field !== "unknown" && field.fields?.get(by.field)?.type) return null;
@@ -101,7 +101,7 @@ function issuesInObject(object: Record<string, unknown>, general: Field): readon
   return found;
 }
 
-/** What is wrong with a value, by field and in words that say what would be right. */
+/** The issues of a value, by field; each says what would be valid. */
 export function issuesIn(value: unknown, field: Field): readonly FieldIssue[] {
   const { type, items } = field;
   if (value === undefined || value === null) {
@@ -120,7 +120,7 @@ export function issuesIn(value: unknown, field: Field): readonly FieldIssue[] {
   return type !== null && type.kinds.length > 1 && found.length > 1 ? found.slice(0, 1) : found;
 }
 
-/** The known fields of a body; the first wrong or refused one as an error. */
+/** The known fields of a body, or an error for the first wrong or refused field. */
 export function readBody<Body extends Json>(
   sent: unknown,
   table: Field,

@@ -9,7 +9,7 @@ const BY_STATUS: Readonly<Record<number, string>> = {
   502: "upstream_error",
 };
 
-/** The types that do not follow from the status. */
+/** Types that do not follow from the status. */
 const BY_CODE: Readonly<Partial<Record<ErrorCode, string>>> = {
   upstream_busy: "rate_limit_error",
   bodies_in_flight: "rate_limit_error",

@@ -1,7 +1,7 @@
-// The table of a format's fields: which fields a body may have, their types and bounds, what the model reads, what changes the price.
+// Field tables of formats: which fields a body may have, their types and bounds, which of them the model reads, and which change the price.
 import type { FieldIssue } from "../../core/field-issues.ts";
 
-/** What a part of a prompt is, beside text. */
+/** The kinds of prompt parts other than text. */
 export type MediaKind = "image" | "audio" | "file";
 
 type Kind = "string" | "number" | "boolean" | "list" | "object";
@@ -11,7 +11,7 @@ export interface FieldType {
   /** Empty: any kind. */
   readonly kinds: readonly Kind[];
   readonly required?: true;
-  /** Bounds of a number, or of the length of a list; of text only where nothing but text may stand. */
+  /** Bounds on a number or a list's length; on a string's length only where no other kind is allowed. */
   readonly min?: number;
   readonly max?: number;
   readonly isWhole?: true;
@@ -19,48 +19,48 @@ export interface FieldType {
   readonly oneOf?: readonly string[];
   /** The error for a wrong kind or value, where the default is not clear enough. */
   readonly message?: string;
-  /** A further check of a value of the right kind. */
+  /** A further check on values of the right kind. */
   readonly check?: (value: unknown) => readonly FieldIssue[];
 }
 
 /** One field of a table. Any field may hold a bare value; objects and lists are allowed only where the table says so. */
 export interface FieldSpec {
   readonly type?: FieldType;
-  /** The model reads it. All other fields only steer the call. */
+  /** The model reads this field. All others only control the call. */
   readonly read?: true;
-  /** Meant for the gateway: never sent on, never reported as dropped. */
+  /** For the gateway: never forwarded, never reported as dropped. */
   readonly ours?: true;
-  /** Anything may stand below it, such as schemas, arguments and metadata. */
+  /** Arbitrary JSON, such as schemas, arguments and metadata. */
   readonly free?: true;
-  /** Vendors write this object or list as JSON into the prompt, so its keys and brackets count. */
+  /** Vendors serialize this object or list into the prompt, so its keys and brackets count. */
   readonly asJson?: true;
-  /** Some vendors write this string inside JSON, or parse it as JSON and write it anew. */
+  /** Some vendors embed this string in JSON, or parse it as JSON and reserialize it. */
   readonly quoted?: true;
-  /** Encoded media or an address of it: not text, but bounded by its kind. */
+  /** Encoded media or its URL: not text, but bounded by its kind. */
   readonly media?: MediaKind;
-  /** The sibling field with the media type of encoded data that does not name its own. */
+  /** The sibling field with the media type, for encoded data that does not include its own. */
   readonly typedBy?: string;
-  /** It changes the price or cannot be served: refused unless null or neutral. */
+  /** Changes the price or cannot be served: refused unless null or neutral. */
   readonly refused?: { readonly why: string; readonly neutral?: (value: unknown) => boolean };
   readonly fields?: Fields;
   readonly items?: FieldSpec;
-  /** The fields of an object depend on the word in one of them. */
+  /** The discriminator field of an object. */
   readonly by?: {
     readonly field: string;
     readonly cases: Fields;
-    /** What an object without the word is; absent: the word is required. */
+    /** For an object without the discriminator; absent: the discriminator is required. */
     readonly missing?: FieldSpec;
-    /** What any other word means; `unknown`: dropped, and left to the plan to judge. */
+    /** For any other value; `unknown`: dropped, and the plan decides. */
     readonly otherwise: FieldSpec | "unknown";
   };
 }
 
 export type Fields = Readonly<Record<string, FieldSpec>>;
 
-/** Steers the call; no model reads it. */
+/** Controls the call; no model reads it. */
 export const setting: FieldSpec = {};
 export const text: FieldSpec = { read: true };
-/** JSON of the caller's that the model reads. */
+/** The caller's JSON, which the model reads. */
 export const json: FieldSpec = { read: true, free: true, quoted: true };
 /** Text that some formats turn into an object, or into a string inside JSON. */
 export const quoted: FieldSpec = { read: true, quoted: true };
@@ -101,7 +101,7 @@ export function fields(inner: Fields): FieldSpec {
   return { fields: inner };
 }
 
-/** The field, or text in its place; `message` says what it must be. */
+/** The field, or text in its place; `message` is the error for anything else. */
 export function textOr(spec: FieldSpec, message: string): FieldSpec {
   return { ...spec, type: { ...spec.type, kinds: ["string", ...(spec.type?.kinds ?? [])], message } };
 }
@@ -110,7 +110,7 @@ export function required(spec: FieldSpec): FieldSpec {
   return { ...spec, type: { kinds: [], ...spec.type, required: true } };
 }
 
-/** It changes the price or cannot be had; `neutral` accepts the values that ask for nothing of the kind. */
+/** Changes the price or is not available; `neutral` accepts values that have no effect. */
 export function refused(why: string, neutral?: (value: unknown) => boolean): FieldSpec {
   return { refused: neutral === undefined ? { why } : { why, neutral } };
 }
@@ -128,7 +128,7 @@ export function each(spec: FieldSpec, ...names: readonly string[]): Fields {
   return Object.fromEntries(names.map((name) => [name, spec]));
 }
 
-/** An object whose fields depend on the word in `field`, which every case may have. */
+/** An object with the discriminator `field`, which belongs to every case. */
 export function cases(
   field: string,
   of: Fields,
@@ -153,7 +153,7 @@ const PLAIN = {
   refused: null,
 } as const;
 
-/** A compiled field. Inner fields are in maps, because callers choose the names and `constructor` must find nothing. */
+/** A compiled field. Inner fields are in maps, because callers choose the names, and a lookup of `constructor` must find nothing. */
 export interface Field {
   readonly type: FieldType | null;
   readonly read: boolean;
@@ -164,7 +164,7 @@ export interface Field {
   readonly media: MediaKind | null;
   readonly typedBy: string | null;
   readonly refused: NonNullable<FieldSpec["refused"]> | null;
-  /** Such as `messages.*.content`, with a star for every list. */
+  /** Such as `messages.*.content`, with a star for each list. */
   readonly path: string;
   readonly fields: ReadonlyMap<string, Field> | null;
   readonly items: Field | null;
@@ -174,9 +174,9 @@ export interface Field {
     readonly missing: Field | null;
     readonly otherwise: Field | "unknown";
   } | null;
-  /** The inner fields with a type on or below them, in the order of the table. */
+  /** The inner fields that have a type at or below them, in table order. */
   readonly typed: readonly { readonly name: string; readonly field: Field }[];
-  /** It has a type, or something below it has. */
+  /** True if it has a type, or something below it has. */
   readonly hasTypes: boolean;
 }
 
@@ -207,12 +207,12 @@ export function compileTable({ fields: inner, items, by, ...own }: FieldSpec, pa
   return { ...PLAIN, ...own, path, ...compiled, typed, hasTypes };
 }
 
-/** The table of a body whose types a schema checks; `more` is what the schema does not say of its fields. */
+/** The field table of a body validated by a schema; `more` adds what the schema cannot express. */
 export function tableOf(schema: { readonly shape: object }, more: Fields = {}): Field {
   return compileTable(fields({ ...each(setting, ...Object.keys(schema.shape)), max_cost_cents: ours, ...more }));
 }
 
-/** The field that describes an object: by the word in one of its fields, where that decides. */
+/** The field that describes an object, chosen by its discriminator if it has one. */
 export function fieldFor(object: Readonly<Record<string, unknown>>, field: Field): Field | "unknown" {
   const { by } = field;
   if (by === null) return field;

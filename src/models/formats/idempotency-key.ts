@@ -1,4 +1,4 @@
-// Reads the Idempotency-Key header: the key is scoped to its path, and stored with a fingerprint of the request.
+// Reads the Idempotency-Key header; keys are scoped to their path, and stored with a fingerprint of the request.
 
 import type { GatewayRequest } from "../../core/endpoint.ts";
 import { GatewayError } from "../../core/errors.ts";
@@ -7,12 +7,12 @@ import { fingerprint } from "./fingerprint.ts";
 
 const PARAM = "Idempotency-Key";
 
-/** A payment is the key of the call that it pays, so a repeated payment gets the same answer. */
+/** A payment serves as the key of the call it pays for, so a repeated payment gets the same answer. */
 const PAYMENTS = ["payment-signature", "x-payment"] as const;
 
 /**
  * The key, bare or quoted (draft-ietf-httpapi-idempotency-key-header-07), with the fingerprint of the canonical body. `isStranger`: the
- * sender has no API key, so it may pay with the request.
+ * caller has no API key, so its payment may serve as the key.
  */
 export function idempotencyOf(
   request: Pick<GatewayRequest, "headers" | "path">,

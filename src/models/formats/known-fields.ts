@@ -1,17 +1,17 @@
-// Keeps of a body the fields that its table knows, names those that are dropped, and counts what a bound of its tokens needs.
+// Filters a body to the fields of its table, collects dropped names, and counts what a bound on its tokens needs.
 import { GatewayError } from "../../core/errors.ts";
 import { isRecord, type Json } from "../../core/json.ts";
 import { type Field, fieldFor } from "./field-table.ts";
 import { type BoundedAs, readMedia, typedAs } from "./media.ts";
 import { invalid } from "./parse-json.ts";
 
-/** The most dropped fields that are collected; the header decides how many of them the caller sees. */
+/** The most dropped names to collect; the header code decides how many the caller sees. */
 export const NAMES_MAX = 1_000;
 const NAME_CHARS_MAX = 200;
 
-/** Templates indent JSON and add spaces, and vendors add words to a schema: the allowance for each value. */
+/** The allowance per JSON value: templates indent and add spaces, and vendors add words to schemas. */
 const TOKENS_PER_JSON_VALUE = 2;
-/** `1e20` gets all its zeros when a request is written anew. */
+/** `1e20` is written with all its zeros when a request is reserialized. */
 const NUMBER_CHARS_MAX = 24;
 const EXPONENT = /\d[eE][+-]?\d/;
 const EXPONENTS = new RegExp(EXPONENT, "g");
@@ -20,34 +20,34 @@ const EXPONENTS = new RegExp(EXPONENT, "g");
 export interface KnownBody<Body extends Json = Json> {
   /** The same object where every field is known. */
   readonly body: Body;
-  /** Dropped fields, such as `messages.foo`: at most `NAMES_MAX` names, each once. */
+  /** The distinct dropped fields, such as `messages.foo`: at most `NAMES_MAX`. */
   readonly dropped: readonly string[];
-  /** The first field that changes the price, or holds an object or a list where there can be none. */
+  /** The first field that changes the price, or contains an object or list where none is allowed. */
   readonly refused: GatewayError | null;
-  /** The first unknown word that decides an object's fields, such as the type of a content part. */
+  /** The first unknown discriminator value, such as the type of a content part. */
   readonly unknown: string | null;
   readonly parts: Readonly<Record<BoundedAs, number>>;
-  /** Characters of encoded media: at least this much of the body is no text. */
+  /** Characters of encoded media: at least this much of the body is not text. */
   readonly dataChars: number;
-  /** Tokens that JSON in the body can cost beyond its bytes. */
+  /** Tokens that the body's JSON can cost beyond its bytes. */
   readonly jsonTokens: number;
 }
 
 const NOTHING = Symbol("nothing");
 const NONE: readonly string[] = [];
 
-/** A field's name as a header can carry it; callers choose the names. */
+/** Makes a field name safe for a header; callers choose the names. */
 export function headerSafe(name: string): string {
   return name.slice(0, NAME_CHARS_MAX).replace(/[^\w.-]/g, "?") || "?";
 }
 
-/** The error for an unknown field in formats that refuse them. */
+/** The error for unknown fields, in formats that refuse them. */
 export function unknownField(param: string): GatewayError {
   return invalid(param, "is not known here");
 }
 
 class Walk {
-  /** Made with the first name: most bodies drop nothing. */
+  /** Created on first use: most bodies drop nothing. */
   dropped: Set<string> | null = null;
   refused: GatewayError | null = null;
   unknown: string | null = null;
@@ -144,14 +144,14 @@ class Walk {
         if (copy !== null) copy[key] = value;
         continue;
       }
-      // Fields are added to a new object, never deleted: V8 is slow to write an object as JSON that has lost a field.
+      // Copy the kept fields instead of deleting: V8 serializes an object with a deleted field slowly.
       copy ??= Object.fromEntries(keys.slice(0, at).map((before) => [before, object[before]]));
       if (kept !== NOTHING) copy[key] = kept;
     }
     return copy ?? object;
   }
 
-  /** The value of a field; the media type of encoded data may be in the field beside it. */
+  /** The kept value of a field; a sibling may have the media type of encoded data. */
   #keepIn(object: Record<string, unknown>, value: unknown, field: Field): unknown {
     if (field.typedBy === null || typeof value !== "string") return this.keep(value, field);
     this.parts[typedAs(object[field.typedBy])]++;
@@ -170,7 +170,7 @@ class Walk {
     return NOTHING;
   }
 
-  /** The path with the current list positions in place of its stars. */
+  /** The path with its stars replaced by the current list positions. */
   #numbered(path: string): string {
     const positions = this.#positions.values();
     return path.replace(/\*/g, () => String(positions.next().value));
@@ -191,7 +191,7 @@ class Walk {
   }
 }
 
-/** The known part of a body; in a closed format, unknown fields are refused instead of dropped. */
+/** The known part of a body; a closed format refuses unknown fields instead of dropping them. */
 export function keepKnown(body: Record<string, unknown>, table: Field, isClosed = false): KnownBody {
   const walk = new Walk(isClosed);
   const kept = walk.keep(body, table) as Record<string, unknown>;

@@ -1,4 +1,4 @@
-// The caller's limit on the cost of a call: a body field, or a header for clients that cannot add fields.
+// The caller's cost limit for a call: a body field, or a header for clients that cannot add fields.
 
 import type { GatewayRequest } from "../../core/endpoint.ts";
 import { GatewayError } from "../../core/errors.ts";
@@ -20,7 +20,7 @@ function isCents(value: unknown): value is number {
   return Number.isSafeInteger(value) && Number(value) >= 0 && Number(value) <= MAX_COST_CENTS;
 }
 
-/** The lower of the limits in header and body; null: none. */
+/** The lower of the limits in the header and the body; null: none. */
 export function maxCostOf(request: GatewayRequest, inBody: unknown): Nano | null | GatewayError {
   const header = request.headers.get(MAX_COST_HEADER);
   const inHeader = header !== undefined && /^\d{1,9}$/.test(header) ? Number(header) : header;

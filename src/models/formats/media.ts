@@ -1,12 +1,12 @@
 // Bounds encoded media by its declared type, not by the name of the part that holds it.
 import type { MediaKind } from "./field-table.ts";
 
-/** `anything`: its text may fill the model's context. */
+/** `anything`: its text may fill the whole context. */
 export type BoundedAs = MediaKind | "anything";
 
 const DATA_URL = /^data:([^;,]{0,100})[^,]{0,100};base64,/i;
 const ADDRESS = /^https?:\/\//i;
-/** File endings of texts and documents: some providers go by them, whatever the part is called. */
+/** File extensions of text and documents; some providers go by these, whatever the part's type. */
 const DOCUMENT_ENDINGS = ["pdf", "txt", "text", "md", "csv", "json", "xml", "html", "htm"];
 
 function endingOf(address: string): string {
@@ -21,7 +21,7 @@ export function typedAs(type: unknown): BoundedAs {
   return mediaType.startsWith("audio/") ? "audio" : "anything";
 }
 
-/** Reads the value of a media part; `isData`: its characters are no text for the model. */
+/** Reads a media part's value; `isData`: its characters are not text for the model. */
 export function readMedia(value: string, kind: MediaKind): { readonly boundedAs: BoundedAs; readonly isData: boolean } {
   if (kind === "audio") return { boundedAs: "audio", isData: true };
   const type = DATA_URL.exec(value.slice(0, 300))?.[1];

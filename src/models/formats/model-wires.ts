@@ -1,4 +1,4 @@
-// The formats in which callers use models, one folder each.
+// The formats for calling models, one folder each.
 import { chatCompletionsWire } from "./chat-completions/wire.ts";
 import { generateContentWire } from "./generate-content/wire.ts";
 import { messagesWire } from "./messages/wire.ts";

@@ -8,7 +8,7 @@ export function textBlock(text: string, cacheMark = false): TextBlock {
   return { kind: "text", text, cacheMark };
 }
 
-/** A part that no other format can express, described in words. */
+/** A part that no other format can express, with a description. */
 export function foreign(what: string): ForeignBlock {
   return { kind: "foreign", what };
 }
@@ -22,7 +22,7 @@ export function audioBlock(audio: unknown, cacheMark = false): MediaBlock | Fore
   return { kind: "audio", source, filename: null, cacheMark };
 }
 
-/** What an address names: media on the web, or a `data:` URL in base64; null: neither. */
+/** The media of a URL: on the web, or a base64 `data:` URL; null: neither. */
 export function mediaSource(url: unknown): MediaSource | null {
   if (typeof url !== "string") return null;
   if (/^https?:\/\//i.test(url)) return { at: "url", url };
@@ -38,7 +38,7 @@ export function mediaSource(url: unknown): MediaSource | null {
   };
 }
 
-/** Computes on first use, and once. */
+/** Computes the value once, on first use. */
 export function once<T extends object>(make: () => T): () => T {
   let made: T | null = null;
   return () => {

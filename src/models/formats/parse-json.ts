@@ -1,4 +1,4 @@
-// From the bytes of a body to JSON, and the errors for what is wrong with a body.
+// Parses the bytes of a body as JSON, and builds the errors for invalid bodies.
 import { GatewayError } from "../../core/errors.ts";
 import type { FieldIssue } from "../../core/field-issues.ts";
 import { readJson } from "../../core/json-bytes.ts";
@@ -6,13 +6,13 @@ import { parseRaw } from "../../core/raw-json.ts";
 
 const ISSUES_SHOWN_MAX = 20;
 
-/** The error for the field `param` of a body; empty: for the body itself. */
+/** An error for the field `param`; empty: for the body itself. */
 export function invalid(param: string, detail: string): GatewayError {
   const named = param === "" ? {} : { param };
   return new GatewayError("bad_request", { ...named, detail: { detail: `${param || "body"}: ${detail}` } });
 }
 
-/** An error that names the first wrong field, with the others in its data. */
+/** An error that names the first wrong field and has the others in its data. */
 export function schemaError(issues: readonly FieldIssue[]): GatewayError {
   const fields = issues.slice(0, ISSUES_SHOWN_MAX).map(({ path, message }) => ({ field: path, message }));
   const { field, message } = fields[0] ?? { field: "", message: "is not valid" };
@@ -23,7 +23,7 @@ export function schemaError(issues: readonly FieldIssue[]): GatewayError {
   });
 }
 
-/** The body as JSON. Arguments of tool calls keep their text. */
+/** The body as JSON. Tool-call arguments keep their source text. */
 export function parseJson(bytes: Buffer): unknown | GatewayError {
   const read = readJson(bytes, parseRaw);
   return "json" in read ? read.json : invalid("", read.wrong);

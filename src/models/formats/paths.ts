@@ -1,6 +1,6 @@
 // The paths of model endpoints.
 
-/** Also below `/v1`, for clients whose base URL ends there. */
+/** Also under `/v1`, for clients whose base URL ends there. */
 export function at(path: string) {
   return { path: `/api/llm/v1${path}`, alias: `/v1${path}` };
 }

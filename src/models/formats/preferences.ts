@@ -1,9 +1,9 @@
-// Provider preferences in OpenRouter's form: who may serve, and in which order. Unsupported ones are reported as dropped.
+// Provider preferences in OpenRouter's form: which providers may serve, and in which order. Unsupported ones are reported as dropped.
 import { isRecord } from "../../core/json.ts";
 import { type PicoPerToken, parseUsdPerMillion } from "../../core/money.ts";
 import { headerSafe, NAMES_MAX as NAMES_DROPPED_MAX } from "./known-fields.ts";
 
-/** More names than there are providers. */
+/** More than there are providers. */
 const NAMES_MAX = 100;
 
 export type Sort = "price" | "latency" | "throughput";
@@ -16,21 +16,21 @@ function isSort(value: unknown): value is Sort {
 export interface Preferences {
   /** Tried first, in order. */
   readonly order: readonly string[] | null;
-  /** No other may serve. */
+  /** Only these may serve. */
   readonly only: readonly string[] | null;
   readonly ignore: readonly string[] | null;
-  /** No data retention: only the operator's own servers and vendors marked as keeping nothing may serve. */
+  /** Zero data retention: only the operator's own servers and vendors marked as keeping nothing may serve. */
   readonly keepsNothing: boolean;
   /** By price where a tier leaves a choice, or by recent latency or throughput. */
   readonly sort: Sort | null;
-  /** The highest price of a token; null: no bound. */
+  /** The highest price per token; null: no limit. */
   readonly promptPriceMax: PicoPerToken | null;
   readonly completionPriceMax: PicoPerToken | null;
-  /** False: only those of `order`, or the first one. */
+  /** False: only providers in `order`, or only the first route. */
   readonly fallbacks: boolean;
 }
 
-/** Values that match the defaults. */
+/** Values equal to the defaults. */
 const NEUTRAL: Readonly<Record<string, unknown>> = {
   allow_fallbacks: true,
   require_parameters: false,
@@ -42,11 +42,11 @@ const NEUTRAL: Readonly<Record<string, unknown>> = {
 function namesOf(value: unknown): readonly string[] | null {
   if (!Array.isArray(value)) return null;
   const names = value.filter((name) => typeof name === "string").slice(0, NAMES_MAX);
-  // `google-vertex/us-east5` names an endpoint of a provider; we know providers.
+  // `google-vertex/us-east5` names a provider's endpoint; we distinguish only providers.
   return names.map((name) => (name.split("/", 1)[0] ?? "").toLowerCase());
 }
 
-/** A number may be the float next to a price, such as 1.9800000000000002 for 1.98. */
+/** Tolerates floats next to a price, such as 1.9800000000000002 for 1.98. */
 function priceOf(value: unknown): PicoPerToken | null {
   const text = typeof value === "number" ? value.toFixed(6) : value;
   return typeof text === "string" ? parseUsdPerMillion(text) : null;

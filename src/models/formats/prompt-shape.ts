@@ -1,9 +1,9 @@
-// What a bound of tokens needs of a prompt beside its text.
+// The properties of a prompt other than its text that a token bound needs.
 import type { KnownBody } from "./known-fields.ts";
 
 export interface PromptShape extends Pick<KnownBody, "parts" | "dataChars" | "jsonTokens"> {
   readonly messages: number;
-  /** There are tools or a response format. */
+  /** The prompt has tools or a response format. */
   readonly hasSchemas: boolean;
 }
 

@@ -1,4 +1,4 @@
-// The text of a body: all that is sent, for a bound; or what the model reads, for an estimate.
+// Extracts the text of a body: everything that is sent, for a bound; or what the model reads, for an estimate.
 import { type Field, fieldFor } from "./field-table.ts";
 import { readMedia } from "./media.ts";
 
@@ -6,7 +6,7 @@ function isData(value: string, field: Field): boolean {
   return field.media !== null && (field.typedBy !== null || readMedia(value, field.media).isData);
 }
 
-/** Adds every string, number and key. Unknown fields count too, so new ones cannot be missed. */
+/** Collects every string, number and key. Includes unknown fields, so new ones cannot be missed. */
 function addSent(value: unknown, field: Field | null, texts: string[]): void {
   if (typeof value === "string") {
     if (field === null || !isData(value, field)) texts.push(field?.quoted ? JSON.stringify(value) : value);

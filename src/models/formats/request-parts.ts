@@ -1,4 +1,4 @@
-// Parts of a request that are read alike in all formats.
+// Request parts that all formats read the same way.
 import { isRecord, type Json, numberOf, stringOf } from "../../core/json.ts";
 import type { Effort, ResponseFormat, Sampling } from "../../core/neutral.ts";
 import type { ActionsAsk } from "./action-tools.ts";
@@ -8,13 +8,13 @@ import type { ModelRequest, OutputBound } from "./model-request.ts";
 import { readPreferences } from "./preferences.ts";
 import { readText, sentText } from "./prompt-text.ts";
 
-/** The names of models in a body: its model, and those that may serve in its place. */
+/** The models named in a body: its model, then the alternatives. */
 export function wantedNames(model: string | null | undefined, models: readonly string[] | null | undefined) {
   const more = (models ?? []).map((name, at) => ({ name, param: `models.${at}` }));
   return typeof model === "string" ? [{ name: model, param: "model" }, ...more] : more;
 }
 
-/** The parts of a request that its known fields decide. */
+/** The parts of a request that come from its known fields. */
 export function commonParts(
   sent: Json,
   { body, dropped, unknown }: KnownBody,
@@ -37,7 +37,7 @@ export function commonParts(
   return actions === null ? parts : { ...parts, actions };
 }
 
-/** The bound of formats whose clients ask for far more output than they use. */
+/** The output limit for formats whose clients request far more than they use. */
 export function sharedOutput(asked: number | null | undefined): OutputBound {
   return { asked: asked ?? null, fallback: null, cap: null, shared: true };
 }
@@ -48,7 +48,7 @@ export function effortOf(word: unknown): Effort | null {
   return EFFORTS.find((effort) => effort === word) ?? null;
 }
 
-/** One stop sequence or a list of them; an empty one stops nothing. */
+/** One stop sequence or a list; empty ones are dropped. */
 export function stopsIn(stops: unknown): string[] {
   if (stops === undefined || stops === null) return [];
   return [stops].flat().filter((stop): stop is string => typeof stop === "string" && stop !== "");
@@ -76,7 +76,7 @@ export function samplingOf(body: Json, spelling: "snake" | "camel" = "snake"): S
   };
 }
 
-/** A response format of OpenAI's, whose schema stands in `spec`. */
+/** OpenAI's response format, whose schema is in `spec`. */
 export function responseFormat(type: unknown, spec: unknown): ResponseFormat | null {
   if (type !== "json_schema") return type === "json_object" ? { kind: "json" } : null;
   const { schema, name, strict } = isRecord(spec) ? spec : {};

@@ -1,4 +1,4 @@
-// The stand-ins of the chat formats.
+// The vendor stubs of the chat formats.
 import type { Dialect } from "../../sandbox/dialect.ts";
 import { chatCompletions } from "./chat-completions/stand-in.ts";
 import { converse } from "./converse/stand-in.ts";

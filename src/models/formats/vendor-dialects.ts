@@ -1,4 +1,4 @@
-// The dialects by the names that adapters give them.
+// The dialects, by the names that adapters use.
 import type { DialectName } from "../../catalog/chat-wire.ts";
 import type { Dialect } from "../../upstream/dialects/dialect.ts";
 import { chatCompletions } from "./chat-completions/vendor.ts";

@@ -1,4 +1,4 @@
-// What a format is: everything that differs between one and the next. Types only.
+// The interface of a format: everything that differs between formats. Types only.
 
 import type { EndpointSpec, ErrorCodec, GatewayRequest, OverSocket, PlanCall } from "../../core/endpoint.ts";
 import type { GatewayError } from "../../core/errors.ts";
@@ -8,7 +8,7 @@ import type { Audience, Caller, Payer } from "../../core/plan.ts";
 import type { ModelRequest } from "./model-request.ts";
 import type { PromptShape } from "./prompt-shape.ts";
 
-/** Fields of every answer, in any format. */
+/** Common to answers in all formats. */
 export interface AnswerHead {
   /** The answer's id, in the format's own form. */
   readonly id: string;
@@ -18,7 +18,7 @@ export interface AnswerHead {
   readonly model: string;
 }
 
-/** A kept answer with the whole conversation before it, so no chain of ids must be followed. */
+/** A stored answer with the whole conversation before it, so that no chain of ids must be followed. */
 export interface KeptAnswer {
   readonly input: readonly unknown[];
   readonly response: Json;
@@ -36,22 +36,22 @@ export interface KeptItems {
   readonly bytes: number;
 }
 
-/** Kept answers belong to their payer: other payers and anonymous calls find nothing. */
+/** Stored answers belong to their payer: other payers and anonymous calls find nothing. */
 export interface KeptAnswers {
   find(payer: string | null, id: string): Promise<KeptAnswer | null>;
-  /** The conversation up to and including an answer; an error if it is not kept. */
+  /** The conversation up to and including an answer; an error if it is not stored. */
   earlier(payer: string | null, id: string): Promise<Earlier | GatewayError>;
-  /** The kept output items with these ids; together no longer than one answer may be. */
+  /** The stored output items with these ids; in total no longer than one answer may be. */
   findItems(payer: string | null, ids: readonly string[], seal: ThoughtSeal): Promise<KeptItems>;
-  /** Keeps the items of an answer, unless it is too long or the store is away. */
+  /** Stores the items of an answer, unless it is too long or the store is unavailable. */
   keepItems(payer: string, response: Json, seal: ThoughtSeal): Promise<void>;
-  /** Keeps an answer with its items. False: it is too long, or the store is away. */
+  /** Stores an answer with its items. False: it is too long, or the store is unavailable. */
   keep(payer: string, input: readonly unknown[], response: Json, seal: ThoughtSeal): Promise<boolean>;
   /** False: not found. */
   forget(payer: string, id: string): Promise<boolean>;
 }
 
-/** A row of the list of models, in any format. */
+/** A row in the list of models, in any format. */
 export interface ModelRow {
   readonly id: string;
   /** Seconds since the epoch. */
@@ -64,23 +64,23 @@ export interface ModelRow {
 /** The models that a caller may use. */
 export interface ModelRows {
   all(caller: Caller | null): Promise<readonly ModelRow[]>;
-  /** By any name that calls accept. */
+  /** Accepts any name that calls accept. */
   one(name: string, caller: Caller | null): ModelRow | GatewayError;
 }
 
-/** What the gateway gives a format to read calls with. */
+/** What the gateway provides to a format for reading calls. */
 export interface WireHost {
-  /** The seal of a payer's thoughts; while the payer is unknown, it seals and opens nothing. */
+  /** The seal for a payer's thoughts; while the payer is unknown, it neither seals nor opens anything. */
   readonly seals: (payer: Payer | null) => ThoughtSeal;
   /** Milliseconds since the epoch. */
   readonly epochMs: () => number;
   readonly kept: KeptAnswers;
   readonly models: ModelRows;
-  /** True if we serve a tool that vendors run themselves. */
+  /** True if the gateway serves this tool in the vendor's place. */
   hosts(tool: HostedTool, audience: Audience): boolean;
 }
 
-/** A path and, for clients with another base address, an alias. */
+/** A path and, for clients with another base URL, an alias. */
 export interface WirePaths {
   readonly path: string;
   readonly alias?: string;
@@ -101,13 +101,13 @@ export interface WireModels {
   one(row: ModelRow): Json;
 }
 
-/** A path for embeddings. `read` and `answer` translate to and from OpenAI's format. */
+/** An embeddings path. `read` and `answer` translate to and from OpenAI's format. */
 export interface WireEmbeddings extends WirePaths {
   read(call: PlanCall): Json | GatewayError;
   answer(body: Json): Json;
 }
 
-/** The kept answers and items that a counted body refers to; null: not looked up yet. */
+/** The stored answers and items that the body refers to; null: not looked up yet. */
 export interface CountContext {
   readonly seal: ThoughtSeal;
   readonly earlier: Earlier | null;
@@ -116,10 +116,10 @@ export interface CountContext {
   readonly params: Readonly<Record<string, string>>;
 }
 
-/** The text to count, an error, or what must be looked up first. */
+/** The text to count, an error, or the references to look up first. */
 export type CountRead =
   | {
-      /** Null: no model is named, so our own tokenizer counts. */
+      /** Null: the request names no model, so our own tokenizer counts. */
       readonly model: string | null;
       readonly shape: PromptShape;
       readonly text: string;
@@ -128,18 +128,18 @@ export type CountRead =
   | { readonly previous: string }
   | { readonly ids: readonly string[] };
 
-/** A free count of a prompt's tokens. `read` runs in the counter's thread. */
+/** A free token count of a prompt. `read` runs in the counter's thread. */
 export interface WireCount extends WirePaths {
   readonly bodyBytesMax: number;
-  /** Checks the request without its body; absent: no check. */
+  /** Checks the request apart from its body; absent: no check. */
   check?(request: GatewayRequest): GatewayError | null;
   read(bytes: Buffer, context: CountContext): CountRead;
   answer(tokens: number): Json;
 }
 
-/** A format: its folder exports one, and the list of formats names it. */
+/** A format: each folder exports one, and the list of formats includes it. */
 export interface ModelWire {
-  /** Vendors with a dialect of the same name get the bytes, and pass theirs. */
+  /** Vendors with a dialect of this name exchange unchanged bytes with the caller. */
   readonly name: string;
   readonly errors: ErrorCodec;
   readonly calls: readonly WireCall[];
@@ -147,6 +147,6 @@ export interface ModelWire {
   readonly counts?: readonly WireCount[];
   /** Absent: its clients read the gateway's own list. */
   readonly models?: WireModels;
-  /** Other endpoints of its clients, without a plan. */
+  /** Other endpoints that its clients use, without a plan. */
   free?(host: WireHost): readonly EndpointSpec[];
 }

@@ -1,4 +1,4 @@
-// Writes neutral answers in the chat completions format: events as chunks, a whole answer as a completion.
+// Encodes neutral answers in the chat completions format: events as chunks, a whole answer as a completion.
 import { defined, isRecord, type Json } from "../../../core/json.ts";
 import type {
   AnswerBlock,
@@ -80,7 +80,7 @@ function annotationsOf(blocks: readonly AnswerBlock[]): readonly Json[] {
   return citations.flatMap(({ format, json }) => (format === CITED ? [annotationOf(json)] : []));
 }
 
-/** An action that runs between two rounds, beside an empty delta that clients ignore. */
+/** An action between two rounds, attached to an empty delta that clients ignore. */
 function actionText(event: NeutralEvent): string {
   if (event.kind !== "action-begun" && event.kind !== "action-done") return "";
   return `,"tollgate":${jsonText({ action: actionJson(event) })}`;
@@ -119,7 +119,7 @@ function messageOf({ blocks }: NeutralChoice): Json {
 /** Stateless, so one serves every attempt. */
 class ChatAnswers implements AnswerCodec, EventEncoder {
   readonly #head: AnswerHead;
-  /** The beginning of every chunk. Made with the first one: most answers pass without it. */
+  /** The start of every chunk. Built on first use: most answers are passed through without it. */
   #opening = "";
 
   constructor(head: AnswerHead) {
@@ -170,7 +170,7 @@ class ChatAnswers implements AnswerCodec, EventEncoder {
   }
 }
 
-/** Writes the answers to one request, served by one model. */
+/** The encoder for answers to one request, by one model. */
 export function chatAnswers(head: AnswerHead): AnswerCodec {
   return new ChatAnswers(head);
 }

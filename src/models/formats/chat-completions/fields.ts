@@ -1,4 +1,4 @@
-// The table of fields of the chat completions format: what goes to a vendor, and what is refused because it changes the price.
+// The field table of the chat completions format: which fields go to a vendor, and which are refused because they change the price.
 import { isRecord, type Json } from "../../../core/json.ts";
 import {
   among,
@@ -28,7 +28,7 @@ import {
   whole,
 } from "../field-table.ts";
 
-/** A longer-lived cache costs more to write than the price we sell at. */
+/** Writing a longer-lived cache costs more than we charge. */
 const ttl: FieldSpec = { type: { kinds: [], oneOf: ["5m"], message: "only the five-minute cache is sold" } };
 const cache_control = object({ type: setting, ttl });
 const OUT_OF_DATE = "functions are out of date; send tools, tool_calls and messages of role tool";
@@ -57,7 +57,7 @@ const toolCall = object({
   ...each(setting, "index", "type"),
   function: object({ name: called, arguments: json }),
   custom: fields({ name: text, input: text }),
-  // Where Gemini's own OpenAI format keeps the signature of a thought.
+  // Gemini's own OpenAI format keeps the signature of a thought here.
   extra_content: json,
 });
 
@@ -82,12 +82,12 @@ const roles = {
 const declared = object({ name: called, description: text, parameters: json, strict: setting });
 const tool = cases(
   "type",
-  // The gateway runs an action: a vendor sees a function.
+  // The gateway runs actions; the vendor sees a function.
   { function: fields({ function: declared, cache_control }), action: ours },
   { otherwise: refused("only tools of type function and action are sold") },
 );
 
-/** No client sends more, and many entries are slow to read. */
+/** No client sends more, and many entries are slow to parse. */
 function entries(max: number): FieldSpec {
   const message = `must be an object of at most ${max} entries`;
   const isFew = (value: unknown) => isRecord(value) && Object.keys(value).length <= max;
@@ -98,7 +98,7 @@ const model = string(1, 200);
 const tokens = whole(1, 10_000_000);
 const isText = (value: unknown) => Array.isArray(value) && value.every((kind) => kind === "text");
 
-/** A body that has passed the table, as far as we read it. */
+/** A body that passed the table, with the fields that we read. */
 export type ChatBody = Json & {
   readonly model?: string | null;
   readonly models?: readonly string[] | null;
@@ -169,7 +169,7 @@ export const CHAT_FIELDS = compileTable(
     thinking: fields(each(setting, "type", "budget_tokens", "display")),
     output_config: fields({ effort: setting, format: json }),
 
-    // Whether the gateway serves a plugin is decided later; `usage` and `provider` are OpenRouter's.
+    // Later code decides whether the gateway serves a plugin; `usage` and `provider` are OpenRouter's.
     ...each(ours, "max_cost_cents", "max_tool_calls", "usage", "provider", "plugins"),
 
     functions: refused(OUT_OF_DATE),

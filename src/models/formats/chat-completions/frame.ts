@@ -1,4 +1,4 @@
-// How answers in the chat completions format begin, break and end, with the charge in their usage.
+// Starts, breaks off and ends answers in the chat completions format, with the charge in their usage.
 import type { GatewayError } from "../../../core/errors.ts";
 import type { Charge, Cost } from "../../../core/plan.ts";
 import type { FinalPart, Leg, TokenUsage } from "../../../core/route.ts";
@@ -47,7 +47,7 @@ export class ChatFrame extends AnswerFrame<ChatFrameOptions> {
     return `data: ${JSON.stringify(chunk)}\n\n`;
   }
 
-  /** A chunk in the name of the last route tried; there may be none yet. */
+  /** A chunk under the last tried route's name; there may be no route yet. */
   #chunk(attempts: readonly Leg[]): Record<string, unknown> {
     const { completionId: id, createdS: created } = this.options;
     return { id, object: "chat.completion.chunk", created, model: attempts.at(-1)?.model ?? "" };

@@ -1,11 +1,11 @@
-// Web searches in the chat completions format, which has no tool for them: as OpenRouter's clients ask for them.
+// Web search in the chat completions format, which has no tool for it: follows OpenRouter's conventions.
 import { GatewayError } from "../../../core/errors.ts";
 import { isRecord, type Json } from "../../../core/json.ts";
 import type { Hosts, WantedHosted } from "../action-tools.ts";
 
 const ONLINE = ":online";
 
-/** The model's name without the suffix that asks for a search. */
+/** The model's name without the suffix that requests a search. */
 export function withoutOnline(name: string, hosts: Hosts): string {
   return name.endsWith(ONLINE) && hosts("web_search") ? name.slice(0, -ONLINE.length) : name;
 }

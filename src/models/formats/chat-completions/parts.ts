@@ -3,12 +3,12 @@ import { isRecord, stringOf, wordOf } from "../../../core/json.ts";
 import { audioBlock, foreign, mediaSource, type PartBlock, textBlock } from "../neutral-blocks.ts";
 import type { ChatMessage } from "./fields.ts";
 
-/** True if a `cache_control` asks for a cache. Every mark lives five minutes; other lifetimes are refused earlier. */
+/** True if a `cache_control` requests caching. All our cache marks last five minutes; other lifetimes were refused earlier. */
 export function isCacheMark(value: unknown): boolean {
   return isRecord(value) && value.type === "ephemeral";
 }
 
-/** The parts of a message's content; a plain string is one text. */
+/** The parts of a message's content; a plain string is one text part. */
 export function partsOf(message: ChatMessage): PartBlock[] {
   const { content } = message;
   if (typeof content === "string") return [textBlock(content, isCacheMark(message.cache_control))];

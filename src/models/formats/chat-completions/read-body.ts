@@ -1,4 +1,4 @@
-// Reads a chat request: checks what we must understand, refuses what changes the price, drops unknown fields.
+// Reads a chat request: validates the fields that matter here, refuses those that change the price, drops unknown ones.
 import { GatewayError } from "../../../core/errors.ts";
 import { isRecord, type Json } from "../../../core/json.ts";
 import { HOSTS_NOTHING, type Hosts, readActions } from "../action-tools.ts";
@@ -25,17 +25,16 @@ const OURS: ReadonlySet<string> = new Set([
   "__proto__",
 ]);
 
-/** Everything sent, without the fields meant for us. */
+/** The whole body without the gateway's own fields. */
 export function unsifted(sent: Readonly<Record<string, unknown>>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(sent).filter(([field]) => !OURS.has(field)));
 }
 
-/** The lower of the field's two names; null: neither is there. */
+/** The lower of the two fields; null if both are missing. */
 function outputAsked({ max_tokens: older, max_completion_tokens: newer }: ChatBody): number | null {
   return older == null || newer == null ? (older ?? newer ?? null) : Math.min(older, newer);
 }
 
-/** Reads a chat request. */
 export function readChatBody(bytes: Buffer, hosts: Hosts = HOSTS_NOTHING): ModelRequest | GatewayError {
   const parsed = parseJson(bytes);
   if (parsed instanceof GatewayError) return parsed;
@@ -50,7 +49,7 @@ export function readChatBody(bytes: Buffer, hosts: Hosts = HOSTS_NOTHING): Model
   const names = wantedNames(body.model, body.models);
   if (names.length === 0) return invalid("model", "name a model or a tier, such as core/cheap");
   const stream = body.stream === true;
-  // OpenRouter's clients ask for usage in a field of their own.
+  // OpenRouter's clients request usage in this field.
   const asksForUsage = isRecord(sent.usage) && sent.usage.include === true;
   const includeUsage = stream && (body.stream_options?.include_usage === true || asksForUsage);
   return {

@@ -1,4 +1,4 @@
-// Reads a chat request: keeps the body for vendors of the same format, and translates it to the neutral one for others.
+// Reads a chat request: keeps the body for vendors of the same format, and translates it to the neutral form for others.
 import { isRecord, type Json, numberOf, stringOf, wordOf } from "../../../core/json.ts";
 import type {
   CallerRequest,
@@ -16,7 +16,7 @@ import { turnsOf } from "./turns.ts";
 
 export const WIRE = "chat-completions";
 
-/** Fields that a neutral request holds, and those meant for the gateway. */
+/** Fields with a place in the neutral request, and the gateway's own. */
 const PLACED = new Set([
   "model",
   "models",
@@ -49,7 +49,7 @@ const PLACED = new Set([
   "functions",
 ]);
 
-/** The functions that the model may call: all declared ones, or those that `tool_choice` allows. */
+/** The functions that the model may call: all declared, or those allowed by `tool_choice`. */
 function toolsOf(body: ChatBody): NeutralTool[] {
   const allowed = allowedTools(body);
   const tools: NeutralTool[] = [];
@@ -96,14 +96,14 @@ function formatOf(body: ChatBody): ResponseFormat | null {
   return isRecord(format) ? responseFormat(format.type, format.json_schema) : null;
 }
 
-/** `thinking: {type, budget_tokens}`, which some clients send in this format too, in the form of `reasoning`. */
+/** Converts `thinking: {type, budget_tokens}`, which some clients also send in this format, to the form of `reasoning`. */
 function thoughtOf({ thinking }: ChatBody): Json {
   if (!isRecord(thinking)) return {};
   const { type, budget_tokens, display } = thinking;
   return { enabled: type !== "disabled", max_tokens: budget_tokens, exclude: display === "omitted" };
 }
 
-/** `reasoning_effort` or `reasoning: {effort, max_tokens, enabled, exclude}`; null: neither is there. */
+/** `reasoning_effort` or `reasoning: {effort, max_tokens, enabled, exclude}`; null if both are missing. */
 function reasoningOf(body: ChatBody): ReasoningAsk | null {
   const spec = isRecord(body.reasoning) ? body.reasoning : body.reasoning_effort == null ? thoughtOf(body) : {};
   const effort = stringOf(spec.effort) ?? stringOf(body.reasoning_effort) ?? null;
@@ -119,8 +119,7 @@ function reasoningOf(body: ChatBody): ReasoningAsk | null {
 }
 
 /**
- * Fields that no other format can express without changing their meaning. Nudges such as `verbosity` or a penalty
- * are left out, not refused.
+ * Fields that no other format can express without changing their meaning. Hints such as `verbosity` or a penalty are dropped, not refused.
  */
 function foreignFields(body: ChatBody): NeutralRequest["foreign"] {
   const found: { field: string; reason: string }[] = [];
@@ -165,7 +164,7 @@ function extraOf(body: ChatBody): Json {
   return Object.fromEntries(Object.entries(body).filter(([field]) => !PLACED.has(field)));
 }
 
-/** Reads a checked body. */
+/** Reads a validated body. */
 export function chatRequest(body: ChatBody): CallerRequest {
   return {
     wire: WIRE,

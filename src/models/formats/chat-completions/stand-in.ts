@@ -1,4 +1,4 @@
-// Plays a vendor of chat completions: answers by the format's own encoder, with the counts and errors of its vendors.
+// A chat-completions vendor stub: answers through the format's own encoder, with the usage counts and errors of real vendors.
 import { isRecord, type Json, listOf } from "../../../core/json.ts";
 import type { AnswerCodec } from "../../../core/neutral.ts";
 import type { Answer, AnswerUsage } from "../../../sandbox/answer.ts";
@@ -30,7 +30,7 @@ function codecOf({ model }: Ask, { id }: Answer): AnswerCodec {
   return chatAnswers({ id: `chatcmpl-${id}`, createdS: CREATED_S, model });
 }
 
-/** A choice without the fields that only the gateway's callers get. Where a call follows, a vendor's first delta has null for its text. */
+/** A choice without fields that only the gateway adds. If a call follows, a vendor's first delta has null as its text. */
 function ownChoice({ index, delta, message, finish_reason }: Json, { choices }: Answer): Json {
   const { reasoning_content: _, ...said } = (delta ?? message) as Json;
   if (said.content === "" && choices[Number(index)]?.calls.length) said.content = null;

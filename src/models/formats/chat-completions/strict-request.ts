@@ -1,4 +1,4 @@
-// Reads a chat-completions request as strictly as its vendors do, down to what the answer depends on.
+// Parses a chat-completions request as strictly as vendors do, including the fields that the answer depends on.
 import { z } from "zod";
 import { type Ask, askOf } from "../../../sandbox/ask.ts";
 import { refuse, schemaRefusal } from "../../../sandbox/dialect.ts";
@@ -93,7 +93,7 @@ const body = z.looseObject({
 
 type Body = z.infer<typeof body>;
 
-/** Words of thinking for each way of asking for effort. */
+/** The number of thinking words for each effort. */
 const THINKING_TOKENS: Readonly<Record<string, number>> = { none: 0, minimal: 4, low: 8, medium: 16, high: 32 };
 
 /** Tool messages must answer calls of the assistant message before them. */
@@ -106,7 +106,7 @@ function orphanedTool(messages: Body["messages"]): number {
   });
 }
 
-/** What no schema of single fields can say. */
+/** Checks across fields, which no schema can express. */
 function contradiction(asked: Body): Refusal | null {
   if (asked.stream_options && !asked.stream) {
     return refuse("stream_options", "The 'stream_options' parameter is only allowed when 'stream' is enabled.");
@@ -134,7 +134,7 @@ function thinkingOf(asked: Body): number {
   return asked.reasoning?.enabled ? 16 : 0;
 }
 
-/** Reads a body, or says which field is wrong. */
+/** Parses a body, or names the wrong field. */
 export function readChatRequest(json: unknown): Ask | Refusal {
   const parsed = body.safeParse(json);
   if (!parsed.success) return schemaRefusal(parsed.error);

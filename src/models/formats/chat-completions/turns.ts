@@ -5,7 +5,7 @@ import { argumentsText } from "../../../core/raw-json.ts";
 import type { ChatBody, ChatMessage } from "./fields.ts";
 import { isCacheMark, partsOf } from "./parts.ts";
 
-/** The conversation in order. Tool results belong to the user. */
+/** The conversation in order. Tool results become user turns. */
 export function turnsOf(body: ChatBody): NeutralTurn[] {
   const messages: readonly unknown[] = Array.isArray(body.messages) ? body.messages : [];
   return messages.filter((message): message is ChatMessage => isRecord(message)).map(turnOf);
@@ -61,8 +61,8 @@ function sealed(format: string, fields: Partial<ReasoningBlock>): ReasoningBlock
 }
 
 /**
- * Signed thoughts in `reasoning_details`, in OpenRouter's form. Clients that only concatenate the deltas of a stream keep
- * fragments of one text; these are joined by format and index.
+ * Signed thoughts in `reasoning_details`, in OpenRouter's form. Clients that merely concatenate stream deltas send one text in fragments;
+ * these are joined by format and index.
  */
 function thoughtsOf(message: ChatMessage): ReasoningBlock[] {
   const details: readonly unknown[] = Array.isArray(message.reasoning_details) ? message.reasoning_details : [];

@@ -1,4 +1,4 @@
-// Reads what vendors of chat completions answer: whole answers, usage in disjoint buckets, their own cost, signed thoughts.
+// Parses chat-completions answers of vendors: whole answers, usage in disjoint buckets, reported cost, signed thoughts.
 import { isRecord, type Json, listOf, stringOf, wordOf } from "../../../core/json.ts";
 import type { AnswerBlock, FinishReason, NeutralChoice, ReasoningBlock } from "../../../core/neutral.ts";
 import type { TokenUsage } from "../../../core/route.ts";
@@ -13,7 +13,7 @@ const USAGE_AT = ["/usage"];
 const CACHE_READ_AT = ["/prompt_tokens_details/cached_tokens"];
 const CACHE_WRITE_AT = ["/prompt_tokens_details/cache_write_tokens"];
 
-/** The disjoint buckets of an OpenAI-shaped usage object, whose prompt tokens include the cached ones. */
+/** Splits an OpenAI-style usage object, whose prompt tokens include cached ones, into disjoint buckets. */
 function usageFrom(usage: unknown, context: ChatContext): TokenUsage | null {
   if (!isRecord(usage)) return null;
   const { spec } = context;
@@ -22,7 +22,7 @@ function usageFrom(usage: unknown, context: ChatContext): TokenUsage | null {
   const cacheWriteTokens = Math.min(prompt - cacheReadTokens, countOf(lastAt(usage, CACHE_WRITE_AT)));
   const reasoningTokens = countOf(atPointer(usage, "/completion_tokens_details/reasoning_tokens"));
   const told = countOf(usage.completion_tokens);
-  // The total shows whether they really came beside the rest.
+  // The total shows whether reasoning tokens were really counted in addition.
   const outside = spec.reasoningOutside === true && countOf(usage.total_tokens) !== prompt + told;
   const completion = told + (outside ? reasoningTokens : 0);
   if (prompt === 0 && completion === 0) return null;
@@ -35,13 +35,13 @@ function usageFrom(usage: unknown, context: ChatContext): TokenUsage | null {
   };
 }
 
-/** Finds the last non-null usage in an answer or a chunk. */
+/** The last non-null usage in an answer or a chunk. */
 export function readUsage(json: unknown, context: ChatContext) {
   const found = lastAt(json, context.spec.usageAt ?? USAGE_AT);
   return { usage: usageFrom(found, context), upstreamCostNano: upstreamCostFrom(found, context) };
 }
 
-/** The `format` of signed thoughts that this vendor takes back. */
+/** The `format` of signed thoughts that this vendor accepts back. */
 export function formatOf(context: ChatContext): string {
   return context.spec.reasoningFormat ?? "chat-completions";
 }
@@ -54,36 +54,36 @@ const FINISH: ReadonlyMap<string, FinishReason> = new Map([
   ["content_filter", "content_filter"],
 ]);
 
-/** The wire's reason to finish; one we do not know is a plain stop. */
+/** Maps the wire's finish reason; unknown reasons become a plain stop. */
 export function finishOf(reason: string): FinishReason {
   return FINISH.get(reason) ?? "stop";
 }
 
-/** What the model thought aloud: vendors have two names for it, and one puts it among the parts of the content. */
+/** The reasoning text: vendors use one of two field names, and one puts it among the content parts. */
 export function reasoningText(said: Json): string {
   return stringOf(said.reasoning) || stringOf(said.reasoning_content) || partsOf(said.content, "thinking");
 }
 
-/** Gives what the model thought aloud both of its names, in place: clients read one or the other. */
+/** Sets both field names for the reasoning text, in place, because clients read one or the other. */
 export function nameThoughts(said: Json): void {
   const { reasoning, reasoning_content: content } = said;
   if (typeof reasoning === "string" && reasoning !== "") said.reasoning_content ??= reasoning;
   else if (typeof content === "string" && content !== "") said.reasoning = content;
 }
 
-/** What the model said, as one text or in parts. */
+/** The content text, whether one string or parts. */
 export function contentText(said: Json): string {
   return stringOf(said.content) ?? partsOf(said.content, "text");
 }
 
-/** The text of the parts of one type; parts may be nested. */
+/** The text of all parts of one type; parts may be nested. */
 function partsOf(content: unknown, type: "text" | "thinking"): string {
   if (!Array.isArray(content)) return "";
   const own = content.filter(isRecord).filter((part) => part.type === type);
   return own.map((part) => stringOf(part[type]) ?? partsOf(part[type], "text")).join("");
 }
 
-/** An entry of `reasoning_details` that its vendor takes back, in OpenRouter's form; null of one that it does not. */
+/** An entry of `reasoning_details` in OpenRouter's form; null if its vendor would not accept it back. */
 export function sealOf(detail: unknown, context: ChatContext): ReasoningBlock | null {
   if (!isRecord(detail)) return null;
   const format = stringOf(detail.format) ?? formatOf(context);
@@ -96,16 +96,16 @@ export function sealOf(detail: unknown, context: ChatContext): ReasoningBlock | 
   return { ...seal, text: stringOf(detail.text) ?? "", signature };
 }
 
-/** An image that a model made, in OpenRouter's form; null where it is none. */
+/** An image that a model made, in OpenRouter's form; null if it is not one. */
 export function imageUrl(image: unknown): string | null {
   const url = atPointer(image, "/image_url/url");
   return typeof url === "string" ? url : null;
 }
 
-/** A vendor that stops before it has said anything: another candidate may do better. */
+/** The vendor stopped without any output; another candidate may do better. */
 export const EMPTY = "the answer is empty";
 
-/** The thoughts: signed ones unchanged, and the plain reasoning text unless a signed one repeats it. */
+/** The signed thoughts unchanged, and the plain reasoning text unless a signed thought repeats it. */
 function thoughtsOf(message: Json, context: ChatContext): AnswerBlock[] {
   const seals = listOf(message.reasoning_details)
     .map((detail) => sealOf(detail, context))
@@ -147,7 +147,7 @@ function choiceOf(choice: Json, at: number, context: ChatContext, callOf: CallOf
   };
 }
 
-/** The answer, or why it is none. */
+/** The answer, or why there is none. */
 export function chatCompletionsAnswer(json: unknown, context: ChatContext): ReadAnswer {
   if (isRecord(json) && json.error) return classify(statusInside(json), readError(json), null);
   const told = isRecord(json) ? listOf(json.choices).filter(isRecord) : [];

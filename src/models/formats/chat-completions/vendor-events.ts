@@ -1,4 +1,4 @@
-// Reads a stream in OpenAI's wire for a caller of another one.
+// Parses a stream in OpenAI's wire into neutral events, for callers of another wire.
 
 import { isRecord, type Json, listOf, stringOf, wordOf } from "../../../core/json.ts";
 import type { NeutralEvent } from "../../../core/neutral.ts";
@@ -13,22 +13,22 @@ import { malformed } from "../../../upstream/vendor-failure.ts";
 import { contentText, EMPTY, finishOf, imageUrl, readUsage, reasoningText, sealOf } from "./vendor-answer.ts";
 
 const DONE = "[DONE]";
-/** The most that is kept of a thought until its signature comes, in characters. */
+/** The most characters of a thought to buffer until its signature arrives. */
 const THOUGHT_MAX = 1024 * 1024;
-/** Stop learning after this many events in a row whose shape did not fit the next one. */
+/** Stop learning event shapes after this many in a row that did not match the next event. */
 const LEARNED_MAX = 16;
 
-/** A piece of text and nothing else. */
+/** An event with nothing but a piece of text. */
 type Delta = Extract<NeutralEvent, { kind: "text" | "reasoning" | "tool-arguments" }>;
 
 function isDelta(event: NeutralEvent | null): event is Delta {
   return event?.kind === "text" || event?.kind === "reasoning" || event?.kind === "tool-arguments";
 }
 
-/** What one choice has given so far. */
+/** The state of one choice. */
 interface Choice {
   readonly calls: ToolCalls;
-  /** The text of a thought whose signature has not come yet. */
+  /** The text of a thought that has no signature yet. */
   thought: string;
   thoughts: number;
   images: number;
@@ -40,11 +40,11 @@ class ChatCompletionsEvents implements StreamReader {
   readonly #choices = new Map<number, Choice>();
   readonly #ids: GivenIds;
   #bore = false;
-  /** What surrounds the text of events that say `#delta` with another text: nearly all do, and are not parsed. */
+  /** The bytes around the text in events of `#delta`'s kind: nearly all events match, and skip JSON parsing. */
   #shape: EventShape | null = null;
   #delta: Delta | null = null;
   #learned = 0;
-  /** The events that the one which is being read has come to, and the last of them. */
+  /** The number of neutral events from the current one, and the last of them. */
   #told = 0;
   #last: NeutralEvent | null = null;
 
@@ -67,7 +67,7 @@ class ChatCompletionsEvents implements StreamReader {
     return isRead;
   }
 
-  /** Where an event was one piece of text, the next ones will be, until it is finished. */
+  /** Learns the shape of a plain text event, because the following ones usually match it. */
   #learn(came: Buffer, delta: Delta): void {
     if (this.#learned >= LEARNED_MAX) return;
     this.#learned += 1;
@@ -144,7 +144,7 @@ class ChatCompletionsEvents implements StreamReader {
     this.#tell({ kind, choice, text });
   }
 
-  /** A thought comes in fragments, of which the last is signed. */
+  /** A thought arrives in fragments, of which the last is signed. */
   #think(index: number, choice: Choice, detail: unknown): void {
     const seal = sealOf(detail, this.#context);
     if (seal !== null) {
@@ -169,7 +169,7 @@ class ChatCompletionsEvents implements StreamReader {
   }
 }
 
-/** A reader of one stream in OpenAI's wire, in the neutral format. */
+/** Parses one stream in OpenAI's wire into neutral events. */
 export function chatCompletionsEvents(context: ChatContext, out: EventOut): StreamReader {
   return new ChatCompletionsEvents(context, out);
 }

@@ -1,4 +1,4 @@
-// OpenAI's wire on both sides: the caller's body goes out and the vendor's bytes come back, with our names in place of theirs.
+// Pass-through with OpenAI's wire on both sides: forwards the caller's body and the vendor's bytes, and replaces their names with ours.
 
 import { isRecord, type Json } from "../../../core/json.ts";
 import { classify } from "../../../upstream/classify.ts";
@@ -11,13 +11,13 @@ import { bodyLinksOf, bodyWithMedia } from "../../../upstream/media-links.ts";
 import { EMPTY, nameThoughts, readUsage } from "./vendor-answer.ts";
 import { bearsContent, createChatCompletionsReader } from "./vendor-stream.ts";
 
-/** Fields that we set ourselves, or that no vendor should see. */
+/** Fields that we set ourselves or hide from vendors. */
 const OWN_FIELDS = new Set(["model", "models", "max_tokens", "max_completion_tokens", "stream", "stream_options"]);
 
-/** An empty list of tools is none, and some vendors refuse it, and a choice among none as well. */
+/** An empty tool list means no tools; some vendors reject it, as well as a tool choice without tools. */
 const TOOL_FIELDS = new Set(["tools", "tool_choice", "parallel_tool_calls"]);
 
-/** The fields with ids, names and schemas of tools. Calls come first, because a thought refers to its call. */
+/** Fields that contain ids, names and schemas of tools. Calls come first, because a thought refers to its call. */
 const TOOLS: ToolPlaces = {
   messages: [
     {
@@ -35,7 +35,7 @@ function request(asked: Json, context: ChatContext): UpstreamBody {
   const { spec, wire } = context;
   const body = fitOf(context, "chat-completions").fitted(asked, TOOLS);
   const noTools = Array.isArray(body.tools) && body.tools.length === 0;
-  // Fields are added one by one, never deleted: an object that has lost a field is several times slower to write as JSON.
+  // Add fields, never delete them: V8 serializes an object with a deleted field several times slower.
   const sent: Record<string, unknown> = { model: context.upstreamModel };
   for (const field of Object.keys(body)) {
     if (OWN_FIELDS.has(field) || wire.dropFields?.includes(field) || (noTools && TOOL_FIELDS.has(field))) continue;
@@ -62,7 +62,7 @@ function textOf(choices: readonly unknown[]): string {
     .join("");
 }
 
-/** Whether a choice stopped without text, call, refusal or sound. */
+/** True if a choice stopped without text, call, refusal or audio. */
 function isEmpty(choice: unknown): boolean {
   if (atPointer(choice, "/finish_reason") !== "stop") return false;
   const message = atPointer(choice, "/message");
@@ -76,7 +76,7 @@ function answer(json: unknown, context: ChatContext): UnaryAnswer {
   }
   const empty = context.mayBeEmpty !== true && json.choices.every(isEmpty) ? { empty: EMPTY } : {};
   const { usage, upstreamCostNano } = readUsage(json, context);
-  // The vendor's object is changed in place; a field that is undefined is not written.
+  // Changes the vendor's object in place; undefined fields are not serialized.
   json.id = context.completionId;
   json.model = context.servedSlug;
   json.usage = undefined;

@@ -1,4 +1,4 @@
-// Puts a request of another wire into OpenAI's.
+// Translates a neutral request to OpenAI's wire.
 
 import { defined, type Json } from "../../../core/json.ts";
 import type {
@@ -25,7 +25,7 @@ function textsOf(blocks: readonly NeutralBlock[], between: string): string {
     .join(between);
 }
 
-/** A part of a user's message. Marks of the cache are left out: they are hints, and strict servers refuse them. */
+/** A part of a user message, without cache marks: they are hints, and strict servers refuse them. */
 function partOf(block: TextBlock | MediaBlock): Json {
   if (block.kind === "text") return { type: "text", text: block.text };
   const { source, filename } = block;
@@ -41,7 +41,7 @@ function isPart(block: NeutralBlock): block is TextBlock | MediaBlock {
   return ["text", "image", "file", "audio"].includes(block.kind);
 }
 
-/** Results of tools come right after the calls, as messages of their own; media in them goes into the user's. */
+/** Tool results follow their calls directly, as separate messages; media in them moves to the user message. */
 function userMessages(blocks: readonly NeutralBlock[]): Json[] {
   const results = blocks.filter((block): block is ToolResultBlock => block.kind === "tool-result");
   const answers = results.map(({ callId, content, isError }) => ({
@@ -111,7 +111,7 @@ function responseFormat({ format }: NeutralRequest): Json | undefined {
   return { type: "json_schema", json_schema: defined({ name: name ?? "answer", schema, strict: strict ?? undefined }) };
 }
 
-/** The request in OpenAI's wire, and then as any other goes to this vendor. */
+/** The request in OpenAI's wire, then adapted to this vendor like any other. */
 export function chatCompletionsRequest(request: NeutralRequest, context: ChatContext): UpstreamBody {
   const { sampling, stops, choices, user, extra } = request;
   const body = defined({
@@ -144,7 +144,7 @@ function placeless(blocks: readonly NeutralBlock[]): string | null {
   return null;
 }
 
-/** Why the request cannot be put into OpenAI's wire without losing its meaning; null where it can. */
+/** Why OpenAI's wire cannot express the request; null if it can. */
 export function chatCompletionsUnsupported(request: NeutralRequest, { wire }: ChatContext): string | null {
   const why = unfit(request, wire);
   if (why !== null) return why;

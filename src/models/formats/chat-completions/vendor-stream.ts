@@ -1,4 +1,4 @@
-// Reads a stream in OpenAI's wire and passes it on under our model's name, parsing only the events that differ.
+// Passes on a stream in OpenAI's wire under our model name, parsing only the events that differ.
 
 import { isRecord, type Json, listOf } from "../../../core/json.ts";
 import { classify } from "../../../upstream/classify.ts";
@@ -15,7 +15,7 @@ import { EMPTY, nameThoughts, readUsage } from "./vendor-answer.ts";
 
 const DONE = Buffer.from("[DONE]");
 
-/** Whether a delta gives the caller something: text, reasoning, a refusal, audio or a tool call; not a bare role. */
+/** True if a delta has content for the caller: text, reasoning, a refusal, audio or a tool call; a role alone is none. */
 export function bearsContent(delta: Readonly<Record<string, unknown>>): boolean {
   for (const key of Object.keys(delta)) {
     const value = delta[key];
@@ -26,7 +26,7 @@ export function bearsContent(delta: Readonly<Record<string, unknown>>): boolean 
   return false;
 }
 
-/** The text of a delta that a token count needs. */
+/** A delta's text, for a token count. */
 function textOf(delta: Readonly<Record<string, unknown>>): string {
   let text = "";
   for (const key of ["content", "refusal"]) if (typeof delta[key] === "string") text += delta[key];
@@ -40,7 +40,7 @@ function textOf(delta: Readonly<Record<string, unknown>>): string {
   return text;
 }
 
-/** What the choices of a chunk amount to. */
+/** Summarizes the choices of a chunk. */
 function survey(choices: readonly unknown[]) {
   let bearing = false;
   let finish: string | null = null;
@@ -48,7 +48,7 @@ function survey(choices: readonly unknown[]) {
   const indices: (readonly [index: number, ended: boolean])[] = [];
   for (const choice of choices) {
     if (!isRecord(choice)) continue;
-    // Some write an empty reason into every chunk: that ends nothing.
+    // Some vendors put an empty finish reason in every chunk; it ends nothing.
     const ended = typeof choice.finish_reason === "string" && choice.finish_reason !== "" ? choice.finish_reason : null;
     finish = ended ?? finish;
     indices.push([typeof choice.index === "number" ? choice.index : 0, ended !== null]);
@@ -67,7 +67,7 @@ class ChatCompletionsReader implements StreamReader {
   readonly #context: ChatContext;
   readonly #out: BytesOut;
   #template: EventTemplate | null = null;
-  /** Chunks that had content and a finish reason, by choice: held back, because more content may follow. */
+  /** Chunks with both content and a finish reason, by choice: held back, because more content may follow. */
   readonly #held = new Map<number, Json>();
   #bore = false;
 
@@ -127,7 +127,7 @@ class ChatCompletionsReader implements StreamReader {
     else {
       this.#template = null;
       if (bearing) this.#held.set(index, sent);
-      // A bare reason to finish goes beside what has brought content.
+      // A finish reason without content has its own key, `~index`, beside a held chunk with content.
       this.#out.finish(bearing ? index : ~index, event.length, () => {
         if (bearing) this.#held.delete(index);
         return event;
@@ -137,7 +137,7 @@ class ChatCompletionsReader implements StreamReader {
     if (bearing && finish === null) this.#template = learnTemplate(came, event);
   }
 
-  /** Content follows a finish reason: releases the content that came with it, and holds the reason back again. */
+  /** More content follows a finish reason: releases the content held with it, and holds the reason until the end. */
   #goOn(index: number): void {
     const held = this.#held.get(index);
     if (held === undefined) return;
@@ -153,7 +153,7 @@ class ChatCompletionsReader implements StreamReader {
   }
 }
 
-/** A reader of one stream in OpenAI's wire. */
+/** Passes on one stream in OpenAI's wire. */
 export function createChatCompletionsReader(context: ChatContext, out: BytesOut): StreamReader {
   return new ChatCompletionsReader(context, out);
 }

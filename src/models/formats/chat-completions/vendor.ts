@@ -1,4 +1,4 @@
-// The vendor's side of chat completions. Vendors that copied the format differ in fields of the adapter.
+// The vendor side of chat completions. Adapter fields describe how vendors that copied the format differ.
 
 import type { Dialect } from "../../../upstream/dialects/dialect.ts";
 import { readError } from "../../../upstream/dialects/error-body.ts";

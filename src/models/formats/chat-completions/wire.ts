@@ -1,4 +1,4 @@
-// The chat completions format: answers whole or as chunks, with their cost in the usage.
+// The chat completions format: whole answers or chunks, with their cost in the usage.
 import { at } from "../paths.ts";
 import type { ModelWire } from "../wire.ts";
 import { chatErrors } from "./errors.ts";

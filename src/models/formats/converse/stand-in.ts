@@ -1,4 +1,4 @@
-// The converse dialect: blocks by their kind, events under their names in binary frames, errors that are exceptions.
+// The converse stub: typed blocks, named events in binary frames, and errors as exceptions.
 import { type Answer, type AnswerUsage, type Choice, cutInput } from "../../../sandbox/answer.ts";
 import { type Dialect, type DialectEvent, type DialectReading, readingOf } from "../../../sandbox/dialect.ts";
 import { namedFrame } from "../../../sandbox/eventstream-frame.ts";
@@ -36,7 +36,7 @@ function stopReasonOf(choice: Choice | undefined): string {
   return choice?.stoppedBy ? "stop_sequence" : STOP_REASONS[choice?.finish ?? "stop"];
 }
 
-/** The signature of a choice's thoughts; undefined: they are not signed. */
+/** The signature of a choice's thoughts; undefined if the model does not sign them. */
 function signed(choice: Choice | undefined, { signsThoughts }: ConverseReading): string | undefined {
   return signsThoughts && choice !== undefined ? signatureOf(choice.thinking.join("")) : undefined;
 }
@@ -63,7 +63,7 @@ function event(kind: DialectEvent["kind"], tokens: number, name: string, data: o
   return { name, data: JSON.stringify(data), tokens, kind };
 }
 
-/** Usage comes last, after the word that the message is over. */
+/** Usage comes last, after the event that ends the message. */
 function* events(reading: ConverseReading, answer: Answer, conduct: Conduct): Generator<DialectEvent> {
   const choice = answer.choices[0];
   yield event("preamble", 0, "messageStart", { role: "assistant" });

@@ -1,4 +1,4 @@
-// Reads a converse request as strictly as its vendor does: unknown fields, turn order and unanswered tool calls are refused.
+// Parses a converse request as strictly as its vendor: rejects unknown fields, wrong turn order and unanswered tool calls.
 import { z } from "zod";
 import { type Ask, jsonTokens, type Turn } from "../../../sandbox/ask.ts";
 import { refuse, schemaRefusal } from "../../../sandbox/dialect.ts";
@@ -89,7 +89,7 @@ const body = z.strictObject({
   additionalModelRequestFields: object.optional(),
 });
 
-/** A schema comes as text. */
+/** A schema is sent as text. */
 function schemaIn(json: string, context: z.RefinementCtx): Record<string, unknown> {
   try {
     return object.parse(JSON.parse(json));
@@ -110,7 +110,7 @@ function resultsIn(content: readonly Block[]): readonly string[] {
   return content.flatMap((one) => ("toolResult" in one ? [one.toolResult.toolUseId] : []));
 }
 
-/** What one turn's blocks may not be together. */
+/** Rejects blocks that may not be combined in one turn. */
 function oddBlocks(content: readonly Block[], names: Set<string>): Refusal | null {
   const documents = content.flatMap((one) => ("document" in one ? [one.document.name] : []));
   if (documents.length > 0 && !content.some((one) => "text" in one))
@@ -127,7 +127,7 @@ function oddBlocks(content: readonly Block[], names: Set<string>): Refusal | nul
   return forged ? refuse("messages", "The signature of a reasoningContent block is invalid.") : null;
 }
 
-/** What no schema of single fields can say. */
+/** Checks across fields, which no schema can express. */
 function contradiction({ messages, toolConfig }: Body): Refusal | null {
   const names = new Set<string>();
   for (const { content } of messages) {
@@ -182,17 +182,17 @@ function toolUseOf(config: Body["toolConfig"]): Ask["toolUse"] {
 
 export interface ConverseReading {
   readonly ask: Ask;
-  /** Its models of one maker sign what they think; those of the other show it, and take nothing back. */
+  /** True for models of the maker that signs thoughts; models of the other maker show them and accept none back. */
   readonly signsThoughts: boolean;
 }
 
-/** Words of thinking, by either way of asking for it. */
+/** The number of thinking words, from either of the two fields that request thinking. */
 function thinkingOf({ reasoning_effort: effort, reasoningConfig: config }: Record<string, unknown>): number {
   const thinks = typeof effort === "string" || (object.safeParse(config).data?.type ?? "disabled") !== "disabled";
   return thinks ? 16 : 0;
 }
 
-/** Reads a body, or says which field is wrong. */
+/** Parses a body, or names the wrong field. */
 export function readConverseRequest(json: unknown, stream: boolean): ConverseReading | Refusal {
   const parsed = body.safeParse(json);
   if (!parsed.success) return schemaRefusal(parsed.error);

@@ -1,4 +1,4 @@
-// Reads what a vendor of the converse format answers: whole answers, usage in disjoint buckets, why it stopped, errors.
+// Parses converse answers of vendors: whole answers, usage in disjoint buckets, stop reasons, errors.
 import { isRecord, type Json, stringOf } from "../../../core/json.ts";
 import type { AnswerBlock, FinishReason } from "../../../core/neutral.ts";
 import type { AttemptFailure, TokenUsage } from "../../../core/route.ts";
@@ -8,7 +8,7 @@ import { reasonWith, wholeCalls } from "../../../upstream/dialects/tool-calls.ts
 import { countOf } from "../../../upstream/json-pointer.ts";
 import { malformed } from "../../../upstream/vendor-failure.ts";
 
-/** The `format` under which signed thoughts go out and come back. */
+/** The `format` of this vendor's signed thoughts. */
 export function formatOf(context: ChatContext): string {
   return context.spec.reasoningFormat ?? "converse";
 }
@@ -23,14 +23,14 @@ const FINISH: Readonly<Record<string, FinishReason>> = {
   content_filtered: "content_filter",
 };
 
-/** The vendor could not parse the model's output: there is no answer, whatever came before. */
+/** The vendor could not parse the model's output: the answer is void, whatever came before. */
 const BROKEN: readonly string[] = ["malformed_model_output", "malformed_tool_use"];
 
 export function finishOf(stopReason: string): FinishReason {
   return Object.hasOwn(FINISH, stopReason) ? (FINISH[stopReason] ?? "stop") : "stop";
 }
 
-/** `inputTokens` does not include cached ones. Null: nothing was counted. */
+/** `inputTokens` excludes cached tokens. Null if nothing was counted. */
 export function usageOf(usage: unknown): TokenUsage | null {
   if (!isRecord(usage)) return null;
   const inputTokens = countOf(usage.inputTokens);
@@ -41,7 +41,7 @@ export function usageOf(usage: unknown): TokenUsage | null {
   return { inputTokens, cacheReadTokens, cacheWriteTokens, outputTokens, reasoningTokens: 0 };
 }
 
-/** Reads `{message}`, whose first letter some of its servers write large. */
+/** Reads `{message}`; some servers capitalize the key. */
 export function converseError(body: unknown): VendorError {
   if (!isRecord(body)) return { words: [], message: typeof body === "string" ? body : "no message" };
   const type = stringOf(body.__type);
@@ -49,12 +49,12 @@ export function converseError(body: unknown): VendorError {
   return { words: type === undefined ? [] : [type.toLowerCase()], message };
 }
 
-/** Why an answer that ended like this is none; null where it is one. */
+/** Why an answer with this ending is void; null if it is valid. */
 export function failureOf(native: string): AttemptFailure | null {
   return BROKEN.includes(native) ? malformed(`the model's answer cannot be read (${native})`) : null;
 }
 
-/** Why an answer gave the caller nothing; null where a filter, its bound on output or a stop of the caller's explains it. */
+/** Why an answer was empty; null where a filter, the output limit or a stop sequence explains it. */
 export function emptiness(native: string): string | null {
   const finish = finishOf(native);
   const isExplained = finish === "length" || finish === "content_filter" || native === "stop_sequence";
@@ -68,7 +68,7 @@ function thought(content: Json, format: string): AnswerBlock | null {
   return thoughtOf(format, { text: stringOf(text) ?? "", signature: stringOf(signature) || null });
 }
 
-/** A block; null where it is of a kind we do not know. */
+/** A block; null if its kind is unknown. */
 function blockOf(block: Json, format: string, callOf: ReturnType<typeof wholeCalls>): AnswerBlock | null {
   if (typeof block.text === "string") return { kind: "text", text: block.text, citations: [] };
   if (isRecord(block.reasoningContent)) return thought(block.reasoningContent, format);
@@ -77,7 +77,7 @@ function blockOf(block: Json, format: string, callOf: ReturnType<typeof wholeCal
   return callOf({ id: toolUseId, name, arguments: input ?? {} });
 }
 
-/** The answer, or why it is none. */
+/** The answer, or why there is none. */
 export function converseAnswer(json: unknown, context: ChatContext): ReadAnswer {
   if (!isRecord(json)) return malformed("the answer is no JSON object");
   const message = isRecord(json.output) && isRecord(json.output.message) ? json.output.message : null;

@@ -1,4 +1,4 @@
-// Puts a request into the converse wire, whose conversation is that of the messages wire in other words.
+// Translates a request to the converse wire, whose conversations are those of the messages wire under other names.
 
 import { defined, type Json } from "../../../core/json.ts";
 import type { NeutralRequest } from "../../../core/neutral.ts";
@@ -13,7 +13,7 @@ import { conversationOf, type Turn } from "../messages/vendor-turns.ts";
 import { formatOf } from "./vendor-answer.ts";
 import { ConverseTurns, hasCalls, isLinked } from "./vendor-turns.ts";
 
-/** The wire cannot say that no tool may be called; where none has been, the tools are left out. */
+/** The wire cannot forbid tool calls; the tools are dropped instead, unless the conversation has calls. */
 function toolConfig({ tools, toolChoice }: NeutralRequest, turns: readonly Turn[], put: ConverseTurns) {
   if (tools.length === 0 || (toolChoice?.mode === "none" && !hasCalls(turns))) return undefined;
   const specs = tools.flatMap((tool) => {
@@ -29,7 +29,7 @@ function toolConfig({ tools, toolChoice }: NeutralRequest, turns: readonly Turn[
   return defined({ tools: specs, toolChoice: choice });
 }
 
-/** The thinking fields: the format passes on whatever fields the model's maker defines. */
+/** The thinking fields: the format passes on any fields that the model's maker defines. */
 function thinkingFields({ reasoning }: NeutralRequest, { wire }: ChatContext): Json | undefined {
   const { effortField, efforts = [] } = wire.takes ?? {};
   if (reasoning === null || effortField === undefined) return undefined;
@@ -47,12 +47,12 @@ function formatWords({ format }: NeutralRequest, { wire }: ChatContext): Json[] 
   return wire.takes?.formats === "json_object" ? [{ text: jsonBySchema(format.schema) }] : [];
 }
 
-/** The response format that the vendor guarantees; null: none requested, or the model supports none. */
+/** A response format that the vendor guarantees; null: none requested, or the model supports none. */
 function guaranteed({ format }: NeutralRequest, { wire }: ChatContext) {
   return format?.kind === "schema" && wire.takes?.formats !== "json_object" ? format : null;
 }
 
-/** The wire wants the schema as text. */
+/** The wire takes the schema as text. */
 function outputConfig(asked: NeutralRequest, context: ChatContext): Json | undefined {
   const format = guaranteed(asked, context);
   if (format === null) return undefined;
@@ -60,7 +60,7 @@ function outputConfig(asked: NeutralRequest, context: ChatContext): Json | undef
   return { textFormat: { type: "json_schema", structure: { jsonSchema } } };
 }
 
-/** The request in the converse wire. Fields that have no place in it are left out; see `converseUnsupported`. */
+/** The request in the converse wire. Drops fields that it cannot express; see `converseUnsupported`. */
 export function converseRequest(request: NeutralRequest, context: ChatContext): UpstreamBody {
   const asked = withoutDropped(fitOf(context, "converse").fitted(request, NEUTRAL_TOOLS), context);
   const { system, turns } = conversationOf(asked.turns, formatOf(context));
@@ -84,7 +84,7 @@ export function converseRequest(request: NeutralRequest, context: ChatContext): 
   return { path, body: Object.assign(sent, context.wire.extraFields) };
 }
 
-/** Why the request cannot be put into the converse wire without losing its meaning; null where it can. */
+/** Why the converse wire cannot express the request; null if it can. */
 export function converseUnsupported(request: NeutralRequest, context: ChatContext): string | null {
   const asked = withoutDropped(request, context);
   const [foreign] = asked.foreign;

@@ -1,4 +1,4 @@
-// Reads a stream of the converse wire, whose events have their names outside of their data.
+// Parses a stream of the converse wire, which puts event names outside the data.
 
 import { isRecord, type Json, stringOf } from "../../../core/json.ts";
 import type { ChatContext, EventOut, StreamReader } from "../../../upstream/dialects/dialect.ts";
@@ -76,7 +76,7 @@ class ConverseReader implements StreamReader {
   }
 }
 
-/** A reader of one stream in the converse wire. */
+/** Parses one stream of the converse wire. */
 export function converseReader(context: ChatContext, out: EventOut): StreamReader {
   return new ConverseReader(context, out);
 }

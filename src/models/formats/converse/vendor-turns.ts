@@ -1,4 +1,4 @@
-// The turns of a conversation in the converse wire, made of those of the messages wire.
+// Converts turns of the messages wire to turns of the converse wire.
 import type { ChatTakes } from "../../../catalog/chat-wire.ts";
 import { isRecord, type Json, stringOf } from "../../../core/json.ts";
 import type { Turn } from "../messages/vendor-turns.ts";
@@ -15,7 +15,7 @@ function sourceOf(block: Json): { readonly type: string; readonly data: string }
   return { type, data: source.type === "text" ? Buffer.from(source.data).toString("base64") : source.data };
 }
 
-/** One conversation's turns, whose documents have names of their own. `cachePoints`: where this model takes them. */
+/** The turns of one conversation; document names are unique in it. `cachePoints`: where this model accepts cache points. */
 export class ConverseTurns {
   readonly #cachePoints: readonly CachePlace[];
   readonly #names = new Set<string>();
@@ -28,11 +28,11 @@ export class ConverseTurns {
     return blocks.flatMap(({ text, cache_control }) => [{ text }, ...this.cachePoint("system", cache_control)]);
   }
 
-  /** `isMarked`: the whole conversation is worth caching. */
+  /** `isMarked`: cache the whole conversation. */
   messages(turns: readonly Turn[], isMarked: boolean): Json[] {
     const sent = turns.map(({ role, content }) => {
       const blocks = content.flatMap((block) => this.#block(block));
-      // The wire takes a document only beside some text.
+      // The wire accepts a document only next to text.
       const alone = blocks.some(({ document }) => document !== undefined) && !blocks.some(({ text }) => text);
       return { role, content: alone ? [{ text: "." }, ...blocks] : blocks };
     });
@@ -44,16 +44,16 @@ export class ConverseTurns {
     return sent;
   }
 
-  /** The mark behind something that is worth caching, where this model takes one there. */
+  /** A cache point after a cached element, where this model accepts one. */
   cachePoint(place: CachePlace, mark: unknown): Json[] {
     return mark != null && mark !== false && this.#cachePoints.includes(place) ? [CACHE_POINT] : [];
   }
 
-  /** A block of the messages wire in this one, with its mark; nothing: it has no place here. */
+  /** Converts one block with its cache mark; empty if the wire cannot express it. */
   #block(block: Json): Json[] {
     const made = this.#made(block);
     if (made === null) return [];
-    // Behind calls and results the mark is refused as an unknown key.
+    // After calls and results, the vendor rejects a cache point as an unknown key.
     const takesMark = made.toolUse === undefined && made.toolResult === undefined;
     return takesMark ? [made, ...this.cachePoint("messages", block.cache_control)] : [made];
   }
@@ -93,7 +93,7 @@ export class ConverseTurns {
     return { toolUseId: tool_use_id, content: told, status: is_error === true ? "error" : "success" };
   }
 
-  /** A name without what the wire refuses in one, which no other document has. */
+  /** A unique document name without characters that the wire rejects. */
   #documentName(title: unknown): string {
     const cleaned = (stringOf(title) ?? "").replace(/[^A-Za-z0-9 ()[\]-]+/g, " ").replace(/\s+/g, " ");
     const own = cleaned.trim().slice(0, DOCUMENT_NAME_CHARACTERS_MAX).trim() || "document";
@@ -104,12 +104,12 @@ export class ConverseTurns {
   }
 }
 
-/** Whether tools have been called in these turns. */
+/** True if these turns contain tool calls. */
 export function hasCalls(turns: readonly Turn[]): boolean {
   return turns.some(({ content }) => content.some(({ type }) => type === "tool_use" || type === "tool_result"));
 }
 
-/** Whether something stands in these turns by its address alone. */
+/** True if these turns contain media given only by URL. */
 export function isLinked(turns: readonly Turn[]): boolean {
   const linked = ({ source, content }: Json): boolean =>
     (isRecord(source) && source.type === "url") || (Array.isArray(content) && content.filter(isRecord).some(linked));

@@ -1,4 +1,4 @@
-// The wire in which one vendor serves models of many makers; its streams are binary frames.
+// The wire in which one vendor serves models of many makers; streams are binary frames.
 
 import type { Dialect } from "../../../upstream/dialects/dialect.ts";
 import { converseAnswer, converseError, usageOf } from "./vendor-answer.ts";

@@ -19,7 +19,7 @@ export const envelopeErrors: ErrorCodec = {
   },
 };
 
-/** Errors of actions, which like their answers name the charge, here zero, and the balance. */
+/** Errors of actions; like answers, they contain the charge, which is zero, and the balance. */
 export const callErrors: ErrorCodec = {
   wire: envelopeErrors.wire,
   tellsBalance: true,

@@ -7,7 +7,7 @@ import type { Candidate, FinalPart, Leg } from "../../../core/route.ts";
 
 const BEFORE_DATA = '{"ok":true,"data":';
 
-/** Sent before an answer that passes through. */
+/** Sent before a passed-through answer. */
 export const PREAMBLE = Buffer.from(BEFORE_DATA);
 
 /** Follows the data: the charge, the balance and the receipt. */
@@ -20,7 +20,7 @@ function afterData({ chargedCents, balanceNano, transactionId }: Charge): string
 export const envelopeFrame: Frame = {
   head(reply: Reply, _served: Candidate, attempts: readonly Leg[], charge: Charge | null): void {
     reply.header("content-type", "application/json");
-    // If the answer begins before its price is known, the attempt that gives it is not in the list yet.
+    // If the answer starts before its price is known, the list does not contain its attempt yet.
     reply.header("x-tollgate-attempts", String(attempts.length + (charge === null ? 1 : 0)));
     if (charge !== null) reply.header("x-tollgate-cost-usd", usdText(charge.chargedNano));
   },
@@ -28,7 +28,7 @@ export const envelopeFrame: Frame = {
     const after = afterData(charge);
     return final.kind === "stream" ? after : `${BEFORE_DATA}${String(final.body.json)}${after}`;
   },
-  // Cannot signal an error inside vendor JSON, so abort.
+  // An error cannot be signalled inside a vendor's JSON, so abort.
   broken: () => null,
   keepAlive: null,
 };

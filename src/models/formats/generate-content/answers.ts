@@ -1,4 +1,4 @@
-// Writes neutral answers in the generate-content format: whole, or as events, each a piece of the whole.
+// Encodes neutral answers in the generate-content format: whole, or as events that each contain a part of the answer.
 import { isRecord, type Json } from "../../../core/json.ts";
 import type {
   ActionBlock,
@@ -30,10 +30,10 @@ const FINISH: Readonly<Record<FinishReason, string>> = {
   tool_calls: "STOP",
   content_filter: "SAFETY",
 };
-/** In a JSON list, which allows no comment. */
+/** For a JSON list, which allows no comments. */
 const LIST_AT_WORK = Buffer.from("\n");
 
-/** Vendor words of this format that are more exact than ours. */
+/** Native finish reasons of this format that are more exact than ours. */
 const EXACT: ReadonlySet<string> = new Set([
   "RECITATION",
   "LANGUAGE",
@@ -47,7 +47,7 @@ function finishOf({ reason, native }: { readonly reason: FinishReason; readonly 
   return EXACT.has(native) ? native : FINISH[reason];
 }
 
-/** Arguments that were cut off become an empty object. */
+/** Truncated arguments become an empty object. */
 function ranOf({ hosted, ok, arguments: text }: ActionBlock): RanTool {
   return { hosted, ok, args: rawObject(text) ?? {} };
 }
@@ -58,12 +58,12 @@ function imagePart(url: string): Json | null {
   return { inlineData: { mimeType: type[1], data: url.slice(type[0].length) } };
 }
 
-/** Arguments that were cut off become an empty object. */
+/** Truncated arguments become an empty object. */
 function callPart(call: { readonly id: string; readonly name: string; readonly arguments: string }): Json {
   return { functionCall: { id: call.id, name: call.name, args: rawObject(call.arguments) ?? {} } };
 }
 
-/** The signature of a thought without a call, in a part of its own. */
+/** The signature of a thought without a call, as a separate part. */
 function signaturePart({ sealed }: ReasoningBlock): Json | null {
   return sealed === null ? null : { text: "", thoughtSignature: signatureOf(sealed) };
 }
@@ -71,9 +71,9 @@ function signaturePart({ sealed }: ReasoningBlock): Json | null {
 export interface AnswerOptions {
   readonly showsThoughts: boolean;
   readonly choices: number;
-  /** Null: the answer is whole. */
+  /** Null for a whole answer. */
   readonly form: StreamForm | null;
-  /** The model may call actions, whose findings are added at the end. */
+  /** The model may call actions; their sources are added at the end. */
   readonly acts?: boolean;
 }
 
@@ -84,10 +84,10 @@ interface OpenCall {
   signature: string | null;
 }
 
-/** The open calls of one candidate: calls are written in one piece, at the end. */
+/** The open calls of one candidate: each call is sent in one piece, once complete. */
 class OpenCandidate {
   readonly calls = new Map<number, OpenCall>();
-  /** Signatures of calls that have not begun. */
+  /** Signatures of calls that have not started. */
   readonly signatures = new Map<string, string>();
 
   takeCalls(): Json[] {
@@ -106,7 +106,7 @@ class GenerateEncoder implements EventEncoder {
   readonly #open = new Map<number, OpenCandidate>();
   readonly #ran: ActionBlock[] = [];
   readonly #cited: Json[] = [];
-  /** The text so far, for models with actions. */
+  /** The text so far; kept only for models with actions. */
   #text = "";
   #begun = false;
 
@@ -171,7 +171,7 @@ class GenerateEncoder implements EventEncoder {
     return part === null ? NOTHING : this.#writeParts(index, [part]);
   }
 
-  /** Arguments of several calls may interleave. A part without text shows the client that an answer has begun. */
+  /** Arguments of several calls may interleave. An empty text part shows the client that the answer has started. */
   #startCall(index: number, { at, id, name, arguments: text }: Extract<NeutralEvent, { kind: "tool-call" }>): Buffer {
     const { calls, signatures } = this.#candidate(index);
     calls.set(at, { id, name, arguments: text, signature: signatures.get(id) ?? null });
@@ -188,7 +188,7 @@ class GenerateEncoder implements EventEncoder {
     return this.#writeEvent({ content: { parts, role: "model" }, index }, true);
   }
 
-  /** The end of an only candidate stays open for the usage. */
+  /** Leaves the end of a single candidate open, for the usage. */
   #finish(index: number, finishReason: string): Buffer {
     const parts = this.#candidate(index).takeCalls();
     const content = { parts: parts.length > 0 ? parts : [{ text: "" }], role: "model" };
@@ -207,7 +207,7 @@ class GenerateEncoder implements EventEncoder {
   }
 }
 
-/** The parts of one block; seals of thoughts stand with their calls. */
+/** The parts of one block; the seals of thoughts go with their calls. */
 function partsOfBlock(block: AnswerBlock, seals: ReadonlyMap<string, string>, showsThoughts: boolean): Json[] {
   switch (block.kind) {
     case "text":
@@ -240,7 +240,7 @@ function partsOf(blocks: readonly AnswerBlock[], showsThoughts: boolean): Json[]
   return joined(blocks).flatMap((block) => partsOfBlock(block, seals, showsThoughts));
 }
 
-/** Joins the texts before and after an action. */
+/** Joins the text before and after an action. */
 function joined(blocks: readonly AnswerBlock[]): readonly AnswerBlock[] {
   if (!blocks.some(({ kind }) => kind === "action")) return blocks;
   const merged: AnswerBlock[] = [];
@@ -253,7 +253,7 @@ function joined(blocks: readonly AnswerBlock[]): readonly AnswerBlock[] {
   return merged;
 }
 
-/** The findings of actions in a whole answer. */
+/** The sources that actions found, in a whole answer. */
 function foundIn(blocks: readonly AnswerBlock[]): Json {
   const texts = blocks.filter((block): block is AnswerTextBlock => block.kind === "text");
   const cited = texts.flatMap(({ citations }) => citations.map(({ json }) => json));
@@ -261,7 +261,7 @@ function foundIn(blocks: readonly AnswerBlock[]): Json {
   return groundingOf(ran.map(ranOf), cited, texts.map(({ text }) => text).join(""));
 }
 
-/** The only text of each complete candidate, beside its thoughts. */
+/** The text of each complete candidate with exactly one, apart from its thoughts. */
 function textsOf({ candidates }: Json): readonly AnswerText[] {
   return (Array.isArray(candidates) ? candidates : []).flatMap((candidate: unknown) => {
     if (!isRecord(candidate) || candidate.finishReason !== "STOP" || !isRecord(candidate.content)) return [];
@@ -272,7 +272,7 @@ function textsOf({ candidates }: Json): readonly AnswerText[] {
   });
 }
 
-/** Writes the answers to one request, served by one model. */
+/** The encoder for answers to one request, by one model. */
 export function generateAnswers(head: AnswerHead, options: AnswerOptions): AnswerCodec {
   const candidateOf = (choice: NeutralChoice): Json => ({
     content: { parts: partsOf(choice.blocks, options.showsThoughts), role: "model" },

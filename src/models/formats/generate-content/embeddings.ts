@@ -1,4 +1,4 @@
-// Translates embeddings of the generate-content format to the one that all vendors of embeddings take.
+// Translates generate-content embeddings to OpenAI's format, which all embedding vendors accept.
 import { z } from "zod";
 import { GatewayError } from "../../../core/errors.ts";
 import { readFields } from "../../../core/field-issues.ts";

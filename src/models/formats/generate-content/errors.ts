@@ -1,10 +1,10 @@
-// Errors in the generate-content format (google.rpc.Status): a number, its word, and details with our stable code.
+// Errors in the generate-content format (google.rpc.Status): a number, its name, and details with our stable code.
 import type { ErrorCodec } from "../../../core/endpoint.ts";
 import type { GatewayError } from "../../../core/errors.ts";
 
 export const WIRE = "generate-content";
 
-/** The word for each status (google.rpc.Code, as HTTP maps it). */
+/** The name for each status (google.rpc.Code, as HTTP maps it). */
 const WORDS: Readonly<Record<number, string>> = {
   401: "UNAUTHENTICATED",
   402: "FAILED_PRECONDITION",
@@ -22,7 +22,7 @@ function wordOf(status: number): string {
   return WORDS[status] ?? (status < 500 ? "INVALID_ARGUMENT" : "UNAVAILABLE");
 }
 
-/** The error object, in an answer or in the last event of a broken stream. */
+/** The error object, for an answer or for the last event of a broken stream. */
 export function errorJson(error: GatewayError): Record<string, unknown> {
   const { code, status, message, hint, options } = error;
   const { param, data, retryAfterSeconds } = options;

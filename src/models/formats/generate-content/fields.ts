@@ -1,4 +1,5 @@
-// The table of fields of the generate-content format: what other formats can express, and what is refused because it changes the price.
+// The field table of the generate-content format: which fields other formats can express, and which are refused because they change the
+// price.
 import type { Json } from "../../../core/json.ts";
 import {
   among,
@@ -27,7 +28,7 @@ import {
 export const SERVER_TOOLS = "tools that a provider runs are billed apart";
 const LIVE = "only calls of functions that wait for their result are sold";
 
-/** Encoded data or its address; the media type is in the field beside it. */
+/** Encoded data or its URL; the sibling field has the media type. */
 const media = { media: "file", typedBy: "mimeType" } as const;
 const inlineData = fields({ mimeType: setting, data: media, displayName: text });
 const fileData = fields({ mimeType: setting, fileUri: media, displayName: text });
@@ -63,7 +64,7 @@ const declaration = object({
   behavior: refused(LIVE, among("UNSPECIFIED", "BLOCKING")),
 });
 
-/** Whether the gateway serves one of the vendor's tools is decided where tools are read. */
+/** The code that reads tools decides whether the gateway serves one of the vendor's tools. */
 const tool = fields({
   functionDeclarations: list(declaration),
   ...each(ours, "googleSearch", "googleSearchRetrieval", "urlContext"),
@@ -72,7 +73,7 @@ const tool = fields({
 });
 const tools = cases("type", { action: ours }, { missing: tool, otherwise: refused(SERVER_TOOLS) });
 
-/** One of the words, in capitals or not. */
+/** One of these words, in any case. */
 function anyCase(...words: readonly string[]): FieldSpec {
   const issues = [{ path: "", message: `must be one of ${words.join(", ")}` }];
   const check = (value: unknown) => (words.includes(String(value).toUpperCase()) ? [] : issues);
@@ -81,14 +82,14 @@ function anyCase(...words: readonly string[]): FieldSpec {
 
 const isText = (value: unknown) => Array.isArray(value) && value.every((kind) => kind === "TEXT");
 
-/** A body that has passed the table, as far as we read it. */
+/** A body that passed the table, with the fields that we read. */
 export type GenerateBody = Json & {
   readonly models?: readonly string[] | null;
   readonly contents: readonly Json[];
   readonly generationConfig?: (Json & { maxOutputTokens?: number | null; candidateCount?: number | null }) | null;
 };
 
-/** Every field of a body in the generate-content format. */
+/** All fields of a body in the generate-content format. */
 export const GENERATE_FIELDS = compileTable(
   fields({
     models: list(string(1, 200), 16, 1),

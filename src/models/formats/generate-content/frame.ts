@@ -1,4 +1,4 @@
-// How answers in the generate-content format begin, break and end, with the charge in their usage.
+// Starts, breaks off and ends answers in the generate-content format, with the charge in their usage.
 import type { GatewayError } from "../../../core/errors.ts";
 import type { Json } from "../../../core/json.ts";
 import type { Charge, Cost } from "../../../core/plan.ts";
@@ -9,7 +9,7 @@ import { errorJson } from "./errors.ts";
 import { isEvents, type StreamForm } from "./stream-form.ts";
 
 export interface GenerateFrameOptions {
-  /** Null: the answer is whole. */
+  /** Null for a whole answer. */
   readonly form: StreamForm | null;
   readonly choices: number;
   readonly trace: boolean;
@@ -44,7 +44,7 @@ export class GenerateFrame extends AnswerFrame<GenerateFrameOptions & { readonly
     if (final.kind === "body") return jsonText(Object.assign(final.body, added));
     if (form === null) return jsonText(added);
     const inner = jsonText(added).slice(1);
-    // The end of an only candidate is open; several are followed by a piece of their own.
+    // A single candidate's end is open; several candidates get a final piece of their own.
     const head = { modelVersion: legs.at(-1)?.model ?? "", responseId: id };
     const text =
       choices > 1

@@ -1,13 +1,13 @@
-// Findings of hosted tools, in the metadata of a candidate.
+// Sources found by hosted tools, as a candidate's metadata.
 import type { Json } from "../../../core/json.ts";
 import type { ActionBlock } from "../../../core/neutral.ts";
 
-/** A tool that has run, with the model's arguments. */
+/** A tool call that has run, with the model's arguments. */
 export interface RanTool extends Pick<ActionBlock, "hosted" | "ok"> {
   readonly args: Json;
 }
 
-/** Citations count characters of `text`, the format counts bytes. */
+/** Converts citation offsets from characters of `text` to bytes, as the format requires. */
 export function groundingOf(ran: readonly RanTool[], cited: readonly Json[], text: string): Json {
   const searches = ran.filter(({ hosted }) => hosted === "web_search");
   const pages = ran.filter(({ hosted }) => hosted === "web_fetch");

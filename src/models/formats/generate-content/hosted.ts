@@ -1,4 +1,4 @@
-// Web searches and page readers of the generate-content format, which the gateway serves to any model.
+// Web search and page reading in the generate-content format, which the gateway serves to any model.
 import { GatewayError } from "../../../core/errors.ts";
 import { isRecord, type Json, listOf } from "../../../core/json.ts";
 import { domainsOf, type Hosts, secondHosted, type WantedHosted } from "../action-tools.ts";

@@ -1,4 +1,4 @@
-// Fields may have either of protobuf's spellings; both are read under the name in the table.
+// Protobuf allows two spellings of each field; both are read under the name in the table.
 import { isRecord } from "../../../core/json.ts";
 import { type Field, fieldFor } from "../field-table.ts";
 
@@ -12,7 +12,7 @@ function listedName(key: string, object: Readonly<Record<string, unknown>>, fiel
   return field.fields?.has(other) === true && object[other] === undefined ? other : key;
 }
 
-/** The value with its fields under the names in the table; free JSON stays as it is. */
+/** Renames fields to the names in the table; arbitrary JSON stays as it is. */
 export function withListedNames(value: unknown, field: Field): unknown {
   if (field.free || field.refused !== null) return value;
   if (Array.isArray(value)) {

@@ -1,4 +1,4 @@
-// The list of models in the generate-content format, page by page.
+// The paginated list of models in the generate-content format.
 import type { GatewayError } from "../../../core/errors.ts";
 import type { Json } from "../../../core/json.ts";
 import { invalid } from "../parse-json.ts";
@@ -23,7 +23,7 @@ export function modelJson({ id, kind, context_length, max_output_tokens }: Model
   };
 }
 
-/** The requested page of the models that this format can call. A page's token is the number of models before it. */
+/** One page of the models that this format can call. A page token is the number of models before the page. */
 export function modelPageJson(all: readonly ModelRow[], query: URLSearchParams): Json | GatewayError {
   const rows = all.filter(({ kind }) => METHODS[kind] !== undefined);
   const [size, token] = [query.get("pageSize") ?? String(PAGE_DEFAULT), query.get("pageToken") ?? "0"];

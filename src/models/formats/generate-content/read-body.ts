@@ -1,4 +1,5 @@
-// Reads a request in the generate-content format: checks what we must understand, refuses what changes the price or is unknown.
+// Reads a request in the generate-content format: validates the fields that matter here, refuses unknown ones and those that change the
+// price.
 import type { PlanCall } from "../../../core/endpoint.ts";
 import { GatewayError } from "../../../core/errors.ts";
 import { isRecord, type Json } from "../../../core/json.ts";
@@ -18,13 +19,13 @@ import { withListedNames } from "./listed-names.ts";
 import { declarationsOf, generateRequest, showsThoughts } from "./request.ts";
 import type { StreamForm } from "./stream-form.ts";
 
-/** A body that has passed the table of fields. */
+/** A body that passed the field table. */
 export interface CheckedGenerate {
   readonly sent: Json;
   readonly known: KnownBody<GenerateBody>;
 }
 
-/** Checks a body. */
+/** Validates a body. */
 export function checkGenerate(bytes: Buffer): CheckedGenerate | GatewayError {
   const parsed = parseJson(bytes);
   if (parsed instanceof GatewayError) return parsed;
@@ -33,7 +34,7 @@ export function checkGenerate(bytes: Buffer): CheckedGenerate | GatewayError {
   return known instanceof GatewayError ? known : { sent: sent as Json, known };
 }
 
-/** What a bound of tokens needs of a checked body. */
+/** The shape of a validated body, for a bound on its tokens. */
 export function shapeOfGenerate({ body, parts, dataChars, jsonTokens }: KnownBody<GenerateBody>): PromptShape {
   const { responseSchema, responseJsonSchema } = body.generationConfig ?? {};
   const hasFormat = isRecord(responseSchema) || isRecord(responseJsonSchema);
@@ -41,14 +42,14 @@ export function shapeOfGenerate({ body, parts, dataChars, jsonTokens }: KnownBod
   return { parts, dataChars, jsonTokens, messages: 1 + body.contents.length, hasSchemas: hasTools || hasFormat };
 }
 
-/** The model that a path names, and the form of its stream: null for a whole answer. */
+/** The model in the path, and the form of its stream; null for a whole answer. */
 export interface AskedAtPath {
   readonly model: string;
   readonly form: StreamForm | null;
   readonly hosts: Hosts;
 }
 
-/** Reads a request to a model in this format; thoughts come and go under `seal`. */
+/** Reads a request in this format; `seal` seals and opens thoughts. */
 export function readGenerate(
   { request }: PlanCall,
   { form, model, hosts }: AskedAtPath,

@@ -44,13 +44,13 @@ function parametersOf({ parameters, parametersJsonSchema }: Json): Json | null {
   return isRecord(schema) ? schema : null;
 }
 
-/** The response schema goes into the description: other formats have no field for it. */
+/** Appends the response schema to the description: other formats have no field for it. */
 function descriptionOf({ description, response, responseJsonSchema = jsonSchema(response) }: Json): string | null {
   const about = stringOf(description) ?? null;
   return isRecord(responseJsonSchema) ? `${about ?? ""}\nReturns: ${JSON.stringify(responseJsonSchema)}`.trim() : about;
 }
 
-/** The functions that may be called: all of them, or the allowed ones. */
+/** The functions that the model may call: all, or those allowed. */
 function toolsOf(body: Json): NeutralTool[] {
   const { allowed } = callingOf(body);
   const declared = declarationsOf(body).filter(({ name }) => typeof name === "string" && name !== "");
@@ -88,7 +88,7 @@ function formatOf(body: Json): ResponseFormat | null {
   return responseMimeType === JSON_TYPE ? { kind: "json" } : null;
 }
 
-/** Thoughts are shown on request only. */
+/** Thoughts are shown only on request. */
 export function showsThoughts(body: Json): boolean {
   return part(configOf(body), "thinkingConfig").includeThoughts === true;
 }
@@ -135,7 +135,7 @@ function neutralOf(body: Json): NeutralRequest {
   };
 }
 
-/** Reads a checked body. */
+/** Reads a validated body. */
 export function generateRequest(body: Json): CallerRequest {
   return {
     wire: WIRE,

@@ -1,7 +1,7 @@
 // Converts schemas of the format (OpenAPI's subset, with types in capitals) to JSON Schema, which all other formats use.
 import { isRecord, type Json, numberOf } from "../../../core/json.ts";
 
-/** Counts, which protobuf writes as strings. */
+/** Integer keywords, which protobuf writes as strings. */
 const COUNTS = ["minItems", "maxItems", "minLength", "maxLength", "minProperties", "maxProperties"];
 /** Keywords that JSON Schema lacks or defines differently. */
 const DROPPED: ReadonlySet<string> = new Set(["nullable", "propertyOrdering", "property_ordering", "example"]);
@@ -18,7 +18,7 @@ function schemasOf(value: unknown): unknown {
     : value;
 }
 
-/** A schema as JSON Schema. JSON Schema passes unchanged, without the keywords above. */
+/** Converts to JSON Schema. A JSON Schema passes unchanged, except for the keywords above. */
 export function jsonSchema(schema: unknown): unknown {
   if (!isRecord(schema)) return schema;
   const out: Json = {};

@@ -1,4 +1,4 @@
-// The generateContent dialect: candidates made of parts, usage on every event, no word that the stream is over.
+// The generateContent stub: candidates made of parts, usage in every event, and no event that ends the stream.
 
 import type { Answer, AnswerUsage, Choice } from "../../../sandbox/answer.ts";
 import { GENERATE_CONTENT } from "../../../sandbox/conventions.ts";
@@ -17,7 +17,7 @@ const FINISH_REASONS = {
 
 const PATH = /\/models\/([^/:]+):(generateContent|streamGenerateContent)$/;
 
-/** Thoughts are counted beside the candidates' tokens, not within them. */
+/** Thought tokens are counted in addition to the candidates' tokens. */
 function usageOf(usage: AnswerUsage, candidatesTokens: number, thoughtsTokens: number) {
   return {
     promptTokenCount: usage.promptTokens,
@@ -35,7 +35,7 @@ interface Part {
   readonly thought: boolean;
 }
 
-/** A whole call is one part; one that the token limit cut is none, though its tokens were made. */
+/** A complete call is one part; a call truncated by the token limit is dropped, though its tokens count. */
 function callParts(choice: Choice): Part[] {
   return choice.calls.map(({ name, input, fragments }, at) => {
     const json = fragments.join("");
@@ -46,7 +46,7 @@ function callParts(choice: Choice): Part[] {
   });
 }
 
-/** What a choice says, part by part as it streams. Hidden thoughts take their time in front of the first part. */
+/** The streamed parts of a choice. Hidden thoughts delay the first part. */
 function partsOf(choice: Choice, showThoughts: boolean): Part[] {
   const thoughts = choice.thinking.map((text) => ({ part: { text, thought: true }, tokens: 1, thought: true }));
   const texts = choice.text.map((text) => ({ part: { text }, tokens: 1, thought: false }));

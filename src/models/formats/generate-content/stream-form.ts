@@ -12,7 +12,7 @@ export interface StreamForm {
 const EVENTS: StreamForm = { type: "text/event-stream", first: "data: ", next: "data: ", after: "\r\n\r\n", end: "" };
 const LIST: StreamForm = { type: "application/json", first: "[", next: ",\r\n", after: "", end: "]" };
 
-/** Clients ask for events with `alt=sse`; the default is the list. */
+/** Clients request events with `alt=sse`; the default is the list. */
 export function streamForm(query: URLSearchParams): StreamForm {
   return query.get("alt") === "sse" ? EVENTS : LIST;
 }

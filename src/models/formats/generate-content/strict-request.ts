@@ -1,4 +1,4 @@
-// Reads a generateContent request as strictly as its vendor does: unknown fields and JSON Schema it has no words for are refused.
+// Parses a generateContent request as strictly as its vendor: rejects unknown fields and unsupported JSON Schema keywords.
 import { z } from "zod";
 import { type Ask, askOf, type Schema } from "../../../sandbox/ask.ts";
 import { refuse, schemaRefusal } from "../../../sandbox/dialect.ts";
@@ -119,7 +119,7 @@ const SCHEMA_WORDS: ReadonlySet<string> = new Set(
 );
 const SCHEMA_TYPE = /^(string|number|integer|boolean|array|object|null)$/i;
 
-/** What the vendor's own schema language, a part of OpenAPI's, does not understand. */
+/** Rejects what the vendor's schema language, a subset of OpenAPI's, does not support. */
 function schemaRefusalAt(schema: unknown, path: string): Refusal | null {
   if (typeof schema !== "object" || schema === null) return refuse(path, "not a schema");
   const held = schema as Schema;
@@ -178,7 +178,7 @@ function answersIn(content: Content | undefined): number {
   return content?.parts.filter((held) => held.functionResponse).length ?? 0;
 }
 
-/** The calls of one turn must all be answered in the next. */
+/** All calls of one turn must be answered in the next. */
 function turnsRefusal(contents: readonly Content[]): Refusal | null {
   for (const [at, one] of contents.entries()) {
     const called = contents[at - 1]?.parts.filter((held) => held.functionCall).length ?? 0;
@@ -197,7 +197,7 @@ function turnsRefusal(contents: readonly Content[]): Refusal | null {
   return null;
 }
 
-/** What no schema of single fields can say. */
+/** Checks across fields, which no schema can express. */
 function contradiction(asked: Body): Refusal | null {
   const config = asked.generationConfig ?? {};
   const schema = config.responseSchema ?? config.responseJsonSchema;
@@ -218,11 +218,11 @@ function contradiction(asked: Body): Refusal | null {
 
 export interface GenerateContentRequest {
   readonly ask: Ask;
-  /** Thinking is counted either way; shown only where it was asked for. */
+  /** Thinking always counts, but is shown only on request. */
   readonly showThoughts: boolean;
 }
 
-/** Reads a body, or says which field is wrong. The model and whether to stream are in the path. */
+/** Parses a body, or names the wrong field. The model and the choice to stream are in the path. */
 export function readGenerateContentRequest(
   json: unknown,
   model: string,

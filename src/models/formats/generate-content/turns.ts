@@ -19,7 +19,7 @@ function mediaBlock(source: MediaSource, mediaType: string): NeutralBlock {
 function mediaOf({ inlineData, fileData }: Json): NeutralBlock | null {
   if (isRecord(inlineData)) {
     const mediaType = wordOf(inlineData.mimeType);
-    // Clients may use the URL-safe alphabet; vendors of other formats read only the ordinary one.
+    // Clients may use the URL-safe alphabet; vendors of other formats accept only the standard one.
     const base64 = wordOf(inlineData.data).replaceAll("-", "+").replaceAll("_", "/");
     return mediaBlock({ at: "inline", mediaType, base64 }, mediaType);
   }
@@ -27,7 +27,7 @@ function mediaOf({ inlineData, fileData }: Json): NeutralBlock | null {
   return mediaBlock({ at: "url", url: wordOf(fileData.fileUri) }, wordOf(fileData.mimeType));
 }
 
-/** A seal of ours as a signature, which clients decode from base64. */
+/** One of our seals as a signature, which clients base64-decode. */
 export function signatureOf(sealed: string): string {
   return Buffer.from(sealed).toString("base64");
 }
@@ -36,7 +36,7 @@ function sealedIn(signature: unknown): string {
   return Buffer.from(stringOf(signature) ?? "", "base64").toString("utf8");
 }
 
-/** A function's result: plain text if the response holds nothing else. */
+/** A function's result: plain text if the response contains nothing else. */
 function resultText(response: unknown): { readonly content: string; readonly isError: boolean } {
   if (isRecord(response) && Object.keys(response).length === 1) {
     const { output, result, error } = response;
@@ -47,7 +47,7 @@ function resultText(response: unknown): { readonly content: string; readonly isE
   return { content: jsonText(response ?? {}), isError: false };
 }
 
-/** Reads parts in order. Calls and results without ids are matched by function name, first to first. */
+/** Reads parts in order. Calls and results without ids are matched by function name, in order. */
 class PartReader {
   readonly #waiting = new Map<string, Set<string>>();
   #count = 0;
@@ -64,12 +64,12 @@ class PartReader {
     if (isRecord(functionResponse)) return [this.#result(functionResponse)];
     const media = mediaOf(part);
     if (media !== null) return [...thoughts, media];
-    // Thoughts are not repeated as the model's words.
+    // Thoughts must not be repeated as the model's own text.
     if (part.thought === true || typeof part.text !== "string" || part.text === "") return thoughts;
     return [...thoughts, textBlock(part.text)];
   }
 
-  /** Only the vendor could read a signature that is not our seal. */
+  /** A signature that is not our seal is readable only to its vendor. */
   #thought(signature: unknown, callId: string | null): NeutralBlock[] {
     const sealed = sealedIn(signature);
     if (sealed === "") return [];

@@ -1,4 +1,4 @@
-// Reads what a vendor of the generate-content format answers: whole answers and their parts, usage, why it stopped.
+// Parses generate-content answers of vendors: whole answers and their parts, usage, finish reasons.
 import { isRecord, type Json, stringOf } from "../../../core/json.ts";
 import type {
   AnswerBlock,
@@ -15,12 +15,12 @@ import { wholeCalls } from "../../../upstream/dialects/tool-calls.ts";
 import { countOf } from "../../../upstream/json-pointer.ts";
 import { malformed } from "../../../upstream/vendor-failure.ts";
 
-/** The `format` under which this vendor's signed thoughts go out and come back. */
+/** The `format` of this vendor's signed thoughts. */
 export function formatOf(context: ChatContext): string {
   return context.spec.reasoningFormat ?? "generate-content";
 }
 
-/** The disjoint buckets: the prompt includes what was read from the cache, the candidates exclude the thoughts. */
+/** Splits usage into disjoint buckets: prompt tokens include cached ones, candidate tokens exclude thoughts. */
 export function usageOf(usage: unknown): TokenUsage | null {
   if (!isRecord(usage)) return null;
   const prompt = countOf(usage.promptTokenCount) + countOf(usage.toolUsePromptTokenCount);
@@ -45,7 +45,7 @@ const FINISH: ReadonlyMap<string, FinishReason> = new Map([
   ["IMAGE_RECITATION", "content_filter"],
 ]);
 
-/** The vendor could not parse the model's output: there is no answer, whatever came before. */
+/** The vendor could not parse the model's output: the answer is void, whatever came before. */
 const BROKEN = [
   "MALFORMED_FUNCTION_CALL",
   "MALFORMED_RESPONSE",
@@ -54,23 +54,20 @@ const BROKEN = [
   "MISSING_THOUGHT_SIGNATURE",
 ];
 
-/** The wire's reason to finish, or null while there is none. */
+/** The wire's finish reason; null if there is none yet. */
 export function finishReasonOf(candidate: Json): string | null {
   const native = candidate.finishReason;
   return typeof native === "string" && native !== "" && native !== "FINISH_REASON_UNSPECIFIED" ? native : null;
 }
 
-/** What a candidate has given by its end. */
+/** The output of a candidate, up to its end. */
 interface Given {
   readonly anything: boolean;
   readonly calls: boolean;
   readonly mayBeEmpty: boolean;
 }
 
-/**
- * How a candidate ended, in OpenAI's words, or why its answer is none. A reason that we do not know, such as `OTHER`,
- * counts as a truncated answer.
- */
+/** A candidate's finish reason in OpenAI's terms, or why its answer is void. Unknown reasons, such as `OTHER`, count as truncation. */
 export function endingOf(native: string, candidate: Json, given: Given): FinishReason | AttemptFailure {
   const why = [native, stringOf(candidate.finishMessage)].filter(Boolean).join(": ");
   if (BROKEN.includes(native)) return malformed(`the model's answer could not be read (${why})`);
@@ -79,26 +76,26 @@ export function endingOf(native: string, candidate: Json, given: Given): FinishR
   return finish ?? "content_filter";
 }
 
-/** Why an answer that ended so gave the caller nothing; null where its ending, or the caller, explains it. */
+/** Why an answer with this ending was empty; null where the ending, or the caller, explains it. */
 export function emptiness(reason: FinishReason, native: string, given: Given): string | null {
   return reason !== "stop" || given.anything || given.mayBeEmpty ? null : `the answer is empty (${native})`;
 }
 
-/** Why the prompt of an event or a body without candidates was blocked; null where it was not. The vendor counts its tokens. */
+/** Why the prompt was blocked, for an event or body without candidates; null if it was not. The vendor still counts its tokens. */
 export function blockedPrompt(json: Json): string | null {
   if (Array.isArray(json.candidates) && json.candidates.length > 0) return null;
   const reason = isRecord(json.promptFeedback) ? json.promptFeedback.blockReason : undefined;
   return typeof reason !== "string" || reason === "" ? null : reason;
 }
 
-/** Classifies an error that came inside a good answer or a stream, as if it had come with the status it names. */
+/** Classifies an error inside a 200 answer or a stream as if it had come with the status that it states. */
 export function failureInside(body: Json): AttemptFailure {
   const code = isRecord(body.error) ? body.error.code : undefined;
   const status = typeof code === "number" && code >= 400 && code < 600 ? code : 200;
   return classify(status, generateContentError(body), null);
 }
 
-/** What one part gives the caller; a signature can come with any part, or with an empty one. */
+/** The output of one part. A signature can come with any part, even an empty one. */
 export interface ReadAnswerPart {
   readonly text: string;
   readonly reasoning: string;
@@ -183,7 +180,7 @@ function choiceOf(
   return { index, blocks: parts.flatMap(blocksOf), reason, native };
 }
 
-/** The answer, or why it is none. */
+/** The answer, or why there is none. */
 export function generateContentAnswer(json: unknown, context: ChatContext): ReadAnswer {
   if (!isRecord(json)) return malformed("the answer is no JSON object");
   if (json.error) return failureInside(json);

@@ -1,4 +1,4 @@
-// Puts a request into the generate-content wire.
+// Translates a request to the generate-content wire.
 
 import { defined, type Json } from "../../../core/json.ts";
 import type { Effort, NeutralRequest } from "../../../core/neutral.ts";
@@ -13,11 +13,11 @@ const STOPS_MAX = 5;
 const CANDIDATES_MAX = 8;
 const SEED_MAX = 2 ** 31 - 1;
 
-/** The least budget that every thinking model takes, and the least that one takes which cannot do without. */
+/** The lowest budget that every thinking model accepts, and the lowest of those that cannot turn thinking off. */
 const BUDGET_MIN = 512;
 const BUDGET_ALWAYS_MIN = 128;
 
-/** The wire's words for effort; there is none above `HIGH`. */
+/** The wire's effort levels; there is none above `HIGH`. */
 const LEVEL: Readonly<Record<Effort, string>> = {
   minimal: "MINIMAL",
   low: "LOW",
@@ -27,14 +27,14 @@ const LEVEL: Readonly<Record<Effort, string>> = {
   max: "HIGH",
 };
 
-/** Models that take an effort word also require signatures. */
+/** Models that accept an effort level also require signatures. */
 function rulesOf(context: ChatContext): ConversationRules {
   const how = context.wire.reasoning;
   const hasIds = context.wire.takes?.toolIds !== "none";
   return { format: formatOf(context), signaturesNeeded: how === "effort" || how === "effort-always", hasIds };
 }
 
-/** Thoughts count within `maxOutputTokens`, so a budget never exceeds what the request may cost. */
+/** Thoughts count toward `maxOutputTokens`, so a budget never exceeds what the request may cost. */
 function thinkingConfig({ reasoning: ask }: NeutralRequest, context: ChatContext): Json | undefined {
   const how = context.wire.reasoning ?? "budget";
   if (ask === null || how === "none") return undefined;
@@ -91,7 +91,7 @@ function generationConfig(asked: NeutralRequest, context: ChatContext): Json {
   });
 }
 
-/** The request in the generate-content wire. Fields without a place in it are left out; see the function below. */
+/** The request in the generate-content wire. Drops fields that it cannot express; see the function below. */
 export function generateContentRequest(request: NeutralRequest, context: ChatContext): UpstreamBody {
   const asked = withoutDropped(fitOf(context, "generate-content").fitted(request, NEUTRAL_TOOLS), context);
   const { system, turns } = conversationOf(asked.turns, rulesOf(context));
@@ -108,7 +108,7 @@ export function generateContentRequest(request: NeutralRequest, context: ChatCon
   return { path: `/models/${model}:${method}`, body: Object.assign(sent, context.wire.extraFields) };
 }
 
-/** Why the request cannot be put into the generate-content wire without losing its meaning; null where it can. */
+/** Why the generate-content wire cannot express the request; null if it can. */
 export function generateContentUnsupported(request: NeutralRequest, context: ChatContext): string | null {
   const asked = withoutDropped(request, context);
   const [foreign] = asked.foreign;
@@ -122,7 +122,7 @@ export function generateContentUnsupported(request: NeutralRequest, context: Cha
     return "parallel_tool_calls: false has no place in its wire";
   }
   const rules = rulesOf(context);
-  // Models with a thinking budget take a format or tools; newer ones take both.
+  // Models with a thinking budget accept either a format or tools; newer ones accept both.
   if (!rules.signaturesNeeded && asked.format !== null && tools.length > 0) {
     return "tools together with a response_format are refused by this model";
   }

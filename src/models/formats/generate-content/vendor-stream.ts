@@ -1,4 +1,4 @@
-// Reads a stream of the generate-content wire, each event a part of the answer.
+// Parses a stream of the generate-content wire, where each event is a part of the answer.
 
 import { isRecord, type Json } from "../../../core/json.ts";
 import type { ChatContext, EventOut, StreamReader } from "../../../upstream/dialects/dialect.ts";
@@ -14,7 +14,7 @@ import {
   usageOf,
 } from "./vendor-answer.ts";
 
-/** What one candidate has given so far. */
+/** The state of one candidate. */
 interface Choice {
   calls: number;
   thoughts: number;
@@ -84,13 +84,13 @@ class GenerateContentReader implements StreamReader {
     if (reasoning !== "") out.event({ kind: "reasoning", choice: index, text: reasoning });
     if (text !== "") out.event({ kind: "text", choice: index, text });
     if (image !== null) out.event({ kind: "image", choice: index, at: choice.images++, url: image });
-    // Before its call, where wires that tell one block after another can still say it.
+    // Before its call, so that wires that send one block at a time can still include it.
     if (signed !== null) out.event({ kind: "thought", choice: index, at: choice.thoughts++, thought: signed });
     if (call !== null) out.event({ ...call, choice: index, at: choice.calls++ });
   }
 }
 
-/** A reader of one stream in the generate-content wire. */
+/** Parses one stream of the generate-content wire. */
 export function generateContentReader(context: ChatContext, out: EventOut): StreamReader {
   return new GenerateContentReader(context, out);
 }

@@ -1,4 +1,4 @@
-// The conversation of a request in the generate-content wire: a system instruction, then turns of user and model.
+// Conversations in the generate-content wire: a system instruction, then user and model turns.
 import { defined, type Json, stringOf } from "../../../core/json.ts";
 import type {
   MediaSource,
@@ -19,23 +19,23 @@ export interface Turn {
 export interface Conversation {
   readonly system: readonly Json[];
   readonly turns: readonly Turn[];
-  /** The first thing that has no place in this wire. */
+  /** The first element that this wire cannot express. */
   readonly reason: string | null;
 }
 
 export interface ConversationRules {
-  /** The `format` of signed thoughts that are this vendor's own. */
+  /** The `format` of this vendor's own signed thoughts. */
   readonly format: string;
-  /** The model refuses a tool call in the history that does not carry its signature. */
+  /** The model rejects a tool call in the history without its signature. */
   readonly signaturesNeeded: boolean;
-  /** Calls and results have ids; else the names of functions alone say what belongs together. */
+  /** Calls and results have ids; otherwise they are matched only by function name. */
   readonly hasIds: boolean;
 }
 
-/** Stands for the signature of a call that another vendor's model made, or whose signature the client lost. */
+/** Replaces the signature of a call that another vendor's model made or whose signature the client lost. */
 const NO_SIGNATURE = "skip_thought_signature_validator";
 
-/** Guesses the media type of a URL, which this format requires. */
+/** Guesses a URL's media type, which this format requires. */
 const TYPE_BY_ENDING: ReadonlyMap<string, string> = new Map([
   ["png", "image/png"],
   ["jpg", "image/jpeg"],
@@ -65,7 +65,7 @@ function mediaPart(source: MediaSource): Json | string {
   return { fileData: { mimeType, fileUri: source.url } };
 }
 
-/** A tool's answer as the object that the wire wants. */
+/** A tool result as the object that the wire requires. */
 function responseOf(text: string, isError: boolean): Json {
   const object = isError ? { error: text } : rawObject(text);
   if (object !== null) return object;
@@ -81,7 +81,7 @@ class ConversationBuilder {
   readonly system: Json[] = [];
   readonly turns: Turn[] = [];
   readonly #rules: ConversationRules;
-  /** The wire answers a call by its function's name, callers by the call's id. */
+  /** Function names by call id: the wire matches results by name, callers by id. */
   readonly #nameOfCall = new Map<string | null, string>();
   reason: string | null = null;
 
@@ -116,7 +116,7 @@ class ConversationBuilder {
     });
   }
 
-  /** What a block becomes, or what has no place. Calls and thoughts of the model are put together by `#modelParts`. */
+  /** Converts a block, or says what the wire cannot express. `#modelParts` handles the model's calls and thoughts. */
   #partsOf(block: NeutralBlock): Json[] | string {
     switch (block.kind) {
       case "text":
@@ -139,7 +139,7 @@ class ConversationBuilder {
     }
   }
 
-  /** The parts of a turn that may hold text alone. */
+  /** The parts of a turn that may contain only text. */
   #texts(role: NeutralTurn["role"], blocks: readonly NeutralBlock[]): Json[] {
     const parts = this.#parts(blocks);
     const texts = parts.filter((part) => part.inlineData === undefined && part.fileData === undefined);
@@ -186,8 +186,8 @@ class ConversationBuilder {
 }
 
 /**
- * Puts a conversation into the wire. System messages become the one system instruction wherever they stood; a
- * conversation of only system messages is sent as the user's. One that begins with the model's turn gets a full stop before it.
+ * Converts a conversation. All system messages move into the single system instruction; a conversation of only system messages is sent as
+ * the user's. If it starts with a model turn, a full stop is put before it.
  */
 export function conversationOf(asked: readonly NeutralTurn[], rules: ConversationRules): Conversation {
   const builder = new ConversationBuilder(rules);

@@ -1,4 +1,4 @@
-// The wire of the generateContent API: contents of parts, and streams whose every event is a piece of the whole answer.
+// The wire of the generateContent API: contents made of parts, and streams where every event is a part of the whole answer.
 
 import type { Dialect } from "../../../upstream/dialects/dialect.ts";
 import { generateContentError } from "../../../upstream/dialects/error-body.ts";

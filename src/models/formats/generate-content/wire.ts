@@ -1,4 +1,4 @@
-// The generate-content format: model and verb are in the path; answers whole, as events, or as a growing list.
+// The generate-content format: model and verb are in the path; answers are whole, event streams, or a growing list.
 import type { EndpointSpec, PlanCall } from "../../../core/endpoint.ts";
 import { GatewayError } from "../../../core/errors.ts";
 import { isRecord, type Json } from "../../../core/json.ts";
@@ -13,21 +13,21 @@ import { modelJson, modelPageJson } from "./models.ts";
 import { checkGenerate, readGenerate, shapeOfGenerate } from "./read-body.ts";
 import { streamForm } from "./stream-form.ts";
 
-/** A count is free, so its bodies are bounded more tightly. */
+/** Counts are free, so their bodies have a tighter limit. */
 const COUNTED_BYTES_MAX = 8 * 1024 * 1024;
 
-/** The versions that current and older clients use. */
+/** The API versions of current and older clients. */
 const VERSIONS = ["v1beta", "v1"] as const;
 const LISTED = "v1beta";
-/** Every client of the format sends it. */
+/** Sent by every client of the format. */
 const CLIENT_HEADER = "x-goog-api-client";
 
-/** Clients' base addresses end before the version. */
+/** Clients' base URLs end before the version. */
 function below(version: string, rest: string) {
   return { path: `/api/llm/${version}${rest}`, alias: `/${version}${rest}` };
 }
 
-/** The same endpoint at the path of each version. */
+/** The endpoint under the path of each version. */
 function asked<Spec extends object>(verb: string, spec: Spec): readonly (Spec & WirePaths)[] {
   return VERSIONS.map((version) => Object.assign(below(version, `/models/{model...}:${verb}`), spec));
 }
@@ -42,7 +42,7 @@ function readIn(call: PlanCall, isStreamed: boolean, host: WireHost) {
   return readGenerate(call, { model: modelOf(call), form, hosts }, host.seals(call.audience.payer));
 }
 
-/** The body is a whole request, or contents alone. */
+/** The body is a whole request, or only its contents. */
 function countRead(bytes: Buffer, { params }: CountContext): CountRead {
   const sent = parseJson(bytes);
   if (sent instanceof GatewayError) return sent;
@@ -67,7 +67,7 @@ function call(verb: string, isStreamed: boolean): readonly WireCall[] {
 
 const FREE = { method: "GET", auth: "none", bodyBytesMax: 0 } as const;
 
-/** The format's own paths of the list, beside the one that all formats share. */
+/** The format's own list paths, in addition to the shared one. */
 function listEndpoints({ models }: WireHost): readonly EndpointSpec[] {
   return [
     {

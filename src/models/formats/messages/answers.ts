@@ -1,4 +1,4 @@
-// Writes neutral answers in the messages format: events block by block, a whole answer as a message.
+// Encodes neutral answers in the messages format: events block by block, a whole answer as a message.
 import { isRecord, type Json } from "../../../core/json.ts";
 import type { AnswerBlock, AnswerCodec, AnswerText, EventEncoder, NeutralAnswer } from "../../../core/neutral.ts";
 import { actionResult, actionUse, blockOf, stopOf, type ThoughtsShown } from "./blocks.ts";
@@ -17,7 +17,7 @@ function textsOf({ stop_reason, content }: Json): readonly AnswerText[] {
   return [{ text: block.text, put: (text) => void Object.assign(block, { text }) }];
 }
 
-/** Writes the answers to one request, served by one model. */
+/** The encoder for answers to one request, by one model. */
 export function messagesAnswers(options: EncoderOptions): AnswerCodec {
   return {
     encoder: (): EventEncoder => new MessagesEncoder(options),

@@ -1,8 +1,8 @@
-// The beta header of the messages format: which betas go to a vendor, and which cost extra.
+// The beta header of the messages format: which betas are forwarded, and which cost extra.
 
 /**
- * Betas that change the form of answers or bodies but no price: the vendor's own list, and what its clients send.
- * Body fields that cost extra (a longer cache, kept files, server tools) are refused when the body is read.
+ * Betas that change the form of answers or bodies but no price: from the vendor's list and its clients. Reading the body refuses fields
+ * that cost extra (longer caches, stored files, server tools).
  */
 const PASSED: ReadonlySet<string> = new Set([
   "adaptive-thinking-2026-01-28",
@@ -48,7 +48,7 @@ const PASSED: ReadonlySet<string> = new Set([
   "web-search-2025-03-05",
 ]);
 
-/** Prefixes of betas that raise a price or bill something apart. */
+/** Prefixes of betas that raise a price or bill something extra. */
 const COSTLY = [
   "context-1m-",
   "fast-mode-",
@@ -62,9 +62,9 @@ const COSTLY = [
 
 export interface ReadBetas {
   readonly passed: readonly string[];
-  /** Unknown betas: they may cost, so they are not passed on. */
+  /** Unknown betas: they may cost extra, so they are not forwarded. */
   readonly dropped: readonly string[];
-  /** The first one that costs extra. */
+  /** The first beta that costs extra. */
   readonly costly: string | null;
 }
 

@@ -11,29 +11,29 @@ import type {
 } from "../../../core/neutral.ts";
 import { rawObject } from "../../../core/raw-json.ts";
 
-/** Prefixes of the ids of what the gateway has run: the vendor must not take it for its own when it comes back. */
+/** Id prefixes of calls that the gateway ran, so that they are not sent to the vendor as its own. */
 const RUN_HERE = { hosted: "srvtoolu_tg", action: "mcptoolu_tg" } as const;
 
-/** Whether a body holds something that the gateway has run. */
+/** True if a body contains calls that the gateway ran. */
 export function holdsOurs(bytes: Buffer): boolean {
   return bytes.includes(RUN_HERE.hosted) || bytes.includes(RUN_HERE.action);
 }
 
-/** How thoughts are shown. `sealed`: without their text, to be sent back; `none`: the client has not asked for them. */
+/** How to show thoughts. `sealed`: without text, only to be sent back; `none`: the client did not request them. */
 export type ThoughtsShown = "all" | "sealed" | "none";
 
 /**
- * Clients drop thoughts without a signature. This one marks thoughts that cannot be sent back, because their vendor signs
- * none or they are too long.
+ * Clients drop thoughts without a signature. This one marks thoughts that cannot be sent back, because their vendor does not sign or they
+ * are too long.
  */
 export const UNSIGNED = "tgs0_";
 
-/** A block's signature is the whole thought under the gateway's seal. */
+/** A block's signature contains the whole thought, sealed by the gateway. */
 export function signatureOf({ sealed }: ReasoningBlock): string {
   return sealed ?? UNSIGNED;
 }
 
-/** The input of a call; empty if the model was cut off. */
+/** A call's input; empty if it was truncated. */
 function inputOf(text: string): Json {
   return rawObject(text) ?? {};
 }
@@ -44,7 +44,7 @@ function thoughtOf(thought: ReasoningBlock, shown: ThoughtsShown): Json | null {
   return { type: "thinking", thinking: shown === "all" ? thought.text : "", signature: signatureOf(thought) };
 }
 
-/** The gateway's citations; those of vendors come with answers that pass. */
+/** The gateway's citations; vendors' citations come with passed-through answers. */
 export const CITED = "tollgate";
 
 export function citationOf({ url, title, quote }: Json): Json {
@@ -57,12 +57,12 @@ function textOf({ text, citations }: AnswerTextBlock): Json | null {
   return own.length === 0 ? { type: "text", text } : { type: "text", text, citations: own };
 }
 
-/** An id of the gateway's, to tell its calls from the vendor's. */
+/** A gateway id, which separates our calls from the vendor's. */
 function idOf({ id, hosted }: ActionCall): string {
   return `${hosted === null ? RUN_HERE.action : RUN_HERE.hosted}_${id.replace(/[^\w-]/g, "")}`;
 }
 
-/** The block for the call of an action. */
+/** An action call as a block. */
 export function actionUse(action: ActionCall): Json {
   const { hosted, name, arguments: text } = action;
   const id = idOf(action);
@@ -70,7 +70,7 @@ export function actionUse(action: ActionCall): Json {
   return { type: "mcp_tool_use", id, name, server_name: "tollgate", input: inputOf(text) };
 }
 
-/** The block for its result. */
+/** An action's result as a block. */
 export function actionResult(block: ActionBlock): Json {
   const { hosted, ok, output, sources } = block;
   const tool_use_id = idOf(block);
@@ -99,7 +99,7 @@ function fetched({ url, title, text }: Source): Json {
   return { type: "web_fetch_result", url, retrieved_at: null, content: { type: "document", source, title } };
 }
 
-/** A block of an answer; null: the format cannot express it. */
+/** A block of an answer; null if the format cannot express it. */
 export function blockOf(block: Exclude<AnswerBlock, ActionBlock>, shown: ThoughtsShown): Json | null {
   switch (block.kind) {
     case "text":
@@ -122,10 +122,10 @@ const STOP_REASONS: Readonly<Record<FinishReason, string>> = {
   content_filter: "refusal",
 };
 
-/** Vendor words of this format that are more exact than ours. */
+/** Native stop reasons of this format that are more exact than ours. */
 const EXACT: readonly string[] = ["stop_sequence", "pause_turn", "model_context_window_exceeded"];
 
-/** The stop reason. Clients run calls only if the answer ended for them. */
+/** The stop reason. Clients run calls only if the answer stopped for them. */
 function stopReason(
   { reason, native }: { readonly reason: FinishReason; readonly native: string },
   { calls, refused }: { readonly calls: boolean; readonly refused: boolean },
@@ -136,7 +136,7 @@ function stopReason(
   return reason === "tool_calls" ? STOP_REASONS.stop : STOP_REASONS[reason];
 }
 
-/** How an answer ended. Vendors of other formats do not name the stop sequence, so it is named if there was only one. */
+/** How an answer ended. Vendors of other formats do not report the stop sequence, so it is filled in where there was only one. */
 export function stopOf(
   end: Parameters<typeof stopReason>[0],
   { calls, refused, stops }: { readonly calls: boolean; readonly refused: boolean; readonly stops: readonly string[] },

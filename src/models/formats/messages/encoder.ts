@@ -1,4 +1,4 @@
-// Writes one stream in the messages format: one open block at a time, numbered without gaps.
+// Encodes one stream in the messages format: one open block at a time, numbered without gaps.
 import type { Json } from "../../../core/json.ts";
 import type { ActionCall, EventEncoder, NeutralEvent, ReasoningBlock } from "../../../core/neutral.ts";
 import { jsonText } from "../../../core/raw-json.ts";
@@ -17,14 +17,14 @@ import { WholeJson } from "./whole-json.ts";
 
 const NOTHING = Buffer.alloc(0);
 
-/** The most characters that are queued of calls that a vendor writes in parallel. */
+/** The most characters to queue while a vendor sends calls in parallel. */
 const QUEUED_CHARS_MAX = 1024 * 1024;
 const QUEUED_CHARS_PER_EVENT = 64;
 
-/** Shows a client that the model is at work where its output may not be shown. */
+/** Shows that the model is at work while its output is hidden. */
 export const PING = 'event: ping\ndata: {"type":"ping"}\n\n';
 
-/** The open block. `opening` is the beginning of each of its deltas. */
+/** The open block. `opening` is the start of each of its deltas. */
 type OpenBlock =
   | { readonly kind: "text" | "thinking"; readonly opening: string }
   | { readonly kind: "call"; readonly opening: string; readonly at: number; readonly json: WholeJson };
@@ -35,7 +35,7 @@ const EMPTY = {
   thinking: { type: "thinking", thinking: "", signature: "" },
 } as const;
 
-/** The beginning of every delta of a block; its text and two braces follow. */
+/** The start of every delta of a block; its text and two braces follow. */
 function deltaOpening(index: number, delta: string): string {
   return `event: content_block_delta\ndata: {"type":"content_block_delta","index":${index},"delta":{"type":${delta}:`;
 }
@@ -47,15 +47,15 @@ export function eventText(type: string, fields: Readonly<Record<string, unknown>
 export interface EncoderOptions {
   readonly shown: ThoughtsShown;
   readonly head: AnswerHead;
-  /** A rough count of the prompt. */
+  /** An estimate for the first event. */
   readonly promptTokens: number;
-  /** The strings at which the caller wants the answer to stop. */
+  /** The caller's stop sequences. */
   readonly stops: readonly string[];
 }
 
 /**
- * The last event is left open inside its usage, which the frame adds when the answer is charged. Throws if a vendor writes
- * more calls in parallel than can be queued.
+ * Leaves the last event open inside its usage, where the frame adds the charge. Throws if a vendor sends more parallel calls than can be
+ * queued.
  */
 export class MessagesEncoder implements EventEncoder {
   readonly #options: EncoderOptions;
@@ -63,7 +63,7 @@ export class MessagesEncoder implements EventEncoder {
   #finished = false;
   #index = -1;
   #open: OpenBlock | null = null;
-  /** Events that wait until the open call is complete. */
+  /** Events to write after the open call. */
   #queued: NeutralEvent[] = [];
   #queuedChars = 0;
   #calls = false;
@@ -75,7 +75,7 @@ export class MessagesEncoder implements EventEncoder {
   }
 
   encode(event: NeutralEvent): Buffer {
-    // The format has one answer, and nothing follows its end.
+    // The format has a single answer, and nothing may follow its end.
     if (this.#finished || event.choice !== 0) return NOTHING;
     const text = this.#start() + this.#accept(event);
     return text === "" ? NOTHING : Buffer.from(text);
@@ -86,7 +86,7 @@ export class MessagesEncoder implements EventEncoder {
     this.#started = true;
     const { head, promptTokens } = this.#options;
     const message = { id: head.id, type: "message", role: "assistant", model: head.model, content: [] };
-    // Vendors report usage at the end, so the first event has a rough count of the prompt.
+    // Vendors report usage at the end, so the first event has an estimate of the prompt.
     const usage = {
       input_tokens: promptTokens,
       cache_creation_input_tokens: 0,
@@ -152,7 +152,7 @@ export class MessagesEncoder implements EventEncoder {
     return `${before}${this.#open?.opening}${JSON.stringify(text)}}}\n\n`;
   }
 
-  /** Hidden thoughts open their block too, to show the client that the model is at work. */
+  /** Hidden thoughts open a block too, to show that the model is at work. */
   #writeThought(text: string): string {
     switch (this.#options.shown) {
       case "all":
@@ -176,7 +176,7 @@ export class MessagesEncoder implements EventEncoder {
     return eventText("content_block_delta", { index: this.#index, delta });
   }
 
-  /** A call that the gateway makes, in one piece: its input is complete before it runs. */
+  /** A gateway call, in one piece: its input is complete before it runs. */
   #writeAction(action: ActionCall): string {
     const before = this.#close();
     const { input, ...use } = actionUse(action);
@@ -192,7 +192,7 @@ export class MessagesEncoder implements EventEncoder {
     return eventText("content_block_start", { index, content_block }) + this.#stop();
   }
 
-  /** Writes nothing if a block of the kind is open. */
+  /** Does nothing if a block of this kind is open. */
   #openBlock(kind: "text" | "thinking"): string {
     if (this.#open?.kind === kind) return "";
     const before = this.#close();
@@ -201,7 +201,7 @@ export class MessagesEncoder implements EventEncoder {
     return before + eventText("content_block_start", { index, content_block: EMPTY[kind] });
   }
 
-  /** Ends a thought. Its text has been written in pieces, or may not be shown. */
+  /** Ends a thought. Its text was streamed, or is hidden. */
   #endThought(thought: ReasoningBlock): string {
     if (this.#options.shown === "none") return "";
     if (this.#open?.kind === "thinking") return this.#closeThought(signatureOf(thought));
@@ -234,7 +234,7 @@ export class MessagesEncoder implements EventEncoder {
     return text === "" ? begun : begun + this.#writeFragment(this.#open, text);
   }
 
-  /** Arguments of a call that is not open are late: the call was complete. */
+  /** Ignores arguments for a call that is not open: it was already complete. */
   #writeArguments({ at, text }: Extract<NeutralEvent, { kind: "tool-arguments" }>): string {
     const open = this.#open;
     return open?.kind === "call" && open.at === at && text !== "" ? this.#writeFragment(open, text) : "";
@@ -257,7 +257,7 @@ export class MessagesEncoder implements EventEncoder {
     return `event: content_block_stop\ndata: {"type":"content_block_stop","index":${this.#index}}\n\n`;
   }
 
-  /** Writes all queued events, complete or not: nothing more will come. */
+  /** Writes all queued events, complete or not: no more will come. */
   #finish(event: Extract<NeutralEvent, { kind: "finish" }>): string {
     const waiting = this.#queued;
     this.#queued = [];
@@ -273,7 +273,7 @@ function callOf(event: NeutralEvent): number | null {
   return event.kind === "tool-call" || event.kind === "tool-arguments" ? event.at : null;
 }
 
-/** Sorts the events so that those of each call follow one another. */
+/** Sorts the events so that each call's events are consecutive. */
 function inOrder(events: readonly NeutralEvent[], open: OpenBlock | null): readonly NeutralEvent[] {
   const ranks = new Map<number, number>(open?.kind === "call" ? [[open.at, -1]] : []);
   const ranked = events.map((event, at) => {

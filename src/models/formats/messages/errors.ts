@@ -1,4 +1,4 @@
-// Errors in the messages format: its own coarse type, our stable code and the request's id.
+// Errors in the messages format: its own coarse type, our stable code and the request id.
 import type { ErrorCodec } from "../../../core/endpoint.ts";
 import type { ErrorCode, GatewayError } from "../../../core/errors.ts";
 
@@ -35,7 +35,7 @@ function typeOf({ code, status }: GatewayError): string {
   return TYPES[code] ?? BY_STATUS[status] ?? (status < 500 ? INVALID : "api_error");
 }
 
-/** Clients of the format retry without these fields if the refusal has these details. */
+/** With these details in the refusal, clients of the format retry without the fields. */
 const DETAILS: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   thread: { error_code: "thread_unsupported_request", unsupported: ["thread"] },
 };
@@ -44,26 +44,26 @@ function detailsOf({ code, options: { param = "" } }: GatewayError): Record<stri
   return code === "unsupported_field" && Object.hasOwn(DETAILS, param) ? { details: DETAILS[param] } : {};
 }
 
-/** Clients of the format shorten the conversation only if they read these words. */
+/** Clients of the format shorten the conversation only on this exact phrase. */
 const TOO_LONG = "prompt is too long";
-/** A count of tokens; smaller numbers are parts of names and dates. */
+/** A token count; smaller numbers are parts of names and dates. */
 const COUNT = /\b\d{4,9}\b/g;
 
-/** The prompt's length and its limit, taken from any vendor's message. */
+/** The prompt's length and its limit, extracted from any vendor's message. */
 function tooLong(text: string): string {
   const counts = (text.match(COUNT) ?? []).map(Number);
   const [most, tokens] = [Math.min(...counts), Math.max(...counts)];
   return tokens > most ? `${TOO_LONG}: ${tokens} tokens > ${most} maximum` : `${TOO_LONG}: ${text}`;
 }
 
-/** Clients fix some requests by the vendor's exact message, so nothing is put before it. */
+/** Clients react to the vendor's exact message, so it gets no prefix. */
 function messageOf({ code, message, options }: GatewayError): string {
   const text = String(options.detail?.detail ?? message);
   if (code === "context_length_exceeded") return tooLong(text);
   return code === "upstream_rejected" ? text : message;
 }
 
-/** The error object, in an answer or in the last event of a broken stream. */
+/** The error object, for an answer or for the last event of a broken stream. */
 export function errorJson(error: GatewayError, requestId: string): Record<string, unknown> {
   const { param, data } = error.options;
   return {

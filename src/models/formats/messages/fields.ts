@@ -1,4 +1,4 @@
-// The table of fields of the messages format: what other formats can express, and what is refused because it changes the price.
+// The field table of the messages format: which fields other formats can express, and which are refused because they change the price.
 import type { Json } from "../../../core/json.ts";
 import {
   among,
@@ -28,7 +28,7 @@ import {
   whole,
 } from "../field-table.ts";
 
-/** The searches and page readers that the format's vendor runs, by version. */
+/** The vendor's web search and page reading tools, by version. */
 export const HOSTED_TYPES = [
   "web_search_20250305",
   "web_search_20260209",
@@ -45,7 +45,7 @@ const COMPACTION = "compaction is billed apart";
 
 const cache_control = fields({ type: setting, ttl: refused(LONG_CACHE, among("5m")) });
 
-/** A block that may mark the end of a cached prompt. */
+/** A block that may end a cached prompt. */
 function block(of: Fields): FieldSpec {
   return fields({ ...of, cache_control });
 }
@@ -70,7 +70,7 @@ function content(of: Fields): FieldSpec {
   return textOr(typed, "must be text or a list of content blocks");
 }
 
-/** Only models of the format's vendor can have said it: sent back there, left out for others. */
+/** Made only by models of the format's vendor: sent back there, dropped for others. */
 const vendorsOwn: FieldSpec = { free: true, read: true };
 
 const words = block({ text, citations: free });
@@ -91,7 +91,7 @@ const ownTool = fields({
   cache_control,
 });
 
-/** Schema and wording are the vendor's, so only the vendor takes it. */
+/** Only the vendor accepts it, because it defines the schema and the description. */
 const vendorsTool: FieldSpec = { ...fields({ name: string() }), read: true, free: true };
 
 const ownTools: Fields = {
@@ -102,17 +102,17 @@ const ownTools: Fields = {
 };
 const otherTools = { missing: ownTool, otherwise: refused(SERVER_TOOLS) };
 
-/** Whether the gateway runs a hosted tool in the vendor's place is decided where tools are read. */
+/** The code that reads tools decides whether the gateway runs a hosted tool in the vendor's place. */
 const tool = cases("type", { ...ownTools, ...each(ours, ...HOSTED_TYPES, "action") }, otherTools);
 
-/** A tool that is added or removed in the middle of a conversation. */
+/** A tool added or removed in the middle of a conversation. */
 const movedTool: FieldSpec = {
   ...cases("type", { ...ownTools, tool_reference: fields({ name: text }) }, otherTools),
   read: true,
   asJson: true,
 };
 
-/** The fetched page is a document like any other, and counts as one. */
+/** A fetched page counts as a document. */
 const fetched = fields({
   url: text,
   retrieved_at: text,
@@ -151,7 +151,7 @@ const message = object({
     compaction: refused(COMPACTION),
   }),
   clear_at: setting,
-  // Of a system turn within the conversation.
+  // For a system turn within the conversation.
   output_config: fields({ effort: setting }),
 });
 
@@ -159,7 +159,7 @@ const format: FieldSpec = { ...fields({ type: setting, schema: json }), read: tr
 const name = string(1, 200);
 const edits = each(free, "clear_tool_uses_20250919", "clear_thinking_20251015");
 
-/** A body that has passed the table, as far as we read it. */
+/** A body that passed the table, with the fields that we read. */
 export type MessagesBody = Json & {
   readonly model: string;
   readonly models?: readonly string[] | null;
@@ -167,7 +167,7 @@ export type MessagesBody = Json & {
   readonly max_tokens?: number | null;
 };
 
-/** Every field of a body in the messages format. */
+/** All fields of a body in the messages format. */
 export const MESSAGES_FIELDS = compileTable(
   fields({
     model: required(name),

@@ -1,4 +1,4 @@
-// How answers in the messages format begin, break and end, with the charge in their usage.
+// Starts, breaks off and ends answers in the messages format, with the charge in their usage.
 import type { GatewayError } from "../../../core/errors.ts";
 import { isRecord, type Json } from "../../../core/json.ts";
 import type { Charge, Cost } from "../../../core/plan.ts";
@@ -9,7 +9,7 @@ import { errorJson } from "./errors.ts";
 
 const STOP = 'event: message_stop\ndata: {"type":"message_stop"}\n\n';
 
-/** The prompt is in three buckets that do not overlap. */
+/** The prompt tokens are in three disjoint buckets. */
 function usageJson(usage: TokenUsage): Json {
   return {
     input_tokens: usage.inputTokens,
@@ -20,9 +20,9 @@ function usageJson(usage: TokenUsage): Json {
   };
 }
 
-/** Its keep-alive is a comment: clients expect no event before `message_start`. */
+/** Uses a comment as keep-alive: clients expect no event before `message_start`. */
 export class MessagesFrame extends AnswerFrame<FrameOptions & { readonly requestId: string }> {
-  /** A stream's tail is open inside the usage of its last event; counts already there stay before ours. */
+  /** A stream's tail is open inside the usage of its last event; existing counts come before ours. */
   last(final: FinalPart, cost: Cost, charge: Charge, legs: readonly Leg[]): Uint8Array | string {
     const usage = cost.usage === null ? {} : { ...usageJson(cost.usage), ...costJson(charge, cost) };
     const trace = this.trace(legs, charge);

@@ -7,12 +7,12 @@ import { readBetas } from "./betas.ts";
 export const VERSION_HEADER = "anthropic-version";
 export const BETA_HEADER = "anthropic-beta";
 
-/** Versions that clients send. The later one drops sampling fields and forbids nothing that is read here. */
+/** Versions that clients send. The later one drops sampling fields and forbids nothing that we read. */
 const VERSIONS = ["2023-06-01", "2026-10-21"];
-/** Names and dates, separated by commas. */
+/** Names and dates, comma-separated. */
 const BETAS = /^[\w.,: -]{0,4000}$/;
 
-/** Clients of the format retry without the beta if they read these words. */
+/** Clients of the format retry without the beta on these words. */
 function costlyBeta(word: string): GatewayError {
   const detail = { detail: `capability_rejected: beta_header:${word}` };
   return new GatewayError("bad_request", { param: BETA_HEADER, detail });
@@ -20,11 +20,11 @@ function costlyBeta(word: string): GatewayError {
 
 export interface FormatHeaders {
   readonly forVendors: Readonly<Record<string, string>>;
-  /** Betas that are not passed on, as the caller sees them: `anthropic-beta:<word>`. */
+  /** Betas that are not forwarded, as reported to the caller: `anthropic-beta:<word>`. */
   readonly dropped: readonly string[];
 }
 
-/** The default is the first version. */
+/** Defaults to the first version. */
 export function formatHeaders({ headers }: GatewayRequest): FormatHeaders | GatewayError {
   const version = headers.get(VERSION_HEADER) ?? VERSIONS[0] ?? "";
   if (!VERSIONS.includes(version)) return invalid(VERSION_HEADER, `must be one of ${VERSIONS.join(", ")}`);

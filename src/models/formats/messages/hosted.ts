@@ -6,7 +6,7 @@ import { HOSTED_TYPES, SERVER_TOOLS } from "./fields.ts";
 
 const TYPES: ReadonlySet<string> = new Set(HOSTED_TYPES);
 
-/** The hosted tools of a body; refused if nothing here serves them. */
+/** The hosted tools of a body; an error if the gateway cannot serve one. */
 export function hostedIn({ tools }: Json, hosts: Hosts): readonly WantedHosted[] | GatewayError {
   const found: WantedHosted[] = [];
   for (const [at, tool] of (Array.isArray(tools) ? tools : []).entries()) {

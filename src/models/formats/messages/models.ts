@@ -1,4 +1,4 @@
-// The list of models in the messages format, in pages on request.
+// The list of models in the messages format, paginated on request.
 import type { GatewayError } from "../../../core/errors.ts";
 import { invalid } from "../parse-json.ts";
 import type { ModelRow } from "../wire.ts";

@@ -1,4 +1,4 @@
-// Reads a request in the messages format: checks what we must understand and refuses what changes the price.
+// Reads a request in the messages format: validates the fields that matter here and refuses those that change the price.
 import type { PlanCall } from "../../../core/endpoint.ts";
 import { GatewayError } from "../../../core/errors.ts";
 import { isRecord, type Json } from "../../../core/json.ts";
@@ -20,22 +20,22 @@ import { formatHeaders } from "./headers.ts";
 import { hostedIn } from "./hosted.ts";
 import { messagesRequest, stopsOf, thoughtsShown } from "./request.ts";
 
-/** Of JSON in any language, for a count that is never charged. */
+/** For JSON in any language, in a count that is never charged. */
 const BYTES_PER_TOKEN = 4;
 
 /** No dialect has this name, so every vendor gets a translation. */
 const TRANSLATED = "messages-translated";
 
-/** A body that has passed the table of fields. */
+/** A body that passed the field table. */
 export interface CheckedMessages {
   readonly sent: Json;
   readonly known: KnownBody<MessagesBody>;
 }
 
-/** The caller's own JSON, in which `cache_control` has no meaning. */
+/** The caller's own JSON, where `cache_control` has no meaning. */
 const FREE_JSON: ReadonlySet<string> = new Set(["input", "input_schema", "schema"]);
 
-/** The path of a longer-lived cache, which costs more to write than the price we sell at; null: none. */
+/** The path of a longer-lived cache mark, which costs more to write than we charge; null: none. */
 function longCacheIn(value: unknown, path: string): string | null {
   if (typeof value !== "object" || value === null) return null;
   for (const [key, inner] of Object.entries(value)) {
@@ -54,14 +54,14 @@ function keysOf(value: unknown): number {
   return keys;
 }
 
-/** Vendors of the same format get the very bytes, so these must not hold what we have not read or may not sell. */
+/** Vendors of the same format get the original bytes, so these must not contain anything that we have not read or may not sell. */
 function wrongBytes(bytes: Buffer, sent: Json): GatewayError | null {
   if (keysIn(bytes) !== keysOf(sent)) return invalid("", "a field is there twice");
   const param = longCacheIn(sent, "");
   return param === null ? null : new GatewayError("unsupported_field", { param, detail: { detail: LONG_CACHE } });
 }
 
-/** Checks a body. */
+/** Validates a body. */
 export function checkMessages(bytes: Buffer): CheckedMessages | GatewayError {
   const sent = parseJson(bytes);
   if (sent instanceof GatewayError) return sent;
@@ -70,7 +70,7 @@ export function checkMessages(bytes: Buffer): CheckedMessages | GatewayError {
   return wrongBytes(bytes, sent as Json) ?? { sent: sent as Json, known };
 }
 
-/** Reads a request to a model in the messages format; thoughts come and go under `seal`. */
+/** Reads a request in the messages format; `seal` seals and opens thoughts. */
 export function readMessages(
   { request }: PlanCall,
   seal: ThoughtSeal,
@@ -89,11 +89,11 @@ export function readMessages(
   const { body } = known;
   const stream = body.stream === true;
   const promptTokens = Math.ceil((bytes.length - known.dataChars) / BYTES_PER_TOKEN);
-  // A field may belong to a beta that is left out, and the vendor would refuse it without that beta.
+  // A field may belong to a dropped beta; the vendor would reject it without that beta.
   const isOurs = holdsOurs(bytes);
   const passesUnsifted = headers.dropped.length === 0 && !isOurs;
   const translatable = messagesRequest(body);
-  // The vendor would take what we have run for its own; a translation leaves it out.
+  // The vendor would mistake calls that we ran for its own; a translation drops them.
   const neutral = isOurs ? { ...translatable, wire: TRANSLATED } : translatable;
   const forVendors = { headers: headers.forVendors };
   const asked = passesUnsifted ? neutral : { ...neutral, sent: { bytes: Buffer.from(jsonText(body)), ...forVendors } };

@@ -16,20 +16,20 @@ import type { MessagesBody } from "./fields.ts";
 import { isCacheMark } from "./sources.ts";
 import { turnsOf } from "./turns.ts";
 
-/** A tool of the caller's; every other type is a vendor's. */
+/** The caller's own tools; every other type is a vendor's. */
 const OWN_TOOL = /^custom$/;
 
 function isFunction({ type }: Json): boolean {
   return type === undefined || type === null || OWN_TOOL.test(wordOf(type));
 }
 
-/** Tools that a system turn adds count as declared. */
+/** Tools added by system turns count as declared. */
 function addedTools({ messages }: MessagesBody): readonly unknown[] {
   const blocks = messages.filter(isRecord).flatMap(({ role, content }) => (role === "system" ? listOf(content) : []));
   return blocks.filter(isRecord).flatMap((block) => (block.type === "tool_addition" ? [block.tool] : []));
 }
 
-/** The tools that the client runs; deferred ones are sent too. */
+/** The tools that the client runs; deferred ones are included. */
 function toolsOf(body: MessagesBody): NeutralTool[] {
   const declared = [...listOf(body.tools), ...addedTools(body)]
     .filter(isRecord)
@@ -75,7 +75,7 @@ function formatOf(body: MessagesBody): ResponseFormat | null {
   return { kind: "schema", schema: format.schema, name: null, strict: true };
 }
 
-/** `thinking` and the effort; null: neither is there. */
+/** `thinking` and the effort; null if both are missing. */
 function reasoningOf(body: MessagesBody): ReasoningAsk | null {
   const thinking = isRecord(body.thinking) ? body.thinking : null;
   const effort = effortOf(outputConfigOf(body).effort);
@@ -93,7 +93,7 @@ export function thoughtsShown({ thinking }: MessagesBody): ThoughtsShown {
   return thinking.display === "omitted" ? "sealed" : "all";
 }
 
-/** Tools whose schema only their vendor's models know. */
+/** Tools whose schema only the vendor's own models know. */
 function foreignTools({ tools }: MessagesBody): NeutralRequest["foreign"] {
   return listOf(tools)
     .filter(isRecord)
@@ -104,7 +104,6 @@ function foreignTools({ tools }: MessagesBody): NeutralRequest["foreign"] {
     }));
 }
 
-/** The stop sequences of a body. */
 export function stopsOf({ stop_sequences: stops }: MessagesBody): string[] {
   return stopsIn(stops);
 }
@@ -120,7 +119,7 @@ function neutralOf(body: MessagesBody): NeutralRequest {
     reasoning: reasoningOf(body),
     stops: stopsOf(body),
     choices: 1,
-    // Clients put a session id into `metadata`, not a person.
+    // Clients put a session id into `metadata`, not a user.
     user: null,
     cacheMark: isCacheMark(body),
     extra: {},
@@ -128,7 +127,7 @@ function neutralOf(body: MessagesBody): NeutralRequest {
   };
 }
 
-/** Reads a checked body. */
+/** Reads a validated body. */
 export function messagesRequest(body: MessagesBody): CallerRequest {
   return {
     wire: WIRE,

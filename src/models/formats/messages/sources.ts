@@ -1,9 +1,9 @@
-// Reads media and texts of blocks as neutral blocks.
+// Reads media and text of blocks as neutral blocks.
 import { isRecord, type Json, stringOf, wordOf } from "../../../core/json.ts";
 import type { ForeignBlock, MediaBlock, MediaSource, NeutralBlock } from "../../../core/neutral.ts";
 import { foreign, textBlock } from "../neutral-blocks.ts";
 
-/** True if a block's `cache_control` asks for a cache. */
+/** True if a block's `cache_control` requests caching. */
 export function isCacheMark(block: Json): boolean {
   return isRecord(block.cache_control) && block.cache_control.type === "ephemeral";
 }
@@ -16,7 +16,7 @@ function sourceOf(source: Json): MediaSource | null {
   return { at: "inline", mediaType: (stringOf(source.media_type) ?? "").toLowerCase(), base64: source.data };
 }
 
-/** The media of a block, or a description of what no other format can express. */
+/** The media of a block, or a foreign block if no other format can express it. */
 export function mediaOf(block: Json, kind: "image" | "file"): MediaBlock | ForeignBlock {
   const source = isRecord(block.source) ? block.source : {};
   const from = sourceOf(source);

@@ -1,4 +1,4 @@
-// Plays a vendor of the messages format: answers by the format's own encoder, with the counts and errors of its vendor.
+// A messages vendor stub: answers through the format's own encoder, with the usage counts and errors of the real vendor.
 import type { AnswerCodec } from "../../../core/neutral.ts";
 import type { Answer, AnswerUsage } from "../../../sandbox/answer.ts";
 import { type Dialect, type DialectEvent, type DialectReading, readingOf } from "../../../sandbox/dialect.ts";
@@ -10,11 +10,11 @@ import { type Refusal, refusalWords } from "../../../sandbox/refusals.ts";
 import { messagesAnswers } from "./answers.ts";
 import { type MessagesRequest, readMessagesRequest, signatureOf } from "./strict-request.ts";
 
-/** The vendor's name comes first. */
+/** The vendor's name is a prefix. */
 const VERSION_HEADER = /^[a-z]+-version$/;
 const BETA_HEADER = /^[a-z]+-beta$/;
 
-/** Input tokens are those that no cache was involved with. */
+/** Input tokens exclude those read from or written to a cache. */
 function usageOf(usage: AnswerUsage, outputTokens: number) {
   return {
     input_tokens: usage.promptTokens - usage.cachedTokens - usage.cacheWriteTokens,
@@ -59,16 +59,16 @@ function event(
   return { name: data.type, data: JSON.stringify(data), tokens, kind };
 }
 
-/** What a vendor's calls begin with. */
+/** The empty input delta that vendors send at the start of a call. */
 function emptyInput({ data }: DialectEvent): DialectEvent {
   const delta = { type: "input_json_delta", partial_json: "" };
   return event("content", 0, { type: "content_block_delta", index: JSON.parse(data).index, delta });
 }
 
-/** The encoder leaves the last event open before its counts. */
+/** The encoder leaves the last event open before its usage counts. */
 const OPEN_USAGE = /,"usage":\{$/;
 
-/** Usage comes first with the message and last with its ending; on every event only as far as this format has room for it. */
+/** Usage comes with the first and the last event, and with every event where the format has room for it. */
 function* events(request: MessagesRequest, answer: Answer, { usage }: Conduct): Generator<DialectEvent> {
   const counts = (tokens: number) => (usage === "never" ? {} : { usage: usageOf(answer.usage, tokens) });
   let written = 0;
@@ -99,10 +99,10 @@ function error(refusal: Refusal) {
   return { type: "error", error: { type, message }, request_id: "req_sandbox" };
 }
 
-/** The body field that clouds take in place of the version header. */
+/** Clouds take the version in this body field instead of the header. */
 const VERSION_FIELD = /^[a-z]+_version$/;
 
-/** Reads a request to a cloud that serves this format under its own paths: the version is in the body, and the model in the path. */
+/** Reads a request to a cloud that serves this format under its own paths: the version is in the body, the model in the path. */
 function readByPath(json: unknown, url: URL): DialectReading | Refusal {
   const isInvoked = url.pathname.includes("/invoke");
   const twice = pathRefusal(json, url, isInvoked ? ["stream"] : []);

@@ -1,4 +1,4 @@
-// Reads a messages request as strictly as its vendor does: unknown fields, turn order and unanswered tool calls are refused.
+// Parses a messages request as strictly as its vendor: rejects unknown fields, wrong turn order and unanswered tool calls.
 import { z } from "zod";
 import { type Ask, askOf } from "../../../sandbox/ask.ts";
 import { refuse, schemaRefusal } from "../../../sandbox/dialect.ts";
@@ -58,7 +58,7 @@ const blocks = z.array(
   z.discriminatedUnion("type", [text, image, document, toolUse, toolResult, thinkingBlock, redacted]),
 );
 
-/** Newer models also take system turns in the middle of a conversation. */
+/** Newer models also accept system turns in the middle of a conversation. */
 const systemTurn = z.strictObject({
   role: z.literal("system"),
   content: z.union([z.string(), z.array(text)]),
@@ -140,7 +140,7 @@ type Body = z.infer<typeof body>;
 type Message = Body["messages"][number];
 type Block = z.infer<typeof blocks>[number];
 
-/** Thinking carries a signature, and comes back only with the one it was given. */
+/** The signature of a thought, which must come back unchanged. */
 export function signatureOf(thinking: string): string {
   return `c2FuZGJveA${seedOf(thinking).toString(36)}`;
 }
@@ -150,7 +150,7 @@ function blocksOf(message: Message | undefined): readonly Block[] {
   return typeof message.content === "string" ? [{ type: "text", text: message.content }] : message.content;
 }
 
-/** The calls of one message must be answered in the next, and only they. */
+/** A message's calls must be answered in the next message, and no others. */
 function toolTurnRefusal(messages: readonly Message[]): Refusal | null {
   const called = messages.flatMap((message) =>
     blocksOf(message).flatMap((one) => (one.type === "tool_use" ? [one.id] : [])),
@@ -217,7 +217,7 @@ function thinkingRefusal(asked: Body): Refusal | null {
   return null;
 }
 
-/** Every object of an output schema must be closed. */
+/** Every object in an output schema must be closed. */
 function openObject(schema: unknown): boolean {
   if (typeof schema !== "object" || schema === null) return false;
   const closed =
@@ -227,7 +227,7 @@ function openObject(schema: unknown): boolean {
   return !closed || Object.values(schema).some(openObject);
 }
 
-/** What no schema of single fields can say. */
+/** Checks across fields, which no schema can express. */
 function contradiction(asked: Body): Refusal | null {
   if (asked.messages[0]?.role === "system") return refuse("messages.0.role", "a conversation does not begin with it");
   if (asked.messages[0]?.role !== "user") return refuse("messages", 'first message must use the "user" role');
@@ -251,21 +251,21 @@ function contradiction(asked: Body): Refusal | null {
   return toolTurnRefusal(asked.messages) ?? thinkingRefusal(asked);
 }
 
-/** This format has no field for "any JSON object": callers ask for one in words, which the model follows. */
+/** The format has no field for arbitrary JSON objects; callers ask for one in the prompt, and the model complies. */
 function wantsJson({ turns }: Ask): boolean {
   return turns.some(({ role, text }) => role === "system" && /\bJSON object and nothing else\b/i.test(text));
 }
 
 export interface MessagesRequest {
   readonly ask: Ask;
-  /** Thinking is counted and signed either way. */
+  /** Thinking is always counted and signed; this shows it. */
   readonly showThinking: boolean;
 }
 
-/** Fields that a request may hold only where its headers name the beta that they belong to. */
+/** Fields allowed only if the headers name their beta. */
 const BETA_FIELDS: Readonly<Record<string, string>> = { context_management: "context-management-" };
 
-/** Reads a body, or says which field is wrong. */
+/** Parses a body, or names the wrong field. */
 export function readMessagesRequest(json: unknown, betas = ""): MessagesRequest | Refusal {
   const parsed = body.safeParse(json);
   if (!parsed.success) return schemaRefusal(parsed.error);

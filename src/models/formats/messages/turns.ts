@@ -6,10 +6,10 @@ import { foreign, textBlock } from "../neutral-blocks.ts";
 import type { MessagesBody } from "./fields.ts";
 import { documentOf, isCacheMark, mediaOf, searchResultOf } from "./sources.ts";
 
-/** Meant for the vendor's billing; in any other model's prompt it only spoils the cache. */
+/** Meant for the vendor's billing; for any other model it only spoils the prompt cache. */
 const BILLING_LINE = /^x-[a-z]+-billing-header:/;
 
-/** Calls and results of server tools: no other model has such a tool. */
+/** Calls and results of server tools, which no other model has. */
 const SERVER_TOOLS = /^(server_tool_use|mcp_tool_use|\w+_tool_result)$/;
 
 function turnOf({ role, content }: Json): NeutralTurn {
@@ -76,7 +76,7 @@ function resultOf(block: Json): NeutralBlock {
   };
 }
 
-/** Only the vendor could read a signature that is not our seal, and its text is never sent in its place. */
+/** A signature that is not our seal is readable only to its vendor, and its text is never sent instead. */
 function thoughtOf(sealed: unknown, text: string): readonly NeutralBlock[] {
   if (typeof sealed !== "string" || sealed === "") return [];
   return [{ kind: "reasoning", text, format: null, signature: null, sealed, callId: null }];
@@ -89,6 +89,6 @@ export function turnsOf({ system, messages }: MessagesBody): NeutralTurn[] {
   );
   const first: NeutralTurn[] = instructions.length === 0 ? [] : [{ role: "system", blocks: instructions }];
   const turns = messages.filter(isRecord).map(turnOf);
-  // A turn of unreadable thoughts alone is empty.
+  // A turn with only unreadable thoughts is empty.
   return [...first, ...turns.filter(({ role, blocks }) => role !== "assistant" || blocks.length > 0)];
 }

@@ -1,4 +1,4 @@
-// Reads what a vendor of the messages format answers: whole answers, usage in disjoint buckets, why it stopped, errors.
+// Parses messages answers of vendors: whole answers, usage in disjoint buckets, stop reasons, errors.
 import { isRecord, type Json, stringOf } from "../../../core/json.ts";
 import type { AnswerBlock, FinishReason } from "../../../core/neutral.ts";
 import type { AttemptFailure, TokenUsage } from "../../../core/route.ts";
@@ -9,7 +9,7 @@ import { reasonWith, wholeCalls } from "../../../upstream/dialects/tool-calls.ts
 import { countOf, holdsCount } from "../../../upstream/json-pointer.ts";
 import { malformed } from "../../../upstream/vendor-failure.ts";
 
-/** The `format` under which this vendor's signed thoughts go out and come back. */
+/** The `format` of this vendor's signed thoughts. */
 export function formatOf(context: ChatContext): string {
   return context.spec.reasoningFormat ?? "messages";
 }
@@ -24,12 +24,12 @@ const FINISH: Readonly<Record<string, FinishReason>> = {
   refusal: "content_filter",
 };
 
-/** The wire's reason to stop, in OpenAI's words; one we do not know yet is a plain stop. */
+/** The wire's stop reason in OpenAI's terms; unknown reasons become a plain stop. */
 export function finishOf(stopReason: string): FinishReason {
   return Object.hasOwn(FINISH, stopReason) ? (FINISH[stopReason] ?? "stop") : "stop";
 }
 
-/** The counts of usage that have a place in ours. */
+/** The usage counters that ours has fields for. */
 export const COUNTS: readonly string[] = [
   "input_tokens",
   "cache_read_input_tokens",
@@ -38,7 +38,7 @@ export const COUNTS: readonly string[] = [
   "output_tokens_details",
 ];
 
-/** Extra passes that a vendor ran unasked, with this or another model; the top-level sums leave them out. */
+/** Extra passes that a vendor ran unasked, with this or another model; the top-level sums exclude them. */
 const PASSES = "iterations";
 const SERVER_TOOLS = "server_tool_use";
 const BUCKETS = ["input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens", "output_tokens"];
@@ -48,7 +48,7 @@ function passesOf(usage: Json): readonly Json[] {
   return Array.isArray(passes) ? passes.filter(isRecord) : [];
 }
 
-/** All of what was counted: the sum of all passes, where that is more than what the top says. */
+/** Usage including all passes, where their sum exceeds the top-level counts. */
 function withPasses(usage: Json): Json {
   const passes = passesOf(usage);
   if (passes.length === 0) return usage;
@@ -59,15 +59,15 @@ function withPasses(usage: Json): Json {
   return { ...usage, ...Object.fromEntries(sums) };
 }
 
-/** Tells of the counters in a usage object that have no price here. */
+/** Reports usage counters that have no price here. */
 export function tellUnpriced(usage: Json, { unpriced }: ChatContext): void {
   if (holdsCount(usage[SERVER_TOOLS])) unpriced?.(SERVER_TOOLS);
   if (passesOf(usage).some(({ type }) => type !== "message")) unpriced?.(PASSES);
 }
 
 /**
- * Adds what one usage object says to what earlier ones said: counts are cumulative, and a later event names only some
- * of them. `input_tokens` does not include cached ones.
+ * Merges a usage object into earlier ones: counts are cumulative, and later events have only some of them. `input_tokens` excludes cached
+ * tokens.
  */
 export function mergeUsage(known: Json, usage: unknown): Json {
   if (!isRecord(usage)) return known;
@@ -75,7 +75,7 @@ export function mergeUsage(known: Json, usage: unknown): Json {
   return { ...known, ...Object.fromEntries(told.map((name) => [name, usage[name]])) };
 }
 
-/** The disjoint buckets; null where nothing was counted. */
+/** Usage in disjoint buckets; null if nothing was counted. */
 export function usageOf(told: Json): TokenUsage | null {
   const usage = withPasses(told);
   const details = isRecord(usage.output_tokens_details) ? usage.output_tokens_details : {};
@@ -88,7 +88,7 @@ export function usageOf(told: Json): TokenUsage | null {
   return { inputTokens, cacheReadTokens, cacheWriteTokens, outputTokens, reasoningTokens };
 }
 
-/** The status that an error of this type comes with, for errors inside a stream whose status was 200. */
+/** Statuses by error type, for errors inside a stream, which itself has status 200. */
 const STATUS: Readonly<Record<string, number>> = {
   invalid_request_error: 400,
   authentication_error: 401,
@@ -109,29 +109,29 @@ export function messagesError(body: unknown): VendorError {
   const type = stringOf(error.type);
   const message = stringOf(error.message) ?? JSON.stringify(error);
   const words = type === undefined ? [] : [type.toLowerCase()];
-  // The prompt and the bound on output together are too long; the format has no error type for it.
+  // Prompt plus output limit exceed the context; the format has no error type for this.
   if (/exceed context limit/i.test(message)) words.push("context_length_exceeded");
   return { words, message };
 }
 
-/** Classifies an error that came inside a good answer or a stream, as if it had come with its own status. */
+/** Classifies an error inside a 200 answer or a stream as if it had come with its own status. */
 export function failureInside(body: unknown): AttemptFailure {
   const error = messagesError(body);
   return classify(STATUS[error.words[0] ?? ""] ?? 200, error, null);
 }
 
-/** The vendor's reason for a refusal, in its own words; undefined: it gave none. */
+/** The vendor's explanation of a refusal; undefined if it gave none. */
 export function explanationOf(json: Json): string | undefined {
   return isRecord(json.stop_details) ? stringOf(json.stop_details.explanation) : undefined;
 }
 
-/** Why an answer gave the caller nothing; null where a refusal, its bound on output or a stop of the caller's explains it. */
+/** Why an answer was empty; null where a refusal, the output limit or a stop sequence explains it. */
 export function emptiness(finish: FinishReason, native: string): string | null {
   const isExplained = finish === "length" || finish === "content_filter" || native === "stop_sequence";
   return isExplained ? null : `the answer is empty (${native})`;
 }
 
-/** A block; null where it is of a type we do not know. */
+/** A block; null if its type is unknown. */
 function blockOf(block: Json, format: string, callOf: ReturnType<typeof wholeCalls>): AnswerBlock | null {
   switch (block.type) {
     case "text":
@@ -151,7 +151,7 @@ function gives(block: AnswerBlock): boolean {
   return block.kind === "tool-call" || ("text" in block && block.text !== "");
 }
 
-/** The answer, or why it is none. */
+/** The answer, or why there is none. */
 export function messagesAnswer(json: unknown, context: ChatContext): ReadAnswer {
   if (!isRecord(json)) return malformed("the answer is no JSON object");
   if (json.type === "error" || isRecord(json.error)) return failureInside(json);

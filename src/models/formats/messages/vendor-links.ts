@@ -1,16 +1,16 @@
-// Links in a body of the messages wire that its vendor cannot open: found before it is sent, and put back as what stands there.
+// Links in a messages body that the vendor cannot open: finds them before the request is sent, and replaces them by the fetched media.
 import type { ChatWire } from "../../../catalog/chat-wire.ts";
 import { isRecord, type Json } from "../../../core/json.ts";
 import type { SentRequest } from "../../../core/neutral.ts";
 import { type FetchedMedia, type Media, type MediaLink, opens } from "../../../upstream/media-links.ts";
 
 const NONE: readonly MediaLink[] = [];
-/** Few bodies contain a link, and searching the bytes is cheaper than walking the messages. */
+/** Few bodies contain a link, and a byte search is cheaper than walking the messages. */
 const MAYBE_LINKED = Buffer.from('"url"');
 
 const KINDS: Readonly<Record<string, MediaLink["kind"]>> = { image: "image", document: "file" };
 
-/** The link of a block, be it one that its vendor opens or not; null: it has none. */
+/** The link of a block, whether its vendor can open it or not; null: it has none. */
 function linkOf(block: Json): MediaLink | null {
   const { type, source } = block;
   const kind = typeof type === "string" && Object.hasOwn(KINDS, type) ? KINDS[type] : undefined;
@@ -18,7 +18,7 @@ function linkOf(block: Json): MediaLink | null {
   return typeof source.url === "string" ? { url: source.url, kind } : null;
 }
 
-/** The blocks of a content, with those inside results of tools. */
+/** All blocks of a content, including those inside tool results. */
 function* blocksIn(content: unknown): Generator<Json> {
   if (!Array.isArray(content)) return;
   for (const block of content) {
@@ -28,7 +28,7 @@ function* blocksIn(content: unknown): Generator<Json> {
   }
 }
 
-/** The links of a body that its vendor cannot open. */
+/** The links in a body that its vendor cannot open. */
 export function messagesLinks(
   { messages }: Json,
   fetches: ChatWire["fetches"],
@@ -50,7 +50,7 @@ function sourceOf({ mediaType, base64 }: Media): Json {
   return { type: "text", media_type: mediaType, data: Buffer.from(base64, "base64").toString("utf8") };
 }
 
-/** The same body with what stands at its links in their place. */
+/** The body with its links replaced by the fetched media. */
 export function messagesWithMedia(body: Json, fetched: FetchedMedia): Json {
   const replaced = (block: unknown): unknown => {
     if (!isRecord(block)) return block;

@@ -1,4 +1,4 @@
-// Reads a stream of the messages wire and passes it on under our model's name, parsing only the events that differ.
+// Passes on a stream of the messages wire under our model name, parsing only the events that differ.
 
 import { isRecord, type Json, stringOf } from "../../../core/json.ts";
 import { jsonText } from "../../../core/raw-json.ts";
@@ -12,7 +12,7 @@ import {
 } from "../../../upstream/dialects/event-template.ts";
 import { COUNTS, emptiness, failureInside, finishOf, mergeUsage, tellUnpriced, usageOf } from "./vendor-answer.ts";
 
-/** The text of a delta that a token count needs. */
+/** A delta's text, for a token count. */
 function textOf(delta: Json): string {
   return stringOf(delta.text) ?? stringOf(delta.thinking) ?? stringOf(delta.partial_json) ?? "";
 }
@@ -21,7 +21,7 @@ function eventOf(type: string, data: string): Buffer {
   return Buffer.from(`event: ${type}\ndata: ${data}\n\n`);
 }
 
-/** The caller's name of a tool that is called. */
+/** The caller's name of the called tool. */
 export function originalName({ type, name }: Json, { tools }: ChatContext): unknown {
   return type === "tool_use" && typeof name === "string" ? (tools?.original(name) ?? name) : name;
 }
@@ -73,7 +73,7 @@ class MessagesPassingReader implements StreamReader {
       case "error":
         return this.#out.fail(failureInside(data));
       default:
-        // A block's end, a ping, or what a newer vendor says: it is not paid for.
+        // The end of a block, a ping, or an unknown event: none of them is charged.
         this.#out.raw(eventOf(type, came.json), "preamble");
     }
   }
@@ -92,7 +92,7 @@ class MessagesPassingReader implements StreamReader {
     this.#out.raw(eventOf("message_start", JSON.stringify({ ...data, message })), "preamble");
   }
 
-  /** A call is something for the caller as soon as it has a name; a text or a thought once there is a word of it. */
+  /** A call counts as content once it has a name, text and thoughts once they have a word. */
   #start(data: Json, block: Json, came: string): void {
     const name = originalName(block, this.#context);
     const json = name === block.name ? came : jsonText({ ...data, content_block: { ...block, name } });
@@ -115,8 +115,8 @@ class MessagesPassingReader implements StreamReader {
   }
 
   /**
-   * The last event goes out as far as into its usage: the caller's wire writes the counts, with what they cost, and closes
-   * it. Counters that have no place there stay as the vendor wrote them.
+   * Leaves the last event open inside its usage, where the caller's wire adds the counts and their cost, and closes it. Other counters
+   * stay as the vendor wrote them.
    */
   #finish(data: Json): void {
     const delta = isRecord(data.delta) ? data.delta : {};
@@ -138,7 +138,7 @@ class MessagesPassingReader implements StreamReader {
   }
 }
 
-/** A reader of one stream whose caller speaks the wire too. */
+/** Passes on one stream, for callers of the same wire. */
 export function messagesPassingReader(context: ChatContext, out: BytesOut): StreamReader {
   return new MessagesPassingReader(context, out);
 }

@@ -1,4 +1,4 @@
-// The messages wire on both sides: the caller's bytes go out and the vendor's come back, with our names in place of theirs.
+// Pass-through with the messages wire on both sides: forwards the caller's bytes and the vendor's, and replaces their names with ours.
 
 import { isRecord, type Json, numberOf, stringOf } from "../../../core/json.ts";
 import { withMembers } from "../../../core/json-bytes.ts";
@@ -10,15 +10,15 @@ import { emptiness, failureInside, finishOf, messagesError, tellUnpriced, usageO
 import { messagesLinks, messagesWithMedia } from "./vendor-links.ts";
 import { messagesPassingReader, originalName } from "./vendor-passing-stream.ts";
 
-/** Fields of the gateway's own, and those that are set here. */
+/** The gateway's own fields, and those that are set here. */
 const OWN_FIELDS = ["max_cost_cents", "provider", "models"];
-/** The least budget for thinking that the wire takes. */
+/** The lowest thinking budget that the wire accepts. */
 const BUDGET_MIN = 1_024;
-/** What the seals begin with that a caller may carry instead of a vendor's own signature. */
+/** The prefix of our seals, which a caller may send back in place of a vendor's signature. */
 const SEALED = /^tgs\d_/;
 const MAYBE_SEALED = Buffer.from('"tgs');
 
-/** A budget for thinking is a part of the bound on output, and must stay below it. */
+/** A thinking budget is part of the output limit, and must stay below it. */
 function thinkingWithin(thinking: unknown, outputTokensMax: number): Json | null {
   if (!isRecord(thinking) || thinking.type !== "enabled") return null;
   const budget = numberOf(thinking.budget_tokens) ?? 0;
@@ -27,7 +27,7 @@ function thinkingWithin(thinking: unknown, outputTokensMax: number): Json | null
   return { ...thinking, budget_tokens: outputTokensMax - 1 };
 }
 
-/** A thought that came sealed, as its vendor signed it; null where it is another vendor's. */
+/** A sealed thought in its vendor's signed form; null if it is another vendor's. */
 function openedThought(block: Json, seal: OwnSeal | undefined): Json | null {
   const sealed = stringOf(block.signature) ?? stringOf(block.data) ?? "";
   const thought = seal?.open(sealed) ?? null;
@@ -41,7 +41,7 @@ function isSealed(block: unknown): block is Json {
   return SEALED.test(stringOf(block.signature) ?? stringOf(block.data) ?? "");
 }
 
-/** The conversation with the thoughts opened that a translated turn has left in it; those of others are left out. */
+/** Opens sealed thoughts that translated turns left in the conversation; drops those of other vendors. */
 function openedMessages(messages: readonly unknown[], seal: OwnSeal | undefined): readonly unknown[] {
   return messages.flatMap((message) => {
     if (!isRecord(message) || !Array.isArray(message.content) || !message.content.some(isSealed)) return [message];
@@ -53,7 +53,7 @@ function openedMessages(messages: readonly unknown[], seal: OwnSeal | undefined)
   });
 }
 
-/** The fields with ids, names and schemas of tools. */
+/** Fields that contain ids, names and schemas of tools. */
 const TOOLS: ToolPlaces = {
   messages: [
     {
@@ -70,7 +70,7 @@ const TOOLS: ToolPlaces = {
   tool_choice: { name: "name" },
 };
 
-/** The members in which what goes out differs from what came; undefined: left out. */
+/** The fields to change in the forwarded body; undefined: removed. */
 function changesOf(asked: Json, context: ChatContext, maybeSealed: boolean): Json {
   const { wire } = context;
   const body = fitOf(context, "messages").fitted(asked, TOOLS);
@@ -80,7 +80,7 @@ function changesOf(asked: Json, context: ChatContext, maybeSealed: boolean): Jso
   for (const field of Object.keys(TOOLS)) if (body[field] !== asked[field]) changes[field] = body[field];
   const thinking = thinkingWithin(body.thinking, context.outputTokensMax);
   if (thinking !== null) changes.thinking = thinking;
-  // A model that always thinks rejects a request not to.
+  // A model that always thinks rejects a request to turn thinking off.
   const told = thinking ?? body.thinking;
   if (wire.reasoning === "effort-always" && isRecord(told) && told.type === "disabled") changes.thinking = undefined;
   if (maybeSealed && Array.isArray(body.messages) && body.messages.some(holdsSealed)) {
@@ -126,7 +126,7 @@ function answer(json: unknown, context: ChatContext): UnaryAnswer {
   const empty = json.content.some(gives) ? null : emptiness(finishOf(native), native);
   const usage = isRecord(json.usage) ? usageOf(json.usage) : null;
   if (isRecord(json.usage)) tellUnpriced(json.usage, context);
-  // The vendor's object is changed in place.
+  // Changes the vendor's object in place.
   json.id = context.completionId;
   json.model = context.servedSlug;
   for (const block of json.content)

@@ -1,4 +1,4 @@
-// Puts a request into the messages wire.
+// Translates a request to the messages wire.
 
 import { defined, isRecord, type Json } from "../../../core/json.ts";
 import type { NeutralRequest, NeutralTool } from "../../../core/neutral.ts";
@@ -45,8 +45,8 @@ function toolFields(request: NeutralRequest): { tools?: Json[]; tool_choice?: Js
 }
 
 /**
- * OpenAI's temperatures go to 2, this wire's to 1: higher ones become 1. A model takes temperature or top_p, not both,
- * so temperature wins; a model that thinks takes neither.
+ * OpenAI's temperature goes up to 2, this wire's up to 1: higher values become 1. Models accept temperature or top_p, not both, so
+ * temperature wins; thinking models accept neither.
  */
 function sampling({ sampling: asked }: NeutralRequest, thinking: Thinking): Json {
   if (thinks(thinking)) return {};
@@ -68,7 +68,7 @@ function outputConfig({ format, extra }: NeutralRequest, effort: string | undefi
   return Object.keys(config).length > 0 ? config : undefined;
 }
 
-/** The request in the messages wire. Fields that have no place in it are left out; see `messagesUnsupported`. */
+/** The request in the messages wire. Drops fields that it cannot express; see `messagesUnsupported`. */
 export function messagesRequest(request: NeutralRequest, context: ChatContext): UpstreamBody {
   const asked = withoutDropped(fitOf(context, "messages").fitted(request, NEUTRAL_TOOLS), context);
   const { system, turns } = conversationOf(asked.turns, formatOf(context));
@@ -94,7 +94,7 @@ export function messagesRequest(request: NeutralRequest, context: ChatContext): 
   return { path: "/messages", body: Object.assign(sent, context.wire.extraFields) };
 }
 
-/** Why the request cannot be put into the messages wire without losing its meaning; null where it can. */
+/** Why the messages wire cannot express the request; null if it can. */
 export function messagesUnsupported(request: NeutralRequest, context: ChatContext): string | null {
   const asked = withoutDropped(request, context);
   const format = formatOf(context);

@@ -1,11 +1,11 @@
 // Narrows a JSON schema to the subset that the messages wire can guarantee (structured outputs, strict tools).
 import { isRecord, type Json, wordOf } from "../../../core/json.ts";
 
-/** Deeper schemas are no schema anyone wrote; a bound keeps the recursion safe. */
+/** No real schema is deeper; the bound keeps the recursion safe. */
 const DEPTH_MAX = 64;
 
 const FORMATS = ["date-time", "time", "date", "duration", "email", "hostname", "uri", "ipv4", "ipv6", "uuid"];
-/** Kept as they are. */
+/** Copied unchanged. */
 const PLAIN = ["type", "enum", "const", "title", "default", "required", "$ref"];
 /** The subset lacks `oneOf`; `anyOf` admits the same values. */
 const LISTS: ReadonlyMap<string, string> = new Map([
@@ -27,7 +27,7 @@ function isKept(keyword: string, value: unknown): boolean {
 }
 
 class Narrowing {
-  /** The subset would mean something else: the schema has free keys, or no bottom. */
+  /** The subset would change the meaning: the schema has arbitrary keys, or is too deep. */
   lost = false;
 
   schema(schema: unknown, depth: number): unknown {
@@ -47,7 +47,7 @@ class Narrowing {
     }
     if (isObjectSchema(schema)) {
       const open = schema.additionalProperties;
-      // An object that says nothing of its properties has any; closed, it could only be empty.
+      // An object without declared properties allows any; closed, it could only be empty.
       const unsaid = open === undefined && !isRecord(schema.properties);
       if (open === true || isRecord(open) || unsaid) this.lost = true;
       kept.push(["additionalProperties", false]);
@@ -68,8 +68,8 @@ class Narrowing {
 }
 
 /**
- * The schema in the wire's subset: bounds such as `minimum` or `maxLength`, which it cannot enforce, move into the
- * descriptions where the model reads them. Null where the subset would mean something else (maps with free keys).
+ * The schema in the wire's subset. Bounds that it cannot enforce, such as `minimum` or `maxLength`, move to the descriptions, where the
+ * model reads them. Null where the subset would change the meaning (maps with arbitrary keys).
  */
 export function guaranteedSchema(schema: Json): Json | null {
   const narrowing = new Narrowing();

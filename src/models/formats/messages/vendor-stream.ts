@@ -1,4 +1,4 @@
-// Reads a stream of the messages wire.
+// Parses a stream of the messages wire.
 
 import { isRecord, type Json, stringOf } from "../../../core/json.ts";
 import type { ChatContext, EventOut, StreamReader } from "../../../upstream/dialects/dialect.ts";
@@ -26,7 +26,7 @@ class MessagesReader implements StreamReader {
     return true;
   }
 
-  /** Events of a type we do not know, `ping` among them, say nothing to the caller. */
+  /** Ignores events of unknown types, including `ping`. */
   #read(type: string | null, data: Json): void {
     switch (type) {
       case "message_start":
@@ -103,7 +103,7 @@ class MessagesReader implements StreamReader {
   }
 }
 
-/** A reader of one stream in the messages wire. */
+/** Parses one stream of the messages wire. */
 export function messagesReader(context: ChatContext, out: EventOut): StreamReader {
   return new MessagesReader(context, out);
 }

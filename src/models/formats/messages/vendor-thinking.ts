@@ -1,4 +1,4 @@
-// How a request in the messages wire tells the model to think.
+// Chooses the thinking settings of a request in the messages wire.
 import type { ChatWire } from "../../../catalog/chat-wire.ts";
 import { defined, isRecord, type Json, numberOf, stringOf } from "../../../core/json.ts";
 import type { Effort, NeutralRequest } from "../../../core/neutral.ts";
@@ -6,10 +6,10 @@ import type { ChatContext } from "../../../upstream/dialects/dialect.ts";
 import { budgetOf } from "../../../upstream/dialects/thinking-budget.ts";
 import type { Turn } from "./vendor-turns.ts";
 
-/** The least budget the wire takes. */
+/** The lowest budget that the wire accepts. */
 const BUDGET_MIN = 1024;
 
-/** The wire's words for effort; there is none below `low`. */
+/** The wire's effort levels; there is none below `low`. */
 const EFFORT: Readonly<Record<Effort, string>> = {
   minimal: "low",
   low: "low",
@@ -26,14 +26,14 @@ export interface Thinking {
 
 const NOT_ASKED: Thinking = { thinking: undefined, effort: undefined };
 
-/** Whether the model will think, which rules out the sampling fields. */
+/** True if the model will think, which excludes the sampling fields. */
 export function thinks({ thinking }: Thinking): boolean {
   return thinking !== undefined && thinking.type !== "disabled";
 }
 
 /**
- * A budget cannot go with a prefilled answer, nor with a turn of tool calls that does not begin with its thoughts (a
- * client that did not carry them back, or calls that another vendor's model made).
+ * A budget cannot be combined with a prefilled answer, nor with a turn of tool calls that does not start with its thoughts (because the
+ * client dropped them, or another vendor's model made the calls).
  */
 function takesBudget(turns: readonly Turn[]): boolean {
   const last = turns.at(-1);
@@ -52,11 +52,11 @@ const TAKEN_BY: Readonly<Record<string, readonly ChatWire["reasoning"][]>> = {
 
 function takes(how: ChatWire["reasoning"], { type }: Json): boolean {
   const name = stringOf(type) ?? "";
-  // Of a model that is not described, its vendor knows best.
+  // Unknown models: leave it to the vendor.
   return how === undefined || !Object.hasOwn(TAKEN_BY, name) || TAKEN_BY[name]?.includes(how) === true;
 }
 
-/** The caller's own `thinking` object, in this wire's form, with its budget kept below the bound on output. */
+/** The caller's own `thinking` object in this wire's form, with its budget below the output limit. */
 function ownThinking(thinking: Json, outputTokensMax: number): Thinking {
   if (thinking.type !== "enabled") return { thinking, effort: undefined };
   if (outputTokensMax <= BUDGET_MIN) return NOT_ASKED;
@@ -66,8 +66,8 @@ function ownThinking(thinking: Json, outputTokensMax: number): Thinking {
 }
 
 /**
- * What the caller's request for thinking becomes for this model. Where thinking cannot go with the rest of
- * the request (a forced tool, too small a bound on output), the rest wins and the model answers without.
+ * The thinking settings for this model. Where thinking conflicts with the rest of the request (a forced tool, too low an output limit),
+ * the rest wins and the model answers without it.
  */
 export function thinkingOf(
   { extra, reasoning: ask }: NeutralRequest,
@@ -75,7 +75,7 @@ export function thinkingOf(
   turns: readonly Turn[],
   forcedTool: boolean,
 ): Thinking {
-  // Of a type that this model does not take, it is a wish to think like any other.
+  // A type that this model does not accept is treated as a general request to think.
   if (isRecord(extra.thinking) && takes(context.wire.reasoning, extra.thinking))
     return ownThinking(extra.thinking, context.outputTokensMax);
   const how = context.wire.reasoning ?? "budget";

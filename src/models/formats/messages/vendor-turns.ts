@@ -1,4 +1,4 @@
-// The conversation of a request in the messages wire: system blocks, then turns of alternating roles.
+// Conversations in the messages wire: system blocks, then turns with alternating roles.
 import { defined, type Json } from "../../../core/json.ts";
 import type {
   MediaBlock,
@@ -19,13 +19,13 @@ export interface Turn {
 export interface Conversation {
   readonly system: readonly Json[];
   readonly turns: readonly Turn[];
-  /** The first thing that has no place in this wire. */
+  /** The first element that this wire cannot express. */
   readonly reason: string | null;
 }
 
 const IMAGE_TYPES = ["image/jpeg", "image/png", "image/gif", "image/webp"];
 
-/** Without its time to live: an hour is priced apart, and every mark here lives five minutes. */
+/** Omits the time to live, so all our marks last five minutes: an hour has its own price. */
 export function cacheControl(mark: boolean): Json | undefined {
   return mark ? { type: "ephemeral" } : undefined;
 }
@@ -44,7 +44,7 @@ function documentSource(source: MediaSource): Json | string {
   return { type: "text", media_type: mediaType, data: Buffer.from(base64, "base64").toString("utf8") };
 }
 
-/** A block of media, or why it has no place. */
+/** A media block, or why the wire cannot express it. */
 function mediaBlock({ kind, source: from, filename, cacheMark }: MediaBlock): Json | string {
   if (kind === "audio") return "audio input";
   const source = kind === "image" ? imageSource(from) : documentSource(from);
@@ -83,7 +83,7 @@ class ConversationBuilder {
     this.reason ??= `${what} cannot be put into its wire`;
   }
 
-  /** Turns of one role in a row become one, so that the results of parallel calls come in a single turn. */
+  /** Merges consecutive turns of one role, so that results of parallel calls are in a single turn. */
   #turn(role: Turn["role"], blocks: Json[]): void {
     if (blocks.length === 0) return;
     const last = this.turns.at(-1);
@@ -91,7 +91,7 @@ class ConversationBuilder {
     else this.turns.push({ role, content: blocks });
   }
 
-  /** Blocks that have a place here. A text of nothing but white space has none: this wire refuses it. */
+  /** Converts blocks. Drops text that is only white space, because this wire rejects it. */
   #blocks(blocks: readonly NeutralBlock[]): Json[] {
     const put: Json[] = [];
     for (const block of blocks) {
@@ -102,7 +102,7 @@ class ConversationBuilder {
     return put;
   }
 
-  /** A content block, null where there is nothing to say, or what has no place. */
+  /** A content block, null if it is empty, or a description of what the wire cannot express. */
   #block(block: NeutralBlock): Json | string | null {
     switch (block.kind) {
       case "text":
@@ -125,7 +125,7 @@ class ConversationBuilder {
     }
   }
 
-  /** A thought whose seal could not be checked here is left out: made-up signatures are refused. */
+  /** Drops a thought whose seal could not be verified here: forged signatures are rejected. */
   #thought({ format, text, signature, sealed }: ReasoningBlock): Json | null {
     if (format !== this.#format) return null;
     if (sealed !== null) return { type: "redacted_thinking", data: sealed };
@@ -144,7 +144,7 @@ class ConversationBuilder {
   }
 }
 
-/** This wire refuses white space at the end of a prefilled answer. */
+/** This wire rejects white space at the end of a prefilled answer. */
 function trimPrefill(turns: Turn[]): void {
   const last = turns.at(-1);
   const block = last?.role === "assistant" ? last.content.at(-1) : undefined;
@@ -155,9 +155,8 @@ function trimPrefill(turns: Turn[]): void {
 }
 
 /**
- * Puts a conversation into the wire. System messages go to the front wherever they stood, because the wire knows them
- * nowhere else; a conversation of only system messages is sent as the user's. It must begin with a user's turn, so one that
- * begins with the assistant's gets a full stop before it.
+ * Converts a conversation. All system messages move to the front, the only place the wire allows; a conversation of only system messages
+ * is sent as the user's. The wire requires a user turn first, so a full stop is put before a leading assistant turn.
  */
 export function conversationOf(asked: readonly NeutralTurn[], format: string): Conversation {
   const builder = new ConversationBuilder(format);

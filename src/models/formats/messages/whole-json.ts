@@ -1,4 +1,4 @@
-// Detects the end of JSON that comes in fragments, in one pass.
+// Detects the end of a JSON value that arrives in fragments, in one pass.
 
 export class WholeJson {
   #depth = 0;
@@ -6,7 +6,7 @@ export class WholeJson {
   #inText = false;
   #escaped = false;
 
-  /** True once an object or a list has ended. */
+  /** True once the outermost object or list has ended. */
   get isWhole(): boolean {
     return this.#begun && this.#depth === 0;
   }

@@ -1,4 +1,4 @@
-// The messages format: answers whole or as events, with a free count of tokens.
+// The messages format: whole answers or event streams, with free token counts.
 import type { EndpointSpec } from "../../../core/endpoint.ts";
 import { GatewayError } from "../../../core/errors.ts";
 import { at } from "../paths.ts";
@@ -11,10 +11,10 @@ import { formatHeaders, VERSION_HEADER } from "./headers.ts";
 import { asksForPage, modelJson, modelListJson, modelPageJson } from "./models.ts";
 import { checkMessages, readMessages } from "./read-body.ts";
 
-/** A count is free, so its bodies are bounded more tightly. */
+/** Counts are free, so their bodies have a tighter limit. */
 const COUNTED_BYTES_MAX = 8 * 1024 * 1024;
 
-/** Agents probe their base address before they send a key. */
+/** Agents probe their base URL before they send a key. */
 const HELLO: EndpointSpec = {
   method: "GET",
   path: "/api/hello",

@@ -1,4 +1,4 @@
-// Writes neutral answers in the responses format, whole and streamed, and the end of broken streams.
+// Encodes neutral answers in the responses format, whole and streamed, and ends broken streams.
 import type { Frame } from "../../../core/endpoint.ts";
 import type { GatewayError } from "../../../core/errors.ts";
 import { isRecord, type Json } from "../../../core/json.ts";
@@ -16,13 +16,13 @@ import { eventText, type Progress, ResponsesEncoder } from "./stream.ts";
 import { ResponsesTools } from "./tools.ts";
 
 const DONE = "data: [DONE]\n\n";
-/** JSON has no line breaks, so this occurs only before the data of the last event. */
+/** JSON has no line breaks, so the last occurrence precedes the data of the last event. */
 const DATA = "\ndata: ";
 
 export interface ResponsesCallOptions extends Done {
-  /** Answered on a socket, where every final event lets the next answer begin. */
+  /** The answer goes to a socket, where every final event lets the next answer start. */
   readonly onSocket: boolean;
-  /** The caller gets sealed thoughts to send back. */
+  /** The caller gets sealed thoughts, to send back. */
   readonly seals: boolean;
   /** Seconds since the epoch. */
   readonly nowS: () => number;
@@ -49,7 +49,7 @@ export class ResponsesCall {
     this.#tools = new ResponsesTools(body);
   }
 
-  /** The request fields that the answer repeats. */
+  /** The request fields that an answer repeats. */
   echo(): Json {
     this.#echo ??= echoOf(this.#body, this.#options);
     return this.#echo;
@@ -79,7 +79,7 @@ export class ResponsesCall {
     };
   }
 
-  /** A vendor's response object under our ids; fields that it leaves out are as requested. */
+  /** A vendor's response object under our ids; fields that it omits are as requested. */
   #adopted(object: Json, { id, model }: AnswerHead): Json {
     const { store, max_output_tokens, previous_response_id, metadata } = this.echo();
     const own = { id, model, store, max_output_tokens, previous_response_id, metadata, usage: null };
@@ -96,7 +96,7 @@ export class ResponsesCall {
     return new ResponsesFrame({ ...options, call: this });
   }
 
-  /** The end of a broken stream. Over HTTP every client understands at least one of the two events. */
+  /** Ends a broken stream. Over HTTP, every client understands at least one of the two events. */
   broken(head: AnswerHead, error: GatewayError): string {
     const progress = this.#progress;
     const code = streamCode(error);
@@ -109,7 +109,7 @@ export class ResponsesCall {
   }
 }
 
-/** The text of the last message, if that is its only part. */
+/** The text of the last message, if it has no other part. */
 function textsOf({ status, output }: Json): readonly AnswerText[] {
   const messages = (Array.isArray(output) ? output : []).filter((item) => isRecord(item) && item.type === "message");
   const content: unknown = messages.at(-1)?.content;
@@ -136,7 +136,7 @@ class ResponsesFrame extends AnswerFrame<ResponsesFrameOptions> {
   }
 }
 
-/** The last event of a stream, and the bytes before its data. */
+/** Splits a stream's tail into its last event and the bytes before that event's data. */
 export function lastEvent(tail: Uint8Array): { before: Buffer; data: Json; response: Json } | null {
   const bytes = Buffer.from(tail.buffer, tail.byteOffset, tail.byteLength);
   const at = bytes.lastIndexOf(DATA);

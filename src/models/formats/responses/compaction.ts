@@ -12,10 +12,10 @@ const WANTED =
 
 const TAKEN_UP = "This is a summary of the conversation so far:\n\n";
 
-/** Fits under a seal in any script. */
+/** Short enough to seal, in any script. */
 const SUMMARY_TOKENS_MAX = 16_384;
 
-/** The conversation with a request for a summary at its end. */
+/** The conversation, with a request for a summary appended. */
 export function summarizing(sent: Json): Json {
   const { model, models, input, instructions, previous_response_id, max_cost_cents, provider } = sent;
   const items = typeof input === "string" ? [{ type: "message", role: "user", content: input }] : (input ?? []);
@@ -47,7 +47,7 @@ export function compacted(response: Json, seal: ThoughtSeal): Json | GatewayErro
   return { id, object: "response.compaction", created_at, model, output: [item] };
 }
 
-/** The summary in an item, as a message; null: it was not made here, for this payer. */
+/** The summary in an item, as a message; null if it was not sealed here for this payer. */
 export function summaryMessage({ encrypted_content }: Json, seal: ThoughtSeal): Json | null {
   const opened = seal.open(stringOf(encrypted_content) ?? "", MAKER);
   return opened === null ? null : { type: "message", role: "system", content: `${TAKEN_UP}${opened.text}` };

@@ -1,4 +1,4 @@
-// Conversations over several requests: what a request holds, and what its socket keeps for the next one.
+// Conversations across requests: what a request contains, and what its socket keeps for the next one.
 import type { SocketMemory } from "../../../core/endpoint.ts";
 import { GatewayError } from "../../../core/errors.ts";
 import { isRecord, type Json } from "../../../core/json.ts";
@@ -17,7 +17,7 @@ export function objectIn(bytes: Buffer): Json | GatewayError {
   return invalid("", "must be an object");
 }
 
-/** The body of a socket message, which names its kind and is always answered with events. */
+/** The body of a socket message, which states its kind and is always answered with events. */
 export function createIn(bytes: Buffer): Json | GatewayError {
   const sent = objectIn(bytes);
   if (sent instanceof GatewayError) return sent;
@@ -32,8 +32,8 @@ export function itemsIn({ input }: Pick<ResponsesBody, "input">): readonly unkno
 }
 
 /**
- * The error for a tool output without a call in the conversation, which models misread or refuse in their own words. An item
- * that is only named may be the call; null: nothing is wrong.
+ * The error for a tool output without its call in the conversation, which models misread or vendors reject with unclear errors. An item
+ * referred to by id may be the call; null: no error.
  */
 export function outputWithoutCall(input: unknown, earlier: readonly unknown[]): GatewayError | null {
   const own = Array.isArray(input) ? input : [];
@@ -44,7 +44,7 @@ export function outputWithoutCall(input: unknown, earlier: readonly unknown[]): 
   return at < 0 ? null : invalid(`input.${at}.call_id`, "no call of this id is in the conversation");
 }
 
-/** Keeps a conversation if one body could hold it. */
+/** Keeps a conversation if it would fit into one body. */
 export function remember(memory: SocketMemory, id: string, items: readonly unknown[]): void {
   const text = JSON.stringify(items);
   if (tooMuchIn(Buffer.from(text)) === null) memory.keep(id, text);

@@ -1,4 +1,4 @@
-// Errors in the responses format: an object before an answer begins, two events after that.
+// Errors in the responses format: an object before an answer starts, two events afterwards.
 import type { ErrorCodec } from "../../../core/endpoint.ts";
 import type { ErrorCode, GatewayError } from "../../../core/errors.ts";
 import { errorObject } from "../error-object.ts";
@@ -9,7 +9,7 @@ export const responsesErrors: ErrorCodec = {
   body: (error) => ({ error: errorObject(error) }),
 };
 
-/** Codes that agents act upon; any other error inside a stream is the server's. */
+/** Codes that agents react to; any other error inside a stream becomes a server error. */
 const STREAM_CODES: Readonly<Partial<Record<ErrorCode, string>>> = {
   context_length_exceeded: "context_length_exceeded",
   content_policy_violation: "invalid_prompt",

@@ -1,4 +1,4 @@
-// The table of fields of the responses format: what goes to a vendor, and what is refused because it changes the price.
+// The field table of the responses format: which fields go to a vendor, and which are refused because they change the price.
 import { z } from "zod";
 import { type FieldIssue, readFields } from "../../../core/field-issues.ts";
 import type { Json } from "../../../core/json.ts";
@@ -29,7 +29,7 @@ import {
   whole,
 } from "../field-table.ts";
 
-/** The least bound on output that the format has. */
+/** The format's lowest output limit. */
 const OUTPUT_TOKENS_MIN = 16;
 const file_id = refused("files that a provider keeps cannot be asked for; send the file itself");
 
@@ -60,7 +60,7 @@ const functions: Fields = {
 };
 const namespace = fields({ ...named, tools: { items: cases("type", functions) } });
 
-/** Hosted tools are left out before this table is read. Tools that only the model knows pass as they are. */
+/** Hosted tools are removed before this table applies. Tools that only the model knows pass unchanged. */
 const tool = cases("type", { ...functions, namespace }, { otherwise: { ...json, ...fields({ name }) } });
 const tools: FieldSpec = { ...list({ ...tool, ...anyObject }, 10_000), read: true, asJson: true };
 
@@ -79,7 +79,7 @@ const reasoning = object({
   mode: refused("several samples for one answer are billed apart", among("standard")),
 });
 
-/** An item that only the format's vendor reads. */
+/** An item that only the format's vendor can read. */
 const passed: FieldSpec = { ...json, ...fields({ role, ...each(word, "call_id", "name", "namespace") }) };
 
 const items: Fields = {
@@ -94,7 +94,7 @@ const items: Fields = {
   computer_call_output: fields({ ...item, call_id: name, acknowledged_safety_checks: json, output: screenshot }),
   ...each(passed, "local_shell_call", "local_shell_call_output", "shell_call", "shell_call_output"),
   ...each(passed, "apply_patch_call", "apply_patch_call_output", "tool_search_call", "tool_search_output"),
-  // It changes the settings of the whole call, so the same rules apply.
+  // It changes settings of the whole call, so the same rules apply.
   configuration_update: fields({ id: text, reasoning, text: { ...fields({ format }), read: true, asJson: true } }),
 };
 
@@ -111,7 +111,7 @@ function checkPairs(value: unknown): readonly FieldIssue[] {
 const model = string(1, 200);
 const input = list({ ...cases("type", items), ...anyObject }, 100_000, 1);
 
-/** A body that has passed the table, as far as we read it. Items without a type are messages, and say so. */
+/** A body that passed the table, with the fields that we read. Items without a type have become messages. */
 export type ResponsesBody = Json & {
   readonly model?: string | null;
   readonly models?: readonly string[] | null;
@@ -119,10 +119,10 @@ export type ResponsesBody = Json & {
   readonly max_output_tokens?: number | null | undefined;
 };
 
-/** An input item: a message, a call, its output, a thought, or tools that come with the conversation. */
+/** An input item: a message, a call, its output, a thought, or tools added by the conversation. */
 export type ResponsesItem = Json & { readonly type: string };
 
-/** Every field of a body in the responses format. */
+/** All fields of a body in the responses format. */
 export const RESPONSES_FIELDS = compileTable(
   fields({
     model,
@@ -153,7 +153,7 @@ export const RESPONSES_FIELDS = compileTable(
     ...each(word, "user", "safety_identifier", "prompt_cache_key"),
     stream_options: fields({ include_obfuscation: setting }),
 
-    // Agents describe themselves to their own vendor in `client_metadata`.
+    // Agents identify themselves to their own vendor in `client_metadata`.
     ...each(ours, "max_cost_cents", "provider", "client_metadata"),
 
     conversation: refused("conversations are not kept; send the whole input, or store and previous_response_id"),

@@ -1,4 +1,4 @@
-// Normalizes input and tools of the responses format before the table of fields is read: implied types are added, hosted tools removed.
+// Normalizes input and tools of the responses format before the field table applies: adds implied types and removes hosted tools.
 import { GatewayError } from "../../../core/errors.ts";
 import { isRecord, type Json, wordOf } from "../../../core/json.ts";
 import type { ThoughtSeal } from "../../../core/neutral.ts";
@@ -6,7 +6,7 @@ import { domainsOf, HOSTS_NOTHING, type Hosts, secondHosted, type WantedHosted }
 import { invalid } from "../parse-json.ts";
 import { summaryMessage } from "./compaction.ts";
 
-/** Tools that the caller runs or that shape calls. All others are run by a provider and billed apart. */
+/** Tools that the caller runs or that shape calls. All others are run by a provider and billed separately. */
 const CALLERS_TOOLS: ReadonlySet<unknown> = new Set([
   "function",
   "custom",
@@ -17,7 +17,7 @@ const CALLERS_TOOLS: ReadonlySet<unknown> = new Set([
   "local_shell",
   "apply_patch",
 ]);
-/** Calls of hosted tools in earlier turns. Their findings are in the answers that followed. */
+/** Calls of hosted tools in earlier turns. The answers after them contain their findings. */
 const HOSTED_CALLS: ReadonlySet<unknown> = new Set(["web_search_call", "image_generation_call", "mcp_call"]);
 /** Web search under all of its names. */
 const SEARCH = /^web_search(_preview)?(_\d{4}_\d\d_\d\d)?$/;
@@ -44,7 +44,7 @@ function idsIn(items: readonly unknown[]): ReadonlySet<unknown> {
   return new Set(items.filter(isRecord).flatMap((item) => (isReference(item) ? [] : [item.id])));
 }
 
-/** The ids of items that the input refers to but does not hold. */
+/** The ids of items that the input refers to but does not contain. */
 export function namedItems(input: unknown, earlier: readonly unknown[]): string[] {
   if (!Array.isArray(input)) return [];
   const references = input.filter(isRecord).filter(isReference);
@@ -88,7 +88,7 @@ class Plainer {
   #runs(tool: unknown, param: string): boolean {
     if (!isRecord(tool)) return false;
     if (tool.type === "action") return true;
-    // Without access to the live web, the caller means an index that only the vendor has.
+    // Without live web access, the caller means an index that only the vendor has.
     const isSearch = SEARCH.test(wordOf(tool.type)) && tool.external_web_access !== false;
     if (!isSearch || !this.#searches()) return false;
     this.refused ??= this.hosted.length > 0 ? secondHosted(param, "web_search") : this.#search(tool, param);
@@ -120,7 +120,7 @@ class Plainer {
     return kept;
   }
 
-  /** Forcing a tool that was removed would produce a false answer. */
+  /** An error for a choice that forces a removed tool: without it the answer would be wrong. */
   choice(choice: unknown): unknown {
     if (isRecord(choice) && SEARCH.test(wordOf(choice.type)) && this.hosted.length > 0) {
       return { type: "function", name: "web_search" };
@@ -151,7 +151,7 @@ class Plainer {
     if (!isRecord(item)) return [item];
     const { type } = item;
     if (type === undefined && item.role !== undefined) return [{ type: "message", ...item }];
-    // Items bring tools too: those that a client's search has found, or that it adds.
+    // Items can also add tools: those found by a client's search, or declared later.
     if (Array.isArray(item.tools)) return [{ ...item, tools: this.tools(item.tools) }];
     if (HOSTED_CALLS.has(type)) {
       this.dropped.add(`input.${type}`);
@@ -170,7 +170,7 @@ class Plainer {
     return message ?? item;
   }
 
-  /** The item is in the conversation already, was kept with an answer, or is missing. */
+  /** A referenced item: already in the conversation, stored with an answer, or missing. */
   #reference(item: Json, at: number): readonly unknown[] {
     if (this.#ids.has(item.id)) return [];
     const id = wordOf(item.id);
@@ -189,7 +189,7 @@ class Plainer {
   }
 }
 
-/** The body with typed items, the kept items that it refers to, and without hosted tools. */
+/** The body with typed items and resolved references, and without hosted tools. */
 export function plainBody(
   sent: Json,
   seal: ThoughtSeal,
@@ -198,7 +198,7 @@ export function plainBody(
 ): PlainBody {
   const plainer = new Plainer(seal, named, hosts);
   const body: Json = {};
-  // Last, because a choice depends on the tools that are left.
+  // Last, because the choice depends on the remaining tools.
   const input = plainer.input(sent.input);
   const tools = plainer.ownTools(sent.tools);
   for (const field of Object.keys(sent)) {

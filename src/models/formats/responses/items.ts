@@ -7,16 +7,16 @@ import type { CalledTool, ResponsesTools } from "./tools.ts";
 export type ItemStatus = "in_progress" | "completed" | "incomplete";
 
 export interface ItemParts {
-  /** Makes this answer's item ids unique. */
+  /** Makes item ids unique to this answer. */
   readonly idTail: string;
   readonly tools: ResponsesTools;
-  /** The caller gets sealed thoughts to send back. */
+  /** The caller gets sealed thoughts, to send back. */
   readonly seals: boolean;
   /** Thoughts are shown. */
   readonly shows: boolean;
 }
 
-/** The status for each finish reason; a call counts as complete. */
+/** The status for each finish reason; an answer that ends with calls is complete. */
 export function endOf(reason: FinishReason): { readonly status: ResponseStatus; readonly incomplete?: string } {
   if (reason === "length") return { status: "incomplete", incomplete: "max_output_tokens" };
   if (reason === "content_filter") return { status: "incomplete", incomplete: "content_filter" };
@@ -38,7 +38,7 @@ export function reasoningItem(id: string, status: ItemStatus, summary: readonly 
   return sealed === null ? item : { ...item, encrypted_content: sealed };
 }
 
-/** An argument of a call; undefined if the arguments were cut off or have another form. */
+/** One argument of a call; undefined if the arguments were truncated or have another form. */
 function argumentIn(text: string, name: string): unknown {
   try {
     const parsed: unknown = JSON.parse(text);
@@ -48,13 +48,13 @@ function argumentIn(text: string, name: string): unknown {
   }
 }
 
-/** The input of a custom tool; text that is not such an object stays as it is. */
+/** The input of a custom tool; text that is not such an object is used as it is. */
 export function customInput(text: string): string {
   const input = argumentIn(text, "input");
   return typeof input === "string" ? input : text;
 }
 
-/** A call under the caller's name for the tool. */
+/** A call under the caller's tool name. */
 export function callItem(
   id: string,
   status: ItemStatus,
@@ -77,7 +77,7 @@ export function imageItem(id: string, url: string): Json {
   return { id, type: "image_generation_call", status: "completed", result: url.slice(url.indexOf(",") + 1) };
 }
 
-/** The gateway's citations; those of vendors come with answers that pass. */
+/** The gateway's citations; vendors' citations come with passed-through answers. */
 export const CITED = "tollgate";
 
 export function annotationOf({ url, title, start, end }: Json): Json {
@@ -88,12 +88,12 @@ function annotationsOf(citations: readonly { readonly format: string; readonly j
   return citations.flatMap(({ format, json }) => (format === CITED ? [annotationOf(json)] : []));
 }
 
-/** An action is a search if the caller asked for that tool, else a call of our MCP server. */
+/** An action is shown as a search if the caller requested that tool, else as a call of our MCP server. */
 export function prefixOf({ hosted }: ActionCall): string {
   return hosted === null ? "mcp" : "ws";
 }
 
-/** The item of an action that runs, or has ended as in `done`. */
+/** The item of an action: running, or ended as in `done`. */
 export function actionItem(id: string, status: ItemStatus, call: ActionCall, done: ActionBlock | null): Json {
   if (call.hosted !== null) {
     const query = wordOf(argumentIn(call.arguments, "query"));
@@ -122,7 +122,7 @@ export function wholeArguments({ custom }: CalledTool, text: string): string {
   return custom ? customInput(text) : text.trim() === "" ? "{}" : text;
 }
 
-/** Makes the items of a whole answer. */
+/** Builds the items of a whole answer. */
 class ItemList {
   readonly items: Json[] = [];
   readonly #parts: ItemParts;

@@ -35,5 +35,5 @@ export interface OpenCall {
   text: string;
 }
 
-/** A call that began while another was open, and is written after it. */
+/** A call that started while another was open, to be written after it. */
 export type WaitingCall = Omit<OpenCall, "kind" | "id">;

@@ -1,4 +1,5 @@
-// The plain form of OpenAI's responses wire: typed messages of one text each, a search of the vendor's own, the format where the chat wire has it.
+// A stub of the plain form of OpenAI's responses wire: typed messages with one text each, the vendor's own search, and the format field in
+// its chat-completions place.
 import { z } from "zod";
 import type { Dialect } from "../../../sandbox/dialect.ts";
 import { responses } from "./stand-in.ts";
@@ -19,7 +20,7 @@ const own = z.looseObject({
     .optional(),
 });
 
-/** What is read as if OpenAI had been asked the same. */
+/** Parses the rest like a request to OpenAI. */
 export const plainResponses: Dialect = {
   ...responses,
   path: /\/agent$/,

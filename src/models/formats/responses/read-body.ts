@@ -1,4 +1,4 @@
-// Reads a request in the responses format: checks what we must understand, refuses what changes the price, drops unknown fields.
+// Reads a request in the responses format: validates the fields that matter here, refuses those that change the price, drops unknown ones.
 import { GatewayError } from "../../../core/errors.ts";
 import { isRecord, type Json } from "../../../core/json.ts";
 import type { ThoughtSeal } from "../../../core/neutral.ts";
@@ -18,35 +18,35 @@ import { toolLists } from "./tools.ts";
 
 export const ID_PREFIX = "resp_";
 
-/** In every other format, a text tool gets our schema and a tool in a namespace gets a longer name. */
+/** In all other formats, a text tool gets our schema, and a tool in a namespace a longer name. */
 const TOKENS_PER_UNUSUAL_TOOL = 64;
 
-/** What reading a request takes beside its body. */
+/** What reading a request needs besides its body. */
 export interface ReadOptions {
   readonly seal: ThoughtSeal;
   /** Seconds since the epoch. */
   readonly nowS: () => number;
-  /** It came on a socket. */
+  /** The request came over a socket. */
   readonly onSocket?: boolean;
-  /** The conversation before the input, where the request names a kept answer. */
+  /** The conversation before the input, where the request refers to a stored answer. */
   readonly earlier: Earlier | null;
   /** Absent: no hosted tool is served here. */
   readonly hosts?: Hosts;
-  /** The kept items that the input names; null: it names none. */
+  /** The stored items that the input refers to; null: none. */
   readonly named: KeptItems | null;
 }
 
-/** A request, with the answer side that all of its attempts share. */
+/** A request, with the answer encoder that all its attempts share. */
 export interface ReadResponses {
   readonly request: ModelRequest;
   readonly call: ResponsesCall;
-  /** The body as it is understood, the earlier conversation included. */
+  /** The interpreted body, including the earlier conversation. */
   readonly body: ResponsesBody;
-  /** What is kept of the answer: all of it on request, nothing where the request forbids it. */
+  /** What to store of the answer: everything on request, nothing where the request forbids it. */
   readonly keeps: "answer" | "items" | "nothing";
 }
 
-/** The input as items, those of the earlier conversation before it. */
+/** The input as items, after those of the earlier conversation. */
 function withEarlier(sent: Json, earlier: Earlier | null): Json {
   if (earlier === null) return sent;
   const { input } = sent;
@@ -63,13 +63,13 @@ function shapeOf({ body, parts, dataChars, jsonTokens }: KnownBody<ResponsesBody
     parts,
     dataChars,
     jsonTokens: jsonTokens + TOKENS_PER_UNUSUAL_TOOL * unusual,
-    // Instructions are a message of their own, and so is a plain text.
+    // The instructions count as a message, and so does a plain text.
     messages: 1 + (typeof input === "string" ? 1 : input.length),
     hasSchemas: lists.length > 0 || (isRecord(text) && isRecord(text.format)),
   };
 }
 
-/** What is left out before the table is read, and what the gateway runs. */
+/** The tools removed before the table applies, and those that the gateway runs. */
 interface Prepared {
   readonly dropped: readonly string[];
   readonly actions: ActionsAsk | null;

@@ -1,4 +1,4 @@
-// Reads a call in the responses format, with the kept conversation that it continues.
+// Reads a call in the responses format, with the stored conversation that it continues.
 import type { PlanCall, SocketMemory } from "../../../core/endpoint.ts";
 import { GatewayError } from "../../../core/errors.ts";
 import type { Json } from "../../../core/json.ts";
@@ -18,7 +18,7 @@ import { usageJson } from "./response-object.ts";
 type Prepare = NonNullable<Plan["prepare"]>;
 type Read = ReadResponses | GatewayError;
 
-/** Reads a request, after looking up the kept items that it refers to. */
+/** Reads a request after looking up the stored items that it refers to. */
 function read(sent: Json, call: PlanCall, host: WireHost, earlier: Earlier | null): Read | Promise<Read> {
   const nowS = () => Math.floor(host.epochMs() / 1000);
   const { payer } = call.audience;
@@ -36,7 +36,7 @@ function readAfter(sent: Json, call: PlanCall, host: WireHost, earlier: Earlier 
   return outputWithoutCall(sent.input, earlier.items) ?? read(sent, call, host, earlier);
 }
 
-/** Reads a request, after finding the earlier answer that it names: on its socket, or in the store. */
+/** Reads a request after finding the earlier answer that it refers to: in the socket's memory or in the store. */
 export function readSent(sent: Json, call: PlanCall, host: WireHost): Read | Promise<Read> {
   const { previous_response_id: previous } = sent;
   if (typeof previous !== "string") return read(sent, call, host, null);
@@ -53,7 +53,7 @@ function responseIn(final: FinalPart): Json {
   return response;
 }
 
-/** The final part of an answer that could not be kept. */
+/** The final part of an answer that could not be stored. */
 function notKept(final: FinalPart): FinalPart {
   if (final.kind === "body") return { kind: "body", body: { ...final.body, store: false } };
   const event = lastEvent(final.tail);
@@ -62,7 +62,7 @@ function notKept(final: FinalPart): FinalPart {
   return { kind: "stream", tail: Buffer.concat([event.before, Buffer.from(`${JSON.stringify(event.data)}\n\n`)]) };
 }
 
-/** Keeps an answer before its last byte is sent, because the next request may come at once. */
+/** Stores an answer before its last byte is sent, because the next request may follow at once. */
 function keeping({ body }: ReadResponses, payer: string, kept: Keeper): Prepare {
   const input = itemsIn(body);
   return async (final, _served, { usage }) => {
@@ -77,8 +77,8 @@ interface Keeper {
 }
 
 /**
- * Keeps the items of an answer whose request does not mention storing. The answer does not wait: the store works in order, so
- * the items are there before the charge is, and no caller was promised them.
+ * Stores the items of an answer whose request does not mention storing. The answer does not wait for it: the store works in order, so the
+ * items are there before the charge, and the caller was promised nothing.
  */
 function keepingItems(payer: string, { answers, seal }: Keeper): Prepare {
   return async (final) => {
@@ -102,7 +102,7 @@ function requestOf(one: Read, host: WireHost, memory: SocketMemory | undefined):
   };
 }
 
-/** Keeps the conversation and its answer on the socket too. */
+/** Also keeps the conversation and its answer in the socket's memory. */
 function remembering({ body }: ReadResponses, memory: SocketMemory, keep: Prepare | null): Prepare {
   return async (final, served, reading) => {
     const { id, output } = responseIn(final);
@@ -129,7 +129,7 @@ function summarized(final: FinalPart, seal: ThoughtSeal): FinalPart | GatewayErr
   return body instanceof GatewayError ? body : { kind: "body", body };
 }
 
-/** Reads a compaction: a call of the same model that writes a summary. */
+/** Reads a compaction: a call of the same model, to write a summary. */
 export async function readCompaction(call: PlanCall, host: WireHost): Promise<ModelRequest | GatewayError> {
   const sent = objectIn(call.request.body);
   if (sent instanceof GatewayError) return sent;

@@ -11,7 +11,7 @@ export const WIRE = "responses";
 
 const LOGPROBS = "message.output_text.logprobs";
 
-/** `reasoning.effort`. A summary alone leaves thinking to the model. */
+/** `reasoning.effort`. A summary alone leaves it to the model whether to think. */
 function reasoningOf({ reasoning }: ResponsesBody): ReasoningAsk | null {
   const effort = isRecord(reasoning) ? stringOf(reasoning.effort) : undefined;
   if (effort === undefined) return null;
@@ -28,7 +28,7 @@ function formatOf({ text }: ResponsesBody): ResponseFormat | null {
   return isRecord(format) ? responseFormat(format.type, format) : null;
 }
 
-/** True if `include` names a part of the answer. */
+/** True if `include` lists this part of the answer. */
 export function includes({ include }: ResponsesBody, what: string): boolean {
   return Array.isArray(include) && include.includes(what);
 }
@@ -62,7 +62,7 @@ function neutralOf(body: ResponsesBody): NeutralRequest {
   };
 }
 
-/** Reads a checked body. */
+/** Reads a validated body. */
 export function responsesRequest(body: ResponsesBody): CallerRequest {
   return {
     wire: WIRE,

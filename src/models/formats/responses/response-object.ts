@@ -1,4 +1,4 @@
-// The response object of whole answers and of a stream's first and last events: every key is always there.
+// The response object of whole answers and of a stream's first and last events; every key is always present.
 import { isRecord, type Json, numberOf, stringOf } from "../../../core/json.ts";
 import type { TokenUsage } from "../../../core/route.ts";
 import type { AnswerHead } from "../wire.ts";
@@ -6,11 +6,11 @@ import type { ResponsesBody } from "./fields.ts";
 
 export type ResponseStatus = "in_progress" | "completed" | "incomplete" | "failed";
 
-/** The parts of the object that change while an answer is written. */
+/** The fields that change while an answer is written. */
 export interface ResponseState {
   readonly status: ResponseStatus;
   readonly output: readonly Json[];
-  /** Seconds since the epoch; null: it is not complete. */
+  /** Seconds since the epoch; null: not complete. */
   readonly completedS: number | null;
   readonly incomplete?: string;
   readonly error?: Json;
@@ -18,9 +18,9 @@ export interface ResponseState {
 
 /** Settings that may differ from the request. */
 export interface Done {
-  /** The answer is kept for later requests. */
+  /** The answer is stored for later requests. */
   readonly store: boolean;
-  /** The caller's bound on output; null: none. */
+  /** The caller's output limit; null: none. */
   readonly maxOutputTokens: number | null;
 }
 
@@ -74,7 +74,7 @@ export function echoOf(body: ResponsesBody, { store, maxOutputTokens }: Done): J
   };
 }
 
-/** The whole object, without usage, which is known at the end. */
+/** The whole object, without usage, which is known only at the end. */
 export function responseObject(head: AnswerHead, echo: Json, state: ResponseState): Json {
   return {
     id: head.id,
@@ -91,7 +91,7 @@ export function responseObject(head: AnswerHead, echo: Json, state: ResponseStat
   };
 }
 
-/** The usage object, whose input tokens include the cached ones. */
+/** The usage object, whose input tokens include cached ones. */
 export function usageJson(usage: TokenUsage): Json {
   const { inputTokens, cacheReadTokens, cacheWriteTokens, outputTokens, reasoningTokens } = usage;
   const input = inputTokens + cacheReadTokens + cacheWriteTokens;

@@ -1,4 +1,4 @@
-// The responses format over a WebSocket (Open Responses 2026-04-24): `response.create` in, events out, one answer after the other.
+// The responses format over a WebSocket (Open Responses 2026-04-24): `response.create` in, events out, one answer at a time.
 import type { Answer, Call, OverSocket } from "../../../core/endpoint.ts";
 import { GatewayError } from "../../../core/errors.ts";
 import { idAfter } from "../../../core/ids.ts";
@@ -10,7 +10,7 @@ import { ID_PREFIX } from "./read-body.ts";
 import { readSent } from "./read-call.ts";
 import { responseObject, usageJson } from "./response-object.ts";
 
-/** Agents open a socket early with such a request: it is kept, and the first real request continues it. */
+/** Agents open a socket early with such a request: it is only remembered, and the first real request continues it. */
 const GENERATE = '"generate"';
 const NO_TOKENS = { inputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0, outputTokens: 0, reasoningTokens: 0 };
 const NO_USAGE = { ...usageJson(NO_TOKENS), cost: 0 };
@@ -19,7 +19,7 @@ function wantsNothing(message: Buffer): boolean {
   return says(message, GENERATE, "false");
 }
 
-/** The empty answer to a request that is only kept. */
+/** The empty answer to a request that is only remembered. */
 async function ready({ request, caller }: Call, host: WireHost): Promise<Answer | GatewayError> {
   const sent = createIn(request.body);
   if (sent instanceof GatewayError || caller === null)

@@ -1,4 +1,4 @@
-// Plays a vendor of the responses format: answers by the format's own encoder, with the counts and errors of its vendor.
+// A responses vendor stub: answers through the format's own encoder, with the usage counts and errors of real vendors.
 import { isRecord } from "../../../core/json.ts";
 import type { AnswerCodec } from "../../../core/neutral.ts";
 import type { Answer, AnswerUsage } from "../../../sandbox/answer.ts";
@@ -22,7 +22,7 @@ function usageOf(usage: AnswerUsage) {
   };
 }
 
-/** Every thought is a sealed item for the encoder; one whose seal is not asked for has null in its place. */
+/** The encoder writes every thought with a seal; where the request did not include seals, it becomes null. */
 const NO_SEAL = /"encrypted_content":""/g;
 
 function wordsOf({ seals }: ResponsesRequest): AnswerWords {
@@ -59,7 +59,7 @@ function* events(request: ResponsesRequest, answer: Answer, conduct: Conduct): G
       yield { ...event, data: JSON.stringify({ ...rest, response: { ...response, usage } }) };
     }
   }
-  // The open form of this format ends as chat completions do.
+  // The open variant of this format ends like chat completions.
   yield { name: null, data: "[DONE]", tokens: 0, kind: "done" };
 }
 

@@ -1,4 +1,4 @@
-// Writes neutral events in the responses format: items open, fill and close one after the other.
+// Encodes neutral events in the responses format: opens, fills and closes one item at a time.
 import type { Json } from "../../../core/json.ts";
 import type { ActionBlock, ActionCall, EventEncoder, FinishReason, NeutralEvent } from "../../../core/neutral.ts";
 import type { AnswerHead } from "../wire.ts";
@@ -23,7 +23,7 @@ import { type ResponseState, responseObject } from "./response-object.ts";
 
 const NOTHING = Buffer.alloc(0);
 
-/** The progress of an answer, continued by the error events of a broken one. */
+/** The progress of an answer; the error events of a broken one continue it. */
 export interface Progress {
   /** The number of the next event. */
   sequence: number;
@@ -31,7 +31,7 @@ export interface Progress {
   readonly output: Json[];
 }
 
-/** An event in one piece, because some clients lose events that come in two. */
+/** An event as a single string, because some clients lose events that arrive in two pieces. */
 export function eventText(type: string, progress: Progress, more: string): string {
   return `event: ${type}\ndata: {"type":"${type}","sequence_number":${progress.sequence++}${more}}\n\n`;
 }
@@ -44,13 +44,13 @@ export class ResponsesEncoder implements EventEncoder {
   readonly #nowS: () => number;
   #begun = false;
   #open: OpenMessage | OpenThought | OpenCall | OpenAction | null = null;
-  /** Actions that began while another ran, and those that ended before their turn. */
+  /** Actions that started while another ran, and those that ended before their turn. */
   #actions: ActionCall[] = [];
   readonly #ended = new Map<string, ActionBlock>();
-  /** The beginning of every delta of the open item. */
+  /** The start of every delta of the open item. */
   #deltaHead = "";
   #waiting: WaitingCall[] = [];
-  /** Seals of thoughts that came while another item was open. */
+  /** Seals of thoughts that arrived while another item was open. */
   #seals: string[] = [];
   #out = "";
 
@@ -108,7 +108,7 @@ export class ResponsesEncoder implements EventEncoder {
     }
   }
 
-  /** `more` are fields, each after a comma. */
+  /** `more`: further fields, each after a comma. */
   #emit(type: string, more: string): void {
     this.#out += eventText(type, this.#progress, more);
   }
@@ -128,7 +128,7 @@ export class ResponsesEncoder implements EventEncoder {
   #begin(): void {
     if (this.#begun) return;
     this.#begun = true;
-    // Made once for both events: instructions and tools can be long.
+    // Built once for both events: instructions and tools can be long.
     const state = { status: "in_progress", output: [], completedS: null } as const;
     const response = `,"response":${JSON.stringify(responseObject(this.#head, this.#echo, state))}`;
     this.#emit("response.created", response);
@@ -186,7 +186,7 @@ export class ResponsesEncoder implements EventEncoder {
     message.annotations = [];
   }
 
-  /** Cites a source of the open text. */
+  /** Adds a citation to the open text. */
   #writeCitation(annotation: Json): void {
     const open = this.#open;
     if (open?.kind !== "message" || open.part !== "text") return;
@@ -197,7 +197,7 @@ export class ResponsesEncoder implements EventEncoder {
     annotations.push(annotation);
   }
 
-  /** One action is open at a time; others wait for it to end. */
+  /** Only one action is open at a time; others wait. */
   #startAction(action: ActionCall): void {
     if (this.#open?.kind === "action") {
       this.#actions.push(action);
@@ -236,7 +236,7 @@ export class ResponsesEncoder implements EventEncoder {
     }
   }
 
-  /** Sets the type of the deltas that follow. */
+  /** Sets the type of the following deltas. */
   #setDelta(type: string, at: string): void {
     this.#deltaHead = `${at},"delta":`;
     this.#deltaType = type;
@@ -300,7 +300,7 @@ export class ResponsesEncoder implements EventEncoder {
     const open = this.#open;
     if (open?.kind === "call" && open.at === at) {
       open.text += text;
-      // The input of a custom tool is wrapped in JSON, and written unwrapped when it is complete.
+      // A custom tool's input arrives wrapped in JSON, and is written unwrapped once complete.
       if (!open.called.custom) this.#emitDelta(text, "");
       return;
     }
@@ -328,7 +328,7 @@ export class ResponsesEncoder implements EventEncoder {
     this.#itemDone(callItem(id, status, { called, callId, text }));
   }
 
-  /** Closes the open item, and writes the calls and seals that waited. `status` is that of the last item. */
+  /** Closes the open item, then writes waiting calls and seals. `status` is the last item's. */
   #closeAll(status: ItemStatus = "completed"): void {
     const waiting = this.#waiting;
     this.#waiting = [];

@@ -1,4 +1,4 @@
-// Reads a request of the responses dialect as strictly as its vendor does, down to what the answer depends on.
+// Parses a responses request as strictly as vendors do, including the fields that the answer depends on.
 import { z } from "zod";
 import type { Json } from "../../../core/json.ts";
 import { type Ask, askOf } from "../../../sandbox/ask.ts";
@@ -41,7 +41,7 @@ const toolName = z.string().regex(/^[\w-]{1,64}$/);
 const schemaObject = z.record(z.string(), z.unknown());
 
 const status = z.enum(["in_progress", "completed", "incomplete"]).nullish();
-/** An item's id says of which kind it is. */
+/** An item id starts with its kind. */
 const idOf = (prefix: string) => z.string().startsWith(`${prefix}_`).nullish();
 const messageFields = { type: z.literal("message").optional(), id: idOf("msg"), status };
 const systemText = z.union([z.string(), z.array(inputText).min(1)]);
@@ -122,7 +122,7 @@ const format = z.discriminatedUnion("type", [
 ]);
 
 const EFFORTS = ["none", "minimal", "low", "medium", "high", "xhigh", "max"] as const;
-/** Words of thinking for each effort. */
+/** The number of thinking words for each effort. */
 const THINKING_TOKENS: Readonly<Record<(typeof EFFORTS)[number], number>> = {
   none: 0,
   minimal: 4,
@@ -186,20 +186,20 @@ type Body = z.infer<typeof body>;
 type Item = z.infer<typeof item>;
 
 export interface ResponsesRequest {
-  /** With a type on every item. */
+  /** Normalized: every item has a type. */
   readonly body: ResponsesBody;
   readonly ask: Ask;
-  /** What of its thoughts the caller wants to see, and to carry back. */
+  /** Which thoughts the caller wants to see, and which to send back. */
   readonly showsSummary: boolean;
   readonly seals: boolean;
 }
 
-/** The names of tools, those of a namespace without it. */
+/** The tool names; for tools in a namespace, without the namespace. */
 function namesIn(tools: readonly Json[]): readonly unknown[] {
   return tools.flatMap((tool) => (Array.isArray(tool.tools) ? namesIn(tool.tools) : [tool.name]));
 }
 
-/** What no schema of single fields can say. */
+/** Checks across fields, which no schema can express. */
 function contradiction(asked: Body, declared: readonly unknown[]): Refusal | null {
   if (asked.stream_options && !asked.stream) {
     return refuse("stream_options", "The 'stream_options' parameter is only allowed when 'stream' is enabled.");
@@ -239,7 +239,7 @@ function strayItem(input: readonly Item[]): Refusal | null {
   return open === undefined ? null : refuse("input", `No tool output found for function call ${open}.`);
 }
 
-/** Reads a body, or says which field is wrong. */
+/** Parses a body, or names the wrong field. */
 export function readResponsesRequest(json: unknown): ResponsesRequest | Refusal {
   const parsed = body.safeParse(json);
   if (!parsed.success) return schemaRefusal(parsed.error);

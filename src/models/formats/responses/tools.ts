@@ -4,12 +4,12 @@ import type { NeutralTool, ToolChoice } from "../../../core/neutral.ts";
 import { shortName } from "../../../core/short-name.ts";
 import type { ResponsesBody } from "./fields.ts";
 
-/** The caller's name for a tool that the model knows by a flat name. */
+/** The caller's tool behind a flat name. */
 export interface CalledTool {
   readonly name: string;
-  /** Null: it is in no namespace. */
+  /** Null: it has no namespace. */
   readonly namespace: string | null;
-  /** It takes text, not JSON. */
+  /** It takes text instead of JSON. */
   readonly custom: boolean;
 }
 
@@ -26,12 +26,12 @@ const CUSTOM_PARAMETERS = {
   additionalProperties: false,
 };
 
-/** A tool's flat name; too long ones end in a hash of the whole. */
+/** A tool's flat name; one that is too long ends in a hash of the full name. */
 export function flatName(namespace: string | null, name: string): string {
   return namespace === null ? name : shortName(`${namespace}__${name}`);
 }
 
-/** All tools of a body: its own, and those in items of the conversation. */
+/** All tools of a body: in `tools`, and in items of the conversation. */
 export function toolLists({ tools, input }: ResponsesBody): readonly Json[] {
   const lists: unknown[] = [tools];
   if (typeof input !== "string") for (const item of input) if (item.type === "additional_tools") lists.push(item.tools);
@@ -48,7 +48,7 @@ function declaredIn(tool: Json, namespace: string | null): DeclaredTool[] {
   return [{ name, namespace, custom: tool.type === "custom", flat: flatName(namespace, name), spec: tool }];
 }
 
-/** The grammar of a custom tool goes into its description: no other format can enforce it. */
+/** Appends a custom tool's grammar to its description: no other format can enforce it. */
 function customDescription({ description, format }: Json): string | null {
   const spec = stringOf(description) ?? "";
   if (!isRecord(format) || format.type !== "grammar") return spec === "" ? null : spec;
@@ -68,7 +68,7 @@ function functionOf({ flat, custom, spec }: DeclaredTool): NeutralTool {
   };
 }
 
-/** Tools that the caller runs and only the vendor's models know. */
+/** Tools run by the caller that only the vendor's own models know. */
 const KNOWN_TO_THE_MODEL: ReadonlySet<unknown> = new Set([
   "apply_patch",
   "local_shell",

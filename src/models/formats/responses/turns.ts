@@ -7,7 +7,7 @@ import type { ResponsesBody, ResponsesItem } from "./fields.ts";
 import { partsOf } from "./parts.ts";
 import type { ResponsesTools } from "./tools.ts";
 
-/** Earlier thoughts are too far back to matter to a model, and each costs us work to open. */
+/** The most thoughts to open, from the end: older ones no longer matter to a model, and each costs us time. */
 const THOUGHTS_MAX = 2_048;
 
 interface OpenTurn extends NeutralTurn {
@@ -62,7 +62,7 @@ class TurnBuilder {
     ]);
   }
 
-  /** A sealed thought; models do not take back thoughts without a seal. */
+  /** A sealed thought; models do not accept thoughts without a seal. */
   #thought({ encrypted_content: sealed }: ResponsesItem): void {
     if (typeof sealed !== "string" || sealed === "") return;
     if (this.#thoughtsToSkip-- > 0) return;
@@ -77,7 +77,7 @@ class TurnBuilder {
     this.#addToAnswer([thought]);
   }
 
-  /** Adjacent texts, thoughts and calls are one turn of the model. */
+  /** Merges adjacent text, thoughts and calls into one model turn. */
   #addToAnswer(blocks: readonly NeutralBlock[]): void {
     const last = this.turns.at(-1);
     if (last?.role === "assistant") last.blocks.push(...blocks);

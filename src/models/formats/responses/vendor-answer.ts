@@ -1,4 +1,4 @@
-// Reads what a vendor of the responses format answers: whole answers, usage in disjoint buckets, why it ended, seals, failures.
+// Parses responses answers of vendors: whole answers, usage in disjoint buckets, end states, seals, failures.
 import { isRecord, type Json, stringOf, wordOf } from "../../../core/json.ts";
 import type { AnswerBlock, FinishReason, ReasoningBlock } from "../../../core/neutral.ts";
 import type { AttemptFailure, TokenUsage } from "../../../core/route.ts";
@@ -9,12 +9,12 @@ import { wholeCalls } from "../../../upstream/dialects/tool-calls.ts";
 import { countOf, holdsCount } from "../../../upstream/json-pointer.ts";
 import { malformed } from "../../../upstream/vendor-failure.ts";
 
-/** The `format` under which this vendor's sealed thoughts go out and come back. */
+/** The `format` of this vendor's sealed thoughts. */
 export function formatOf(context: ChatContext): string {
   return context.spec.reasoningFormat ?? "responses";
 }
 
-/** The disjoint buckets of a usage object, whose input tokens include the cached ones; null where nothing was counted. */
+/** Splits a usage object, whose input tokens include cached ones, into disjoint buckets; null if nothing was counted. */
 export function usageOf(usage: unknown): TokenUsage | null {
   if (!isRecord(usage)) return null;
   const input = isRecord(usage.input_tokens_details) ? usage.input_tokens_details : {};
@@ -36,13 +36,13 @@ export function usageOf(usage: unknown): TokenUsage | null {
 
 const TOOLS = "tool_usage";
 
-/** Tells of what a vendor's own tools have counted in a response: it has no price here. */
+/** Reports counts of the vendor's own tools, which have no price here. */
 export function tellUnpriced(response: Json, { unpriced }: ChatContext): void {
   const usage = isRecord(response.usage) ? response.usage : {};
   if (holdsCount(response[TOOLS]) || holdsCount(usage[TOOLS])) unpriced?.(TOOLS);
 }
 
-/** Why a response ended; null where it has not. */
+/** Why a response ended; null if it has not. */
 export function endOf(response: Json, hasCalls: boolean): { reason: FinishReason; native: string } | null {
   if (response.status === "completed") return { reason: hasCalls ? "tool_calls" : "stop", native: "completed" };
   if (response.status !== "incomplete") return null;
@@ -51,7 +51,7 @@ export function endOf(response: Json, hasCalls: boolean): { reason: FinishReason
   return { reason: native === "content_filter" ? "content_filter" : "length", native };
 }
 
-/** The status that an error with this word comes with, for errors inside an answer whose own status was 200. */
+/** Statuses by error code, for errors inside an answer that itself has status 200. */
 const STATUS: Readonly<Record<string, number>> = {
   server_error: 500,
   rate_limit_exceeded: 429,
@@ -61,22 +61,22 @@ const STATUS: Readonly<Record<string, number>> = {
   context_length_exceeded: 400,
 };
 
-/** Classifies an error that came inside a good answer or a stream, as if it had come with its own status. */
+/** Classifies an error inside a 200 answer or a stream as if it had come with its own status. */
 export function failureInside(error: unknown): AttemptFailure {
   const read = readError(isRecord(error) ? error : { message: "the vendor failed without a word" });
   const word = read.words.find((one) => Object.hasOwn(STATUS, one));
   return classify(word === undefined ? 500 : (STATUS[word] ?? 500), read, null);
 }
 
-/** Why an answer gave the caller nothing; null where a refusal or its bound on output explains it. */
+/** Why an answer was empty; null where a refusal or the output limit explains it. */
 export function emptiness(reason: FinishReason, native: string): string | null {
   return reason === "length" || reason === "content_filter" ? null : `the answer is empty (${native})`;
 }
 
-/** Ends a reasoning item's id where both go to the client as one word; ids have none. */
+/** Separates a reasoning item's id from its seal where the client gets both as one string; ids do not contain it. */
 const SEPARATOR = ":";
 
-/** A reasoning item as its vendor takes it back; null where it has no seal, because answers are not stored here. */
+/** A reasoning item that its vendor accepts back; null without a seal, because answers are not stored at the vendor. */
 export function sealOf(item: Json, context: ChatContext): ReasoningBlock | null {
   const encrypted = stringOf(item.encrypted_content) ?? "";
   if (encrypted === "") return null;
@@ -84,7 +84,7 @@ export function sealOf(item: Json, context: ChatContext): ReasoningBlock | null 
   return { kind: "reasoning", text: "", format: formatOf(context), signature: null, sealed, callId: null };
 }
 
-/** The reasoning item of a seal that came back; null of what is none of ours. */
+/** The reasoning item of a returned seal; null if the seal is not ours. */
 export function reasoningItem(sealed: string): Json | null {
   const at = sealed.indexOf(SEPARATOR);
   if (at < 0 || at === sealed.length - 1) return null;
@@ -101,13 +101,13 @@ function partBlock(part: Json): AnswerBlock[] {
   return [];
 }
 
-/** What may be shown of a thought: its summary, or where the model hides nothing, itself. */
+/** The visible part of a thought: its summary, or the full text where the model hides nothing. */
 function shownOf(item: Json): string {
   const shown = [...listOf(item.summary), ...listOf(item.content)];
   return shown.map(({ text }) => stringOf(text) ?? "").join("\n\n");
 }
 
-/** The blocks of an output item; none of one whose type we do not know. */
+/** The blocks of an output item; empty if its type is unknown. */
 function blocksOf(item: Json, callOf: ReturnType<typeof wholeCalls>, context: ChatContext): AnswerBlock[] {
   switch (item.type) {
     case "message":
@@ -129,7 +129,7 @@ function gives(block: AnswerBlock): boolean {
   return block.kind === "tool-call" || ("text" in block && block.text !== "");
 }
 
-/** The answer, or why it is none. */
+/** The answer, or why there is none. */
 export function responsesAnswer(json: unknown, context: ChatContext): ReadAnswer {
   if (!isRecord(json)) return malformed("the answer is no JSON object");
   if (isRecord(json.error)) return failureInside(json.error);

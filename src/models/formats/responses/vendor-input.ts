@@ -1,4 +1,4 @@
-// The conversation of a request in OpenAI's responses wire: a list of items, of which messages are one kind.
+// Conversations in OpenAI's responses wire: a list of items, of which messages are one kind.
 
 import { defined, type Json } from "../../../core/json.ts";
 import type { MediaBlock, NeutralBlock, NeutralTurn, ToolResultBlock } from "../../../core/neutral.ts";
@@ -7,11 +7,11 @@ import { reasoningItem } from "./vendor-answer.ts";
 
 export interface Input {
   readonly items: readonly Json[];
-  /** The first thing that has no place in this wire. */
+  /** The first element that this wire cannot express. */
   readonly reason: string | null;
 }
 
-/** A part of a message, or why it has no place. */
+/** A message part, or why the wire cannot express it. */
 function mediaPart({ kind, source, filename }: MediaBlock): Json | string {
   if (kind === "audio") return "audio input";
   const url = source.at === "url" ? source.url : `data:${source.mediaType};base64,${source.base64}`;
@@ -24,7 +24,7 @@ class InputBuilder {
   readonly items: Json[] = [];
   readonly #format: string;
   reason: string | null = null;
-  /** The content of the message that is being filled; null: the next part begins one. */
+  /** The content of the message being built; null: the next part starts one. */
   #content: Json[] | null = null;
 
   constructor(format: string) {
@@ -77,7 +77,7 @@ class InputBuilder {
         this.#item({ type: "function_call_output", call_id: block.callId, output: this.#output(block) });
         return;
       case "reasoning": {
-        // A thought without a seal is the model's own words, which it does not take back.
+        // A thought without a seal is plain text, which the model does not accept back.
         const item = block.format === this.#format && block.sealed !== null ? reasoningItem(block.sealed) : null;
         if (item !== null) this.#item(item);
         return;

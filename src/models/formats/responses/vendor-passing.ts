@@ -1,4 +1,5 @@
-// OpenAI's responses wire where the caller speaks it too: bytes pass, and only what names us, what is sealed and what ends it is parsed.
+// Pass-through with OpenAI's responses wire on both sides: forwards bytes, and parses only events that contain our names, seals, or the
+// end.
 
 import { isRecord, type Json, stringOf, wordOf } from "../../../core/json.ts";
 import type { PassedAnswer } from "../../../core/neutral.ts";
@@ -19,7 +20,7 @@ import { emptiness, endOf, failureInside, reasoningItem, sealOf, tellUnpriced, u
 const SEALS = "reasoning.encrypted_content";
 const LOGPROBS = "message.output_text.logprobs";
 
-/** Fields that we set ourselves, that this wire does not know, or that no vendor should see. */
+/** Fields that we set ourselves, that this wire lacks, or that vendors must not see. */
 const OWN_FIELDS = new Set([
   "model",
   "models",
@@ -36,10 +37,10 @@ const OWN_FIELDS = new Set([
   "service_tier",
 ]);
 
-/** A choice among no tools is refused. */
+/** Vendors reject a tool choice without tools. */
 const TOOL_FIELDS = new Set(["tools", "tool_choice", "parallel_tool_calls"]);
 
-/** Thoughts go back only to the vendor that made them; others are dropped. */
+/** Returns thoughts only to the vendor that made them; drops others. */
 function inputOf(input: unknown, { seal }: ChatContext): unknown {
   if (!Array.isArray(input)) return input;
   return input.flatMap((item) => {
@@ -67,7 +68,7 @@ function includeOf(include: unknown, { wire }: ChatContext): string[] | undefine
 
 const DECLARED: ToolPlaces = { name: "name", parameters: "schema" };
 
-/** The fields with ids, names and schemas of tools. */
+/** Fields that contain ids, names and schemas of tools. */
 const TOOLS: ToolPlaces = {
   input: [
     {
@@ -107,7 +108,7 @@ function request(asked: Json, context: ChatContext): UpstreamBody {
   return { path: "/responses", body: Object.assign(sent, wire.extraFields) };
 }
 
-/** A call by the caller's name. A reasoning item whose thought only we can read; without one where it is too long to be carried. */
+/** A call gets the caller's tool name. A reasoning item gets our seal; without one, such as for a thought that is too long, it loses its encrypted content. */
 function sealedItem(item: unknown, context: ChatContext): unknown {
   if (!isRecord(item)) return item;
   if (/_call$/.test(String(item.type)) && typeof item.name === "string")
@@ -119,7 +120,7 @@ function sealedItem(item: unknown, context: ChatContext): unknown {
   return sealed === null ? shown : { ...shown, encrypted_content: sealed };
 }
 
-/** Whether an output item gives the caller something. */
+/** True if an output item has content for the caller. */
 function bears(item: unknown): boolean {
   return isRecord(item) && item.type !== "reasoning" && item.type !== "message";
 }
@@ -135,7 +136,7 @@ function hasCalls(output: unknown): boolean {
   return Array.isArray(output) && output.some(bears);
 }
 
-/** A response object with these items, under our names. */
+/** A response object with these items, under our ids and names. */
 function adopted(response: Json, output: readonly unknown[], passed: PassedAnswer | undefined): Json {
   const told = { ...response, output };
   return passed === undefined ? told : passed.adopt(told);
@@ -166,9 +167,9 @@ const DELTA_FIELD = '"delta":"';
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const LINE_END = 0x0a;
-/** `event: ` and the name, as a piece that all events of it begin with. */
+/** `event: ` and the name: the common start of all events of this name. */
 const HEADS = new Map<string, Buffer>();
-/** Names are a vendor's to choose, and so is how often it thinks. */
+/** Vendors choose the names, so the cache is bounded. */
 const HEADS_MAX = 256;
 const THOUGHTS_MAX = 1_024;
 const AFTER = Buffer.from("\n\n");
@@ -181,7 +182,7 @@ function headOf(name: string): Buffer {
   return head;
 }
 
-/** Where the string that begins at `from` ends; -1: not here. */
+/** The index where the string that starts at `from` ends; -1 if it does not end here. */
 function endOfString(bytes: Buffer, from: number): number {
   for (let end = bytes.indexOf(QUOTE, from); end >= 0; end = bytes.indexOf(QUOTE, end + 1)) {
     let slashes = 0;
@@ -195,7 +196,7 @@ class PassingReader implements StreamReader {
   readonly #context: ChatContext;
   readonly #out: BytesOut;
   readonly #passed: PassedAnswer | undefined;
-  /** Finished thoughts as the caller got them. */
+  /** Finished thoughts as sent to the caller. */
   readonly #thoughts = new Map<string, unknown>();
   #bore = false;
   #over = false;
@@ -220,13 +221,13 @@ class PassingReader implements StreamReader {
     return true;
   }
 
-  /** Nine of ten events: they have been parsed to know that they can be, and nothing in them is ours to change. */
+  /** Nine of ten events: they were parsed only to validate them, and need no changes. */
   #delta(data: Buffer, name: string, delta: unknown): void {
     this.#bore = true;
     this.#out.choice(0, false);
     this.#pass(name, data, "content");
     const at = data.indexOf(DELTA_FIELD);
-    // Some write a blank behind the colon.
+    // Some vendors put a space after the colon.
     if (at < 0) return this.#out.deliveredText(stringOf(delta) ?? "");
     const from = at + DELTA_FIELD.length;
     const to = endOfString(data, from);
@@ -263,7 +264,7 @@ class PassingReader implements StreamReader {
       case "error":
         return this.#fail(isRecord(data.error) ? data.error : data);
       default: {
-        // What a vendor has spread over several lines would be several events of ours.
+        // Data that a vendor spread over several lines would become several events of ours.
         const plain = bytes.includes(LINE_END) ? Buffer.from(JSON.stringify(data)) : bytes;
         if (type.endsWith(DELTA)) this.#delta(plain, type, data.delta);
         else this.#pass(type, plain, "preamble");
@@ -271,7 +272,7 @@ class PassingReader implements StreamReader {
     }
   }
 
-  /** An item that is repeated gets the same seal each time. */
+  /** A repeated item gets the same seal each time. */
   #sealed(item: unknown): unknown {
     if (!isRecord(item) || item.type !== "reasoning") return sealedItem(item, this.#context);
     const id = stringOf(item.id) ?? "";

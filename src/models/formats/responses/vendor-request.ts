@@ -1,4 +1,4 @@
-// Puts a request into OpenAI's responses wire.
+// Translates a request to OpenAI's responses wire.
 
 import { defined, type Json } from "../../../core/json.ts";
 import type { NeutralRequest, ReasoningAsk } from "../../../core/neutral.ts";
@@ -11,17 +11,17 @@ import { formatOf } from "./vendor-answer.ts";
 import { inputOf } from "./vendor-input.ts";
 import { plainFields } from "./vendor-plain.ts";
 
-/** The least bound on output that the wire takes. */
+/** The wire's lowest output limit. */
 const OUTPUT_TOKENS_MIN = 16;
 
-/** Fields that this wire knows by the names of OpenAI's chat wire. All others that have no place are left out. */
+/** Fields with the same name in OpenAI's chat wire. All other foreign fields are dropped. */
 const SHARED = ["prompt_cache_key", "prompt_cache_retention", "safety_identifier", "service_tier", "metadata"];
 
 function toolFields({ tools, toolChoice, parallelToolCalls }: NeutralRequest): Json {
   const functions = tools.filter((tool) => tool.kind === "function");
   if (functions.length === 0) return {};
   return {
-    // Unlike chat completions, this format treats a function as strict by default.
+    // Unlike chat completions, this format treats functions as strict by default.
     tools: functions.map(({ name, description, parameters, strict }) =>
       defined({
         type: "function",
@@ -50,13 +50,13 @@ function formatField(format: NeutralRequest["format"]): Json | undefined {
 
 function reasoningOf(ask: ReasoningAsk | null, { wire }: ChatContext): Json | undefined {
   const effort = wire.reasoning === "none" ? undefined : effortOf(ask);
-  // Vendors show summaries to verified organisations alone, and refuse the others: whether to ask is the adapter's to say.
+  // Vendors give summaries only to verified organisations, and reject requests of others; the adapter says whether to request them.
   const summary = ask !== null && !ask.off && !ask.exclude ? wire.reasoningSummary : undefined;
   const reasoning = defined({ effort, summary });
   return Object.keys(reasoning).length > 0 ? reasoning : undefined;
 }
 
-/** The request in the responses wire. Nothing is stored there: what later turns need comes back sealed. */
+/** The request in the responses wire. Nothing is stored at the vendor: what later turns need comes back sealed. */
 export function responsesRequest(request: NeutralRequest, context: ChatContext): UpstreamBody {
   const asked = withoutDropped(fitOf(context, "responses").fitted(request, NEUTRAL_TOOLS), context);
   const { reasoning, sampling, user, extra } = asked;
@@ -82,7 +82,7 @@ export function responsesRequest(request: NeutralRequest, context: ChatContext):
   return { path: "/responses", body: Object.assign(sent, wire.extraFields) };
 }
 
-/** Why the request cannot be put into the responses wire without losing its meaning; null where it can. */
+/** Why the responses wire cannot express the request; null if it can. */
 export function responsesUnsupported(request: NeutralRequest, context: ChatContext): string | null {
   const asked = withoutDropped(request, context);
   const [foreign] = asked.foreign;

@@ -1,4 +1,4 @@
-// Reads a stream of OpenAI's responses wire.
+// Parses a stream of OpenAI's responses wire.
 
 import { isRecord, type Json, stringOf, wordOf } from "../../../core/json.ts";
 import type { ChatContext, EventOut, StreamReader } from "../../../upstream/dialects/dialect.ts";
@@ -24,13 +24,13 @@ class ResponsesReader implements StreamReader {
 
   event(bytes: Buffer, start: number, end: number, name: string | null): boolean {
     const data = eventJson(bytes, start, end);
-    // Some vendors of this wire end it as those of the chat wire do.
+    // Some vendors of this wire end streams like the chat wire.
     if (data === null) return bytes.toString("utf8", start, end).trim() === "[DONE]";
     if (!this.#over) this.#read(stringOf(data.type) ?? name, data);
     return true;
   }
 
-  /** Events of a type we do not know say nothing to the caller. */
+  /** Ignores events of unknown types. */
   #read(type: string | null, data: Json): void {
     const item = isRecord(data.item) ? data.item : {};
     switch (type) {
@@ -81,7 +81,7 @@ class ResponsesReader implements StreamReader {
     else this.#choice.closeCall(index, item.arguments);
   }
 
-  /** The seal comes last: it is the one piece of a thought that a client has to carry back. */
+  /** The seal comes last: it is the only part of a thought that a client must send back. */
   #sign(item: Json): void {
     const thought = sealOf(item, this.#context);
     if (thought !== null) this.#choice.sign(thought);
@@ -108,7 +108,7 @@ class ResponsesReader implements StreamReader {
   }
 }
 
-/** A reader of one stream in the responses wire. */
+/** Parses one stream of the responses wire. */
 export function responsesReader(context: ChatContext, out: EventOut): StreamReader {
   return new ResponsesReader(context, out);
 }

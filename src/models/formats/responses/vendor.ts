@@ -1,4 +1,4 @@
-// OpenAI's responses wire: items in, items out. Its reasoning models take tools with reasoning nowhere else.
+// OpenAI's responses wire: items in, items out. The only wire where its reasoning models accept tools together with reasoning.
 
 import type { Dialect } from "../../../upstream/dialects/dialect.ts";
 import { readError } from "../../../upstream/dialects/error-body.ts";

@@ -1,4 +1,4 @@
-// The responses format: answers whole or as events, kept on request, with a free count of tokens.
+// The responses format: whole answers or event streams, stored on request, with free token counts.
 import type { EndpointSpec } from "../../../core/endpoint.ts";
 import { GatewayError } from "../../../core/errors.ts";
 import { at } from "../paths.ts";
@@ -11,7 +11,7 @@ import { readCompaction, readResponses } from "./read-call.ts";
 import { WIRE } from "./request.ts";
 import { overSocket } from "./socket.ts";
 
-/** A count is free, so its bodies are bounded more tightly. */
+/** Counts are free, so their bodies have a tighter limit. */
 const COUNTED_BYTES_MAX = 4 * 1024 * 1024;
 
 function notFound(id: string): GatewayError {
@@ -26,13 +26,13 @@ function countRead(bytes: Buffer, { seal, earlier, named }: CountContext): Count
   if (typeof previous === "string" && earlier === null) return { previous };
   const ids = named === null ? namedItems(sent.input, earlier?.items ?? []) : [];
   if (ids.length > 0) return { ids };
-  // The count is ours for any model. Nothing that depends on the time is used.
+  // We count for any model ourselves. Nothing that depends on the time is used.
   const read = readResponsesBody({ model: "any", ...sent, stream: false }, { seal, nowS: () => 0, earlier, named });
   if (read instanceof GatewayError) return read;
   return { model: null, shape: read.request.shape, text: read.request.readText() };
 }
 
-/** Kept answers, for their owners. */
+/** Stored answers, for their owners. */
 function keptEndpoints({ kept }: WireHost): readonly EndpointSpec[] {
   const one = { auth: "key", bodyBytesMax: 0, ...at("/responses/{id}") } as const;
   return [
