@@ -85,8 +85,17 @@ export class Call implements PlanCall {
     return this.#endings !== null;
   }
 
+  /** Runs every ending, even where one fails, and then rejects with the first failure: other calls may wait for an ending. */
   async end(error: unknown): Promise<void> {
-    for (const ending of this.#endings?.toReversed() ?? []) await ending(error);
+    const failures: unknown[] = [];
+    for (const ending of this.#endings?.toReversed() ?? []) {
+      try {
+        await ending(error);
+      } catch (failure) {
+        failures.push(failure);
+      }
+    }
+    if (failures.length > 0) throw failures[0];
   }
 }
 

@@ -26,11 +26,15 @@ function sendError(reply: Reply, error: GatewayError, text: string): number {
   return Buffer.byteLength(text);
 }
 
+/** Whether the gateway or its store has failed: a store that is away rejects with the 503 that callers get. */
+function isFault(error: unknown, { refusal }: Call): boolean {
+  return error !== refusal && !(error instanceof GatewayError && error.status < 500);
+}
+
 /** Renders what ended the call, where no head is out yet. */
 export async function refuse(call: Call, error: unknown, deps: ServeDeps): Promise<void> {
-  const { request, endpoint, record, rateLimit, refusal } = call;
-  // A store that is away rejects with what callers are told; any other error is our own fault.
-  if (error !== refusal) deps.onBroken(error, request.id);
+  const { request, endpoint, record, rateLimit } = call;
+  if (isFault(error, call)) deps.onBroken(error, request.id);
   const told = error instanceof GatewayError ? error : new GatewayError("internal_error", { cause: error });
   record.status = told.status;
   record.code = told.code;
