@@ -35,7 +35,7 @@ export class Call implements PlanCall {
   content: CallContent | null = null;
   /** The answer has been written: no further phase runs. */
   isAnswered = false;
-  /** The expected error that a phase threw; any other error is a fault of the gateway or its store. */
+  /** The expected error that a phase threw. */
   refusal: GatewayError | null = null;
   #endings: Ending[] | null = null;
 
