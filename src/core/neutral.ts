@@ -1,58 +1,58 @@
-// What wires and dialects say to each other: requests, events and answers in the neutral format. Types and nothing else.
+// The neutral format between wires and dialects: requests, events and answers. Types only.
 import type { TokenUsage } from "./route.ts";
 
 type JsonObject = Readonly<Record<string, unknown>>;
 
-/** A request as it came, for a vendor of the same wire that is to get the very bytes. */
+/** A request as received, for a vendor of the same wire that should get the same bytes. */
 export interface SentRequest {
-  /** Valid JSON without a key that is there twice. */
+  /** Valid JSON without duplicate keys. */
   readonly bytes: Buffer;
-  /** The headers that go with them, by the names that the wire has for them. */
+  /** The headers to forward with them, by the wire's names. */
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** A caller's request as its wire has read it. */
+/** A caller's request, as read by its wire. */
 export interface CallerRequest {
-  /** The wire's name: a vendor that speaks the same one is sent `body` as it came. */
+  /** The wire's name; a vendor with the same wire gets `body` as received. */
   readonly wire: string;
   readonly body: JsonObject;
-  /** Absent: a vendor of the same wire is sent `body`, written anew. */
+  /** Absent: a vendor of the same wire gets `body` serialized again. */
   readonly sent?: SentRequest;
-  /** The caller's own stop sequences can end an answer before its first word; otherwise an empty one has failed. */
+  /** The caller's stop sequences can end an answer before its first word; otherwise an empty answer is a failure. */
   readonly mayBeEmpty: boolean;
   /** The model may call tools. */
   readonly usesTools: boolean;
-  /** How hard the model is to think; null: the request leaves it open. */
+  /** The requested reasoning effort; null if the request leaves it open. */
   reasoning(): ReasoningAsk | null;
-  /** What the answer's text must be; null: anything. */
+  /** The required format of the answer's text; null if any. */
   format(): ResponseFormat | null;
-  /** The same in the neutral format, made when it is first asked for. */
+  /** The request in the neutral format, converted at first use. */
   neutral(): NeutralRequest;
 }
 
 export interface NeutralRequest {
-  /** The whole conversation in order, system turns where they stood. */
+  /** The whole conversation in order, system turns in their places. */
   readonly turns: readonly NeutralTurn[];
-  /** What the model may call; where the caller allows only some of the declared ones, these. */
+  /** The tools that the model may call; if the caller allows only some of those declared, only these. */
   readonly tools: readonly NeutralTool[];
-  /** Whether and what the model must call; null: the request leaves it open. */
+  /** Whether the model must call a tool, and which; null if the request leaves it open. */
   readonly toolChoice: ToolChoice | null;
-  /** False: one call at a time; null: the request leaves it open. */
+  /** False: one call at a time; null if the request leaves it open. */
   readonly parallelToolCalls: boolean | null;
-  /** What the answer's text must be; null: anything. */
+  /** The required format of the answer's text; null if any. */
   readonly format: ResponseFormat | null;
   readonly sampling: Sampling;
   readonly reasoning: ReasoningAsk | null;
   readonly stops: readonly string[];
-  /** How many answers are wanted side by side. */
+  /** The number of alternative answers. */
   readonly choices: number;
-  /** Who is at the caller's keyboard, for the vendor's watch over abuse. */
+  /** The caller's end user, for the vendor's abuse monitoring. */
   readonly user: string | null;
   /** The whole prompt is worth caching. */
   readonly cacheMark: boolean;
-  /** Fields without a place above that change no price, by the names of OpenAI's chat wire or of the vendor that knows them. */
+  /** Fields without a place above that do not affect the price, by their names in OpenAI's chat wire or at the vendor that knows them. */
   readonly extra: JsonObject;
-  /** What only the caller's own wire can give, with the field that asks for it. */
+  /** Features that only the caller's own wire supports, with the field that requests each. */
   readonly foreign: readonly { readonly field: string; readonly reason: string }[];
 }
 
@@ -68,14 +68,14 @@ export interface Sampling {
 
 export type Effort = "minimal" | "low" | "medium" | "high" | "xhigh" | "max";
 
-/** How hard the caller wants the model to think. */
+/** How much thinking the caller asks of the model. */
 export interface ReasoningAsk {
-  /** Not at all. */
+  /** No thinking at all. */
   readonly off: boolean;
-  /** Null: only thinking as such was asked for. */
+  /** Null: the caller asked for thinking without an effort. */
   readonly effort: Effort | null;
   readonly budgetTokens: number | null;
-  /** Think, but do not show it. */
+  /** Think, but hide the thoughts. */
   readonly exclude: boolean;
 }
 
@@ -88,9 +88,9 @@ export type ResponseFormat =
   | {
       readonly kind: "schema";
       readonly schema: JsonObject;
-      /** Null: the caller gave it none. */
+      /** Null: the caller did not name it. */
       readonly name: string | null;
-      /** Whether the answer must fit the schema exactly; null: the request leaves it open. */
+      /** Whether the answer must match the schema exactly; null if the request leaves it open. */
       readonly strict: boolean | null;
     };
 
@@ -103,7 +103,7 @@ export type NeutralTool =
       readonly strict: boolean;
       readonly cacheMark: boolean;
     }
-  /** Run by the vendor itself; only one of this format knows it. */
+  /** A tool that the vendor runs itself; only vendors of this format know it. */
   | { readonly kind: "server"; readonly format: string; readonly type: string; readonly json: JsonObject };
 
 export interface NeutralTurn {
@@ -111,7 +111,7 @@ export interface NeutralTurn {
   readonly blocks: readonly NeutralBlock[];
 }
 
-/** Where an image or a document is. */
+/** The location of an image or document. */
 export type MediaSource =
   | { readonly at: "inline"; readonly mediaType: string; readonly base64: string }
   | { readonly at: "url"; readonly url: string };
@@ -135,7 +135,7 @@ export interface ToolCallBlock {
   /** Null: the caller gave none. */
   readonly id: string | null;
   readonly name: string;
-  /** A JSON object as text; what a model that was cut off wrote is none. */
+  /** A JSON object as text; invalid if the model was cut off. */
   readonly arguments: string;
   readonly cacheMark: boolean;
 }
@@ -143,36 +143,36 @@ export interface ToolCallBlock {
 export interface ToolResultBlock {
   readonly kind: "tool-result";
   readonly callId: string | null;
-  /** The tool's name where the caller repeats it. */
+  /** The tool's name, if the caller repeats it. */
   readonly name: string | null;
   readonly content: string | readonly NeutralBlock[];
   readonly isError: boolean;
   readonly cacheMark: boolean;
 }
 
-/** A thought, or the seal under which its vendor takes it back in a later turn. */
+/** A thought, or its seal, which its vendor takes back in a later turn. */
 export interface ReasoningBlock {
   readonly kind: "reasoning";
-  /** What may be shown of it; empty: nothing. */
+  /** The part that may be shown; empty if none. */
   readonly text: string;
-  /** Who can read signature and seal; null: neither is there, or the gateway alone can read `sealed`. */
+  /** Identifies who can read signature and seal; null if there are none, or only the gateway can read `sealed`. */
   readonly format: string | null;
   /** The signature of `text`. */
   readonly signature: string | null;
-  /** The whole thought, for its vendor alone. */
+  /** The whole thought, readable only by its vendor. */
   readonly sealed: string | null;
-  /** The tool call it belongs to, where it belongs to one. */
+  /** The tool call it belongs to, if any. */
   readonly callId: string | null;
 }
 
-/** A part that only a vendor of its format can read, such as a server tool's call or its result. */
+/** A part that only vendors of its format can read, such as a server tool's call or result. */
 export interface NativeBlock {
   readonly kind: "native";
   readonly format: string;
   readonly json: JsonObject;
 }
 
-/** A part of the caller's that no other wire has a place for, in words. */
+/** A part of the caller's that no other wire can carry, described in words. */
 export interface ForeignBlock {
   readonly kind: "foreign";
   readonly what: string;
@@ -187,37 +187,37 @@ export type NeutralBlock =
   | NativeBlock
   | ForeignBlock;
 
-/** Where something that was found stands. */
+/** The source of a search result or fetched page. */
 export interface Source {
   readonly url: string;
   readonly title: string;
-  /** What stands there, or the beginning of it; empty where only its address is known. */
+  /** Its content, or the beginning; empty if only the URL is known. */
   readonly text: string;
 }
 
-/** A tool that vendors run themselves, and that the gateway serves to models whose vendor does not. */
+/** A tool that some vendors run themselves; the gateway runs it for models of other vendors. */
 export type HostedTool = "web_search" | "web_fetch";
 
-/** An action that the gateway runs for the model, within its answer. */
+/** An action that the gateway runs for the model within its answer. */
 export interface ActionCall {
   readonly id: string;
   /** `<service>/<action>`. */
   readonly action: string;
-  /** The function that the model has called for it. */
+  /** The function through which the model called it. */
   readonly name: string;
   /** A JSON object as text. */
   readonly arguments: string;
-  /** The tool of the caller's wire that it stands for; null: the caller has named the action. */
+  /** The hosted tool of the caller's wire that it implements; null if the caller named the action. */
   readonly hosted: HostedTool | null;
 }
 
-/** The same once it has ended. */
+/** An action call that has ended. */
 export interface ActionBlock extends ActionCall {
   readonly kind: "action";
   readonly ok: boolean;
-  /** What it was charged. */
+  /** The charge. */
   readonly cents: number;
-  /** What the model is told of it. */
+  /** The output that the model gets. */
   readonly output: string;
   readonly sources: readonly Source[];
 }
@@ -225,14 +225,14 @@ export interface ActionBlock extends ActionCall {
 /** Why a choice ended. */
 export type FinishReason = "stop" | "length" | "tool_calls" | "content_filter";
 
-/** A piece of a streamed answer. `choice` is its place among several; `at` counts the calls, thoughts and images of one choice. */
+/** A piece of a streamed answer. `choice` is the index of its choice; `at` counts calls, thoughts and images within one choice. */
 export type NeutralEvent =
-  /** The choice begins; the first event of it. */
+  /** The first event of a choice. */
   | { readonly kind: "begin"; readonly choice: number }
   | { readonly kind: "text" | "reasoning" | "refusal"; readonly choice: number; readonly text: string }
-  /** A thought is over: whole, with what its vendor wants back. Its text may have been told in pieces before. */
+  /** A complete thought, with what its vendor wants back. Earlier events may have streamed its text. */
   | { readonly kind: "thought"; readonly choice: number; readonly at: number; readonly thought: ReasoningBlock }
-  /** A call begins, with as much of its arguments as is there. */
+  /** A call begins, with the arguments known so far. */
   | {
       readonly kind: "tool-call";
       readonly choice: number;
@@ -244,14 +244,14 @@ export type NeutralEvent =
   | { readonly kind: "tool-arguments"; readonly choice: number; readonly at: number; readonly text: string }
   /** An image that the model made, as a `data:` URL. */
   | { readonly kind: "image"; readonly choice: number; readonly at: number; readonly url: string }
-  /** Where the text just told comes from, as a vendor of `format` says it. */
+  /** The source of the preceding text, in the form of a `format` vendor. */
   | { readonly kind: "citation"; readonly choice: number; readonly format: string; readonly json: JsonObject }
-  /** A part that only a client of `format` can read, whole. */
+  /** A complete part that only clients of `format` can read. */
   | { readonly kind: "native"; readonly choice: number; readonly format: string; readonly json: JsonObject }
-  /** The gateway begins to run an action for the model, and has done so. */
+  /** The gateway starts to run an action for the model, and has finished it. */
   | { readonly kind: "action-begun"; readonly choice: number; readonly action: ActionCall }
   | { readonly kind: "action-done"; readonly choice: number; readonly action: ActionBlock }
-  /** The choice has ended; `native` is the vendor's own word for why. */
+  /** The choice has ended; `native` is the vendor's own reason. */
   | { readonly kind: "finish"; readonly choice: number; readonly reason: FinishReason; readonly native: string };
 
 export interface AnswerTextBlock {
@@ -282,35 +282,34 @@ export type AnswerBlock =
 
 export interface NeutralChoice {
   readonly index: number;
-  /** In the order they were said. */
+  /** In the order they arrived. */
   readonly blocks: readonly AnswerBlock[];
   readonly reason: FinishReason;
-  /** The vendor's own word for why it ended. */
+  /** The vendor's own finish reason. */
   readonly native: string;
 }
 
-/** A whole answer. */
 export interface NeutralAnswer {
   readonly choices: readonly NeutralChoice[];
-  /** Null: the vendor told none. */
+  /** Null: the vendor reported none. */
   readonly usage: TokenUsage | null;
 }
 
-/** Writes the events of one stream in a wire. It may remember what it has said. */
+/** Encodes the events of one stream in a wire. May keep state between events. */
 export interface EventEncoder {
-  /** The bytes of an event; none where the wire says nothing of it. */
+  /** The bytes of an event; empty if the wire does not show it. */
   encode(event: NeutralEvent): Buffer;
 }
 
-/** What a wire wants of an answer that passes untranslated. */
+/** The caller's wire's part in an answer that passes through untranslated. */
 export interface PassedAnswer {
-  /** The number of the next event. A part that passes events on counts them here. */
+  /** The sequence number of the next event; code that passes events through increments it. */
   sequence: number;
-  /** A vendor's object of the whole answer as the caller's: under our names, and saying what was really done. */
+  /** Adapts a vendor's object of the whole answer: puts in our names and what was really done. */
   adopt(object: Record<string, unknown>): Record<string, unknown>;
 }
 
-/** A text of a whole answer, and what puts another in its place. */
+/** One text of a whole answer, with a function that replaces it. */
 export interface AnswerText {
   readonly text: string;
   put(text: string): void;
@@ -318,22 +317,22 @@ export interface AnswerText {
 
 /** The answer side of a caller's wire, for one call served by one model. */
 export interface AnswerCodec {
-  /** A new one for each attempt. */
+  /** Returns a new encoder for each attempt. */
   encoder(): EventEncoder;
-  /** What shows in a stream that the model calls an action; absent: a comment between events. */
+  /** What a stream shows while the model calls an action; absent: a comment between events. */
   readonly atWork?: Buffer;
-  /** A whole answer as the JSON of the wire, without what its charge adds. */
+  /** A whole answer as the wire's JSON, without what the charge adds. */
   whole(answer: NeutralAnswer): Record<string, unknown>;
-  /** The texts of a whole answer of this wire that came to its end, for a format that they must have; absent: none are looked at. */
+  /** The texts of a finished whole answer in this wire, for checking against a required format; absent: no check. */
   readonly texts?: (body: Record<string, unknown>) => readonly AnswerText[];
-  /** A new one for each attempt whose answer passes untranslated, where the wire has something to say to that. */
+  /** Returns a new one for each attempt that passes through untranslated; absent: the wire needs none. */
   readonly passed?: () => PassedAnswer;
 }
 
-/** Keeps the thoughts of one payer sealed while the caller carries them from turn to turn. */
+/** Seals one payer's thoughts while the caller carries them from turn to turn. */
 export interface ThoughtSeal {
-  /** The thought as text that only we can read; null where it is too long to be carried. `maker` names who alone may have it back. */
+  /** Encrypts a thought to a text that only we can read; null if it is too long to carry. `maker` identifies who alone may get it back. */
   seal(thought: ReasoningBlock, maker: string): string | null;
-  /** The thought again; null where it was not sealed here, for this payer, as a thought of `maker`. */
+  /** Decrypts a thought; null if it was not sealed here, for this payer and this `maker`. */
   open(text: string, maker: string): ReasoningBlock | null;
 }

@@ -1,13 +1,13 @@
-// The words of a paid call: who pays, the most it may cost, what funds do with it, how it ended. Types and nothing else.
+// The vocabulary of a paid call: payer, cost limit, funds, and outcome. Types only.
 import type { CeilingPeriod } from "./account-rows.ts";
 import type { ErrorCode, GatewayError } from "./errors.ts";
 import type { Nano } from "./money.ts";
 import type { Candidate, FinalPart, Leg, Reading, Route, TokenUsage } from "./route.ts";
 
-/** Who pays for a call: an account, or an address that paid on chain. `id` keys all that is owned. */
+/** The payer of a call: an account, or an address that paid on chain. `id` is the key under which everything it owns is stored. */
 export interface Payer {
   readonly id: `acct:${string}` | `x402:${string}`;
-  /** A sandbox account's calls take the same path with play credit and never reach a vendor. */
+  /** A sandbox account's calls run the same code with play credit, and never reach a vendor. */
   readonly sandbox: boolean;
 }
 
@@ -29,59 +29,59 @@ export interface Allowed {
 }
 
 /**
- * What calls may come to in a day, week or month: those of an account, of a group of its keys, or with a tag. Of the key alone, whose
- * ceiling the ledger keeps itself, it has marks and bounds nothing.
+ * A spending limit per day, week or month, for an account, a group of its keys, or a tag. The ledger itself keeps a single key's ceiling;
+ * a budget for that scope only sets marks and limits nothing.
  */
 export interface Budget {
-  /** As the ledger counts it: `account`, `group:<id>`, `tag:<a hash of it>` or `key:<id>`. */
+  /** The ledger's name of the scope: `account`, `group:<id>`, `tag:<a hash of it>` or `key:<id>`. */
   readonly scope: string;
-  /** For people, such as `group research`. */
+  /** For display, such as `group research`. */
   readonly whose: string;
   readonly period: CeilingPeriod;
-  /** Null: counted, and bounds nothing. */
+  /** Null: counts spending without limiting it. */
   readonly maxNano: Nano | null;
   /** Only calls with this tag count. */
   readonly tag?: string;
 }
 
-/** How much may be asked for in a minute by a key, or by all keys of a group; null: no bound. */
+/** The rate limit per minute of a key, or of all keys of a group; null: no limit. */
 export interface Rate {
   readonly scope: string;
   readonly requestsPerMinute: number | null;
   readonly tokensPerMinute: number | null;
 }
 
-/** Until when calls are served by the tier below the one that they name, because a budget has come to where its owner wants that. */
+/** Serves calls one tier below the requested one until a given time, because a budget has reached the level its owner chose. */
 export interface Lowering {
   readonly untilMs: number;
   /** Only calls with this tag. */
   readonly tag?: string;
 }
 
-/** A key of an account's own at a provider. */
+/** An account's own key at a provider. */
 export interface OwnKey {
   readonly key: string;
   readonly accountId: string;
-  /** Where it does not serve a call, ours do. */
+  /** Use our keys if it cannot serve a call. */
   readonly fallback: boolean;
-  /** What calls by it are charged, in percent of the listed price. */
+  /** The fee for calls with it, as a percentage of the listed price. */
   readonly feePercent: number;
 }
 
-/** Whom a plan is made for. Who pays may be unknown until the plan has its price, because the price is what a stranger is asked for. */
+/** For whom a plan is made. The payer may be unknown until the plan has a price, because strangers must first see the price. */
 export interface Audience {
   readonly sandbox: boolean;
   readonly payer: Payer | null;
   readonly allows: Allowed;
-  /** The account has cost us more than it held too often: its holds are made from bytes, never from a tighter count. */
+  /** The account has exceeded its holds too often: its holds are computed from bytes, never from a tighter count. */
   readonly strictBounds: boolean;
-  /** Keys of its own, by provider; absent: none. */
+  /** The account's own keys, by provider; absent: none. */
   readonly ownKeys?: ReadonlyMap<string, OwnKey>;
   /** Absent: none. */
   readonly lowerings?: readonly Lowering[];
 }
 
-/** An authenticated caller: the payer and what the account and its key allow. */
+/** An authenticated caller: the payer, and what the account and its key allow. */
 export interface Caller extends Audience {
   readonly payer: AccountPayer;
   readonly primary: boolean;
@@ -90,88 +90,88 @@ export interface Caller extends Audience {
   readonly requestsPerMinute: number;
   readonly inFlightMax: number;
   readonly inferenceCapNano: Nano;
-  /** What its calls count in beside its key's own ceiling; absent: nothing. */
+  /** Budgets its calls count toward, besides its key's ceiling; absent: none. */
   readonly budgets?: readonly Budget[];
-  /** What its calls take of a minute beside the account's own rate; absent: nothing. */
+  /** Rates its calls count toward, besides the account's; absent: none. */
   readonly rates?: readonly Rate[];
-  /** For how long its answers are kept for the same question, where a request does not say it; absent: not at all. */
+  /** How long its answers are cached for the same question, unless the request says otherwise; absent: not at all. */
   readonly cacheSeconds?: number;
-  /** Bodies and answers of its calls are kept; absent: they are not. */
+  /** Logs the bodies and answers of its calls. Absent: they are not logged. */
   readonly logsCalls?: true;
-  /** Whether its key may be used from an address; absent: from all. */
+  /** Whether its key may be used from an address; absent: from any. */
   isFrom?(address: string): boolean;
-  /** What the account owns is told when it falls below this; absent: it is not. */
+  /** The balance below which the account's owner is notified; absent: never. */
   readonly lowBalanceNano?: Nano;
 }
 
-/** A bound on calls in flight, taken and freed in the hold's own transaction. */
+/** A limit on concurrent calls, taken and freed in the hold's own transaction. */
 export interface Slot {
   readonly scope: string;
   readonly max: number;
   readonly code: ErrorCode;
 }
 
-/** The most a request may cost, and how to find a lower bound where money is short. */
+/** The most a request may cost, and ways to lower that if money is short. */
 export interface Quote {
   readonly nano: Nano;
-  /** A costlier, tighter bound (a real token count), asked only when `nano` was refused; null where there is none. */
+  /** Computes a tighter limit at some cost (a real token count); called only after `nano` was refused. Null if there is none. */
   readonly tighten: (() => Promise<Nano>) | null;
   /**
-   * The same call for at most `free`: without the candidates that could cost more. Null: not one is left. Left out where all of them cost
-   * the same. Asked only when everything else was refused, by the bounds that are known by then.
+   * The same call for at most `free`, without candidates that could cost more; null if none is left. Absent if all cost the same. Called
+   * only after everything else was refused; uses the limits known by then.
    */
   within?(free: Nano): Within | null;
   /**
-   * The same call for a part of `free`, so that an answer which may be long does not hold all there is. Asked before anything is held;
-   * null: what is free does not pay for it. Left out where a call costs what it costs.
+   * The same call for a part of `free`, so that a possibly long answer does not hold the whole balance. Called before anything is held;
+   * null if `free` does not suffice. Absent for calls with a fixed cost.
    */
   share?(free: Nano): Promise<Within | null>;
-  /** Says in the caller's units what `free` would pay for, such as `affordable_output_tokens`. */
+  /** What `free` would pay for in the caller's units, such as `affordable_output_tokens`. */
   affordable(free: Nano): Readonly<Record<string, number>>;
-  /** The most tokens that it can use, in and out, for rates of tokens; left out where it uses none. */
+  /** The most tokens it can use, input and output, for token rate limits; absent if it uses none. */
   tokensMax?(): number;
-  /** The most that it can cost us, for a parent whose bound counts our cost. */
+  /** The most it can cost us, for a parent whose limit counts our cost. */
   upstreamNano(): Nano;
 }
 
-/** What is left of a plan where money is short: the most that can cost, and the route of those that can serve it. */
+/** A reduced plan where money is short: the most it can cost, and a route of the candidates that remain. */
 export interface Within {
   readonly nano: Nano;
   readonly route: Route;
 }
 
 /**
- * What a plan sets aside before anything is sent. `none`: nothing, and nothing is written. `call`: the quote, until the answer has
- * been served. `kept`: the quote as the budget of work that outlives the request; settling hands the hold over to its record.
+ * What a plan holds before anything is sent. `none`: nothing, and nothing is written. `call`: the quote, until the answer has been served.
+ * `kept`: the quote, as the budget of work that outlives the request; settling hands the hold over to the work's record.
  */
 export type HoldSpec = { readonly kind: "none" } | { readonly kind: "call" } | KeptHoldSpec;
 
 export interface KeptHoldSpec {
   readonly kind: "kept";
-  /** The record that goes on with it: a job or a session. It owns the hold, so that no start of a process ends it. */
+  /** The record that continues the work: a job or a session. It owns the hold, so process starts do not end it. */
   readonly owner: `job:${string}`;
-  /** How long the hold lives without being renewed, in milliseconds. */
+  /** How long the hold lives without renewal, in milliseconds. */
   readonly leaseMs: number;
-  /** What becomes of a hold that is not renewed any more. */
+  /** What happens to a hold that is no longer renewed. */
   readonly onExpire: "void" | "post-accrued";
-  /** The kind of work that goes on with it. */
+  /** The kind of work that continues. */
   readonly job: string;
-  /** The action that launches it, `<service>/<action>`: its charges are booked under that. */
+  /** The action that starts it, `<service>/<action>`; its charges are booked under that name. */
   readonly action: string;
-  /** What that needs to begin, as JSON can write it. */
+  /** The work's input, as JSON. */
   readonly start: unknown;
-  /** What the caller has called it. */
+  /** The caller's tags. */
   readonly tags?: readonly string[];
   readonly sandboxFault: string | null;
-  /** The trace that its caller began; absent: none. */
+  /** The trace id of the caller; absent: none. */
   readonly callerTraceId?: string;
-  /** Work that may go on beyond this hold, in others after it under the same parent: what those are placed with. */
+  /** Set for work that may outlast this hold: the parameters of later holds under the same parent. */
   readonly chain?: HoldChain;
 }
 
-/** What every hold of one piece of work has in common. */
+/** The common properties of all holds of one piece of work. */
 export interface HoldChain {
-  /** The first of them, which the others have as their parent. */
+  /** The id of the first hold, the parent of the others. */
   readonly firstId: string;
   readonly keyId: string;
   readonly asked: string;
@@ -179,7 +179,7 @@ export interface HoldChain {
   readonly onExpire: KeptHoldSpec["onExpire"];
 }
 
-/** What an action that a model called within its answer was charged. */
+/** The charge for an action that a model called within its answer. */
 export interface ActionUse {
   /** `<service>/<action>`. */
   readonly action: string;
@@ -187,86 +187,86 @@ export interface ActionUse {
   readonly ok: boolean;
 }
 
-/** What a call did cost: the caller, and us. */
+/** What a call cost the caller, and us. */
 export interface Cost {
   readonly chargeNano: Nano;
   readonly upstreamNano: Nano;
-  /** What was counted, for the posting and the answer. */
+  /** The usage, for the posting and the answer. */
   readonly usage: TokenUsage | null;
-  /** No usage came and we counted ourselves. */
+  /** No usage was reported, so we counted ourselves. */
   readonly estimated: boolean;
-  /** Which price was applied, for the posting. */
+  /** The version of the applied price, for the posting. */
   readonly priceVersion: string;
-  /** The actions that are part of it; absent: it could have none. */
+  /** The actions included in the cost; absent if the call could have none. */
   readonly actions?: readonly ActionUse[];
 }
 
-/** What the ledger took for a call. */
+/** What the ledger charged for a call. */
 export interface Charge {
-  /** Null where the call was free: nothing was written. */
+  /** Null if the call was free: nothing was written. */
   readonly transactionId: string | null;
   readonly chargedNano: Nano;
   readonly chargedCents: number;
   readonly absorbedNano: Nano;
-  /** Why we bear part of the cost; null where we do not. */
+  /** Why we bear part of the cost; null if we do not. */
   readonly absorbReason: string | null;
-  /** What the payer has left after it; null where that is not known. */
+  /** The payer's balance afterwards; null if unknown. */
   readonly balanceNano: Nano | null;
-  /** What the payer is told of it in headers, such as a receipt. */
+  /** Response headers for the payer, such as a receipt. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** A call, ready for the kernel. What varies between endpoints, vendors and models is data here. */
+/** A call that is ready for the kernel. Everything that varies between endpoints, vendors and models is data here. */
 export interface Plan {
-  /** The metric label of what was asked: `chat`, `embeddings`, `run`. */
+  /** The metric label of the operation: `chat`, `embeddings`, `run`. */
   readonly operation: string;
-  /** What was asked for, as the caller named it. */
+  /** The requested model or action, as the caller named it. */
   readonly asked: string;
   readonly streamed: boolean;
   /** A write is never sent twice. */
   readonly effect: "read" | "write";
   readonly quote: Quote;
   readonly hold: HoldSpec;
-  /** A paused key may ask for it. */
+  /** Allowed for a paused key. */
   readonly whilePaused: boolean;
-  /** The caller's own bound on the cost; null: none. */
+  /** The caller's own cost limit; null: none. */
   readonly maxCostNano: Nano | null;
-  /** What it is sold at is its quote, or nothing: that can be told before it runs. */
+  /** The price is exactly the quote, or zero, so it can be stated before the call runs. */
   readonly exactPrice?: boolean;
-  /** Beside the account's calls in flight. */
+  /** Limits besides the account's calls in flight. */
   readonly slots: readonly Slot[];
   /** Whether the call counts toward the account's daily inference cap. */
   readonly inference: boolean;
   readonly idempotency: { readonly key: string; readonly fingerprint: string } | null;
-  /** Told unless an earlier call under the same key is answered again: this one is not run. Absent: it may run. */
+  /** Answered unless an earlier call under the same key can be replayed; this call does not run. Absent: it may run. */
   readonly onlyAgain?: GatewayError;
-  /** What the caller has called it, for its posting; absent: nothing. */
+  /** The caller's tags, for the posting; absent: none. */
   readonly tags?: readonly string[];
   readonly route: Route;
   readonly wholeMsMax: number;
   readonly attemptsMax: number;
-  /** The status of `upstream_error` when every route failed, and when time ran out. */
+  /** The HTTP status of `upstream_error` if every route failed, and if time ran out. */
   readonly failedStatus: number;
   readonly timedOutStatus: number;
-  /** Its status when limits of providers were all that kept every route from answering. Default: as for any failure. */
+  /** The HTTP status if providers' limits were the only reason that every route failed. Default: as for any failure. */
   readonly limitedStatus?: number;
-  /** A caller who leaves: stop the upstream and charge what was delivered, or let it finish and charge it all. */
+  /** If the caller leaves: abort the upstream and charge what was delivered, or let it finish and charge everything. */
   readonly whenCallerLeaves: "abort" | "finish";
   /**
-   * What an attempt's answer cost, or as much of one as came. `left`: it did not come to its end, and what was delivered is paid. It is
-   * asked of the one that served, and of every other that a vendor had accepted, for what it cost us.
+   * Computes the cost of an attempt's answer, complete or partial. `left`: the answer did not finish, and the delivered part is charged.
+   * Called for the attempt that served, and, for our own cost, for every other one that a vendor had accepted.
    */
   cost(candidate: Candidate, reading: Reading, ended: "whole" | "left"): Cost | Promise<Cost>;
-  /** Hears which candidate has served. Absent: it makes no difference. */
+  /** Learns which candidate served. Absent: it does not matter. */
   served?(candidate: Candidate): void;
   /**
-   * Looks at a whole answer before anything is kept of it: gives it as it goes on, or what the caller is told in its place. Then nothing is
-   * charged, and what the vendor takes is ours. Absent: it goes on as it is.
+   * Inspects a whole answer before anything is stored: returns the answer to continue with, or an error for the caller. With an error
+   * nothing is charged, and we bear the vendor's cost. Absent: no inspection.
    */
   screen?(final: FinalPart): Promise<FinalPart | GatewayError>;
   /**
-   * What must be kept before the charge, such as whose an issued id is; gives the answer as the caller gets it, or what the caller is
-   * told instead: the vendor has done its work, so that is charged as well. Null: nothing.
+   * Stores what must be kept before the charge, such as the owner of an issued id. Returns the answer for the caller, or an error in its
+   * place; that call is charged too, because the vendor has done its work. Null: nothing to store.
    */
   readonly prepare:
     | ((final: FinalPart, served: Candidate, reading: Reading) => Promise<FinalPart | GatewayError>)
@@ -274,75 +274,77 @@ export interface Plan {
 }
 
 /**
- * A plan whose price is known while its payer is not: what it does for its payer (checking whose an id is, linking files, keeping the
- * answer) is made once the kernel knows who that is. So a stranger can be told the price before paying, and is never taken for another.
+ * A plan that has a price before its payer is known. Steps that need the payer (checking who owns an id, linking files, storing the
+ * answer) are added once the kernel knows it. So a stranger can see the price before paying, and is never mistaken for another.
  */
 export interface OpenPlan
   extends Pick<Plan, "operation" | "asked" | "streamed" | "whilePaused" | "quote" | "tags" | "exactPrice"> {
   forPayer(payer: Payer): Plan | GatewayError | Promise<Plan | GatewayError>;
 }
 
-/** What funds have set aside for a plan. */
+/** What funds hold for a plan. */
 export interface Held {
   readonly id: string;
   readonly amountNano: Nano;
-  /** Of the candidates that it pays for, where it does not pay for all of the plan's. */
+  /** The candidates that it pays for, if not all of the plan's. */
   readonly route?: Route;
 }
 
-/** The call was made before under the same Idempotency-Key, as this transaction. */
+/** The call already ran under the same Idempotency-Key, as this transaction. */
 export interface Repeated {
   readonly replayOf: string;
 }
 
-/** What is taken for a call that was served. */
+/** What to charge for a served call. */
 export interface Capture {
   readonly cost: Cost;
   readonly served: Candidate;
   readonly legs: readonly Leg[];
-  /** What the caller has called it. */
+  /** The caller's tags. */
   readonly tags?: readonly string[];
 }
 
-/** What a call that is not charged leaves of its Idempotency-Key. `answered`: its refusal is kept; `unknown`: a write may have happened. */
+/** What an uncharged call does to its Idempotency-Key. `answered`: its refusal is kept; `unknown`: a write may have happened. */
 export type KeyFate = "free" | "answered" | "unknown";
 
-/** Why nothing is taken for a call, and what it cost us all the same. */
+/** Why a call is not charged, and what it cost us anyway. */
 export interface Release {
   readonly reason: string;
   readonly keyFate: KeyFate;
   readonly legs: readonly Leg[];
 }
 
-/** Where the money of a plan comes from: a ledger's balance, a parent's hold, a payment on chain. */
+/** The source of a plan's money: a ledger balance, a parent's hold, or a payment on chain. */
 export interface Funds {
-  /** Sets the quote aside under `id`, as a part of `parent` where there is one; or says why not. */
+  /** Holds the quote under `id`, as part of `parent` if given; returns an error if it cannot. */
   reserve(plan: Plan, id: string, parent: string | null): Promise<Held | Repeated | GatewayError>;
-  /** Takes the cost, at most what is held. An error: it could not be taken, so the answer is withheld. Rejects: that is not known. */
+  /**
+   * Charges the cost, at most what is held. An error: it could not be charged, so the answer is withheld. Rejects if the outcome is
+   * unknown.
+   */
   capture(held: Held, capture: Capture): Promise<Charge | GatewayError>;
   release(held: Held, release: Release): Promise<void>;
-  /** What the payer has left; null where that is not known. */
+  /** The payer's balance; null if unknown. */
   balance(): Promise<Nano | null>;
-  /** The charge of an earlier call, for its replay; null: none is known. */
+  /** The charge of an earlier call, for its replay; null if unknown. */
   charged(id: string): Promise<Charge | null>;
 }
 
-/** Who reads an answer while it comes. */
+/** The reader of an answer while it streams. */
 export interface AnswerReader {
   /** The reader has left. */
   readonly closed: boolean;
   /** Calls `listener` once if the reader leaves before the end. */
   onGone(listener: () => void): void;
   onRoom(listener: () => void): void;
-  /** The call has been let in and begins. */
+  /** The call has been admitted and begins. */
   admitted(): void;
   /** Content of `served` follows. Called once, before the first `write`. */
   begin(served: Candidate, legs: readonly Leg[]): void;
-  /** False: the reader is slow; write no more until `onRoom` calls. */
+  /** Returns false if the reader is slow: write no more until `onRoom` calls. */
   write(bytes: Uint8Array): boolean;
 }
 
-/** How a call ended. */
 export type Outcome =
   | "success"
   | "replayed"
@@ -352,24 +354,24 @@ export type Outcome =
   | "left_before_content"
   | "left_after_content";
 
-/** Everything that is known of a call that has ended. */
+/** Everything known about a call that has ended. */
 export interface Ended {
   readonly id: string;
   readonly outcome: Outcome;
-  /** What the caller is told; null where there is an answer, or its caller has left. */
+  /** The error for the caller; null if there is an answer, or the caller has left. */
   readonly error: GatewayError | null;
-  /** The answer's last part, or the whole of it. */
+  /** The last part of the answer, or all of it. */
   readonly final: FinalPart | null;
   readonly served: Candidate | null;
-  /** What the one that served had said; null where nothing was served. */
+  /** The reading of the attempt that served; null if none did. */
   readonly reading: Reading | null;
   readonly cost: Cost | null;
   readonly charge: Charge | null;
   readonly heldNano: Nano;
   readonly legs: readonly Leg[];
-  /** On `clock.elapsedMs()`; null where no content came. */
+  /** In `clock.elapsedMs()` time; null if no content came. */
   readonly firstContentMs: number | null;
   readonly skippedEvents: number;
-  /** Answer or error were kept under the Idempotency-Key of a call that ran before. */
+  /** The answer or error is a replay, stored under the Idempotency-Key of an earlier call. */
   readonly isReplay: boolean;
 }

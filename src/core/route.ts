@@ -1,10 +1,10 @@
-// The words of a way to an answer: candidates, their attempts, what those learn and tell, and how they combine. Types and nothing else.
+// The vocabulary of routes: candidates, their attempts, what those report, and how they combine. Types only.
 import type { Clock } from "./clock.ts";
 import type { GatewayError } from "./errors.ts";
 import type { FailureKind } from "./failures.ts";
 import type { Nano } from "./money.ts";
 
-/** Token counts in disjoint buckets; reasoning is a part of output. */
+/** Token counts in disjoint buckets, except reasoning, which is part of output. */
 export interface TokenUsage {
   readonly inputTokens: number;
   readonly cacheReadTokens: number;
@@ -13,126 +13,126 @@ export interface TokenUsage {
   readonly reasoningTokens: number;
 }
 
-/** How much was used, by unit: names of a price's units, and whole numbers of them. */
+/** Usage by unit: whole numbers, under the names of a price's units. */
 export type Counts = Readonly<Record<string, number>>;
 
-/** What an attempt has learned so far: the last non-null usage, and what was delivered should none ever come. */
+/** What an attempt knows so far: the last non-null usage, and the delivered text in case none ever comes. */
 export interface Reading {
   readonly usage: TokenUsage | null;
-  /** Text that reached the reply: kept up to a bound; `bytes` counts all of it. */
+  /** The text that reached the reply: kept up to a limit; `bytes` counts all of it. */
   readonly delivered: { readonly text: string; readonly bytes: number };
-  /** What the upstream itself said the call cost us, where it does. */
+  /** What the call cost us, as reported by the upstream itself. */
   readonly upstreamCostNano: Nano | null;
-  /** Events that could not be parsed and were left out. */
+  /** Events that could not be parsed and were skipped. */
   readonly skippedEvents: number;
-  /** The parsed answer of an action; undefined where there is none or it went by unparsed. */
+  /** An action's parsed answer; undefined if there is none, or it passed through unparsed. */
   readonly answer?: unknown;
-  /** What a model that is sold by units has used; absent where the vendor has not said. */
+  /** The units used, for a model sold by units; absent if the vendor reported none. */
   readonly counts?: Counts;
-  /** The action found nothing: its price says whether that is charged. */
+  /** The action found nothing; its price decides whether that is charged. */
   readonly miss?: boolean;
 }
 
 /** Why an attempt failed, classified once. */
 export interface AttemptFailure {
   readonly kind: FailureKind;
-  /** The upstream's status, 0 where none came. */
+  /** The upstream's HTTP status; 0 if it sent none. */
   readonly status: number;
-  /** The upstream's own words, fit for a caller who is at fault, and for the log. */
+  /** The upstream's message, fit for the log, and for a caller who is at fault. */
   readonly message: string;
   readonly retryAfterMs: number | null;
-  /** The vendor itself must be left alone for so long, whatever is asked of it. */
+  /** How long to send nothing at all to the vendor, in milliseconds. */
   readonly restMs?: number;
-  /** What the operator has to do about it, where the adapter knows. */
+  /** What the operator must do about it, if the adapter knows. */
   readonly todo?: string;
-  /** What the caller is to be told, where a function of ours has already said it. */
+  /** The error for the caller, if one of our functions has already made it. */
   readonly told?: GatewayError;
-  /** The vendor's body, for a caller who is at fault; bounded. */
+  /** The vendor's body, for a caller who is at fault; limited in size. */
   readonly vendorBody?: unknown;
-  /** Whether the vendor may have begun to act on the request; of a write, it is then not known whether it happened. */
+  /** The vendor may have begun to act on the request; for a write, it is then unknown whether it happened. */
   readonly mayHaveRun?: boolean;
-  /** The vendor was shown a payment for the call, which is not paid again: nothing else is tried. */
+  /** The vendor got a payment for the call. We never pay twice, so nothing else is tried. */
   readonly wasPaid?: boolean;
-  /** The fault was our key's, and the vendor has another of ours that is fit: the same route may go again at once. */
+  /** Our key was at fault, and another one is usable: the same route may retry at once. */
   readonly spareKey?: boolean;
-  /** What broke in the gateway itself, for its log. */
+  /** An exception in the gateway itself, for its log. */
   readonly cause?: unknown;
-  /** A whole answer that says nothing: the caller gets it where no other route has a better one, and pays for the vendor's work. */
+  /** A complete but empty answer: the caller gets it if no other route has a better one, and pays for the vendor's work. */
   readonly answer?: FinalPart;
 }
 
-/** A whole answer that says nothing. Its vendor has done its work. */
+/** A complete but empty answer. Its vendor has done its work. */
 export interface EmptyAnswer {
   readonly served: Candidate;
   readonly reading: Reading;
   readonly final: FinalPart;
 }
 
-/** One vendor's part in a call: one attempt of one candidate. Trace, hops, metrics and the posting's legs are read from it. */
 export interface ToldCost {
   readonly action: string | null;
   readonly ok: boolean;
   readonly nano: Nano;
 }
 
+/** One attempt of one candidate: one vendor's part in a call. Trace, hops, metrics and the posting's legs are derived from it. */
 export interface Leg {
   /** The adapter's id. */
   readonly provider: string;
-  /** The model or `service/action` that was asked for there. */
+  /** The requested model or `service/action`. */
   readonly model: string;
   readonly status: number;
-  /** Why it did not answer; null where it did. */
+  /** Why it did not answer; null if it did. */
   readonly failure: FailureKind | null;
-  /** What the vendor said where only the operator can mend it, without our key. Never shown to callers. */
+  /** The vendor's message about a fault that only the operator can fix, with our key removed. Never shown to callers. */
   readonly refusal?: string;
-  /** When it began, as an epoch in milliseconds; legs that earlier releases kept do not say. */
+  /** The start, in epoch milliseconds; absent in legs from earlier releases. */
   readonly startedAtMs?: number;
   readonly ms: number;
   readonly firstTokenMs: number | null;
-  /** What the vendor takes from us for it, known or estimated. Filled in when the call has ended, whatever it came to. */
+  /** The vendor's charge to us, known or estimated. Filled in when the call has ended, whatever its outcome. */
   upstreamNano: Nano;
-  /** What it cost the caller, of a model that acts: a round of it (action null), or an action as the answer tells it. */
+  /** The caller's cost, for a model that acts: of one of its rounds (action null), or of an action as its answer states. */
   told?: ToldCost;
-  /** Work of our own that asks others for something: no vendor takes anything for it. */
+  /** A function of ours that calls others; no vendor charges for it. */
   readonly own?: true;
-  /** What such work counts as its cost; absent: what a fetch counts. */
+  /** Our cost for such work; absent: the cost of a fetch. */
   readonly ownNano?: Nano;
 }
 
-/** What an attempt tells the relay. `done` or `failed` is said exactly once and is the last word. */
+/** How an attempt reports to the relay. Exactly one of `done` and `failed` is called, once and last. */
 export interface AnswerSink {
-  /** Bytes ready for the client, bearing content; the first call commits. Held-back preamble comes with it. */
+  /** Content for the client; the first call commits. Includes any held-back preamble. */
   content(bytes: Uint8Array): void;
-  /** The answer is whole. `final` is what the plan's frame finishes: held-back bytes, or a whole body. */
+  /** The answer is complete. The plan's frame finishes `final`: held-back bytes, or a whole body. */
   done(final: FinalPart): void;
   failed(failure: AttemptFailure): void;
 }
 
-/** What an answer ends with: the last bytes of a stream that were held back, or a unary answer. Of an action, `body` is `{json}`: its text. */
+/** The end of an answer: the held-back last bytes of a stream, or a unary answer. An action's `body` is `{json}`: its text. */
 export type FinalPart =
   | { readonly kind: "stream"; readonly tail: Uint8Array }
   | { readonly kind: "body"; readonly body: Record<string, unknown> };
 
-/** A running attempt. After `abort` the sink hears nothing more. */
+/** A running attempt. After `abort` the sink gets no further calls. */
 export interface Attempt {
   pause(): void;
   resume(): void;
   abort(): void;
   reading(): Reading;
-  /** The vendor has the whole request and has not refused it: from here on it may charge us. */
+  /** The vendor has the whole request and has not refused it, so it may charge us. */
   accepted(): boolean;
-  /** Of a function of ours that makes calls itself: their legs, once the last of those calls has ended. */
+  /** For a function of ours that makes calls itself: their legs, once the last of them has ended. */
   innerLegs?(): Promise<readonly Leg[]>;
 }
 
-/** An attempt at its end that may have cost us something: what it came to, and the leg that its cost is written to. */
+/** An ended attempt that may have cost us money: its outcome, and the leg to book the cost on. */
 export interface Taken {
   readonly leg: Leg;
   readonly candidate: Candidate;
   readonly reading: Reading;
-  /** Whether its answer came to its end. */
+  /** Whether its answer was complete. */
   readonly ended: "whole" | "left";
-  /** The vendor had the request and had not refused it. */
+  /** The vendor had the request and did not refuse it. */
   readonly accepted: boolean;
   readonly inner: Promise<readonly Leg[]> | null;
 }
@@ -141,66 +141,66 @@ export interface Taken {
 export interface Candidate {
   /** The adapter's id. */
   readonly provider: string;
-  /** What is sold: the served slug, or `service/action`. */
+  /** The sold item: the served slug, or `service/action`. */
   readonly model: string;
-  /** Shared by all requests that this candidate's health is kept for. */
+  /** Identifies the shared health record of this candidate's requests. */
   readonly healthKey: string;
   /** How long to wait for content while another route remains, and when none does. */
   readonly firstTokenMsMax: number;
   readonly lastFirstTokenMsMax: number;
-  /** How long to read on after the caller has left in mid-answer, to learn what the unseen part of it cost; 0: not at all. */
+  /** How long to read on after the caller has left mid-answer, to learn the cost of the unseen part; 0: not at all. */
   readonly readOnMsMax: number;
-  /** Whether a failure of `kind` of an earlier candidate makes this one pointless (a smaller context window, say). */
+  /** Whether an earlier candidate's failure of `kind` makes this one pointless (a smaller context window, say). */
   pointlessAfter(failed: Candidate, kind: FailureKind): boolean;
-  /** Starts an attempt that gives up unless content comes within `firstTokenMsMax`. No content and no end come before it has returned. */
+  /** Starts an attempt that gives up unless content comes within `firstTokenMsMax`. Content and end never come before this returns. */
   open(sink: AnswerSink, firstTokenMsMax: number): Attempt;
 }
 
-/** A route that is being tried. */
+/** A running attempt of a route. */
 export interface RouteAttempt {
   pause(): void;
   resume(): void;
-  /** Stops what runs, and says why in the legs. The sink hears nothing more. */
+  /** Stops the route, and records the reason in the legs. The sink gets no further calls. */
   abort(why: FailureKind): void;
   reading(): Reading;
   accepted(): boolean;
-  /** The candidate that answers, answered, or was tried last. */
+  /** The candidate that is answering, has answered, or was tried last. */
   served(): Candidate;
 }
 
 /**
- * A way to an answer. Candidates, their repeats, orders of preference and races are all routes, so that a tier, a scraping ladder and
- * a race of two indexes are values.
+ * A way to an answer. Candidates, retries, preference orders and races are all routes, so a tier, a scraping ladder or a race of two
+ * indexes is just a value.
  */
 export interface Route {
-  /** Starts it. Nothing comes after it where `isLast`, so it may take longer and try harder. */
+  /** Starts the route. If `isLast`, no other route follows, so it may take longer and try harder. */
   open(sink: AnswerSink, tries: Tries, isLast: boolean): RouteAttempt;
-  /** Whether it need not be tried after the failure of a candidate. */
+  /** Whether a candidate's failure makes trying it pointless. */
   pointlessAfter(failed: Candidate, kind: FailureKind): boolean;
-  /** Whether this candidate is one of its own. */
+  /** Whether this candidate belongs to it. */
   has(candidate: Candidate): boolean;
-  /** Whose health decides on its place in an order; null: it keeps its place. */
+  /** The candidate whose health determines its place in an order; null: it keeps its place. */
   readonly candidate: Candidate | null;
 }
 
-/** How fast an attempt was that answered. */
+/** The speed of an attempt that answered. */
 export interface AttemptFigures {
-  /** Until its end. */
+  /** Until the end. */
   readonly ms: number;
-  /** Until its first content; null where the answer came whole. */
+  /** Until the first content; null if the answer came whole. */
   readonly firstTokenMs: number | null;
-  /** As the vendor counted them; 0 where it did not. */
+  /** The vendor's count; 0 if it gave none. */
   readonly outputTokens: number;
 }
 
-/** What the kernel needs to know of the candidates' health. */
+/** What the kernel must know about candidates' health. */
 export interface Health {
-  /** Those that are well in order of preference, and behind them those that rest: none is ever left out. */
+  /** Puts healthy routes first, in order of preference, and resting ones last; drops none. */
   order<T extends { readonly candidate: Candidate | null }>(routes: readonly T[]): readonly T[];
   trying(candidate: Candidate): void;
   good(candidate: Candidate, told?: AttemptFigures): void;
   bad(candidate: Candidate, failure: AttemptFailure): void;
-  /** The attempt ended for a reason of the caller's: it says nothing about the candidate. */
+  /** The attempt ended because of the caller, so it says nothing about the candidate. */
   unknown(candidate: Candidate): void;
 }
 
@@ -209,19 +209,19 @@ export interface Tries {
   readonly clock: Clock;
   readonly health: Health;
   readonly effect: "read" | "write";
-  /** On `clock.elapsedMs()`. */
+  /** In `clock.elapsedMs()` time. */
   readonly deadlineMs: number;
-  /** When the first content went out; null before. From then on no other candidate can take over. */
+  /** When the first content was sent; null before. After that no other candidate can take over. */
   committedMs: number | null;
   attemptsLeft: number;
   readonly legs: Leg[];
-  /** In the order they came, each with its leg. */
+  /** In order, each with its leg. */
   readonly failures: AttemptFailure[];
   /** The candidate that failed last. */
   failed: Candidate | null;
   skippedEvents: number;
-  /** Every attempt that has ended, in the order of their legs. */
+  /** Every ended attempt, in the order of their legs. */
   readonly taken: Taken[];
-  /** What there is to answer with where nothing better comes; null: nothing. */
+  /** The empty answer to fall back on if nothing better comes; null: none. */
   empty: EmptyAnswer | null;
 }

@@ -1,15 +1,15 @@
-// Reads and sets values in the bodies of answers, and matches answers against rules.
+// Reads and sets values in answer bodies, and matches answers against rules.
 import type { When } from "../catalog/answer-rule.ts";
 import type { Json } from "../catalog/said.ts";
 
-/** An answer of a vendor, before it is written. */
+/** A vendor's answer, before it is written. */
 export interface VendorWords {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Json;
-  /** The body is a text, and no JSON string. */
+  /** The body is plain text rather than JSON. */
   readonly isText: boolean;
-  /** What is sent instead, byte by byte. */
+  /** Sent instead of the body. */
   readonly bytes?: Buffer;
   /** Messages to send on a web socket before closing it. */
   readonly messages?: readonly (string | Uint8Array)[];
@@ -22,7 +22,7 @@ function partsOf(pointer: string): readonly string[] {
   return parts.map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"));
 }
 
-/** The value at a JSON pointer (RFC 6901); undefined where it leads nowhere. */
+/** The value at a JSON pointer (RFC 6901); undefined if the path does not exist. */
 export function valueAt(body: Json, pointer: string): Json | undefined {
   let value: Json | undefined = body;
   for (const part of partsOf(pointer)) {
@@ -45,7 +45,7 @@ function withPart(body: Json | undefined, parts: readonly string[], value: Json)
   return { ...record, [name]: withPart(record[name], rest, value) };
 }
 
-/** The same body with another value at a pointer; objects and arrays on the way are made where there are none. */
+/** Replaces the value at a pointer in a copy of the body; creates missing objects and arrays on the way. */
 export function withValueAt(body: Json, pointer: string, value: Json): Json {
   return withPart(body, partsOf(pointer), value);
 }
@@ -59,7 +59,7 @@ function isEmpty(value: Json | undefined): boolean {
   return typeof value === "object" && Object.keys(value).length === 0;
 }
 
-/** Whether a value is as `when` says, wherever it stands. */
+/** Whether a value matches `when`, regardless of its place. */
 export function valueFits(value: Json | undefined, when: When): boolean {
   if (when.is !== undefined && !isIn(value, when.is)) return false;
   if (when.not !== undefined && isIn(value, when.not)) return false;
@@ -68,7 +68,7 @@ export function valueFits(value: Json | undefined, when: When): boolean {
   return (typeof value === "string" || typeof value === "number") && when.matches.test(String(value));
 }
 
-/** Whether an answer is as `when` says. The gateway has its own opinion; that the two agree is what the sandbox is for. */
+/** Whether an answer matches `when`. Deliberately independent of the gateway's code: the sandbox exists to check that both agree. */
 export function wordsFit(words: VendorWords, when: When): boolean {
   const wanted = when.status === undefined ? null : [when.status].flat();
   const isWanted = wanted === null ? words.status >= 200 && words.status < 300 : wanted.includes(words.status);
@@ -97,7 +97,7 @@ const REFUSALS: Readonly<Record<number, readonly [type: string, message: string]
   503: ["unavailable", "The server is overloaded."],
 };
 
-/** A refusal such as most vendors write it. */
+/** An error body in the form most vendors use. */
 export function refusalBody(status: number, message?: string): Json {
   const [type, usual] = REFUSALS[status] ?? ["error", "The request has failed."];
   return { error: { type, message: message ?? usual } };

@@ -1,4 +1,4 @@
-// Answers made from an adapter's rules: one that a rule recognizes, or one that says that a job is still running.
+// Derives answers from an adapter's rules: one that a given rule recognizes, or one that says a job is still running.
 import type { AnswerRule, When } from "../catalog/answer-rule.ts";
 import type { Json } from "../catalog/said.ts";
 import { refusalBody, type VendorWords, valueAt, valueFits, withValueAt, wordsFit } from "./action-body.ts";
@@ -7,7 +7,7 @@ import type { ActionPlace } from "./action-vendors.ts";
 const WORDS = "The sandbox plays a fault.";
 const NOT_DONE = ["processing", "running", "pending", "in_progress", "queued"];
 
-/** A value that is as the rule says, as near to the present one as can be; undefined: none was found. */
+/** A value that matches the rule, as close as possible to the present one; undefined if none was found. */
 function valueFor(when: AnswerRule, present: Json | undefined): Json | undefined {
   const ofItsType = Array.isArray(present) ? [] : typeof present === "object" && present !== null ? {} : "";
   const candidates: readonly Json[] = [
@@ -19,7 +19,7 @@ function valueFor(when: AnswerRule, present: Json | undefined): Json | undefined
   return candidates.find((value) => valueFits(value, when));
 }
 
-/** Sets the place that `when` looks at, in every item where it looks into items. Null: `make` knows no value. */
+/** Sets the place that `when` reads, in every item if it reads items. Null if `make` returns no value. */
 function bodyWith(when: When, body: Json, make: (present: Json | undefined) => Json | undefined): Json | null {
   const at = when.at ?? "";
   const present = valueAt(body, at);
@@ -34,7 +34,7 @@ function bodyWith(when: When, body: Json, make: (present: Json | undefined) => J
   return set.length < items.length ? null : withValueAt(body, at, set);
 }
 
-/** Answers that are as a rule says: made of the usual one, or where that is too good, of nothing. */
+/** Answers that match a rule: built from the usual one, or from an empty one if the usual one is too good. */
 function wordsFor(when: AnswerRule, usual: VendorWords): readonly VendorWords[] {
   const headers = when.header === undefined ? {} : { [when.header]: "1" };
   return [when.status ?? 200].flat().flatMap((status) => {
@@ -43,7 +43,7 @@ function wordsFor(when: AnswerRule, usual: VendorWords): readonly VendorWords[] 
     return bases.flatMap((base) => {
       const body = bodyWith(when, base.body, (present) => valueFor(when, present));
       if (body === null) return [];
-      // A rule about the whole body matches text where the answer is not JSON.
+      // A rule about the whole body matches text if the answer is not JSON.
       const isText = typeof body === "string" && (base.isText || (when.at ?? "") === "");
       const words = { status, headers, body, isText };
       return wordsFit(words, when) ? [words] : [];
@@ -55,12 +55,12 @@ function rulesOf({ step, action, vendor }: ActionPlace): readonly AnswerRule[] {
   return [...(step?.rules ?? []), ...(action.rules ?? []), ...(vendor.spec.rules ?? [])];
 }
 
-/** What the first rule that holds says of an answer; null: no rule does. */
+/** The verdict of the first matching rule; null if none matches. */
 function verdictOf(words: VendorWords, rules: readonly AnswerRule[]): string | null {
   return rules.find((rule) => wordsFit(words, rule))?.means ?? null;
 }
 
-/** The first answer that a wanted rule recognizes and no rule before it does. */
+/** The first answer that a wanted rule recognizes and no earlier rule does. */
 function firstOf(place: ActionPlace, usual: VendorWords, wanted: (rule: AnswerRule) => boolean): VendorWords | null {
   const rules = rulesOf(place);
   for (const rule of rules.filter(wanted)) {
@@ -70,7 +70,7 @@ function firstOf(place: ActionPlace, usual: VendorWords, wanted: (rule: AnswerRu
   return null;
 }
 
-/** An answer that the rules take for this verdict; null: none of them can be met. */
+/** An answer that the rules give this verdict; null if none can be made. */
 export function wordsMeaning(verdict: string, place: ActionPlace, usual: VendorWords): VendorWords | null {
   return firstOf(place, usual, (rule) => rule.means === verdict);
 }
@@ -79,13 +79,13 @@ function isFailureIn200({ means, status }: AnswerRule): boolean {
   return means !== "success" && means !== "miss" && [status ?? 200].flat()[0] === 200;
 }
 
-/** A 200 that bears an error: one that the rules know, or the plainest there is. */
+/** A 200 with an error in it: one that the rules recognize, or else the plainest form. */
 export function errorIn200(place: ActionPlace, usual: VendorWords): VendorWords {
   const plain = { status: 200, headers: {}, body: refusalBody(500), isText: false };
   return firstOf(place, usual, isFailureIn200) ?? plain;
 }
 
-/** Written as the vendor writes: `DONE` becomes `PROCESSING`, `Ready` becomes `Processing`. */
+/** Imitates the vendor's capitalization: `DONE` becomes `PROCESSING`, `Ready` becomes `Processing`. */
 function inTheStyleOf(present: Json | undefined, word: string): string {
   if (typeof present !== "string" || present === "") return word;
   if (present === present.toUpperCase()) return word.toUpperCase();
@@ -93,7 +93,7 @@ function inTheStyleOf(present: Json | undefined, word: string): string {
   return first === first.toUpperCase() ? word.charAt(0).toUpperCase() + word.slice(1) : word;
 }
 
-/** The answer to a poll while its job runs; null: no step polls, or no answer would be read as "still running". */
+/** The answer to a poll of a running job; null if no step polls, or no answer would mean "still running". */
 export function wordsNotReady(place: ActionPlace, usual: VendorWords): VendorWords | null {
   const until = place.step?.until;
   if (until === undefined) return null;

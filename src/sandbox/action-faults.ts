@@ -1,14 +1,14 @@
-// Every fault that an action's vendor can be made to play, as one table: the header's value, what it does, how the server behaves.
+// The table of all faults of action vendors: the header value, a description, and the behaviour.
 import { FAILURES } from "../core/failures.ts";
 
-/** What comes instead of the usual answer. */
+/** What the sandbox sends instead of the usual answer. */
 export type ResponseScript =
   | { readonly kind: "answer" }
-  /** The vendor's refusal, in words that go with the status. */
+  /** The vendor's refusal, with a message that fits the status. */
   | { readonly kind: "refuse"; readonly status: number; readonly retryAfterS?: number }
-  /** An answer that the adapter's rules take for this verdict. */
+  /** An answer that the adapter's rules give this verdict. */
   | { readonly kind: "means"; readonly verdict: string }
-  /** A 200 that bears an error. */
+  /** A 200 with an error in it. */
   | { readonly kind: "error" }
   | { readonly kind: "page" }
   | { readonly kind: "empty" }
@@ -16,29 +16,29 @@ export type ResponseScript =
   | { readonly kind: "redirect"; readonly to: "elsewhere" | "itself" }
   | { readonly kind: "silent" }
   | { readonly kind: "reset" }
-  /** Half of the body, and then: the connection ends, or nothing comes. */
+  /** Half of the body, then the end of the connection, or silence. */
   | { readonly kind: "half"; readonly end: "closed" | "silence" }
-  /** Fewer bytes than Content-Length says. */
+  /** Fewer bytes than Content-Length announces. */
   | { readonly kind: "short" }
   | { readonly kind: "padded"; readonly bytes: number }
-  /** Bytes that stop long after anybody should have stopped to read. */
+  /** More bytes than any client should read. */
   | { readonly kind: "endless"; readonly bytes: number };
 
 export interface ActionConduct {
   readonly script: ResponseScript;
-  /** It applies only the first time in a call. */
+  /** Applies only to the first matching request of a call. */
   readonly once: boolean;
   readonly delayMs: number;
-  /** How many polls get "not ready". */
+  /** The number of polls answered with "not ready". */
   readonly notReady: number;
-  /** The one step that it applies to, 0 for the action's own request; null: each of them. */
+  /** The only step it applies to; 0 for the action's own request; null for all. */
   readonly step: number | null;
 }
 
 export const USUAL: ActionConduct = { script: { kind: "answer" }, once: false, delayMs: 0, notReady: 0, step: null };
 
 export interface ActionFault {
-  /** `<n>` and `<ms>` stand for a whole number, `<verdict>` for a word. */
+  /** `<n>` and `<ms>` stand for an integer, `<verdict>` for a word. */
   readonly name: string;
   readonly does: string;
   readonly conduct: (value: string) => Partial<ActionConduct>;
@@ -128,17 +128,17 @@ const PATTERNS = ACTION_FAULTS.map((fault) => {
   return { fault, pattern: new RegExp(`^${source}(?:@(\\d))?$`) };
 });
 
-/** A vendor, or one of its actions; a number alone is a step. */
+/** A vendor, or one of its actions; a bare number is a step. */
 const VENDORS = /^(?!\d*(?:\/|$))[a-z0-9-]+(?:\/[a-z0-9_-]+)?$/;
 
-/** The action that a fault applies to. */
+/** The action to which a fault may apply. */
 export interface FaultPlace {
   /** `<adapter id>/<action>`. */
   readonly action: string;
   isVendor(adapterId: string): boolean;
 }
 
-/** The fault that the header asks of this action's vendor; "": none. */
+/** The fault that the header requests for this action's vendor; "" if none. */
 function faultOf(header: string, { action, isVendor }: FaultPlace): string {
   for (const one of header.split(",").map((part) => part.trim())) {
     const at = one.lastIndexOf("@");
@@ -151,8 +151,9 @@ function faultOf(header: string, { action, isVendor }: FaultPlace): string {
 }
 
 /**
- * The conduct that the header asks for, such as `503-once` or `slow-200`; `500@2` applies to the second step alone, `miss@exa` to one
- * vendor, `miss@exa/search` to one of its actions; of several, separated by commas, the first that applies. Null: there is no such fault.
+ * The conduct that the header requests, such as `503-once` or `slow-200`. `500@2` applies to the second step only, `miss@exa` to one
+ * vendor, `miss@exa/search` to one of its actions. Of several, separated by commas, the first that applies wins. Null if there is no such
+ * fault.
  */
 export function actionConductOf(header: string, place: FaultPlace): ActionConduct | null {
   const asked = faultOf(header, place);

@@ -1,16 +1,16 @@
-// Ids in the sandbox's answers: new ones that look like the example's, put wherever the example's stand.
+// Fresh ids for the sandbox's answers: they resemble the example's, and replace them everywhere.
 import { randomInt, randomUUID } from "node:crypto";
 import type { Json } from "../catalog/said.ts";
 import { valueAt, withValueAt } from "./action-body.ts";
 
-/** The example's id as text -> the one that stands in its place. */
+/** Maps the example's ids, as text, to their replacements. */
 export type Swaps = ReadonlyMap<string, string>;
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const CHANGED = 8;
-/** Shorter than this, a text or a number that looks like an id may well be something else. */
+/** A shorter text or number that equals an id may well be something else. */
 const TELLING_CHARS = 4;
-/** Shorter than this, an id inside a longer text may well be chance. */
+/** A shorter id inside a longer text may well be a coincidence. */
 const INSIDE_CHARS = 6;
 
 const ALPHABETS = ["0123456789", "0123456789abcdef", "abcdefghijklmnopqrstuvwxyz", "ABCDEFGHIJKLMNOPQRSTUVWXYZ"];
@@ -19,14 +19,14 @@ function pick(alphabet: string): string {
   return alphabet[randomInt(alphabet.length)] ?? "0";
 }
 
-/** A number of as many digits; of a small one, one of six. */
+/** A random number with as many digits; six if the example has fewer than four. */
 function freshNumber(example: number): number {
   const digits = Math.min(15, String(Math.abs(Math.trunc(example))).length);
   const count = digits < TELLING_CHARS ? INSIDE_CHARS : digits;
   return randomInt(10 ** (Math.min(count, 14) - 1), 10 ** Math.min(count, 14));
 }
 
-/** An id that was not seen before, of the same letters and length as the example; a short one grows. */
+/** A fresh id with the example's alphabet and length; a short one grows. */
 export function freshId(example: string): string {
   if (UUID.test(example)) return example === example.toUpperCase() ? randomUUID().toUpperCase() : randomUUID();
   const letters = example.replace(/[^0-9a-zA-Z]/g, "");
@@ -41,13 +41,13 @@ export function freshId(example: string): string {
   return changed.reverse().join("");
 }
 
-/** The ids at a pointer: one, or those of an array. */
+/** The ids at a pointer: one, or an array of them. */
 export function idsAt(body: Json, pointer: string): readonly (string | number)[] {
   const found: readonly unknown[] = [valueAt(body, pointer)].flat();
   return found.filter((id): id is string | number => (typeof id === "string" && id !== "") || typeof id === "number");
 }
 
-/** A new id for each that the answers bear at the pointers. */
+/** Makes a fresh id for each one that the answers have at the pointers. */
 export function swapsFor(answers: readonly Json[], pointers: readonly string[]): Map<string, string> {
   const ids = answers.flatMap((answer) => pointers.flatMap((pointer) => idsAt(answer, pointer)));
   return new Map(ids.map((id) => [String(id), typeof id === "number" ? String(freshNumber(id)) : freshId(id)]));
@@ -79,7 +79,7 @@ function swapOne(id: Json, swaps: Swaps): Json {
   return typeof id === "string" ? (swaps.get(id) ?? id) : id;
 }
 
-/** The body with every id exchanged: short ones at the pointers alone, telling ones wherever they stand. */
+/** Replaces all ids in a body: short ones only at the pointers, longer ones everywhere. */
 export function withSwaps(body: Json, swaps: Swaps, pointers: readonly string[]): Json {
   if (swaps.size === 0) return body;
   let swapped = swapAll(body, swaps);

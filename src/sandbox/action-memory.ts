@@ -1,51 +1,51 @@
-// What the sandbox remembers of actions: what vendors keep for their callers, and how far each call has come.
+// The sandbox's memory of actions: the resources that vendors keep for their callers, and the progress of each call.
 import type { JsonObject } from "../catalog/said.ts";
 import type { Swaps } from "./action-ids.ts";
 
-/** One call: an action, and the gateway's id of the request. */
+/** The state of one call, which is identified by its action and the gateway's request id. */
 export interface ActionCall {
-  /** The ids of its answers, known since its first request. */
+  /** The ids of its answers, chosen at its first request. */
   swaps: Swaps;
-  /** The requests that have come, by the number of their step. */
+  /** The steps requested so far, by number. */
   readonly steps: Set<number>;
-  /** A fault that applies once has been applied. */
+  /** A fault that applies once has been played. */
   applied: boolean;
   polls: number;
 }
 
-/** Names a resource, of one vendor. */
+/** Identifies a resource of one vendor. */
 export interface ResourceName {
   readonly adapter: string;
   readonly kind: string;
   readonly id: string;
 }
 
-/** What a vendor has made for a call, and keeps. */
+/** A resource that a vendor made for a call, and keeps. */
 export interface Resource extends ResourceName {
   readonly item: JsonObject;
-  /** What it is part of. */
+  /** The resources that contain it. */
   readonly parents: readonly ResourceName[];
-  /** How often it still says that it is at work. */
+  /** The number of polls that still report it as running. */
   readonly earlyLooks: number;
-  /** It has ended by then; null: not yet known. */
+  /** When it ends; null: unknown. */
   readonly endsAtMs: number | null;
 }
 
 export interface ActionMemory {
-  /** The call of that name; begun where it is not known. */
+  /** Finds a call by name, or begins it. */
   call(name: string): ActionCall;
-  /** Keeps a resource, or what it has become. */
+  /** Stores a resource, or its new state. */
   keep(resource: Resource): void;
-  /** Also one that has ended. */
+  /** Also finds ended resources. */
   find(name: ResourceName): Resource | undefined;
   hasEnded(resource: Resource): boolean;
-  /** Those of a kind that have not ended, in the order in which they were made; null: wherever they are. */
+  /** The resources of a kind that have not ended, oldest first; a null parent means all parents. */
   list(of: {
     readonly adapter: string;
     readonly kind: string;
     readonly parent: ResourceName | null;
   }): readonly Resource[];
-  /** Ends a resource and all that is part of it. */
+  /** Ends a resource and everything it contains. */
   end(name: ResourceName): void;
   epochMs(): number;
   reset(): void;
@@ -53,7 +53,7 @@ export interface ActionMemory {
 
 const CALLS_MAX = 10_000;
 const RESOURCES_MAX = 50_000;
-/** Of what is kept of all resources, as JSON. */
+/** The limit for all stored resources together, as JSON. */
 const CHARS_MAX = 32 * 1024 * 1024;
 
 function makeRoom(kept: Map<string, unknown>, most: number): void {
@@ -65,11 +65,11 @@ function textOf({ adapter, kind, id }: ResourceName): string {
   return JSON.stringify([adapter, kind, id]);
 }
 
-/** `epochMs` is the time now. What was made first is forgotten first, once there is too much. */
+/** `epochMs` returns the current time. Beyond a limit the oldest entries are dropped. */
 export function createActionMemory(epochMs: () => number): ActionMemory {
   const calls = new Map<string, ActionCall>();
   const resources = new Map<string, { readonly resource: Resource; readonly chars: number }>();
-  /** The names of what is part of each. */
+  /** The names of each resource's parts. */
   const parts = new Map<string, Set<string>>();
   let chars = 0;
 

@@ -1,6 +1,6 @@
-// Whether a request came to the address that an adapter's template names, and what stood in the template's places.
+// Matches a request's path against an adapter's template, and extracts the values of its placeholders.
 
-/** What stood in each place, decoded: `{name}` and `{name...}` by name, `{/pointer}` by pointer. */
+/** The decoded value of each placeholder: `{name}` and `{name...}` by name, `{/pointer}` by pointer. */
 export type Captures = ReadonlyMap<string, string>;
 
 interface Template {
@@ -8,7 +8,7 @@ interface Template {
   readonly places: readonly string[];
 }
 
-/** The templates of adapters and their tables; addresses that answers gave have no places and are compared as they are. */
+/** Cached templates of adapters and their tables; addresses from answers have no placeholders and are compared literally. */
 const compiled = new Map<string, Template>();
 
 function escaped(text: string): string {
@@ -41,13 +41,13 @@ function capture(template: string, text: string, decode: (text: string) => strin
   return match === null ? null : places.map((place, at) => [place, decode(match[at + 1] ?? "")]);
 }
 
-/** Null where the path, or a part of the query that the template has, is another. Further query parameters are let by. */
+/** Null if the path, or a query parameter in the template, does not match. Additional query parameters are ignored. */
 export function matchTarget(template: string, path: string, query: URLSearchParams): Captures | null {
   const [pathTemplate = "", queryTemplate = ""] = template.split(/\?(.*)/s);
   const found = capture(pathTemplate, path, decoded);
   if (found === null) return null;
   for (const [name, valueTemplate] of new URLSearchParams(queryTemplate)) {
-    // A slash in a query's value ends nothing.
+    // A slash is allowed in a query value.
     const wide = valueTemplate.replace(/\{([^{}.]+)\}/g, "{$1...}");
     const matches = query.getAll(name).map((value) => capture(wide, value, String));
     const match = matches.find((one) => one !== null);

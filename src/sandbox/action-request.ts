@@ -1,4 +1,4 @@
-// Reads the request of an action as strictly as its vendor would: address, method, key, headers, content type, body.
+// Reads an action's request as strictly as its vendor would: address, method, key, headers, content type, body.
 import type { IncomingHttpHeaders } from "node:http";
 import type { Auth } from "../catalog/auth.ts";
 import type { RequestSpec } from "../catalog/request-spec.ts";
@@ -7,7 +7,7 @@ import { type Captures, matchTarget } from "./action-path.ts";
 import type { ActionPlace } from "./action-vendors.ts";
 import type { Arrival } from "./scenario.ts";
 
-/** Why the vendor does not take a request. */
+/** Why the vendor refuses a request. */
 export class RequestRefusal {
   readonly status: number;
   readonly message: string;
@@ -20,22 +20,22 @@ export class RequestRefusal {
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** A request that was found good. */
+/** A valid request. */
 export interface ActionReading {
-  /** What the places of the path's template held. */
+  /** The values of the path template's placeholders. */
   readonly captures: Captures;
-  /** What the query and the body held, by the vendor's names. */
+  /** The values of query and body, by the vendor's names. */
   readonly fields: Fields;
 }
 
 interface Expected {
   readonly method: string;
-  /** One of the vendor's other hosts; undefined: its own. */
+  /** One of the vendor's other hosts; undefined: the main one. */
   readonly origin: string | undefined;
-  /** Any of these is the right address. */
+  /** Any of these is a correct address. */
   readonly templates: readonly string[];
   readonly send: NonNullable<RequestSpec["send"]>;
-  /** The body is the value of one param, whatever it is. */
+  /** The body is the value of one param, of any type. */
   readonly isWhole: boolean;
 }
 
@@ -44,7 +44,7 @@ const CONTENT_TYPES: Readonly<Record<string, string>> = {
   form: "application/x-www-form-urlencoded",
 };
 
-/** The path of an address that an answer gave, below the vendor's own. */
+/** The path of an address from an answer, relative to the vendor's own. */
 function pathOf(address: string, origin: string): string | null {
   const url = URL.parse(address, origin);
   const own = new URL(origin).pathname.replace(/\/$/, "");
@@ -53,7 +53,7 @@ function pathOf(address: string, origin: string): string | null {
   return path + url.search;
 }
 
-/** What may come: for each row of a table, or each address that an answer of the call gave. */
+/** The requests that are acceptable: one per row of a table, or per address from the call's earlier answers. */
 function expectations(place: ActionPlace, gave: (pointer: string) => readonly string[]): readonly Expected[] {
   const { step, action, vendor } = place;
   const request = (step ?? action).request;
@@ -79,7 +79,7 @@ function expectations(place: ActionPlace, gave: (pointer: string) => readonly st
   return [{ method, origin: request.origin, templates, send: sendOf(method), isWhole: false }];
 }
 
-/** The vendor's address in the sandbox's: whose it is, which of its origins, and what is below that. */
+/** Splits an address in the sandbox: the vendor, one of its origins, and the path below. */
 export function addressOf(pathname: string): {
   readonly adapter: string;
   readonly origin: string | undefined;
@@ -90,7 +90,7 @@ export function addressOf(pathname: string): {
   return { adapter, origin, path: path ?? rest };
 }
 
-/** The address below the adapter's origin; null: it is not below the right one. */
+/** The path below the adapter's origin; null if the request went elsewhere. */
 function pathBelow({ adapter }: ActionPlace, origin: string | undefined, pathname: string): string | null {
   const base = `/${adapter}${origin === undefined ? "" : `/~${origin}`}`;
   const below = pathname.startsWith(base) ? pathname.slice(base.length) : null;
@@ -101,12 +101,12 @@ function isSaid(value: unknown): boolean {
   return typeof value === "string" && value.trim() !== "";
 }
 
-/** Whether a key stands where the vendor looks for it. Any key will do. */
+/** Whether a key is where the vendor expects it. Any key is accepted. */
 export function hasKey(auth: Auth, headers: IncomingHttpHeaders, query: URLSearchParams, fields: Fields): boolean {
   return auth.shown?.({ headers, query, fields }) ?? isSaid(headers.authorization);
 }
 
-/** A JSON body is an object, but where one param is the whole of it. */
+/** A JSON body must be an object, unless one param is the whole body. */
 function jsonFields(text: string, isWhole: boolean): Fields | null {
   try {
     const value: unknown = JSON.parse(text);
@@ -136,7 +136,7 @@ function headerRefusal({ vendor, step, action }: ActionPlace, headers: IncomingH
   return nameless ? new RequestRefusal(403, "The User-Agent must say who calls.") : null;
 }
 
-/** A script's request is taken wherever it goes, with a key and the vendor's headers. */
+/** Accepts a script's request at any address, if it has a key and the vendor's headers. */
 function readScripted(place: ActionPlace, { target, body }: Arrival): ActionReading | RequestRefusal {
   if (body === null) return new RequestRefusal(413, "The request body is too large.");
   const fields = { ...Object.fromEntries(target.url.searchParams), ...jsonFields(body.toString("utf8"), true) };
@@ -149,8 +149,8 @@ function readScripted(place: ActionPlace, { target, body }: Arrival): ActionRead
 }
 
 /**
- * What the request says, or why the vendor refuses it. `gave` tells what the answers of this call had at a pointer: they
- * are the only values that a step may name.
+ * Reads the request, or returns the vendor's refusal. `gave` returns the values at a pointer in this call's earlier answers: a step may
+ * use no others.
  */
 export function readActionRequest(
   place: ActionPlace,
@@ -181,7 +181,7 @@ export function readActionRequest(
   return headerRefusal(place, headers) ?? { captures: match.captures, fields };
 }
 
-/** What a param was sent as, as far as its name says where: a text in a path or a query, JSON in a body. */
+/** The value sent for a param, as far as its name tells the place: text in a path or query, JSON in a body. */
 export function valueSentAs(
   param: string,
   { request }: { readonly request?: RequestSpec },
@@ -196,7 +196,7 @@ export function valueSentAs(
   return (reading.fields[name] ?? inside) as Json | undefined;
 }
 
-/** The same as texts, one for each item of an array. */
+/** The same as texts, one per item of an array. */
 export function sentAs(
   param: string,
   of: { readonly request?: RequestSpec },

@@ -1,4 +1,4 @@
-// Reads one request of an action and decides how it will be answered in the vendor's place, before anything is written.
+// Reads one action request, and decides the vendor's answer before anything is written.
 import type { Json } from "../catalog/said.ts";
 import { refusalBody, type VendorWords } from "./action-body.ts";
 import { errorIn200, wordsMeaning, wordsNotReady } from "./action-derive.ts";
@@ -12,7 +12,7 @@ import type { Arrival } from "./scenario.ts";
 import { type StandIn, type StandInCall, VendorRefusal } from "./stand-in.ts";
 import { openStandInCall, usualAnswer } from "./stand-in-call.ts";
 
-/** The headers by which the gateway says what a request belongs to; no vendor ever sees them. */
+/** Headers by which the gateway identifies what a request belongs to; real vendors never get them. */
 const ACTION_HEADER = "x-tollgate-sandbox-action";
 const STEP_HEADER = "x-tollgate-sandbox-step";
 const FAULT_HEADER = "x-tollgate-sandbox-fault";
@@ -28,7 +28,7 @@ export interface ActionScenario {
 
 export interface ActionDeps {
   readonly vendors: Vendors;
-  /** The called vendor's stand-in. */
+  /** The stand-in of the called vendor. */
   readonly standIn: StandIn;
   readonly memory: ActionMemory;
 }
@@ -37,7 +37,7 @@ export function isActionArrival({ target }: Arrival): boolean {
   return target.headers[ACTION_HEADER] !== undefined;
 }
 
-/** A refusal in the usual words of its status. */
+/** A refusal with the usual message for its status. */
 export function refused(status: number, message?: string): VendorWords {
   return { status, headers: {}, body: refusalBody(status, message), isText: false };
 }
@@ -61,22 +61,22 @@ function placeOf(arrival: Arrival, vendors: Vendors): ActionPlace | string {
   return step === undefined ? `${adapter}/${name} has no step ${at}.` : { adapter, name, vendor, action, at, step };
 }
 
-/** Where the vendor's own ids stand in an answer. */
+/** The pointers to the vendor's own ids in an answer. */
 function issuePointers({ action }: ActionPlace): readonly string[] {
   return (action.issues ?? []).map(({ at }) => at);
 }
 
-/** The example's answers with the ids of this call. */
+/** The example's answers, with this call's ids. */
 function answersOf(place: ActionPlace, swaps: Swaps): readonly Json[] {
   return place.action.example.answers.map((answer) => withSwaps(answer, swaps, issuePointers(place)));
 }
 
-/** The ids that the vendor makes for a call. */
+/** Makes the vendor's ids for a call. */
 function freshIds(place: ActionPlace): Swaps {
   return swapsFor(place.action.example.answers, issuePointers(place));
 }
 
-/** What the request's own ids are in the example: answers bear the caller's in their place. */
+/** Maps the example's caller-supplied ids to those of the request, so that answers repeat the caller's ids. */
 function echoes(place: ActionPlace, reading: ActionReading): Swaps {
   const { action, step } = place;
   const params = new Set([...(action.requires ?? []).map(({ param }) => param), ...(action.callerIds ?? [])]);
@@ -89,18 +89,18 @@ function echoes(place: ActionPlace, reading: ActionReading): Swaps {
   );
 }
 
-/** Which of the example's answers is due: by how many of the steps before it have run, of a script by how often it has asked. */
+/** Chooses the example answer: by the number of earlier steps that have run; for a script, by its number of requests. */
 function dueAnswer({ action, at }: ActionPlace, answers: readonly Json[], call: ActionCall): Json | undefined {
   if (action.run !== undefined) return answers[Math.min(at, answers.length - 1)];
   return answers[at === 0 ? 0 : Math.max(1, [...call.steps].filter((step) => step < at).length)];
 }
 
-/** The answer to a request when no fault applies. */
+/** The answer to a request if no fault applies. */
 interface Usual {
   readonly words: VendorWords;
-  /** Nothing comes of it. */
+  /** The request has no effect. */
   readonly isRefused: boolean;
-  /** It is sent whatever fault the request names. */
+  /** Sent even if the request names a fault. */
   readonly isFinal: boolean;
 }
 
@@ -108,7 +108,7 @@ function refusedAs(words: VendorWords, isFinal: boolean): Usual {
   return { words, isRefused: true, isFinal };
 }
 
-/** What the vendor's stand-in says, or the example alone where it says nothing of the action. */
+/** The answer of the vendor's stand-in; the example if the stand-in does not implement the action. */
 function usualOf(standIn: StandIn, call: StandInCall, { action, adapter, name }: ActionPlace): Usual {
   const play = standIn.actions?.[name] ?? ((asked) => usualAnswer(asked, action));
   try {
@@ -123,7 +123,7 @@ function usualOf(standIn: StandIn, call: StandInCall, { action, adapter, name }:
   }
 }
 
-/** The words that the conduct asks for instead of the usual ones; null: the usual ones. */
+/** The answer that the conduct puts in place of the usual one; null if none. */
 function faultyWords(place: ActionPlace, script: ResponseScript, usual: VendorWords): VendorWords | null {
   if (script.kind === "refuse") return refused(script.status);
   if (script.kind === "error") return errorIn200(place, usual);
@@ -140,12 +140,12 @@ function applies({ once, step, script }: ActionConduct, at: number, call: Action
   return first;
 }
 
-/** What a vendor answers whose stand-in cannot be read. */
+/** The vendor's answer if its stand-in cannot be loaded. */
 export function brokenStandIn(adapter: string, message: string): ActionScenario {
   return { adapter, action: "", at: 0, words: refused(500, message), script: USUAL.script, delayMs: 0 };
 }
 
-/** Decides the answer. An invalid request is refused, whatever fault it names. */
+/** Decides the answer. Refuses an invalid request, whatever fault it names. */
 export function actionScenarioOf(arrival: Arrival, { vendors, standIn, memory }: ActionDeps): ActionScenario {
   const [adapter, action] = [arrival.target.url.pathname.split("/")[1] ?? "", headerOf(arrival, ACTION_HEADER)];
   const place = placeOf(arrival, vendors);

@@ -1,4 +1,4 @@
-// What the sandbox knows of the vendors that it stands in for: what their adapters say, handed in where it is started.
+// The vendors that the sandbox stands in for, as their adapters describe them; the caller provides them at start.
 import type { ActionSpec } from "../catalog/action.ts";
 import type { Catalog, StandInFile } from "../catalog/catalog.ts";
 import type { EndpointTable } from "../catalog/endpoint-table.ts";
@@ -7,24 +7,24 @@ import type { AdapterSpec } from "../catalog/spec.ts";
 
 export interface Vendor {
   readonly spec: AdapterSpec;
-  /** The table beside the adapter's file. */
+  /** The endpoint table beside the adapter's file. */
   readonly table: EndpointTable | null;
-  /** What plays it beyond its adapter's examples; null: nothing does. */
+  /** Its stand-in beyond the adapter's examples; null if it has none. */
   readonly standIn: StandInFile | null;
 }
 
 export type Vendors = ReadonlyMap<string, Vendor>;
 
-/** One request of one action: the action's own, or a step's. */
+/** One request of an action: the action's own, or a step's. */
 export interface ActionPlace {
   readonly adapter: string;
-  /** Its name within the adapter. */
+  /** The action's name within the adapter. */
   readonly name: string;
   readonly vendor: Vendor;
   readonly action: ActionSpec;
-  /** 0 is the action's own request, or a script's first. */
+  /** 0: the action's own request, or a script's first. */
   readonly at: number;
-  /** Null: the action's own request, or one of a script's. */
+  /** Null for the action's own request, or a script's. */
   readonly step: StepSpec | null;
 }
 

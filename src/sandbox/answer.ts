@@ -1,29 +1,29 @@
-// Composes an answer before any dialect is chosen: thinking, text or tool calls, why it ended, and the usage.
+// Composes an answer independently of any dialect: thinking, text or tool calls, the finish, and the usage.
 import { type Ask, askSeed, type Directives, directivesOf, promptTokens, type Schema } from "./ask.ts";
 import type { Conduct } from "./faults.ts";
 import { instanceOf } from "./instance.ts";
 import { clausesFrom, idFrom, piecesOf, type Random, randomFrom, sentenceFrom } from "./vocabulary.ts";
 
 export interface Call {
-  /** Random letters and digits; dialects put their own prefix before it. */
+  /** Random letters and digits; dialects add their own prefix. */
   readonly id: string;
   readonly name: string;
   readonly input: unknown;
-  /** The input as JSON, in pieces of one token; fewer than all where the token limit cut them. */
+  /** The input as JSON, in one-token pieces; incomplete if the token limit cut it. */
   readonly fragments: readonly string[];
 }
 
 export interface Choice {
-  /** Pieces of one token each, as are those of `text`. */
+  /** One-token pieces, as in `text`. */
   readonly thinking: readonly string[];
   readonly text: readonly string[];
   readonly calls: readonly Call[];
   readonly finish: "stop" | "length" | "tool_calls" | "content_filter";
-  /** The stop sequence that ended it. */
+  /** The stop sequence that ended it; null if none did. */
   readonly stoppedBy: string | null;
 }
 
-/** `cachedTokens` and `cacheWriteTokens` are part of `promptTokens`, `thinkingTokens` of `outputTokens`. */
+/** `promptTokens` includes `cachedTokens` and `cacheWriteTokens`; `outputTokens` includes `thinkingTokens`. */
 export interface AnswerUsage {
   readonly promptTokens: number;
   readonly cachedTokens: number;
@@ -47,7 +47,7 @@ function fragmentsOf(value: unknown): string[] {
   return JSON.stringify(value).match(new RegExp(`[\\s\\S]{1,${FRAGMENT_CHARS}}`, "gu")) ?? [];
 }
 
-/** The tools to call, by their place in the list: none, the first, a named one, or two where the prompt asks for it. */
+/** The tools to call: none, the first, a named one, or two if the prompt asks for that. */
 function chosenTools(ask: Ask, said: Directives): Ask["tools"] {
   const first = ask.tools[0];
   const forced = typeof ask.toolUse === "object" || ask.toolUse === "any";
@@ -69,7 +69,7 @@ function plainText(ask: Ask, said: Directives, random: Random): readonly string[
   );
 }
 
-/** Cuts a text before the first of the stop sequences. */
+/** Cuts a text at the first stop sequence. */
 function stopped(text: readonly string[], stops: readonly string[]): { text: readonly string[]; by: string | null } {
   const joined = stops.length > 0 ? text.join("") : "";
   let end = joined.length;
@@ -122,13 +122,13 @@ function choiceOf(ask: Ask, said: Directives, conduct: Conduct, random: Random):
   return { ...nothing, thinking, text, finish: "stop", stoppedBy: by };
 }
 
-/** Tokens of a choice: one for each piece. */
+/** Counts a choice's tokens, one per piece. */
 export function choiceTokens(choice: Choice): number {
   const calls = choice.calls.reduce((sum, call) => sum + call.fragments.length, 0);
   return choice.thinking.length + choice.text.length + calls;
 }
 
-/** The answer to a request. The same request always has the same one. */
+/** The answer to a request; deterministic. */
 export function answerTo(ask: Ask, conduct: Conduct): Answer {
   const said = directivesOf(ask.turns);
   const seed = askSeed(ask);
@@ -148,7 +148,7 @@ export function answerTo(ask: Ask, conduct: Conduct): Answer {
   };
 }
 
-/** Where the token limit cut a call, its input is what a unary answer can still show of it. */
+/** The parsed input of a call; `{}` if the token limit cut it. */
 export function cutInput(fragments: readonly string[]): unknown {
   try {
     return JSON.parse(fragments.join(""));

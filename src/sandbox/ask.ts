@@ -1,8 +1,8 @@
-// What the sandbox's answer depends on, of a request in any format.
+// The parts of a request, in any format, on which the sandbox's answer depends.
 import type { NeutralBlock, NeutralRequest, NeutralTurn } from "../core/neutral.ts";
 import { piecesOf, seedOf } from "./vocabulary.ts";
 
-/** One message, or one text to embed: its text, and how many parts of it are images or files. */
+/** One message, or one text to embed: its text, and its number of images and files. */
 export interface Turn {
   readonly role: "system" | "user" | "assistant" | "tool" | "input";
   readonly text: string;
@@ -20,21 +20,21 @@ export interface Tool {
 export interface Ask {
   readonly model: string;
   readonly stream: boolean;
-  /** Whether usage is to be sent in a stream; dialects that send it unasked say true. */
+  /** Whether a stream must include usage; dialects that always send it set true. */
   readonly usageAsked: boolean;
   readonly turns: readonly Turn[];
   readonly outputTokensMax: number | null;
   readonly stops: readonly string[];
   readonly choices: number;
   readonly tools: readonly Tool[];
-  /** Whether a tool may be called, must be, or which one must be. */
+  /** Whether a tool may be called, must be called, or which one must be. */
   readonly toolUse: "auto" | "any" | "none" | { readonly name: string };
   readonly parallelTools: boolean;
-  /** The answer must be an instance of it. */
+  /** The schema that the answer must match. */
   readonly schema: Schema | null;
-  /** Tokens of thinking that go before the answer. */
+  /** The number of thinking tokens before the answer. */
   readonly thinkingTokens: number;
-  /** Prompt tokens beside the turns' own: tools, or inputs that came as tokens. */
+  /** Prompt tokens besides the turns: tools, or inputs sent as tokens. */
   readonly extraTokens: number;
 }
 
@@ -56,7 +56,7 @@ function turnOf(role: Turn["role"], blocks: readonly NeutralBlock[]): Turn {
   return { role, text: blocks.map(textOf).filter(Boolean).join(" "), parts };
 }
 
-/** The results of tools become turns of their own, before the rest. */
+/** Splits tool results into separate turns, before the rest. */
 function turnsOf({ role, blocks }: NeutralTurn): Turn[] {
   const results = blocks.filter(({ kind }) => kind === "tool-result");
   const rest = blocks.filter(({ kind }) => kind !== "tool-result");
@@ -65,14 +65,14 @@ function turnsOf({ role, blocks }: NeutralTurn): Turn[] {
   return [...results.map((block) => turnOf("tool", [block])), ...(isOwn ? [own] : [])];
 }
 
-/** What a format knows of a request beside its neutral form. */
+/** What a format knows about a request besides its neutral form. */
 export type OwnAsk = Pick<Ask, "model" | "stream" | "outputTokensMax" | "thinkingTokens"> &
   Partial<Ask> & {
-    /** The tools as they came, which count by their length. */
+    /** The tools as sent, counted by their length. */
     readonly toolsJson?: unknown;
   };
 
-/** A request that its format's decoder has read. `own` wins over what follows from the neutral form. */
+/** Makes the ask of a decoded request. `own` overrides what the neutral form implies. */
 export function askOf(request: NeutralRequest, { toolsJson, ...own }: OwnAsk): Ask {
   const { toolChoice, format, parallelToolCalls, stops, choices } = request;
   const modes = { auto: "auto", none: "none", required: "any" } as const;
@@ -92,11 +92,11 @@ export function askOf(request: NeutralRequest, { toolsJson, ...own }: OwnAsk): A
   };
 }
 
-/** Said in the last user message as `[[name]]` or `[[name: value]]`; for instance `[[say: Hello]]` or `[[words: 500]]`. */
+/** Written in the last user message as `[[name]]` or `[[name: value]]`, such as `[[say: Hello]]` or `[[words: 500]]`. */
 export interface Directives {
   readonly say: string | null;
   readonly words: number | null;
-  /** Every word is padded to that many characters, for answers of many bytes. */
+  /** Pads every word to this many characters, for large answers. */
   readonly width: number;
   readonly tokensPerSecond: number | null;
   readonly cachedTokens: number;
@@ -104,11 +104,11 @@ export interface Directives {
   readonly parallel: boolean;
   /** The tool to call, and its input. */
   readonly call: { readonly name: string; readonly input: unknown } | null;
-  /** Names the conversation for faults that apply once. */
+  /** Identifies the conversation for faults that apply once. */
   readonly id: string | null;
 }
 
-/** Its value ends with the first two brackets, and holds no other directive: an open one is not looked for to the end of the text. */
+/** A value ends at the first two brackets and contains no other directive, so an unclosed one is not searched to the end of the text. */
 const DIRECTIVE = /\[\[(say|words|width|pace|cached|cache-write|parallel|call|id)(?::((?:(?!\[\[|\]\])[\s\S])*))?\]\]/g;
 const TURN_TOKENS = 3;
 const PART_TOKENS = 85;
@@ -146,24 +146,24 @@ export function directivesOf(turns: readonly Turn[]): Directives {
   };
 }
 
-/** One token a word, a few for each message, a fixed number for each image or file. */
+/** Counts one token per word, a few per message, and a fixed number per image or file. */
 export function promptTokens(ask: Ask): number {
   return ask.turns.reduce((sum, { role, text, parts }) => {
     return sum + (role === "input" ? 0 : TURN_TOKENS) + piecesOf(text).length + parts * PART_TOKENS;
   }, ask.extraTokens);
 }
 
-/** Tokens of tool definitions and the like, by length. */
+/** Estimates the tokens of tool definitions and the like by their length. */
 export function jsonTokens(value: unknown): number {
   return Math.ceil(JSON.stringify(value).length / 4);
 }
 
-/** What faults that apply once remember: the model and the messages, or the name that `[[id: ...]]` gives them. */
+/** The key for faults that apply once: the model and the messages, or the name from `[[id: ...]]`. */
 export function conversationOf(ask: Ask): string {
   return `${ask.model} ${directivesOf(ask.turns).id ?? askSeed(ask)}`;
 }
 
-/** Depends on the model and the messages alone, so that a streamed answer and a unary one read the same. */
+/** Depends only on the model and the messages, so that a streamed and a unary answer have the same text. */
 export function askSeed(ask: Ask): number {
   return seedOf(JSON.stringify([ask.model, ask.turns]));
 }

@@ -1,4 +1,4 @@
-// A merchant that is paid by the call, in the sandbox: it asks as the real ones do, in every way that its adapter can pay.
+// A sandbox merchant that charges per call: asks for payment as real ones do, in every way that its adapter can pay.
 import type { IncomingHttpHeaders } from "node:http";
 import type { ActionSpec } from "../catalog/action.ts";
 import type { Rail } from "../catalog/auth.ts";
@@ -6,19 +6,19 @@ import { NETWORKS, TEMPO_NETWORKS, unitsOf } from "../catalog/networks.ts";
 import { nanoFromCents } from "../core/money.ts";
 import type { VendorWords } from "./action-body.ts";
 
-/** An address that no key leads to. */
+/** An address without a known private key. */
 const PAY_TO = "0x5A4d0b0000000000000000000000000000000001";
 const LIFE_SECONDS = 60;
 
 const inBase64 = (value: unknown, encoding: "base64" | "base64url") =>
   Buffer.from(JSON.stringify(value)).toString(encoding);
 
-/** Whether a payment stands where the merchant looks for it. Any will do: no money is moved. */
+/** Whether a payment is where the merchant expects it. Any payment is accepted: no money moves. */
 export function isPaid({ authorization = "", "payment-signature": signature }: IncomingHttpHeaders): boolean {
   return signature !== undefined || /^Payment [A-Za-z0-9_-]+$/.test(authorization);
 }
 
-/** The challenge of the Machine Payments Protocol, as the header WWW-Authenticate says it. */
+/** The challenge of the Machine Payments Protocol, for the header WWW-Authenticate. */
 function mppChallenge(amount: string, id: string): string {
   const { chainId, coins } = TEMPO_NETWORKS.tempo;
   const request = { amount, currency: coins[0], recipient: PAY_TO, methodDetails: { chainId } };
@@ -28,7 +28,7 @@ function mppChallenge(amount: string, id: string): string {
     .join(", ")}`;
 }
 
-/** The challenge of x402, version 2, as the header PAYMENT-REQUIRED has it. */
+/** The challenge of x402, version 2, for the header PAYMENT-REQUIRED. */
 function x402Challenge(amount: string, url: string): string {
   const { caip2, asset, domain } = NETWORKS.base;
   const accepted = { scheme: "exact", network: caip2, amount, asset, payTo: PAY_TO, extra: domain };
@@ -36,7 +36,7 @@ function x402Challenge(amount: string, url: string): string {
   return inBase64({ x402Version: 2, error: "Payment required", resource: { url }, accepts }, "base64");
 }
 
-/** The headers of a 402 that asks for this many cents. */
+/** The headers of a 402 for this many cents. */
 export function challenges(cents: number, rails: readonly Rail[], url: URL): Readonly<Record<string, string>> {
   const amount = unitsOf(nanoFromCents(cents));
   return {
@@ -45,7 +45,7 @@ export function challenges(cents: number, rails: readonly Rail[], url: URL): Rea
   };
 }
 
-/** The 402 of a request that is not paid yet; null: it is, or need not be. */
+/** The 402 for an unpaid request; null if it is paid, or free. */
 export function askedToPay(
   { price }: ActionSpec,
   rails: readonly Rail[] | undefined,

@@ -1,17 +1,17 @@
-// The sandbox's own log of what it served, kept apart from the gateway's so that the two can be compared.
+// The sandbox's log of served requests, separate from the gateway's so that the two can be compared.
 import type { Clock } from "../core/clock.ts";
 
-/** How a request ended. `refused`: an error instead of an answer; `cut`: a fault broke it; `aborted`: the client left. */
+/** How a request ended. `refused`: an error instead of an answer; `cut`: a fault broke it off; `aborted`: the client left. */
 export type Ended = "open" | "whole" | "cut" | "aborted" | "refused";
 
 export interface CallLogRow {
   readonly number: number;
-  /** What the caller's `x-request-id` said. */
+  /** The caller's `x-request-id`. */
   readonly requestId: string | null;
   readonly adapter: string;
-  /** Of an action, `<adapter>/<action>`. */
+  /** For an action: `<adapter>/<action>`. */
   readonly model: string;
-  /** The action's name within its adapter, and which of its requests this was: 0 the first, then its steps. */
+  /** The action's name within its adapter, and the number of the request: 0 for the first, then the steps. */
   readonly action: string | null;
   readonly step: number | null;
   readonly stream: boolean;
@@ -19,7 +19,7 @@ export interface CallLogRow {
   ended: Ended;
   readonly tokensIn: number;
   readonly cachedTokensIn: number;
-  /** Output tokens whose bytes were written, thinking and tool arguments within. */
+  /** Output tokens written so far, thinking and tool arguments included. */
   tokensOut: number;
   readonly startedAtMs: number;
   endedAtMs: number | null;
@@ -39,9 +39,9 @@ export interface Totals {
 
 export interface CallLogReport {
   readonly totals: Readonly<Totals>;
-  /** By model, as it was named in the request, and by action. */
+  /** By the model's name in the request, and by action. */
   readonly models: Readonly<Record<string, Readonly<Totals>>>;
-  /** The newest last; the oldest are dropped beyond ten thousand, the totals keep counting them. */
+  /** Newest last. Beyond ten thousand the oldest are dropped; the totals still count them. */
   readonly requests: readonly Readonly<CallLogRow>[];
 }
 
@@ -53,7 +53,7 @@ export type Opening = Pick<
   "requestId" | "adapter" | "model" | "action" | "step" | "stream" | "status" | "tokensIn" | "cachedTokensIn"
 >;
 
-/** One request's entry. The first end counts; later ones are ignored. */
+/** One request's entry. Only the first end counts. */
 export interface LoggedCall {
   written(tokens: number): void;
   end(ended: Exclude<Ended, "open">, status?: number): void;

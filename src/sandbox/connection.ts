@@ -1,4 +1,4 @@
-// One request's connection: writes with backpressure, sleeps that end when the client leaves, and abrupt endings (FIN, reset).
+// One request's connection: writes with backpressure, sleeps until the client leaves, and ends abruptly on demand (FIN, reset).
 import type { IncomingMessage, ServerResponse } from "node:http";
 
 export interface Connection {
@@ -8,12 +8,12 @@ export interface Connection {
   head(status: number, headers: Readonly<Record<string, string>>): void;
   /** Sends a whole answer. */
   send(status: number, headers: Readonly<Record<string, string>>, body: string | Buffer): Promise<void>;
-  /** Resolves when the bytes are with the kernel, or when the client has left. */
+  /** Resolves when the kernel has the bytes, or the client has left. */
   write(bytes: string | Buffer): Promise<void>;
   end(): void;
   /** Resolves after `ms`, or as soon as the connection closes. */
   sleep(ms: number): Promise<void>;
-  /** Breaks the connection: a FIN in mid-body, or a TCP reset. */
+  /** Breaks the connection: with a FIN within the body, or with a TCP reset. */
   destroy(): void;
   reset(): void;
 }
@@ -24,7 +24,7 @@ function writePieces(response: ServerResponse, bytes: Buffer, size: number, writ
   }
 }
 
-/** `pieceBytes` above zero writes everything in pieces of that size, each as its own chunk of the transfer coding. */
+/** If `pieceBytes` is above zero, every write is split into pieces of that size, each sent as a separate chunk. */
 export function createConnection(
   request: IncomingMessage,
   response: ServerResponse,
@@ -38,7 +38,7 @@ export function createConnection(
     for (const wake of wakers) wake();
     wakers.clear();
   });
-  // A write after the client has gone fails here; the close event says all there is to know.
+  // A write after the client has left fails here; the close event reports that already.
   response.on("error", () => {});
 
   const write = (bytes: string | Buffer) =>

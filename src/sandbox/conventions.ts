@@ -1,4 +1,4 @@
-// How vendors check credentials and write errors, for each of the two conventions that several formats share.
+// Credential checks and error formats, for two conventions that several formats share.
 import type { Dialect } from "./dialect.ts";
 import { type Refusal, refusalStatus, refusalWords } from "./refusals.ts";
 

@@ -1,4 +1,4 @@
-// What a dialect must do for the sandbox: read a request strictly, and write answers, events and errors as its vendors do.
+// The interface of a sandbox dialect: reads requests strictly, and writes answers, events and errors as its vendors do.
 import type { IncomingHttpHeaders } from "node:http";
 import type { z } from "zod";
 import type { Answer } from "./answer.ts";
@@ -6,13 +6,13 @@ import type { Ask } from "./ask.ts";
 import type { Conduct } from "./faults.ts";
 import type { Refusal } from "./refusals.ts";
 
-/** One server-sent event. `tokens` is how many tokens of output its data bears. */
+/** One server-sent event. `tokens` is the number of output tokens in its data. */
 export interface DialectEvent {
-  /** Its event name, in dialects that name them. */
+  /** The event name, in dialects that use them. */
   readonly name: string | null;
   readonly data: string;
   readonly tokens: number;
-  /** `preamble` comes before the first token is waited for, `done` is the vendor's word that the stream is complete. */
+  /** `preamble` is sent before the wait for the first token; `done` is the end mark of the stream. */
   readonly kind: "preamble" | "content" | "closing" | "done";
 }
 
@@ -21,23 +21,23 @@ export interface Target {
   readonly headers: IncomingHttpHeaders;
 }
 
-/** A request that was read and found good. */
+/** A valid request, with its answers. */
 export interface DialectReading {
   readonly ask: Ask;
-  /** The whole body of a unary answer. */
+  /** The body of a unary answer. */
   whole(answer: Answer, conduct: Conduct): Record<string, unknown>;
-  /** Writes an event as bytes, where they are not lines of text. */
+  /** Encodes an event as bytes, for binary streams. */
   frame?(event: DialectEvent): Buffer;
-  /** The events of a stream, made as they are needed. */
+  /** The events of a stream, generated lazily. */
   events(answer: Answer, conduct: Conduct): Iterable<DialectEvent>;
-  /** Answered instead of a whole body, piece by piece. */
+  /** Sent instead of a body, piece by piece. */
   readonly bytes?: { readonly contentType: string; readonly pieces: readonly Buffer[] };
 }
 
 export interface Dialect {
-  /** Matches the end of the paths it is spoken at. */
+  /** Matches the end of its request paths. */
   readonly path: RegExp;
-  /** Requests with one of these headers mean this dialect, whatever their path. */
+  /** A request with one of these headers uses this dialect, whatever its path. */
   readonly marks: readonly string[];
   readonly lineEnd: "\n" | "\r\n";
   hasCredential(target: Target): boolean;
@@ -46,7 +46,7 @@ export interface Dialect {
   errorEvent(refusal: Refusal): DialectEvent;
 }
 
-/** A good request, with what writes its answers. */
+/** Makes the reading of a valid request. */
 export function readingOf<Request>(
   ask: Ask,
   request: Request,
@@ -65,7 +65,7 @@ export function readingOf<Request>(
   };
 }
 
-/** The first thing a schema finds wrong, as a refusal that names the field. */
+/** The schema's first error, as a refusal that names the field. */
 export function schemaRefusal(error: z.ZodError): Refusal {
   const issue = error.issues[0];
   const path = [...(issue?.path ?? []), ...(issue?.code === "unrecognized_keys" ? issue.keys.slice(0, 1) : [])];
@@ -73,7 +73,7 @@ export function schemaRefusal(error: z.ZodError): Refusal {
   return { kind: "invalid", param, message: param ? `${param}: ${issue?.message}` : (issue?.message ?? "not valid") };
 }
 
-/** A refusal that names a field, where a schema cannot. */
+/** A refusal that names a field, for checks beyond a schema. */
 export function refuse(param: string, message: string): Refusal {
   return { kind: "invalid", param, message: `${param}: ${message}` };
 }

@@ -1,15 +1,15 @@
-// Gives an answer of the sandbox to a format's own encoder, as neutral blocks or as neutral events.
+// Feeds a sandbox answer to a format's encoder, as neutral blocks or neutral events.
 import type { AnswerBlock, EventEncoder, NeutralAnswer, NeutralEvent, ReasoningBlock } from "../core/neutral.ts";
 import type { Answer, Choice } from "./answer.ts";
 import type { DialectEvent } from "./dialect.ts";
 
-/** What a format adds to a choice. */
+/** A format's additions to a choice. */
 export interface AnswerWords {
-  /** What the ids of calls begin with. */
+  /** The prefix of call ids. */
   readonly callPrefix: string;
-  /** The signature or the seal of a thought; null: it is neither signed nor sealed. */
+  /** The signature or seal of a thought; null if it has neither. */
   readonly seal: (thinking: string) => string | null;
-  /** The vendor's own word for why a choice ended. */
+  /** The vendor's finish reason. */
   readonly native: (choice: Choice) => string;
 }
 
@@ -59,7 +59,7 @@ function* eventsOf(choice: Choice, at: number, words: AnswerWords): Generator<Co
   yield { event: { kind: "finish", choice: at, reason: choice.finish, native: words.native(choice) }, tokens: 0 };
 }
 
-/** The choices take turns, as they do where a vendor makes them side by side. */
+/** Alternates between the choices, as a vendor does that generates them in parallel. */
 function* interleaved({ choices }: Answer, words: AnswerWords): Generator<CountedEvent> {
   for (const choice of choices.keys()) yield { event: { kind: "begin", choice }, tokens: 0 };
   let running = choices.map((choice, at) => eventsOf(choice, at, words));
@@ -75,7 +75,7 @@ function* interleaved({ choices }: Answer, words: AnswerWords): Generator<Counte
   }
 }
 
-/** The server-sent events in what an encoder wrote; the last may lack its end. */
+/** Splits an encoder's output into server-sent events; the last one may be unterminated. */
 function eventsIn(text: string): { readonly name: string | null; readonly data: string }[] {
   return text
     .split("\n\n")
@@ -86,7 +86,7 @@ function eventsIn(text: string): { readonly name: string | null; readonly data: 
     });
 }
 
-/** The events of a stream as the encoder writes them. The tokens of what it does not show count with what follows. */
+/** The events of a stream as the encoder writes them. Tokens that it does not show count with the next event. */
 export function* encodedEvents(answer: Answer, words: AnswerWords, encoder: EventEncoder): Generator<DialectEvent> {
   let unwritten = 0;
   for (const { event, tokens } of interleaved(answer, words)) {

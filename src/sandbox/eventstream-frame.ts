@@ -1,4 +1,4 @@
-// Writes events as frames of AWS's binary event stream: length, headers and data, each under a checksum.
+// Writes events as frames of AWS's binary event stream: length, headers and data, with checksums.
 import { crc32 } from "node:zlib";
 import type { DialectEvent } from "./dialect.ts";
 
@@ -11,7 +11,6 @@ function header(name: string, value: string): Buffer {
   return Buffer.concat([Buffer.from([named.length]), named, Buffer.from([TEXT]), head, valued]);
 }
 
-/** One frame. */
 export function eventstreamFrame(headers: Readonly<Record<string, string>>, payload: Buffer): Buffer {
   const written = Buffer.concat(Object.entries(headers).map(([name, value]) => header(name, value)));
   const prelude = Buffer.alloc(12);
@@ -24,7 +23,7 @@ export function eventstreamFrame(headers: Readonly<Record<string, string>>, payl
   return Buffer.concat([body, checksum]);
 }
 
-/** An event under its own name; one whose name ends in Exception is a failure. */
+/** A frame with the event's own name; a name that ends in Exception marks a failure. */
 export function namedFrame({ name, data }: DialectEvent): Buffer {
   const failed = name?.endsWith("Exception") === true;
   const [kind, at] = failed ? ["exception", ":exception-type"] : ["event", ":event-type"];
@@ -32,7 +31,7 @@ export function namedFrame({ name, data }: DialectEvent): Buffer {
   return eventstreamFrame(headers, Buffer.from(data));
 }
 
-/** An event of another wire, wrapped. */
+/** A frame that wraps an event of another wire. */
 export function wrappedFrame({ data }: DialectEvent): Buffer {
   const headers = { ":event-type": "chunk", ":content-type": "application/json", ":message-type": "event" };
   return eventstreamFrame(

@@ -1,13 +1,13 @@
-// Every fault the sandbox can play, as one table: the name people type after `sandbox/`, what it does, how the server then behaves.
+// The table of all model faults in the sandbox: the name after `sandbox/`, a description, and the behaviour.
 import type { Refusal, RefusalKind } from "./refusals.ts";
 
-/** How the sandbox behaves for one request. A fault changes some of it; pacing and faults meet nowhere else. */
+/** How the sandbox treats one request. A fault changes parts of it; pacing and faults meet only here. */
 export interface Conduct {
-  /** The refusal in place of an answer, with the status in the fault's name. */
+  /** The refusal to send instead of an answer; its status is in the fault's name. */
   readonly refuse: Refusal | null;
-  /** `silent` never answers, `reset` breaks the connection before any byte. */
+  /** `silent` never answers; `reset` breaks the connection before any byte. */
   readonly connection: "answer" | "silent" | "reset";
-  /** When `refuse` and `connection` apply: always, on the first attempt only, or for some time after the first one. */
+  /** When `refuse` and `connection` apply: always, at the first attempt only, or for a while after the first one. */
   readonly when: "always" | "once" | { readonly forMs: number };
   /** Refuses only requests whose last message is the assistant's. */
   readonly onlyPrefill: boolean;
@@ -15,24 +15,24 @@ export interface Conduct {
   readonly firstTokenAfterMs: number;
   /** Null: as fast as the client reads. */
   readonly tokensPerSecond: number | null;
-  /** Where a stream stops before its time, and how: connection destroyed, body ended, silence, an error event. */
+  /** Where a stream stops early, and how: destroys the connection, ends the body, falls silent, or sends an error event. */
   readonly stop: {
     readonly afterTokens: number;
     readonly how: "destroy" | "end" | "stall" | "error";
     readonly stallMs: number;
   } | null;
-  /** What the answer says: the usual, nothing, one event of 2 MiB, or an error or a page inside a 200. */
+  /** The content of the answer: the usual, nothing, one event of 2 MiB, or an error or an HTML page in a 200. */
   readonly content: "usual" | "empty" | "huge" | "error" | "page";
   readonly filtered: boolean;
   readonly usage: "asked" | "never" | "every" | "finish";
-  /** The event, counted from one, whose JSON is broken; 0 for none. */
+  /** The number of the event with broken JSON, counted from one; 0 for none. */
   readonly brokenEvent: number;
-  /** The vendor's word that the stream is complete: sent, left out, or left out with the body kept open for `stallMs`. */
+  /** The end mark of a stream: sent, or left out; with `openMs` the body then stays open that long. */
   readonly done: "sent" | "missing" | { readonly openMs: number };
   readonly crlf: boolean;
   readonly multiline: boolean;
   readonly comments: boolean;
-  /** Writes to the socket are split into pieces of this many bytes; 0 leaves them whole. */
+  /** Splits writes to the socket into pieces of this many bytes; 0: no splitting. */
   readonly pieceBytes: number;
 }
 
@@ -57,7 +57,7 @@ export const HEALTHY: Conduct = {
 };
 
 export interface Fault {
-  /** `<n>` stands for a number, which may have a fraction. */
+  /** `<n>` stands for a number, which may have decimals. */
   readonly name: string;
   readonly does: string;
   readonly conduct: (first: number, second: number) => Partial<Conduct>;
@@ -222,13 +222,13 @@ const NUMBER = "(\\d{1,9}(?:\\.\\d{1,3})?)";
 const PATTERNS = FAULTS.map((fault) => ({ fault, pattern: new RegExp(`^${fault.name.replaceAll(/<\w>/g, NUMBER)}$`) }));
 const PACE = new RegExp(`^(.+)-at-${NUMBER}$`);
 
-/** What vendors' own model names are paced at. */
+/** The pace of models that have a vendor's own name. */
 const VENDOR_TOKENS_PER_SECOND = 400;
 
-/** How a vendor's own model behaves: no fault, at an ordinary pace. */
+/** The conduct of a vendor's own model name: no faults, ordinary pace. */
 export const VENDOR_MODEL: Conduct = { ...HEALTHY, tokensPerSecond: VENDOR_TOKENS_PER_SECOND };
 
-/** The conduct a model name asks for, such as `cut-after-40` or `ok-at-50` (50 tokens a second); null where it names no fault. */
+/** The conduct that a model name requests, such as `cut-after-40` or `ok-at-50` (50 tokens a second); null if it names no fault. */
 export function conductOf(model: string): Conduct | null {
   for (const { fault, pattern } of PATTERNS) {
     const match = pattern.exec(model);

@@ -1,9 +1,9 @@
-// Reads a form with files for the sandbox: fields by name, files by what they are and how large.
+// Reads a multipart form in the sandbox: fields by name, and files by type and size.
 import { Busboy } from "@fastify/busboy";
 
 const HEAD_BYTES = 64;
 
-/** Lists where a name ends in `[]` or belongs to files; undefined: the body is not a whole form. */
+/** Fields are lists if their name ends in `[]` or they are files. Undefined if the body is not a complete form. */
 export function readForm(body: Buffer, contentType: string): Promise<Record<string, unknown> | undefined> {
   const form: Record<string, unknown> = {};
   const add = (field: string, value: unknown) => {

@@ -1,8 +1,8 @@
-// What the sandbox can do, in words: the text at its front door, and the source of the same list in the docs.
+// A description of everything the sandbox can do: the text at its root URL, and the source of the same list in the docs.
 import { ACTION_FAULTS } from "./action-faults.ts";
 import { FAULTS } from "./faults.ts";
 
-/** What can be written into the last user message, and what it does. */
+/** The directives for the last user message, with their effects. */
 export const DIRECTIVES: readonly (readonly [string, string])[] = [
   ["[[say: text]]", "Answers with exactly that text."],
   ["[[words: 500]]", "Answers with this many words; each word is one token and one event."],
@@ -20,7 +20,7 @@ function table(rows: readonly (readonly [string, string])[]): string {
   return rows.map(([name, does]) => `  ${name.padEnd(width)}  ${does}\n`).join("");
 }
 
-/** A plain text of every model name, every directive and every fault of an action. */
+/** A plain text with all model names, directives and action faults. */
 export function guide(): string {
   return [
     "Tollgate's sandbox: an upstream that answers in vendors' stead.\n\n",

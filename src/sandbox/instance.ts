@@ -1,4 +1,4 @@
-// Makes a JSON value that a JSON Schema accepts, for tool arguments and structured answers.
+// Generates a JSON value that a JSON Schema accepts, for tool arguments and structured answers.
 import type { Schema } from "./ask.ts";
 import { phraseFrom, type Random, wordFrom } from "./vocabulary.ts";
 
@@ -51,14 +51,14 @@ function stringOf(schema: Schema, random: Random): string {
   return text.slice(0, numberAt(schema, "maxLength") ?? text.length);
 }
 
-/** Farther apart, bounds are those of the machine's numbers, and no schema means the numbers between them. */
+/** Bounds farther apart are mere machine limits; without bounds, numbers lie within the usual range. */
 const RANGE_MAX = 1e6;
 const RANGE_USUAL = 100;
 
-/** The numbers between which one must lie, both included. What is excluded is a step away from them. */
+/** The inclusive range for a number. An exclusive bound moves by one step. */
 function rangeOf(schema: Schema, step: number): { readonly from: number; readonly to: number } {
   const { exclusiveMinimum, exclusiveMaximum } = schema;
-  // Older schemas say by `true` that the bound itself is out.
+  // Older schemas use `true` to make the bound exclusive.
   const lows = [
     (numberAt(schema, "minimum") ?? Number.NEGATIVE_INFINITY) + (exclusiveMinimum === true ? step : 0),
     (numberAt(schema, "exclusiveMinimum") ?? Number.NEGATIVE_INFINITY) + step,
@@ -73,7 +73,7 @@ function rangeOf(schema: Schema, step: number): { readonly from: number; readonl
   return { from, to: Math.min(high, from + RANGE_USUAL) };
 }
 
-/** The finest step of numbers that are no integers: halved until some fit between the bounds. */
+/** The step for non-integers: made finer until some number fits between the bounds. */
 function stepWithin(schema: Schema): number {
   let step = 0.01;
   for (let at = rangeOf(schema, step); at.to < at.from && step > 1e-12; at = rangeOf(schema, step)) step /= 10;
@@ -134,8 +134,8 @@ function instanceAt(value: unknown, root: Schema, random: Random, depth: number)
 }
 
 /**
- * A value that `schema` accepts: every property filled, two items in a list, references and alternatives followed.
- * Patterns are not honoured. A recursive schema ends at its optional properties, empty lists or last alternative.
+ * A value that `schema` accepts: fills every property, puts two items in a list, and follows references and alternatives. Ignores
+ * patterns. A recursive schema ends at optional properties, empty lists or the last alternative.
  */
 export function instanceOf(schema: Schema, random: Random): unknown {
   return instanceAt(schema, schema, random, 0);

@@ -1,4 +1,4 @@
-// The machines of the sandbox: they keep files and variables, and have an answer to a few commands and one-line programs. They run nothing.
+// The sandbox's machines: they keep files and variables, and imitate a few commands and one-line programs. They execute nothing.
 import { randomUUID } from "node:crypto";
 import type { BoxCommand, BoxOutput } from "../catalog/session.ts";
 import type { Machine, Machines } from "./stand-in.ts";
@@ -15,7 +15,7 @@ interface Ran {
   readonly ms?: number;
 }
 
-/** `"a"`, `'a'` and `a` are the same word; `$NAME` is a variable's value, but within single quotes. */
+/** Quotes do not change a word; `$NAME` is replaced by a variable's value, except in single quotes. */
 function unquoted(word: string, envs: Machine["envs"]): string {
   const [, single] = /^'(.*)'$/s.exec(word) ?? [];
   if (single !== undefined) return single;
@@ -23,7 +23,7 @@ function unquoted(word: string, envs: Machine["envs"]): string {
   return text.replace(/\$\{?([A-Za-z_][A-Za-z0-9_]*)\}?/g, (_, name: string) => envs[name] ?? "");
 }
 
-/** A line's command, and the file that its output is to go to: behind the first `>` that one word alone stands behind. */
+/** Splits a line into its command and the file for its output: at the first `>` with a single word after it. */
 function redirected(line: string): readonly [command: string, path: string | undefined] {
   const wordAt = Math.max(0, line.search(/(?<!\S)\S+$/));
   const head = line.slice(0, wordAt).trimEnd();

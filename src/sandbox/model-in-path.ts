@@ -1,4 +1,4 @@
-// Requests whose path names the model: the body must not name it again.
+// Requests that name the model in their path; their body must not repeat it.
 import { refuse } from "./dialect.ts";
 import type { Refusal } from "./refusals.ts";
 
@@ -9,27 +9,26 @@ function isObject(body: unknown): body is Record<string, unknown> {
   return typeof body === "object" && body !== null && !Array.isArray(body);
 }
 
-/** The model that a path names; null where it names none. */
+/** The model in a path; null if it has none. */
 export function modelInPath(url: URL): string | null {
   const model = PLACE.exec(url.pathname)?.[1];
   return model === undefined ? null : decodeURIComponent(model);
 }
 
-/** The body with the model that its path names, or the refusal of one that names it again. */
+/** Adds the path's model to the body. */
 export function withPathModel(body: unknown, url: URL): unknown {
   const model = modelInPath(url);
   if (model === null || !isObject(body)) return body;
   return { ...body, model };
 }
 
-/** What is wrong with a body beside a path that names its model; null: nothing. */
+/** The refusal of a body that repeats what its path states; null if it does not. */
 export function pathRefusal(body: unknown, url: URL, alsoInPath: readonly string[]): Refusal | null {
   if (modelInPath(url) === null || !isObject(body)) return null;
   const twice = ["model", ...alsoInPath].find((field) => body[field] !== undefined);
   return twice === undefined ? null : refuse(twice, "Extra inputs are not permitted");
 }
 
-/** Whether a path asks for a stream. */
 export function streamsByPath({ pathname }: URL): boolean {
   return STREAMS.test(pathname);
 }

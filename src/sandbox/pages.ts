@@ -1,4 +1,4 @@
-// The pages that sandbox accounts read where others read the internet: what a page is, its address says.
+// The web pages that sandbox accounts read instead of the internet; a page's address determines its content.
 const WORDS =
   "A toll is paid where a road begins, and whoever has paid may pass. The keeper of the gate writes down who came, what was paid, and what is left of it.";
 
@@ -6,20 +6,20 @@ interface SandboxPage {
   readonly status: number;
   readonly type: string;
   readonly body: string;
-  /** Milliseconds before it answers; null: it never does. */
+  /** The delay before the answer, in milliseconds; null: it never answers. */
   readonly afterMs: number | null;
 }
 
 interface NamedPage {
   readonly does: string;
   readonly page: SandboxPage;
-  /** What a reader of it reads. Default: nothing. */
+  /** The text that a reader extracts from it. Default: none. */
   readonly text?: string;
-  /** Vendors read the article behind it, where its address names none of them. */
+  /** Vendors read the article behind it, if its address names no vendor. */
   readonly vendorsPass?: true;
-  /** What the operator or the hour decides elsewhere: why our own fetch passes it over. */
+  /** Why our own fetch skips the page; outside the sandbox, the operator's settings or the load decide that. */
   readonly passedOver?: PassedOver;
-  /** The cost bound counts as reached, so no vendor is called. */
+  /** The cost limit counts as reached, so no vendor is called. */
   readonly isCostly?: true;
 }
 
@@ -32,8 +32,8 @@ const PAID_WORDS = "Subscribe to continue reading.";
 const [LONG_TIMES, NESTED_TIMES] = [4_000, 500];
 
 /**
- * By the first word of the path, or of the host: `https://example.com/wall`, `https://wall.example.com/`. Where the words after it
- * name an adapter, and one of its actions, these alone read the article behind it: `/wall/exa`, `/shell/firecrawl/unblock`.
+ * By the first word of the path or the host: `https://example.com/wall`, `https://wall.example.com/`. If the next words name an adapter,
+ * and one of its actions, only these read the article behind it: `/wall/exa`, `/shell/firecrawl/unblock`.
  */
 export const SANDBOX_PAGES: Readonly<Record<string, NamedPage>> = {
   wall: {
@@ -151,7 +151,7 @@ function html(head: string, body: string, more: Partial<SandboxPage> = {}): Sand
 
 const SITE_PAGES = ["/", "/about", "/prices", "/blog/one", "/blog/two", "/wall"];
 
-/** Which of the named pages an address is, and the words after its name. */
+/** Finds the named page of an address, and the words after its name. */
 function namedBy({ pathname, hostname }: URL): { readonly named: NamedPage; readonly rest: readonly string[] } | null {
   const [first = "", ...rest] = pathname.split("/").slice(1);
   const byPath = Object.hasOwn(SANDBOX_PAGES, first) ? SANDBOX_PAGES[first] : undefined;
@@ -161,7 +161,7 @@ function namedBy({ pathname, hostname }: URL): { readonly named: NamedPage; read
   return byHost === undefined ? null : { named: byHost, rest: [first, ...rest] };
 }
 
-/** What the page at an address says. */
+/** The page at an address. */
 export function sandboxPage(url: URL): SandboxPage {
   const { pathname, hostname, origin } = url;
   if (pathname === "/robots.txt") {
@@ -175,13 +175,13 @@ export function sandboxPage(url: URL): SandboxPage {
   return namedBy(url)?.named.page ?? html(`<title>${hostname}${pathname}</title>`, `${article()}<p>${links}</p>`);
 }
 
-/** What is decided about a page before anybody asks for it, because its address says so. */
+/** What an address decides about its page before the fetch. */
 export function sandboxBounds(url: URL): { readonly passedOver: PassedOver | null; readonly isCostly: boolean } {
   const { passedOver: why = null, isCostly = false } = namedBy(url)?.named ?? {};
   return { passedOver: why, isCostly };
 }
 
-/** A page as a vendor has read it. */
+/** A page as read by a vendor. */
 export interface VendorPage {
   readonly url: string;
   readonly title: string;
@@ -190,7 +190,7 @@ export interface VendorPage {
   readonly status: number;
 }
 
-/** What an action of a vendor reads at an address. `isVendor`: whether there is an adapter of that id. */
+/** What a vendor's action reads at an address. `isVendor`: whether an adapter with that id exists. */
 export function vendorPage(
   url: URL,
   by: { readonly adapter: string; readonly action: string; isVendor(id: string): boolean },

@@ -1,6 +1,6 @@
-// What the sandbox says when it refuses: one row per reason, with each dialect's own words for it.
+// The sandbox's refusals: one row per reason, with the wording of each dialect.
 
-/** The machine-readable words of one refusal in each dialect. */
+/** One refusal in the machine-readable words of each dialect. */
 interface RefusalRow {
   readonly status: number;
   readonly message: string;
@@ -107,13 +107,13 @@ export const REFUSALS = {
 
 export type RefusalKind = keyof typeof REFUSALS;
 
-/** A request refused. `message` and `param` say what is wrong where the reason is the request itself. */
+/** Why a request is refused. `message` and `param` describe the fault of an invalid request. */
 export interface Refusal {
   readonly kind: RefusalKind;
   readonly status?: number | undefined;
   readonly message?: string | undefined;
   readonly param?: string | undefined;
-  /** Becomes the Retry-After header. */
+  /** The Retry-After header, in seconds. */
   readonly retryAfterS?: number | undefined;
 }
 
@@ -121,7 +121,7 @@ export function refusalStatus(refusal: Refusal): number {
   return refusal.status ?? REFUSALS[refusal.kind].status;
 }
 
-/** The words of a refusal in one dialect. */
+/** The wording of a refusal in one dialect. */
 export function refusalWords<Dialect extends "chatCompletions" | "messages" | "generateContent">(
   refusal: Refusal,
   dialect: Dialect,

@@ -1,4 +1,4 @@
-// Reads one request and decides what will happen to it, before anything is answered.
+// Reads one request, and decides how the sandbox answers it before anything is sent.
 
 import type { Vendors } from "./action-vendors.ts";
 import { type Answer, answerTo } from "./answer.ts";
@@ -23,9 +23,9 @@ export type Act =
 
 export interface Scenario {
   readonly dialect: Dialect;
-  /** The adapter the path belongs to. */
+  /** The adapter to which the path belongs. */
   readonly adapter: string;
-  /** The request, if it could be read. */
+  /** The request; null if it is unreadable. */
   readonly ask: Ask | null;
   readonly conduct: Conduct;
   readonly act: Act;
@@ -34,13 +34,13 @@ export interface Scenario {
 export interface Arrival {
   readonly method: string;
   readonly target: Target;
-  /** Null where it was too large. */
+  /** Null if it was too large. */
   readonly body: Buffer | null;
-  /** Messages received so far on the web socket that this request opened. */
+  /** The messages received so far on the web socket that this request opened. */
   readonly said?: readonly Uint8Array[];
 }
 
-/** Models that are sold by units. */
+/** The dialects of models sold by units. */
 const UNITS: readonly Dialect[] = [
   geminiImages,
   embeddings,
@@ -57,10 +57,10 @@ const UNITS: readonly Dialect[] = [
   fillInTheMiddle,
 ];
 
-/** Models of the sandbox's own adapters are named after faults: a name that is none is a mistake, not a vendor's model. */
+/** The sandbox's own adapters name their models after faults, so an unknown name there is a mistake, not a vendor's model. */
 const OWN_ADAPTER = /^sandbox(-|$)/;
 
-/** By the path's end; where that says nothing, by the vendor's own headers, so that the error comes in its shape. */
+/** Chooses by the end of the path; for unknown paths, by the vendor's own headers, so that the error has the vendor's form. */
 function dialectOf({ url, headers }: Target, chats: readonly Dialect[]): { dialect: Dialect; known: boolean } {
   const dialects = [...UNITS, ...chats];
   const dialect = dialects.find((one) => one.path.test(url.pathname));
@@ -69,7 +69,7 @@ function dialectOf({ url, headers }: Target, chats: readonly Dialect[]): { diale
   return { dialect: marked ?? embeddings, known: false };
 }
 
-/** A body as JSON; undefined where it is none. */
+/** Parses a body as JSON; undefined if it is not JSON. */
 export function jsonOf(body: Buffer): unknown {
   try {
     return JSON.parse(body.toString("utf8"));
@@ -88,7 +88,7 @@ async function readingOf(dialect: Dialect, { method, target, body }: Arrival): P
   return dialect.read(json, target);
 }
 
-/** A vendor that tells usage in its streams unasked has it in the last chunk. */
+/** For vendors that always report usage in streams, in the last chunk. */
 const TELLING_MODEL: Conduct = { ...VENDOR_MODEL, usage: "finish" };
 
 function conductFor(ask: Ask, adapter: string, vendors: Vendors): Conduct | null {
@@ -99,7 +99,7 @@ function conductFor(ask: Ask, adapter: string, vendors: Vendors): Conduct | null
   return named && pace !== null ? { ...named, tokensPerSecond: pace } : named;
 }
 
-/** What the conduct makes of a good request. */
+/** Applies the conduct to a valid request. */
 function actOf(reading: DialectReading, conduct: Conduct, scriptedFaults: ScriptedFaults): Act {
   const { ask } = reading;
   const answer = (): Act => ({ kind: "answer", reading, answer: answerTo(ask, conduct) });
@@ -110,7 +110,7 @@ function actOf(reading: DialectReading, conduct: Conduct, scriptedFaults: Script
   return conduct.connection === "answer" ? answer() : { kind: conduct.connection };
 }
 
-/** Counts the attempt in `scriptedFaults` where its fault applies only for a while. */
+/** Decides the scenario. If its fault applies only for a while, counts the attempt in `scriptedFaults`. */
 export async function scenarioOf(
   arrival: Arrival,
   {

@@ -1,9 +1,9 @@
-// Decides which attempts of a conversation a scripted fault applies to: all, the first only, or those of its first seconds.
+// Decides to which attempts of a conversation a scripted fault applies: all, only the first, or those in the first seconds.
 import type { Clock } from "../core/clock.ts";
 import type { Conduct } from "./faults.ts";
 
 export interface ScriptedFaults {
-  /** Whether the fault applies to this attempt. A conversation whose second attempt has passed starts anew. */
+  /** Whether the fault applies to this attempt. After a successful second attempt the conversation starts over. */
   applies(conversation: string, when: Conduct["when"]): boolean;
   reset(): void;
 }

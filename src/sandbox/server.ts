@@ -1,5 +1,5 @@
-// The sandbox upstream: vendors' dialects without vendors. Runs inside the gateway, or alone as `tollgate sandbox`.
-// It stands on node:http because faults need the socket itself: resets, bodies cut in the middle, writes of single bytes.
+// The sandbox upstream: speaks vendors' dialects without vendors. Runs inside the gateway, or alone as `tollgate sandbox`.
+// Uses node:http because faults need the raw socket: resets, truncated bodies, single-byte writes.
 import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import { type Clock, systemClock } from "../core/clock.ts";
@@ -26,21 +26,21 @@ export interface SandboxOptions {
   /** The formats of chat vendors. */
   readonly dialects: readonly Dialect[];
   readonly host: string;
-  /** 0 takes a free one. */
+  /** 0 picks a free port. */
   readonly port: number;
-  /** Must run: answers are paced by it. */
+  /** Must advance, because it paces answers. */
   readonly clock?: Clock;
-  /** The vendors whose actions it stands in for, looked up anew for each request. */
+  /** The vendors it stands in for; called again for each request. */
   readonly adapters?: () => Vendors;
 }
 
 export interface Sandbox {
-  /** Without a slash at the end; an adapter's vendor is at `<url>/<adapter id>`. */
+  /** Without a trailing slash; an adapter's vendor is at `<url>/<adapter id>`. */
   readonly url: string;
   readonly port: number;
-  /** Breaks what is running and frees the port. */
+  /** Aborts running requests, and frees the port. */
   close(): Promise<void>;
-  /** What it has served, by its own count. */
+  /** The sandbox's log of served requests. */
   books(): CallLogReport;
 }
 
@@ -100,7 +100,7 @@ async function perform(
   return writeWhole(context, act.reading.whole(act.answer, conduct), act.answer.usage.outputTokens);
 }
 
-/** The sandbox's own pages: what it can do, and its call log. */
+/** Serves the sandbox's own pages: its guide, and its call log. */
 function ownPage(
   request: IncomingMessage,
   response: ServerResponse,
@@ -120,7 +120,7 @@ function ownPage(
   return true;
 }
 
-/** The whole body; null: larger than the sandbox accepts. */
+/** Reads the whole body; null if it is larger than the sandbox accepts. */
 async function bodyOf(request: IncomingMessage): Promise<Buffer | null> {
   const chunks: Buffer[] = [];
   let bytes = 0;
@@ -131,7 +131,7 @@ async function bodyOf(request: IncomingMessage): Promise<Buffer | null> {
   return bytes <= BODY_BYTES_MAX ? Buffer.concat(chunks) : null;
 }
 
-/** This server by another name: where a redirect to another host leads to, and would be counted. */
+/** This server under another host name: the target of redirects to another host, so that following one would show up in the log. */
 function elsewhereOf({ host = "" }: IncomingMessage["headers"], adapter: string): string {
   const [name, port] = host.split(/:(\d+)$/);
   const other = name === "localhost" ? "127.0.0.1" : "localhost";
@@ -152,7 +152,7 @@ function openActionCall({ adapter, action, at, words }: ActionScenario, request:
   });
 }
 
-/** Decides the answer to a request; on a web socket, again after each message. */
+/** Makes the function that decides the answer to a request; on a web socket, it decides again after each message. */
 async function scenarioMaker({ target }: Arrival, deps: Deps): Promise<(arrival: Arrival) => ActionScenario> {
   const vendors = deps.vendors();
   const { adapter } = addressOf(target.url.pathname);
@@ -183,7 +183,7 @@ async function answerAction(
   await writeActionAnswer(scenario, { connection, loggedCall, elsewhere, address: request.url ?? "/" });
 }
 
-/** A request that opens a web socket, which only sessions do; where it is refused, or a fault is played, the answer is one of HTTP. */
+/** Serves a request to open a web socket, which only sessions use; refusals and faults are answered over HTTP. */
 async function serveSocket(request: IncomingMessage, socket: Socket, head: Buffer, deps: Deps): Promise<void> {
   socket.on("error", () => {});
   const url = URL.parse(request.url ?? "/", "http://sandbox") ?? new URL("http://sandbox/");
@@ -219,10 +219,8 @@ async function serve(request: IncomingMessage, response: ServerResponse, deps: D
 }
 
 /**
- * Starts the sandbox upstream. `POST <url>/<adapter id>/<vendor path>` speaks the dialect that the path's end names, or, with
- * the gateway's header that names an action, that action's;
- * `GET /` lists what it can do, `GET /_sandbox/books` what it has served.
- * Throws where the port is taken.
+ * Starts the sandbox upstream. `POST <url>/<adapter id>/<vendor path>` uses the dialect of the path's end, or plays an action if the
+ * gateway's header names one. `GET /` describes the sandbox, and `GET /_sandbox/books` returns its log. Throws if the port is taken.
  */
 export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   const clock = options.clock ?? systemClock;
@@ -240,7 +238,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   };
   const server = createServer({ keepAliveTimeout: 75_000, requestTimeout: 0, maxHeaderSize: 64 * 1024 });
   server.on("request", (request, response) => {
-    // What fails here is a client that left while sending: its socket is all there is to clean up.
+    // Only a client that left while sending fails here, so destroying its socket is enough.
     serve(request, response, deps).catch(() => request.socket.destroy());
   });
   const sockets = new Set<Socket>();

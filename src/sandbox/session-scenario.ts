@@ -1,4 +1,4 @@
-// Requests of a vendor's sessions: its stand-in answers them, and the faults of actions are played over it.
+// Decides answers to session requests: the vendor's stand-in answers, and action faults apply on top.
 import type { VendorWords } from "./action-body.ts";
 import { ACTION_FAULTS, actionConductOf, USUAL } from "./action-faults.ts";
 import { addressOf, hasKey } from "./action-request.ts";
@@ -8,12 +8,12 @@ import type { MachineRoom } from "./machines.ts";
 import { type Arrival, jsonOf } from "./scenario.ts";
 import type { StandIn } from "./stand-in.ts";
 
-/** What the gateway calls requests of sessions, where others name their action. */
+/** The value that marks session requests in the header that otherwise names an action. */
 const SESSIONS = "sessions";
 
 export interface SessionDeps {
   readonly vendors: Vendors;
-  /** The called vendor's stand-in. */
+  /** The stand-in of the called vendor. */
   readonly standIn: StandIn;
   readonly room: MachineRoom;
 }
@@ -41,7 +41,7 @@ function wordsOf(arrival: Arrival, { vendors, standIn, room }: SessionDeps): Ven
   return { status, headers: told, body: words ?? "", isText: words === undefined };
 }
 
-/** Decides the answer. An invalid request is refused, whatever fault it names. */
+/** Decides the answer. Refuses an invalid request, whatever fault it names. */
 export function sessionScenarioOf(arrival: Arrival, deps: SessionDeps): ActionScenario {
   const { headers, url } = arrival.target;
   const { adapter } = addressOf(url.pathname);

@@ -1,11 +1,11 @@
-// The video that a sandbox's demos end in: a still picture of 800 bytes (H.264 in MP4), made as long as it has to be.
+// The video that the sandbox's demos produce: a still image of 800 bytes (H.264 in MP4), with an adjustable length.
 import { readFileSync } from "node:fs";
 
 const MS = 1_000;
-/** Where the boxes of the file have the length, in ms, counted from their names. */
+/** The offset of the length, in ms, from the name of each box that has it. */
 const LENGTHS_AT = { mvhd: 20, tkhd: 24, mdhd: 20, stts: 16 } as const;
 
-/** A still of so many seconds together, in the shape of the size: 16:9, 9:16 or 1:1. */
+/** Makes a still that is as long as these seconds together, in the aspect ratio of the size: 16:9, 9:16 or 1:1. */
 export function smallVideo(
   seconds: readonly number[],
   { width, height }: { readonly width: number; readonly height: number },

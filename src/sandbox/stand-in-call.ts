@@ -1,4 +1,4 @@
-// One request of an action as its vendor's stand-in sees it: what was sent, what the vendor keeps, and what the answer will change of that.
+// One action request as its vendor's stand-in sees it: its values, the vendor's resources, and the changes to make after the answer.
 import type { ActionSpec } from "../catalog/action.ts";
 import type { Json, JsonObject } from "../catalog/said.ts";
 import { textsNamed } from "../core/json.ts";
@@ -22,13 +22,13 @@ export interface RequestOfAction {
 
 export interface OpenStandInCall {
   readonly call: StandInCall;
-  /** Keeps what the answer has made, changed and ended. `earlyLooks` says how often what it made will be found at work. */
+  /** Stores what the answer made, changed and ended. `earlyLooks`: the number of polls that still find a new resource at work. */
   commit(answer: Json, earlyLooks: number): void;
 }
 
 const TEXT_CHARS_MAX = 4_000;
 
-/** What is kept says what things are, and is no archive of them. */
+/** Truncates texts in stored items, because they only need to identify things. */
 function cutShort(item: Json): Json {
   if (typeof item === "string") return item.slice(0, TEXT_CHARS_MAX);
   if (Array.isArray(item)) return item.map(cutShort);
@@ -42,7 +42,7 @@ function kept(item: Item): JsonObject {
   return Object.fromEntries(fields);
 }
 
-/** The ids of a kind that the request names, by the params that its adapter says. */
+/** The ids of a kind in the request, from the params that the adapter names for it. */
 function namedIds(kind: string, { place, reading }: RequestOfAction): readonly string[] {
   const { action, step } = place;
   const required = (action.requires ?? []).filter((one) => one.kind === kind);
@@ -51,7 +51,7 @@ function namedIds(kind: string, { place, reading }: RequestOfAction): readonly s
   );
 }
 
-/** What the adapter says that a call hands out, where the stand-in has not made it. */
+/** The resources that the adapter says a call issues, except kinds that the stand-in made itself. */
 function issued({ place }: RequestOfAction, answer: Json, made: readonly Resource[]): readonly Resource[] {
   const { adapter, action } = place;
   return (action.issues ?? [])
@@ -139,7 +139,7 @@ export function openStandInCall(request: RequestOfAction): OpenStandInCall {
   };
 }
 
-/** What an action answers whose stand-in has no function for it. */
+/** The answer to an action without a function in the stand-in. */
 export function usualAnswer(call: StandInCall, { requires = [] }: ActionSpec): Json {
   for (const { kind } of requires) call.use(kind);
   return call.answer;

@@ -1,5 +1,5 @@
-// All that a vendor's stand-in (`adapters/<id>.sandbox.ts`) may import beside `#adapter`: what it is given of a request, what the vendor
-// keeps, and small functions over answers. A stand-in is plain functions; what has none answers with the adapter's example.
+// The only module besides `#adapter` that a vendor's stand-in (`adapters/<id>.sandbox.ts`) may import: the request, the vendor's resources,
+// and helpers for answers. A stand-in is a set of plain functions; an action without one answers with the adapter's example.
 import type { Json, JsonObject } from "../catalog/said.ts";
 import type { BoxCommand, BoxOutput } from "../catalog/session.ts";
 import { refusalBody, valueAt, withValueAt } from "./action-body.ts";
@@ -11,82 +11,82 @@ export type { Json, JsonObject } from "../catalog/said.ts";
 export { valueAt } from "./action-body.ts";
 export type { VendorPage } from "./pages.ts";
 
-/** What plays one vendor. */
+/** Plays one vendor. */
 export interface StandIn {
-  /** By the adapter's names of its actions: those whose answers are more than their example. */
+  /** By the adapter's action names; only for actions that need more than their example. */
   readonly actions?: Readonly<Record<string, ActionStandIn>>;
-  /** The whole of its wire for machines that go on between calls, where the adapter has `sessions`. */
+  /** The whole wire for machines that run on between calls; for adapters with `sessions`. */
   readonly sessions?: SessionStandIn;
 }
 
-/** What the vendor answers to a request that has been found to be one of the action. A refusal makes and changes nothing. */
+/** Answers a valid request of the action. A refusal makes and changes nothing. */
 export type ActionStandIn = (call: StandInCall) => Json | VendorRefusal;
 
-/** An object whose fields of no value are left out. */
+/** An object; fields without a value are left out. */
 export type Item = Readonly<Record<string, Json | undefined>>;
 
-/** One request of an action, and what its vendor keeps. Nothing is kept or ended before the answer has been given. */
+/** One action request, and its vendor's resources. Changes take effect after the answer has been given. */
 export interface StandInCall {
-  /** Which of the call's requests it is: 0 the first, then the action's steps or a script's asks. */
+  /** The index of the request within its call: 0 for the first, then the action's steps or a script's requests. */
   readonly at: number;
-  /** Below the vendor's origin, as it came, without a query. */
+  /** Relative to the vendor's origin, as received, without a query. */
   readonly path: string;
-  /** The time, as ISO 8601 has it. */
+  /** The current time in ISO 8601. */
   readonly now: string;
-  /** The answer that the adapter's example has for this request, with new ids and with the caller's own. */
+  /** The example's answer to this request, with fresh ids and the caller's own. */
   readonly answer: Json;
-  /** What the example of another action of the adapter answers, as it is written there. */
+  /** The example answer of another action of the adapter, unchanged. */
   exampleOf(action: string): Json;
-  /** What a param was sent as, by our name of it: a text in a path or a query, JSON in a body; undefined: it was not. */
+  /** The value sent for a param, by our name: text in a path or query, JSON in a body; undefined if not sent. */
   sent(param: string): Json | undefined;
-  /** The same as text; "" where it was not sent. */
+  /** The same as text; "" if not sent. */
   text(param: string): string;
-  /** The same as a number; undefined where it is none, or 0. */
+  /** The same as a number; undefined if it is not a number, or 0. */
   number(param: string): number | undefined;
-  /** The objects of a param that is a list of them. */
+  /** The objects in a list param. */
   each(param: string): readonly JsonObject[];
   /**
-   * What is kept of the thing that the request names: by the params that the adapter's `requires` has for this kind, or by `id`. One that
-   * was never made, or has ended, is refused, whatever fault was asked for.
+   * The stored item of the thing that the request names, by the params in the adapter's `requires` for this kind, or by `id`. Refuses a
+   * thing that was never made or has ended, even if the request names a fault.
    */
   use(kind: string, how?: UseOptions): JsonObject;
-  /** What is kept of a thing that has not ended; undefined: there is none. */
+  /** The stored item of a thing that has not ended; undefined if there is none. */
   find(kind: string, id: string): JsonObject | undefined;
-  /** What is kept of all of a kind that have not ended, in the order in which they were made, and of those alone that are part of `owner`. */
+  /** The stored items of all things of a kind that have not ended, oldest first; with `owner`, only its parts. */
   list(kind: string, owner?: Owner): readonly JsonObject[];
-  /** Makes a thing. What the adapter's `issues` names need not be made, but where something is to be kept of it. */
+  /** Makes a thing. Things in the adapter's `issues` are made automatically, so call this only to store an item for one. */
   keep(kind: string, id: string, item?: Item, how?: KeepOptions): void;
-  /** Puts these values into what is kept of the thing that was used. */
+  /** Merges values into the stored item of the used thing. */
   change(kind: string, values: Item): void;
-  /** Ends the thing that was used, and all that is part of it. */
+  /** Ends the used thing and everything it contains. */
   end(kind: string): void;
-  /** Whether the thing that was used is still at work, as the fault `poll-<n>` wants it; each look brings it nearer to its end. */
+  /** Whether the used thing is still running, as the fault `poll-<n>` demands; each call uses up one of its polls. */
   isAtWork(kind: string): boolean;
-  /** What the sandbox's pages say at the addresses that a param or a list holds. */
+  /** The sandbox's pages at the addresses in a param or list. */
   pages(addresses: Json | undefined): readonly VendorPage[];
 }
 
-/** A thing by its kind and its id. */
+/** Identifies a thing by kind and id. */
 export type Owner = readonly [kind: string, id: string];
 
 export interface UseOptions {
   readonly id?: string;
-  /** How the vendor refuses one that was never made. Default: 404. */
+  /** The vendor's refusal of a thing that was never made. Default: 404. */
   readonly unknown?: VendorRefusal;
-  /** How it refuses one that has ended. Default: as one that was never made. */
+  /** The vendor's refusal of a thing that has ended. Default: the same as `unknown`. */
   readonly ended?: VendorRefusal;
-  /** Also one that has ended: it can still be looked at. */
+  /** Also accepts a thing that has ended, which can still be read. */
   readonly evenEnded?: boolean;
 }
 
 export interface KeepOptions {
-  /** What it is part of. */
+  /** The thing that contains it. */
   readonly owner?: Owner;
-  /** It ends by itself after so many seconds. */
+  /** How long it lives, in seconds, if it ends by itself. */
   readonly endsAfterS?: number | undefined;
 }
 
-/** The vendor does not do it. */
+/** The vendor refuses the request. */
 export class VendorRefusal {
   readonly status: number;
   readonly body: Json;
@@ -97,18 +97,18 @@ export class VendorRefusal {
   }
 }
 
-/** A refusal, in the vendor's words or in the usual ones of its status. */
+/** Makes a refusal, in the vendor's words or in the usual ones for its status. */
 export function refuse(status: number, body: Json = refusalBody(status)): VendorRefusal {
   return new VendorRefusal(status, body);
 }
 
-/** A number that came in a query is a number again where the answer has one. */
+/** Converts a number that arrived in a query back to a number if the answer has a number there. */
 function asIs(present: Json | undefined, value: Json): Json {
   const isNumber = typeof present === "number" && typeof value === "string" && Number.isFinite(Number(value));
   return isNumber ? Number(value) : value;
 }
 
-/** The answer with these values at their JSON pointers; one without a value leaves its place as it is. */
+/** Sets values at JSON pointers in a copy of the answer; an undefined value leaves its place unchanged. */
 export function put(answer: Json, values: Item): Json {
   return Object.entries(values).reduce(
     (sum, [at, value]) => (value === undefined ? sum : withValueAt(sum, at, asIs(valueAt(sum, at), value))),
@@ -116,17 +116,17 @@ export function put(answer: Json, values: Item): Json {
   );
 }
 
-/** The answer with a new id at each of these pointers, and wherever else those ids stand in it. */
+/** Puts fresh ids at these pointers, and wherever else those ids occur in the answer. */
 export function withNewIds(answer: Json, ...pointers: readonly string[]): Json {
   return withSwaps(answer, swapsFor([answer], pointers), pointers);
 }
 
-/** The text at a pointer of an answer; "" where there is none. */
+/** The text at a pointer of an answer; "" if there is none. */
 export function textAt(answer: Json, at: string): string {
   return String(valueAt(answer, at) ?? "");
 }
 
-/** The answer whose list at `at` has its first item once for each page, with what the page puts into it; as it is without a page. */
+/** Repeats the first item of the list at `at` once per page, with the page's values; without pages the answer is unchanged. */
 export function eachPage(
   answer: Json,
   at: string,
@@ -143,7 +143,7 @@ function wordsIn(value: Json): ReadonlySet<string> {
   return new Set(JSON.stringify(value).toLowerCase().match(WORD) ?? []);
 }
 
-/** Those first that have most of the words; of as many, in the order that they have. */
+/** Sorts items by how many of the words they contain, most first; the sort is stable. */
 export function byWords(items: readonly JsonObject[], asked: string): readonly JsonObject[] {
   const words = [...wordsIn(asked)];
   const rated = items.map((item) => {
@@ -153,55 +153,58 @@ export function byWords(items: readonly JsonObject[], asked: string): readonly J
   return rated.sort((a, b) => b.shared - a.shared).map(({ item }) => item);
 }
 
-/** Gives a stand-in its types. */
+/** Types a stand-in. */
 export function defineStandIn(standIn: StandIn): StandIn {
   return standIn;
 }
 
-/** Answers a request of a vendor's sessions; what is made of it stands in `machines`. */
+/** Answers a request of a vendor's sessions; `machines` holds what it makes. */
 export type SessionStandIn = (request: StandInRequest, machines: Machines) => StandInAnswer;
 
-/** A request of a session as it comes to the vendor's place. Key and method of showing it have been checked. */
+/** A session request in the vendor's format. Its key and how it is sent have been checked. */
 export interface StandInRequest {
   readonly method: string;
-  /** Which of the adapter's `origins` was asked; undefined: its own. */
+  /** The name of the requested one of the adapter's `origins`; undefined: the main one. */
   readonly origin: string | undefined;
-  /** Below that origin, decoded, without a query. */
+  /** Relative to that origin, decoded, without a query. */
   readonly path: string;
   readonly query: URLSearchParams;
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
   readonly body: Uint8Array;
-  /** The body as JSON; undefined where it is none. */
+  /** The body as JSON; undefined if it is not JSON. */
   readonly json: unknown;
-  /** The request opens a web socket, and these are the messages that were said on it until now. */
+  /** Set if the request opens a web socket: the messages received on it so far. */
   readonly said?: readonly Uint8Array[];
 }
 
-/** Bytes go out as they are, under `content-type` of the headers; anything else as JSON; undefined is no body. */
+/** Sends bytes as they are, with the headers' `content-type`; anything else as JSON; undefined: no body. */
 export interface StandInAnswer {
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: Json | Uint8Array;
-  /** Of status 101, which opens a web socket: what is said, texts as texts, before it is closed. Without it more is listened to. */
+  /**
+   * For status 101, which opens a web socket: the messages to send before closing it, strings as text. If absent, it waits for more
+   * messages.
+   */
   readonly messages?: readonly (string | Uint8Array)[];
 }
 
-/** A machine of the sandbox. It keeps its files, as texts by their paths. */
+/** A machine of the sandbox, with its files as texts by path. */
 export interface Machine {
   readonly id: string;
   readonly name: string;
   readonly envs: Readonly<Record<string, string>>;
   readonly files: Map<string, string>;
-  /** What the stand-in wants to remember of it. */
+  /** The stand-in's own notes about it. */
   readonly notes: JsonObject;
 }
 
-/** The machines that the sandbox keeps for one vendor. They run nothing: a few commands and one-line programs have an answer. */
+/** The machines of one vendor. They execute nothing: only a few commands and one-line programs have answers. */
 export interface Machines {
   make(given: Pick<Machine, "name" | "envs" | "notes">): Machine;
-  /** By id or by name; null: there is none, or it has ended. */
+  /** By id or name; null if it does not exist or has ended. */
   find(idOrName: string): Machine | null;
-  /** Those that have not ended. */
+  /** The machines that have not ended. */
   all(): readonly Machine[];
   end(machine: Machine): void;
   run(machine: Machine, command: BoxCommand): BoxOutput;

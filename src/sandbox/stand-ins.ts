@@ -1,13 +1,13 @@
-// The stand-ins of the vendors, read from their files when the first request for each comes.
+// Loads vendors' stand-ins from their files, each at the first request for it.
 import type { StandInFile } from "../catalog/catalog.ts";
 import type { Vendor } from "./action-vendors.ts";
 import type { StandIn } from "./stand-in.ts";
 
-/** A text: what is wrong with the file, which is then what the vendor answers. */
+/** A text describes a fault in the file; the vendor then answers with it. */
 export type ReadStandIn = StandIn | string;
 
 export interface StandIns {
-  /** A catalog that is loaded again has files of its own, so that what has changed is read anew. */
+  /** A reloaded catalog has new file objects, so changed stand-ins are read again. */
   of(vendor: Vendor | undefined): Promise<ReadStandIn>;
 }
 
@@ -17,7 +17,7 @@ function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null;
 }
 
-/** What is wrong with a stand-in; null: nothing. */
+/** The fault of a stand-in; null if it is valid. */
 function problemIn(value: unknown, { spec }: Vendor): string | null {
   if (!isRecord(value)) return "has no default export made by defineStandIn";
   const strange = Object.keys(value).find((name) => name !== "actions" && name !== "sessions");

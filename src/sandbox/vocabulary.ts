@@ -1,4 +1,4 @@
-// Where the sandbox's words come from: a seeded sequence over a fixed vocabulary, so that the same request reads the same answer.
+// The sandbox's words: a seeded sequence over a fixed vocabulary, so that the same request gets the same answer.
 import { createHash } from "node:crypto";
 
 const ADJECTIVES =
@@ -10,12 +10,12 @@ const NOUNS = (
   "summer winter bridge field forest gate coin clock bell voice song music teacher ship train doctor"
 ).split(" ");
 const VERBS = "found held made left used lost met built won read passed changed called".split(" ");
-/** What every answer begins with, so that no reader takes it for a model's. */
+/** Every answer begins with this, so that readers do not mistake it for a model's. */
 const OPENING = "This is a sandbox answer so no model was used for it".split(" ");
-/** A clause after another: `and the quiet river passed the old bridge`. */
+/** A clause that follows another: `and the quiet river passed the old bridge`. */
 const CLAUSE: readonly (readonly string[])[] = [["and"], ["the"], ADJECTIVES, NOUNS, VERBS, ["the"], ADJECTIVES, NOUNS];
 
-/** Each word is a single token in OpenAI's encodings, with and without a leading space: what is counted here is what a tokenizer counts. */
+/** Each word is a single token in OpenAI's encodings, with or without a leading space, so our counts match a tokenizer's. */
 export const VOCABULARY: readonly string[] = [...new Set([...OPENING, ...CLAUSE.flat()])];
 
 /** The first 32 bits of a text's SHA-256. */
@@ -23,7 +23,7 @@ export function seedOf(text: string): number {
   return createHash("sha256").update(text).digest().readUInt32LE(0);
 }
 
-/** A sequence of numbers in [0, 1) that depends on the seed alone (mulberry32). */
+/** Returns numbers in [0, 1) that depend only on the seed (mulberry32). */
 export type Random = () => number;
 
 export function randomFrom(seed: number): Random {
@@ -50,8 +50,8 @@ export function phraseFrom(random: Random): string {
 }
 
 /**
- * Pieces of one word each, each one token, all but the first with its leading space; `width` pads every word to that many characters.
- * A word is padded once: an answer of a million long words is a list of a few strings.
+ * One-word pieces of one token each; all but the first include their leading space. `width` pads every word to that many characters. Each
+ * word is padded only once, so that an answer of a million long words shares a few strings.
  */
 function pieces(count: number, width: number, wordAt: (at: number) => string): string[] {
   const shown = new Map<string, string>();
@@ -65,20 +65,20 @@ function pieces(count: number, width: number, wordAt: (at: number) => string): s
   return Array.from({ length: count }, (_, at) => (at === 0 ? piece(wordAt(at)).slice(1) : piece(wordAt(at))));
 }
 
-/** Clauses of `count` words in all, each of which makes sense. */
+/** Clauses with `count` words in total, each of which makes sense. */
 export function clausesFrom(random: Random, count: number): string[] {
-  // The first clause has nothing before it to be joined to.
+  // The first clause follows nothing, so it skips "and".
   return pieces(count, 0, (at) => oneOf(random, CLAUSE[(at + 1) % CLAUSE.length] ?? []));
 }
 
-/** A sentence of `count` words: it says that no model wrote it, then continues with clauses. */
+/** A sentence of `count` words: first that no model wrote it, then clauses. */
 export function sentenceFrom(random: Random, count: number, width = 0): string[] {
   return pieces(count, width, (at) => {
     return OPENING[at] ?? oneOf(random, CLAUSE[(at - OPENING.length) % CLAUSE.length] ?? []);
   });
 }
 
-/** Splits a text into pieces of one word each, every piece with the space before it; joined they are the text again. */
+/** Splits a text into one-word pieces with their leading whitespace; joined, they equal the text. */
 export function piecesOf(text: string): string[] {
   return text.match(/\s*\S+|\s+$/g) ?? [];
 }

@@ -1,4 +1,4 @@
-// The server's side of a web socket, for vendors that speak over one.
+// The server side of a web socket, for vendors that use one.
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import { WebSocketServer } from "ws";
@@ -7,8 +7,8 @@ const MESSAGE_BYTES_MAX = 4 * 1024 * 1024;
 const NORMAL_CLOSE = 1000;
 
 /**
- * Opens a web socket. `answerTo` gets all binary messages whenever another one has come; what it returns is sent before the socket is
- * closed. While it returns undefined, the socket stays open.
+ * Opens a web socket. `answerTo` gets all binary messages received so far, each time another one arrives. Its result is sent, and the
+ * socket is closed; while it returns undefined, the socket stays open.
  */
 export function converse(
   request: IncomingMessage,

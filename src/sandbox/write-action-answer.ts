@@ -1,4 +1,4 @@
-// Writes an action's answer to a connection: whole, or broken as the fault's script says.
+// Writes an action's answer to a connection: whole, or broken as the fault's script demands.
 import type { VendorWords } from "./action-body.ts";
 import type { ActionScenario } from "./action-scenario.ts";
 import type { LoggedCall } from "./call-log.ts";
@@ -12,7 +12,7 @@ const HTML = "text/html; charset=utf-8";
 export interface ActionContext {
   readonly connection: Connection;
   readonly loggedCall: LoggedCall;
-  /** Another name of this server, as `host:port`, and the address that was asked for. */
+  /** This server under another name, as `host:port`, and the requested address. */
   readonly elsewhere: string;
   readonly address: string;
 }
@@ -25,7 +25,7 @@ function headersOf({ headers, isText }: VendorWords): Record<string, string> {
   return { "content-type": isText ? HTML : "application/json", ...headers };
 }
 
-/** The text in two halves between which any number of `x` can stand and the whole is still what it was: JSON, or text. */
+/** Splits the text where any number of `x` can be inserted and it remains valid JSON, or plain text. */
 function aroundPadding({ body, isText }: VendorWords, text: string): readonly [head: string, tail: string] {
   if (isText) return [text, ""];
   if (typeof body !== "object" || body === null) return ['"', '"'];
@@ -53,7 +53,7 @@ async function writePadded(
   connection.end();
 }
 
-/** A body that is not what its frame says. */
+/** Writes a body that contradicts its framing. */
 async function writeBroken(scenario: ActionScenario, { connection, loggedCall }: ActionContext): Promise<void> {
   const { words, script } = scenario;
   const text = textOf(words);
@@ -70,7 +70,7 @@ async function writeBroken(scenario: ActionScenario, { connection, loggedCall }:
   connection.destroy();
 }
 
-/** Writes what the scenario says. Returns when the answer has been written, the connection broken, or the client left waiting. */
+/** Writes the answer of a scenario. Returns when it is written, the connection is broken, or the client has left. */
 export async function writeActionAnswer(scenario: ActionScenario, context: ActionContext): Promise<void> {
   const { words, script, delayMs } = scenario;
   const { connection, loggedCall } = context;

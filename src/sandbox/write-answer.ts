@@ -1,4 +1,4 @@
-// Writes an answer to a connection, at the pace its conduct asks for and with every fault that comes after the first byte.
+// Writes an answer to a connection, at the pace of its conduct and with every fault that comes after the first byte.
 import type { Clock } from "../core/clock.ts";
 import type { LoggedCall } from "./call-log.ts";
 import type { Connection } from "./connection.ts";
@@ -12,16 +12,16 @@ export interface AnswerContext {
   readonly dialect: Dialect;
   readonly loggedCall: LoggedCall;
   readonly clock: Clock;
-  /** Writes an event as bytes, where they are not lines of text. */
+  /** Encodes an event as bytes, for binary streams. */
   readonly frame?: (event: DialectEvent) => Buffer;
 }
 
-/** Bytes gathered before they are written, where nothing has to be waited for. */
+/** The most characters to gather before a write, while nothing needs waiting for. */
 const GATHER_CHARS = 64 * 1024;
 const FAILED: Refusal = { kind: "server_error", message: "The model failed while answering." };
 const PAGE = "<!doctype html><html><head><title>Welcome</title></head><body><h1>It works</h1></body></html>\n";
 
-/** An event as it is written, a character a byte where it is binary. */
+/** An event in the form to write; for binary streams, one character per byte. */
 function framed(event: DialectEvent, { frame, conduct, dialect }: AnswerContext): string {
   return frame === undefined ? linesOf(event, conduct, dialect.lineEnd) : frame(event).toString("latin1");
 }
@@ -30,7 +30,7 @@ function bytesOf(text: string, { frame }: AnswerContext): string | Buffer {
   return frame === undefined ? text : Buffer.from(text, "latin1");
 }
 
-/** The lines of an event, and what the conduct does to them. */
+/** The lines of an event, changed as the conduct demands. */
 function linesOf(event: DialectEvent, conduct: Conduct, dialectLineEnd: string): string {
   const lineEnd = conduct.crlf ? "\r\n" : dialectLineEnd;
   const spread = conduct.multiline && event.data.startsWith("{");
@@ -40,12 +40,12 @@ function linesOf(event: DialectEvent, conduct: Conduct, dialectLineEnd: string):
   return `${comment}${name}${lines.map((line) => `data: ${line}${lineEnd}`).join("")}${lineEnd}`;
 }
 
-/** Cuts the closing half off an event's JSON. */
+/** Drops the second half of an event's JSON. */
 function broken(event: DialectEvent): DialectEvent {
   return { ...event, data: event.data.slice(0, Math.ceil(event.data.length / 2)) };
 }
 
-/** Ends an answer before its time. Returns when the connection is gone or the body ended. */
+/** Ends an answer early. Returns when the connection is gone, or the body has ended. */
 async function stopEarly(context: AnswerContext, stop: NonNullable<Conduct["stop"]>): Promise<void> {
   const { connection, loggedCall, dialect } = context;
   if (stop.how === "stall") await connection.sleep(stop.stallMs);
@@ -55,7 +55,7 @@ async function stopEarly(context: AnswerContext, stop: NonNullable<Conduct["stop
   else connection.end();
 }
 
-/** Gathers events and keeps count of the tokens whose bytes have been written. */
+/** Gathers events, and counts the tokens that have been written. */
 function createSpool(context: AnswerContext) {
   let text = "";
   let tokens = 0;
@@ -75,7 +75,6 @@ function createSpool(context: AnswerContext) {
   return { put, flush };
 }
 
-/** Writes the events of a stream. */
 export async function writeStream(context: AnswerContext, events: Iterable<DialectEvent>): Promise<void> {
   const { connection, conduct, clock } = context;
   const { stop, tokensPerSecond } = conduct;
@@ -113,7 +112,7 @@ export async function writeStream(context: AnswerContext, events: Iterable<Diale
   connection.end();
 }
 
-/** Writes a unary answer of `tokens` output tokens: it takes as long as its stream would. */
+/** Writes a unary answer of `tokens` output tokens; takes as long as its stream would. */
 export async function writeWhole(context: AnswerContext, body: Record<string, unknown>, tokens: number): Promise<void> {
   const { connection, conduct, loggedCall, dialect } = context;
   const headers = { "content-type": "application/json" };
@@ -138,12 +137,12 @@ export async function writeWhole(context: AnswerContext, body: Record<string, un
   await connection.send(200, headers, conduct.brokenEvent > 0 ? half : text);
 }
 
-/** A page where an answer should be. */
+/** Writes an HTML page instead of an answer. */
 export async function writePage({ connection }: AnswerContext): Promise<void> {
   await connection.send(200, { "content-type": "text/html; charset=utf-8" }, PAGE);
 }
 
-/** Writes an answer of bytes, piece by piece; a stop counts each piece as a token. */
+/** Writes a binary answer piece by piece; a stop counts each piece as a token. */
 export async function writeBytes(
   context: AnswerContext,
   { contentType, pieces }: { readonly contentType: string; readonly pieces: readonly Buffer[] },

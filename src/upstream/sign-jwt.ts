@@ -1,10 +1,10 @@
-// Tokens that we sign ourselves (RFC 7519), for vendors that hold our public key: a key that cannot sign is a failure of the vendor's.
+// Signs tokens (RFC 7519) for vendors that hold our public key. If our key cannot sign, the vendor counts as failed.
 import type { TokenClaims } from "../catalog/auth.ts";
 import type { Adapter } from "../catalog/catalog.ts";
 import type { JsonObject } from "../catalog/said.ts";
 import { failureOfKind, VendorFailure } from "./vendor-failure.ts";
 
-/** A token of the adapter's claims and these. Throws VendorFailure where our key cannot sign. */
+/** Signs the adapter's claims together with these. Throws VendorFailure if our key cannot sign. */
 export function signed(
   { id, spec: { auth }, settings }: Adapter,
   claims: JsonObject,
@@ -14,7 +14,7 @@ export function signed(
   try {
     return auth.sign(claims, { ...by, settings });
   } catch {
-    // What went wrong with a key is not told: it might tell the key.
+    // The error may contain the key, so do not report it.
     const failure = failureOfKind("provider_auth_failed", "our private key cannot sign");
     throw new VendorFailure({ ...failure, mayHaveRun: false });
   }

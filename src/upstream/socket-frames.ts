@@ -1,4 +1,4 @@
-// A web socket's client side (RFC 6455): the hand-shake's headers, frames that are said, and frames that are heard.
+// The client side of a web socket (RFC 6455): the handshake's headers, and writing and reading frames.
 import { createHash, randomBytes } from "node:crypto";
 import type { Messages } from "../catalog/script.ts";
 import { ChunkList } from "../core/chunk-list.ts";
@@ -13,7 +13,7 @@ const PONG = 10;
 const CONTROL_BYTES_MAX = 125;
 const NORMAL = Buffer.from([0x03, 0xe8]);
 
-/** What a request adds to open a socket, and what the answer has to say to it (RFC 6455, 4.1). */
+/** The headers that a request adds to open a socket, and the value that the answer must return (RFC 6455, 4.1). */
 export function handshake(): { readonly headers: Readonly<Record<string, string>>; readonly accept: string } {
   const key = randomBytes(16).toString("base64");
   const accept = createHash("sha1")
@@ -22,7 +22,7 @@ export function handshake(): { readonly headers: Readonly<Record<string, string>
   return { headers: { "sec-websocket-key": key, "sec-websocket-version": "13" }, accept };
 }
 
-/** One whole message, masked as a client's are (RFC 6455, 5.3). */
+/** Encodes one unfragmented message, masked as clients must (RFC 6455, 5.3). */
 function frame(opcode: number, payload: Uint8Array): Buffer {
   const { length } = payload;
   const extra = length < 126 ? 0 : length < 65_536 ? 2 : 8;
@@ -36,7 +36,7 @@ function frame(opcode: number, payload: Uint8Array): Buffer {
   return Buffer.concat([head, payload.map((byte, at) => byte ^ (mask[at & 3] ?? 0))]);
 }
 
-/** A binary message. */
+/** Encodes a binary message. */
 export function saidFrame(payload: Uint8Array): Buffer {
   return frame(BINARY, payload);
 }
@@ -44,12 +44,12 @@ export function saidFrame(payload: Uint8Array): Buffer {
 interface Head {
   readonly isLast: boolean;
   readonly opcode: number;
-  /** Of the head itself. */
+  /** The size of the head itself. */
   readonly bytes: number;
   readonly length: number;
 }
 
-/** The head of a server's frame; null: not all of it has come. Strange ones have an endless length. */
+/** Parses the head of a server's frame; null if it is incomplete. An invalid head gets an infinite length. */
 function headOf(bytes: Buffer): Head | null {
   if (bytes.length < 2) return null;
   const first = bytes.readUInt8(0);
@@ -58,7 +58,7 @@ function headOf(bytes: Buffer): Head | null {
   const extra = short === 126 ? 2 : short === 127 ? 8 : 0;
   if (bytes.length < 2 + extra) return null;
   const long = extra === 2 ? bytes.readUInt16BE(2) : Number(extra === 8 ? bytes.readBigUInt64BE(2) : short);
-  // Extensions are not spoken, and a server masks nothing.
+  // We negotiate no extensions, and servers must not mask.
   const isStrange = (first & 0x70) !== 0 || (second & 0x80) !== 0;
   return {
     isLast: (first & 0x80) !== 0,
@@ -68,13 +68,13 @@ function headOf(bytes: Buffer): Head | null {
   };
 }
 
-/** Tells the messages of a server; pings and its farewell are answered. A message's `mark` is its opcode. */
+/** Reads a server's messages; answers pings and the close frame. A message's `mark` is its opcode. */
 export class SocketReader implements MessageCutter {
   readonly #heard: Messages["heard"];
   readonly #reply: (bytes: Buffer) => void;
   readonly #pending = new ChunkList();
   #needed = 2;
-  /** The fragments of a message whose last has not come. */
+  /** The fragments of an unfinished message. */
   readonly #fragments = new ChunkList();
   #opcode = CONTINUATION;
 
@@ -102,7 +102,7 @@ export class SocketReader implements MessageCutter {
     return "more";
   }
 
-  /** A connection that is lost without a farewell has lost what was still to come. */
+  /** A connection that ends without a close frame is broken: the rest of its data is lost. */
   end(): CutOutcome {
     return "broken";
   }

@@ -1,20 +1,23 @@
-// A connection to a vendor in use that lies ready: no first token waits for a handshake, which takes two or three ways there and back.
+// Keeps a spare connection to a vendor in use, so that no first token waits for a handshake of two or three round trips.
 import type { Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
 import type { buildConnector } from "undici";
 import type { Clock } from "../core/clock.ts";
 
-/** Vendors close a connection that says nothing after a minute or less; it is opened anew before that. */
+/** Vendors close silent connections after a minute or less, so the spare one is replaced earlier. */
 const SPARE_MS_MAX = 25_000;
-/** A vendor is in use for so long after a connection was opened for a call, or such a one has ended. */
+/** How long a vendor counts as in use after a call's connection was opened or closed. */
 const IN_USE_MS = 300_000;
 
-/** What was agreed upon in the handshake. */
+/** Whether the handshake negotiated HTTP/2. */
 export function speaksHttp2(socket: Socket | TLSSocket): boolean {
   return "alpnProtocol" in socket && socket.alpnProtocol === "h2";
 }
 
-/** At most one spare connection to one origin, whose connections take one call at a time: over HTTP/2 the next call has its connection. It is no call: nothing is sent over it, and one that fails is no failure of the vendor's. */
+/**
+ * At most one spare connection per origin, for HTTP/1.1 only: with HTTP/2 the next call shares the open connection. The spare sends
+ * nothing, and its failure does not count against the vendor.
+ */
 export class SpareConnection {
   readonly #connector: buildConnector.connector;
   readonly #clock: Clock;
@@ -30,7 +33,7 @@ export class SpareConnection {
     this.#clock = clock;
   }
 
-  /** What undici calls where it needs a connection: the spare one where it is ready, and then the next one is opened. */
+  /** The connector for undici: hands out the spare connection if it is ready, and then opens the next one. */
   readonly connect: buildConnector.connector = (options, callback) => {
     const spare = this.#take(options);
     if (spare === null) {
@@ -41,7 +44,7 @@ export class SpareConnection {
       });
     }
     this.#lend(spare, options);
-    // undici sends nothing over one that it is given before it has asked.
+    // undici sends nothing on a connection that it gets synchronously.
     queueMicrotask(() => callback(null, spare));
   };
 
@@ -76,7 +79,7 @@ export class SpareConnection {
 
   #keep(socket: Socket): void {
     socket.unref();
-    // Read, as its end would else not be noticed. Who speaks HTTP/1.1 says nothing before it is asked.
+    // Read, because otherwise the socket's end would go unnoticed. An HTTP/1.1 server sends nothing before a request.
     socket.on("data", endOf);
     socket.once("close", () => {
       if (this.#ready === socket) this.#ready = null;

@@ -1,13 +1,13 @@
-// Passes a long answer on as it comes, unparsed, where it need not be looked into.
+// Passes on a long answer unparsed as it arrives, if nothing in it must be read.
 import type { IncomingHttpHeaders } from "node:http";
 import { mediaTypeOf } from "../core/event-stream.ts";
 import type { AnswerSink } from "../core/route.ts";
 import type { AnswerBody } from "./answer-body.ts";
 
-/** The bytes that a good answer may have before it is passed on as it comes. */
+/** The size from which a good answer is passed on as it arrives. */
 const SPLICE_FROM_BYTES = 1024 * 1024;
 const SPLICED_BYTES_MAX = 256 * 1024 * 1024;
-/** The brackets that a long answer may begin with, and those that end it. */
+/** The brackets that may open a long answer, with their closers. */
 const CLOSING: ReadonlyMap<number, number> = new Map([
   [0x7b, 0x7d],
   [0x5b, 0x5d],
@@ -18,16 +18,16 @@ export class Splice {
   readonly #sink: AnswerSink;
   #closing = 0;
   #lastByte = 0;
-  /** Those of the answer that have been passed on. */
+  /** The bytes of the answer passed on so far. */
   bytes = 0;
 
-  /** `preamble` goes out before the answer. */
+  /** `preamble` is sent before the answer. */
   constructor(preamble: Buffer, sink: AnswerSink) {
     this.#preamble = preamble;
     this.#sink = sink;
   }
 
-  /** Whether the answer whose beginning this is can be passed on: a good one, of JSON, that has become long. */
+  /** Whether an answer that begins like this can be passed on: good, JSON, and long. */
   takes(status: number, headers: IncomingHttpHeaders, body: AnswerBody): boolean {
     if (body.length <= SPLICE_FROM_BYTES || status < 200 || status >= 300) return false;
     return mediaTypeOf(headers["content-type"]).includes("json") && CLOSING.has(body.firstByte);
@@ -39,7 +39,7 @@ export class Splice {
     this.push(body.raw());
   }
 
-  /** False: the answer is longer than anything that is passed on. */
+  /** Returns false if the answer exceeds `SPLICED_BYTES_MAX`. */
   push(chunk: Buffer): boolean {
     this.bytes += chunk.length;
     if (this.bytes > SPLICED_BYTES_MAX) return false;
@@ -49,7 +49,7 @@ export class Splice {
     return true;
   }
 
-  /** Unparsed, an answer is held to this much: that it ends with the bracket which closes the first one. */
+  /** The only check of an unparsed answer: it ends with the bracket that closes its first one. */
   get isWhole(): boolean {
     return this.#lastByte === this.#closing;
   }

@@ -1,4 +1,4 @@
-// Splits an upstream's bytes into server-sent events without copying: the first thing that happens to every chunk.
+// Splits upstream bytes into server-sent events without copying: the first step for every chunk.
 
 const LF = 10;
 const CR = 13;
@@ -6,17 +6,17 @@ const COLON = 58;
 const SPACE = 32;
 
 /**
- * Called for each event: its data in `bytes[start, end)`, valid only during the call, and its `event:` name if any.
- * False: the scanner stops behind it.
+ * Called for each event: its data is `bytes[start, end)`, valid only during the call; `name` is its `event:` field, if any. Returning
+ * false pauses the scanner after this event.
  */
 export type OnEvent = (bytes: Buffer, start: number, end: number, name: string | null) => unknown;
 
-/** An event grew past the scanner's bound. */
+/** An event exceeded the scanner's size limit. */
 export class EventTooLarge extends Error {}
 
 const EMPTY: Buffer = Buffer.alloc(0);
 
-/** Appends `bytes[start, end)` to `held[0, length)`, growing it by doubling, so that any split stays linear. */
+/** Appends `bytes[start, end)` to `held[0, length)`. Doubles the buffer as needed, so that the total work stays linear. */
 function append(held: Buffer, length: number, bytes: Buffer, start: number, end: number): Buffer {
   const needed = length + end - start;
   let target = held;
@@ -28,7 +28,7 @@ function append(held: Buffer, length: number, bytes: Buffer, start: number, end:
   return target;
 }
 
-/** Whether a line begins with `data:`, by its bytes: a string for every line would cost more than all the rest. */
+/** Whether a line begins with `data:`. Compares bytes, because decoding each line would cost more than everything else. */
 function isData(bytes: Buffer, start: number, end: number): boolean {
   return (
     end - start > 4 &&
@@ -41,16 +41,16 @@ function isData(bytes: Buffer, start: number, end: number): boolean {
 }
 
 /**
- * An incremental scanner of `text/event-stream` (WHATWG HTML, 9.2.6) for LF and CRLF line ends. Data that arrives in
- * one piece is handed over where it lies; only what is split over chunks or lines is copied.
+ * An incremental scanner of `text/event-stream` (WHATWG HTML, 9.2.6) for LF and CRLF line ends. Passes on data in place where it arrives
+ * in one piece; copies only what is split over chunks or lines.
  */
 export class SseScanner {
   readonly #onEvent: OnEvent;
   readonly #eventBytesMax: number;
-  /** The start of a line whose end has not come yet. */
+  /** The beginning of an incomplete line. */
   #line: Buffer = EMPTY;
   #lineLength = 0;
-  /** The data of the event being read: a view of the current chunk, or our own copy. */
+  /** The data of the current event: a view of the current chunk, or our own copy. */
   #data = EMPTY;
   #dataStart = 0;
   #dataEnd = 0;
@@ -58,7 +58,7 @@ export class SseScanner {
   #dataIsCopy = false;
   #copy = EMPTY;
   #name: string | null = null;
-  /** What follows the event that it has stopped behind. */
+  /** The unread bytes after the event at which it paused. */
   #rest = EMPTY;
   #stopped = false;
 
@@ -67,7 +67,7 @@ export class SseScanner {
     this.#eventBytesMax = eventBytesMax;
   }
 
-  /** Reads one chunk. False: it has stopped, and goes on with the next chunk, which may be empty. Throws EventTooLarge. */
+  /** Reads one chunk. Returns false if it paused; the next chunk, which may be empty, resumes it. Throws EventTooLarge. */
   push(piece: Buffer): boolean {
     const chunk = this.#rest.length === 0 ? piece : Buffer.concat([this.#rest, piece]);
     this.#rest = EMPTY;
@@ -101,7 +101,7 @@ export class SseScanner {
     return from >= length;
   }
 
-  /** The stream has ended: an event whose blank line never came is delivered all the same, as some servers omit it. */
+  /** Ends the stream. Delivers an event that lacks its blank line, because some servers omit it. */
   end(): void {
     if (this.#lineLength > 0) {
       const length = this.#lineLength;
@@ -120,7 +120,7 @@ export class SseScanner {
   #readLine(bytes: Buffer, start: number, lineEnd: number, transient: boolean): void {
     const end = lineEnd > start && bytes[lineEnd - 1] === CR ? lineEnd - 1 : lineEnd;
     if (end === start) return this.#dispatch();
-    // "data:", the one field that nearly every line is.
+    // Fast path for "data:", the field of nearly every line.
     if (isData(bytes, start, end)) {
       return this.#addData(
         bytes,
@@ -169,7 +169,7 @@ export class SseScanner {
     const data = this.#data;
     if (this.#onEvent(data, this.#dataStart, this.#dataEnd, name) === false) this.#stopped = true;
     this.#data = EMPTY;
-    // A rare huge event must not keep its memory for the rest of a long stream.
+    // A rare huge event must not pin its memory for the rest of a long stream.
     if (this.#copy.length > 65_536) this.#copy = EMPTY;
     if (this.#line.length > 65_536) this.#line = EMPTY;
   }

@@ -1,6 +1,6 @@
-// Tells by its media type whether an answer is text: read as such from a vendor, and told as such to a caller.
+// Decides by media type whether an answer is text, both for reading it and for returning it to the caller.
 
-/** Types that are text by their name, and those that are JSON or XML by their suffix (RFC 6839). Case does not count. */
+/** Text types, and JSON and XML types by their suffix (RFC 6839). Case-insensitive. */
 const TEXT = /^(text\/|application\/(json|xml|javascript|(x-)?ndjson)|[^;]*\+(json|xml))/i;
 
 export function isTextType(contentType: string): boolean {

@@ -1,4 +1,4 @@
-// The way out through the operator's proxy: a tunnel by CONNECT, under every client that reaches other networks.
+// CONNECT tunnels through the operator's proxy, used by every client that connects to outside networks.
 import type { AgentOptions } from "node:http";
 import { Agent as HttpsAgent } from "node:https";
 import { isIP, type Socket } from "node:net";
@@ -10,22 +10,22 @@ type Connector = buildConnector.connector;
 
 const TUNNEL_MS_MAX = 10_000;
 
-/** The proxy did not open a tunnel. Whatever was asked has not been sent. */
+/** The proxy did not open a tunnel, so the request was never sent. */
 export class ProxyFailure extends Error {}
 
-/** The proxy's failure where an error is one, also where a client has wrapped it. */
+/** Finds the proxy failure in an error or its causes; null if there is none. */
 export function proxyFailureIn(error: unknown): ProxyFailure | null {
   if (error instanceof ProxyFailure) return error;
   return error instanceof Error && error.cause !== undefined ? proxyFailureIn(error.cause) : null;
 }
 
-/** Opens a connection through a proxy to the first of these hosts that it reaches. Rejects with a ProxyFailure. */
+/** Connects through a proxy to the first of these hosts that it reaches. Rejects with a ProxyFailure. */
 export async function openTunnel(proxy: URL, [host = "", ...others]: readonly string[], port: number): Promise<Socket> {
   const path = `${isIP(host) === 6 ? `[${host}]` : host}:${port}`;
   const login = [proxy.username, proxy.password].map(decodeURIComponent).join(":");
   const authorization = `Basic ${Buffer.from(login).toString("base64")}`;
   const connector = buildConnector({ timeout: TUNNEL_MS_MAX, allowH2: false });
-  // Without a name undici takes the proxy's; otherwise it would ask the proxy for the certificate of the destination.
+  // Without a server name undici uses the proxy's host; otherwise it would check the proxy's certificate against the destination.
   const connect: Connector = (options, callback) => connector({ ...options, servername: "" }, callback);
   const limits = { connect, headersTimeout: TUNNEL_MS_MAX };
   const client = new Client(proxy.origin, limits);
@@ -47,7 +47,7 @@ export async function openTunnel(proxy: URL, [host = "", ...others]: readonly st
   }
 }
 
-/** A connector of undici's that goes through the proxy of its destination. TLS is spoken with the destination, within the tunnel. */
+/** An undici connector that tunnels through the proxy for its destination. TLS runs end to end inside the tunnel. */
 export function connectorThrough(proxies: Proxies, connector: Connector, addresses?: readonly string[]): Connector {
   if (proxies === NO_PROXIES) return connector;
   return (options, callback) => {
@@ -61,7 +61,7 @@ export function connectorThrough(proxies: Proxies, connector: Connector, address
   };
 }
 
-/** An agent of Node's own clients that goes through the proxies. */
+/** An agent for Node's own HTTP clients that uses the proxies. */
 export function newAgent(proxies: Proxies, secure: boolean, pool: AgentOptions = {}): InstanceType<typeof HttpAgent> {
   const agent = secure ? new HttpsAgent(pool) : new HttpAgent(pool);
   const connect = agent.createConnection.bind(agent);
@@ -78,11 +78,11 @@ export function newAgent(proxies: Proxies, secure: boolean, pool: AgentOptions =
   return agent;
 }
 
-/** `fetch` that goes through the proxies. */
+/** A `fetch` that uses the proxies. */
 export function fetchThrough(proxies: Proxies): typeof fetch {
   if (proxies === NO_PROXIES) return fetch;
   const connect = connectorThrough(proxies, buildConnector({ timeout: TUNNEL_MS_MAX, allowH2: false }));
-  // Node's own fetch speaks to dispatchers of an older undici.
+  // Node's built-in fetch expects the dispatcher interface of an older undici.
   const dispatcher = new Dispatcher1Wrapper(new Agent({ connect }));
   return (input, init) => fetch(input, { ...init, dispatcher } as object);
 }

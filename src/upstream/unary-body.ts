@@ -1,4 +1,4 @@
-// Collects a whole answer under a bound and reads it as JSON.
+// Collects a whole answer up to a size limit, and parses it as JSON.
 import { parseRaw } from "../core/raw-json.ts";
 
 export const ANSWER_BYTES_MAX = 32 * 1024 * 1024;
@@ -12,7 +12,7 @@ export class UnaryBody {
     this.#bytesMax = bytesMax;
   }
 
-  /** False: the body has grown past the bound, and is dropped. */
+  /** Returns false once the body exceeds its limit, and drops all of it. */
   push(chunk: Buffer): boolean {
     this.#length += chunk.length;
     if (this.#length > this.#bytesMax) {
@@ -29,7 +29,7 @@ export class UnaryBody {
     return Buffer.concat(this.#chunks).toString("utf8");
   }
 
-  /** The parsed body, or its text where it is no JSON. */
+  /** The parsed body; its text if it is not JSON. */
   json(): unknown {
     const text = this.text();
     try {

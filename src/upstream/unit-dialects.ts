@@ -1,4 +1,4 @@
-// The dialects of models that are sold by units, by the names that adapters have for them.
+// The dialects of models sold by units, by the names that adapters use.
 import type { UnitDialectName } from "../catalog/unit-model.ts";
 import { completions } from "./unit-dialects/completions.ts";
 import { embeddings } from "./unit-dialects/embeddings.ts";
@@ -12,7 +12,7 @@ import { malformed, type UnitDialect } from "./unit-dialects/unit-dialect.ts";
 
 export type { UnitAsked } from "./unit-dialects/unit-dialect.ts";
 
-/** Moderations: what is wrong with texts and pictures, for nothing. */
+/** Moderation: classifies texts and images, free of charge. */
 const moderation: UnitDialect = {
   request: ({ body }, { upstreamModel, spec }) => ({
     path: spec.path ?? "/moderations",

@@ -1,4 +1,4 @@
-// The way between a caller and a vendor's model that is sold by units: its dialect's request, answer and events, as an attempt reads them.
+// The lane of a model sold by units: adapts its dialect's request, answer and events for an attempt.
 import { isRecord, type Json } from "../core/json.ts";
 import type { AttemptFailure, Counts } from "../core/route.ts";
 import { classify } from "./classify.ts";
@@ -8,10 +8,10 @@ import type { HeldStream } from "./held-stream.ts";
 import type { Lane } from "./lane.ts";
 import { malformed, type UnitAsked, type UnitContext, type UnitDialect } from "./unit-dialects/unit-dialect.ts";
 
-/** The vendor's word that a stream is complete, where it says so beside its last event. */
+/** The end mark of a stream, for vendors that send one besides the last event. */
 const DONE = "[DONE]";
 
-/** The object of an answer or an event, or the failure that its good status hides. */
+/** The object of an answer or event, or the failure that its good status hides. */
 function goodJson(
   json: unknown,
   { error = readError }: UnitDialect,
@@ -56,7 +56,7 @@ function readEvent(dialect: UnitDialect, asked: UnitAsked, context: UnitContext,
     if (read.text !== undefined) out.deliveredText(read.text);
     if (read.kind === "finish") out.finish(ends++, read.bytes.length, () => read.bytes);
     else {
-      // They may bring content themselves, so they keep their place.
+      // Held events may be content themselves, so release them first to keep the order.
       if (read.kind === "content") out.release();
       out.raw(read.bytes, read.kind);
     }
@@ -64,7 +64,7 @@ function readEvent(dialect: UnitDialect, asked: UnitAsked, context: UnitContext,
   };
 }
 
-/** The request as this model has its fields. A form's fields have one name everywhere. */
+/** Applies the model's field names and extra fields. The fields of a form are the same everywhere. */
 function fitted(request: UpstreamBody, { spec }: UnitContext): UpstreamBody {
   const { body } = request;
   const origin = spec.origin === undefined ? {} : { origin: spec.origin };
@@ -75,7 +75,7 @@ function fitted(request: UpstreamBody, { spec }: UnitContext): UpstreamBody {
   return { ...request, ...origin, body: { ...Object.fromEntries(fields), ...extraFields } };
 }
 
-/** Where all that is counted is nothing the vendor has not said what it used. What is free counts no units at all. */
+/** Treats all-zero counts as unreported usage. Free models have no counts at all. */
 function counted(counts: Counts | null | undefined): Counts | null {
   const all = Object.values(counts ?? {});
   return counts == null || (all.length > 0 && all.every((count) => count === 0)) ? null : counts;

@@ -1,4 +1,4 @@
-// The way out: connections, keys and route health of this process, and the candidates that use them.
+// The gateway's outbound side: connections, keys and route health of this process, and the candidates that use them.
 
 import type { MerchantPayerFor } from "../catalog/auth.ts";
 import type { ActionOffer, Adapter, Offer, UnitOffer } from "../catalog/catalog.ts";
@@ -40,21 +40,21 @@ export interface Upstream {
   readonly health: RouteHealth;
   readonly failures: RouteFailures;
   readonly moved: MovedConversations;
-  /** The candidate of one offer, or the reason why the offer cannot serve this request. */
+  /** Makes the candidate of one offer; returns a reason if the offer cannot serve this request. */
   chatCandidate(offer: Offer, order: ChatOrder): ModelCandidate | string;
   unitCandidate(offer: UnitOffer, order: UnitOrder): UnitCandidate;
   actionCandidate(offer: ActionOffer, order: ActionOrder): ActionCandidate;
-  /** The proxy through which an address is reached, without its password; null: it is reached directly. */
+  /** The proxy for an address, without its password; null for a direct connection. */
   proxyOf(address: string): string | null;
-  /** Runs a script of an adapter that belongs to no call. Throws VendorFailure, or what the script throws. */
+  /** Runs an adapter's script outside any call. Throws VendorFailure, or an exception of the script's. */
   vendorScript<T>(script: (context: SessionContext) => Promise<T>, order: ScriptOrder): Promise<T>;
   close(): Promise<void>;
 }
 
-/** A vendor has refused a key of ours, for what it is or for what is left on it. */
+/** A vendor rejected our key as invalid, or because its balance is used up. */
 export interface RefusedKey {
   readonly adapter: Adapter;
-  /** Which of its keys. */
+  /** The rejected one of the adapter's keys. */
   readonly key: string;
   readonly failure: AttemptFailure;
 }
@@ -62,25 +62,25 @@ export interface RefusedKey {
 export interface UpstreamOptions {
   /** The formats of chat vendors. */
   readonly dialects: Dialects;
-  /** Hears of each key at most once in the time that it rests. */
+  /** Called at most once per rest of a key. */
   readonly onRefusedKey?: (refused: RefusedKey) => void;
-  /** Opens links that a vendor cannot open. */
+  /** Fetches links that a vendor cannot open. */
   readonly publicFetch?: PublicFetch;
-  /** Counts those of an account that were opened for nothing. */
+  /** Counts the links that an account had opened in unpaid calls. */
   readonly unpaidLinks?: UnpaidLinks;
   readonly onUnpriced?: (told: UnpricedUsage) => void;
-  /** Pays what vendors want by the call. */
+  /** Pays vendors that charge per call. */
   readonly merchantPayerFor?: MerchantPayerFor;
-  /** Vendors are spoken to in it where they offer it and their adapters do not say otherwise. Default false. */
+  /** Use HTTP/2 where vendors offer it, unless their adapter says otherwise. Default: false. */
   readonly http2?: boolean;
   /** Default: none. */
   readonly proxies?: Proxies;
 }
 
-/** A failure that is our key's fault rests the key; the candidate may go again at once where another is fit. */
+/** A failure that is our key's fault rests the key; the candidate may retry at once if another key is usable. */
 function keyRests(of: {
   readonly ringOf: (adapter: Adapter) => KeyRing;
-  /** A token of this key is no good any more. */
+  /** Drops a token of this key that is no longer valid. */
   readonly forget: (adapter: Adapter, key: string) => void;
   readonly onRefusedKey: (refused: RefusedKey) => void;
 }) {
@@ -92,7 +92,7 @@ function keyRests(of: {
     if (auth && adapter.ownKey !== true && !ring.rests(key)) of.onRefusedKey({ adapter, key, failure });
     const restMs = auth ? KEY_REST_MS : (failure.retryAfterMs ?? KEY_REST_RATE_LIMITED_MS);
     const rested = { ...failure, spareKey: ring.rest(key, restMs) };
-    // Told where no other way is left: it is the caller's own key, so the caller can mend it.
+    // The caller's own key was refused, so tell the caller, who can fix it, if no other candidate remains.
     if (!auth || adapter.ownKey !== true) return rested;
     return { ...rested, told: new GatewayError("provider_key_refused", { detail: { provider: adapter.id } }) };
   };

@@ -1,4 +1,4 @@
-// Asks a vendor on behalf of one call: each exchange waits for a permit and comes back as a whole answer, all by one deadline.
+// Sends a call's requests to a vendor: each exchange waits for a permit and returns a whole answer, all within one deadline.
 import type { Dispatcher } from "undici";
 import type { Payment } from "../catalog/auth.ts";
 import type { Adapter } from "../catalog/catalog.ts";
@@ -16,38 +16,38 @@ import { VendorExchange } from "./vendor-exchange.ts";
 import { cancelled, failureOfKind, VendorFailure } from "./vendor-failure.ts";
 import type { NoPermit, Permit, PermitRequest } from "./vendor-rate-limiter.ts";
 
-/** With less left nothing is asked: a timer may run out more than a millisecond early, and a call that timed out stays so. */
+/** With less time left nothing is sent: a timer may fire more than a millisecond early, and a timed-out call must stay timed out. */
 const LEFT_MS_MIN = 3;
 
 export interface Question {
-  /** Called once the permit is due. Throws UnbuildableRequest. */
+  /** Called when the permit is due. Throws UnbuildableRequest. */
   build(): WireRequest;
   readonly redirectsMax: number;
-  /** It is not sent before so many milliseconds have passed. */
+  /** The shortest wait before sending, in milliseconds. */
   readonly afterMs: number;
-  /** Takes a long answer over; null: the answer is wanted whole. */
+  /** Takes over a long answer; null if the answer must be read whole. */
   readonly splice: Splice | null;
-  /** Hears a good answer's messages instead of it being kept. Default: it is kept. */
+  /** Receives the messages of a good answer, which is then not kept. Default: the answer is kept. */
   readonly messages?: Messages;
-  /** The most that this exchange may take, in milliseconds. Default: what is left of the whole. */
+  /** The time limit of this exchange, in milliseconds. Default: the time left for the whole. */
   readonly msMax?: number;
 }
 
 export interface VendorClientOptions {
   readonly adapter: Adapter;
-  /** Asks the vendor's rate limiter for a permit, which may say how long to wait first. */
+  /** Asks the vendor's rate limiter for a permit; the permit may include a wait. */
   readonly acquire: (request: PermitRequest) => Permit | NoPermit;
-  /** For all that is asked together, in milliseconds. */
+  /** The time limit of all exchanges together, in milliseconds. */
   readonly msMax: number;
   readonly dispatcher: Dispatcher;
   readonly clock: Clock;
-  /** The process that is asked in the vendor's place; null: the vendor is asked. */
+  /** The process that replaces the vendor's HTTP API; null if the vendor has one. */
   readonly sidecar?: AskedSidecar | null;
-  /** Shows our key and pays. Default: requests go as they were built. */
+  /** Adds our key, and pays. Default: requests are sent as built. */
   readonly login?: Login;
 }
 
-/** What can be stopped: a wait for a permit, or an exchange. */
+/** Anything that can be stopped: a wait for a permit, or an exchange. */
 interface Running {
   abort(): void;
   pause?(): void;
@@ -61,12 +61,12 @@ export class VendorClient {
   readonly #running = new Set<Running>();
   #taken = false;
   #over = false;
-  /** How many answers have come whole, and the last one's status. */
+  /** The number of whole answers, and the status of the last one. */
   answers = 0;
   status = 0;
-  /** What the vendor was paid in answer to its 402s; null: it asked for nothing. */
+  /** The amount paid for the vendor's 402s; null if it asked for nothing. */
   paidNano: Nano | null = null;
-  /** What was shown of payments, which no failure may tell. */
+  /** Payment details that were sent; no failure may reveal them. */
   readonly shown: string[] = [];
 
   constructor(options: VendorClientOptions) {
@@ -74,7 +74,7 @@ export class VendorClient {
     this.#endsMs = options.clock.elapsedMs() + options.msMax;
   }
 
-  /** One exchange. Throws VendorFailure where no whole answer comes; what the answer means is for others to say. */
+  /** Performs one exchange. Throws VendorFailure if no whole answer arrives. Does not interpret the answer. */
   async ask(question: Question): Promise<VendorAnswer> {
     const isFirst = this.answers === 0;
     try {
@@ -90,7 +90,7 @@ export class VendorClient {
       this.answers++;
       return answer;
     } catch (error) {
-      // What came before has been acted on, whatever becomes of this one.
+      // Earlier requests have already taken effect, whatever happens to this one.
       if (!(error instanceof VendorFailure)) throw error;
       const { failure } = error;
       throw isFirst && this.shown.length === 0 ? error : new VendorFailure({ ...failure, mayHaveRun: true });
@@ -105,13 +105,13 @@ export class VendorClient {
     for (const one of this.#running) one.resume?.();
   }
 
-  /** Stops all that runs; those who wait for an answer are thrown a VendorFailure. */
+  /** Stops everything that runs; pending answers reject with VendorFailure. */
   abort(): void {
     this.#over = true;
     for (const one of this.#running) one.abort();
   }
 
-  /** A request has been written whole to the vendor, and no refusal has come; or it was paid. */
+  /** A request was written to the vendor whole and not refused, or it was paid. */
   get accepted(): boolean {
     return this.#taken || this.paidNano !== null || [...this.#running].some((one) => one.accepted === true);
   }
@@ -120,7 +120,7 @@ export class VendorClient {
     return this.#endsMs - this.#options.clock.elapsedMs();
   }
 
-  /** The limiter's leave, which may have to be waited for. Throws VendorFailure where there is none in time. */
+  /** Acquires a permit, which may include a wait. Throws VendorFailure if none is available in time. */
   #permit(afterMs: number): Permit {
     if (this.#over) throw cancelled();
     const leftMs = this.#leftMs;
@@ -133,7 +133,7 @@ export class VendorClient {
   async #waitFor(given: Permit): Promise<void> {
     for (let permit = given; permit.waitMs > 0; permit = this.#permit(0)) {
       await this.#sleep(permit);
-      // The vendor may have asked to be left alone since the permit was given.
+      // The vendor may have asked for a pause since the permit was given.
       if (permit.valid()) return;
     }
   }
@@ -159,7 +159,7 @@ export class VendorClient {
     });
   }
 
-  /** Whose fault it is that a request cannot be made: the params', later on the answer's before it, or else our own. */
+  /** Builds the request, and assigns the fault if that fails: to the params; after the first answer, to that answer; or to us. */
   #build({ build }: Question, isFirst: boolean): WireRequest {
     if (this.#over) throw cancelled();
     try {
@@ -175,13 +175,13 @@ export class VendorClient {
     }
   }
 
-  /** The vendor wants to be paid: the very same request goes again, once. A second 402 is an answer like any other. */
+  /** Pays the vendor and sends the same request again, once. A second 402 is an ordinary answer. */
   async #paid(
     answer: VendorAnswer,
     request: WireRequest,
     { login, question }: { readonly login: Login; readonly question: Question },
   ): Promise<VendorAnswer> {
-    // Before anything is paid there has to be leave to ask again.
+    // Do not pay before a permit for the second request is available.
     const permit = this.#permit(0);
     if (permit.waitMs > 0) await this.#waitFor(permit);
     const payment = (await login.pay({ ...answer, request })) ?? null;
@@ -196,7 +196,7 @@ export class VendorClient {
   async #withPayment(payment: Payment, request: WireRequest, question: Question): Promise<VendorAnswer> {
     const before = this.paidNano;
     this.shown.push(...Object.values(payment.headers), ...(payment.secrets ?? []));
-    // Until the vendor refuses the payment, it may have taken it, even if no answer comes.
+    // Until the vendor refuses the payment, assume that it took it, even if no answer arrives.
     this.paidNano = add(before ?? ZERO, payment.costNano);
     const headers = { ...request.headers, ...payment.headers };
     let again: VendorAnswer | null = null;
@@ -227,7 +227,7 @@ export class VendorClient {
         return answer;
       },
       (error: unknown) => {
-        // What a vendor has taken up it may have done, whatever became of its answer on the way.
+        // The vendor may have acted on an accepted request, even if its answer was lost.
         this.#ended(exchange, error instanceof VendorFailure && error.failure.mayHaveRun !== false);
         throw error;
       },
@@ -236,12 +236,12 @@ export class VendorClient {
 
   #ended(exchange: VendorExchange | SidecarExchange, wasAsked: boolean): void {
     this.#taken ||= wasAsked && exchange.accepted;
-    // One that was stopped is kept, so that it can still say whether it was accepted.
+    // Keep a stopped exchange, so that `accepted` still covers it.
     if (!this.#over) this.#running.delete(exchange);
   }
 }
 
-/** No time is left to ask the vendor: its rate limiter asks for `limiterMs`, or (null) the wait before it was too long. */
+/** No time is left for the request: its rate limiter asks for `limiterMs`; null: the requested wait was too long. */
 function outOfTime(limiterMs: number | null): VendorFailure {
   const kind = limiterMs === null ? "provider_timeout" : "provider_rate_limited";
   const failure = failureOfKind(kind, "the vendor could not be asked in time");

@@ -1,4 +1,4 @@
-// One request to a vendor and what comes of it: redirects followed, a long answer passed on, messages told, any other read whole.
+// One request to a vendor with its outcome: follows redirects, passes on a long answer, reports messages, and reads any other answer whole.
 import type { IncomingHttpHeaders } from "node:http";
 import type { Dispatcher } from "undici";
 import type { Adapter } from "../catalog/catalog.ts";
@@ -17,7 +17,7 @@ import { cancelled, failureOfKind, VendorFailure } from "./vendor-failure.ts";
 
 const SPLICED_GAP_MS_MAX = 30_000;
 const REDIRECTS = [301, 302, 303, 307, 308];
-/** Those after which the same request is sent again, body and all. */
+/** Redirects that repeat the same request, body included. */
 const SAME_AGAIN = [307, 308];
 
 export interface VendorExchangeOptions {
@@ -25,17 +25,17 @@ export interface VendorExchangeOptions {
   readonly dispatcher: Dispatcher;
   readonly clock: Clock;
   readonly redirectsMax: number;
-  /** Takes a long answer over; null: the answer is wanted whole. */
+  /** Takes over a long answer; null if the answer must be read whole. */
   readonly splice: Splice | null;
-  /** Hears a good answer's messages instead of it being kept; null: it is kept. */
+  /** Receives the messages of a good answer, which is then not kept; null: it is kept. */
   readonly messages: Messages | null;
-  /** The most that this exchange may take, in milliseconds, where that is less than what is left of the call's time. */
+  /** The time limit of this exchange, in milliseconds, if less than the call has left. */
   readonly msMax: number;
-  /** What is left of the call's time. */
+  /** The time left for the call. */
   leftMs(): number;
 }
 
-/** One request and what comes of it, through its redirects. */
+/** One request with its redirects and its outcome. */
 export class VendorExchange implements ExchangeListener {
   readonly #options: VendorExchangeOptions;
   readonly #outcome = Promise.withResolvers<VendorAnswer>();
@@ -47,7 +47,7 @@ export class VendorExchange implements ExchangeListener {
   #body: AnswerBody | null = null;
   #splicing = false;
   #cutter: MessageCutter | null = null;
-  /** What a server has to answer to open the socket that was asked for. */
+  /** The accept value with which a server must open the requested socket. */
   #accept: string | null = null;
 
   constructor(options: VendorExchangeOptions) {
@@ -72,7 +72,7 @@ export class VendorExchange implements ExchangeListener {
     this.#outcome.reject(cancelled());
   }
 
-  /** Written whole, and not refused so far. */
+  /** The request was written whole, and has not been refused so far. */
   get accepted(): boolean {
     return (this.#redirects > 0 || this.#exchange?.taken === true) && this.#status < 400;
   }
@@ -131,7 +131,7 @@ export class VendorExchange implements ExchangeListener {
     this.#exchange.send(dispatcher, { ...request, upgrade: "websocket", headers: { ...request.headers, ...headers } });
   }
 
-  /** A good answer's head has come, and its messages follow. */
+  /** Starts reading messages after the head of a good answer. */
   #listen(messages: Messages): void {
     const opened = this.#status === 101 && this.#headers["sec-websocket-accept"] === this.#accept;
     if (this.#accept !== null && !opened)
@@ -152,14 +152,14 @@ export class VendorExchange implements ExchangeListener {
     }
   }
 
-  /** No more is heard: that was all, or `cut` says why. */
+  /** Stops listening: the messages are complete, or `cut` says why not. */
   #heardOut(cut?: VendorAnswer["cut"]): void {
     this.#exchange?.abort();
     const answer = { status: this.#status, headers: this.#headers, json: undefined, text: "", bytes: Buffer.alloc(0) };
     this.#outcome.resolve({ ...answer, passedOn: true, ...(cut === undefined ? null : { cut }) });
   }
 
-  /** Follows a redirect that stays at the vendor's own hosts; anything else is an answer like any other. */
+  /** Follows a redirect within the vendor's own hosts; returns false for anything else, which is an ordinary answer. */
   #follow({ status, headers: { location } }: VendorAnswer): boolean {
     const request = this.#request;
     const { redirectsMax, adapter } = this.#options;
@@ -180,7 +180,7 @@ export class VendorExchange implements ExchangeListener {
     this.#outcome.resolve({ ...answer, passedOn: true });
   }
 
-  /** What still runs upstream is stopped. */
+  /** Aborts the request, and rejects the outcome. */
   #fail(failure: AttemptFailure): void {
     this.#exchange?.abort();
     this.#outcome.reject(new VendorFailure(failure));

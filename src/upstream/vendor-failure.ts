@@ -1,8 +1,8 @@
-// Why an exchange with a vendor came to nothing, as what is thrown.
+// The failure of an exchange with a vendor, as an exception.
 import type { FailureKind } from "../core/failures.ts";
 import type { AttemptFailure, FinalPart } from "../core/route.ts";
 
-/** A failure ends the call, unless its caller knows better. */
+/** Ends the call, unless the code that catches it decides otherwise. */
 export class VendorFailure extends Error {
   readonly failure: AttemptFailure;
 
@@ -16,22 +16,22 @@ export function failureOfKind(kind: FailureKind, message: string, status = 0): A
   return { kind, status, message, retryAfterMs: null };
 }
 
-/** The vendor's answer is none: it cannot be read, or lacks what an answer has. */
+/** The vendor's answer is unreadable, or lacks a required part. */
 export function malformed(message: string): AttemptFailure {
   return failureOfKind("provider_malformed", message, 200);
 }
 
-/** The vendor's answer is whole and says nothing. */
+/** The vendor's answer is complete but empty. */
 export function emptyAnswer(message: string, answer: FinalPart): AttemptFailure {
   return { ...failureOfKind("provider_empty", message, 200), answer };
 }
 
-/** The vendor's answer is whole and not of the form that was asked for. */
+/** The vendor's answer is complete but not in the requested format. */
 export function unfitAnswer(message: string, answer: FinalPart): AttemptFailure {
   return { ...failureOfKind("provider_unfit", message, 200), answer };
 }
 
-/** The call has ended; this is not waited for any more. */
+/** The call has ended, so this is no longer needed. */
 export function cancelled(): VendorFailure {
   return new VendorFailure(failureOfKind("caller_cancelled", "the call has ended"));
 }

@@ -1,16 +1,16 @@
-// How often a vendor may be asked: permits spaced evenly by its rate and given in order, and the rests that it asks for.
+// Rate limits for vendors: permits in order, evenly spaced by the vendor's rate, and the pauses that it asks for.
 import type { Clock } from "../core/clock.ts";
 
-/** The most requests that a vendor takes in so many milliseconds. */
+/** The most requests that a vendor accepts per `perMs`. */
 export interface VendorRate {
   readonly requests: number;
   readonly perMs: number;
 }
 
 export interface PermitRequest {
-  /** The longest that the caller can wait; where it would be longer, no permit is given. */
+  /** The longest the caller can wait; beyond it no permit is given. */
   readonly waitMsMax: number;
-  /** The caller does not want to send before so many milliseconds have passed. Default 0. */
+  /** The earliest time to send, in milliseconds from now. Default: 0. */
   readonly afterMs?: number;
 }
 
@@ -19,22 +19,22 @@ export interface Permit {
   readonly waitMs: number;
   /** False once the vendor has been rested since: acquire another permit instead of sending. */
   valid(): boolean;
-  /** The call ended before it was sent: the next request may have its time. */
+  /** Call if the call ended before sending: the next request may use its time. */
   cancel(): void;
 }
 
-/** There is no permit within `waitMsMax`; `waitMs` is how long one would have to wait. */
+/** No permit is available within `waitMsMax`; `waitMs` is the wait that one would need. */
 export interface NoPermit {
   readonly waitMs: number;
   readonly valid: null;
 }
 
 export interface VendorRateLimiter {
-  /** A permit, or how long it would be until there is one. A vendor without a rate always has one, unless it rests. */
+  /** A permit, or how long it would take to get one. A vendor without a rate always has one, unless it rests. */
   acquire(vendor: string, rate: VendorRate | undefined, request: PermitRequest): Permit | NoPermit;
-  /** Sends nothing to the vendor for so long; permits given before are no longer valid. Never shortens a rest. */
+  /** Sends nothing to the vendor for `ms`, and invalidates earlier permits. Never shortens a rest. */
   rest(vendor: string, ms: number): void;
-  /** Milliseconds until its rest ends; 0: it does not rest. */
+  /** Milliseconds until its rest ends; 0 if it does not rest. */
   resting(vendor: string): number;
 }
 
@@ -47,13 +47,13 @@ interface VendorState {
   /** Those that still delay others, in order of time. */
   reservations: Reservation[];
   restUntilMs: number;
-  /** How many rests it has had; a permit from before the latest is no longer valid. */
+  /** The number of rests so far; the latest invalidates all earlier permits. */
   rests: number;
 }
 
 /**
- * The first time from `fromMs` on that is `gapMs` away from every reservation. Evenly spaced, not a burst and then a pause: a burst
- * sent at the end of one window can reach the vendor in the next.
+ * The first time from `fromMs` on that is at least `gapMs` from every reservation. Spaces permits evenly, because a burst at the end of
+ * one window can reach the vendor in the next.
  */
 function firstFree(reservations: readonly Reservation[], fromMs: number, gapMs: number): number {
   let atMs = fromMs;
@@ -64,7 +64,7 @@ function firstFree(reservations: readonly Reservation[], fromMs: number, gapMs: 
   return atMs;
 }
 
-/** Per-vendor rate limiter of this process. It never sleeps; it returns a delay. */
+/** The rate limiter of this process, for all vendors. It never sleeps; it returns a delay. */
 export function createVendorRateLimiter(clock: Clock): VendorRateLimiter {
   const states = new Map<string, VendorState>();
 

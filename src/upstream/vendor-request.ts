@@ -1,4 +1,4 @@
-// What all requests to one vendor of models share, and a request to it ready but for our key.
+// The shared parts of requests to one model vendor, and complete requests except for our key.
 import { Readable } from "node:stream";
 import type { Adapter, Offer } from "../catalog/catalog.ts";
 import type { ModelPaths } from "../catalog/chat-wire.ts";
@@ -9,16 +9,16 @@ import type { UpstreamBody } from "./dialects/dialect.ts";
 import type { ExchangeRequest } from "./exchange.ts";
 import { createKeyRing, type KeyRing } from "./key-ring.ts";
 
-/** What all requests to one vendor share, made once. */
+/** The shared parts of all requests to one vendor, built once. */
 export interface Vendor {
   readonly ring: KeyRing;
-  /** Scheme and authority of the base address, and the path that every call's path is below. */
+  /** Scheme and authority of the base URL, and the path that prefixes every call's path. */
   readonly origin: string;
   readonly basePath: string;
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** What stands before every path below an address. */
+/** The prefix of every path below a URL. */
 function pathOf({ pathname }: URL): string {
   return pathname.replace(/\/$/, "");
 }
@@ -33,8 +33,8 @@ export function readyVendor(adapter: Adapter, clock: Clock): Vendor {
 }
 
 /**
- * A request at the path that names its model, without what the path says already. Headers of the caller's wire are none of a cloud's
- * that has the wire's words in its bodies alone.
+ * Puts a request at the path that names its model, without the fields that the path already states. Drops the headers of the caller's wire
+ * for a cloud that uses that wire in bodies only.
  */
 export function placed(
   { body, bytes }: UpstreamBody,
@@ -55,7 +55,7 @@ export function placed(
   return { path, body: Object.fromEntries(Object.entries(body).filter(([field]) => !paths.without.includes(field))) };
 }
 
-/** Bytes that a vendor gets as its own clients send them keep their order. */
+/** Moves the growing field to the end. Bytes passed on as the caller sent them keep their order. */
 export function growingLast(asked: UpstreamBody, field: string | undefined): UpstreamBody {
   if (field === undefined || asked.bytes !== undefined || asked.body[field] === undefined) return asked;
   const { [field]: growing, ...stable } = asked.body;

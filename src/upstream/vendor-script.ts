@@ -1,4 +1,4 @@
-// A script of an adapter that belongs to no call: each exchange at the vendor's pace, the whole in its time, and its failures as any attempt's.
+// Runs an adapter's script outside any call: paced by the vendor's rate limit, within a time limit, with failures like any attempt's.
 
 import type { Adapter } from "../catalog/catalog.ts";
 import type { RequestSpec } from "../catalog/request-spec.ts";
@@ -15,13 +15,13 @@ import { readableFailure } from "./without-key.ts";
 
 export interface ScriptOrder {
   readonly adapter: Adapter;
-  /** What the sandbox knows its requests by. */
+  /** The name that identifies its requests to the sandbox. */
   readonly name: string;
   readonly requestId: string;
-  /** For all of it, in milliseconds. */
+  /** The time limit of the whole script, in milliseconds. */
   readonly msMax: number;
   readonly sandboxFault: string | null;
-  /** Aborted when it is not to go on. */
+  /** Aborted to stop the script. */
   readonly signal: AbortSignal;
 }
 
@@ -35,7 +35,7 @@ function headersOf({ adapter, name, requestId, sandboxFault }: ScriptOrder, at: 
   return sandboxFault === null ? named : { ...named, "x-tollgate-sandbox-fault": sandboxFault };
 }
 
-/** What the script returns. Throws VendorFailure, or what the script throws. */
+/** Returns the script's result. Throws VendorFailure, or an exception of the script's. */
 export async function runVendorScript<T>(
   script: (context: SessionContext) => Promise<T>,
   order: ScriptOrder,
@@ -52,7 +52,7 @@ export async function runVendorScript<T>(
     login: loginOf(adapter, key),
     acquire: (request) => limiter.acquire(adapter.origin, adapter.isSandbox === true ? undefined : rate, request),
   });
-  // A good status is good, whatever comes with it: the script reads what it needs.
+  // A good status suffices: the script itself reads what it needs.
   const rulebook = { rules, wantsJson: false, errorFails: false };
   const judged = (answer: VendorAnswer): Judgement => {
     const judgement = judge(answer, rulebook);

@@ -1,21 +1,21 @@
-// Listens to what vendors answer, byte for byte, beside those who read it: for `tollgate certify`, which asks one thing at a time.
+// Records vendors' answers byte for byte, without affecting their readers; for `tollgate certify`, which sends one request at a time.
 import diagnosticsChannel from "node:diagnostics_channel";
 import type { IncomingHttpHeaders } from "node:http";
 
-/** More of one answer is not kept. */
+/** The most that is kept of one answer. */
 const BODY_BYTES_MAX = 4 * 1024 * 1024;
 
-/** One answer of a vendor as it came. */
+/** One answer of a vendor as received. */
 export interface SeenAnswer {
   readonly status: number;
-  /** By their names in lower case. */
+  /** By lower-case name. */
   readonly headers: Readonly<Record<string, string>>;
   /** Its first 4 MiB. */
   readonly body: Buffer;
 }
 
 export interface VendorTap {
-  /** The answers since the last time, in the order in which they began. */
+  /** The answers since the last call of this method, in the order in which they began. */
   take(): readonly SeenAnswer[];
   close(): void;
 }
@@ -31,7 +31,7 @@ function isListed(raw: RawHeaders): raw is readonly Buffer[] {
   return Array.isArray(raw);
 }
 
-/** As HTTP/1.1 has them, names and values by turns, or as HTTP/2 has them, by name. */
+/** HTTP/1.1 alternates names and values; HTTP/2 maps names to values. */
 type RawHeaders = readonly Buffer[] | IncomingHttpHeaders;
 
 function headersOf(raw: RawHeaders): Record<string, string> {
@@ -41,8 +41,8 @@ function headersOf(raw: RawHeaders): Record<string, string> {
 }
 
 /**
- * Hears every answer over HTTP in this process, by undici's channels of diagnostics. Answers of web sockets and of helpers
- * that speak for a vendor are not heard.
+ * Records every HTTP answer in this process through undici's diagnostics channels. Misses web sockets, and sidecars that replace a
+ * vendor's HTTP API.
  */
 export function tapVendors(): VendorTap {
   let heard = new Map<object, Heard>();

@@ -1,8 +1,8 @@
-// A whole answer told as a stream, and the events of a stream put together: for vendors that answer in the other form than they were asked for.
+// Converts whole answers to streams and back, for vendors that answer in the form that was not requested.
 import type { AnswerBlock, EventEncoder, NeutralAnswer, NeutralChoice, NeutralEvent } from "../core/neutral.ts";
 import { AnswerBlocks } from "./answer-blocks.ts";
 
-/** `at` is the block's place among those of its kind. */
+/** `at` is the block's index among those of its kind. */
 function eventsOfBlock(block: AnswerBlock, choice: number, at: number): readonly NeutralEvent[] {
   if (block.kind === "tool-call" || block.kind === "image") return [{ ...block, choice, at }];
   if (block.kind === "native") return [{ ...block, choice }];
@@ -15,7 +15,7 @@ function eventsOfBlock(block: AnswerBlock, choice: number, at: number): readonly
   return isSigned ? [...said, { kind: "thought", choice, at, thought: block }] : said;
 }
 
-/** Each block is a piece of its own. */
+/** Each block becomes one piece. */
 export function eventsOf({ choices }: NeutralAnswer): readonly NeutralEvent[] {
   return choices.flatMap(({ index: choice, blocks, reason, native }) => {
     const placed = Object.values(Object.groupBy(blocks, ({ kind }) => kind)).flatMap((same) => [...same.entries()]);
@@ -25,10 +25,10 @@ export function eventsOf({ choices }: NeutralAnswer): readonly NeutralEvent[] {
   });
 }
 
-/** Nothing of it goes out; a byte shows that something came. */
+/** Never sent; a nonempty result only shows that something came. */
 const SAID = Buffer.from(" ");
 
-/** Takes the events of a stream as a wire's encoder does, and makes an answer of them. */
+/** Collects a stream's events into a whole answer, through the interface of a wire's encoder. */
 export class GatheredAnswer implements EventEncoder {
   readonly #choices = new Map<number, { readonly said: AnswerBlocks } & Pick<NeutralChoice, "reason" | "native">>();
 

@@ -1,4 +1,4 @@
-// A vendor's wire as one request finds it, and what of the request it is not sent.
+// Adapts a vendor's wire to one request, and lists the request fields that the vendor does not get.
 import type { ChatWire, DialectName } from "../catalog/chat-wire.ts";
 import { isRecord } from "../core/json.ts";
 import type { CallerRequest } from "../core/neutral.ts";
@@ -6,10 +6,10 @@ import { losesEffort, unsentFields } from "./dialects/chat-completions-fit.ts";
 import { effortOf } from "./dialects/thinking-budget.ts";
 
 const SAMPLING: readonly string[] = ["temperature", "top_p", "presence_penalty", "frequency_penalty"];
-/** What the other wires call by the names of OpenAI's chat wire. */
+/** Fields that other wires share with OpenAI's chat wire, by name. */
 const SHARED: readonly string[] = [...SAMPLING, "top_k"];
 
-/** The wire without what the model refuses while it thinks, where this request makes it think. */
+/** Drops the fields that the model refuses while it thinks, if this request makes it think. */
 export function wireFor(
   asked: Pick<CallerRequest, "body" | "reasoning">,
   wire: ChatWire,
@@ -28,7 +28,7 @@ function thinkingFields({ thinking, reasoning, output_config: config }: CallerRe
   return isRecord(config) && config.effort != null ? ["output_config"] : [];
 }
 
-/** The top-level fields of a caller's body that its vendor is not sent, though the caller's wire knows them. */
+/** The known top-level fields of a caller's body that are not sent to the vendor. */
 export function unsentOf(asked: CallerRequest, wire: ChatWire, dialect: DialectName): readonly string[] {
   const { body } = asked;
   if (asked.wire === "chat-completions") return unsentFields(body, wire);

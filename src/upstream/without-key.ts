@@ -1,4 +1,4 @@
-// What a vendor says of a failure, as others may read it: without our key, where the vendor repeats the request, and of bounded length.
+// Makes a vendor's failure safe to show: masks our key where the vendor repeats the request, and limits the length.
 import type { AttemptFailure } from "../core/route.ts";
 
 /** Shorter parts are not secrets, and replacing them would garble ordinary text. */
@@ -7,8 +7,8 @@ const MESSAGE_CHARS_MAX = 2_000;
 const MASK = "[key]";
 
 /**
- * The text with each writing of a form masked. JSON puts a backslash before some characters, and JSON within JSON several, so the form is
- * looked for in the text without any. Takes time in step with the length of the text, whatever the key is.
+ * Masks each occurrence of a form in the text. JSON escapes some characters with a backslash, and nested JSON with several, so the search
+ * ignores backslashes. Runs in time linear in the text, whatever the key.
  */
 function maskedText(text: string, form: string): string {
   if (!text.includes("\\")) return text.replaceAll(form, MASK);
@@ -24,7 +24,7 @@ function maskedText(text: string, form: string): string {
   return made + text.slice(done);
 }
 
-/** The ways in which a request carries a key of ours and a vendor writes it down again; the longest first, as they contain each other. */
+/** The forms in which requests carry our key and vendors may repeat it; the longest first, because they contain each other. */
 function formsOf(key: string): string[] {
   const parts = key.split("\n").filter((part) => part.length >= KEY_CHARS_MIN);
   if (parts.length === 0) return [];
@@ -34,7 +34,7 @@ function formsOf(key: string): string[] {
   return [...new Set(forms)].filter((form) => form.length >= KEY_CHARS_MIN).sort((a, b) => b.length - a.length);
 }
 
-/** The value with every form of the key masked, in every text and name of it. */
+/** Masks every form of the key in all texts and names of a value. */
 function masked(value: unknown, forms: readonly string[]): unknown {
   if (typeof value === "string") return forms.reduce(maskedText, value);
   if (Array.isArray(value)) return value.map((one) => masked(one, forms));
@@ -43,8 +43,8 @@ function masked(value: unknown, forms: readonly string[]): unknown {
 }
 
 /**
- * A failure whose words the caller may read. They are cut only after they were masked: half a key would not be found.
- * `restore` changes the JSON of them besides.
+ * Makes a failure whose text the caller may read. Truncates only after masking, because half a key would not be found. `restore` also
+ * rewrites its JSON.
  */
 export function readableFailure(
   failure: AttemptFailure,

@@ -1,11 +1,11 @@
-// Sound for the sandbox: it hears a word for every half second, and speaks noise; both are counted and refused as OpenAI's would be.
+// Audio in the sandbox: transcribes to one word per half second, and speaks noise; counts and errors follow OpenAI's.
 import { z } from "zod";
 import { type DialectEvent, refuse } from "../dialect.ts";
 import { inputAsk, unitDialect, unitReading } from "./unit-reading.ts";
 
 const WORDS = ["the", "sea", "is", "calm", "and", "the", "boat", "comes", "home"];
 const KNOWN = /\.(flac|mp3|mp4|mpeg|mpga|m4a|ogg|wav|webm)$/i;
-/** Sixteen kilobytes of any sound are a second here, but of plain WAV, which says so itself. */
+/** Sixteen kilobytes count as one second, except in plain WAV, which states its length. */
 const BYTES_PER_SECOND = 16_000;
 
 const file = z

@@ -1,4 +1,4 @@
-// The embeddings dialect: vectors that depend on the text alone.
+// The embeddings dialect: vectors that depend only on the text.
 import { z } from "zod";
 import type { Ask } from "../ask.ts";
 import { type Random, randomFrom, seedOf } from "../vocabulary.ts";
@@ -21,7 +21,7 @@ function inputsOf(input: z.infer<typeof body>["input"]): Input[] {
   return input.every((one) => typeof one === "number") ? [input] : (input as Input[]);
 }
 
-/** A vector of length one. */
+/** A unit vector. */
 function vectorOf(random: Random, dimensions: number): Float32Array {
   const raw = Float32Array.from({ length: dimensions }, () => random() - 0.5);
   const length = Math.hypot(...raw) || 1;

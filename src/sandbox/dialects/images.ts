@@ -1,11 +1,11 @@
-// Images for the sandbox, as three vendors make them: one pixel each, counted and refused as theirs would be.
+// Images in the sandbox, in the formats of three vendors: one pixel each, with counts and errors like theirs.
 import { z } from "zod";
 import { isRecord } from "../../core/json.ts";
 import { CHAT_COMPLETIONS, GENERATE_CONTENT } from "../conventions.ts";
 import { type Dialect, type DialectEvent, refuse, type Target } from "../dialect.ts";
 import { inputAsk, strictly, unitDialect, unitReading } from "./unit-reading.ts";
 
-/** A picture of one pixel. */
+/** A one-pixel image. */
 const PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==";
 const TOKENS: Readonly<Record<string, Readonly<Record<string, number>>>> = {
   low: { "1024x1024": 272, "1024x1536": 408, "1536x1024": 400 },
@@ -54,7 +54,7 @@ const dallE = z.strictObject({
 });
 type Gpt = z.infer<typeof gpt>;
 
-/** `auto` is taken for the medium square. */
+/** `auto` counts as a medium-quality square. */
 function usageOf({ prompt, n = 1, size = "auto", quality = "auto", partial_images = 0 }: Gpt, images: number) {
   const square = size === "auto" ? "1024x1024" : size;
   const each = TOKENS[quality === "auto" ? "medium" : quality]?.[square] ?? 0;

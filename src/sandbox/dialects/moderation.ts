@@ -1,4 +1,4 @@
-// OpenAI's moderations for the sandbox: what says that it is bad is flagged.
+// OpenAI's moderation in the sandbox: flags texts that name a category.
 import { z } from "zod";
 import { inputAsk, unitDialect, unitReading } from "./unit-reading.ts";
 
@@ -33,7 +33,7 @@ export const moderation = unitDialect(/\/moderations$/, body, (asked) => {
   const { model = "omni-moderation-latest", input } = asked;
   const given = typeof input === "string" ? [input] : input;
   const texts = given.map((one) => (typeof one === "string" ? one : one.type === "text" ? one.text : ""));
-  // A list of parts is one input, a list of texts is several.
+  // A list of parts is one input; a list of texts is several.
   const inputs = given.every((one) => typeof one === "string") ? texts : [texts.join(" ")];
   return unitReading(inputAsk(model, inputs), ({ id }) => ({ id: `modr-${id}`, model, results: inputs.map(resultOf) }));
 });

@@ -1,4 +1,4 @@
-// Rerankers for the sandbox: the more words of the query a document has, the higher its score.
+// Rerankers in the sandbox: a document scores by how many of the query's words it contains.
 import { z } from "zod";
 import { inputAsk, unitDialect, unitReading } from "./unit-reading.ts";
 
@@ -7,14 +7,14 @@ const common = {
   query: z.string().min(1),
   documents: z.array(z.string()).min(1).max(10_000),
 };
-/** Cohere's second version: fields of the first are refused. */
+/** Cohere's version 2; refuses fields of version 1. */
 const cohere = z.strictObject({
   ...common,
   top_n: z.int().min(1).optional(),
   max_tokens_per_doc: z.int().min(1).optional(),
   priority: z.int().optional(),
 });
-/** Jina's and Voyage's: each has its own name for how many. */
+/** Jina's and Voyage's, which name the result limit differently. */
 const others = z.strictObject({
   ...common,
   top_n: z.int().min(1).optional(),
@@ -40,7 +40,7 @@ function ranked(query: string, documents: readonly string[], top: number | undef
   return scored.sort((a, b) => b.relevance_score - a.relevance_score || a.index - b.index).slice(0, top);
 }
 
-/** A document that is long, together with the query, counts for as many as it is cut into. */
+/** A long document, together with the query, counts as several: one per chunk. */
 function chunksOf(query: string, documents: readonly string[]): number {
   const room = CHUNK_TOKENS - wordsOf(query).length;
   return documents.reduce((sum, text) => sum + Math.max(1, Math.ceil(wordsOf(text).length / room)), 0);

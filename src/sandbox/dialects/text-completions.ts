@@ -1,4 +1,4 @@
-// OpenAI's older completions for the sandbox, and fill-in-the-middle as Mistral answers it: in the form of a chat.
+// OpenAI's older completions in the sandbox, and Mistral's fill-in-the-middle, which answers in the form of a chat.
 import { z } from "zod";
 import type { Answer } from "../answer.ts";
 import type { DialectEvent } from "../dialect.ts";
@@ -24,12 +24,12 @@ const plain = z.strictObject({
   logprobs: z.int().min(0).max(5).optional(),
   user: z.string().optional(),
 });
-/** What it does not know it refuses. */
+/** Refuses unknown fields. */
 const filling = z.strictObject({ ...common, random_seed: z.int().optional(), min_tokens: z.int().min(0).optional() });
 
 type Asked = z.infer<typeof plain>;
 
-/** How a vendor says a piece of text: `whole` or in a stream. */
+/** Writes a piece of text in the vendor's form: `whole`, or for a stream. */
 type Say = (text: string, whole: boolean) => Record<string, unknown>;
 
 function usageOf({ usage }: Answer) {

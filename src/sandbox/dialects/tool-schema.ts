@@ -1,7 +1,7 @@
 // Tool schemas as strict vendors accept them.
 import { z } from "zod";
 
-/** An object at its top, with no alternatives beside it. */
+/** An object at the top level, without alternatives. */
 export const plainSchema = z
   .looseObject({ type: z.literal("object") })
   .refine(

@@ -1,4 +1,4 @@
-// What the stand-ins of models sold by units share: a request without turns, and how bodies are checked and answered.
+// Shared by the stand-ins of models sold by units: requests without turns, and checking bodies.
 
 import type { z } from "zod";
 import type { Answer } from "../answer.ts";
@@ -36,10 +36,10 @@ export function unitReading(
   return { ask, whole, events };
 }
 
-/** What reads a body that its schema has found good. */
+/** Reads a body that its schema has accepted. */
 type UnitRead<Asked> = (asked: Asked, target: Target) => DialectReading | Refusal;
 
-/** Reads by a schema; what it does not accept is refused. */
+/** Reads by a schema; refuses what it does not accept. */
 export function strictly<Asked>(schema: z.ZodType<Asked>, read: UnitRead<Asked>): Dialect["read"] {
   return (json, target) => {
     const parsed = schema.safeParse(json);
@@ -47,7 +47,7 @@ export function strictly<Asked>(schema: z.ZodType<Asked>, read: UnitRead<Asked>)
   };
 }
 
-/** A dialect whose errors and credentials are those of chat completions. */
+/** A dialect with the errors and credentials of chat completions. */
 export function unitDialect<Asked>(path: RegExp, schema: z.ZodType<Asked>, read: UnitRead<Asked>): Dialect {
   return { ...CHAT_COMPLETIONS, path, read: strictly(schema, read) };
 }

@@ -1,4 +1,4 @@
-// Bare completions of text, and what fills a gap: OpenAI's older wire, and one that has the same request but answers as a chat does.
+// Plain text completions and fill-in-the-middle: OpenAI's older wire, and a variant with the same request that answers like a chat.
 import { defined, isRecord, type Json, stringOf } from "../../core/json.ts";
 import type { Counts } from "../../core/route.ts";
 import { countOf, lastAt } from "../json-pointer.ts";
@@ -15,7 +15,7 @@ function countsOf(usage: unknown): Counts | null {
   return { textIn: prompt - cachedIn, cachedIn, textOut };
 }
 
-/** A choice in the older wire, wherever its vendor has put the text. */
+/** Converts a choice to the older wire, wherever the vendor put its text. */
 function choiceOf(choice: Json, at: number): Json & { readonly text: string; readonly index: number } {
   const { delta, message, index, finish_reason = null, logprobs = null } = choice;
   const said = isRecord(delta) ? delta : isRecord(message) ? message : {};
@@ -51,7 +51,7 @@ export const completions: UnitDialect = {
     if (choice === undefined) return counts === null ? null : { kind: "usage", counts };
     const bytes = eventBytes({ ...headOf(context), choices: [choice] });
     const kind = choice.finish_reason !== null ? "finish" : choice.text === "" ? "preamble" : "content";
-    // A model that has nothing to add has answered.
+    // An empty completion is a valid answer.
     const event = { kind, bytes, text: choice.text, choice: choice.index, bears: true } as const;
     return counts === null ? event : { ...event, counts };
   },

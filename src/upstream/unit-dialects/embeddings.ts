@@ -1,4 +1,4 @@
-// OpenAI's embeddings wire: a list of vectors, and the tokens that were read.
+// OpenAI's embeddings wire: returns vectors, and counts the tokens read.
 import { isRecord } from "../../core/json.ts";
 import type { Counts } from "../../core/route.ts";
 import { countOf, lastAt } from "../json-pointer.ts";

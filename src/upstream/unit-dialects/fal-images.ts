@@ -1,4 +1,4 @@
-// Images of a vendor that has one address for each model, and gives pictures as data or as links.
+// Images from a vendor with one URL per model, which returns images as data or as links.
 import { isRecord, type Json } from "../../core/json.ts";
 import type { VendorError } from "../dialects/dialect.ts";
 import { readError } from "../dialects/error-body.ts";
@@ -8,14 +8,14 @@ import { malformed, type UnitDialect } from "./unit-dialect.ts";
 const DATA = /^data:[^;,]*;base64,/;
 const PIXELS_PER_UNIT = 1_000_000;
 
-/** Its errors are a list of what is wrong, each with a type. */
+/** Reads an error body: a list of faults, each with a type. */
 function error(body: unknown): VendorError {
   const first = atPointer(body, "/detail/0");
   if (!isRecord(first)) return readError(body);
   return { words: [String(first.type)], message: String(first.msg ?? first.type) };
 }
 
-/** Millions of pixels begun; of a picture that does not say its size, as many as were asked for. */
+/** Megapixels, rounded up; if the image does not state its size, the requested one counts. */
 function megapixels({ width, height }: Record<string, unknown>, asked: unknown): number {
   const pixels = Number(width) * Number(height);
   const told = Number.isFinite(pixels) && pixels > 0 ? pixels : Number(asked);

@@ -1,17 +1,17 @@
-// Images of models that speak generateContent: pictures are parts of what they say.
+// Images from models that speak generateContent, which return them as parts of their answer.
 import { isRecord } from "../../core/json.ts";
 import type { Counts } from "../../core/route.ts";
 import { generateContentError } from "../dialects/error-body.ts";
 import { atPointer, countOf } from "../json-pointer.ts";
 import { malformed, type UnitDialect } from "./unit-dialect.ts";
 
-/** The tokens of one modality among details of a count. */
+/** The tokens of one modality in the details of a count. */
 function ofModality(details: unknown, modality: string): number {
   const rows = Array.isArray(details) ? details.filter(isRecord) : [];
   return countOf(rows.find((row) => row.modality === modality)?.tokenCount);
 }
 
-/** Thoughts are counted beside what was said. */
+/** Thoughts are counted separately from candidates, so add them. */
 function countsOf(usage: unknown): Counts | null {
   if (!isRecord(usage)) return null;
   const prompt = countOf(usage.promptTokenCount);
@@ -54,7 +54,7 @@ export const geminiImages: UnitDialect = {
   error: generateContentError,
 };
 
-/** Counts in the words of OpenAI's images. */
+/** Counts in the fields of OpenAI's images wire. */
 function usageOf({ textIn = 0, imageIn = 0, textOut = 0, imageOut = 0 }: Counts) {
   return {
     input_tokens: textIn + imageIn,

@@ -1,11 +1,11 @@
-// Sound to text in OpenAI's wire: asked for in the form that tells what it used, whatever the caller is shown.
+// Speech to text in OpenAI's wire; always requests the format that reports usage, whatever format the caller gets.
 import { defined, isRecord, type Json } from "../../core/json.ts";
 import type { Counts } from "../../core/route.ts";
 import { FormBody } from "../../platform/uploads/form-body.ts";
 import { atPointer, countOf } from "../json-pointer.ts";
 import { eventBytes, formFields, malformed, type UnitContext, type UnitDialect } from "./unit-dialect.ts";
 
-/** Tokens, or seconds: as reported, else the stated duration of the sound. */
+/** Tokens, or seconds: the reported usage, else the stated duration of the audio. */
 function countsOf(json: Json, { spec }: UnitContext): Counts | null {
   const { usage, duration } = json;
   if (atPointer(usage, "/type") === "tokens" || (isRecord(usage) && usage.output_tokens !== undefined)) {
@@ -30,7 +30,7 @@ export const openaiAudio: UnitDialect = {
   event(json, _, context) {
     const isDone = json.type === "transcript.text.done";
     const counts = isDone ? countsOf(json, context) : null;
-    // Silence has a text without a word.
+    // Silence transcribes to an empty text.
     const event = { kind: isDone ? "finish" : "content", bytes: eventBytes(json), bears: true } as const;
     return counts === null ? event : { ...event, counts };
   },

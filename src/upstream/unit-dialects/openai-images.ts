@@ -1,11 +1,11 @@
-// OpenAI's images: made from words, or from pictures and words; whole, or in events with what there is so far.
+// OpenAI's images: generated from text, or edited from images and text; whole, or as events with partial images.
 import { defined, isRecord, type Json } from "../../core/json.ts";
 import type { Counts } from "../../core/route.ts";
 import { FormBody } from "../../platform/uploads/form-body.ts";
 import { atPointer, countOf } from "../json-pointer.ts";
 import { eventBytes, formFields, malformed, type UnitAsked, type UnitDialect, type UnitEvent } from "./unit-dialect.ts";
 
-/** What the vendor says of tokens, or how many pictures there are where it charges by those. */
+/** The tokens that the vendor reports, or the number of images if it charges per image. */
 function countsOf(usage: unknown, images: number, { unit }: UnitAsked): Counts | null {
   return unit === undefined ? tokensOf(usage) : { [unit]: images };
 }
@@ -46,6 +46,6 @@ export const openaiImages: UnitDialect = {
     return { body: { created: createdS, ...json, data }, counts: countsOf(json.usage, data.length, asked) };
   },
   event,
-  // Where the price is per picture, usage does not say how many were made.
+  // With a price per image, usage does not say how many were made.
   told: (json, { unit }) => (unit === undefined ? tokensOf(json.usage) : null),
 };

@@ -1,4 +1,4 @@
-// Text to sound in OpenAI's wire: as bytes, or as events. Only events report usage; they are unpacked for callers that want bytes.
+// Text to speech in OpenAI's wire: as bytes, or as events. Only events report usage; callers that want bytes get the events' content.
 import { isRecord } from "../../core/json.ts";
 import type { Counts } from "../../core/route.ts";
 import { countOf } from "../json-pointer.ts";

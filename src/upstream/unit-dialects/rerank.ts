@@ -4,7 +4,7 @@ import type { Counts } from "../../core/route.ts";
 import { atPointer, countOf } from "../json-pointer.ts";
 import { malformed, type UnitAnswer, type UnitAsked, type UnitContext, type UnitDialect } from "./unit-dialect.ts";
 
-/** A document as its text: some vendors take no other. */
+/** A document's text, for vendors that accept nothing else. */
 export function documentText(document: unknown): string {
   if (typeof document === "string") return document;
   return isRecord(document) && typeof document.text === "string" ? document.text : JSON.stringify(document);
@@ -17,7 +17,7 @@ function resultOf(result: unknown, documents: readonly unknown[]): Json | null {
   return { index, relevance_score };
 }
 
-/** The answer in Cohere's form, which clients of all of them read; documents are the caller's own. */
+/** The answer in Cohere's form, which clients of all these vendors read; the documents are the caller's own. */
 function told(
   found: unknown,
   asked: UnitAsked,
@@ -56,7 +56,7 @@ export const cohereRerank: UnitDialect = {
     };
   },
   answer(json, asked, context) {
-    // An answer that was served has searched at least once.
+    // A successful answer used at least one search.
     const counts = { searches: Math.max(1, searchesIn(json)) };
     return told(json.results, asked, context, { counts, meta: { billed_units: { search_units: counts.searches } } });
   },

@@ -1,4 +1,4 @@
-// The interface of a vendor's format for models that are sold by units: writes requests, reads answers and counts.
+// The interface of a vendor's format for models sold by units: writes requests, and reads answers and counts.
 import type { UnitSpec } from "../../catalog/unit-model.ts";
 import type { Json } from "../../core/json.ts";
 import type { AttemptFailure, Counts } from "../../core/route.ts";
@@ -11,9 +11,9 @@ export interface UnitAsked {
   readonly task: string;
   readonly body: Json;
   readonly files: readonly UploadedFile[];
-  /** The vendor should answer in events. */
+  /** The vendor should stream events. */
   readonly stream: boolean;
-  /** The unit that each made thing counts as, where the price is per thing. */
+  /** The unit of each produced item, if the price is per item. */
   readonly unit?: string;
 }
 
@@ -21,18 +21,18 @@ export interface UnitContext {
   readonly upstreamModel: string;
   readonly servedSlug: string;
   readonly spec: UnitSpec;
-  /** The answer's id, where the wire has one. */
+  /** The answer's id, if the wire has one. */
   readonly completionId: string;
   /** Seconds since the epoch. */
   readonly createdS: number;
 }
 
-/** A whole answer in the caller's wire, with what it used; null counts: the vendor has not said. */
+/** A whole answer in the caller's wire, with its usage; null counts: the vendor reported none. */
 export type UnitAnswer =
   | {
       readonly body: Json;
       readonly counts: Counts | null;
-      /** The text of the answer, for a token count where no usage came. */
+      /** The answer's text, for counting tokens if no usage came. */
       readonly text?: string;
     }
   | AttemptFailure;
@@ -43,11 +43,11 @@ export type UnitEvent =
       readonly kind: "content" | "preamble" | "finish";
       readonly bytes: Buffer;
       readonly counts?: Counts;
-      /** Text that was delivered with it, for a count where no usage comes. */
+      /** The text delivered with it, for counting tokens if no usage comes. */
       readonly text?: string;
-      /** Of a finish: it has the content itself, or an answer may be empty. */
+      /** Set on a finish: it carries the content itself, or empty answers are valid. */
       readonly bears?: true;
-      /** Of several answers in one stream, which. */
+      /** The index of the answer, in a stream of several. */
       readonly choice?: number;
     }
   | { readonly kind: "usage"; readonly counts: Counts }
@@ -55,13 +55,13 @@ export type UnitEvent =
 
 export interface UnitDialect {
   request(asked: UnitAsked, context: UnitContext): UpstreamBody;
-  /** A good answer, without an error in it. */
+  /** Reads a good answer without an error in it. */
   answer(json: Json, asked: UnitAsked, context: UnitContext): UnitAnswer;
-  /** Null: the event says nothing. Without it, the wire has no events. */
+  /** Null if the event carries nothing. Absent: the wire has no events. */
   event?(json: Json, asked: UnitAsked, context: UnitContext): UnitEvent | null;
-  /** The counts in a body or an event, even of a failed answer; null: none there. Absent: this format never has any. */
+  /** The counts in a body or event, even of a failed answer; null if there are none. Absent: the format never has any. */
   told?(json: Json, asked: UnitAsked, context: UnitContext): Counts | null;
-  /** Absent: errors have the shape that most vendors share. */
+  /** Absent: errors have the common shape. */
   error?(body: unknown): VendorError;
   /** Without events, an answer is plain bytes. */
   readonly passesBytes?: true;
@@ -72,7 +72,7 @@ export function malformed(message: string): AttemptFailure {
   return { kind: "provider_malformed", status: 200, message, retryAfterMs: null };
 }
 
-/** A form's fields as texts; a list is sent once for each of its values. */
+/** A form's fields as texts; a list becomes one field per value. */
 export function formFields(body: Json): readonly (readonly [name: string, value: string])[] {
   const text = (value: unknown) => (typeof value === "object" ? JSON.stringify(value) : String(value));
   return Object.entries(body).flatMap(([name, value]) => {
