@@ -1,11 +1,11 @@
-// Bounds one step of a composite in time: what comes too late is no longer waited for.
+// Limits the time of one step of a composite.
 
 export interface StepBounds {
   readonly msMax: number;
   readonly signal: AbortSignal;
 }
 
-/** What the work comes to; `late` where it takes longer or the call has ended. Its signal is then aborted. */
+/** The work's result; `late` where it exceeds `msMax` or the call ends, which also aborts the work's signal. */
 export async function bounded<T>(
   work: (signal: AbortSignal) => Promise<T> | T,
   late: T,

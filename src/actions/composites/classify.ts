@@ -1,4 +1,4 @@
-// Where a search that says nothing but its query is to look: a small model decides, and where none does, rules.
+// Decides where a search with nothing but a query looks: a small model chooses, or rules where no model does.
 import { z } from "zod";
 import type { FacetsSpec } from "../../catalog/facets.ts";
 import type { LocalCall } from "../../catalog/local-action.ts";
@@ -48,13 +48,13 @@ function taskOf({ facets }: FacetsSpec): string {
   ].join("\n");
 }
 
-/** What the words of a query say. */
+/** Chooses by the words of the query. */
 function byRules(query: string, { facets }: FacetsSpec): Intent {
   const meant = SEARCH_FACETS.filter((name) => facets[name]?.words?.test(query) === true).slice(0, FACETS_MAX - 1);
   const isUrgent = /\b(right now|urgent(ly)?|asap|immediately)\b/i.test(query);
   const isExact = /\b(full text|verbatim|exact wording|whole page|complete text)\b/i.test(query);
   return {
-    // What the words mean may not be what is meant: the web is asked as well.
+    // The words may mislead, so the web is searched as well.
     facets: meant.includes("docs") ? meant : ["web", ...meant],
     timeCritical: isUrgent,
     fidelityRequired: isExact,
@@ -62,7 +62,7 @@ function byRules(query: string, { facets }: FacetsSpec): Intent {
   };
 }
 
-/** Late, refused or not as it was asked for means rules; so does a sandbox, whose models only play. */
+/** Falls back to rules where the model is late, refuses or answers in another form, and in the sandbox, whose models are simulated. */
 export async function classify(
   query: string,
   spec: FacetsSpec,

@@ -1,37 +1,37 @@
-// Stands in for the model of core/consult where there is none, as in a sandbox: plain code that is told what the model is told and answers in its schema.
+// Replaces the model of core/consult where there is none, as in the sandbox: code with the model's input and output schema.
 import type { Json } from "../../catalog/said.ts";
 import { type FormKind, formsIn } from "../../catalog/text-patterns.ts";
 import type { Said } from "./conversation.ts";
 
-/** An action as the model is told of it. */
+/** An action as the model sees it. */
 export interface ToldAction {
   readonly id: string;
   readonly about: string;
-  /** How well it fits what was said, by the search, from 0 to 1. */
+  /** The search's estimate of how well it fits the conversation, from 0 to 1. */
   readonly fit: number;
-  /** A line for each param: its name, a star where it is required, its kind, and what it is. */
+  /** One line per param: its name, a star where it is required, its type, and its description. */
   readonly params: string;
 }
 
 export interface Told {
-  /** The oldest first. */
+  /** Oldest first. */
   readonly said: readonly Said[];
-  /** The best first. */
+  /** Best first. */
   readonly actions: readonly ToldAction[];
 }
 
-/** The model's answer: params as the text of a JSON object; action none with a question. */
+/** The model's answer: `params` is a JSON object as text; `action` is "none" with a question. */
 export interface ConsultAnswer {
   readonly question: string;
   readonly action: string;
   readonly params: string;
 }
 
-/** Below it, what an action says of itself is too far from what was said for a call. */
+/** Below this an action fits too badly for a call. */
 const FIT_MIN = 0.5;
-/** An action that fits nearly as well as the best may be called where the best lacks a param. */
+/** Where the best action lacks a param, others may be called whose fit is at least this share of its fit. */
 const NEARLY = 0.8;
-/** What nothing of the words goes into is called where it fits as well as this; else it only sounds alike. */
+/** An action that takes nothing from the text is called only with at least this fit; below it the two may merely sound alike. */
 const SURE = 0.8;
 const NAMED_MAX = 2;
 
@@ -51,7 +51,7 @@ function paramsOf({ params }: ToldAction): readonly Param[] {
   });
 }
 
-/** What stands in words by its form alone, by the name or the kind of the param that asks for it. */
+/** Values recognizable in text by their form, by the name or type of the param that takes them. */
 const FORMS: readonly { readonly asks: RegExp; readonly kinds: readonly FormKind[] }[] = [
   { asks: /linkedin|profile_url/i, kinds: ["linkedin"] },
   { asks: /^e?mails?$|_emails?$|^email_address$/i, kinds: ["email"] },
@@ -64,7 +64,7 @@ const FORMS: readonly { readonly asks: RegExp; readonly kinds: readonly FormKind
   { asks: /wallet|^address(es)?$|_address$/i, kinds: ["house", "wallet"] },
 ];
 
-/** Params that are a text to search for or to work on, by the names that actions have for it. */
+/** Names of params that take a text to search for or to work on. */
 const TEXT =
   /^(query|q|search|term|keywords?|prompt|input|objective|intent|text|question|instructions?|instruction|topic|content|message)$/;
 
@@ -74,7 +74,7 @@ function formIn(words: string, { name, kind, about }: Param): string | undefined
   return found === undefined ? undefined : formsIn(words).forms.find((one) => found.kinds.includes(one.kind))?.text;
 }
 
-/** What the words give of one param; undefined: nothing. */
+/** The value that the text gives a param; undefined where it gives none. */
 function valueIn(param: Param, words: string): Json | undefined {
   const { name, kind } = param;
   if (kind.includes("|")) {
@@ -87,7 +87,7 @@ function valueIn(param: Param, words: string): Json | undefined {
   return undefined;
 }
 
-/** The params that the words give, and the names of the required ones that they do not give. */
+/** The params that the text supplies, and the required ones that it does not. */
 function filled(action: ToldAction, words: string) {
   const params = paramsOf(action);
   const required = params.filter(({ isRequired }) => isRequired);
@@ -97,7 +97,7 @@ function filled(action: ToldAction, words: string) {
     if (value !== undefined) given[param.name] = value;
   }
   if (required.length > 0) return { given, missing: required.filter(({ name }) => given[name] === undefined) };
-  // None is required: the page whose address stands there, or the words; without a param for them whatever stands there by its form.
+  // Nothing is required: pass the page's address, else the text; where no param takes text, pass any values recognizable by form.
   const page = params.find(({ name }) => /^urls?$/.test(name));
   const address = formsIn(words).forms.find(({ kind }) => kind === "url" || kind === "linkedin")?.text;
   const text = params.find(({ name, kind }) => kind === "string" && TEXT.test(name));
@@ -106,7 +106,7 @@ function filled(action: ToldAction, words: string) {
   else {
     for (const param of params) {
       const form = formIn(words, param);
-      // What stands there once is meant once: the first param that asks for it has it.
+      // Each value goes to the first param that takes it.
       const isTaken = Object.values(given)
         .flat()
         .includes(form ?? "");
@@ -127,8 +127,8 @@ function askedFor(action: ToldAction, missing: readonly Param[]): ConsultAnswer 
 }
 
 /**
- * The answers that the words alone give, the best first: calls, and last a question. Where no action fits well the question says so; where
- * the best lacks what it must have it asks for that.
+ * The answers that the text alone supports, best first: calls, then a question. The question says so where no action fits well, and asks
+ * for missing params of the best action.
  */
 export function answersByRules({ said, actions }: Told): readonly ConsultAnswer[] {
   const spoken = said.flatMap(({ by, text }) => (by === "caller" ? [text] : []));

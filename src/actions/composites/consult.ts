@@ -1,4 +1,4 @@
-// core/consult: what a caller wants done becomes one call, ready to be sent; or one short question, where it cannot.
+// core/consult: turns what a caller wants into one call, ready to send; or asks one short question where it cannot.
 import { z } from "zod";
 import { type LocalAction, type LocalCall, localAction, PaidAnswer } from "../../catalog/local-action.ts";
 import type { JsonObject } from "../../catalog/said.ts";
@@ -10,7 +10,7 @@ import { isRecord } from "../../upstream/json-pointer.ts";
 import { answersByRules, type ConsultAnswer, type Told, type ToldAction } from "./consult-by-rules.ts";
 import { openConversation, type Said } from "./conversation.ts";
 
-/** An action that may be meant, as its descriptor says it. */
+/** A candidate action, with the facts of its descriptor. */
 export interface Choice {
   readonly service: string;
   readonly action: string;
@@ -19,21 +19,21 @@ export interface Choice {
   /** JSON Schema. */
   readonly schema: JsonObject;
   readonly required: readonly string[];
-  /** Params that make it what it is: of a table, the one that names its row. */
+  /** Params that are fixed: for a row of a table, the one that names the row. */
   readonly fixed: JsonObject;
-  /** How well it fits the words, from 0 to 1. */
+  /** How well it fits the text, from 0 to 1. */
   readonly fit: number;
 }
 
 export interface ConsultDeps {
   readonly records: Records;
-  /** The actions that fit some words best and can be called by this payer. */
+  /** The actions that fit a text best among those that this payer can call. */
   find(words: string, countMax: number, payer: Payer): Promise<readonly Choice[]>;
   /** The most that a call with these params costs, in whole cents; or what is wrong with them, in words. */
   check(choice: Choice, params: JsonObject, payer: Payer): number | string;
 }
 
-/** A call that its action's schema takes. */
+/** A call that its action's schema accepts. */
 interface Advice {
   readonly choice: Choice;
   readonly params: JsonObject;
@@ -43,7 +43,7 @@ interface Advice {
 const PRICE_CENTS = 1;
 const MODEL = "core/cheap";
 const CHOICES_MAX = 5;
-/** Together they keep the question to the model below what a cent pays for at the dearest of its tier. */
+/** Together these limits keep the model's input below what a cent buys at the tier's highest price. */
 const SCHEMA_CHARS_MAX = 700;
 const ABOUT_CHARS_MAX = 160;
 const TOLD_CHARS_MAX = 2_000;
@@ -105,7 +105,7 @@ function toldAction(choice: Choice): ToldAction {
   return { id: idOf(choice), about: description.slice(0, ABOUT_CHARS_MAX), fit, params: toldSchema(choice) };
 }
 
-/** A schema as far as it can be told in a few hundred characters: types and words, the required ones first. */
+/** A summary of a schema in a few hundred characters: types and descriptions, required params first. */
 function toldSchema({ schema, required, fixed }: Choice): string {
   const properties = isRecord(schema.properties) ? schema.properties : {};
   const names = [...new Set([...required, ...Object.keys(properties)])].filter((name) => fixed[name] === undefined);
@@ -136,16 +136,16 @@ class Consult {
       return new GatewayError("not_found", { of: "issued_id", param: "conversation_id", detail: { detail } });
     }
     const told = [...conversation.said, { by: "caller", text: intent } as const];
-    // What was asked for first says most of what is meant.
+    // The first request says most about the intent.
     const words = told
       .flatMap(({ by, text }) => (by === "caller" ? [text] : []))
       .join(" ")
       .slice(0, 500);
     const choices = await this.#deps.find(words, CHOICES_MAX, payer);
     const asked = { said: lastOf(told), actions: choices.map(toldAction) };
-    // One question is fair; after it, the best that is known has to do.
+    // Ask one question at most; after that, return the best guess.
     const hasAsked = conversation.said.some(({ by }) => by === "us");
-    // A sandbox's models only play: their advice would be noise.
+    // The sandbox's models are simulated, so their advice would be noise.
     const modelled = payer.sandbox ? null : await this.#byModel(asked, choices);
     const isDone = modelled !== null && !(hasAsked && typeof modelled === "string");
     const found = isDone ? modelled : this.#byRules(asked, choices);
@@ -178,7 +178,7 @@ class Consult {
     return typeof cents === "string" ? cents : { choice, params, maxCostCents: cents };
   }
 
-  /** A call or a question; null: no model has answered as it was to, or with params that its action does not take. */
+  /** A call or a question; null where no model answered in the right form, or its params do not fit the action. */
   async #byModel(asked: Told, choices: readonly Choice[]): Promise<Advice | string | null> {
     if (choices.length === 0) return null;
     const answer = await this.#call.chat({
@@ -193,7 +193,7 @@ class Consult {
     return read?.success === true ? this.#read(read.data, choices) : null;
   }
 
-  /** What an answer comes to: a call that its action takes, a question, or nothing. */
+  /** Interprets an answer: a call that its action accepts, a question, or nothing. */
   #read({ action, params: text, question: asked }: ConsultAnswer, choices: readonly Choice[]): Advice | string | null {
     const question = asked.trim().slice(0, QUESTION_CHARS_MAX);
     const choice = choices.find((one) => idOf(one) === action);
@@ -203,7 +203,7 @@ class Consult {
     return question === "" ? null : question;
   }
 
-  /** The first answer of the stand-in that holds; the last is a question. */
+  /** The first valid answer of the rules; their last one is a question. */
   #byRules(asked: Told, choices: readonly Choice[]): Advice | string {
     for (const answer of answersByRules(asked)) {
       const read = this.#read(answer, choices);
@@ -213,7 +213,7 @@ class Consult {
   }
 }
 
-/** The end of a conversation, in so many characters. */
+/** The end of a conversation, at most TOLD_CHARS_MAX characters. */
 function lastOf(told: readonly Said[]): readonly Said[] {
   let left = TOLD_CHARS_MAX;
   return told
@@ -238,7 +238,7 @@ export function consultAction(deps: ConsultDeps): LocalAction {
       "which action should I use; help me choose; advice; plan a call; what params; which tool fits; which call to make; recommend an action",
     effect: "read",
     params: consultParams,
-    // What names no action is free.
+    // A question in place of an action is free.
     price: { mode: "fixed", cents: PRICE_CENTS, freeOnMiss: true },
     upstreamCentsMax: () => PRICE_CENTS,
     run: (params, call) => new Consult(call, deps).run(params),

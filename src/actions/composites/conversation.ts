@@ -1,11 +1,11 @@
-// The conversation of core/consult: what was said, kept for an hour for the payer who said it.
+// The conversation of core/consult, kept for an hour per payer.
 import { hash, randomBytes } from "node:crypto";
 import type { Payer } from "../../core/plan.ts";
 import type { Records } from "../../platform/records/records.ts";
 
 const KIND = "consult";
 const KEPT_MS = 3_600_000;
-/** What was said before that is forgotten. */
+/** Older turns are dropped. */
 const TURNS_MAX = 10;
 
 export interface Said {
@@ -24,10 +24,10 @@ interface Parts {
   readonly records: Records;
 }
 
-/** A new conversation where `id` is null; null where this payer has none of that id, or none any more. */
+/** Opens a new conversation where `id` is null. Returns null where this payer has no such conversation, or it has expired. */
 export async function openConversation(id: string | null, { payer, records }: Parts): Promise<Conversation | null> {
   const known = id ?? `conv_${randomBytes(15).toString("hex")}`;
-  // Under the payer's own name: another's id is an unknown one.
+  // The record's id includes the payer, so that another payer's conversation is not found.
   const recordId = hash("sha256", JSON.stringify([payer.id, known]));
   const stored = id === null ? null : await records.get(KIND, recordId);
   if (id !== null && stored === null) return null;

@@ -1,4 +1,4 @@
-// Evidence: what sources of any kind answer, in one shape; joined where two have found the same page, and ranked.
+// Evidence: the answers of all kinds of sources in one shape. Merges results for the same page, and ranks them.
 import type { Place, SourceSpec } from "../../catalog/facets.ts";
 import { atPointer, isRecord } from "../../upstream/json-pointer.ts";
 
@@ -8,30 +8,30 @@ export interface Evidence {
   readonly url: string | null;
   readonly snippet: string | null;
   readonly content?: string;
-  /** What the content is. */
+  /** The format of the content. */
   readonly format?: "markdown" | "html" | "text";
-  /** The content was longer. */
+  /** The content was cut. */
   readonly truncated?: true;
   readonly published_at?: string;
-  /** The adapter that has found it. */
+  /** The adapter that found it. */
   readonly source: string;
-  /** The leg of the call that has found it. */
+  /** The leg of the call that found it. */
   readonly transaction_id: string;
-  /** Others that have found the same page. */
+  /** Other sources that found the same page. */
   readonly also?: readonly Cited[];
 }
 
 type Cited = Pick<Evidence, "facet" | "source" | "transaction_id">;
 
-/** Who has answered. */
+/** The source of an answer. */
 export type Answered = Cited;
 
 const SNIPPET_CHARS = 1_000;
 const TITLE_CHARS = 300;
 const CONTENT_CHARS = 100_000;
-/** Of one list; what comes after is of no use to anybody. */
+/** Of one list; later items are of no use. */
 const ITEMS_MAX = 100;
-/** As reciprocal rank fusion has it (Cormack and others, 2009). */
+/** The constant of reciprocal rank fusion (Cormack and others, 2009). */
 const RANK_OFFSET = 60;
 
 function textAt(item: Readonly<Record<string, unknown>>, place: Place | undefined, charsMax: number): string | null {
@@ -42,13 +42,13 @@ function textAt(item: Readonly<Record<string, unknown>>, place: Place | undefine
   return text === "" ? null : text.slice(0, charsMax);
 }
 
-/** The content as it goes into evidence: bounded, and told where it was cut. */
+/** Cuts content to the size of evidence, and marks where it was cut. */
 export function contentOf(text: string, format: "markdown" | "html" | "text") {
   const truncated = text.length > CONTENT_CHARS ? ({ truncated: true } as const) : {};
   return { content: text.slice(0, CONTENT_CHARS), format, ...truncated };
 }
 
-/** A day or a moment as ISO 8601; null where it is neither. */
+/** A date or time as ISO 8601; null where the text is neither. */
 function momentOf(text: string | null): string | null {
   if (text === null) return null;
   if (/^\d{4}-\d\d-\d\d$/.test(text)) return text;
@@ -76,14 +76,14 @@ function evidenceOf(item: unknown, places: SourceSpec, answered: Answered): Evid
   };
 }
 
-/** What an answer says as evidence, in its order. */
+/** The evidence in an answer, in its order. */
 export function evidenceIn(data: unknown, places: SourceSpec, answered: Answered): readonly Evidence[] {
   const list = places.listAt === "" ? data : atPointer(data, places.listAt);
   if (!Array.isArray(list)) return [];
   return list.slice(0, ITEMS_MAX).flatMap((item) => evidenceOf(item, places, answered) ?? []);
 }
 
-/** Whether a host is one of these domains or below one. */
+/** Whether a URL's host is one of these domains or a subdomain of one. */
 function isWithin(url: string | null, domains: readonly string[]): boolean {
   const { hostname } = URL.parse(url ?? "") ?? { hostname: "" };
   return domains.some((domain) => hostname === domain || hostname.endsWith(`.${domain}`));
@@ -92,11 +92,11 @@ function isWithin(url: string | null, domains: readonly string[]): boolean {
 export interface Limits {
   readonly domains: readonly string[];
   readonly excludeDomains: readonly string[];
-  /** YYYY-MM-DD; null: of any age. */
+  /** YYYY-MM-DD; null: any age. */
   readonly since: string | null;
 }
 
-/** Without what the caller does not want, whatever the source made of its filters. What has no date is left in. */
+/** Applies the caller's limits again, because sources may ignore them. Keeps evidence without a date. */
 export function within(evidence: readonly Evidence[], { domains, excludeDomains, since }: Limits): readonly Evidence[] {
   return evidence.filter(
     ({ url, published_at }) =>
@@ -106,7 +106,7 @@ export function within(evidence: readonly Evidence[], { domains, excludeDomains,
   );
 }
 
-/** What two addresses of one page have in common. */
+/** The same for all URLs of one page. */
 function pageKey(url: string): string {
   const parsed = new URL(url);
   for (const name of [...parsed.searchParams.keys()]) {
@@ -122,7 +122,7 @@ interface Ranked {
   score: number;
 }
 
-/** The lists as one, best first: what several have found, and found early, leads (reciprocal rank fusion). */
+/** Merges ranked lists, best first (reciprocal rank fusion): pages that several lists rank high lead. */
 export function merged(lists: readonly (readonly Evidence[])[], countMax: number): readonly Evidence[] {
   const byPage = new Map<string, Ranked>();
   for (const list of lists) {

@@ -1,4 +1,4 @@
-// core/onefind-deep: people by a query or by what identifies them, with contacts and facts of their companies. A job, paid step by step.
+// core/onefind-deep: finds people by a query or by identifiers, with contacts and facts of their companies. A job, paid per step.
 import { z } from "zod";
 import { type JobEnd, type JobKind, NoLongerPaid, type RunningJob } from "../../catalog/job-kind.ts";
 import { type LocalAction, launched, localAction } from "../../catalog/local-action.ts";
@@ -21,7 +21,7 @@ const ROWS_MAX = 50;
 const ROW_CHARS_MAX = 500;
 const [BUDGET_CENTS_MIN, BUDGET_CENTS_MAX, ROW_CENTS] = [10, 500, 16];
 
-/** Why a row identifies no person; null: it does. */
+/** Why a row identifies no person; null where it does. */
 function faultOf(text: string): string | null {
   const read = readIdentifier(text);
   return typeof read === "string" ? read : null;
@@ -60,7 +60,7 @@ const params = z
   .check(exactlyOne("query", "rows"), notBoth("limit", "rows"));
 type Start = z.infer<typeof params>;
 
-/** Who is meant by the rows, each once. */
+/** The people whom the rows identify, without repeats. */
 function identifiersOf(
   rows: readonly string[],
 ): ReadonlyMap<string, { readonly input: string; readonly by: Identifier }> {
@@ -73,7 +73,7 @@ function identifiersOf(
   return meant;
 }
 
-/** What is held where the caller does not say. */
+/** The hold where the caller names no budget. */
 function defaultCents(start: Start, { roles }: PeopleFinderSpec): number {
   const named = start.query === undefined ? null : personIn(start.query, roles);
   const people = named === null ? (start.limit ?? LIMIT_DEFAULT) : 1;
@@ -81,7 +81,7 @@ function defaultCents(start: Start, { roles }: PeopleFinderSpec): number {
   return Math.min(BUDGET_CENTS_MAX, count * ROW_CENTS);
 }
 
-/** `finder` is asked at each call: the catalog may change. */
+/** `finder` is read at each call, because the catalog may change. */
 export function onefindDeep(finder: () => PeopleFinderSpec): LocalAction {
   return localAction({
     service: "core",
@@ -120,7 +120,7 @@ interface Done extends RowDone {
 }
 
 interface Before {
-  /** The search of a query, once it has answered, and whom it found. */
+  /** A query's search and the people whom it found; null until it has answered. */
   readonly find: { readonly hop: Hop; readonly people: readonly PersonRow[] } | null;
 }
 
@@ -128,7 +128,7 @@ export interface OnefindDeepDeps extends RowsDeps {
   readonly finder: () => PeopleFinderSpec;
 }
 
-/** One job, from wherever it stands. */
+/** One job, which resumes from its stored progress. */
 class PeopleJob {
   readonly #job: RunningJob;
   readonly #start: Start;
@@ -159,7 +159,7 @@ class PeopleJob {
     return this.#end();
   }
 
-  /** The search of a query; its end, where no person was found. */
+  /** Runs the search of a query; returns the job's end where it found no person. */
   async #find(words: string): Promise<JobEnd | null> {
     if (this.#rows.before.find !== null) return null;
     const named = personIn(words, this.#finder.roles);
@@ -242,12 +242,12 @@ function foundBy({ action: id, ok, latency_ms }: Hop) {
   return { service, action, ok, latency_ms };
 }
 
-/** No person was found, and nothing is charged. */
+/** Found no person; nothing is charged. */
 function failed(error: string, message: string): JobEnd {
   return { status: "failed", result: { error, message }, chargeNano: ZERO };
 }
 
-/** Why none of the rows has come to anything. */
+/** Why none of the rows brought a result. */
 function nobody(rows: readonly Done[]): JobEnd {
   if (rows.some(({ wasAnswered }) => wasAnswered)) return failed("no_people", "Nobody was found.");
   if (rows.some(({ wasAsked }) => wasAsked)) return failed("upstream_error", "Nobody who was asked has answered.");
@@ -256,7 +256,7 @@ function nobody(rows: readonly Done[]): JobEnd {
   return failed("upstream_not_configured", "Nobody who could be asked is configured here.");
 }
 
-/** What a row says that was not looked up, or not to its end. */
+/** The error of a row whose lookup was skipped or cut short. */
 function errorOf(person: Person, cut: Cut | null, ended: "timeout" | "cancelled" | null): PersonRow["error"] {
   if (cut === "over budget" || cut === "unpaid_costs") return person.wasAsked ? undefined : cut;
   return ended === null || person.isEnriched ? undefined : ended;
@@ -266,7 +266,7 @@ export function onefindDeepJob(deps: OnefindDeepDeps): JobKind {
   return {
     name: NAME,
     msMax: MS_MAX,
-    // Its budget counts what its steps have told. What they cost us is bounded apart: answers that say nothing are free, and no vendor's need be.
+    // The budget counts what steps charge. Our own cost has a separate bound: empty answers are free for the payer, but may cost us.
     counted: "upstream_cost",
     mayCostMore: true,
     run: (job) => new PeopleJob(job, deps).run(),

@@ -1,4 +1,4 @@
-// core/onefind: people by a description, or one by name and company. It tells no contacts; core/onefind-deep does.
+// core/onefind: people by a description, or one by name and company. Without contacts, which core/onefind-deep adds.
 import { z } from "zod";
 import { type LocalAction, localAction } from "../../catalog/local-action.ts";
 import type { PeopleFinderSpec } from "../../catalog/people-finder.ts";
@@ -14,7 +14,7 @@ const SHOWN_CHARS_MAX = 80;
 
 export const limit = z.int().min(1).max(LIMIT_MAX);
 
-/** A description, or a name with a company; what identifies a person by itself is refused with a code of its own. */
+/** A description, or a name with a company; an email, phone number or profile gets an error code of its own. */
 export const query = z
   .string()
   .trim()
@@ -25,7 +25,7 @@ export const query = z
     params: { code: "onefind_identifier" },
   });
 
-/** The words of a query as a sentence can hold them. */
+/** A query, shortened and quoted for use in a sentence. */
 export function shownQuery(text: string): string {
   return `"${text.length > SHOWN_CHARS_MAX ? `${text.slice(0, SHOWN_CHARS_MAX - 1)}…` : text}"`;
 }
@@ -33,7 +33,7 @@ export function shownQuery(text: string): string {
 const NEXT =
   "Contacts and facts of their companies: POST /api/run/core/onefind-deep with the ids as rows, or with the same query.";
 
-/** `finder` is asked at each call: the catalog may change. */
+/** `finder` is read at each call, because the catalog may change. */
 export function onefind(finder: () => PeopleFinderSpec): LocalAction {
   return localAction({
     service: "core",

@@ -1,4 +1,4 @@
-// core/onescrape-deep: up to fifty pages, named or of a site, read through the whole ladder. A job, paid page by page (contract 4.3, 8).
+// core/onescrape-deep: up to fifty pages, listed or of a site, read through the whole ladder. A job, paid per page (contract 4.3, 8).
 import { z } from "zod";
 import { type JobEnd, type JobKind, type JobPart, NoLongerPaid, type RunningJob } from "../../catalog/job-kind.ts";
 import { type LocalAction, launched, localAction } from "../../catalog/local-action.ts";
@@ -51,7 +51,7 @@ function paramsOf(parts: Pick<PageParts, "ladder" | "mayUsePort">) {
 }
 type Start = z.infer<ReturnType<typeof paramsOf>>;
 
-/** What is held where the caller does not say. */
+/** The hold where the caller names no budget. */
 function defaultCents({ urls, site }: Start, { map }: PageLadderSpec): number {
   return site === undefined ? pagesOf(urls ?? []).length * URL_CENTS : site.max_pages * URL_CENTS + map.cents;
 }
@@ -83,18 +83,18 @@ interface Done extends RowDone {
   readonly isRead: boolean;
   readonly isBlocked: boolean;
   readonly hard: boolean;
-  /** It was asked for in one call with others; jobs of earlier releases say nothing. */
+  /** Present where one call asked for several pages, for the row that paid for the call; absent in jobs of earlier releases. */
   readonly batch?: Batch;
 }
 
-/** A call for several pages: the runner that goes on after a crash asks again for those that are not finished, and the one cent has paid for them. */
+/** A call for several pages. After a crash the next runner requests the unfinished ones again, free of charge. */
 interface Batch {
   readonly tag: string;
   readonly urls: readonly string[];
 }
 
 interface Before {
-  /** The pages of a site, once they are listed, and what that costs. */
+  /** The pages of a site, and the price of the list; null until they are listed. */
   readonly map: { readonly pages: readonly string[]; readonly cents: number } | null;
 }
 
@@ -102,13 +102,13 @@ export interface OnescrapeDeepDeps extends RowsDeps {
   readonly parts: PageParts;
 }
 
-/** Calls for rows that share them: done again as long as one of the rows may have to be. */
+/** Calls that rows share. They are repeated after a crash as long as one of the rows is unfinished. */
 interface RowCalls {
   readonly calls: JobPart;
   readonly rows: Set<GrowingRow>;
 }
 
-/** One job, from wherever it stands. */
+/** One job, which resumes from its stored progress. */
 class PagesJob {
   readonly #job: RunningJob;
   readonly #deps: OnescrapeDeepDeps;
@@ -117,10 +117,10 @@ class PagesJob {
   readonly #rungParts: RungParts;
   readonly #rows: RowsJob<Done, Before>;
   readonly #reader: PageReader;
-  /** What was asked for rows that are not kept yet. */
+  /** Calls for rows that are not stored yet. */
   readonly #asked = new Set<RowCalls>();
   readonly #batchOf = new Map<GrowingRow, Batch>();
-  /** Pages, by rung, that a process now dead has asked for in a call that was paid. */
+  /** Pages, by rung, that a dead process requested in a paid call. */
   readonly #paidBefore: ReadonlyMap<string, ReadonlySet<string>>;
 
   constructor(job: RunningJob, deps: OnescrapeDeepDeps) {
@@ -131,7 +131,7 @@ class PagesJob {
     this.#rows = new RowsJob<Done, Before>(job, deps, { map: null }, ({ map }) => map?.cents ?? 0);
     this.#rungParts = deps.parts.rungParts(job.payer, this.#ladder, job);
     this.#paidBefore = paidPages(this.#rows.done);
-    // Pages that go together cost one cent together, so each waits for the others.
+    // Pages in one call cost one cent together, so each waits for the others.
     this.#reader = new PageReader({
       rungs: this.#ladder.rungs,
       ask: (rung, rows) => this.#ask(rung, rows),
@@ -147,7 +147,7 @@ class PagesJob {
     return this.#end(pages);
   }
 
-  /** The pages to read; those of a site are listed once. */
+  /** The pages to read; a site's pages are listed once. */
   async #pages(): Promise<readonly string[]> {
     const { urls = [], site } = this.#start;
     if (site === undefined) return pagesOf(urls);
@@ -162,7 +162,7 @@ class PagesJob {
     return pages;
   }
 
-  /** A step, where it would be paid; `instead` where it would not. Rejects where another process runs the job by now. */
+  /** Runs a step; returns `instead` where it would not be paid. Rejects where another process runs the job by now. */
   async #paid<T>(step: () => Promise<T>, instead: T): Promise<T> {
     if (this.#rows.stopped !== null) return instead;
     try {
@@ -189,12 +189,12 @@ class PagesJob {
     this.#batchOf.delete(row);
     const { charged_cents: cents, content, error, hard, provider } = told;
     const plain: Done = { name, cents, isRead: content !== null, isBlocked: error === "blocked", hard };
-    // Only where this row carries what the call has cost is it known as paid.
+    // Record the call as paid only in the row that carries its cost.
     const carries = batch !== undefined && batch.tag === provider && cents > 0;
     await this.#rows.keep(carries ? { ...plain, batch } : plain, at);
   }
 
-  /** Asks one rung about some rows, within the budget: its price is set aside before, and spent where it has read a page. */
+  /** Asks one rung for some rows, within the budget: reserves its price, and spends it only where a page was read. */
   async #ask(rung: RungSpec, rows: readonly GrowingRow[]): Promise<AskEnd> {
     const { clock, rungParts } = this.#deps.parts;
     const { format, main_content: mainContent } = this.#start;
@@ -203,7 +203,7 @@ class PagesJob {
       for (const row of rows) row.note(rung, cannot, 0, 0);
       return "asked";
     }
-    // What may not be paid any more is not begun.
+    // Begin nothing that can no longer be paid.
     const { budget } = this.#rows;
     if (this.#rows.stopped !== null) return this.#rows.stopped;
     const paid = this.#paidBefore.get(rung.tag);
@@ -214,7 +214,7 @@ class PagesJob {
     let spent = 0;
     try {
       const wanted = { urls: rows.map(({ url }) => url), format, mainContent };
-      // The job's own time ends with its signal.
+      // The job's signal bounds the time.
       const bounds = { clock, untilMs: Number.POSITIVE_INFINITY, signal: this.#job.signal };
       const parts = rungParts(this.#job.payer, this.#ladder, calls);
       const asked = await this.#paid<Asked | null>(() => askRung(rung, wanted, bounds, parts), null);
@@ -224,10 +224,10 @@ class PagesJob {
         for (const row of rows) this.#batchOf.set(row, batch);
       }
       const { spentCents, givenUpCents } = noteAsked(rung, rows, asked, price);
-      // The payer has the money, but unread pages may cost us no more: that is no wall, and the rows say so.
+      // The payer has money, but unread pages have used up what they may cost us. That is not a wall; the rows get their own error.
       if (isCostBound(asked)) return "unpaid_costs";
       spent = spentCents;
-      // What a row had from another rung is given up for this, and so is what that costs.
+      // The row now pays for this rung, so the budget gets back what it had paid for an earlier one.
       budget.charge(-givenUpCents);
     } finally {
       budget.settle(price, spent);
@@ -235,7 +235,7 @@ class PagesJob {
     return "asked";
   }
 
-  /** Each row is read again, one at a time: what earlier processes have asked is in none of ours. */
+  /** Reads each row again, one at a time, because earlier processes' calls are not in memory. */
   async #calls(): Promise<readonly Hop[]> {
     const calls: (Hop & { readonly url: string })[] = [];
     for (const { name } of this.#rows.done) {
@@ -270,7 +270,7 @@ class PagesJob {
   }
 }
 
-/** What calls that a finished row has paid for were to bring, by rung: of the finished rows nothing is asked any more. */
+/** The pages, by rung, of calls that a finished row has paid for. */
 function paidPages(rows: readonly Done[]): ReadonlyMap<string, ReadonlySet<string>> {
   const paid = new Map<string, Set<string>>();
   for (const { batch } of rows) {
@@ -288,7 +288,7 @@ export function onescrapeDeepJob(deps: OnescrapeDeepDeps): JobKind {
   return {
     name: NAME,
     msMax: MS_MAX,
-    // Its budget counts what its pages are paid. What they cost us, walls included, is bounded apart.
+    // The budget counts what pages charge. Our own cost, walls included, has a separate bound.
     counted: "upstream_cost",
     mayCostMore: true,
     run: (job) => new PagesJob(job, deps).run(),

@@ -1,4 +1,4 @@
-// core/onescrape: up to five pages, read side by side by the cheap rungs of the ladder (contract 4.2).
+// core/onescrape: up to five pages, read in parallel by the cheap rungs of the ladder (contract 4.2).
 import { z } from "zod";
 import { type LocalAction, type LocalCall, localAction } from "../../catalog/local-action.ts";
 import type { PageLadderSpec, RungSpec } from "../../catalog/page-ladder.ts";
@@ -12,7 +12,7 @@ import { cannotAsk, neededBy, type SkipReason } from "./pages/read-rung.ts";
 
 const URLS_MAX = 5;
 const CENTS_EACH = 2;
-/** For each URL: what the cheap rungs may cost us together. */
+/** What the cheap rungs together may cost us per URL. */
 const UPSTREAM_CENTS_EACH = 4;
 const WHOLE_MS_MAX = 60_000;
 
@@ -25,19 +25,19 @@ interface Params {
 const NEXT_UNREAD =
   "Pages without content met a wall here. core/onescrape-deep reads them through all rungs; poll it with core/result.";
 
-/** Why a rung was skipped that could not be asked about any page. */
+/** Skip reasons of rungs that cannot serve any page. */
 const UNABLE: ReadonlySet<string> = new Set<SkipReason>(["not_configured", "off", "format"]);
 
 function cheapRungs({ rungs }: PageLadderSpec): readonly RungSpec[] {
   return rungs.filter(({ hard }) => hard !== true);
 }
 
-/** The calls of all rows, each with its page. */
+/** The calls of all rows, each with its page's URL. */
 export function callsOf(rows: readonly PageRow[]): readonly (Hop & { readonly url: string })[] {
   return rows.flatMap(({ url, hops }) => hops.map((hop) => ({ url, ...hop })));
 }
 
-/** The pages, read side by side. */
+/** Reads the pages in parallel. */
 async function readAll(urls: readonly string[], params: Params, call: LocalCall, parts: PageParts) {
   const { clock } = parts;
   const { format, main_content: mainContent } = params;

@@ -1,4 +1,4 @@
-// core/onesearch: one question to many kinds of sources, answered as evidence that cites where each piece is from.
+// core/onesearch: searches many kinds of sources for one question, and answers with evidence that cites its sources.
 import type { FacetsSpec, SearchWanted } from "../../catalog/facets.ts";
 import { type LocalAction, type LocalCall, localAction } from "../../catalog/local-action.ts";
 import type { JsonObject } from "../../catalog/said.ts";
@@ -17,20 +17,20 @@ import { SourceCalls, type SourceDeps } from "./source-calls.ts";
 export interface OnesearchDeps extends SourceDeps {
   readonly clock: Clock;
   readonly pages: PageParts;
-  /** Of the catalog in force. */
+  /** From the current catalog. */
   facets(): FacetsSpec;
 }
 
 const PRICE_CENTS = 5;
-/** What its calls may cost us together. */
+/** What its calls together may cost us. */
 const UPSTREAM_CENTS_MAX = 15;
 const MS_MAX = 60_000;
 const RESULTS = 10;
-/** So many of what was found are fetched whole. */
+/** The number of results whose full text is fetched. */
 const FULL_TEXTS_MAX = 5;
 const DAY_MS = 86_400_000;
 
-/** What a call comes to, however it was decided. */
+/** The decisions that shape a search, and who made them. */
 interface Frame {
   readonly facets: readonly string[];
   readonly timeCritical: boolean;
@@ -102,7 +102,7 @@ class Onesearch {
     return this.#answer(frame, evidence, { query, ...(posts.length === 0 ? {} : { posts }) });
   }
 
-  /** What was found, with the whole text where that is wanted and its source had only a part of it. */
+  /** Adds full texts where they are wanted and the source returned only part. */
   async #whole(evidence: readonly Evidence[], frame: Frame): Promise<readonly Evidence[]> {
     const { asOf } = this.#params;
     const isWhole = ({ facet }: Evidence) =>
@@ -129,7 +129,7 @@ class Onesearch {
     return readPages(facet, urls, tags, reading);
   }
 
-  /** The pages that the caller names, instead of a search. */
+  /** Reads the pages that the caller names, instead of searching. */
   async #read(urls: readonly string[], frame: Frame): Promise<object | GatewayError> {
     const isHard = frame.facets.includes("scrape-hard");
     const facet = frame.facets[0] ?? "scrape";
@@ -156,7 +156,7 @@ class Onesearch {
     };
   }
 
-  /** No source has answered: the caller pays nothing. */
+  /** No source answered; the caller pays nothing. */
   #failed(): GatewayError {
     const { records } = this.#calls;
     const data = { calls: records };
@@ -168,7 +168,7 @@ class Onesearch {
   }
 }
 
-/** Any of its sources will do, and where pages can be read by any rung, that. */
+/** One of these actions suffices; null where pages can be read without any vendor. */
 function neededFor({ facets, pages }: OnesearchDeps): readonly string[] | null {
   const { facets: named, scrape, archive } = facets();
   const needed = neededBy(rungsOf(scrape, pages.ladder()), pages);

@@ -1,15 +1,15 @@
-// The rows of jobs that run in this process at once: so many altogether, and accounts in turn where more are waiting.
+// Limits the job rows that run in this process at once; payers take turns where more are waiting.
 
 export class RowPlaces {
   #free: number;
-  /** By payer, those that came first first; the payer at the front is next. */
+  /** By payer, oldest first; the payer at the front is next. */
   readonly #waiting = new Map<string, (() => void)[]>();
 
   constructor(atOnceMax: number) {
     this.#free = atOnceMax;
   }
 
-  /** Runs a row's work when it is its turn. */
+  /** Runs a row's work when its turn comes. */
   async run<Result>(payer: string, work: () => Promise<Result>): Promise<Result> {
     if (this.#free === 0) await this.#turn(payer);
     else this.#free -= 1;
@@ -28,7 +28,7 @@ export class RowPlaces {
     });
   }
 
-  /** The place goes to the first of the payer whose turn it is, who then stands behind all others. */
+  /** Gives the place to the oldest row of the payer whose turn it is; the payer then goes to the end of the line. */
   #leave(): void {
     const [next] = this.#waiting;
     if (next === undefined) {
@@ -44,8 +44,8 @@ export class RowPlaces {
 }
 
 /**
- * Works on each item in order, so many at a time. Where one rejects no more are begun, and it rejects with the first rejection once
- * those under way have ended.
+ * Works on the items in order, `atOnce` at a time. After a rejection it begins no more, and rejects with the first error once those in
+ * progress have ended.
  */
 export async function inOrder<Item>(
   items: readonly Item[],

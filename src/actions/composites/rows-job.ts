@@ -1,4 +1,4 @@
-// A job whose result is rows, each kept when it is finished: what is remembered of them, what they have cost, and how the job ends with them.
+// A job whose result is rows, each stored when it is finished: tracks their costs, and ends the job with them.
 import type { JobEnd, RunningJob, Stopped } from "../../catalog/job-kind.ts";
 import { centsDown, nanoFromCents } from "../../core/money.ts";
 import type { JobRows } from "../../platform/records/job-rows.ts";
@@ -7,7 +7,7 @@ import { StepBudget } from "./step-budget.ts";
 
 const ROWS_AT_ONCE = 8;
 
-/** What is remembered of a finished row: enough to end the job without reading the row. */
+/** What is stored of a finished row: enough to end the job without reading the row. */
 export interface RowDone {
   readonly name: string;
   readonly cents: number;
@@ -16,7 +16,7 @@ export interface RowDone {
 interface Progress<Done> {
   readonly done: number;
   readonly total: number;
-  /** By the row's place. */
+  /** By the row's index. */
   readonly rows: Readonly<Record<string, Done>>;
 }
 
@@ -25,10 +25,10 @@ export interface RowsDeps {
   readonly places: RowPlaces;
 }
 
-/** One job, from wherever it stands. `Before` is what it remembers of what it did before its rows. */
+/** One job, which resumes from its stored progress. `Before` is its state from before the rows. */
 export class RowsJob<Done extends RowDone, Before extends object> {
   readonly budget: StepBudget;
-  /** Why it is paid no more; null: it is. */
+  /** Why it is no longer paid; null where it is. */
   stopped: Stopped | null = null;
   readonly #job: RunningJob;
   readonly #deps: RowsDeps;
@@ -40,7 +40,7 @@ export class RowsJob<Done extends RowDone, Before extends object> {
     this.#deps = deps;
     this.#beforeCents = beforeCents;
     this.#progress = (job.progress as (Progress<Done> & Before) | null) ?? { done: 0, total: 0, rows: {}, ...none };
-    // What a step had cost that was under way when a process died is in no row: it is taken again, and paid once.
+    // A step that was in progress when a process died is in no row: it is repeated, and paid once.
     this.budget = new StepBudget(centsDown(job.spend.limitNano), this.spentCents);
   }
 
@@ -48,7 +48,7 @@ export class RowsJob<Done extends RowDone, Before extends object> {
     return this.#progress;
   }
 
-  /** Those that are finished, in order. */
+  /** The finished rows, in order. */
   get done(): readonly Done[] {
     return Object.values(this.#progress.rows);
   }
@@ -61,7 +61,7 @@ export class RowsJob<Done extends RowDone, Before extends object> {
     return this.done.filter(is).length;
   }
 
-  /** Works on every row that is not finished, so many at a time, and accounts in turn. */
+  /** Works on all unfinished rows, a few at a time; payers take turns. */
   async each<Task>(tasks: readonly Task[], work: (task: Task, at: number) => Promise<void>): Promise<void> {
     const open = tasks.map((task, at) => ({ task, at })).filter(({ at }) => this.#progress.rows[at] === undefined);
     await this.save(null, { total: tasks.length });
@@ -69,7 +69,7 @@ export class RowsJob<Done extends RowDone, Before extends object> {
     await inOrder(open, ROWS_AT_ONCE, ({ task, at }) => places.run(this.#job.payer.id, () => work(task, at)));
   }
 
-  /** Keeps what is told of a row; its name, by which it is read. */
+  /** Stores a row's content, and returns the name to read it by. */
   put(told: object): Promise<string> {
     return this.#job.stored(() => this.#deps.rows.put(this.#job.payer.id, told));
   }
@@ -78,7 +78,7 @@ export class RowsJob<Done extends RowDone, Before extends object> {
     return this.#job.stored(() => this.#deps.rows.read([name]));
   }
 
-  /** The row is finished. */
+  /** Marks a row as finished. */
   keep(done: Done, at: number): Promise<void> {
     const rows = { ...this.#progress.rows, [at]: done };
     return this.save(null, { rows, done: Object.keys(rows).length });
@@ -89,7 +89,7 @@ export class RowsJob<Done extends RowDone, Before extends object> {
     await this.#job.save({ ...this.#progress, spentCents: this.spentCents });
   }
 
-  /** Its end with what it has. */
+  /** The job's end with its rows so far. */
   end(status: JobEnd["status"], chargeCents: number, result: object): JobEnd {
     return {
       status,

@@ -1,4 +1,4 @@
-// One facet of a search: its sources in order, the first that finds something; or, where time is short, two of them at once.
+// Searches one facet: its sources in order until one finds something; where time is short, two of them at once.
 import type { FacetSpec, SearchWanted, SourceSpec } from "../../catalog/facets.ts";
 import type { InnerAnswer } from "../../catalog/local-action.ts";
 import { type Evidence, evidenceIn, within } from "./evidence.ts";
@@ -6,9 +6,9 @@ import type { SourceCalls } from "./source-calls.ts";
 
 export interface FacetFound {
   readonly evidence: readonly Evidence[];
-  /** Some source has answered, if only that there is nothing. */
+  /** A source has answered, even with nothing. */
   readonly answered: boolean;
-  /** What was answered, where the facet gives it as it came. */
+  /** The raw answer, where the facet returns it. */
   readonly raw: { readonly transaction_id: string; readonly data: unknown } | null;
 }
 
@@ -28,7 +28,7 @@ export interface FacetOrder {
 
 const adapterOf = ({ source }: Asked) => source.action.split("/")[0];
 
-/** The first two of different vendors that can be asked at once; fewer where there are fewer. */
+/** The first two sources that can be asked, of different vendors; fewer where there are fewer. */
 function racersOf({ spec, wanted }: FacetOrder, calls: SourceCalls): readonly Asked[] {
   const able = spec.sources.slice(0, spec.racing ?? 0).flatMap((source) => {
     const params = calls.isConfigured(source.action) ? source.params(wanted) : null;

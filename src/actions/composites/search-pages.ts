@@ -1,4 +1,4 @@
-// Reads the pages that a search cites as evidence: as core/onescrape does, or from the archive.
+// Reads the pages that a search cites as evidence: like core/onescrape, or from the archive.
 import type { FacetsSpec } from "../../catalog/facets.ts";
 import type { InnerAnswer, LocalCall } from "../../catalog/local-action.ts";
 import type { PageLadderSpec, RungSpec } from "../../catalog/page-ladder.ts";
@@ -12,7 +12,7 @@ import { askRung, noteAsked, PageReader, SYNC_PATIENCE_MS } from "./pages/read-p
 import { cannotAsk, type RungOutcome } from "./pages/read-rung.ts";
 import type { SourceCalls } from "./source-calls.ts";
 
-/** The text of a page, and who has read it. */
+/** The text of a page, and its source. */
 export type ReadPage = Pick<Evidence, "title" | "content" | "format" | "truncated" | "source" | "transaction_id">;
 
 export interface SearchPages {
@@ -22,7 +22,7 @@ export interface SearchPages {
   readonly call: LocalCall;
 }
 
-/** The answer to a call that was not made. */
+/** The answer for a call that was not made. */
 const NOT_MADE: InnerAnswer = {
   ok: false,
   id: "",
@@ -31,7 +31,7 @@ const NOT_MADE: InnerAnswer = {
 };
 const WANTED = { format: "markdown", mainContent: true } as const;
 
-/** Who has read it: a vendor by its adapter, our own fetch by its rung. */
+/** The source of a page: a vendor's adapter, or the tag of our own fetch. */
 const sourceOf = (rung: RungSpec) => (rung.markdown ?? rung.html)?.action.split("/")[0] ?? rung.tag;
 
 interface RungCallNote {
@@ -40,7 +40,7 @@ interface RungCallNote {
   readonly results: number;
 }
 
-/** Notes the call of a rung, or why there was none. */
+/** Records the call of a rung, or why there was none. */
 function noteCall(
   calls: SourceCalls,
   rung: RungSpec,
@@ -50,18 +50,18 @@ function noteCall(
   const isOwn = rung.markdown === undefined && rung.html === undefined;
   const action = isOwn ? `${rung.tag}/${outcome.action}` : outcome.action;
   if (outcome.kind === "skipped") {
-    // A call that the budget refused has noted itself.
+    // A call that the budget refused is recorded already.
     if (outcome.why !== "cost_bound") calls.skip(facet, action, outcome.why === "time" ? "out_of_time" : outcome.why);
   } else if (isOwn) calls.noteOwn({ facet, action, id: outcome.id, ms, results });
   else if (outcome.kind === "read" && outcome.id !== null) calls.count(outcome.id, results);
 }
 
-/** The rungs of these tags, in their order. */
+/** The rungs with these tags, in the tags' order. */
 export function rungsOf(tags: readonly string[], { rungs }: PageLadderSpec): readonly RungSpec[] {
   return tags.flatMap((tag) => rungs.find((one) => one.tag === tag) ?? []);
 }
 
-/** The pages that could be read, by address, by the rungs of these tags. */
+/** Reads pages with the rungs of these tags; returns the readable ones by address. */
 export async function readPages(
   facet: string,
   urls: readonly string[],
@@ -99,7 +99,7 @@ export async function readPages(
   );
 }
 
-/** The copies nearest to a day. */
+/** Reads the archived copies nearest to a day. */
 export async function readArchived(
   facet: string,
   urls: readonly string[],

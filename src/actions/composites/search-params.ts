@@ -1,9 +1,9 @@
-// What core/onesearch takes, and what a call of it means: which facets, how fast, how thorough, how new.
+// The params of core/onesearch, and what a call means: its facets, speed, thoroughness and recency.
 import { z } from "zod";
 import { exactlyOne, goesWith, notBoth, rule, type SchemaRule } from "../../catalog/params-rules.ts";
 import { readPageUrl } from "./pages/page-url.ts";
 
-/** Those that a classifier may choose. */
+/** The facets that a classifier may choose. */
 export const SEARCH_FACETS = [
   "web",
   "docs",
@@ -21,7 +21,7 @@ export const SEARCH_FACETS = [
 export type SearchFacet = (typeof SEARCH_FACETS)[number];
 const FACETS = [...SEARCH_FACETS, "scrape", "scrape-hard", "social"] as const;
 const PLATFORMS = ["tiktok", "instagram", "youtube", "twitter", "weibo", "reddit"] as const;
-/** Beyond so many results no reader goes on, and beyond so many pages the flat price does not carry them. */
+/** More results are of no use to a reader; more pages would cost more than the flat price covers. */
 const RESULTS_MAX = 50;
 const URLS_MAX = 5;
 
@@ -52,7 +52,7 @@ const SOCIAL: SchemaRule = { required: ["facets"], properties: { facets: { conta
 const without = (facet: string): SchemaRule => ({
   not: { required: ["facets"], properties: { facets: { contains: { const: facet } } } },
 });
-/** A facet that reads pages, and the pages that it reads. */
+/** A facet that reads pages needs their addresses. */
 const readsPages = (facet: string) =>
   rule({ anyOf: [without(facet), { required: ["urls"] }] }, "urls", `is needed with facets ${facet}`);
 
@@ -103,7 +103,7 @@ export const searchParams = z
   });
 export type SearchParams = z.infer<typeof searchParams>;
 
-/** Whether the caller has said anything beside the query: then that alone decides. */
+/** Whether the caller set anything besides the query, which then decides instead of the classifier. */
 export function hasFrame(params: SearchParams): boolean {
   return Object.entries(params).some(([name, value]) => name !== "query" && value !== undefined);
 }

@@ -1,21 +1,21 @@
-// The calls that a composite makes, each within what is left of its time, and what it tells its caller of them.
+// The calls of a composite: limits each to the remaining time, and records it for the caller.
 import type { InnerAnswer, LocalCall, WantedCall } from "../../catalog/local-action.ts";
 import type { JsonObject } from "../../catalog/said.ts";
 import type { Clock } from "../../core/clock.ts";
 import type { Payer } from "../../core/plan.ts";
 import type { SkipReason } from "./pages/read-rung.ts";
 
-/** One call of an action, or one that was not made and why. */
+/** A call of an action, made or skipped. */
 export interface CallRecord {
   readonly facet: string;
   readonly provider: string;
   readonly action: string;
   readonly ok: boolean;
-  /** A flat price has its calls in it. */
+  /** Always 0: the flat price includes the calls. */
   readonly charged_cents: 0;
   readonly latency_ms: number;
   readonly transaction_id?: string;
-  /** How many results were of use. */
+  /** The number of useful results. */
   readonly results?: number;
   readonly error?: string;
   readonly skipped?: Skipped;
@@ -25,13 +25,13 @@ type Skipped = SkipReason | "not_possible" | "lost_race" | "upstream_bound" | "o
 
 export interface SourceDeps {
   readonly clock: Clock;
-  /** Whether anybody serves an action to this payer. */
+  /** Whether an action has a configured vendor for this payer. */
   isConfigured(action: string, payer: Payer): boolean;
 }
 
-/** No source has longer. */
+/** The longest time of one call. */
 const CALL_MS_MAX = 20_000;
-/** With less than this left nothing is begun. */
+/** With less time left, no call begins. */
 const LEFT_MS_MIN = 500;
 
 export class SourceCalls {
@@ -41,7 +41,7 @@ export class SourceCalls {
   /** On `clock.elapsedMs()`. */
   readonly untilMs: number;
 
-  /** All of its calls together have so many milliseconds. */
+  /** `msMax` is for all calls together. */
   constructor(call: LocalCall, deps: SourceDeps, msMax: number) {
     this.#call = call;
     this.#deps = deps;
@@ -57,13 +57,13 @@ export class SourceCalls {
     return null;
   }
 
-  /** Null: it was not made, which is noted. */
+  /** Null where the call was not made, which is recorded. */
   async ask(facet: string, action: string, params: JsonObject): Promise<InnerAnswer | null> {
     if (!this.isConfigured(action)) return this.skip(facet, action, "not_configured");
     return this.#made(facet, [{ action, params }], (wanted) => this.#call.ladder(wanted));
   }
 
-  /** Both at once; the first that answers. */
+  /** Asks both at once; returns the first answer. */
   async race(facet: string, wanted: readonly WantedCall[]): Promise<InnerAnswer | null> {
     const answer = await this.#made(facet, wanted, (all) => this.#call.race(all));
     if (answer?.ok) {
@@ -82,7 +82,7 @@ export class SourceCalls {
     if (leftMs < LEFT_MS_MIN) return this.skip(facet, name, "out_of_time");
     const msMax = Math.min(CALL_MS_MAX, leftMs);
     const answer = await make(wanted.map((one) => ({ ...one, msMax })));
-    // Our own bound on what a flat price may cost us, and no source's failure.
+    // This is our own bound on the cost of a flat price, not a failure of the source.
     if (!answer.ok && answer.error.code === "over_budget") return this.skip(facet, name, "upstream_bound");
     const { ok, id, ms } = answer;
     this.records.push({
@@ -96,12 +96,12 @@ export class SourceCalls {
     return answer;
   }
 
-  /** A fetch of our own, which is no call of a vendor's. */
+  /** Records a fetch of our own, which is not a vendor's call. */
   noteOwn(own: {
     readonly facet: string;
-    /** As actions are named. */
+    /** In the form of an action's id. */
     readonly action: string;
-    /** Of its leg. */
+    /** The id of its leg. */
     readonly id: string | null;
     readonly ms: number;
     readonly results: number;
@@ -117,7 +117,7 @@ export class SourceCalls {
     });
   }
 
-  /** How many results the call with this id has brought. */
+  /** Records how many results the call with this id brought. */
   count(id: string, results: number): void {
     const at = this.records.findIndex(({ transaction_id }) => transaction_id === id);
     const record = this.records[at];

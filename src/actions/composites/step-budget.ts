@@ -1,7 +1,7 @@
-// What the steps of a deep job may come to at the contract's prices: each sets its price aside before it is taken, and is charged only for what it
-// brought. What the calls of those steps cost us is another sum, with a bound of its own: the job's Spend.
+// The budget of a deep job's steps, at the contract's prices: each step reserves its price before it runs, and is charged only for what it
+// brought. The cost of the calls to us has a separate bound: the job's Spend.
 
-/** In whole cents. It is in memory: what a crash leaves are the rows that were finished, and what those cost. */
+/** In whole cents. Kept in memory only: after a crash, the finished rows and their costs remain. */
 export class StepBudget {
   readonly limitCents: number;
   #spentCents: number;
@@ -17,7 +17,7 @@ export class StepBudget {
     return this.#spentCents;
   }
 
-  /** Sets a step's price aside; where there is no room, once steps under way have ended. False: there is none then either. */
+  /** Reserves a step's price; where there is no room, waits for running steps. False where there is none after that either. */
   async setAside(cents: number): Promise<boolean> {
     while (this.#spentCents + this.#asideCents + cents > this.limitCents) {
       if (this.#asideCents === 0) return false;
@@ -29,12 +29,12 @@ export class StepBudget {
     return true;
   }
 
-  /** Something was spent for which nothing had to be set aside: nothing else was under way. */
+  /** Adds cents for which nothing was reserved. */
   charge(cents: number): void {
     this.#spentCents += cents;
   }
 
-  /** The step has ended: so much of what was set aside for it was spent. */
+  /** Ends a step: releases its reservation, and counts what it spent. */
   settle(asideCents: number, spentCents: number): void {
     this.#asideCents -= asideCents;
     this.#spentCents += spentCents;

@@ -154,7 +154,7 @@ class LiveStudio implements Studio {
     const { done } = await calls.own({
       name: OWN_BROWSER,
       countsNano: OWN_BROWSER_NANO,
-      // A scene that fails has been worked on as well: its fault is a value here, so that it leaves a leg.
+      // A failed scene cost us work too: returning its fault as a value makes it a leg.
       run: (): Promise<Tried<T>> =>
         openAnd().then(
           (made) => ({ made }),
@@ -166,7 +166,7 @@ class LiveStudio implements Studio {
     return done.made;
   }
 
-  /** Even a job whose time is over is put together of what it has. */
+  /** Has no job signal: even a job whose time is over joins the clips that it has. */
   join<T>(clips: readonly KeptClip[], _size: Size, keep: Keep<T>): Promise<T> {
     return inFolder(JOIN_MS_MAX, null, async (folder, signal) =>
       keep(await joinClips(clips, { path: this.#ffmpeg, folder, signal })),
@@ -174,7 +174,7 @@ class LiveStudio implements Studio {
   }
 }
 
-/** A vendor's browser is paid as in earnest, and nothing is shown in it. */
+/** Calls and pays for a vendor's browser as usual, but shows nothing in it. */
 function playedStudio({ maker, play }: StudioParts): Studio {
   const played = (each: readonly number[], size: Size): Video => {
     const whole = play(each, size);
@@ -197,7 +197,7 @@ function playedStudio({ maker, play }: StudioParts): Studio {
   };
 }
 
-/** Null: this gateway makes no demos in earnest. */
+/** Null where this gateway makes no real demos. */
 export function openStudio(parts: StudioParts, { sandbox }: { readonly sandbox: boolean }): Studio | null {
   if (sandbox) return playedStudio(parts);
   return parts.ffmpegPath === null ? null : new LiveStudio(parts, parts.ffmpegPath);

@@ -51,7 +51,7 @@ async function pageText(calls: InnerCalls, url: string): Promise<string | Gatewa
   return typeof content === "string" ? content.slice(0, PAGE_CHARS_MAX) : "";
 }
 
-/** `writer`: the model; `plays`: it is the sandbox's. */
+/** `writer`: the model; `plays`: it is the sandbox's simulated one. */
 export async function writeBoard(
   wanted: BoardWanted,
   calls: InnerCalls & InnerModels,

@@ -1,6 +1,6 @@
-// Lines by which one sees that what they stand in is no part of a page's text: heads of boxes that lead away, and lines that all pages have.
+// Recognizes clutter by its words: headings of boxes that lead away from the page, and boilerplate lines.
 
-/** How boxes begin that lead away from the page, plead, or wait for what a reader writes. */
+/** Beginnings of headings of boxes that link elsewhere, beg for sign-ups, or invite comments. */
 const HEADED =
   /^(?:related\b|you (?:may|might) also|customers (?:also|who)|people also|more from|more in\b|more on\b|recommended|read next|up next|trending|trends for you|who to follow|popular\b|most (?:read|popular|viewed)|recent posts|latest (?:posts|news)|hot network|share this|follow us|subscribe to (?:our|the)|sign up for|new to \S{1,20}\?|get our|join (?:our|my)|leave a (?:reply|comment)|post a comment|write a (?:comment|review|response)|your answer$|apply for this (?:job|position)|is this page|was this (?:page|article)|this (?:web)?site uses cookies|we (?:value|use)|das könnte|mehr zum|ähnliche|à lire aussi|articles similaires|artículos relacionados|también te|leia também|potrebbe|lees ook|läs också|czytaj też|читайте также|اقرأ أيض|関連記事|相关(?:文章|阅读)|관련 기사)/i;
 
@@ -9,16 +9,16 @@ const ADVERT =
 const COPYRIGHT = /^(?:©|\(c\)|copyright)\s?(?:©|\(c\))?\s?\d{4}\b/i;
 const RIGHTS =
   /(?:all rights reserved|alle rechte vorbehalten|tous droits réservés|todos los derechos reservados|جميع الحقوق محفوظة|版权所有)\.?$/i;
-/** What is to be pressed where it is a link. */
+/** Labels of links and buttons that do something. */
 const PRESSED =
   /^(?:share|print|save|reply|permalink|follow|listen|report|log ?in|sign ?(?:in|up)|subscribe|add a comment|jump to recipe|print recipe|back to top|view all jobs|•••|\[–\]|\[-\])$/i;
 
-/** Whether a heading is that of a box that leads away. */
+/** Whether a heading belongs to a box that leads away from the page. */
 export function leadsAway(heading: string): boolean {
   return HEADED.test(heading);
 }
 
-/** Whether a short line says nothing of the page's own. */
+/** Whether a short line is boilerplate. */
 export function isLineOfClutter(line: string): boolean {
   return ADVERT.test(line) || PRESSED.test(line) || COPYRIGHT.test(line) || RIGHTS.test(line);
 }

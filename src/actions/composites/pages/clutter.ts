@@ -1,4 +1,4 @@
-// Takes out what stands around a page's text: bars, menus, forms, boxes that sell or plead, whatever framework has written them.
+// Removes what surrounds a page's text: bars, menus, forms, promotions and pleas, in the markup of common frameworks.
 import { isLineOfClutter, leadsAway } from "./clutter-words.ts";
 import { measured, standsIn, textOf, walkElements } from "./page-dom.ts";
 import type { PageElement } from "./page-tree.ts";
@@ -8,22 +8,22 @@ export const AROUND =
 const AROUND_NAMES = new Set(["nav", "header", "footer", "aside", "dialog"]);
 const AROUND_ROLES = /^(?:navigation|banner|contentinfo|complementary)$/;
 
-/** Never a part of a text, whatever it holds. */
+/** Never part of a text, whatever they contain. */
 const CONTROLS = new Set(["select", "textarea", "input", "amp-ad", "amp-sidebar", "amp-consent", "clipboard-copy"]);
 const CONTROL_ROLES = /^(?:tablist|search)$/;
 const CONTROL_CLASS =
   /(?:^|\s)(?:skip-link|sr-only-focusable|linenos|lineno|line-numbers-rows|gutter|copy-button|mw-editsection|noprint|no-print|d-print-none|print:d-none|hidden-print|language-name|viewcode-link|ltx_ERROR|ltx_note_mark|ltx_tag_note)(?:$|\s)/;
 const ANCHOR_CLASS = /(?:^|\s)(?:headerlink|header-anchor|hash-link|doc-anchor|anchor|anchorjs-link)(?:$|\s)/;
-/** A button here is a heading that opens its text, or a head that sorts its column. */
+/** Parents in which a button is a heading that opens its text, or a column head that sorts. */
 const NAMED_BY_BUTTONS = new Set(["h1", "h2", "h3", "h4", "h5", "h6", "dt", "summary", "th"]);
 const CELLS = new Set(["td", "dd"]);
 
-/** As words of a class, an id, a label or a name for tests: what sites call such boxes. */
+/** Names of such boxes, as words of a class, id, label or test name. */
 const NAMED =
   /(?:^|[\s_-])(?:cookies?|cookiebot\w{0,20}|cookieconsent|consent|gdpr|ccpa|onetrust|newsletters?|mailing-?list|mailinglist|subscribe-(?:box|form)|signup-(?:box|form)|related|relatedposts|yarpp|recommend(?:ed|ations?)|recirc|recirculation|also-(?:like|bought|viewed)|upsells?|cross-?sells?|outbrain|taboola|share|sharing|sharedaddy|addtoany|social|social-?links?|ads?|adsbygoogle|advert\w{0,10}|google_ads\w{0,20}|sponsored|sponsor|promo|breadcrumbs?|sidebar|widget-area|navbar|navigation|site-header|site-footer|footer|masthead|menu|popup|modal|toast|pagination|pager|post-controls|votecell|vote|toc|skip-to-content|dialog)(?:$|[\s_-])/i;
 const NAMED_BY_FRAMES =
   /(?:^|[\s_-])(?:subscription-widget|navbox|catlinks|announcement-?bar|top-?bar|bottom-?bar|dropdown|portlet|cart-drawer|mini-cart|prev-next|skip-links?|jump-?link|back-to-top|comment-respond|signed-out-comment|page-feedback|links-block)(?:$|[\s_-])/i;
-/** Words that a box of the text itself may have in its name too. */
+/** Names that boxes of the text itself may have as well. */
 const ITS_OWN = /(?:^|[\s_-])(?:entry|article|post|story|main)-(?:content|body|text|header)(?:$|[\s_-])/i;
 const NAME_ATTRIBUTES = ["class", "id", "aria-label", "data-testid", "data-component"];
 
@@ -31,19 +31,19 @@ const CONSENTING =
   /\b(?:accept|agree|allow|reject|ok|got it|akzeptieren|accepter|aceptar|aceitar|accetta|accepteren)\b/i;
 const NOTE = /note|tip|warning|callout|admonition|hint|important|pull/i;
 
-/** No box around a text is so long, nor so much of a page. */
+/** A box around the text is neither longer than this nor a larger share of the page. */
 const BOX_CHARS_MAX = 6_000;
 const BOX_SHARE_MAX = 0.5;
 const PLEA_CHARS_MAX = 900;
-/** What is to be pressed is no plea alone. */
+/** A shorter box is only a button, not a plea. */
 const PLEA_CHARS_MIN = 40;
 const HEADING_CHARS_MAX = 80;
 const LINE_CHARS_MAX = 200;
 const LEVELS_MAX = 6;
-/** Of a bar of links above the heading: each link, and all of them as a part of the page. */
+/** Bounds of a bar of links above the heading: the length of each link, and the bar's share of the page. */
 const BAR_LINK_CHARS_MAX = 60;
 const BAR_SHARE_MAX = 0.15;
-/** What pages are built of: no box. */
+/** Elements that structure a page; never a box of clutter. */
 const FRAME = new Set(["html", "body", "main", "article", "td", "h1"]);
 const HEADING = /^h[1-6]$/;
 const PARTS = new Set(["article", "main", "section", "li"]);
@@ -52,14 +52,14 @@ const TEXTS = new Set(["p", "td", "dd", "figure", "blockquote", "pre", "code"]);
 
 const isFrame = (element: PageElement) => FRAME.has(element.localName) || element.getAttribute("role") === "main";
 
-/** What its author calls an element, for styles, for tests or for readers who listen. */
+/** The names that an author gives an element, for styles, tests or screen readers. */
 function nameOf(element: PageElement): string {
   const { localName } = element;
   const said = NAME_ATTRIBUTES.map((name) => element.getAttribute(name)?.slice(0, 300) ?? "").join(" ");
   return localName.includes("-") ? `${localName} ${said}` : said;
 }
 
-/** Whether a word of a name says what an element has beside it, and not what it is. */
+/** Whether a word says what an element has beside it rather than what it is. */
 function isBeside(word: string): boolean {
   return /^(?:has|with|no|without|content-sidebar)-|-not-|^has[A-Z]|(?:With|Has)[A-Z]/.test(word);
 }
@@ -78,7 +78,7 @@ const camelApart = (name: string) => name.replace(/([a-z])([A-Z])/g, "$1-$2");
 
 type Chars = (element: PageElement) => number;
 
-/** Takes out of `body` all that is no part of its text. */
+/** Removes everything from `body` that is not part of its text. */
 export function removeClutter(body: PageElement): void {
   const chars = measured(body);
   const charsIn: Chars = (element) => chars.get(element) ?? 0;
@@ -98,7 +98,7 @@ export function removeClutter(body: PageElement): void {
   removeBar(body, charsIn);
 }
 
-/** What goes of an element, which may be the box that it is the head of; null: it stays. */
+/** What to remove for an element: itself, or the box that it heads; null where it stays. */
 function clutterAt(element: PageElement, charsIn: Chars, isBox: (element: PageElement) => boolean): PageElement | null {
   if (isControl(element, charsIn) || isAround(element)) return element;
   if (element.localName === "form" && isToFillIn(element) && isBox(element)) return element;
@@ -113,7 +113,7 @@ function clutterAt(element: PageElement, charsIn: Chars, isBox: (element: PageEl
   return isLine(element, charsIn) && isLineOfClutter(textOf(element)) ? element : null;
 }
 
-/** A line of its own: a word within a sentence or a cell may be any. */
+/** Whether an element is a line of its own; a word within a sentence or cell may be anything. */
 function isLine(element: PageElement, charsIn: Chars): boolean {
   if (!LINES.has(element.localName) || element.children.length > 3 || standsIn(element, TEXTS)) return false;
   const parent = element.parentElement;
@@ -134,7 +134,7 @@ function isControl(element: PageElement, charsIn: Chars): boolean {
   return CONTROL_CLASS.test(classes) || (localName === "a" && ANCHOR_CLASS.test(classes));
 }
 
-/** A button that is all of a heading, or the text of a cell. */
+/** Whether a button is a whole heading, or the text of a cell. */
 function saysSomething(button: PageElement, charsIn: Chars): boolean {
   let at = button.parentElement;
   for (let level = 0; at !== null && level < 3; level++, at = at.parentElement) {
@@ -144,7 +144,7 @@ function saysSomething(button: PageElement, charsIn: Chars): boolean {
   return false;
 }
 
-/** The title of a text, who wrote a part of it, and a remark within it, stand in such elements too. */
+/** Whether an element surrounds the text. Not a header within the text, a note, or the footer of a quotation. */
 function isAround(element: PageElement): boolean {
   const name = element.localName;
   const role = element.getAttribute("role") ?? "";
@@ -155,7 +155,7 @@ function isAround(element: PageElement): boolean {
   return element.querySelector("main,article > p") === null;
 }
 
-/** Whether a form asks for what a person writes, and is no frame around a text. */
+/** Whether a form asks a person for input, rather than wrapping the page's text. */
 function isToFillIn(form: PageElement): boolean {
   const fields = [...form.querySelectorAll("input,textarea,select")].map((field) =>
     field.localName === "input" ? (field.getAttribute("type") ?? "text") : field.localName,
@@ -167,7 +167,7 @@ function isToFillIn(form: PageElement): boolean {
   );
 }
 
-/** A heading, or a line that is set as one. */
+/** A heading, or a line that is styled as one. */
 function isHeading(element: PageElement, charsIn: Chars): boolean {
   if (HEADING.test(element.localName)) return true;
   const [only, another] = element.children;
@@ -180,14 +180,14 @@ function isHeading(element: PageElement, charsIn: Chars): boolean {
   );
 }
 
-/** The box that a heading is the head of; null: it stands among the text. */
+/** The box that a heading heads; null where the heading is part of the text. */
 function boxOf(heading: PageElement): PageElement | null {
   const box = heading.parentElement;
   if (box === null || isFrame(box)) return null;
   return box.firstElementChild === heading ? box : null;
 }
 
-/** Links above the heading, as those pages have them that are made of boxes alone. */
+/** Removes the links above the heading, on pages that mark up no navigation. */
 function removeBar(body: PageElement, charsIn: Chars): void {
   const bar: PageElement[] = [];
   let chars = 0;
@@ -202,7 +202,7 @@ function removeBar(body: PageElement, charsIn: Chars): void {
   if (hasHeading && chars <= charsIn(body) * BAR_SHARE_MAX) for (const link of bar) link.remove();
 }
 
-/** Short boxes that ask for consent to cookies, or for an address to write to: found from what is to be pressed or filled in. */
+/** Finds short boxes that ask for cookie consent or an email address, by their buttons and fields. */
 function pleasIn(body: PageElement, charsIn: Chars): readonly PageElement[] {
   const pleas: PageElement[] = [];
   for (const control of body.querySelectorAll("button,input[type=email],[role=button]")) {

@@ -14,10 +14,10 @@ const TURN_MS_MAX = 10_000;
 /** RFC 9309, 2.5: at least 500 KiB are read. */
 const ROBOTS_BYTES_MAX = 524_288;
 const ROBOTS_MS_MAX = 4_000;
-/** As long as a page's rung: on a busy machine the reading thread needs most of it to start. */
+/** As long as for a page: on a busy machine, starting the reading thread takes most of it. */
 const ROBOTS_READ_MS_MAX = 20_000;
 const ROBOTS_KEPT_MS = 3_600_000;
-/** One that could not be fetched is tried again. */
+/** A robots.txt that could not be fetched is tried again after this long. */
 const NO_ROBOTS_KEPT_MS = 60_000;
 const ROBOTS_KEPT_MAX = 2_000;
 /** A bound on all kept rules together, since one person may have any number of hosts. */
@@ -60,7 +60,7 @@ export interface DirectLeg {
   fetch(url: string, signal: AbortSignal): Promise<{ readonly answer: DirectAnswer; readonly id: string | null }>;
 }
 
-/** Our own fetch, where other rungs name their action. */
+/** The action name of our own fetch. */
 export const OWN_FETCH = "fetch";
 /** Its name among the legs. */
 const LEG = `direct/${OWN_FETCH}`;

@@ -1,4 +1,4 @@
-// Makes of a page's HTML what is read of it: its main text as Markdown or HTML, its title, and what its code says of it. Runs in a thread of its own.
+// Extracts from a page's HTML its main text as Markdown or HTML, its title, and facts from its code. Runs in a worker thread.
 import { AROUND, removeClutter } from "./clutter.ts";
 import { mainPart } from "./main-part.ts";
 import { markdownOf } from "./markdown.ts";
@@ -17,7 +17,7 @@ import type { PageFacts } from "./yield.ts";
 
 export interface ExtractOrder {
   readonly html: string;
-  /** What its links are relative to. */
+  /** The base of relative links. */
   readonly url: string;
   readonly format: "markdown" | "html" | "text";
   readonly mainContent: boolean;
@@ -33,7 +33,7 @@ export interface Extracted {
 const HEADINGS = "h1,h2,h3,h4,h5,h6";
 const TITLE_CHARS_MAX = 500;
 const HEADINGS_MAX = 10;
-/** A shorter text may wait for a script, or be a wall: its title would be taken for a part of it. */
+/** A shorter text may be a wall or wait for a script: its title, added as a heading, would count as content. */
 const TITLED_CHARS_MIN = 300;
 const BEHIND_TITLE = / [|–—·] /;
 const SCRIPT_CHARS_MIN = 200;
@@ -47,7 +47,7 @@ function titleOf(document: PageElement): string | null {
   return said.find((one) => one !== "")?.slice(0, TITLE_CHARS_MAX) ?? null;
 }
 
-/** Whether there is nothing to read but what stands around, and lines that wait for more. */
+/** Whether a page has no text but navigation and the like, headings and loading messages. */
 function saysNothing(body: PageElement): boolean {
   const copy = body.cloneNode();
   for (const element of copy.querySelectorAll(`${AROUND},${HEADINGS},img`)) element.remove();
@@ -56,7 +56,7 @@ function saysNothing(body: PageElement): boolean {
     .every((line) => line.trim() === "" || isWaiting(line));
 }
 
-/** What the code says before anything is taken out of it. */
+/** Facts about the code, taken before anything is removed from it. */
 interface Code {
   readonly scripts: number;
   readonly pleads: boolean;
@@ -68,14 +68,14 @@ function codeOf(document: PageElement, tags: readonly string[]): Code {
   return { scripts: document.querySelectorAll("script").length, pleads, tags };
 }
 
-/** Whether a script was to make the body: it pleads for scripts, or shows the shape of what is to come, and says little else. */
+/** Whether a script should have filled the body: it asks for JavaScript, or shows an empty app or skeleton, and has little text. */
 function isScripted({ scripts, pleads, tags }: Code, body: PageElement): boolean {
   const seen = charsOf(body, SCRIPT_CHARS_MIN);
   if (scripts === 0 || seen >= SCRIPT_CHARS_MIN) return false;
   return seen === 0 || pleads || ((hasMount(tags) || hasSkeleton(tags)) && saysNothing(body));
 }
 
-/** A page as its readers see it, and what its code has said before anything was taken out of it. */
+/** A page as readers see it, with facts taken before anything was removed. */
 interface ShownPage {
   readonly document: PageElement;
   readonly title: string | null;
@@ -96,18 +96,18 @@ function shownPage(html: string, tags: readonly string[], url: string): ShownPag
   return { document, title, details, code, hiddenText, teaser: isTeaser(bodyOf(document), paid) };
 }
 
-/** The heading of a page, which may stand outside its main part; the name of a site, which titles end with, is none. */
+/** The page's heading, which may be outside the main part. Ignores the site's name, with which titles end. */
 function headingOf(document: PageElement, title: string | null): string {
   const headings = [...document.querySelectorAll("h1")].slice(0, HEADINGS_MAX).map(textOf);
   const isSite = (text: string) => title !== null && text.length < title.length / 2 && title.endsWith(text);
   const said = headings.filter((text) => text !== "");
   if (said.length > 0) return said.find((text) => !isSite(text)) ?? "";
-  // Without any, a longer text has its title, less the name of the site behind it.
+  // Without a heading, a longer text gets its title, less the site's name.
   const own = charsOf(bodyOf(document), TITLED_CHARS_MIN) < TITLED_CHARS_MIN ? "" : (title ?? "");
   return own.split(BEHIND_TITLE)[0]?.trim() ?? "";
 }
 
-/** Its heading as the first line, where the main part begins below it. */
+/** Prepends the heading where the main part begins below it. */
 function withHeading(part: PageElement, heading: string): PageElement {
   if (heading === "" || part.querySelector("h1") !== null || textOf(part).includes(heading)) return part;
   const first = elementOf("h1");
@@ -116,7 +116,7 @@ function withHeading(part: PageElement, heading: string): PageElement {
   return part;
 }
 
-/** Throws where the page cannot be taken apart. */
+/** Throws where the page cannot be parsed. */
 export function extractPage({ html, url, format, mainContent }: ExtractOrder): Extracted {
   const tags = tagsOf(html);
   const walled = hasWallMark(html, tags);
@@ -125,7 +125,7 @@ export function extractPage({ html, url, format, mainContent }: ExtractOrder): E
   const scripted = isScripted(code, bodyOf(document));
   const heading = headingOf(document, title);
   if (mainContent) removeClutter(bodyOf(document));
-  // A page may have all it says in what stands around others.
+  // All of a page's text may be in elements that are clutter elsewhere.
   const isEmptied = mainContent && charsOf(bodyOf(document), 1) === 0;
   const text = isEmptied ? shownPage(html, tags, url).document : document;
   const facts = { visibleChars: charsOf(bodyOf(text)), scripted, walled, hiddenText, teaser };
@@ -134,7 +134,7 @@ export function extractPage({ html, url, format, mainContent }: ExtractOrder): E
   return { content: written(part, format), title, facts, details };
 }
 
-/** A text without blank lines, and with blanks once. */
+/** Collapses whitespace, and removes blank lines. */
 function linesOf(text: string): string {
   const lines = text.split("\n").map((line) => line.replace(/\s+/g, " ").trim());
   return lines.filter((line) => line !== "").join("\n");
@@ -146,15 +146,15 @@ function written(part: PageElement, format: ExtractOrder["format"]): string {
   return markdownOf(part);
 }
 
-/** What browsers read as text, or run, whatever a parser has made of it. */
+/** Elements that browsers run, or treat as text whatever our parser made of them. */
 const UNSHOWN = "script,base,meta,noembed,noframes,noscript,xmp,plaintext,iframe,object,embed";
 const ADDRESSES = /^(?:href|xlink:href|action|formaction|src)$/i;
-/** Blanks and control characters within it are passed over by browsers. */
+/** Browsers ignore whitespace and control characters within the scheme. */
 const RUNS = /^(?:javascript|vbscript|data):/i;
 const isRunning = (name: string, value: string) =>
   ADDRESSES.test(name) && RUNS.test(value.replace(/[\0-\x20]/g, "").slice(0, 20)) && !/^data:image\//i.test(value);
 
-/** Nothing in what we give runs when it is shown. */
+/** Removes everything that could run when our output is displayed. */
 function withoutHandlers(part: PageElement): PageElement {
   for (const element of part.querySelectorAll(UNSHOWN)) element.remove();
   for (const element of part.querySelectorAll("*")) {

@@ -1,4 +1,4 @@
-// The thread that reads what strangers wrote: one task at a time, whatever is in it.
+// The worker thread that reads untrusted content, one task at a time.
 import { parentPort } from "node:worker_threads";
 import { giveWay } from "../../../core/give-way.ts";
 import type { ThreadAnswer } from "./extractor.ts";
@@ -29,6 +29,6 @@ parentPort?.on("message", (task: PageTask) => {
     tell({});
   }
 });
-// Not before its code is loaded, which the first page waits for.
+// Lower the priority only once the code is loaded, because the first page waits for that.
 giveWay();
 tell({ isReady: true });

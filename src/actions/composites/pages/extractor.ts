@@ -1,4 +1,4 @@
-// Reads strangers' pages off the event loop: a few threads, each bounded in memory and in the time of a page; accounts take turns.
+// Reads untrusted pages off the event loop, in a few threads with bounds on memory and on time per page. Accounts take turns.
 import { Worker } from "node:worker_threads";
 import { THREAD_FLAGS } from "../../../core/thread-flags.ts";
 import type { JudgedPage, PageOrder } from "./judged-page.ts";
@@ -7,10 +7,10 @@ import type { Robots } from "./robots.ts";
 import type { SiteMap } from "./site-locations.ts";
 import { isLong, Turns, type Waiting } from "./turns.ts";
 
-/** What the threads do for one account. What is asked for and no longer wanted is dropped. */
+/** The threads' work for one account. Drops tasks that are no longer wanted. */
 export interface PageReading {
   page(page: string | PageBytes, order: PageOrder, signal: AbortSignal): Promise<Read<JudgedPage>>;
-  /** A page that is text and nothing else. */
+  /** Reads a page of plain text. */
   text(page: PageBytes, status: number | null, signal: AbortSignal): Promise<Read<JudgedPage>>;
   links(page: PageBytes, url: string, signal: AbortSignal): Promise<Read<readonly string[]>>;
   robots(bytes: Uint8Array, name: string, signal: AbortSignal): Promise<Read<Robots>>;
@@ -18,7 +18,7 @@ export interface PageReading {
 }
 
 export interface Extractor {
-  /** Accounts take turns: one with a hundred pages does not keep another's first waiting. */
+  /** Accounts take turns: an account with a hundred pages does not delay another's first. */
   of(account: string): PageReading;
   close(): Promise<void>;
 }
@@ -26,40 +26,46 @@ export interface Extractor {
 export interface ExtractorOptions {
   /** Default 2. */
   readonly threads?: number;
-  /** How long a thread works on a long page; on one of ordinary length a fifth of that. Default 5,000. */
+  /** CPU milliseconds for a long page; an ordinary one gets a fifth. Default 5,000. */
   readonly msMax?: number;
-  /** Of one thread, without its young objects. Default 128: the longest pages that are taken apart need some 100, and with the bytes of the page it stays below 150 MB. */
+  /**
+   * The old-generation heap of one thread, in MiB. Default 128: the longest pages that are parsed need about 100, and with the page's
+   * bytes a thread stays below 150 MB.
+   */
   readonly memoryMib?: number;
 }
 
 export const PAGE_BYTES_MAX = 5 * 1_048_576;
 const ORDINARY_PART = 5;
-/** A page as bytes, or of so many characters as are taken apart. */
+/** Room for a page as bytes, or for the longest text that is parsed, at two bytes per character. */
 const TASK_BYTES_MAX = 6 * 1_048_576;
 /** Until a new thread has loaded its code: on a busy machine that takes longer than a page may. */
 const START_MS_MAX = 30_000;
-/** A page has the time that its thread works on it; where others have the processor meanwhile, so many times that: calls go before it, but for a tenth of a core. */
+/**
+ * A page is limited in CPU time. Its wall time is limited to this multiple, because threads give way to calls and may get as little as a
+ * tenth of a core.
+ */
 const WAIT_FACTOR = 12;
 
-/** What a thread says: once that it is ready, then what came of each task; each time how long it has worked since it was started. */
+/** A thread's messages: first that it is ready, then the result of each task; each with the CPU time since its start. */
 export interface ThreadAnswer {
   readonly isReady?: true;
   readonly done?: PageDone[PageTask["kind"]];
-  /** In milliseconds of a processor. */
+  /** CPU milliseconds. */
   readonly workedMs: number;
 }
 
-/** The threads, and what waits for them. They are started by the first pages, and die with the process. */
+/** The threads and the waiting tasks. The first pages start the threads, which end with the process. */
 class Pool {
   readonly #threads: number;
   readonly #msMax: number;
   readonly #memoryMib: number;
   readonly #turns = new Turns();
   readonly #idle: Worker[] = [];
-  /** How long each had worked when it was last heard of: asking would be a message for each page. */
+  /** Each thread's CPU time as of its last message; asking for it would cost a message per page. */
   readonly #workedMs = new WeakMap<Worker, number>();
   readonly #all = new Set<Worker>();
-  /** Long pages that are being read. */
+  /** Long pages in progress. */
   #long = 0;
   #isClosed = false;
 
@@ -106,13 +112,13 @@ class Pool {
 
   #start(): Worker {
     const worker = new Worker(new URL("./extract-worker.ts", import.meta.url), {
-      // What reads strangers' pages has no copy of our settings, which have keys among them.
+      // The thread that reads untrusted pages gets no copy of our environment, which contains keys.
       env: {},
       execArgv: [...THREAD_FLAGS],
       resourceLimits: { maxOldGenerationSizeMb: this.#memoryMib, stackSizeMb: 8 },
     });
     worker.unref();
-    // One that dies between pages is replaced by the next page's.
+    // A thread that dies between pages is replaced for the next page.
     worker.on("error", () => this.#gone(worker));
     worker.on("exit", () => this.#gone(worker));
     this.#all.add(worker);
@@ -127,7 +133,7 @@ class Pool {
 
   #next(): void {
     while (this.#idle.length > 0 || this.#all.size < this.#threads) {
-      // One thread is never taken by a long page: a caller with an ordinary one waits no longer than for another such.
+      // Keep one thread free of long pages, so that ordinary pages wait only for each other.
       const mayBeLong = this.#long < Math.max(1, this.#threads - 1);
       const waiting = this.#turns.next(mayBeLong);
       if (waiting === undefined) return;
@@ -138,7 +144,7 @@ class Pool {
     }
   }
 
-  /** What is not waited for any more is read to its end, or to the end of its time. */
+  /** Finishes a task even where its caller has left, within its time. */
   #run(worker: Worker, waiting: Waiting, { isNew, msMax }: { isNew: boolean; msMax: number }): void {
     const { task, done } = waiting;
     const end = (result: Read<PageDone[PageTask["kind"]]>, isWell: boolean): void => {
@@ -176,13 +182,13 @@ function onceLate(ms: number, act: () => void): () => void {
   return () => clearTimeout(timer);
 }
 
-/** How long it has worked since it was started, in milliseconds of a processor; rejects where it has ended. */
+/** CPU milliseconds since the thread's start; rejects where it has ended. */
 async function workedMs(worker: Worker): Promise<number> {
   const { user, system } = await worker.cpuUsage();
   return (user + system) / 1_000;
 }
 
-/** Acts once a thread that has worked for `fromMs` has worked `ms` more; what is returned stops that. */
+/** Calls `act` once a thread has worked `ms` beyond `fromMs`; the returned function cancels that. */
 function onceWorked(
   worker: Worker,
   { fromMs, ms }: { readonly fromMs: number; readonly ms: number },
@@ -196,7 +202,7 @@ function onceWorked(
     if (leftMs <= 1) act();
     else timer = setTimeout(begin, leftMs);
   };
-  // A thread that ends meanwhile is heard of as ended.
+  // A thread that ends meanwhile emits its own event.
   const begin = () => void look().catch(() => {});
   let timer = setTimeout(begin, ms);
   return () => {
@@ -206,7 +212,7 @@ function onceWorked(
   };
 }
 
-/** Bytes go over without a copy where they have their memory for themselves. */
+/** Transfers bytes without a copy where they have a buffer of their own. */
 function transferable(task: PageTask): ArrayBuffer[] {
   const bytes = task.kind === "robots" ? task.bytes : typeof task.page === "string" ? null : task.page.bytes;
   const memory = bytes?.buffer;
@@ -217,7 +223,7 @@ export function createExtractor(options: ExtractorOptions = {}): Extractor {
   const pool = new Pool(options);
   return {
     of(account) {
-      // Each task is answered in its own kind.
+      // Each task resolves with a result of its own kind.
       const ask = <Kind extends PageTask["kind"]>(task: PageTask & { kind: Kind }, signal: AbortSignal) =>
         pool.ask(account, task, signal) as Promise<Read<PageDone[Kind]>>;
       return {

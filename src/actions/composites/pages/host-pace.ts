@@ -1,10 +1,10 @@
-// Our own requests to one host are few: two at once and five a second, for all callers together, and in whichever process.
+// Limits our own requests to one host to two at once and five a second, for all callers and processes together.
 import type { Clock } from "../../../core/clock.ts";
 import type { Records } from "../../../platform/records/records.ts";
 
 const AT_ONCE = 2;
 const APART_MS = 200;
-/** Hosts that were not asked lately are forgotten beyond so many. */
+/** Beyond this many, idle hosts are forgotten. */
 const HOSTS_MAX = 10_000;
 
 interface Host {
@@ -15,7 +15,7 @@ interface Host {
 }
 
 export interface HostPace {
-  /** Waits for this host's turn; `release` is to be called once. Null: the turn has not come before the signal or `msMax`. */
+  /** Waits for a turn at this host; call `release` once. Null where no turn came before the signal or `msMax`. */
   enter(host: string, bounds: { readonly msMax: number; readonly signal: AbortSignal }): Promise<(() => void) | null>;
 }
 
@@ -38,7 +38,7 @@ export function createHostPace(clock: Clock): HostPace {
     }
   }
 
-  /** Lets the next one in, where there is room. */
+  /** Admits the next request where there is room. */
   function admit(host: Host): void {
     if (host.running >= AT_ONCE) return;
     const go = host.waiting.shift();
@@ -83,16 +83,16 @@ export function createHostPace(clock: Clock): HostPace {
   };
 }
 
-/** One of the requests that a host has at once; it ends by itself where its process has died. */
+/** The record of one concurrent request to a host; expires if its process dies. */
 const PLACE = "host-place";
 /** Longer than a page, its redirects and their robots.txt may take. */
 const PLACE_MS = 60_000;
-/** The host was asked just now. */
+/** The record of a request just sent to the host. */
 const TURN = "host-turn";
-/** Until another look at what other processes have. */
+/** Between two checks of other processes' records. */
 const LOOK_MS = 50;
 
-/** The same pace for all processes that share these records; where those are away, each keeps its own. */
+/** One pace for all processes that share these records; while the store is away, each process keeps its own. */
 export function sharedPace(own: HostPace, records: Pick<Records, "put" | "delete">, clock: Clock): HostPace {
   const take = async (kind: string, id: string, ttlMs: number): Promise<boolean> =>
     (await records.put({ kind, id, payer: null, value: "", ttlMs, ifVersion: 0 })) !== null;
@@ -110,7 +110,7 @@ export function sharedPace(own: HostPace, records: Pick<Records, "put" | "delete
       let place: string | null = null;
       const release = () => {
         leave();
-        // What is not deleted ends by itself.
+        // A record that is not deleted expires.
         if (place !== null) void records.delete(PLACE, place).catch(() => {});
       };
       try {
@@ -129,5 +129,5 @@ export function sharedPace(own: HostPace, records: Pick<Records, "put" | "delete
   };
 }
 
-/** Where no host has to be spared: each turn comes at once. */
+/** For hosts that need no sparing: every turn comes at once. */
 export const NO_PACE: HostPace = { enter: async (_, { signal }) => (signal.aborted ? null : () => {}) };

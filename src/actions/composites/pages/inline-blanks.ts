@@ -1,4 +1,5 @@
-// Blanks as a reader sees them: one between words, none at the edges of blocks; and which elements have anything to read at all.
+// Collapses whitespace as browsers do: one space between words, none at the edges of blocks. Also finds the elements with something to
+// read.
 import { PageElement, type PageLeaf, type PageNode, TEXT } from "./page-tree.ts";
 
 const BLOCKS = new Set(
@@ -7,19 +8,19 @@ const BLOCKS = new Set(
   ),
 );
 const VOID = new Set("area,base,br,col,command,embed,hr,img,input,keygen,link,meta,param,source,track,wbr".split(","));
-/** They say something without any text. */
+/** Elements that mean something even without text. */
 const SAYING = new Set("a,table,thead,tbody,tfoot,th,td,iframe,script,audio,video".split(","));
-/** What is more or other than one blank. */
+/** Whitespace other than a single space. */
 const BLANK_RUN = /[\r\n\t][ \r\n\t]*| [ \r\n\t]+/g;
 
 export function isBlock(element: PageElement): boolean {
   return BLOCKS.has(element.localName);
 }
 
-/** What has something to read in it, or stands for it. */
+/** The elements with something to read in them, or in their own right. */
 export type Filled = ReadonlySet<PageElement>;
 
-/** Leaves one blank where there are several, and takes out remarks and texts of nothing: `root` is changed. Code keeps its own. */
+/** Collapses whitespace in `root`, in place, and removes comments and empty texts. Leaves `pre` as it is. */
 export function collapseBlanks(root: PageElement): Filled {
   const collapsing = new Collapsing();
   collapsing.inside(root);
@@ -29,9 +30,9 @@ export function collapseBlanks(root: PageElement): Filled {
 
 class Collapsing {
   readonly filled = new Set<PageElement>();
-  /** The text before, in the same block. */
+  /** The preceding text in the same block. */
   #before: PageLeaf | null = null;
-  /** An image stands before. */
+  /** An image precedes, so that a leading space stays. */
   #keepsLeading = false;
 
   inside(element: PageElement): void {
@@ -44,7 +45,7 @@ class Collapsing {
     }
   }
 
-  /** The blank at the end of a line is none. */
+  /** Removes the space at the end of a line. */
   end(): void {
     const before = this.#before;
     if (before?.data.endsWith(" ")) before.data = before.data.slice(0, -1);
@@ -59,7 +60,7 @@ class Collapsing {
     this.#edge(name);
   }
 
-  /** Where an element begins, and where it ends. */
+  /** Called where an element begins, and where it ends. */
   #edge(name: string): void {
     if (BLOCKS.has(name) || name === "br") {
       this.end();
@@ -85,7 +86,7 @@ class Collapsing {
   }
 }
 
-/** Blanks that a text begins and ends with: those of a keyboard at the very edge, and others. */
+/** Whitespace at the beginning and end of a text, of any kind. */
 export interface Edges {
   readonly leading: string;
   readonly trailing: string;
@@ -94,7 +95,7 @@ export interface Edges {
 const NO_EDGES: Edges = { leading: "", trailing: "" };
 const isAscii = (sign: string | undefined) => sign === " " || sign === "\n" || sign === "\t" || sign === "\r";
 
-/** The first or the last text with anything in it, within a node. */
+/** The first or last non-empty text within a node. */
 function textAtEdge(node: PageNode, side: "first" | "last"): string {
   if (!(node instanceof PageElement)) return node.data;
   for (let one = side === "first" ? node.firstChild : node.lastChild; one !== null; ) {
@@ -105,7 +106,7 @@ function textAtEdge(node: PageNode, side: "first" | "last"): string {
   return "";
 }
 
-/** Whether a neighbour brings the blank between the two. */
+/** Whether a neighbour already has the space between the two. */
 function isFlanked(neighbour: PageNode | null, side: "before" | "behind"): boolean {
   if (neighbour === null || (neighbour instanceof PageElement && isBlock(neighbour))) return false;
   return side === "before"
@@ -113,7 +114,7 @@ function isFlanked(neighbour: PageNode | null, side: "before" | "behind"): boole
     : textAtEdge(neighbour, "first").startsWith(" ");
 }
 
-/** The blanks that stand around a part of a line, and not within its marks. */
+/** The whitespace that must stay outside an inline element's Markdown marks. */
 export function edgesOf(element: PageElement): Edges {
   if (isBlock(element)) return NO_EDGES;
   const [first, last] = [textAtEdge(element, "first").at(0), textAtEdge(element, "last").at(-1)];

@@ -1,22 +1,22 @@
-// Finds the part of a page that its readers have come for: where the page says it, else the least element that has most of its prose.
+// Finds the main part of a page: where the page marks it, else the smallest element with most of the prose.
 import { isData } from "./markdown-tables.ts";
 import { bodyOf, measured } from "./page-dom.ts";
 import type { PageElement } from "./page-tree.ts";
 
-/** What a page may call its main part, in order. */
+/** Marks of a main part, in order of preference. */
 const NAMED = ["main", "[role=main]", "article", "[itemprop=articleBody]", "#content", "#main"];
-/** With less than this part of what is left of the page, it is not the main one. */
+/** Shares of the remaining text that a marked or a found part must have. */
 const NAMED_SHARE = 0.6;
 const FOUND_SHARE = 0.6;
-/** An element stands for the one around it where it has so much of its prose: the rest is beside the text. */
+/** A child replaces its parent where it has this share of the prose: the rest is beside the text. */
 const PROSE_SHARE = 0.75;
-/** Bars and lists of links are no prose, however long. */
+/** Their text is not prose, however long. */
 const NO_PROSE = new Set(["a", "label", "option"]);
-/** What pages and their parts are built of; all else is a part of a text, which may have one long one of it. */
+/** Elements that may be a main part; others are parts of a text, such as one long paragraph. */
 const BOX = /^(?:body|main|article|section|div|center|form|table|ul|ol|dl)$|-/;
 const HEADINGS_MAX = 20;
 
-/** Of a page without clutter: the main part is an element of it, as it stands there. */
+/** The main part of a page without clutter, as an element of the page. */
 export function mainPart(document: PageElement): PageElement {
   const body = bodyOf(document);
   const chars = measured(body);
@@ -40,14 +40,14 @@ function foundPart(body: PageElement): PageElement {
     next = least === 0 ? undefined : [...part.children].find((child) => proseOf(child) >= least);
   }
   while (part !== body && part.parentElement !== null && !BOX.test(part.localName)) part = part.parentElement;
-  // The text begins at its heading, and what stands between the two belongs to it.
+  // Widen the part to include its heading, and everything between the two.
   for (const heading of [...body.querySelectorAll("h1")].slice(0, HEADINGS_MAX)) {
     while (part !== body && part.parentElement !== null && !part.contains(heading)) part = part.parentElement;
   }
   return part;
 }
 
-/** A row is no table, and items are no list: what is found within one stands for all of it. */
+/** Widens a part of a table or list to the element around the whole table or list. */
 function whole(part: PageElement): PageElement {
   const table = part.closest("table");
   const outer = table !== null && isData(table) ? table : part.closest("ul,ol,dl,pre");

@@ -1,24 +1,24 @@
-// Markdown as text: what is escaped in it, and how blocks stand apart.
+// Markdown as text: escaping, and line breaks between blocks.
 
-/** Stands before what is to be escaped at the beginning of a line alone; no character of any text. */
+/** Marks what must be escaped only at the beginning of a line. A noncharacter, which no text contains. */
 const AT_BEGINNING = "\ufdd0";
 const BEGINNING = /^([ >]*(?:[-*] |\d{1,9}\. )?)\ufdd0/gm;
 const MARKS = /[\\*`[\]_]/g;
-/** What would mean something at the head of a line. */
+/** Has a meaning at the beginning of a line. */
 const HEAD = /^(?:-|\+ |=+|#{1,6} |~~~|>)/;
 const NUMBERED = /^(\d+)\. /;
 
-/** A text that means nothing but itself. */
+/** Escapes a text so that it has no Markdown meaning. */
 export function escaped(text: string): string {
   return text.replace(MARKS, "\\$&").replace(HEAD, `${AT_BEGINNING}$&`).replace(NUMBERED, "$1\\. ");
 }
 
-/** Escapes what stands at the beginning of a line in the end. */
+/** Escapes the marked places that ended up at the beginning of a line. */
 export function atBeginnings(text: string): string {
   return text.includes(AT_BEGINNING) ? text.replace(BEGINNING, "$1\\").replaceAll(AT_BEGINNING, "") : text;
 }
 
-/** What means something at the head of a line alone means nothing in a cell: figures are left as they are. */
+/** Removes escapes that a table cell does not need, such as those before numbers, and escapes bars. */
 export function inCell(text: string): string {
   return text
     .replaceAll(AT_BEGINNING, "")
@@ -27,7 +27,7 @@ export function inCell(text: string): string {
     .replace(/\|/g, "\\|");
 }
 
-/** Where a text begins and ends, but for line breaks. */
+/** Where a text begins and ends, without line breaks. */
 function withinBreaks(text: string): readonly [begin: number, end: number] {
   let [begin, end] = [0, text.length];
   while (begin < end && text[begin] === "\n") begin += 1;
@@ -39,7 +39,7 @@ export function withoutBreaks(text: string): string {
   return text.slice(...withinBreaks(text));
 }
 
-/** Parts put together: between two stand as many line breaks as the one that wants more of them, and two at most. */
+/** Joins parts: between two come as many line breaks as the more demanding one wants, two at most. */
 export class Joined {
   readonly #parts: string[] = [];
   #breaks = 0;

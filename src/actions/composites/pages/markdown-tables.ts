@@ -1,15 +1,15 @@
-// Tables as GitHub writes them: a header, a row a line, spans filled in; layouts in the shape of a table stay what is in them.
+// Writes tables in GitHub's Markdown: a header, one line per row, spans filled in. Tables used for layout become plain content.
 import type { PageElement } from "./page-tree.ts";
 
-/** A longer one is cut, and says so. */
+/** A longer table is cut, with a note. */
 const ROWS_MAX = 1_000;
 const CELLS_MAX = 5_000;
-/** On a table that was cut: how many rows it had. */
+/** Set on a cut table: how many rows it had. */
 const ROWS_IN_ALL = "data-rows-in-all";
 const COLUMNS_MAX = 100;
-/** A longer text stands once, however many rows and columns its cell is over. */
+/** A longer text is written once, however many rows and columns its cell spans. */
 const REPEATED_CHARS_MAX = 200;
-/** Longer cells are no figures, but the columns of a page. */
+/** Longer cells mean that the table is a page layout. */
 const CELL_CHARS_MAX = 1_500;
 const BLOCKS = "table,h1,h2,h3,pre,article,form,blockquote,p + p";
 
@@ -23,9 +23,9 @@ function rowsOf(table: PageElement): readonly PageElement[] {
 const cellsOf = (row: PageElement) =>
   [...row.children].filter((one) => one.localName === "td" || one.localName === "th");
 
-/** Whether a table is one of figures or facts, and not the layout of a page. */
+/** Whether a table contains data, rather than laying out a page. */
 export function isData(table: PageElement): boolean {
-  // A table within one would be written twice, and one within that four times.
+  // A nested table would be written twice, and one within it four times.
   if (table.querySelector("table") !== null) return false;
   if (/^(presentation|none)$/.test(table.getAttribute("role") ?? "") && table.querySelector("th") === null)
     return false;
@@ -44,13 +44,13 @@ const spanOf = (cell: PageElement, name: string) =>
 
 interface Cell {
   readonly text: string;
-  /** The cell begins here; else it is one that reaches here from the left or from above. */
+  /** The cell begins here, rather than spanning from the left or from above. */
   readonly isOwn: boolean;
 }
 
 const EMPTY: Cell = { text: "", isOwn: false };
 
-/** What stands in each column of each row: a cell over several stands in each of them. */
+/** The text of each row and column: a cell that spans several appears in each. */
 function gridOf(rows: readonly PageElement[], written: (cell: PageElement) => string): Cell[][] {
   const grid: Cell[][] = rows.map(() => []);
   let filled = 0;
@@ -77,11 +77,11 @@ function gridOf(rows: readonly PageElement[], written: (cell: PageElement) => st
 }
 
 type Row = readonly string[];
-/** Statements set the sign of a figure, and the bracket that closes it, into columns of their own. */
+/** Financial statements put the sign of a figure, and its closing bracket, into columns of their own. */
 const BEFORE_FIGURE = /^\(?[$€£¥₹₩]?\(?$/;
 const BEHIND_FIGURE = /^(?:\)|%|\)%|%\))$/;
 
-/** Columns that are there for the look of it are none: those in which nothing begins, and those that hold a sign of the next. */
+/** Drops columns that exist for spacing, in which no cell begins, and merges columns that hold only the sign of a neighbour. */
 function columnsOf(grid: readonly (readonly Cell[])[]): Row[] {
   const width = Math.max(1, ...grid.map((row) => row.length));
   const all = Array.from({ length: width }, (_, at) => grid.map((row) => row[at] ?? EMPTY));
@@ -108,7 +108,7 @@ function isOneColumn(left: Row, right: Row): boolean {
   return ends && pairs.some(([a, b]) => a !== b && isSign(BEHIND_FIGURE, b));
 }
 
-/** A cell over the whole table stands once. */
+/** Writes a cell that spans the whole table once. */
 function once(row: Row): Row {
   const [first = "", ...others] = row;
   return others.every((text) => text === first) ? [first, ...others.map(() => "")] : row;
@@ -119,7 +119,7 @@ const isHead = (row: PageElement) => {
   return cells.length > 0 && cells.every((cell) => cell.localName === "th" || cell.querySelector("b,strong") !== null);
 };
 
-/** Takes the rows out of long tables that go beyond what is written: what is not there costs no time. */
+/** Removes the rows of long tables beyond what is written, to save their time. */
 export function cutTables(body: PageElement): void {
   for (const table of body.querySelectorAll("table")) {
     const rows = rowsOf(table).filter((row) => cellsOf(row).length > 0);
@@ -140,7 +140,7 @@ export function tableText(table: PageElement, written: (cell: PageElement) => st
   const all = table.getAttribute(ROWS_IN_ALL);
   const rows = columnsOf(gridOf(kept, written));
   const width = rows[0]?.length ?? 0;
-  // One column is no table, but the layout of a text.
+  // A single column is text layout, not a table.
   if (width < 2)
     return rows
       .flat()
@@ -156,7 +156,7 @@ export function tableText(table: PageElement, written: (cell: PageElement) => st
   return [...before, line(header), `|${" --- |".repeat(width)}`, ...body.map(line), ...after].join("\n");
 }
 
-/** How many rows are the head: those that the table names so, else the first that have nothing but heads of the other columns. */
+/** The number of header rows: those that the table marks, else the first ones with an empty first column. */
 function headsOf(kept: readonly PageElement[], rows: readonly Row[]): number {
   const named = kept.findIndex((row) => !isHead(row));
   if (named !== 0) return named < 0 ? 1 : named;
@@ -165,13 +165,13 @@ function headsOf(kept: readonly PageElement[], rows: readonly Row[]): number {
   return above.every((row) => row.every((text, at) => text === "" || at > 0)) ? above.length : 0;
 }
 
-/** Several rows of a head become one: "Year 2021". A table without a head has an empty one. */
+/** Joins several header rows into one: "Year 2021". A table without a header gets an empty one. */
 function headerOf(heads: readonly (readonly string[])[], width: number): readonly string[] {
   return Array.from({ length: width }, (_, at) =>
     [...new Set(heads.map((row) => row[at] ?? ""))].filter((one) => one !== "").join(" "),
   ).map(unstressed);
 }
 
-/** A head is told by its place. */
+/** Removes bold from a header cell, whose place marks it already. */
 const unstressed = (text: string) =>
   text.startsWith("**") && text.endsWith("**") && text.indexOf("**", 2) === text.length - 2 ? text.slice(2, -2) : text;

@@ -1,12 +1,12 @@
-// Writes a part of a page as Markdown, in one walk: what each element becomes, with rules for code, tables, lists, formulas and ruby.
+// Writes part of a page as Markdown in one walk, with rules for code, tables, lists, formulas and ruby.
 import { collapseBlanks, edgesOf, type Filled, isBlock } from "./inline-blanks.ts";
 import { atBeginnings, escaped, inCell, Joined, oneLine, withoutBreaks } from "./markdown-lines.ts";
 import { isData, tableText } from "./markdown-tables.ts";
 import { PageElement, TEXT, textNode } from "./page-tree.ts";
 
-/** How highlighters write a language into a class, the longer first. */
+/** How highlighters encode a language in a class; longer prefixes first. */
 const LANGUAGE = /^(?:language-|lang-|highlight-source-|highlight-|brush:)([a-z][a-z0-9+#-]{0,20})$/i;
-/** What they call their boxes that is no language. */
+/** Such class names that are not languages. */
 const NO_LANGUAGE = /^(?:default|none|text|notranslate|plain|plaintext|source|wrapper|container)$/i;
 
 function namedIn(classes: string): string | undefined {
@@ -17,7 +17,7 @@ function namedIn(classes: string): string | undefined {
   return names.map((name) => LANGUAGE.exec(name)?.[1]).find((name) => name !== undefined && !NO_LANGUAGE.test(name));
 }
 
-/** Said by the block itself, by its code, or by what it stands in. */
+/** From the block itself, its code, or an element around it. */
 function languageOf(pre: PageElement): string {
   const above = [pre.parentElement, pre.parentElement?.parentElement ?? null].filter(
     (one) => one !== null && one.querySelectorAll("pre").length === 1,
@@ -31,7 +31,7 @@ function languageOf(pre: PageElement): string {
   return "";
 }
 
-/** Code as its author sees it: a break is a line, and a line that is a block of its own as well. */
+/** The code's text, with line breaks for `br`, and for lines that are elements. */
 function codeOf(pre: PageElement): string {
   for (const lineBreak of pre.querySelectorAll("br")) lineBreak.replaceWith(textNode("\n"));
   const text = pre.textContent;
@@ -48,7 +48,7 @@ function fenced(pre: PageElement): string {
   return `\n\n${fence}${language}\n${code}\n${fence}\n\n`;
 }
 
-/** On an item that can be done: whether it is, as `x` or a blank. */
+/** Set on a task list item: `x` where it is done, else a space. */
 export const TASK = "data-tollgate-task";
 
 function listItem(content: string, item: PageElement): string {
@@ -64,7 +64,7 @@ function listItem(content: string, item: PageElement): string {
   return first === "" ? "" : `${mark}${lines.join("\n")}\n`;
 }
 
-/** Its place among the items before it, kept for the list, which would be walked for each of them otherwise. */
+/** The number of each item in its list. Cached, because counting would walk the list for each item. */
 const numbers = new WeakMap<PageElement, Map<PageElement, number>>();
 function numberOf(item: PageElement): number {
   const list = item.parentElement;
@@ -78,17 +78,17 @@ function numberOf(item: PageElement): number {
   return places.get(item) ?? 0;
 }
 
-/** Documentation makes its headings links to themselves. */
+/** Whether a link is a heading's link to itself, as in documentation. */
 function isOwnAnchor(link: PageElement): boolean {
   const heading = link.parentElement;
   if (heading === null || !/^(?:h[1-6]|dt|caption)$/.test(heading.localName)) return false;
   return (link.getAttribute("href") ?? "").includes("#") && link.textContent.trim() === heading.textContent.trim();
 }
 
-/** Signs by which a heading shows that it can be linked to, and blanks without width. */
+/** Signs that mark a heading's own link, and zero-width spaces. */
 const SIGNS = /[\s\u200b-\u200d\u2060\ufeff#¶§🔗]+/gu;
 
-/** There is nothing of it to be read. */
+/** Whether a link has nothing to read. */
 function isBare(link: PageElement): boolean {
   const text = link.textContent.slice(0, SIGNS_CHARS_MAX);
   if (text.replace(SIGNS, "") !== "" || link.querySelector("img[src]") !== null) return false;
@@ -96,7 +96,7 @@ function isBare(link: PageElement): boolean {
 }
 const SIGNS_CHARS_MAX = 200;
 
-/** What keeps a place free, or counts readers, and shows nothing. */
+/** Whether an image is a spacer or tracking pixel. */
 function isDot(image: PageElement): boolean {
   if ((image.getAttribute("alt") ?? "") !== "") return false;
   if (["width", "height"].some((name) => /^[012]$/.test(image.getAttribute(name) ?? ""))) return true;
@@ -104,7 +104,7 @@ function isDot(image: PageElement): boolean {
     image.getAttribute("src") ?? "",
   );
 }
-/** Code within a line has no links, and a fence that is longer than any in it. */
+/** Inline code, with a fence longer than any in it, and without links. */
 function codeInLine(said: string): string {
   const code = said.replace(/[\r\n]+/g, " ");
   if (code.trim() === "") return "";
@@ -114,12 +114,12 @@ function codeInLine(said: string): string {
 }
 
 /**
- * What may be written of one element, in characters, and of all, each counted once for every element that it stands in: depth makes more of
- * a text than its page has. A thread that needs one large piece of memory at its limit ends the whole process, and not itself.
+ * Bounds in characters: on the output of one element, and on the sum over all elements, where nesting counts a text repeatedly. Without
+ * them, a thread that needs one large allocation at its memory limit would end the whole process instead of itself.
  */
 const ELEMENT_CHARS_MAX = 4_194_304;
 const ALL_CHARS_MAX = 134_217_728;
-/** Of one element. A line is a text of its own while it is moved to the right. */
+/** Per element: each line becomes a string while it is indented. */
 const LINES_MAX = 200_000;
 
 function checkLines(text: string): void {
@@ -128,7 +128,7 @@ function checkLines(text: string): void {
     if (++lines > LINES_MAX) throw new RangeError("the page has too many lines");
 }
 
-/** What an element becomes; `inside` writes what is in it. */
+/** Writes an element; `inside` writes its content. */
 type Rule = (element: PageElement, inside: () => string, writer: Writer) => string;
 
 const block = (text: string) => `\n\n${text}\n\n`;
@@ -160,9 +160,9 @@ const BLOCKS_OF_LINKS =
 const link: Rule = (element, inside) => {
   if (isBare(element)) return "";
   const address = element.getAttribute("href");
-  // A link that leads nowhere, or where one is, is its text.
+  // A link without an address is plain text.
   if (address === null) return inside();
-  // A link around blocks would be broken over lines.
+  // Markdown links cannot span blocks.
   if (element.querySelector(BLOCKS_OF_LINKS) !== null) {
     const text = inside().trim();
     return text.includes("\n") ? block(text) : `[${text.replace(/^#+ /, "")}](${address})`;
@@ -177,7 +177,7 @@ const titleIn = (element: PageElement) => {
   return title === "" ? "" : ` "${title.replace(/"/g, '\\"')}"`;
 };
 
-/** An address as it may stand in brackets. */
+/** An address, escaped for use in a Markdown link. */
 function destination(address: string): string {
   const text = address.replace(/[<>()]/g, "\\$&");
   return text.includes(" ") ? `<${text}>` : text;
@@ -190,7 +190,7 @@ const image: Rule = (element) => {
   return /^https?:/.test(source) ? `![${escaped(said(alt))}](${destination(source)}${titleIn(element)})` : alt;
 };
 
-/** 10 to the sixth is not 106. */
+/** Writes exponents with `^`, so that 10^6 does not become 106. */
 const raised: Rule = (element, inside) => {
   const text = element.textContent.trim();
   const isPower =
@@ -207,14 +207,14 @@ const formula: Rule = (math) => {
   return math.getAttribute("display") === "block" ? block(`$$${tex.trim()}$$`) : `$${tex.trim()}$`;
 };
 
-// A note that is shown beside the text stands in it.
+// A side note becomes part of the text.
 const span: Rule = (element, inside) =>
   element.getAttribute("class") === "ltx_note_content" ? ` (${inside().trim()})` : inside();
 
 const table: Rule = (element, inside, writer) =>
   isData(element) ? block(tableText(element, (cell) => writer.cell(cell))) : block(inside());
 
-// Of a table that is a layout each cell is a paragraph.
+// In a layout table, each cell is a paragraph.
 const cell: Rule = (_, inside) => {
   const text = inside().trim();
   return text === "" ? "" : block(text);
@@ -273,7 +273,7 @@ class Writer {
     return joined.text();
   }
 
-  /** A cell has one line, and no bar of its own. */
+  /** A table cell: one line, with bars escaped. */
   cell(element: PageElement): string {
     const text = this.inside(element).trim();
     return inCell(oneLine(text.replace(/\n- /g, "; ").replace(/^- /, "")));
@@ -290,7 +290,7 @@ class Writer {
     return `${leading}${this.#rewritten(element, inside)}${trailing}`;
   }
 
-  /** Throws RangeError where it is more than is read of any page. */
+  /** Throws RangeError beyond the bounds of a page. */
   #count(text: string): void {
     this.#written += text.length;
     if (text.length > ELEMENT_CHARS_MAX || this.#written > ALL_CHARS_MAX)
@@ -304,7 +304,7 @@ class Writer {
   }
 }
 
-/** Changes `part`: its blanks are collapsed. */
+/** Changes `part`: collapses its whitespace. */
 export function markdownOf(part: PageElement): string {
   const writer = new Writer(collapseBlanks(part));
   return atBeginnings(writer.inside(part).trim());

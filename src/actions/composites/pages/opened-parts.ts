@@ -1,13 +1,13 @@
-// Puts into a page what its own frame would put there before a reader sees it: shadow roots, parts that were streamed behind it, formulas, images of other names.
+// Puts into a page what its framework would show a reader: shadow roots, streamed parts, formulas, and images under other element names.
 import { TASK } from "./markdown.ts";
 import { COMMENT, elementOf, PageElement, type PageNode } from "./page-tree.ts";
 
-/** Roots within roots; deeper ones are left. */
+/** Nested roots beyond this depth are left alone. */
 const ROUNDS_MAX = 5;
-/** What is put somewhere is looked for among its neighbours: a page has a few dozens of such parts. */
+/** Bounds the work of placing parts; real pages have a few dozen. */
 const PARTS_MAX = 300;
 
-/** What is declared to be within an element: its own children stand in the slots that name them. */
+/** Opens declarative shadow roots: the host's children go into the slots that name them. */
 function openShadows(document: PageElement): void {
   for (let round = 0; round < ROUNDS_MAX; round++) {
     const all = [...document.querySelectorAll("template[shadowrootmode],template[shadowroot]")];
@@ -40,8 +40,8 @@ function openShadow(template: PageElement): void {
 const slotOf = (node: PageNode) => (node instanceof PageElement ? node.getAttribute("slot") : null);
 
 /**
- * Frames that stream a page send its parts hidden at its end, and put each in the place that waits for it: `B:0` is filled by `S:0`
- * (React), and what stood there until then goes.
+ * Frameworks that stream a page send parts hidden at its end, each for a placeholder: React puts `S:0` in the place of `B:0`, and removes
+ * the fallback there.
  */
 function openStreamed(document: PageElement): void {
   const parts = [...document.querySelectorAll("div[hidden][id^='S:']")].slice(0, PARTS_MAX);
@@ -60,7 +60,7 @@ function openStreamed(document: PageElement): void {
   }
 }
 
-/** What stands in a place until its part has come: all up to the remark that ends it. */
+/** The fallback after a placeholder: everything up to the comment that ends it. */
 function waitingAfter(place: PageElement): readonly PageNode[] {
   const waiting: PageNode[] = [];
   let open = 0;
@@ -72,7 +72,7 @@ function waitingAfter(place: PageElement): readonly PageNode[] {
   return [];
 }
 
-/** Formulas that a script was to draw, and those that are hidden behind a picture of them, as their author wrote them. */
+/** Restores the source of formulas that a script would draw, or that are hidden behind a picture. */
 function openFormulas(document: PageElement): void {
   for (const script of document.querySelectorAll('script[type^="math/tex"]')) {
     const mark = /display/.test(script.getAttribute("type") ?? "") ? "$$" : "$";
@@ -87,7 +87,7 @@ function openFormulas(document: PageElement): void {
   }
 }
 
-/** Images that a script was to make, and those that are written out for readers without scripts alone. */
+/** Restores images that a script would create, or that stand in `noscript` only. */
 function openImages(document: PageElement): void {
   for (const image of document.querySelectorAll("amp-img,amp-anim")) {
     const shown = elementOf("img");
@@ -107,7 +107,7 @@ function openImages(document: PageElement): void {
   }
 }
 
-/** The boxes of a list of tasks are said by its items. */
+/** Moves the checkboxes of task lists to their items. */
 function openTasks(document: PageElement): void {
   for (const box of document.querySelectorAll(
     "li > input[type=checkbox][disabled],li > p > input[type=checkbox][disabled]",
@@ -115,7 +115,7 @@ function openTasks(document: PageElement): void {
     box.closest("li")?.setAttribute(TASK, box.hasAttribute("checked") ? "x" : " ");
 }
 
-/** Before addresses are made absolute, and before what is hidden is taken out. */
+/** Call before addresses are made absolute and hidden parts removed. */
 export function openParts(document: PageElement): void {
   openShadows(document);
   openStreamed(document);

@@ -1,13 +1,13 @@
-// The addresses within a page: made absolute, those of images that a script was to load put in their place, and listed for the walk of a site.
+// The addresses in a page: makes them absolute, resolves lazy images, and lists links for crawling a site.
 import { documentOf, tagsOf } from "./page-dom.ts";
 import type { PageElement } from "./page-tree.ts";
 
 const LINKS_MAX = 2_000;
-/** A longer one is no address that anybody can ask. */
+/** Longer addresses cannot be requested. */
 const LINK_CHARS_MAX = 2_048;
-/** Of all links together: they go back to the event loop. */
+/** Bounds the sum of all links, which go back to the event loop. */
 const ALL_LINKS_CHARS_MAX = 262_144;
-/** Where pages keep the address of an image until it is scrolled to, best first. */
+/** Attributes that hold the address of a lazy image, best first. */
 const LAZY = ["data-src", "data-original", "data-lazy-src", "data-hi-res-src", "data-url"];
 const LAZY_SETS = ["data-srcset", "data-lazy-srcset", "srcset"];
 
@@ -22,7 +22,7 @@ function firstOf(set: string | null): string | null {
   return address === "" ? null : address;
 }
 
-/** An image as it will be once it is seen: what stands there until then is a dot of one pixel, or nothing. */
+/** Gives a lazy image its real source; until then it has none, or a one-pixel placeholder. */
 function resolveLazy(image: PageElement): void {
   const source = image.getAttribute("src");
   if (source !== null && source !== "" && !source.startsWith("data:")) return;
@@ -37,7 +37,7 @@ function resolveLazy(image: PageElement): void {
 
 export function makeAddressesAbsolute(document: PageElement, url: string): void {
   const base = absolute(document.querySelector("base[href]")?.getAttribute("href") ?? null, url);
-  // A base that is no place of the web says nothing.
+  // Ignore a base that is not a web address.
   const from = base?.startsWith("http") === true ? base : url;
   for (const image of document.querySelectorAll("img")) resolveLazy(image);
   for (const [selector, name] of [
@@ -65,7 +65,7 @@ function linksOf(document: PageElement): readonly string[] {
   return [...links];
 }
 
-/** The links of a page, absolute, without fragments; the first of them. Throws where the page cannot be taken apart. */
+/** The first links of a page, absolute and without fragments. Throws where the page cannot be parsed. */
 export function linksIn(html: string, url: string): readonly string[] {
   const document = documentOf(html, tagsOf(html));
   makeAddressesAbsolute(document, url);

@@ -1,11 +1,11 @@
-// Rows that wait for a rung which reads several pages in one call: they go together once no other can still come.
+// Collects rows for a rung that reads several pages per call, and sends them once no further row can come.
 import type { Stopped } from "../../../catalog/job-kind.ts";
 import type { RungSpec } from "../../../catalog/page-ladder.ts";
 import type { GrowingRow } from "./page-row.ts";
 
-/** Whether there was money for it, the payer's and ours, and a payer who may spend it. */
+/** `asked`, or why the rung was not asked: no money, the payer's or ours, or a payer that may not spend it. */
 export type AskEnd = "asked" | "over budget" | "unpaid_costs" | Stopped;
-/** Asks the rung for these rows, and notes in each what came of it. */
+/** Asks the rung for these rows, and records the outcome in each. */
 export type AskRung = (rung: RungSpec, rows: readonly GrowingRow[]) => Promise<AskEnd>;
 
 interface Waiting {
@@ -17,30 +17,30 @@ export class PageBatch {
   readonly rung: RungSpec;
   readonly #ask: AskRung;
   readonly #patienceMs: number | null;
-  /** Rows that have begun and have neither come here nor passed by. */
+  /** Rows in progress that have neither arrived here nor passed by. */
   #coming = 0;
   #waiting: Waiting[] = [];
   #timer: NodeJS.Timeout | null = null;
 
-  /** `patienceMs`: after so long those who wait go without those who may still come; null: never. */
+  /** `patienceMs`: how long rows wait for others that may still come; null: without limit. */
   constructor(rung: RungSpec, ask: AskRung, patienceMs: number | null) {
     this.rung = rung;
     this.#ask = ask;
     this.#patienceMs = patienceMs;
   }
 
-  /** A row has begun, which may come. */
+  /** A row has begun that may arrive. */
   begun(): void {
     this.#coming += 1;
   }
 
-  /** It will not come. */
+  /** A row will not arrive. */
   passed(): void {
     this.#coming -= 1;
     this.#goWhereFull();
   }
 
-  /** It has come; settles when it was asked about, together with others where there are others. */
+  /** A row has arrived; settles when the rung was asked for it, possibly together with others. */
   join(row: GrowingRow): Promise<AskEnd> {
     return new Promise((done) => {
       this.#coming -= 1;

@@ -1,8 +1,8 @@
-// What a page says of itself beside its text: who wrote it and when, in which language, for which site, and what a product costs.
+// Metadata of a page: its author, date, language and site, and a product's price and rating.
 import type { PageElement } from "./page-tree.ts";
 import { isSaidPaid } from "./paywall-marks.ts";
 
-/** Fields of a row beside the contract's; what a page does not say is not there. */
+/** Fields of a row beyond the contract's; absent where the page does not state them. */
 export interface PageDetails {
   readonly byline?: string;
   readonly published_at?: string;
@@ -28,7 +28,7 @@ function plain(value: unknown): string | undefined {
   return text === "" ? undefined : text.slice(0, FIELD_CHARS_MAX);
 }
 
-/** The things that a page describes for machines; what cannot be read is passed over. */
+/** The page's JSON-LD objects; skips unreadable blocks. */
 function thingsOf(document: PageElement): readonly Json[] {
   const things: Json[] = [];
   for (const script of document.querySelectorAll('script[type="application/ld+json"]')) {
@@ -43,7 +43,7 @@ function thingsOf(document: PageElement): readonly Json[] {
           .filter(isObject),
       );
     } catch {
-      // Pages of every age have such blocks cut off or badly escaped: they say nothing.
+      // Many pages have truncated or badly escaped blocks; ignore them.
     }
   }
   return things.slice(0, THINGS_MAX);
@@ -80,7 +80,7 @@ function ratingOf(things: readonly Json[]): PageDetails["rating"] {
   return undefined;
 }
 
-/** The first of each name: one look at all of them. */
+/** The first value of each name. Collected once, in a single pass. */
 function metasOf(document: PageElement): ReadonlyMap<string, string> {
   const metas = new Map<string, string>();
   for (const one of document.querySelectorAll("meta[content]")) {
@@ -93,7 +93,7 @@ function metasOf(document: PageElement): ReadonlyMap<string, string> {
 
 export interface SaidOfItself {
   readonly details: PageDetails;
-  /** Whether its readers pay for it; null: it does not say. */
+  /** Whether its readers must pay; null where the page does not say. */
   readonly paid: boolean | null;
 }
 

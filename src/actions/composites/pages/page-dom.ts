@@ -1,25 +1,25 @@
-// A stranger's HTML as a tree of elements, within bounds: what reads pages sees as much of the DOM as is written down here.
+// Parses untrusted HTML into a tree, within bounds, and offers the page readers what they need of the DOM.
 import { nextIn, PageElement, type PageLeaf, type PageNode, parsed, TEXT } from "./page-tree.ts";
 
-/** Longer pages are not taken apart. */
+/** Longer pages are not parsed. */
 export const PAGE_CHARS_MAX = 3 * 1_048_576;
-/** The library gives up on a page of more elements, and takes its time for each. */
+/** The time to parse grows with the number of elements. */
 export const ELEMENTS_MAX = 50_000;
 const DEPTH_MAX = 400;
-/** As much of a tag as is looked at. */
+/** The part of a tag that is examined. */
 const TAG_CHARS_MAX = 2_048;
 
 const TAG = /^<(\/?)([a-z][a-z0-9-]*)/i;
 const VOID = /^(area|base|br|col|embed|hr|img|input|link|meta|param|source|track|wbr|p|li|td|tr|th|option|dt|dd)$/i;
 
-/** Blanks that are more or other than one of a keyboard: text is mostly words with one between two, which stays as it is. */
+/** Whitespace other than single spaces. Most text has only those, and stays as it is. */
 const BLANKS = /[^\S ]\s*| \s+/g;
 
 export function textOf(node: PageNode | null): string {
   return (node?.textContent ?? "").replace(BLANKS, " ").trim();
 }
 
-/** How long `textOf` is, counted where it stands: the text of a whole page is not put together for that. From `enough` on no further text is looked at. */
+/** The length of `textOf`, counted without building the text. Stops at `enough`. */
 export function charsOf(root: PageElement, enough = Number.POSITIVE_INFINITY): number {
   let chars = 0;
   let isApart = false;
@@ -37,7 +37,7 @@ export function charsOf(root: PageElement, enough = Number.POSITIVE_INFINITY): n
   return chars;
 }
 
-/** All tags, each from its `<` to the next `>`: every character is looked at once, whatever is open. */
+/** All tags, each from its `<` to the next `>`. Linear, whatever is left open. */
 export function tagsOf(html: string): readonly string[] {
   const tags: string[] = [];
   for (let at = html.indexOf("<"); at >= 0; ) {
@@ -49,7 +49,7 @@ export function tagsOf(html: string): readonly string[] {
   return tags;
 }
 
-/** Whether it is within what the library can take in its time: its work grows with the square of what is nested in what. */
+/** Whether a page is within the bounds of the parser, whose work grows with the square of the nesting. */
 function isTakable(tags: readonly string[]): boolean {
   let depth = 0;
   let elements = 0;
@@ -71,7 +71,7 @@ export function documentOf(html: string, tags: readonly string[]): PageElement {
   return parsed(wholePage(html));
 }
 
-/** Old pages begin where they like. */
+/** Adds the `html` and `body` tags that old pages omit. */
 function wholePage(html: string): string {
   if (/<html[\s>]/i.test(html)) return html;
   return /<body[\s>]/i.test(html) ? `<html>${html}</html>` : `<html><body>${html}</body></html>`;
@@ -81,7 +81,7 @@ export function bodyOf(document: PageElement): PageElement {
   return document.querySelector("body") ?? document.querySelector("html") ?? document;
 }
 
-/** Each element below `root`, as readers meet them; below those for which `enter` answers false nothing is looked at. */
+/** Visits the elements below `root` in document order; skips what is below an element where `enter` returns false. */
 export function walkElements(root: PageElement, enter: (element: PageElement) => boolean): void {
   const open = root.children.reverse();
   for (let element = open.pop(); element !== undefined; element = open.pop()) {
@@ -91,7 +91,7 @@ export function walkElements(root: PageElement, enter: (element: PageElement) =>
   }
 }
 
-/** Whether an element stands within one of these names, a few levels up. */
+/** Whether an element is within one with one of these names, a few levels up. */
 export function standsIn(element: PageElement, names: ReadonlySet<string>, levels = 5): boolean {
   let at = element.parentElement;
   for (let level = 0; at !== null && level < levels; level++, at = at.parentElement) {
@@ -100,7 +100,10 @@ export function standsIn(element: PageElement, names: ReadonlySet<string>, level
   return false;
 }
 
-/** How many characters of text each element has, counted in one walk: asking each for its text takes the square of their depth. That of `left` is left out. */
+/**
+ * The number of text characters of each element, counted in one walk; asking each element would be quadratic in depth. Leaves out the text
+ * of elements named in `left`.
+ */
 export function measured(body: PageElement, left: ReadonlySet<string> = new Set()): ReadonlyMap<PageElement, number> {
   const chars = new Map<PageElement, number>();
   const measure = (element: PageElement): number => {

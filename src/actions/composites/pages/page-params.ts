@@ -1,11 +1,11 @@
-// The params that both actions over pages take, checked before anything is held.
+// The params that both page actions share, checked before any hold.
 import { z } from "zod";
 import { notAPage, readPageUrl, type UrlFault } from "./page-url.ts";
 import type { PageParts } from "./parts.ts";
 
 type UrlRules = Pick<PageParts, "ladder" | "mayUsePort">;
 
-/** Addresses of pages: what is none, a social platform's or a document's is told with its own code. */
+/** Addresses of pages. A bad address, a social platform and a document each have their own error code. */
 export function pageUrls(rules: UrlRules, countMax: number) {
   return z.array(pageUrl(rules)).min(1).max(countMax);
 }

@@ -1,4 +1,4 @@
-// The row of one page (contract 2.3), as it grows with each rung that is asked.
+// The row of one page (contract 2.3), which grows with each rung that is asked.
 import type { Stopped } from "../../../catalog/job-kind.ts";
 import type { PagesWanted, RungSpec } from "../../../catalog/page-ladder.ts";
 import type { PageDetails } from "./page-details.ts";
@@ -12,9 +12,9 @@ export interface Hop {
   readonly charged_cents: number;
   readonly latency_ms: number;
   readonly skipped?: SkipReason;
-  /** What stood there instead of a page. */
+  /** What was there instead of a page. */
   readonly found?: Instead;
-  /** Of its leg. */
+  /** The id of its leg. */
   readonly transaction_id?: string;
 }
 
@@ -36,14 +36,14 @@ export interface PageRow extends PageDetails {
   readonly error?: string;
 }
 
-/** Why a row of a job ended before its rungs did. */
+/** Why a job's row ended before all rungs were asked. */
 export type RanOut = "over budget" | "unpaid_costs" | "timeout" | "cancelled" | Stopped;
 
-/** What was read best. */
+/** The best result so far. */
 export interface Best {
   readonly page: RungPage;
   readonly rung: RungSpec;
-  /** Of the leg that has brought it. */
+  /** The id of the leg that brought it. */
   readonly id: string | null;
   readonly score: number;
   readonly cents: number;
@@ -56,7 +56,7 @@ export class GrowingRow {
   #flags: readonly QualityFlag[] = [];
   #hard = false;
   #best: Best | null = null;
-  /** Of the page's own server, where it has said that this is no page. */
+  /** Set where the page's own server says that it is not a page. */
   noPage: "onescrape_document" | "unsupported_type" | null = null;
 
   constructor(url: string, wanted: Pick<PagesWanted, "format" | "mainContent">) {
@@ -64,17 +64,17 @@ export class GrowingRow {
     this.#wanted = wanted;
   }
 
-  /** Null: nothing worth a row of content. */
+  /** Null where nothing readable has come. */
   get best(): Best | null {
     return this.#best;
   }
 
-  /** No further rung is needed, or can help. */
+  /** Whether no further rung is needed, or can help. */
   get isDone(): boolean {
     return this.noPage !== null || (this.#best?.score ?? 0) >= ENOUGH;
   }
 
-  /** Notes what a rung came to; `cents` is what the row pays if its content is taken. Answers whether the rung has read the page. */
+  /** Records a rung's outcome; `cents` is what the row pays if it takes this content. Returns whether it did. */
   note(rung: RungSpec, outcome: RungOutcome, ms: number, cents: number): boolean {
     const { action } = outcome;
     const hop = { provider: rung.tag, action, latency_ms: Math.round(ms) };
@@ -90,7 +90,7 @@ export class GrowingRow {
     const { score, flags, instead } = page?.judged ?? NOT_READ;
     if (outcome.kind === "read") this.#flags = page === undefined ? ["blocked"] : flags;
     const isBetter = page !== undefined && score > (this.#best?.score ?? 0);
-    // Of several that have brought something the best is taken, and it alone is paid.
+    // The row takes the best result, and pays for that one only.
     const paid = isBetter ? cents : 0;
     if (isBetter) {
       for (const [at, one] of this.#hops.entries()) this.#hops[at] = { ...one, charged_cents: 0 };
@@ -101,7 +101,7 @@ export class GrowingRow {
     return isBetter;
   }
 
-  /** What the row pays as it stands. */
+  /** What the row pays so far. */
   get cents(): number {
     return this.#best?.cents ?? 0;
   }
@@ -110,7 +110,7 @@ export class GrowingRow {
     return this.#hops;
   }
 
-  /** The row as callers get it; `ranOut` is why it ended before its rungs did. */
+  /** The row for callers; `ranOut` says why it ended early. */
   end(ranOut: RanOut | null = null): PageRow {
     const { url } = this;
     const best = this.#best;

@@ -1,6 +1,7 @@
-// The few selectors that what reads pages is written in: names, classes, ids and attributes, within, right within and right behind others. Each is read once.
+// A small subset of CSS selectors: names, classes, ids and attributes, with descendant, child and adjacent combinators. Each selector is
+// parsed once.
 
-/** As much of an element as is looked at. */
+/** The part of an element that selectors read. */
 export interface Selected {
   readonly localName: string;
   readonly parentElement: Selected | null;
@@ -16,7 +17,7 @@ const PART = /(\*|[a-z][a-z0-9-]*)|\.([\w-]+)|#([\w-]+)|\[([a-z-]+)(?:([~^]?=)["
 
 const wordsOf = (text: string | null) => text?.split(/\s+/) ?? [];
 
-/** What pages write in large letters means the same as a value of ours. */
+/** Attribute values are compared case-insensitively. */
 function attributeMatcher(name: string, how: string | undefined, value: string): Matcher {
   const wanted = value.toLowerCase();
   if (how === undefined) return (element) => element.getAttribute(name) !== null;
@@ -71,10 +72,10 @@ function listMatcher(selector: string): Matcher {
   return (element) => names.has(element.localName) || others.some((one) => one(element));
 }
 
-/** All of them are ours, so there are a few dozens. */
+/** Never evicted: all selectors are ours, a few dozen. */
 const known = new Map<string, Matcher>();
 
-/** Throws SyntaxError for a selector that is not of these. */
+/** Throws SyntaxError for a selector outside the subset. */
 export function matcherOf(selector: string): Matcher {
   const before = known.get(selector);
   if (before !== undefined) return before;

@@ -1,12 +1,13 @@
-// What a page's own style sheets say of an element, as far as it is certain: rules of one class, one id or one tag. It is enough to find text that is hidden by a class.
+// What a page's own style sheets certainly say about an element, from rules for a single class, id or tag: enough to find text hidden by a
+// class.
 import type { PageElement } from "./page-tree.ts";
 
-/** As much of all sheets as is read, and as many of their braces. */
+/** Bounds on what is read of all sheets: characters, braces, and characters per rule. */
 const [SHEET_CHARS_MAX, BRACES_MAX, RULE_CHARS_MAX] = [256 * 1024, 10_000, 2_000];
-/** A rule says nothing of interest without one of these. */
+/** Rules without any of these properties do not matter. */
 const HIDES_OR_COLOURS =
   /(?:display|visibility|opacity|font-size|color|background|left|top|text-indent|margin-left|width|height|overflow)\s*:/;
-/** What scripts turn on and off: such a rule of a sheet says nothing of what its readers will see. */
+/** Properties that scripts toggle, so that a sheet's value does not show what readers will see. */
 const TURNED_ON = /^(?:display|visibility|content-visibility|opacity|height|max-height|width|max-width)$/;
 const SIMPLE = /^[.#]?[a-z][\w-]*$/i;
 const DATA_SCRIPT = /json|text\/(?:plain|template)/i;
@@ -33,11 +34,11 @@ export function declarationsOf(style: string): Declarations {
 interface Rules {
   /** By `.class`, `#id` or `tag`. */
   readonly simple: ReadonlyMap<string, Declarations>;
-  /** Names of which a longer selector says something else, at a time that is not known here. */
+  /** Names that a longer or conditional selector also matches, so that their style is uncertain. */
   readonly touched: ReadonlySet<string>;
 }
 
-/** Each class, id and tag of a selector that is no single one. */
+/** Every class, id and tag in a compound selector. */
 function namesIn(selector: string): readonly string[] {
   return selector.slice(0, RULE_CHARS_MAX).match(/[.#]?[a-z][\w-]*/gi) ?? [];
 }
@@ -51,12 +52,12 @@ function withoutComments(sheet: string): string {
   return [first, ...after].join(" ");
 }
 
-/** Takes rules in as they are read. */
+/** Collects rules as they are parsed. */
 class ReadRules implements Rules {
   readonly simple = new Map<string, Map<string, string>>();
   readonly touched = new Set<string>();
 
-  /** `isConditional`: within a block such as `@media`, which may count or not. */
+  /** `isConditional`: within a block such as `@media`, which may not apply. */
   take(selectors: string, body: string, isConditional: boolean): void {
     if (!HIDES_OR_COLOURS.test(body)) return;
     for (const selector of selectors.slice(-RULE_CHARS_MAX).split(",")) {
@@ -73,7 +74,7 @@ class ReadRules implements Rules {
   }
 }
 
-/** Reads a sheet from brace to brace, each character once. */
+/** Parses a sheet from brace to brace, in linear time. */
 function rulesOf(sheet: string): Rules {
   const rules = new ReadRules();
   const open: string[] = [];
@@ -99,9 +100,9 @@ function namesOf(element: PageElement): readonly string[] {
 }
 
 export class PageStyles {
-  /** The page has no style of its own: black on white. */
+  /** The page has no styles: black on white. */
   readonly isBare: boolean;
-  /** Whether a sheet of the page can hide an element, so that each is worth a look. */
+  /** Whether the page's sheets can hide elements, so that each must be checked. */
   readonly hasRules: boolean;
   readonly #rules: Rules;
   readonly #hasScripts: boolean;
@@ -119,7 +120,7 @@ export class PageStyles {
     );
   }
 
-  /** Of an element's own attribute, and of the sheets what is certain: what no other rule and no script can undo. */
+  /** The element's style attribute, and what the sheets say with certainty: what no other rule and no script can override. */
   of(element: PageElement): Declarations {
     const all = new Map<string, string>();
     for (const name of this.hasRules ? namesOf(element) : []) {
@@ -134,7 +135,7 @@ export class PageStyles {
     return all;
   }
 
-  /** Whether rules that are not read here may give an element its ground. */
+  /** Whether rules that are not evaluated may set the element's background. */
   isUncertain(element: PageElement): boolean {
     return this.hasRules && namesOf(element).some((name) => this.#rules.touched.has(name));
   }

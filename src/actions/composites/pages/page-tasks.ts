@@ -1,10 +1,10 @@
-// What the threads that read strangers' bytes are asked for: a page taken apart, the rules of a robots.txt, the addresses of a site's map.
+// The tasks of the threads that read untrusted bytes: a page, its links, a robots.txt, or a site map.
 import { isAscii } from "node:buffer";
 import type { JudgedPage, PageOrder } from "./judged-page.ts";
 import type { Robots } from "./robots.ts";
 import type { SiteMap } from "./site-locations.ts";
 
-/** Bytes as they came, and what their answer said of them. */
+/** A body as received, with its declared content type. */
 export interface PageBytes {
   readonly bytes: Uint8Array;
   readonly contentType: string;
@@ -17,10 +17,10 @@ export type PageTask =
   | { readonly kind: "robots"; readonly bytes: Uint8Array; readonly name: string }
   | { readonly kind: "map"; readonly page: PageBytes };
 
-/** Null: it is too long, too deep or too slow to be read. `busy`: there is no room for it just now. */
+/** Null where it is too long, too deep or too slow to read. `busy`: no room now. */
 export type Read<T> = T | "busy" | null;
 
-/** What comes of each task. */
+/** The result of each kind of task. */
 export interface PageDone {
   readonly page: JudgedPage;
   readonly text: JudgedPage;
@@ -30,12 +30,12 @@ export interface PageDone {
 }
 
 const NAMED_CHARSET = /charset\s*=\s*["']?([\w.:-]+)/i;
-/** What is written in bytes that are all ASCII, or in pairs of bytes, says nothing by being valid UTF-8. */
+/** Encodings whose text can be valid UTF-8 by accident, because they use ASCII bytes or pairs of bytes. */
 const OTHER_WAY = /^(?:utf-?16|iso-2022|hz-gb)/i;
-/** So many bytes beyond ASCII are no UTF-8 by chance. */
+/** This many non-ASCII bytes are not valid UTF-8 by accident. */
 const BEYOND_ASCII_MIN = 6;
 
-/** As the header says, then as the page says of itself in its first bytes. */
+/** The charset of the header, then that in the page's first bytes. */
 function charsetsOf({ bytes, contentType }: PageBytes): readonly string[] {
   const head = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(2_048, bytes.length)).toString("latin1");
   const said = [NAMED_CHARSET.exec(contentType.slice(0, 1_000))?.[1], NAMED_CHARSET.exec(head)?.[1]];
@@ -46,7 +46,7 @@ function decodedAs(charset: string, bytes: Uint8Array): string | null {
   try {
     return new TextDecoder(charset, { fatal: true }).decode(bytes);
   } catch {
-    // A charset of a name that does not exist, or one that the bytes are not written in.
+    // The charset does not exist, or the bytes are not in it.
     return null;
   }
 }
@@ -59,7 +59,9 @@ function hasBeyondAscii(bytes: Uint8Array, atLeast: number): boolean {
   return count === atLeast;
 }
 
-/** The text of a page: in UTF-8 where it is that, whatever is said of it; else by what is said that is true; else as well as it can be read. */
+/**
+ * Decodes a page: as UTF-8 where it is that, whatever it declares; else by the first declared charset that fits; else as well as possible.
+ */
 export function decodedPage(page: PageBytes): string {
   const { bytes } = page;
   const charsets = charsetsOf(page);
@@ -80,7 +82,7 @@ function isKnown(charset: string): boolean {
   }
 }
 
-/** How much a task weighs while it waits. */
+/** The size of a waiting task. */
 export function bytesOf(task: PageTask): number {
   if (task.kind === "robots") return task.bytes.length;
   return typeof task.page === "string" ? task.page.length * 2 : task.page.bytes.length;

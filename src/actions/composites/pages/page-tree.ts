@@ -1,4 +1,4 @@
-// A page as a tree: nodes that know their neighbours, so that one is put in and taken out at the same cost wherever it stands. As much of the DOM as reading takes.
+// A page as a tree of linked nodes, with constant-time insertion and removal. Implements the part of the DOM that the page readers use.
 import { Parser } from "htmlparser2";
 import { type Matcher, matcherOf } from "./page-selectors.ts";
 
@@ -9,7 +9,7 @@ const DOCUMENT = 9;
 
 export type PageNode = PageElement | PageLeaf;
 
-/** What has neighbours and stands in an element. */
+/** A node with siblings and a parent. */
 abstract class Linked {
   parentNode: PageElement | null = null;
   previousSibling: PageNode | null = null;
@@ -38,7 +38,7 @@ abstract class Linked {
   }
 }
 
-/** A text, or a remark. */
+/** A text or a comment. */
 export class PageLeaf extends Linked {
   readonly nodeType: number;
   data: string;
@@ -60,7 +60,7 @@ export class PageLeaf extends Linked {
 
 export class PageElement extends Linked {
   readonly nodeType: number;
-  /** Its name in small letters. */
+  /** In lower case. */
   readonly localName: string;
   firstChild: PageNode | null = null;
   lastChild: PageNode | null = null;
@@ -201,7 +201,7 @@ export class PageElement extends Linked {
     return found;
   }
 
-  /** With all that is in it. */
+  /** A deep copy. */
   cloneNode(): PageElement {
     const copy = new PageElement(this.localName, { ...this.#attributes }, this.nodeType);
     let into = copy;
@@ -228,26 +228,26 @@ function firstIn(root: PageElement, matcher: Matcher): PageElement | null {
   return null;
 }
 
-/** The node that a reader of all in `root` meets after this one; null: it is the last. */
+/** The next node in document order within `root`; null after the last. */
 export function nextIn(root: PageElement, node: PageNode): PageNode | null {
   if (node instanceof PageElement && node.firstChild !== null) return node.firstChild;
   return nextBehind(root, node);
 }
 
-/** The same without what is in this one. */
+/** The same, skipping the node's content. */
 export function nextBehind(root: PageElement, node: PageNode): PageNode | null {
   let at: PageNode | null = node;
   while (at !== null && at !== root && at.nextSibling === null) at = at.parentNode;
   return at === null || at === root ? null : at.nextSibling;
 }
 
-/** Items and paragraphs without an end stand within each other, as deep as a page has them. */
+/** Unclosed items and paragraphs nest, as deep as a page has them. */
 const OPEN_MAX = 1_200;
 
-/** What looks at tags before they are parsed misses some, as those within others. */
+/** Higher than the bound before parsing, which misses some tags, such as those within others. */
 const ELEMENTS_MAX = 100_000;
 
-/** Throws RangeError where there are too many elements, or they stand too deep within each other. */
+/** Throws RangeError where there are too many elements, or they nest too deep. */
 function parseInto(root: PageElement, html: string): void {
   let into = root;
   let open = 0;
@@ -260,7 +260,7 @@ function parseInto(root: PageElement, html: string): void {
       if (++elements > ELEMENTS_MAX) throw new RangeError("there are too many elements");
       if (++open > OPEN_MAX) throw new RangeError("elements stand too deep within each other");
     },
-    // What it reads comes in pieces, one for each reference to a character.
+    // The parser splits a text at each character reference.
     ontext(text) {
       const before = into.lastChild;
       if (before instanceof PageLeaf && before.nodeType === TEXT) before.data += text;
@@ -276,7 +276,7 @@ function parseInto(root: PageElement, html: string): void {
   parser.end();
 }
 
-/** Throws RangeError where there are too many elements, or they stand too deep within each other. */
+/** Throws RangeError where there are too many elements, or they nest too deep. */
 export function parsed(html: string): PageElement {
   const document = new PageElement("#document", {}, DOCUMENT);
   parseInto(document, html);
@@ -316,7 +316,7 @@ const ESCAPES: Readonly<Record<string, string>> = {
 };
 const escaped = (text: string, signs: RegExp) => text.replace(signs, (sign) => ESCAPES[sign] ?? sign);
 
-/** What is in an element, as HTML, without remarks: browsers end them where parsers may not. */
+/** An element's content as HTML. Omits comments, which browsers may end earlier than parsers do. */
 function htmlOf(root: PageElement): string {
   let html = "";
   for (const node of root.childNodes) {

@@ -1,4 +1,4 @@
-// What the actions over pages need of the rest of the gateway.
+// What page actions need from the rest of the gateway.
 import type { InnerCalls } from "../../../catalog/local-action.ts";
 import type { PageLadderSpec } from "../../../catalog/page-ladder.ts";
 import type { Clock } from "../../../core/clock.ts";
@@ -9,13 +9,13 @@ import type { RungParts } from "./read-rung.ts";
 
 export interface PageParts {
   readonly clock: Clock;
-  /** Of the catalog in force. */
+  /** From the current catalog. */
   ladder(): PageLadderSpec;
   readonly mayUsePort: PortRule;
-  /** What rungs need for a payer: live accounts' pages are those of the internet, a sandbox account's the sandbox's. */
+  /** What rungs need for a payer. Live accounts read the internet, sandbox accounts the sandbox's pages. */
   rungParts(payer: Payer, ladder: PageLadderSpec, calls: Pick<InnerCalls, "call" | "own">): RungParts;
-  /** The threads that take pages apart, as an account has them in its turn. */
+  /** The reading threads, for one account's turns. */
   reading(payer: Payer): PageReading;
-  /** Whether pages can be read without any vendor: unless DIRECT_FETCH=0. */
+  /** Whether pages can be read without any vendor: true unless DIRECT_FETCH=0. */
   readonly readsDirectly: boolean;
 }

@@ -1,17 +1,17 @@
-// Whether a page shows the beginning of what its readers pay for: by what it says for machines, else by the words that stand where the text breaks off.
+// Detects pages that show only the beginning of paid content: by their structured data, else by the words where the text breaks off.
 import { nextIn, type PageElement, TEXT } from "./page-tree.ts";
 
-/** What stands where a text breaks off, in the languages that most of such pages are in. */
+/** Phrases where a text breaks off, in the most common languages of such pages. */
 const WORDS = [
   /(?:subscribe|sign up|log ?in|register|subscriber|member|choose a plan) (?:now )?to (?:(?:continue|keep) reading|read (?:on|the full|the rest|the whole))/i,
   /(?:article|story|content|post|issue) is (?:only )?(?:for|reserved for|available to|exclusive to) (?:paying |paid )?(?:subscribers|members)/i,
   /\b\d+ (?:free )?(?:articles?|stories) (?:left|remaining)/i,
   /(?:abonnieren|registrieren) und weiterlesen|nur für abonnent|réservé aux abonnés|(?:exclusivo|solo) para suscriptores|riservato agli abbonati|alleen voor abonnees/i,
 ];
-/** Longer texts with such words are about them. */
+/** Longer texts with such words are about paywalls. */
 const WORDS_CHARS_MAX = 300;
 
-/** Google's structured data for paywalled content, and the tier that publishers tell crawlers. */
+/** Reads Google's structured data for paywalled content, and the tier that publishers declare to crawlers. */
 export function isSaidPaid(
   things: readonly Readonly<Record<string, unknown>>[],
   tier: string | undefined,
@@ -29,7 +29,7 @@ function hasShortText(body: PageElement): boolean {
   return false;
 }
 
-/** `said`: what the page says of it for machines; null: nothing. */
+/** `said`: what the page declares; null where it declares nothing. */
 export function isTeaser(body: PageElement, said: boolean | null): boolean {
   return said ?? hasShortText(body);
 }

@@ -1,4 +1,4 @@
-// How all composites read pages: each page rung by rung until one has read it, those that can go in one call together.
+// Reads pages for all composites: rung by rung until one has read the page, with several pages per call where possible.
 import type { PagesWanted, RungSpec } from "../../../catalog/page-ladder.ts";
 import type { Clock } from "../../../core/clock.ts";
 import { bounded } from "../bounded.ts";
@@ -6,19 +6,19 @@ import { type AskEnd, type AskRung, PageBatch } from "./page-batch.ts";
 import type { GrowingRow } from "./page-row.ts";
 import { type RungOutcome, type RungParts, readRung, rungAction } from "./read-rung.ts";
 
-/** No rung has longer for one call. */
+/** The longest time of one call of a rung. */
 const RUNG_MS_MAX = 20_000;
-/** Where a caller waits: one slow page must not hold up those that could go on. */
+/** For synchronous calls: a slow page must not hold up the others. */
 export const SYNC_PATIENCE_MS = 500;
 
 export interface PageReaderOptions {
-  /** In the order in which they are asked. */
+  /** In the order of asking. */
   readonly rungs: readonly RungSpec[];
   readonly ask: AskRung;
-  /** Whether a rung can be asked at all: for one that cannot no page waits. */
+  /** Whether a rung can be asked at all; pages do not wait for one that cannot. */
   canAsk(rung: RungSpec): boolean;
   readonly signal: AbortSignal;
-  /** How long a page waits for others that may go with it; null: as long as one of them can still come. */
+  /** How long a page waits for others to share a call; null: for as long as one may still come. */
   readonly patienceMs: number | null;
 }
 
@@ -34,12 +34,12 @@ export class PageReader {
       .map((rung) => new PageBatch(rung, ask, patienceMs));
   }
 
-  /** Asks the rungs about a page until it is read. Answers why it ended before its rungs did; null: it did not. */
+  /** Asks the rungs until the page is read. Returns why it ended early; null where it did not. */
   async read(row: GrowingRow): Promise<Exclude<AskEnd, "asked"> | null> {
     const { rungs, ask, signal } = this.#options;
     const ahead = new Set(this.#batches);
     for (const batch of ahead) batch.begun();
-    // Those that begin together know of each other before the first of them goes anywhere.
+    // Let pages that begin together register before the first of them moves on.
     await Promise.resolve();
     try {
       for (const rung of rungs) {
@@ -56,7 +56,7 @@ export class PageReader {
   }
 }
 
-/** What a rung came to, and how long it took. */
+/** A rung's outcome and duration. */
 export interface Asked {
   readonly outcome: RungOutcome;
   readonly ms: number;
@@ -64,7 +64,7 @@ export interface Asked {
 
 export interface AskBounds {
   readonly clock: Clock;
-  /** On `clock.elapsedMs()`; after it no rung is asked. */
+  /** On `clock.elapsedMs()`; no rung is asked afterwards. */
   readonly untilMs: number;
   readonly signal: AbortSignal;
 }
@@ -85,7 +85,10 @@ export async function askRung(
   return { outcome, ms: clock.elapsedMs() - fromMs };
 }
 
-/** Notes in each row what a rung came to: the first page that was read carries the cents. Answers what is spent, and what earlier rungs are no longer paid. */
+/**
+ * Records a rung's outcome in each row; the first row that takes its page carries the cents. Returns the cents spent, and those that rows
+ * no longer pay for earlier rungs.
+ */
 export function noteAsked(
   rung: RungSpec,
   rows: readonly GrowingRow[],

@@ -1,4 +1,4 @@
-// One rung of the ladder, asked once: what it has read of one page or of several.
+// Asks one rung of the ladder once, for one page or several.
 import type { InnerCalls } from "../../../catalog/local-action.ts";
 import type { PageLadderSpec, PagesWanted, RungAnswer, RungCall, RungSpec } from "../../../catalog/page-ladder.ts";
 import { atPointer } from "../../../upstream/json-pointer.ts";
@@ -9,7 +9,7 @@ import type { Read } from "./page-tasks.ts";
 import { isDocument } from "./page-url.ts";
 import { yieldOf } from "./yield.ts";
 
-/** What a rung has read of a page. */
+/** A page as a rung has read it. */
 export interface RungPage extends JudgedPage {
   readonly url: string;
   readonly format: "markdown" | "html" | "text";
@@ -19,11 +19,11 @@ export interface RungPage extends JudgedPage {
 export type SkipReason = "not_configured" | "format" | "robots" | "busy" | "off" | "cost_bound" | "time";
 
 export type RungOutcome =
-  /** Pages that it brought anything of, by the address that was asked. */
+  /** Pages with any content, by the requested address. */
   | { readonly kind: "read"; readonly action: string; readonly id: string | null; readonly pages: readonly RungPage[] }
   | { readonly kind: "failed"; readonly action: string; readonly id: string | null; readonly why: string }
   | { readonly kind: "skipped"; readonly action: string; readonly why: SkipReason }
-  /** The server says that it is no page: no rung can make one of it. */
+  /** The server says that it is not a page, so no rung can read it. */
   | {
       readonly kind: "no_page";
       readonly action: string;
@@ -36,7 +36,7 @@ export interface RungParts {
   readonly direct: DirectLeg | null;
   readonly reading: PageReading;
   readonly ladder: PageLadderSpec;
-  /** Whether anybody is configured to serve an action, for the caller's audience. */
+  /** Whether a configured vendor serves an action, for the caller's audience. */
   isServed(action: string): boolean;
   readonly call: InnerCalls["call"];
 }
@@ -89,7 +89,7 @@ async function pageIn(
     const judged = yieldOf({ content, title, facts: null, status: null });
     return { url, content, format: holds, title, finalUrl, judged, details: {} };
   }
-  // Markdown is made from the page. What the vendor has cut to its main part already is not cut again.
+  // Convert to Markdown here. Where the vendor has already cut the page to its main part, do not cut again.
   const format = wanted === "markdown" ? "text" : "html";
   const order = { url, format, mainContent: holds === "page" && isMain, status: null, hasRun: true } as const;
   const page = await read(content, order);
@@ -118,21 +118,21 @@ async function byAction(
   for (const url of wanted.urls) {
     const item = places.urlAt === undefined ? items[0] : items.find((one) => isOf(textAt(one, places.urlAt), url));
     const page = item === undefined ? null : await pageIn(item, places, { ...wanted, url }, read);
-    // That is no wall: the page was there, and there was no room to read it.
+    // This is not a wall: the page came, but there is no room to read it.
     if (page === "busy") return { kind: "failed", action, id: answer.id, why: "too many pages are being read" };
     if (page !== null) pages.push(page);
   }
   return { kind: "read", action, id: answer.id, pages };
 }
 
-/** Vendors write an address with or without its last slash. */
+/** Whether two addresses are the same but for a trailing slash, which vendors may add or drop. */
 function isOf(said: string | null, url: string): boolean {
   return said !== null && said.replace(/\/$/, "") === url.replace(/\/$/, "");
 }
 
 const isOwn = ({ markdown, html }: RungSpec) => markdown === undefined && html === undefined;
 
-/** The actions of which one must be served for a page to be read by these rungs; null: our own fetch is among them. */
+/** The actions of which one must be served for these rungs to read a page; null where our own fetch suffices. */
 export function neededBy(
   rungs: readonly RungSpec[],
   { readsDirectly }: { readonly readsDirectly: boolean },
@@ -141,12 +141,12 @@ export function neededBy(
   return rungs.flatMap(({ markdown, html }) => [markdown, html].flatMap((one) => one?.action ?? []));
 }
 
-/** The name of what a rung asks, for a format: an action, or our own fetch. */
+/** What a rung asks for a format: an action, or our own fetch. */
 export function rungAction(rung: RungSpec, format: PagesWanted["format"]): string {
   return (rung[format] ?? rung.markdown ?? rung.html)?.action ?? OWN_FETCH;
 }
 
-/** Why a rung cannot be asked at all; null: it can. */
+/** Why a rung cannot be asked at all; null where it can. */
 export function cannotAsk(rung: RungSpec, format: PagesWanted["format"], parts: RungParts): RungOutcome | null {
   const action = rungAction(rung, format);
   if (isOwn(rung)) {
@@ -157,7 +157,7 @@ export function cannotAsk(rung: RungSpec, format: PagesWanted["format"], parts: 
   return parts.isServed(rungCall.action) ? null : { kind: "skipped", action, why: "not_configured" };
 }
 
-/** Never rejects but where `call` does. */
+/** Rejects only where `call` does. */
 export async function readRung(
   rung: RungSpec,
   wanted: PagesWanted,

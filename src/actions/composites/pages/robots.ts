@@ -1,13 +1,13 @@
-// What a robots.txt says to us (RFC 9309): read once over its bytes, in a thread of its own, and asked of each address in bounded time.
+// Parses robots.txt (RFC 9309) in linear time, in a worker thread, and checks addresses against it in bounded time.
 
-/** More rules for us, or longer ones, were made to stop their reader: then nothing is allowed. */
+/** A file with more or longer rules is an attack on its reader: it then allows nothing. */
 const RULES_MAX = 2_000;
 const PATTERN_CHARS_MAX = 1_024;
-/** Characters of patterns with a star, times those of an address, that are compared on the event loop: about a millisecond. */
+/** The budget of a check on the event loop: pattern characters times address characters, for patterns with a star; about a millisecond. */
 const STEPS_MAX = 1_000_000;
-/** What a pattern takes beside its characters, as if it were some more of them. */
+/** The overhead of a pattern, in characters. */
 const PATTERN_STEPS = 8;
-/** No page that is read has a longer address; a redirect may. */
+/** Longer than the address of any page that is read; a redirect may exceed it. */
 const ADDRESS_CHARS_MAX = 8_192;
 
 export interface RobotRule {
@@ -15,25 +15,25 @@ export interface RobotRule {
   readonly pattern: string;
 }
 
-/** The rules that are for us, or that nothing is allowed. */
+/** The rules that apply to us; `nothing`: nothing is allowed. */
 export type Robots = { readonly rules: readonly RobotRule[] } | "nothing";
 
-/** Both sides of a comparison in one spelling: percent-encoded as addresses are, with large hexadecimal digits. */
+/** One spelling for comparison: percent-encoded, with upper-case hexadecimal digits. */
 function spelled(text: string): string {
   let encoded: string;
   try {
     encoded = encodeURI(text).replaceAll("%25", "%");
   } catch {
-    // Half a character of two is no address.
+    // Half a surrogate pair has no encoding.
     return text;
   }
   return encoded.replace(/%[0-9a-f]{2}/gi, (code) => code.toUpperCase());
 }
 
-/** One group of a file: for whom its rules are. */
+/** Collects a file's rules by the group that they belong to. */
 class Groups {
   readonly #name: string;
-  /** For us by name, and for everybody. */
+  /** Rules for our name, and rules for all agents. */
   readonly #own: RobotRule[] = [];
   readonly #all: RobotRule[] = [];
   #isOwn = false;
@@ -47,7 +47,7 @@ class Groups {
   }
 
   agent(value: string): void {
-    // Lines of agents that follow each other share the rules behind them.
+    // Consecutive user-agent lines share the rules that follow.
     if (!this.#named) {
       this.#isOwn = false;
       this.#isAll = false;
@@ -74,13 +74,13 @@ class Groups {
   }
 }
 
-/** Reads a file. Takes as long as it has bytes, whatever is in them. */
+/** Parses a file, in time linear in its size. */
 export function readRobots(text: string, name: string): Robots {
   const groups = new Groups(name);
   for (let at = 0; at < text.length && !groups.tooMany; ) {
     const newline = text.indexOf("\n", at);
     const end = newline < 0 ? text.length : newline;
-    // A line is a name, a colon and a value; what follows a number sign is a remark.
+    // A line is a name, a colon and a value; a number sign starts a comment.
     const hash = text.slice(at, end).indexOf("#");
     const line = text.slice(at, hash < 0 ? end : at + hash);
     at = end + 1;
@@ -96,14 +96,17 @@ export function readRobots(text: string, name: string): Robots {
   return groups.tooMany ? "nothing" : { rules: groups.rules };
 }
 
-/** Where a pattern's first part ends, which an address has to begin with. */
+/** The end of a pattern's literal prefix, with which an address must begin. */
 function firstEnd(pattern: string): number {
   const star = pattern.indexOf("*");
   if (star >= 0) return star;
   return pattern.endsWith("$") ? pattern.length - 1 : pattern.length;
 }
 
-/** Whether a path that begins with a pattern's first part goes on as it says, where `*` stands for anything and a last `$` for the end. Looks at each part once. */
+/**
+ * Whether a path that has the pattern's prefix matches the rest, where `*` matches anything and a final `$` the end. Looks at each part
+ * once.
+ */
 function fits(pattern: string, path: string): boolean {
   const isWhole = pattern.endsWith("$");
   const [first = "", ...others] = (isWhole ? pattern.slice(0, -1) : pattern).split("*");
@@ -119,7 +122,7 @@ function fits(pattern: string, path: string): boolean {
   return path.length - last.length >= at && path.endsWith(last);
 }
 
-/** Asks rules of addresses: the longest that fits decides, and of two as long the one that allows (RFC 9309, 2.2.2). */
+/** Returns a check of addresses: the longest matching rule decides, and among equals the one that allows (RFC 9309, 2.2.2). */
 export function robotsAsker(robots: Robots): (url: string) => boolean {
   if (robots === "nothing") return () => false;
   const { rules } = robots;
@@ -131,7 +134,7 @@ export function robotsAsker(robots: Robots): (url: string) => boolean {
     let steps = 0;
     for (const { allow, pattern } of byLength) {
       const first = firstEnd(pattern);
-      // Nearly all rules end here: what an address does not begin with is not looked for in it.
+      // Nearly all rules end here, at a prefix comparison.
       if (first > path.length || !path.startsWith(pattern.slice(0, first))) continue;
       if (pattern.includes("*", first)) steps += (pattern.length + PATTERN_STEPS) * path.length;
       if (steps > STEPS_MAX) return false;

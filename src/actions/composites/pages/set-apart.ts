@@ -1,10 +1,10 @@
-// Puts a blank between words that a page sets apart by its styles alone, such as an author and a date side by side.
+// Inserts a space between words that a page separates only by style, such as an author and a date side by side.
 import { textOf, walkElements } from "./page-dom.ts";
 import { PageElement, type PageNode, TEXT, textNode } from "./page-tree.ts";
 
 const INLINE = new Set(["a", "abbr", "b", "button", "label", "legend", "s", "small", "span", "strong", "time"]);
 const AS_IT_STANDS = new Set(["pre", "code", "math", "ruby"]);
-/** Scripts without blanks have none between two boxes either. */
+/** Scripts without spaces between words need none here either. */
 const WITHOUT_BLANKS =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Khmer}\p{Script=Lao}]/u;
 const ENDS = /[\p{L}\p{N}%\p{Sc})]$/u;
@@ -15,7 +15,7 @@ function isText(node: PageNode): boolean {
   return node.nodeType === TEXT && (node.textContent ?? "").trim() !== "";
 }
 
-/** A first letter that is drawn large is the beginning of a word. */
+/** A drop cap is the beginning of a word. */
 const isLetter = (text: string) => /^\p{L}$/u.test(text);
 
 function areWords(left: PageElement, right: PageElement): boolean {
@@ -27,7 +27,7 @@ function areWords(left: PageElement, right: PageElement): boolean {
   return !WITHOUT_BLANKS.test(before.slice(-1)) && !WITHOUT_BLANKS.test(after.slice(0, 1));
 }
 
-/** Boxes side by side in an element that has no text of its own: what stands in a sentence has its blanks. */
+/** Separates adjacent inline elements in a parent without text of its own; sentences have their spaces already. */
 export function setApart(part: PageElement): void {
   walkElements(part, (element) => {
     if (AS_IT_STANDS.has(element.localName)) return false;

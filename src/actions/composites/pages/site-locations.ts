@@ -1,17 +1,17 @@
-// The addresses that a site's map names. Runs in a thread of its own: a map is as long as its site wants.
+// The addresses in a site map. Runs in a worker thread, because a map may have any length.
 
-/** As many addresses of one map as are looked at. */
+/** The most addresses read from one map. */
 const LOCATIONS_MAX = 5_000;
 const LOCATION = /<loc>(?:\s|<!\[CDATA\[)*([^<\]\s]+)/gi;
-/** A longer one is no address that anybody can ask. */
+/** Longer addresses cannot be requested. */
 const LOCATION_CHARS_MAX = 2_048;
-/** As many other maps of an index. */
+/** The most maps read from an index. */
 const MAPS_MAX = 100;
-/** Of all of them together: they go back to the event loop. */
+/** Bounds the sum of all addresses, which go back to the event loop. */
 const ALL_CHARS_MAX = 524_288;
 
 export interface SiteMap {
-  /** Its addresses are those of other maps. */
+  /** An index: its addresses are those of other maps. */
   readonly isIndex: boolean;
   readonly locations: readonly string[];
 }

@@ -1,4 +1,4 @@
-// The pages of a site: by the action that lists them, or by our own reading of its sitemap.xml and of the links of the first page.
+// Lists a site's pages: by the action for that, else from its sitemap.xml, else from the links of its first page.
 import { setImmediate } from "node:timers/promises";
 import type { PageLadderSpec } from "../../../catalog/page-ladder.ts";
 import { atPointer } from "../../../upstream/json-pointer.ts";
@@ -13,7 +13,7 @@ export interface Site {
 }
 
 const SITEMAPS_MAX = 4;
-/** `*` stands for anything; a pattern without one is a part of the address. Linear in the address, whatever the pattern. */
+/** `*` matches anything; a pattern without one matches a part of the address. Linear in the address, whatever the pattern. */
 export function matchesGlob(pattern: string, text: string): boolean {
   if (!pattern.includes("*")) return text.includes(pattern);
   const [first = "", ...parts] = pattern.split("*");
@@ -29,10 +29,10 @@ export function matchesGlob(pattern: string, text: string): boolean {
   return true;
 }
 
-/** After so many addresses others have their turn on the event loop: a site names as many as it wants. */
+/** Yields to the event loop after this many addresses, because a site may name any number. */
 const ADDRESSES_AT_ONCE = 25;
 
-/** The pages that are read: the one it begins with, then those of the same host that are wanted, each once. */
+/** The pages to read: the first page, then matching pages of the same host, without repeats. */
 export async function pagesOfSite(
   site: Site,
   found: readonly string[],
@@ -63,7 +63,7 @@ async function byAction({ call, ladder, isServed }: RungParts, url: string): Pro
   return links.map((link: unknown) => atPointer(link, urlAt)).filter((one) => typeof one === "string");
 }
 
-/** The addresses that a site's map names; those of the maps that it names in turn, as far as a few of them. */
+/** The addresses in a site's map, and in a few of the maps that it refers to. */
 async function bySitemap({ direct, reading }: RungParts, seed: URL, signal: AbortSignal): Promise<readonly string[]> {
   const found: string[] = [];
   const maps = [`${seed.origin}/sitemap.xml`];
@@ -74,7 +74,7 @@ async function bySitemap({ direct, reading }: RungParts, seed: URL, signal: Abor
     const map = await reading.map(answer.page, signal);
     if (map === null || map === "busy") continue;
     const { isIndex, locations } = map;
-    // What maps lead to is of the same site, or it is not asked.
+    // Follow only maps on the same host.
     if (isIndex) maps.push(...locations.filter((url) => URL.parse(url)?.host === seed.host));
     else found.push(...locations);
   }
@@ -89,12 +89,12 @@ async function byLinks({ direct, reading }: RungParts, seed: URL, signal: AbortS
   return links === null || links === "busy" ? [] : links;
 }
 
-/** The addresses that are known of a site; none where they could not be found out. */
+/** The known addresses of a site; empty where none could be found. */
 export async function mapSite(site: Site, parts: RungParts, signal: AbortSignal): Promise<readonly string[]> {
   const seed = readPageUrl(site.url, () => true);
   if (!(seed instanceof URL)) return [];
   const listed = await byAction(parts, seed.href);
-  // A list of the first page alone says nothing: what the site itself says may be more.
+  // One page alone is no list; the site's own map may have more.
   if (listed.length > 1) return listed;
   const mapped = await bySitemap(parts, seed, signal);
   return mapped.length > 0 ? mapped : byLinks(parts, seed, signal);

@@ -1,9 +1,9 @@
-// What waits for the threads that read pages: by account, in turns, and bounded in bytes.
+// Tasks that wait for the reading threads: accounts take turns, and waiting bytes are bounded.
 import type { PageDone, PageTask, Read } from "./page-tasks.ts";
 
-/** A page of ordinary length. */
+/** The most bytes of an ordinary page. */
 const ORDINARY_BYTES_MAX = 512 * 1024;
-/** What waits for a thread, of all accounts and of one. */
+/** Bounds on the bytes of waiting tasks: of all accounts, and of one. */
 const WAITING_BYTES_MAX = 256 * 1_048_576;
 const ACCOUNT_BYTES_MAX = 64 * 1_048_576;
 
@@ -11,27 +11,27 @@ export interface Waiting {
   readonly account: string;
   readonly task: PageTask;
   readonly bytes: number;
-  /** Said once: what came of it. */
+  /** Called once, with the result. */
   readonly done: (result: Read<PageDone[PageTask["kind"]]>) => void;
   isOver: boolean;
 }
 
-/** Whether it may take a thread for longer than an ordinary page does. */
+/** Whether it may occupy a thread for longer than an ordinary page. */
 export const isLong = ({ bytes }: Waiting): boolean => bytes > ORDINARY_BYTES_MAX;
 
-/** What waits, by account, in turns. */
+/** Waiting tasks by account, in turns. */
 export class Turns {
   readonly #queues = new Map<string, Waiting[]>();
   readonly #bytes = new Map<string, number>();
   #allBytes = 0;
 
-  /** False: there is no room for it. */
+  /** False where there is no room for it. */
   add(waiting: Waiting): boolean {
     const { account, bytes } = waiting;
     const own = (this.#bytes.get(account) ?? 0) + bytes;
     if (own > ACCOUNT_BYTES_MAX || this.#allBytes + bytes > WAITING_BYTES_MAX) return false;
     const queue = this.#queues.get(account);
-    // What a robots.txt says is read at once, and others may wait for it as well.
+    // A robots.txt goes first: it is read quickly, and others may wait for it as well.
     if (queue === undefined) this.#queues.set(account, [waiting]);
     else if (waiting.task.kind === "robots") queue.unshift(waiting);
     else queue.push(waiting);
@@ -40,7 +40,7 @@ export class Turns {
     return true;
   }
 
-  /** The oldest of the account whose turn it is; that account is the last in line from then on. */
+  /** The oldest task of the account whose turn it is; the account then goes to the end of the line. */
   next(mayBeLong: boolean): Waiting | undefined {
     for (const [account, queue] of this.#queues) {
       const at = mayBeLong ? 0 : queue.findIndex((one) => !isLong(one));

@@ -1,31 +1,31 @@
-// Takes out what no reader of the page sees, and says whether some of it was hidden as those hide it who write for machines alone.
+// Removes what readers of a page do not see, and reports text that is hidden in ways meant for machines alone.
 import { charsOf } from "./page-dom.ts";
 import type { PageStyles } from "./page-styles.ts";
 import type { PageElement } from "./page-tree.ts";
 
 const NEVER_SEEN = "script,style,noscript,template,svg,iframe,object,embed,link,meta";
-/** What is shown once it is chosen is a part of the page: panels of tabs, and what a summary opens. */
+/** Hidden until a reader selects it, so part of the page: tab panels, and what a summary opens. */
 const CHOSEN = "[role=tabpanel],.tab-pane,.tab-content,.tabcontent,.tabs__item,details";
 const WITH_STYLE = "[style],[hidden],[aria-hidden=true],font[color]";
-/** Shorter ones are icons, counters and marks of headings. */
+/** Shorter hidden texts are icons, counters and heading anchors. */
 const HIDDEN_CHARS_MIN = 30;
 const LEVELS_MAX = 30;
 
 const NOT_SHOWN = /(?:^|;)(?:display:none|visibility:hidden|content-visibility:hidden)/;
-/** Text that is there and cannot be seen: no author who writes for readers does so. */
+/** Styles that lay text out but make it invisible, which serves no reader. */
 const SHRUNK =
   /(?:^|;)(?:font-size:0(?:\.0)?(?:px|pt|em|rem|%)?(?:;|!|$)|opacity:0(?:\.0)?(?:;|!|$)|(?:text-indent|left|top|margin-left):-\d{4})/;
-/** What is read aloud alone, by the names that frameworks have for it. */
+/** Class names of frameworks for text that only screen readers present. */
 const SPOKEN = /sr-only|screen-?reader|visually-?hidden|assistive/i;
 const NO_ROOM = /(?:^|;)(?:width|height|max-height|max-width):[01](?:px)?(?:;|!|$)/;
 const WHITE = "#ffffff";
 
-/** Declarations as the patterns above read them. */
+/** Declarations in the form that the patterns above match. */
 function styleOf(element: PageElement, styles: PageStyles): string {
   return [...styles.of(element)].map(([name, value]) => `${name}:${value}`).join(";");
 }
 
-/** A colour in one way of writing, where it is one that is often used so. */
+/** Normalizes the usual spellings of a colour. */
 function colourOf(value: string | null): string | null {
   if (value === null) return null;
   const named: Readonly<Record<string, string>> = { white: WHITE, black: "#000000" };
@@ -52,7 +52,7 @@ function groundOf(element: PageElement, styles: PageStyles): string | null {
     if (colour !== null && colour !== "transparent" && colour !== "none") return colour;
     if (styles.isUncertain(at)) return null;
   }
-  // A page without any style is black on white.
+  // A page without styles is black on white.
   return styles.isBare ? WHITE : null;
 }
 
@@ -66,7 +66,7 @@ function hidingOf(element: PageElement, styles: PageStyles): Hiding | null {
     return isLater ? null : "not_shown";
   }
   if (element.getAttribute("aria-hidden") === "true") {
-    // Dialogs that wait for their turn, and what is drawn beside a formula's text, are hidden by every framework so.
+    // Frameworks hide inactive dialogs, and the drawing beside a formula's text, this way.
     const isUsual =
       element.hasAttribute("role") || /modal|dialog|katex|mjx|icon|anchor/i.test(element.getAttribute("class") ?? "");
     return isUsual ? "not_shown" : "hidden_text";
@@ -79,7 +79,7 @@ function hidingOf(element: PageElement, styles: PageStyles): Hiding | null {
   return ink !== null && ink === groundOf(element, styles) ? "hidden_text" : null;
 }
 
-/** Takes it out of `body`. Answers whether any of it was a text that only machines read. */
+/** Removes it from `body`. Returns whether any of it was text for machines alone. */
 export function removeUnseen(body: PageElement, styles: PageStyles): boolean {
   let hasHiddenText = false;
   for (const element of body.querySelectorAll(NEVER_SEEN)) element.remove();
@@ -88,7 +88,6 @@ export function removeUnseen(body: PageElement, styles: PageStyles): boolean {
     const hiding = hidingOf(element, styles);
     if (hiding === null) continue;
     if (hiding === "hidden_text" && charsOf(element, HIDDEN_CHARS_MIN) >= HIDDEN_CHARS_MIN) hasHiddenText = true;
-    // An image may be seen at another time than its box says; a text alone is taken out for its style.
     element.remove();
   }
   return hasHiddenText;

@@ -1,17 +1,17 @@
-// What pages say that turn readers away, and those that have nothing but a script to say: words, in the languages of the web, and marks in their code.
+// Words, in many languages, and code marks of pages that turn readers away or only wait for a script.
 
-/** In the code of pages that ask for proof of a person: these are nowhere else. */
+/** Code marks of pages that demand proof of a person; found nowhere else. */
 const WALL_MARKS =
   /\b_?cf[-_]chl[-_]|\/cdn-cgi\/challenge-platform\/h\/|id="px-captcha"|_pxAppId|captcha-delivery\.com|_Incapsula_Resource|awsWafCookieDomainList|gokuProps|\/akam-sw|sec-if-cpt-container|kpsdk|ak-challenge|ddos-guard\/js-challenge|geo\.captcha/i;
 const CAPTCHA_CALLBACK = /data-callback="?(?:onCaptcha|captchaPassed)/i;
 
-/** Whether a page's code asks for proof of a person. Looks at each tag once. */
+/** Whether a page's code demands proof of a person. Looks at each tag once. */
 export function hasWallMark(html: string, tags: readonly string[]): boolean {
   if (WALL_MARKS.test(html)) return true;
   return tags.some((tag) => /data-sitekey/i.test(tag) && CAPTCHA_CALLBACK.test(tag));
 }
 
-/** What walls alone say, to whom they turn away; in other languages what they say most. */
+/** Phrases that only walls use; for languages other than English, the most common ones. */
 export const WALL_PHRASES: readonly RegExp[] = [
   /just a moment\.\.\.|one moment, please\.\.\.|request is being verified|checking (if the site connection|your browser)|attention required!|pardon our interruption|access to this page has been denied/gi,
   /\bpress (and|&) hold\b|unusual traffic from|made us think (that )?you were a bot|\bthe characters you see\b|(complete|solve) (the|this) captcha|enable javascript and cookies to continue/gi,
@@ -52,7 +52,7 @@ export const WALL_PHRASES: readonly RegExp[] = [
   /bukan robot|akses (ditolak|diblokir|dibatasi)|bahwa anda (adalah )?manusia|masuk untuk (melanjutkan|melihat)|pemeriksaan keamanan|lalu lintas tidak biasa/gi,
 ];
 
-/** What a page may say that is about something else: that it does not let everybody in, or not at once. */
+/** Words about restricted access, which pages on other subjects use as well. */
 export const WALL_WORDS: readonly RegExp[] = [
   /\bcaptcha\b|капч|验证码|驗證碼|キャプチャ|캡차|แคปช่า|كابتشا|कैप्चा/gi,
   /\b(403|401) (forbidden|unauthorized)\b|too many requests|rate limit(ed| exceeded)|\baccess (is |was |has been )?(forbidden|restricted|blocked)\b/gi,
@@ -61,27 +61,27 @@ export const WALL_WORDS: readonly RegExp[] = [
   /(bitte )?melden sie sich an/gi,
 ];
 
-/** A longer line says something. */
+/** A longer line has real content. */
 const LINE_CHARS_MAX = 200;
 
 /** A short text with one of these waits for a script that we do not run. */
 export const SHELL_WORDS =
   /(enable|requires?|turn on|need|without|doesn('|’)t work[a-z ]*) (to enable )?java ?script|java ?script (is |must be |to be )?(disabled|enabled|required|aktivieren|erforderlich)|javascript (aktivieren|erforderlich|activer|necesario|requerido)|(activez|activar|activa|habilite|habilita|attiva(re)?|włącz|aktivera|aktiver|ota) javascript|javascript('?i|'ı)? etkinleştir|(включите|увімкніть|вимкнено|отключен) javascript|(启用|啟用|开启)\s?java ?script|javascript\s?(を有効|を有効に|를 활성화|사용)|^(loading|please wait|wird geladen|bitte warten|chargement|cargando|carregando|caricamento|laden|ładowanie|загрузка|завантаження|yükleniyor|読み込み中|加载中|載入中|로딩 중|đang tải|กำลังโหลด|memuat|जारी है|جار التحميل|טוען)[\s.…]*$/i;
 
-/** A line that stands in for what has not come yet. */
+/** A line that stands in for content that has not loaded. */
 const WAITING =
   /^(?:loading|please wait|just a (?:second|moment|minute)|getting things ready|wird geladen|bitte warten|chargement|cargando|carregando|caricamento|laden|ładowanie|загрузка|завантаження|yükleniyor|読み込み中|加载中|載入中|로딩 중|đang tải|กำลังโหลด|memuat|जारी है|جار التحميل|טוען)(?:$|[^\p{L}].{0,80}(?:…|\.\.\.)$|\p{L}{0,8}(?:…|\.\.\.)$)|^.{0,60}(?:wird|werden) geladen(?:…|\.\.\.)?$/iu;
 
-/** Whether a line says no more than that something is to come. */
+/** Whether a line says only that something is loading. */
 export function isWaiting(line: string): boolean {
   return WAITING.test(line.slice(0, LINE_CHARS_MAX).trim());
 }
 
-/** The places that scripts fill. */
+/** Elements that scripts fill. */
 const MOUNT =
   /^<(?:app-root|my-app|ion-app|(?:div|main|section)\b[^>]*\bid=["']?(?:root|app|__next|__nuxt|__gatsby|___gatsby|svelte|application|main-app|react-root|q-app|ember-app)["'\s>])/i;
 
-/** Whether a page has a place that a script fills. */
+/** Whether a page has an element for a script to fill. */
 export function hasMount(tags: readonly string[]): boolean {
   return tags.some((tag) => MOUNT.test(tag));
 }
@@ -90,7 +90,7 @@ const CLASS = /\bclass=["']?([^"'>]*)/i;
 const SKELETON_CLASS = /skeleton|shimmer|placeholder-(?:glow|wave)/i;
 const BUSY = /\baria-busy=["']?true/i;
 
-/** Whether a page draws the shape of what has not come yet. */
+/** Whether a page shows a skeleton of content that has not loaded. */
 export function hasSkeleton(tags: readonly string[]): boolean {
   return tags.some((tag) => BUSY.test(tag) || SKELETON_CLASS.test(CLASS.exec(tag)?.[1] ?? ""));
 }

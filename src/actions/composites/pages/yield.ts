@@ -1,70 +1,70 @@
-// Judges what a rung has brought: a wall, an empty shell, or a page, and how much of one. A pure function of what was read.
+// Judges what a rung brought: a wall, an empty shell, or a page, and how much of one. Pure.
 import { SHELL_WORDS, WALL_PHRASES, WALL_WORDS } from "./wall-words.ts";
 
-/** From here on no further rung is asked. */
+/** At this score no further rung is asked. */
 export const ENOUGH = 0.35;
 const FULL_CHARS = 1_000;
-/** Walls say what they say in few words; a long text that has such words is about them. */
+/** Walls are short; a longer text with such words is about them. */
 const WALL_CHARS_MAX = 1_200;
-/** So much of a wall's text is what walls say; where it says so in several ways, or in its title too, so much less. */
+/** The share of wall phrases that makes a text a wall; the lower one applies where it says so in several ways, or in its title too. */
 const WALL_SHARE = 0.12;
 const WALL_SHARE_WITH_MORE = 0.04;
-/** Where it says nothing that walls alone say, so much more: a page on rate limits has as many of their words. */
+/** The higher share for a text with only words that other pages use too: a page on rate limits has as many. */
 const WALL_SHARE_OF_WORDS = 0.2;
-/** What a page may say that is about something else weighs so much less than what walls alone say. */
+/** The weight of such a word relative to a wall phrase. */
 const WORD_WEIGHT = 0.5;
 const TITLE_SHARE = 0.5;
 /** Longer content of a row is cut. */
 export const CONTENT_CHARS_MAX = 500_000;
-/** No more of a content is judged: what begins with so many characters and says nothing is no page for a reader. */
+/** Only this much of a content is judged: a page that begins with this much meaningless text is of no use to a reader. */
 const JUDGED_CHARS_MAX = 32_768;
 const SHELL_CHARS_MAX = 300;
-/** A page of its own is more than the name of it. */
+/** A whole page has more than its name. */
 const WHOLE_CHARS_MIN = 1;
 const WHOLE_SHARE = 0.5;
 
-/** What the page's own code says, where we have it. */
+/** What the page's own code shows, where we have it. */
 export interface PageFacts {
-  /** Characters that a reader of the whole page would see, navigation left out. */
+  /** Characters that a reader of the whole page would see, without navigation. */
   readonly visibleChars: number;
-  /** Its body is made by a script that has not run, or has not come to its end. */
+  /** A script makes its body, and has not run or not finished. */
   readonly scripted: boolean;
-  /** It has the code of a wall in it. */
+  /** It contains a wall's code. */
   readonly walled: boolean;
-  /** Some of its text was written for machines alone, and left out. */
+  /** Text for machines alone was removed. */
   readonly hiddenText?: boolean;
-  /** It is the beginning of what its readers pay for. */
+  /** It is the beginning of paid content. */
   readonly teaser?: boolean;
 }
 
 export interface ReadPage {
   readonly content: string;
   readonly title: string | null;
-  /** Null: a vendor has read it, and says nothing of its code. */
+  /** Null: read by a vendor, without the code. */
   readonly facts: PageFacts | null;
-  /** Of the page's own answer; null: not known. */
+  /** The status of the page's own answer; null where unknown. */
   readonly status: number | null;
 }
 
 export type QualityFlag = "blocked" | "thin_content" | "hidden_text" | "paywall";
 
-/** What stands there instead of a page. */
+/** What was there instead of a page. */
 export type Instead = "wall" | "shell" | "nothing" | "error_status";
 
 export interface Yield {
-  /** From 0, a wall or an empty shell, to 1. */
+  /** From 0 (a wall or an empty shell) to 1. */
   readonly score: number;
   readonly flags: readonly QualityFlag[];
-  /** Where its score is 0. */
+  /** Present where the score is 0. */
   readonly instead?: Instead;
 }
 
 const noPage = (instead: Instead): Yield => ({ score: 0, flags: ["blocked"], instead });
 const PLENTY: Yield = { score: 1, flags: [] };
-/** Each part ends where another could begin, so that no text takes longer than it is long. */
+/** Each part ends where another could begin, so that matching is linear. */
 const LINK_TARGETS = /!?\[([^[\]]*)\]\([^()[\]]*\)/g;
 
-/** What is left of Markdown for a reader: no addresses, no marks, blanks once. */
+/** Markdown as a reader sees it: without addresses and marks, whitespace collapsed. */
 function readable(content: string): string {
   return content
     .replace(LINK_TARGETS, "$1")
@@ -73,19 +73,22 @@ function readable(content: string): string {
     .trim();
 }
 
-/** How many characters of a content a reader reads. */
+/** The number of characters of a content that a reader sees. */
 export function readableChars(content: string): number {
   return readable(content).length;
 }
 
-/** So much of a content is read first; where that is not plenty, four times as much. */
+/** The first part of a content to examine; each further one is four times as long. */
 const FIRST_LOOK_CHARS = 4_096;
 
-/** Its beginning alone is too long for a wall or a shell, and enough: what comes behind changes nothing. Long pages cost no more than short ones. */
+/**
+ * Whether the beginning alone is too long for a wall or a shell, so that the rest does not matter. Long pages then cost no more than short
+ * ones.
+ */
 function isPlenty(content: string): boolean {
   for (let chars = FIRST_LOOK_CHARS; chars < content.length; chars *= 4) {
     const beginning = content.slice(0, chars);
-    // A link that is cut off would count with its address, which may be longer than all that can be read.
+    // A cut link would count with its address, which may be longer than the readable text.
     const linkAt = beginning.lastIndexOf("[");
     if (readableChars(linkAt < 0 ? beginning : beginning.slice(0, linkAt)) > WALL_CHARS_MAX) return true;
   }
@@ -93,8 +96,8 @@ function isPlenty(content: string): boolean {
 }
 
 /**
- * As much of a content as is judged. A link whose address goes on beyond that is passed over but for its text: each turn leaves at least
- * as much behind as it looks at, so that no content takes longer than it is long.
+ * The part of a content that is judged. Of a link whose address exceeds it, only the text counts. Each round skips at least as much as it
+ * reads, so that the time is linear.
  */
 function judged(content: string): string {
   let text = "";
@@ -113,7 +116,7 @@ function judged(content: string): string {
   return text;
 }
 
-/** How many ways of saying something a text knows, and how many of its characters those are. */
+/** How many of these ways a text uses, and how many of its characters they cover. */
 function said(text: string, ways: readonly RegExp[]): { readonly ways: number; readonly chars: number } {
   const marks = new Uint8Array(text.length);
   let count = 0;
@@ -129,8 +132,8 @@ function said(text: string, ways: readonly RegExp[]): { readonly ways: number; r
 }
 
 /**
- * Whether a short text is a wall by its words. No word decides alone: what walls say is a good part of all that is said, or it is said in
- * more than one way, or by the title too.
+ * Whether the words of a short text make it a wall. No word decides alone: wall phrases must be a large share of the text, or appear in
+ * several ways or in the title too.
  */
 function soundsWalled(text: string, title: string): boolean {
   const phrases = said(text, WALL_PHRASES);
@@ -142,11 +145,11 @@ function soundsWalled(text: string, title: string): boolean {
   return hasMore && share >= WALL_SHARE_WITH_MORE;
 }
 
-/** What is said of a page beside its score: a text for machines alone was left out, or most of it is for those who pay, whatever the rest is worth. */
+/** Adds flags to the score: text for machines alone was removed, or most of the page is for payers only. */
 export function yieldOf(page: ReadPage): Yield {
   const judged = scoreOf(page);
   const { hiddenText = false, teaser = false } = page.facts ?? {};
-  // A wall is no beginning of anything.
+  // A wall is not a teaser.
   const isTeaser = teaser && judged.instead === undefined;
   if (!hiddenText && !isTeaser) return judged;
   const more = [hiddenText ? ["hidden_text" as const] : [], isTeaser ? ["paywall" as const] : []].flat();
@@ -154,8 +157,8 @@ export function yieldOf(page: ReadPage): Yield {
 }
 
 /**
- * Zero for a wall, an error or an empty shell; else readable characters by the thousand, and enough where a short page came whole. A wall is
- * one whatever status it has: a page that turns us away with 403 can be read by another rung, one that is gone by none.
+ * Zero for a wall, an error or an empty shell; else by readable length, and enough where a short page came whole. A wall counts as one
+ * whatever its status: another rung may read a page that refused us with 403, but none can read one that is gone.
  */
 function scoreOf({ content: whole, title, facts, status }: ReadPage): Yield {
   const isError = status !== null && status >= 400;

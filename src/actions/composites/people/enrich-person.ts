@@ -1,4 +1,4 @@
-// The steps by which a deep job learns the rest of a person: by what identifies them, in the tier's order, each paid only for what it tells.
+// Enriches a person in a deep job, by email or profile: the steps run in the tier's order, and each is charged only for what it returns.
 
 import { NoLongerPaid, type Stopped } from "../../../catalog/job-kind.ts";
 import type { InnerAnswer, InnerCalls } from "../../../catalog/local-action.ts";
@@ -9,20 +9,20 @@ import { findPeople, hopOf, ONE_OF } from "./find-people.ts";
 import { type Identifier, isWebmail } from "./identifier.ts";
 import { type Hop, type Person, readPerson } from "./person-row.ts";
 
-/** Why a person's steps did not go to their end. */
+/** Why a person's steps ended early. */
 export type Cut = "over budget" | "unpaid_costs" | "timeout" | "cancelled" | "stopped";
 
 export interface EnrichDeps {
   readonly calls: Pick<InnerCalls, "call">;
-  /** The job's. */
+  /** The job's signal. */
   readonly signal: AbortSignal;
   readonly finder: PeopleFinderSpec;
   readonly budget: StepBudget;
-  /** The job's key or its account may pay no more. */
+  /** Called where the job's key or account can no longer pay. */
   readonly onStopped: (why: Stopped) => void;
 }
 
-/** What came of a step that was taken: what it is charged, and the call for the row. */
+/** A completed step: its charge, and its call for the row. */
 interface Taken {
   readonly cents: number;
   readonly hop: Hop;
@@ -32,7 +32,9 @@ function unasked({ tag, action }: Pick<EnrichSpec, "tag" | "action">, skipped: N
   return { provider: tag, action, ok: false, charged_cents: 0, latency_ms: 0, skipped };
 }
 
-/** Takes a step within the budget; null of `work`: what it costs us has no room. Where it is not taken, the row says so. */
+/**
+ * Takes a step within the budget; `work` returns null where its cost to us has no room. A step that is not taken is recorded in the row.
+ */
 async function take(
   person: Person,
   step: Pick<EnrichSpec, "tag" | "action" | "cents">,
@@ -62,12 +64,12 @@ async function take(
   }
 }
 
-/** The job's calls may cost us no more, whatever they are charged. */
+/** Whether the bound on what the job's calls cost us refused the call. */
 function hasNoRoom(answer: InnerAnswer): boolean {
   return !answer.ok && answer.error.code === "over_budget";
 }
 
-/** Why a step would bring nothing; null: it may. */
+/** Why a step would bring nothing; null where it may. */
 function pointless(step: EnrichSpec, person: Person, identifier: string, { webmail }: PeopleFinderSpec) {
   if (step.skipsWebmail === true && isWebmail(identifier, webmail)) return "webmail";
   const isComplete = step.fills?.every((field) => person.known[field] !== null) ?? false;
@@ -101,7 +103,7 @@ async function enrich(
   return null;
 }
 
-/** Finds the profile of whom a caller has named. */
+/** Finds the profile of a person whom the caller named. */
 async function locate(
   person: Person,
   { query, named }: Extract<Identifier, { kind: "name" }>,
@@ -122,7 +124,7 @@ async function locate(
   return take(person, find, ask, deps);
 }
 
-/** Learns what can be learnt of a person who is known by an identifier. */
+/** Enriches a person who is known by an identifier. */
 export async function enrichBy(identifier: Identifier, person: Person, deps: EnrichDeps): Promise<Cut | null> {
   if (identifier.kind === "email") {
     person.given({ email: identifier.email });
@@ -137,7 +139,7 @@ export async function enrichBy(identifier: Identifier, person: Person, deps: Enr
   return enrichFound(person, deps);
 }
 
-/** Learns the rest of a person whose profile is known; of any other nothing. */
+/** Enriches a person whose profile is known; does nothing for others. */
 export async function enrichFound(person: Person, deps: EnrichDeps): Promise<Cut | null> {
   const { linkedin } = person.known;
   return linkedin === null ? null : enrich(person, "linkedin", linkedin, deps);

@@ -1,4 +1,4 @@
-// One search for people by words: those who were found, or the one whom the words name.
+// One search for people by a text: all who were found, or the one whom the text names.
 import type { InnerAnswer, InnerCalls } from "../../../catalog/local-action.ts";
 import type { FindSpec, PeopleFinderSpec } from "../../../catalog/people-finder.ts";
 import type { GatewayError } from "../../../core/errors.ts";
@@ -8,36 +8,36 @@ import { isNamedBy } from "./person-query.ts";
 import { type Hop, Person, readPerson } from "./person-row.ts";
 import { oneMeant } from "./same-person.ts";
 
-/** The one who is meant need not be the first who is found. */
+/** Results to consider for one person, who need not come first. */
 export const ONE_OF = 5;
 
 export interface Found {
   readonly people: readonly Person[];
-  /** The query names one person. */
+  /** Whether the query names one person. */
   readonly person: boolean;
-  /** Its `charged_cents` is what it counts in a deep job: nothing where no person was found. */
+  /** Its `charged_cents` is what a deep job counts: nothing where no person was found. */
   readonly hop: Hop;
   readonly answer: InnerAnswer;
 }
 
-/** The call of a step, as rows tell it. */
+/** A step's call, as rows show it. */
 export function hopOf({ tag, action }: Pick<FindSpec, "tag" | "action">, answer: InnerAnswer, cents: number): Hop {
   const hop = { provider: tag, action, charged_cents: cents };
   if (isUnasked(answer)) return { ...hop, ok: false, latency_ms: 0, skipped: "not_configured" };
   return { ...hop, ok: answer.ok, latency_ms: Math.round(answer.ms), transaction_id: answer.id };
 }
 
-/** No vendor was asked, because none serves that action here. */
+/** Whether no vendor was asked, because none serves the action here. */
 function isUnasked(answer: InnerAnswer): boolean {
   return !answer.ok && answer.error.code === "upstream_not_configured" && answer.ms === 0;
 }
 
-/** The error of a failed find, as its caller is told it; null: it has answered. */
+/** The error of a failed search; null where it answered. */
 export function findError({ answer }: Found): GatewayError | null {
   return answer.ok ? null : answer.error;
 }
 
-/** Those in the answer of whom there is a name and a profile, each once. */
+/** The people in an answer who have a name and a profile, without repeats. */
 function peopleIn(data: unknown, { listAt, person: places, tag }: FindSpec): readonly Person[] {
   const list = atPointer(data, listAt);
   const people = new Map<string, Person>();
@@ -52,7 +52,7 @@ function peopleIn(data: unknown, { listAt, person: places, tag }: FindSpec): rea
   return [...people.values()];
 }
 
-/** The one of those who were found who is meant, who then says how far they agree; none: it is none of them. */
+/** The found person who matches the wanted one, with the match recorded; empty where none does. */
 function meantOf(people: readonly Person[], wanted: NamedPerson): readonly Person[] {
   const meant = oneMeant(
     wanted,
@@ -62,7 +62,7 @@ function meantOf(people: readonly Person[], wanted: NamedPerson): readonly Perso
   return meant === null ? [] : [meant.one];
 }
 
-/** Who was meant by a query that was taken for a description, once it is known who was found. */
+/** The person whom a query names although it was read as a description; only the results show that. */
 function namedAfterAll(query: string, people: readonly Person[]): readonly Person[] {
   const meant = people.filter(({ known }) => isNamedBy(query, known)).slice(0, 1);
   for (const one of meant) one.agrees({ name: 1, company: 1 });
@@ -72,11 +72,11 @@ function namedAfterAll(query: string, people: readonly Person[]): readonly Perso
 export interface FindWanted {
   readonly query: string;
   readonly limit: number;
-  /** Whom the query names; null: it describes people, or does not say which of its words are the company. */
+  /** The person whom the query names; null where it describes people, or does not show which words are the company. */
   readonly named: NamedPerson | null;
 }
 
-/** Never rejects for what a vendor does. */
+/** Never rejects because of a vendor. */
 export async function findPeople(
   { query, limit, named }: FindWanted,
   { find }: PeopleFinderSpec,

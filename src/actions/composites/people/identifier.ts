@@ -1,7 +1,7 @@
-// What identifies a person: an email address, a LinkedIn profile, or a name with a company. Pure.
+// Identifiers of a person: an email address, a LinkedIn profile, or a name with a company. Pure.
 import { z } from "zod";
 
-/** A name and a company, as a caller wrote them. */
+/** A name and a company, as the caller wrote them. */
 export interface NamedPerson {
   readonly name: string;
   readonly company: string;
@@ -10,22 +10,22 @@ export interface NamedPerson {
 export type Identifier =
   | { readonly kind: "email"; readonly email: string }
   | { readonly kind: "linkedin"; readonly url: string }
-  /** `named` is null where the text does not say which of its words are the company. */
+  /** `named` is null where the text does not show which words are the company. */
   | { readonly kind: "name"; readonly query: string; readonly named: NamedPerson | null };
 
 const EMAIL = z.email().max(320);
 const LINKEDIN = /^(?:https?:\/\/)?(?:[a-z]{1,3}\.)?(?:linkedin\.com|lnkd\.in)(?:$|[/?#:])/i;
 const PROFILE = /^\/(?:in\/([^/]+)(?:\/|$)|pub\/(.*[^/])\/*$)/i;
 const PHONE = /^\+?[\d\s().\-/]{7,30}(?:(?:x|ext\.?)\s*\d{1,6})?$/i;
-/** The fewest and the most digits of a number that can be called from anywhere (ITU-T E.164). */
+/** The fewest and most digits of an international number (ITU-T E.164). */
 const [DIGITS_MIN, DIGITS_MAX] = [7, 15];
-/** What stands between a name and a company. */
+/** Separators between a name and a company. */
 const BETWEEN =
   /(?<!\s)(?:\s*[,;|@，、]\s*|\s+[-–—]\s+|\s+(?:works at|working at|who works at|at|from|of|with|bei|chez|en)\s+|\s*[(（])/iu;
 const LETTER = /\p{L}/u;
 const ANY_NAME_WORDS_MIN = 3;
 
-/** `<ada@example.com>` and `mailto:ada@example.com` are what people copy. */
+/** Strips the decoration of copied addresses: `<ada@example.com>`, `mailto:ada@example.com`. */
 function bare(text: string): string {
   return text
     .trim()
@@ -39,7 +39,7 @@ function isPhone(text: string): boolean {
   return PHONE.test(text) && digits >= DIGITS_MIN && digits <= DIGITS_MAX;
 }
 
-/** What a text identifies a person by, where it is no description and no name: the end of a sentence. Null: it is none of these. */
+/** Names the identifier that a text is, as the end of a sentence; null where it is a description or a name. */
 export function identifierIn(text: string): string | null {
   const given = bare(text);
   if (EMAIL.safeParse(given).success) return "is an email address";
@@ -47,7 +47,7 @@ export function identifierIn(text: string): string | null {
   return isPhone(given) ? "is a phone number" : null;
 }
 
-/** The address of a profile as everybody writes it; null: it is none. Of pages below a profile, the profile. */
+/** The canonical address of a profile; null where it is none. A page below a profile gives the profile. */
 export function profileUrl(text: string): string | null {
   const given = text.trim();
   if (!LINKEDIN.test(given)) return null;
@@ -57,7 +57,7 @@ export function profileUrl(text: string): string | null {
   return old === undefined ? null : `https://www.linkedin.com/pub/${old}`;
 }
 
-/** A name and a company with something between them; null: there is nothing. */
+/** Splits a name and a company at their separator; null where there is none. */
 export function nameWithCompany(text: string): NamedPerson | null {
   const given = text.trim().replace(/\s+/g, " ");
   const between = BETWEEN.exec(given);
@@ -70,7 +70,7 @@ export function nameWithCompany(text: string): NamedPerson | null {
   return LETTER.test(name) && LETTER.test(company) ? { name, company } : null;
 }
 
-/** What a row identifies a person by, or why it identifies none: the end of a sentence. */
+/** The identifier in a row, or why there is none, as the end of a sentence. */
 export function readIdentifier(text: string): Identifier | string {
   const given = bare(text);
   if (EMAIL.safeParse(given).success) return { kind: "email", email: given };
@@ -88,13 +88,13 @@ export function readIdentifier(text: string): Identifier | string {
   return { kind: "name", query, named };
 }
 
-/** Two rows of the same key mean the same person. */
+/** Rows with the same key mean the same person. */
 export function identifierKey(identifier: Identifier): string {
   if (identifier.kind === "email") return identifier.email.toLowerCase();
   return (identifier.kind === "linkedin" ? identifier.url : identifier.query).toLowerCase();
 }
 
-/** Whether everybody can have an address there. `webmail` is the tier's list. */
+/** Whether the address is at a public mail provider. `webmail` is the tier's list. */
 export function isWebmail(email: string, webmail: readonly string[]): boolean {
   const domain = email.slice(email.lastIndexOf("@") + 1).toLowerCase();
   return webmail.some((one) => (one.endsWith(".*") ? domain.startsWith(one.slice(0, -1)) : domain === one));

@@ -1,4 +1,5 @@
-// First names that stand for each other: names of one line are one person's. From common usage in English, German, French, Spanish, Italian and Russian. Data alone.
+// First names that stand for each other: the names in one group may be one person's. From common usage in English, German, French, Spanish,
+// Italian and Russian. Data only.
 
 const LINES = `
 abigail abby gail|abraham abe|adrian ade|alan al allan allen|albert al bert bertie|alexander alex alec sasha sandy xander lex alejandro aleksandr alexandre
@@ -28,7 +29,7 @@ vincent vince vinny vincenzo|virginia ginny|vladimir vlad volodya|vyacheslav sla
 yaroslav slava|yekaterina katya|yulia julia|yury yuri iurii yuriy|zachary zach zack
 `;
 
-/** Each name with the numbers of the lines that it is in. */
+/** Each name with the numbers of its groups. */
 export const NICKNAMES: ReadonlyMap<string, ReadonlySet<number>> = read();
 
 function read(): ReadonlyMap<string, ReadonlySet<number>> {

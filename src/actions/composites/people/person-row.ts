@@ -1,11 +1,11 @@
-// A row of people: what is known of one person, who has said so, and what was asked.
+// A row about a person: the known facts, their sources, and the calls made.
 import { PERSON_FIELDS, type PersonAnswer, type PersonField } from "../../../catalog/people-finder.ts";
 import { atPointer } from "../../../upstream/json-pointer.ts";
 import { profileUrl } from "./identifier.ts";
 import { nameOf } from "./person-query.ts";
 import type { Match } from "./same-person.ts";
 
-/** One call of a vendor, or one that was not made. */
+/** One call of a vendor, made or skipped. */
 export interface Hop {
   readonly provider: string;
   /** `<service>/<action>`. */
@@ -13,9 +13,9 @@ export interface Hop {
   readonly ok: boolean;
   readonly charged_cents: number;
   readonly latency_ms: number;
-  /** Of the vendor's call. */
+  /** The id of the vendor's call. */
   readonly transaction_id?: string;
-  /** Why it was not made. */
+  /** Why it was skipped. */
   readonly skipped?:
     | "not_configured"
     | "webmail"
@@ -28,27 +28,27 @@ export interface Hop {
 
 type Known = Readonly<Record<PersonField, string | null>>;
 
-/** As it is told (contract 2.5). */
+/** A person in answers (contract 2.5). */
 export interface PersonRow extends Known {
   readonly id: string;
   readonly input?: string;
-  /** What of the input was used to look for the person. */
+  /** The parts of the input that the search used. */
   readonly used?: Readonly<Partial<Record<PersonField, string>>>;
-  /** How far the person who was found agrees with the name and the company that were given; absent: none were. */
+  /** How well the found person matches the given name and company; absent where none were given. */
   readonly match?: Match;
-  /** Who has supplied each field that is filled: a vendor's tag, or `input`. */
+  /** The source of each filled field: a vendor's tag, or `input`. */
   readonly sources: Readonly<Partial<Record<PersonField, string>>>;
-  /** A vendor has been asked about this person, and has answered. */
+  /** A vendor was asked about this person, and answered. */
   readonly enriched: boolean;
   readonly hops: readonly Hop[];
   readonly charged_cents: number;
   readonly error?: "over budget" | "unpaid_costs" | "timeout" | "cancelled";
 }
 
-/** Where what a caller wrote is only how they wrote it, a vendor knows it better. */
+/** Fields in which a vendor's spelling replaces the caller's. */
 const LOOSELY_GIVEN: readonly PersonField[] = ["name", "company"];
 const INPUT = "input";
-/** No honest field is longer. */
+/** No genuine value is longer. */
 const CHARS_MAX = 500;
 
 const NOTHING = Object.fromEntries(PERSON_FIELDS.map((field) => [field, null])) as Known;
@@ -64,7 +64,7 @@ function textAt(answer: unknown, at: string | readonly string[]): string | null 
   return parts.length === 0 ? null : parts.join(", ");
 }
 
-/** As rows have it: profiles and domains in one form, whichever source tells them. */
+/** Normalizes a field, so that all sources give profiles and domains in one form. */
 function asTold(field: PersonField, text: string): string | null {
   if (field === "linkedin") return profileUrl(text);
   if (field === "name") return nameOf(text);
@@ -73,7 +73,7 @@ function asTold(field: PersonField, text: string): string | null {
   return url === null ? null : url.hostname.replace(/^www\./, "");
 }
 
-/** What an answer says of a person; fields that it says nothing of are not there. */
+/** What an answer says about a person; fields that it does not contain are absent. */
 export function readPerson(answer: unknown, places: PersonAnswer): ReadonlyMap<PersonField, string> {
   const told = new Map<PersonField, string>();
   for (const field of PERSON_FIELDS) {
@@ -88,7 +88,7 @@ export function readPerson(answer: unknown, places: PersonAnswer): ReadonlyMap<P
   return told;
 }
 
-/** What is known of a person so far. */
+/** What is known about a person so far. */
 export class Person {
   readonly input: string | null;
   #known: Known = NOTHING;
@@ -98,12 +98,12 @@ export class Person {
   #used: PersonRow["used"];
   #match: Match | null = null;
 
-  /** `input`: the identifier that it comes from; null: it was found by words. */
+  /** `input`: the identifier in the request; null where a search found the person. */
   constructor(input: string | null) {
     this.input = input;
   }
 
-  /** As it was told before. */
+  /** Restores a person from a row. */
   static of(row: PersonRow): Person {
     const person = new Person(row.input ?? null);
     person.#known = Object.fromEntries(PERSON_FIELDS.map((field) => [field, row[field]])) as Known;
@@ -119,18 +119,18 @@ export class Person {
     return this.#known;
   }
 
-  /** What is known, without what is not. */
+  /** The known fields only. */
   fields(): ReadonlyMap<PersonField, string> {
     const filled = PERSON_FIELDS.map((field) => [field, this.#known[field]] as const);
     return new Map(filled.filter((entry): entry is [PersonField, string] => entry[1] !== null));
   }
 
-  /** A source has told something of this person that was not in the input. */
+  /** Whether a source added something that was not in the input. */
   get isFound(): boolean {
     return Object.values(this.#sources).some((source) => source !== INPUT);
   }
 
-  /** A vendor has told this field. */
+  /** Whether a vendor supplied this field. */
   hasFrom(field: PersonField): boolean {
     return this.#sources[field] !== undefined && this.#sources[field] !== INPUT;
   }
@@ -139,12 +139,12 @@ export class Person {
     return this.#enriched;
   }
 
-  /** A vendor was asked about this person, whatever came of it. */
+  /** Whether a vendor was asked about this person, whatever the outcome. */
   get wasAsked(): boolean {
     return this.#hops.some((hop) => hop.skipped === undefined);
   }
 
-  /** A vendor that was asked has answered, and be it with nothing. */
+  /** Whether a vendor answered, even with nothing. */
   get wasAnswered(): boolean {
     return this.#hops.some(({ ok }) => ok);
   }
@@ -153,7 +153,7 @@ export class Person {
     return this.#hops.reduce((sum, hop) => sum + hop.charged_cents, 0);
   }
 
-  /** What the caller has given. */
+  /** Records what the caller gave. */
   given(fields: Readonly<Partial<Record<PersonField, string>>>): void {
     this.#used = fields;
     for (const [field, value] of Object.entries(fields)) this.#set(field as PersonField, value, INPUT);
@@ -163,12 +163,12 @@ export class Person {
     return this.#match;
   }
 
-  /** How far this person is the one who was named. */
+  /** Records how well this person matches the named one. */
   agrees(match: Match | null): void {
     this.#match = match;
   }
 
-  /** What a vendor tells: it fills what is not known yet. */
+  /** Records what a vendor says: it fills only unknown fields, and loosely given ones. */
   told(fields: ReadonlyMap<PersonField, string>, tag: string): void {
     for (const [field, value] of fields) {
       const isLoose = this.#sources[field] === INPUT && LOOSELY_GIVEN.includes(field);
@@ -176,7 +176,7 @@ export class Person {
     }
   }
 
-  /** A vendor has answered what it was asked about this person, and be it with nothing. */
+  /** A vendor has answered about this person, even with nothing. */
   lookedUp(): void {
     this.#enriched = true;
   }

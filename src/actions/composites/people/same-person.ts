@@ -1,12 +1,12 @@
-// Whether a person who was found is the one who was meant: by their name as it may be written, and by their company as it may be called. Pure.
+// Whether a found person is the wanted one: compares names and companies across their spellings. Pure.
 import anyAscii from "any-ascii";
 import type { NamedPerson } from "./identifier.ts";
 import { NICKNAMES } from "./nicknames.ts";
 
-/** How far a name and a company agree, from 0 (another one's) to 1. */
+/** How well a name and a company match, from 0 (a different one) to 1. */
 export interface Match {
   readonly name: number;
-  /** Null: the source does not say where the person works. */
+  /** Null where the source does not name the employer. */
   readonly company: number | null;
 }
 
@@ -15,13 +15,13 @@ export interface FoundPerson {
   readonly company: string | null;
 }
 
-/** Names and companies are cut here: no true one is longer, and what reads them takes its time for each character. */
+/** Names and companies are cut here: no genuine one is longer, and matching takes time per character. */
 const CHARS_MAX = 200;
 const WORDS_MAX = 12;
 
 const TITLES =
   /^(?:dr|prof|professor|mr|mrs|ms|miss|sir|herr|frau|dipl|ing|phd|md|mba|msc|bsc|cpa|cfa|esq|jd|ma|ba|sc)$/;
-/** `junior` and `senior` are two persons. */
+/** `junior` and `senior` are different people. */
 const GENERATIONS: Readonly<Record<string, string>> = {
   jr: "jr",
   junior: "jr",
@@ -35,12 +35,12 @@ const PARTICLE =
   /^(?:al|el|bin|ibn|ben|da|dal|de|del|della|den|der|di|do|dos|du|la|le|los|ten|ter|van|von|y|zu|zum|af|av|und|e)$/;
 const LATIN = /^[\p{Script=Latin}\p{P}\p{S}\p{N}\p{Z}\p{M}]*$/u;
 
-/** ä is written ae where there is none, and a by those who drop the dots; German, Danish and Swedish names. */
+/** German and Nordic names: ä may be written ae, or a without the dots. */
 function withoutUmlauts(word: string): string {
   return word.replace(/[aou]e/g, (pair) => pair.charAt(0));
 }
 
-/** One form for the ways in which Russian, Ukrainian, Greek and Arabic names are written in Latin letters. */
+/** One form for the romanizations of Russian, Ukrainian, Greek and Arabic names. */
 function heard(word: string): string {
   return word
     .replace(/^tch/, "ch")
@@ -55,7 +55,7 @@ function heard(word: string): string {
     .replace(/^e|(?<=[aou])i(?=[aeou])/g, (found) => (found === "e" ? "e" : ""));
 }
 
-/** `spelling`: there are several ways to write it in Latin letters. `vowels`: it is written without them. */
+/** `spelling`: its romanization varies. `vowels`: it is written without vowels. */
 type Open = "nothing" | "spelling" | "vowels";
 
 function openIn(text: string): Open {
@@ -63,7 +63,7 @@ function openIn(text: string): Open {
   return LATIN.test(text) ? "nothing" : "spelling";
 }
 
-/** Whether two words sound as one, as far as their letters say. */
+/** Whether two words are romanizations of one name, as far as their script leaves that open. */
 function soundsAs(a: string, b: string, open: Open): boolean {
   if (open === "nothing") return false;
   const sound = (word: string) => (open === "vowels" ? heard(word).replace(/[aeiou]/g, "") : heard(word));
@@ -73,7 +73,7 @@ function soundsAs(a: string, b: string, open: Open): boolean {
 interface Name {
   readonly words: readonly string[];
   readonly generation: string | null;
-  /** What its letters leave open of how it is spelt in Latin ones. */
+  /** What the script leaves open about the Latin spelling. */
   readonly open: Open;
 }
 
@@ -89,11 +89,11 @@ function wordsOf(text: string): readonly string[] {
 
 function nameOf(given: string): Name {
   const text = given.slice(0, CHARS_MAX);
-  // A family name stands first before a comma.
+  // Before a comma comes the family name.
   const [before = "", after] = text.split(",", 2);
   const isTurned =
     after !== undefined && wordsOf(after).some((word) => !TITLES.test(word) && !Object.hasOwn(GENERATIONS, word));
-  // A short name in brackets is another way to call the same person.
+  // A short name in brackets is an alternative name of the same person.
   const straight = (isTurned ? `${after} ${before}` : text).replace(/[("“][^()"“”]{0,40}[)"”]/g, " ");
   const all = wordsOf(straight);
   const generation =
@@ -105,10 +105,10 @@ function nameOf(given: string): Name {
   return { words, generation, open: openIn(text) };
 }
 
-/** How far two words of names agree; 0: they are two names. `isFirst`: a first name has short forms. */
+/** How well two words of names match; 0: different names. `isFirst`: first names have short forms. */
 function wordAgreement(a: string, b: string, open: Open, isFirst: boolean): number {
   if (a === b || withoutUmlauts(a) === withoutUmlauts(b)) return 1;
-  // Endings such as -sky, -ski and -skiy are one in every way of writing them.
+  // Endings such as -sky, -ski and -skiy are spellings of one ending.
   const ending = (word: string) => word.replace(/(?:iy|ii|yi|ij|i)$/, "y");
   if (a.length > 3 && ending(a) === ending(b)) return 1;
   if (soundsAs(a, b, open)) return 0.95;
@@ -121,10 +121,10 @@ function wordAgreement(a: string, b: string, open: Open, isFirst: boolean): numb
   return plain(a) === plain(b) ? 0.9 : 0;
 }
 
-/** An initial says little: it counts as much as half a name. */
+/** An initial is weak evidence: half a name. */
 const INITIAL = 0.5;
 
-/** Pairs each word of the shorter name with one of the longer, in whatever order; 0: a word of it has no pair. */
+/** Pairs each word of the shorter name with one of the longer, in any order; 0 where a word has no pair. */
 function pairedAgreement(short: readonly string[], long: readonly string[], open: Open): number {
   const left = [...long];
   let sum = 0;
@@ -132,7 +132,7 @@ function pairedAgreement(short: readonly string[], long: readonly string[], open
   for (const [at, word] of short.entries()) {
     let [best, where] = [0, -1];
     for (const [place, other] of left.entries()) {
-      // The last word of one is a family name, unless it stands first in the other.
+      // The last word is a family name, unless it comes first in the other name.
       const isFirst = at < short.length - 1 && place < left.length - 1;
       const agreed = wordAgreement(word, other, open, isFirst);
       if (agreed > best) [best, where] = [agreed, place];
@@ -142,7 +142,7 @@ function pairedAgreement(short: readonly string[], long: readonly string[], open
     sum += best;
     if (best > INITIAL) whole++;
   }
-  // A family name alone, or two initials, are many persons'.
+  // A family name alone, or two initials, fit many people.
   if (whole === 0 || (short.length > 1 ? sum < 1.5 : true)) return 0;
   const all = long.length === short.length ? 1 : 0.95;
   return Math.round((sum / short.length) * all * 100) / 100;
@@ -150,20 +150,20 @@ function pairedAgreement(short: readonly string[], long: readonly string[], open
 
 const withoutParticles = (words: readonly string[]) => words.filter((word) => !PARTICLE.test(word));
 
-/** Whether both are one when they are written without blanks, with the family name before or behind. */
+/** Whether both are the same when written without spaces, with the family name first or last. */
 function isOneWritten(a: readonly string[], b: readonly string[]): boolean {
   const written = b.join("");
   return a.some((_, at) => [...a.slice(at), ...a.slice(0, at)].join("") === written);
 }
 
-/** James David is not David James: where either word may be a first name, their order tells two persons. */
+/** James David is not David James: where both words are first names, the order distinguishes two people. */
 function areTurned([first, last, more]: readonly string[], other: readonly string[]): boolean {
   if (first === undefined || last === undefined || more !== undefined || other.length !== 2 || first === last)
     return false;
   return first === other[1] && last === other[0] && NICKNAMES.has(first) && NICKNAMES.has(last);
 }
 
-/** How far two names may be one person's, from 0 to 1. */
+/** How likely two names are one person's, from 0 to 1. */
 export function nameAgreement(wanted: string, found: string): number {
   const [a, b] = [nameOf(wanted), nameOf(found)];
   if (a.words.length === 0 || b.words.length === 0) return 0;
@@ -178,12 +178,12 @@ export function nameAgreement(wanted: string, found: string): number {
 
 const LEGAL_FORM =
   /^(?:inc|incorporated|corp|corporation|co|company|ltd|limited|llc|llp|lp|plc|gmbh|mbh|ag|se|kg|kgaa|ug|ohg|ev|eg|sa|sas|sarl|srl|spa|bv|nv|ab|as|asa|oy|oyj|aps|kk|pty|pvt|private|pte|sdn|bhd|sl|slu|ltda|lda|doo|sp|zoo|kft|zrt|ooo|oao|zao|pao|jsc|pjsc|the|and|of|und|et|y|e|holding|holdings|group|gruppe|groupe)$/;
-/** What a part of a company is called by its place or its trade: it is the same company. */
+/** Words for a company's location or trade, which do not make it a different company. */
 const PART_OF_IT =
   /^(?:international|global|worldwide|europe|emea|apac|americas|america|usa|us|uk|deutschland|germany|france|india|china|japan|canada|austria|schweiz|switzerland|italia|espana|nordic|technologies|technology|tech|systems|solutions|software|services|consulting|cloud|labs|lab|research|studio|studios|design|designs|teknoloji|tecnologia|technologie|digital|ai|io|hq|bank|capital|ventures|partners|media|online|com)$/;
 const DOMAIN = /^(?:https?:\/\/)?(?:www\.)?([a-z0-9-]+)\.(?:(?:co|com|ac|org|net|gov)\.)?[a-z]{2,}(?:\/.*)?$/i;
 
-/** What stands in brackets behind a company is another name of it, or its place. */
+/** Removes brackets after a company's name, which hold another name or a place. */
 function withoutBrackets(text: string): string {
   const rest = text.slice(0, CHARS_MAX).replace(/\([^()]{0,60}\)/g, " ");
   return rest.trim() === "" ? text : rest;
@@ -191,12 +191,12 @@ function withoutBrackets(text: string): string {
 
 function companyWords(text: string): readonly string[] {
   const name = DOMAIN.exec(text.trim().slice(0, CHARS_MAX))?.[1];
-  // S.A. and A/S are written as one word, and letters with & between them too.
+  // Join S.A. and A/S into one word, and spell out plus signs.
   const joined = (name ?? withoutBrackets(text))
     .replace(/(?<!\p{L})(\p{L})[./]\s?(?=\p{L}(?!\p{L}))/gu, "$1")
     .replaceAll("+", " plus ");
   const words = wordsOf(joined);
-  // P&G is one word of letters.
+  // Letters alone form one word, as in P&G.
   return words.length > 1 && words.every(({ length }) => length === 1) ? [words.join("")] : words;
 }
 
@@ -209,7 +209,7 @@ function initialsOf(words: readonly string[]): string {
   return words.map((word) => word.charAt(0)).join("");
 }
 
-/** How far two names of companies may be one company's, from 0 to 1. */
+/** How likely two names are one company's, from 0 to 1. */
 export function companyAgreement(wanted: string, found: string): number {
   const [all, others] = [companyWords(wanted), companyWords(found)];
   const [a, b] = [withoutForms(all), withoutForms(others)];
@@ -223,19 +223,19 @@ export function companyAgreement(wanted: string, found: string): number {
   if (begins && rest.every((word) => PART_OF_IT.test(word))) return 0.9;
   const bare = (words: readonly string[]) => words.filter((word) => !PART_OF_IT.test(word)).join("");
   if (bare(a) !== "" && bare(a) === bare(b)) return 0.9;
-  // Letters alone are short for a name of as many words.
+  // Letters alone abbreviate a name of that many words.
   const letters = short.length === 1 ? (short[0] ?? "") : "";
   const isShort =
     letters.length >= 2 && [long, all, others].some((words) => words.length > 1 && initialsOf(words) === letters);
   if (isShort) return 0.8;
-  // One word that others begin with is many companies': Delta is none of Delta Dental's names.
+  // A single first word fits many companies: Delta is not Delta Dental.
   return begins && short.length > 1 ? 0.6 : 0;
 }
 
-/** Below these a person is another one, or cannot be told from another one. */
+/** Below these, a person is someone else, or cannot be told apart from someone else. */
 const [NAME_MIN, COMPANY_MIN, NAME_ALONE_MIN] = [0.7, 0.6, 0.9];
 
-/** How far a person who was found agrees with who was meant; null: this is another person. */
+/** How well a found person matches the wanted one; null where it is someone else. */
 export function matchOf(wanted: NamedPerson, found: FoundPerson): Match | null {
   const name = found.name === null ? 0 : nameAgreement(wanted.name, found.name);
   const company = found.company === null ? null : companyAgreement(wanted.company, found.company);
@@ -244,8 +244,8 @@ export function matchOf(wanted: NamedPerson, found: FoundPerson): Match | null {
 }
 
 /**
- * The one of several who is meant, with how far they agree; null: none is, or two agree as well and neither wholly, such as two of the
- * same initial in one company.
+ * The wanted person among several, with the match; null where none matches, or where two match equally well but not fully, such as two
+ * people with the same initial in one company.
  */
 export function oneMeant<T>(
   wanted: NamedPerson,
