@@ -51,7 +51,7 @@ function stringOf(schema: Schema, random: Random): string {
   return text.slice(0, numberAt(schema, "maxLength") ?? text.length);
 }
 
-/** Bounds farther apart are mere machine limits; without bounds, numbers lie within the usual range. */
+/** Bounds farther apart are mere machine limits, so they are narrowed to `RANGE_USUAL`. */
 const RANGE_MAX = 1e6;
 const RANGE_USUAL = 100;
 

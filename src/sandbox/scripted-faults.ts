@@ -3,7 +3,7 @@ import type { Clock } from "../core/clock.ts";
 import type { Conduct } from "./faults.ts";
 
 export interface ScriptedFaults {
-  /** Whether the fault applies to this attempt. After a successful second attempt the conversation starts over. */
+  /** Whether the fault applies to this attempt. Once a second attempt has passed, the conversation starts over. */
   applies(conversation: string, when: Conduct["when"]): boolean;
   reset(): void;
 }

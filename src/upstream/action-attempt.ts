@@ -26,7 +26,7 @@ import type { NoPermit, Permit, PermitRequest } from "./vendor-rate-limiter.ts";
 export interface Around {
   /** Runs before the first request. */
   before(): Promise<void>;
-  /** Returns what the caller gets in place of a good answer that is an object. */
+  /** Gets a good answer, if it is an object; returns what the caller gets in its place. */
   after(answer: object): Promise<object>;
 }
 
@@ -41,7 +41,7 @@ export interface BuildParts {
 
 export interface ActionAttemptOptions {
   readonly offer: ActionOffer;
-  /** The offer's. */
+  /** Prepared from `offer`. */
   readonly ready: ReadyAction;
   readonly params: Params;
   /** Our key; a script reads it. */

@@ -60,7 +60,7 @@ export class AnswerBlocks {
     this.blocks.push({ kind, text: before + text, citations: this.#citations });
   }
 
-  /** Closes a thought that its vendor returns as text alone. */
+  /** Closes a thought of which its vendor wants only the text back. */
   #endThought(): void {
     if (this.#thought === "") return;
     const unsigned = { format: null, signature: null, sealed: null, callId: null };

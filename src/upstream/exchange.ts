@@ -36,7 +36,7 @@ export interface ExchangeListener {
 export interface ExchangeClocks {
   readonly firstMsMax: number;
   gapMsMax(): number;
-  /** Whether the answer is complete: then the gap limit runs on whatever still arrives, and its expiry is a normal end. */
+  /** Whether the answer is complete. If so, later data does not restart the gap timer, and its expiry is a normal end. */
   quiet(): boolean;
 }
 
@@ -172,7 +172,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseStart(controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
-    // Fifteen views of the first bytes, which undici keeps for its own callers until the answer ends.
+    // Free some fifteen views of the first bytes, which undici would keep until the answer ends.
     controller.rawHeaders = null;
     this.#hasHead = true;
     if (this.#over || status < 200) return;

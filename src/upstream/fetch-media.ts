@@ -52,7 +52,7 @@ function typeOf(bytes: Buffer, { kind, url }: MediaLink): string | null {
   const known = SIGNATURES.find(([, test]) => test(bytes))?.[0] ?? null;
   if (kind === "image") return known?.startsWith("image/") ? known : null;
   if (known === "application/pdf") return known;
-  // A URL that ends in .pdf was limited as a document, so it must be one; any other may be text.
+  // The token bound took a URL that ends in .pdf for a document, so it must be one; any other may be text.
   if (known !== null || /\.pdf$/i.test(url.split(/[?#]/, 1)[0] ?? "") || bytes.includes(0)) return null;
   return "text/plain";
 }

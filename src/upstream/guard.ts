@@ -42,8 +42,8 @@ export interface GuardOptions {
 }
 
 /**
- * Judges one request or answer, at most `atOnceMax` per account concurrently. Null sets no such limit: for callers without a key, and for
- * answers, whose calls are limited already. Beyond a limit nothing passes, even if the guard is open. Never rejects.
+ * Returns a function that judges one request or answer, at most `atOnceMax` per account concurrently. Null sets no such limit: for callers
+ * without a key, and for answers, whose calls are limited already. Beyond a limit nothing passes, even if the guard is open. Never rejects.
  */
 export function createGuard({ judges, open, onAway, onJudged }: GuardOptions) {
   async function judge(asked: Guarded): Promise<Verdict> {

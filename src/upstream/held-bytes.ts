@@ -1,4 +1,4 @@
-// Passes on a binary answer as it arrives, except its last piece, which follows the charge's acknowledgement.
+// Passes on a binary answer as it arrives, but holds back the last piece: it acknowledges the charge, so it must follow the charge.
 import type { AnswerSink, Reading } from "../core/route.ts";
 
 export class HeldBytes {

@@ -71,7 +71,7 @@ export async function runScript(script: Script, options: ScriptOptions): Promise
       if (verdict === "miss") throw new Missed({ answer, miss: true, data: rule?.data });
       return answer;
     } catch (error) {
-      // A script that catches every error and asks again must leave room for its own deadline; after that it gets no further answers.
+      // A script may catch every error and ask again, so let its deadline fire in between; after the deadline it gets no more answers.
       await setImmediate();
       if (ended) await new Promise(() => {});
       throw error;
@@ -92,7 +92,7 @@ export async function runScript(script: Script, options: ScriptOptions): Promise
     signal,
     ask(spec, how = {}) {
       const answer = ask(spec, how);
-      // A script that ignores this answer must not fail through its rejection.
+      // A script may ignore this answer, so its rejection must not count as unhandled.
       answer.catch(() => {});
       return answer;
     },

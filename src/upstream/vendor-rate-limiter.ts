@@ -17,7 +17,7 @@ export interface PermitRequest {
 export interface Permit {
   /** How long to wait before sending. */
   readonly waitMs: number;
-  /** False once the vendor has been rested since: acquire another permit instead of sending. */
+  /** False if the vendor was put to rest since: acquire another permit instead of sending. */
   valid(): boolean;
   /** Call if the call ended before sending: the next request may use its time. */
   cancel(): void;
@@ -38,13 +38,13 @@ export interface VendorRateLimiter {
   resting(vendor: string): number;
 }
 
-/** The time that one permit reserves. */
+/** The send time that one permit reserves. */
 interface Reservation {
   readonly atMs: number;
 }
 
 interface VendorState {
-  /** Those that still delay others, in order of time. */
+  /** Reservations that still delay others, in time order. */
   reservations: Reservation[];
   restUntilMs: number;
   /** The number of rests so far; the latest invalidates all earlier permits. */

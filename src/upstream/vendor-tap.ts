@@ -10,7 +10,7 @@ export interface SeenAnswer {
   readonly status: number;
   /** By lower-case name. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Its first 4 MiB. */
+  /** The first 4 MiB of the body. */
   readonly body: Buffer;
 }
 

@@ -27,7 +27,7 @@ export interface OwnSeal {
 
 /** What a dialect needs besides the request. */
 export interface ChatContext {
-  /** The vendor's name of the model. */
+  /** The vendor's name for the model. */
   readonly upstreamModel: string;
   /** The value of the answer's `model`. */
   readonly servedSlug: string;

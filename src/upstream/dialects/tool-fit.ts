@@ -102,7 +102,7 @@ export class ToolFit {
     return fitted;
   }
 
-  /** The caller's name of a tool. */
+  /** The caller's name for a tool. */
   original(name: string): string {
     return this.#names.get(name) ?? name;
   }

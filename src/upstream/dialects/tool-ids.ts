@@ -97,7 +97,7 @@ export class GivenIds {
     this.#context = context;
   }
 
-  /** Keeps a valid, unused id; otherwise makes one, with the vendor's id inside where there is room. */
+  /** Keeps a valid, unused id; otherwise makes one, containing the vendor's id if that fits. */
   give(told: unknown): string {
     const own = typeof told === "string" ? told : "";
     const given = VALID.test(own) && !this.#isTaken(own) ? own : this.#made(own);

@@ -29,7 +29,7 @@ interface Merged {
   readsLeft: number;
 }
 
-/** Collects the properties of all alternatives; returns the names that all of them require. */
+/** Collects the properties of all alternatives. Returns the names that are required whichever alternative applies. */
 function requiredBy(schema: Json, merged: Merged, depth = 0): ReadonlySet<unknown> {
   const known = merged.required.get(schema);
   const required = known ?? new Set(listOf(schema.required));

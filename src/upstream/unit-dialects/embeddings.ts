@@ -25,7 +25,7 @@ function vectorAs(encoding: unknown, vector: unknown): unknown {
 
 export const embeddings: UnitDialect = {
   request({ body: { encoding_format, ...body } }, { upstreamModel }) {
-    // Floats are the default everywhere, and some vendors reject the word for it.
+    // Every vendor defaults to floats, and some reject the explicit value.
     const format = encoding_format === "float" ? {} : { encoding_format };
     return { path: "/embeddings", body: { ...body, ...format, model: upstreamModel } };
   },

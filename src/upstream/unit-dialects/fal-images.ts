@@ -29,7 +29,7 @@ export const falImages: UnitDialect = {
   },
   answer(json, { body }, { createdS }) {
     const told = Array.isArray(json.images) ? json.images.filter(isRecord) : [];
-    // Entries without a picture are neither returned nor charged.
+    // Entries without an image are neither returned nor charged.
     const images = told.filter(({ url }) => typeof url === "string" && url !== "");
     const data = images.map(({ url }): Json => {
       return DATA.test(String(url)) ? { b64_json: String(url).replace(DATA, "") } : { url };
