@@ -1,4 +1,4 @@
-// The form of an answer that a client accepts. The library wants every client to accept both forms, and many name one or none.
+// The form of an answer that a client accepts. The library requires clients to accept both forms, and many name one or none.
 import type { Answer, StreamAnswer } from "../../core/endpoint.ts";
 import { EVENT_STREAM_HEADERS } from "../../core/event-stream.ts";
 
@@ -18,7 +18,7 @@ async function* partsOf(body: ReadableStream<Uint8Array>, ended: () => void): As
   }
 }
 
-/** A response of the library in the form that its client accepts. `ended` is called when all of it has been read. */
+/** A response of the library in the form that its client accepts. `ended` is called when it was read completely. */
 export async function answerOf(
   { status, headers: given, body }: Response,
   form: ReturnType<typeof formOf>,
@@ -30,7 +30,7 @@ export async function answerOf(
   if (isStream && body !== null && form !== "json") return { status, headers, bytes: partsOf(body, ended) };
   const text = await new Response(body).text().finally(ended);
   if (isStream) {
-    // The answer is the last event; a call that was cancelled has none.
+    // The answer is the last event; a cancelled call has none.
     const answer = [...text.matchAll(/^data: (\{.*)$/gm)].at(-1)?.[1];
     const type = { "content-type": "application/json" };
     return answer === undefined ? { status: 202, body: "" } : { status, headers: type, body: answer };

@@ -1,4 +1,4 @@
-// One call of a tool: its arguments are checked, an endpoint of the gateway is asked, and what came of it is told; jobs are waited for.
+// One tool call: checks its arguments, calls a gateway endpoint, and returns the result; waits for jobs.
 import type { CallToolResult } from "@modelcontextprotocol/server";
 import { type Clock, pause } from "../../core/clock.ts";
 import { readFields } from "../../core/field-issues.ts";
@@ -9,7 +9,7 @@ import { askedIn, withReceipt } from "./payment-meta.ts";
 import { continued, resultOf, wrongArguments } from "./results.ts";
 import type { Tool } from "./tools.ts";
 
-/** How often a job is looked at that a client waits for. */
+/** The polling interval for a job that a client waits for. */
 const LOOK_MS = 1_000;
 
 export interface ToolCall {
@@ -17,7 +17,7 @@ export interface ToolCall {
   readonly args: Record<string, unknown>;
   readonly caller: InnerCaller;
   readonly leftovers: Leftovers;
-  /** Tells how far a job has come; null: its client does not want to know. */
+  /** Reports a job's progress; null: the client does not want it. */
   readonly onProgress: ((done: number, total: number | null, message: string) => Promise<void>) | null;
 }
 
@@ -33,7 +33,7 @@ interface JobState {
   readonly message: string;
 }
 
-/** How a job stands, from the envelope of core/result; null: it is none. */
+/** The state of a job, from the envelope of core/result; null: not a job. */
 function jobIn({ status, bytes, type }: InnerAnswer): JobState | null {
   if (status !== 200 || !type.includes("json")) return null;
   const envelope: unknown = JSON.parse(bytes.toString("utf8"));
@@ -45,7 +45,7 @@ function jobIn({ status, bytes, type }: InnerAnswer): JobState | null {
   return { isOver, done: numbers[0] ?? 0, total: numbers[1] ?? null, message: job.status };
 }
 
-/** Asks for a job until it is over, or the time that the client would wait is. */
+/** Polls a job until it ends or the client's waiting time is over. */
 async function waitedFor(call: ToolCall, { callInside, clock }: AnswerDeps): Promise<InnerAnswer> {
   const { tool, args, caller, onProgress } = call;
   const waitMs = Number(args.wait_seconds ?? 0) * 1_000;
@@ -54,7 +54,7 @@ async function waitedFor(call: ToolCall, { callInside, clock }: AnswerDeps): Pro
     const answer = await callInside(tool.call(args), caller);
     const job = jobIn(answer);
     if (job === null || caller.signal.aborted) return answer;
-    // Progress only ever grows (MCP, progress).
+    // Progress must always increase (MCP, progress).
     told = Math.max(job.done, told + 0.001);
     await onProgress?.(told, job.total, job.message);
     const leftMs = endMs - clock.elapsedMs();
@@ -63,7 +63,7 @@ async function waitedFor(call: ToolCall, { callInside, clock }: AnswerDeps): Pro
   }
 }
 
-/** Answers a call of a tool. What is wrong with it is a result that says so, as the protocol has it. */
+/** Answers a tool call. Errors are returned as results, as the protocol requires. */
 export async function answerCall(call: ToolCall, deps: AnswerDeps): Promise<CallToolResult> {
   const { tool, args, caller, leftovers } = call;
   if (tool.params !== undefined) {

@@ -1,11 +1,11 @@
-// Calls that clients cancel by a message (`notifications/cancelled`), which may reach another process than the call did.
+// Calls that clients cancel with a message (`notifications/cancelled`), which may reach a different process than the call did.
 import { isRecord, type Json } from "../../core/json.ts";
 
 const CANCELLED = "notifications/cancelled";
-/** What the news of it begins with that processes tell each other. */
+/** The prefix of this message between processes. */
 const NEWS = "mcp-cancelled ";
 
-/** The way to the other processes. */
+/** Messages to and from the other processes. */
 export interface Others {
   tell(text: string): Promise<void>;
   hear(onText: (text: string) => void, onGap: () => void): Promise<void>;
@@ -17,7 +17,7 @@ export type Cancels = Awaited<ReturnType<typeof createCancels>>;
 export async function createCancels(others: Others | null) {
   const running = new Map<string, Set<AbortController>>();
 
-  /** Clients that look like one may use the same id at once: then none of their calls is ended for another's. */
+  /** Clients that we cannot tell apart may use the same id at once: then no call is aborted, because it may be another client's. */
   function cancel(call: string): boolean {
     const found = running.get(call);
     if (found?.size === 1) for (const controller of found) controller.abort();
@@ -32,14 +32,14 @@ export async function createCancels(others: Others | null) {
   );
   const nameOf = (client: string, id: unknown) => JSON.stringify([client, id]);
   return {
-    /** Ends the call that a message of this client cancels; any other message does nothing. */
+    /** Aborts the call that a message of this client cancels; ignores any other message. */
     take(client: string, { method, params }: Json): void {
       if (method !== CANCELLED || !isRecord(params)) return;
       const call = nameOf(client, params.requestId);
-      // News that is lost leaves the call to run to its end, as the protocol allows.
+      // If the message is lost the call runs to its end, as the protocol allows.
       if (!cancel(call)) others?.tell(NEWS + call).catch(() => {});
     },
-    /** The signal is aborted when the call is cancelled or `gone` is; `end` forgets the call. */
+    /** The signal aborts when the call is cancelled or `gone` aborts; `end` forgets the call. */
     begin(client: string, { id }: Json, gone: AbortSignal) {
       const call = nameOf(client, id);
       const own = new AbortController();

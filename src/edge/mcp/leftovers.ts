@@ -1,32 +1,32 @@
-// What did not fit into an answer, kept by pages for an hour for its payer alone: any process may give them.
+// The rest of a long answer, stored in pages for an hour, for its payer only: any process can return them.
 import { randomUUID } from "node:crypto";
 import type { Records } from "../../platform/records/records.ts";
 
 const KIND = "mcp-leftover";
 const TTL_MS = 60 * 60 * 1000;
-/** Some 6,000 tokens: more at once would crowd out a model's own work. */
+/** About 6,000 tokens: more at once would crowd out a model's own work. */
 export const PAGE_CHARS_MAX = 24_000;
-/** All of a payer's: the oldest leave first. */
+/** The limit per payer: the oldest pages are evicted first. */
 const SHARE = { bytesMax: 64 * 1024 * 1024, full: "oldest_leave" } as const;
-/** An answer of more is not kept. No vendor's answer is read beyond this. */
+/** Longer answers are not stored. No vendor's answer is read beyond this. */
 const BYTES_MAX = 33 * 1024 * 1024;
-/** So many pages are put at once, and then the next: one long answer must not fill the storage's queue. */
+/** Pages are written in batches of this size: one long answer must not fill the store's queue. */
 const PUTS_AT_ONCE = 64;
 
 export interface Page {
   readonly text: string;
-  /** By which the page after it may be had; null: it is the last. */
+  /** The id of the next page; null: this is the last. */
   readonly next: string | null;
 }
 
 export interface Leftovers {
-  /** The id of the first page; null: they are too long together, or the store is away. */
+  /** The id of the first page; null: all pages together are too long, or the store is down. */
   keep(pages: readonly string[]): Promise<string | null>;
-  /** Null: there is none of that id, or it is another payer's. */
+  /** Null: the id is unknown, or belongs to another payer. */
   take(id: string): Promise<Page | null>;
 }
 
-/** Cuts a text into pages. A character of two halves stays whole. */
+/** Splits a text into pages, never inside a surrogate pair. */
 export function pagesOf(text: string): readonly string[] {
   const pages: string[] = [];
   for (let at = 0; at < text.length; ) {
@@ -39,7 +39,7 @@ export function pagesOf(text: string): readonly string[] {
   return pages;
 }
 
-/** A page's id says how many there are, so that each is found without the others. */
+/** A page's id contains the number of pages, so that each can be found without the others. */
 function pageId(name: string, at: number, count: number): string {
   return `${name}.${at}.${count}`;
 }

@@ -1,4 +1,5 @@
-// MCP at /mcp: one address for both revisions of the protocol, stateless, in front of the gateway's own endpoints (MCP 2026-07-28 and 2025-11-25).
+// MCP at /mcp: one address for both revisions of the protocol, stateless, in front of the gateway's own endpoints (MCP 2026-07-28 and
+// 2025-11-25).
 import { randomUUID } from "node:crypto";
 import type { AuthInfo, McpHttpHandler } from "@modelcontextprotocol/server";
 import type { Answer, EndpointSpec, StreamAnswer, StreamCall } from "../../core/endpoint.ts";
@@ -16,13 +17,13 @@ const PATH = "/mcp";
 const BODY_BYTES_MAX = 4 * 1024 * 1024;
 const KEEP_ALIVE_MS = 15_000;
 
-/** Those that the protocol reads. */
+/** The headers that the protocol reads. */
 const HEADERS = ["content-type", "mcp-protocol-version", "mcp-method", "mcp-name"];
 const SESSION = "mcp-session-id";
 
 export interface McpOptions extends McpDeps {
   readonly cancels: Cancels;
-  /** A call without a credential is 401, which is what makes clients ask their people to sign in. Else it may read the catalog. */
+  /** True: a call without a credential gets a 401, which makes clients ask their users to sign in. False: it may read the catalog. */
   readonly wantsSignIn: boolean;
   readonly door: {
     allowsOrigin(origin: string): boolean;
@@ -30,7 +31,7 @@ export interface McpOptions extends McpDeps {
   };
 }
 
-/** The caller of a request, on the way that the protocol's library has for what is known of one. */
+/** A request's caller, in the form in which the protocol's library passes authentication. */
 function authOf(caller: McpCaller): AuthInfo {
   return { token: caller.authorization ?? "", clientId: caller.payer ?? "", scopes: [], extra: { caller } };
 }
@@ -41,7 +42,7 @@ function callerOf(auth: AuthInfo | undefined): McpCaller {
   return auth.extra.caller as McpCaller;
 }
 
-/** The one message of a body. A batch would be many calls that are counted as one; the revisions since 2025-06-18 have none. */
+/** The single message of a body. A batch would be many calls counted as one; the revisions since 2025-06-18 have none. */
 function messageIn(body: Buffer): { readonly message: unknown } | GatewayError {
   const read = readJson(body);
   const wrong = "wrong" in read ? read.wrong : Array.isArray(read.json) ? "must be one message, not a batch" : null;
@@ -54,7 +55,7 @@ function forbidden(what: string, said: string, mend: string): GatewayError {
   return new GatewayError("key_not_allowed", { detail: { detail } });
 }
 
-/** A key that was sent and is not good is told so; without one the catalog may be read. */
+/** Refuses an invalid key; a request without one may read the catalog. */
 function refusal({ request, caller }: StreamCall, { door, wantsSignIn }: McpOptions): GatewayError | null {
   const [origin, host] = [request.headers.get("origin"), request.headers.get("host")];
   if (origin !== undefined && !door.allowsOrigin(origin)) {
@@ -72,21 +73,21 @@ function refusal({ request, caller }: StreamCall, { door, wantsSignIn }: McpOpti
 }
 
 /**
- * Whose calls a message may cancel. Ids of calls are unique within a client; clients of the 2025 revisions repeat the session that their
- * first answer names, by which nothing else is known of them.
+ * Identifies the client, for cancelling calls. Call ids are unique within a client; clients of the 2025 revisions repeat the session id
+ * from their first answer, which we do not store.
  */
 function clientOf({ request, caller }: StreamCall): string {
   return JSON.stringify([caller?.payer.id ?? "", request.headers.get(SESSION) ?? request.address]);
 }
 
-/** POST serves both revisions; GET and DELETE are told that there is nothing of the kind. */
+/** POST serves both revisions; GET and DELETE are answered as unsupported. */
 export function mcpEndpoints(options: McpOptions): readonly EndpointSpec[] {
   let handler: Promise<McpHttpHandler> | null = null;
-  // Loaded by the first request: most gateways start without one. What it loads takes long, so calls go between its parts.
+  // Loaded for the first request: most gateways start without one. Loading takes long, so it yields to calls between its parts.
   async function load(): Promise<McpHttpHandler> {
     const library = await import("@modelcontextprotocol/server");
     await ownSlice();
-    // Node loads its own fetch, with all that belongs to it, where a part of it is named first.
+    // The first use of one of its names makes Node load its own fetch implementation.
     new Headers();
     await ownSlice();
     return library.createMcpHandler(serverFactory(library, callerOf, options), { keepAliveMs: KEEP_ALIVE_MS });

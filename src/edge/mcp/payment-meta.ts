@@ -1,4 +1,5 @@
-// Payments without an account over MCP (x402's transport for tools): the payment comes in `_meta`, the challenge and the receipt go back in the result.
+// Payments without an account over MCP (x402's transport for tools): the payment is in `_meta`, the challenge and the receipt are in the
+// result.
 import type { CallToolResult } from "@modelcontextprotocol/server";
 import { isRecord } from "../../core/json.ts";
 import type { InnerAnswer } from "./inner-http.ts";
@@ -6,7 +7,7 @@ import type { InnerAnswer } from "./inner-http.ts";
 const PAYMENT = "x402/payment";
 const RECEIPT = "x402/payment-response";
 
-/** The payment that came with a call, as the header of HTTP has it: whether it is one, the endpoint says. */
+/** A call's payment, as in the HTTP header; the endpoint validates it. */
 export function paymentIn(meta: Readonly<Record<string, unknown>> | undefined): string | undefined {
   const payment = meta?.[PAYMENT];
   return payment === undefined ? undefined : Buffer.from(JSON.stringify(payment)).toString("base64");
@@ -17,14 +18,14 @@ function jsonIn(header: string): Record<string, unknown> {
   return isRecord(json) ? json : {};
 }
 
-/** The challenge as a tool's result; null: nothing is to be paid. */
+/** The challenge as a tool's result; null: nothing is due. */
 export function askedIn({ asked }: InnerAnswer): CallToolResult | null {
   if (asked === undefined) return null;
   const structuredContent = jsonIn(asked);
   return { content: [{ type: "text", text: JSON.stringify(structuredContent) }], structuredContent, isError: true };
 }
 
-/** A result with the receipt of its payment, where it was paid so. */
+/** Adds the receipt to a paid result. */
 export function withReceipt(result: CallToolResult, { receipt }: InnerAnswer): CallToolResult {
   return receipt === undefined ? result : { ...result, _meta: { [RECEIPT]: jsonIn(receipt) } };
 }

@@ -1,4 +1,4 @@
-// Typed tools: actions with a name and a schema of their own, three that every client sees and up to twenty that an address names.
+// Typed tools: actions with their own name and schema; three that every client sees, and up to twenty that a URL names.
 import type { Clock } from "../../core/clock.ts";
 import { isRecord } from "../../core/json.ts";
 import { ownSlice } from "../../core/slices.ts";
@@ -13,12 +13,12 @@ const CORE = [
   ["core/onefind", "onefind"],
 ] as const;
 const OWN_NAMES = [...TOOLS, ASK_MODEL].map(({ name }) => name).concat(CORE.map(([, name]) => name));
-/** What of a long schema is left to describe_action, so that all tools stay within a model's patience. */
+/** The parts of long schemas that are left to describe_action, to keep the tool list short for models. */
 const BRIEF: Readonly<Record<string, readonly string[]>> = {
   onesearch: ["query", "facets", "recencyDays", "domains", "maxResults", "max_cost_cents", "idempotency_key"],
 };
 
-/** The action's own name as a tool's: clients take letters, digits, `_` and `-`. */
+/** The action's own name as a tool name: clients accept letters, digits, `_` and `-`. */
 function nameOf(id: string): string {
   return id.replaceAll(/[^\w-]/g, "_").slice(0, 64);
 }
@@ -36,7 +36,7 @@ function brief(tool: Tool): Tool {
 
 type Pins = readonly (readonly [id: string, name: string])[];
 
-/** What an address asks for: `?tools=brave/search,exa/search`, with a name for each; or what is wrong with it. */
+/** Parses a URL's tools: `?tools=brave/search,exa/search`, each with a tool name; or what is wrong with them. */
 export function readPins(query: URLSearchParams): { readonly pins: Pins } | { readonly wrong: string } {
   const ids = [...new Set((query.get("tools") ?? "").split(",").map((id) => id.trim()))].filter((id) => id !== "");
   const wrong = ids.find((id) => !ID.test(id));
@@ -45,7 +45,7 @@ export function readPins(query: URLSearchParams): { readonly pins: Pins } | { re
   const names = new Set<string>(OWN_NAMES);
   const pins = ids.map((id) => {
     let name = nameOf(id);
-    // Two actions can have one name as a tool, which the order in the address tells apart.
+    // Two actions may have the same tool name; the order in the URL numbers them.
     for (let more = 2; names.has(name); more++) name = `${nameOf(id).slice(0, 60)}_${more}`;
     names.add(name);
     return [id, name] as const;
@@ -67,12 +67,12 @@ interface Asking {
   readonly caller: InnerCaller;
 }
 
-/** How long the schema of an action is believed: a catalog that is read again shows as soon. */
+/** How long an action's schema is cached: a reloaded catalog shows soon enough. */
 const KNOWN_MS = 5_000;
-/** There are not more actions than this. */
+/** More than the number of actions. */
 const KNOWN_MAX = 1_000;
 
-/** The tools of all clients. What an action takes is the same for everybody, so it is asked for once in a while and not for each list. */
+/** The tools of all clients. An action's params are the same for every caller, so they are cached instead of fetched for each list. */
 export class ToolList {
   readonly #callInside: CallInside;
   readonly #clock: Clock;
@@ -83,19 +83,19 @@ export class ToolList {
     this.#clock = clock;
   }
 
-  /** All tools of a client, in an order that stays; or the action that its address asks for and that there is not. */
+  /** All tools of a client, in stable order; or the action in its URL that does not exist. */
   async all(query: URLSearchParams, caller: InnerCaller): Promise<readonly Tool[] | { readonly unknown: string }> {
     const tools: Tool[] = [];
     for (const [id, name] of typedIds(query)) {
       const tool = await this.#typed(id, name, caller);
       if (tool === 404) return { unknown: id };
-      // One that this key may not see, or whose descriptor is not to be had now, is left out.
+      // Omit a tool that this key may not see, or whose descriptor is unavailable now.
       if (typeof tool !== "number") tools.push(tool);
     }
     return [...TOOLS, ...tools, ASK_MODEL];
   }
 
-  /** The tool of a name, without looking at the others; null: there is none. */
+  /** The tool of this name, without loading the others; null: there is none. */
   async named(name: string, query: URLSearchParams, caller: InnerCaller): Promise<Tool | null> {
     const fixed = [...TOOLS, ASK_MODEL].find((tool) => tool.name === name);
     if (fixed !== undefined) return fixed;
@@ -104,14 +104,14 @@ export class ToolList {
     return typeof tool === "number" ? null : tool;
   }
 
-  /** What a call buys that names an action: the tool of that; null: none is to be had. */
+  /** The typed tool of the action that a call names, to see what it buys; null: unavailable. */
   async ofAction(id: unknown, caller: InnerCaller): Promise<Tool | null> {
     if (typeof id !== "string" || !ID.test(id)) return null;
     const tool = await this.#typed(id, nameOf(id), caller);
     return typeof tool === "number" ? null : tool;
   }
 
-  /** The tool of an action, or the status by which it is not to be had. */
+  /** The tool of an action, or the status of the failed look-up. */
   async #typed(id: string, name: string, caller: InnerCaller): Promise<Tool | number> {
     const nowMs = this.#clock.elapsedMs();
     const key = `${id} ${name}`;

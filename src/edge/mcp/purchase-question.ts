@@ -1,4 +1,4 @@
-// Before a purchase the person behind the client is asked, where the client has said that it can ask (MCP 2026-07-28, multi-round-trip requests).
+// Asks the person behind the client before a purchase, where the client can ask (MCP 2026-07-28, multi-round-trip requests).
 import { createHash } from "node:crypto";
 import type { CallToolResult, ClientCapabilities, InputRequiredResult } from "@modelcontextprotocol/server";
 import { isRecord } from "../../core/json.ts";
@@ -8,20 +8,20 @@ import type { Tool } from "./tools.ts";
 const QUESTION = "purchase";
 const PARAMS_CHARS_MAX = 500;
 
-/** What is asked of one client in one call. */
+/** The state of the question in one call of a client. */
 export interface Asked {
-  /** What the client has brought along of a question before; undefined: nothing. */
+  /** The client's responses to an earlier question; undefined: none. */
   readonly responses: Readonly<Record<string, unknown>> | undefined;
   readonly state: unknown;
 }
 
-/** Whether the client shows forms: one that names no kind means those (MCP 2025-11-25, elicitation). */
+/** Whether the client supports forms: one that names no mode supports them (MCP 2025-11-25, elicitation). */
 export function canAsk(capabilities: ClientCapabilities | undefined): boolean {
   const { elicitation } = capabilities ?? {};
   return elicitation !== undefined && (elicitation.form !== undefined || elicitation.url === undefined);
 }
 
-/** The most that a purchase may cost, in cents; null: it has no bound yet, and is refused for that. */
+/** The most that a purchase may cost, in cents; null: it has no limit yet, and is refused for that. */
 function mostCents({ buys }: Tool, args: Readonly<Record<string, unknown>>): number | null {
   if (buys === undefined) return null;
   const { max_cost_cents: given } = args;
@@ -30,8 +30,8 @@ function mostCents({ buys }: Tool, args: Readonly<Record<string, unknown>>): num
 }
 
 /**
- * What a client that can ask gets before the purchase is made: the question, or that its person said no. Null: it is made. An answer counts for
- * the call that was asked about, with the same arguments, and for no other.
+ * What a client that can ask gets before the purchase: the question, or the person's refusal. Null: proceed. An answer is valid only for
+ * the same call with the same arguments.
  */
 export function questionBefore(
   tool: Tool,

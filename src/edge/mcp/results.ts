@@ -1,14 +1,14 @@
-// An answer of the gateway as the result of a tool: the envelope as structured content, errors marked, long data cut with a way to the rest.
+// A gateway answer as a tool result: the envelope as structured content, errors marked, long data cut with a link to the rest.
 import type { CallToolResult } from "@modelcontextprotocol/server";
 import { type ErrorCode, GatewayError } from "../../core/errors.ts";
 import { isRecord, type Json } from "../../core/json.ts";
 import type { InnerAnswer } from "./inner-http.ts";
 import { type Leftovers, PAGE_CHARS_MAX, pagesOf } from "./leftovers.ts";
 
-/** Larger media is told of, not shown. */
+/** Larger media is mentioned, not included. */
 const MEDIA_BYTES_MAX = 1024 * 1024;
 
-/** Longer text is cut without being looked into: that would hold up every other caller. A completion is one long string, which is read sooner. */
+/** Longer text is cut without parsing, which would delay every other caller. A completion is one long string, which parses faster. */
 const READ_CHARS_MAX = { chat: 2 * 1024 * 1024, envelope: 256 * 1024 };
 
 const LEFT = "The call was left before it ended.";
@@ -22,7 +22,7 @@ function failure(error: string, message: string): CallToolResult {
   return { content: [text(`${error}: ${message}`)], structuredContent, isError: true };
 }
 
-/** What an error of any wire of ours says: its code, and what to do next. */
+/** An error of any of our formats: its code, and what to do next. */
 function failureOf(json: Json): CallToolResult {
   const inner = isRecord(json.error) ? json.error : json;
   const code = String(inner.code ?? json.error ?? "internal_error");
@@ -43,11 +43,11 @@ function mediaOf({ type, bytes }: InnerAnswer): CallToolResult {
 
 interface Cut {
   readonly content: CallToolResult["content"];
-  /** What is told of the cut beside the content. */
+  /** The note on the cut, besides the content. */
   readonly told: Json;
 }
 
-/** The first page of a long text, and the way to the others. */
+/** The first page of a long text, and how to get the others. */
 async function cutOf(whole: string, leftovers: Leftovers): Promise<Cut> {
   const [first = "", ...rest] = pagesOf(whole);
   const continuation = await leftovers.keep(rest);
@@ -58,7 +58,7 @@ async function cutOf(whole: string, leftovers: Leftovers): Promise<Cut> {
   return { content: [text(first), text(next)], told: { cut: true, characters: whole.length, continuation } };
 }
 
-/** The text of a completion, and what it cost. */
+/** The text of a completion, and its cost. */
 async function chatOf(json: Json, leftovers: Leftovers): Promise<CallToolResult> {
   const [choice] = Array.isArray(json.choices) ? json.choices.filter(isRecord) : [];
   const message = isRecord(choice?.message) ? choice.message : {};
@@ -70,10 +70,13 @@ async function chatOf(json: Json, leftovers: Leftovers): Promise<CallToolResult>
 }
 
 const AFTER_DATA = ',"charged_cents":';
-/** What stands behind the data of an envelope is a few numbers and an id. */
+/** After its data an envelope has only a few numbers and an id. */
 const AFTER_DATA_CHARS_MAX = 1_000;
 
-/** An envelope without its data, of one that is too long to be read. The gateway writes what stands behind the data, so the last of its marks is its own. */
+/**
+ * An envelope without its data, where it is too long to parse. The gateway writes what follows the data, so the last marker is the
+ * gateway's own.
+ */
 function aroundData(whole: string): Json {
   const at = whole.lastIndexOf(AFTER_DATA);
   if (at < 0 || whole.length - at > AFTER_DATA_CHARS_MAX) return {};
@@ -88,7 +91,7 @@ async function wholeOf(json: Json, whole: string, leftovers: Leftovers): Promise
   return { content, structuredContent: { ...rest, ...told } };
 }
 
-/** What a client is given of an answer. */
+/** The result that the client receives. */
 export async function resultOf(
   answer: InnerAnswer,
   shows: "chat" | undefined,
@@ -104,7 +107,7 @@ export async function resultOf(
   return shows === "chat" ? chatOf(json, leftovers) : wholeOf(json, whole, leftovers);
 }
 
-/** The next page of an answer that was cut. */
+/** The next page of a cut answer. */
 export async function continued(id: string, leftovers: Leftovers): Promise<CallToolResult> {
   const page = await leftovers.take(id);
   if (page === null) return failure("not_found", `continuation ${id.slice(0, 80)} is not kept: pages are for an hour.`);
@@ -112,13 +115,13 @@ export async function continued(id: string, leftovers: Leftovers): Promise<CallT
   return { content: [text(page.text)], structuredContent };
 }
 
-/** An error of the table, as a result. */
+/** An error of the error table, as a result. */
 export function failed(code: ErrorCode): CallToolResult {
   const { message, hint } = new GatewayError(code);
   return failure(code, `${message} ${hint}`);
 }
 
-/** Arguments that are not what the schema says. */
+/** A result for arguments that do not match the schema. */
 export function wrongArguments(detail: string): CallToolResult {
   return failure("bad_request", detail);
 }

@@ -1,4 +1,4 @@
-// The MCP server of one request: what tools, resources and prompts there are, and how they are answered. Nothing is kept between requests.
+// The MCP server of one request: its tools, resources and prompts. Keeps no state between requests.
 import type {
   AuthInfo,
   CallToolResult,
@@ -19,7 +19,7 @@ import { canAsk, questionBefore } from "./purchase-question.ts";
 import { wrongArguments } from "./results.ts";
 import { RUN_ACTION, type Tool } from "./tools.ts";
 
-/** What is taken of the protocol's library, which the first request loads. */
+/** The used parts of the protocol's library, which the first request loads. */
 export type ProtocolLibrary = Pick<
   typeof import("@modelcontextprotocol/server"),
   "Server" | "ProtocolError" | "ProtocolErrorCode" | "ResourceNotFoundError"
@@ -31,9 +31,9 @@ export interface McpDeps {
   readonly clock: Clock;
 }
 
-/** The request that a server is made for. */
+/** The request that a server is created for. */
 export interface McpCaller extends InnerCaller {
-  /** Whose the leftovers are; null: it came without a key. */
+  /** The owner of the leftovers; null: the request has no key. */
   readonly payer: string | null;
   readonly query: URLSearchParams;
 }
@@ -48,7 +48,7 @@ const RESOURCES = [
   { uri: "tollgate://prices", name: "Prices of models", mimeType: "application/json", path: "/api/llm/v1/pricing" },
 ] as const;
 
-/** Where a request says what its client can, which the library has checked. */
+/** Where a request declares its client's capabilities, which the library has validated. */
 const CAPABILITIES = "io.modelcontextprotocol/clientCapabilities";
 
 const PROMPT = {
@@ -66,7 +66,7 @@ function listed({ name, title, description, inputSchema, annotations }: Tool) {
   return { name, title, description, inputSchema: inputSchema as { type: "object" }, annotations };
 }
 
-/** What makes a server for each request, from what its endpoint knows of the caller. */
+/** Returns a function that creates the server for a request, from what its endpoint knows of the caller. */
 export function serverFactory(
   library: ProtocolLibrary,
   callerOf: (given: AuthInfo | undefined) => McpCaller,
@@ -95,7 +95,7 @@ export function serverFactory(
 }
 
 interface ToolDeps extends McpDeps {
-  /** Of the revision that the request is in. */
+  /** The protocol generation of the request. */
   readonly era: "legacy" | "modern";
   readonly toolList: ToolList;
   readonly library: ProtocolLibrary;
@@ -118,7 +118,7 @@ function answerTools(server: ProtocolServer, caller: McpCaller, deps: ToolDeps):
       if (tool === null)
         return wrongArguments(`There is no tool ${params.name.slice(0, 80)}; tools/list has them all.`);
       const args = params.arguments ?? {};
-      // Clients of the revisions before tell what they can once, when they connect, and nothing is kept of that.
+      // Clients of earlier revisions declare their capabilities once, when they connect, and we store nothing.
       const { inputResponses: responses, envelope } = mcpReq;
       const said = era === "modern" ? (envelope as Record<string, unknown> | undefined)?.[CAPABILITIES] : undefined;
       if (canAsk(said as ClientCapabilities | undefined)) {

@@ -1,9 +1,9 @@
-// The tools that every client sees, in this order: few, so that they leave a model's context to its work. Each is one call of an endpoint.
+// The tools that every client sees, in this order: few, so that they leave room in a model's context. Each is one endpoint call.
 import { z } from "zod";
 import { isRecord } from "../../core/json.ts";
 import type { InnerCall } from "./inner-http.ts";
 
-/** A tool as data: what a model is told of it, and the call that it makes. */
+/** A tool as data: what a model sees, and the call that it makes. */
 export interface Tool {
   readonly name: string;
   readonly title: string;
@@ -11,12 +11,12 @@ export interface Tool {
   /** JSON Schema of its arguments. */
   readonly inputSchema: Readonly<Record<string, unknown>>;
   readonly annotations: Readonly<Record<string, boolean>>;
-  /** Checks the arguments; absent: the endpoint that is called does. */
+  /** Validates the arguments; absent: the called endpoint does. */
   readonly params?: z.ZodType<Record<string, unknown>>;
   call(args: Record<string, unknown>): InnerCall;
-  /** It buys a thing: the most that it can cost, in cents, and whether the caller has to say a bound itself. Absent: it does not. */
+  /** The most that a purchase can cost, in cents, and whether the caller must set a limit. Absent: it buys nothing. */
   readonly buys?: { readonly centsMax: number; readonly needsMaxCost: boolean };
-  /** What of the answer the client is given; default: all of it. */
+  /** The part of the answer that the client receives; default: all of it. */
   readonly shows?: "chat";
 }
 
@@ -36,7 +36,7 @@ const provider = z
   .describe("The service of its create_session");
 const sessionId = z.string().min(1).max(100);
 
-/** What every call that costs takes beside its own arguments. */
+/** What every paid call accepts besides its own arguments. */
 const BOUNDS = { max_cost_cents: maxCost, idempotency_key: idempotencyKey };
 const WITH_BOUNDS = z.looseObject(BOUNDS);
 const BOUND_PROPERTIES = z.toJSONSchema(WITH_BOUNDS, { io: "input" }).properties ?? {};
@@ -44,12 +44,12 @@ const BOUND_PROPERTIES = z.toJSONSchema(WITH_BOUNDS, { io: "input" }).properties
 function boundHeaders({ max_cost_cents: cents, idempotency_key: key }: Record<string, unknown>) {
   const headers: Record<string, string> = {};
   if (typeof cents === "number") headers["x-tollgate-max-cost-cents"] = String(cents);
-  // In quotes, so that a key that begins or ends with one stays what it is.
+  // Quoted, so that a key that begins or ends with a quote stays unchanged.
   if (typeof key === "string") headers["idempotency-key"] = `"${key}"`;
   return headers;
 }
 
-/** The call of an action, with the bound and the key that any call of one may have. */
+/** A call of an action, with the cost limit and the idempotency key that any call may have. */
 export function actionCall(id: string, params: unknown, bounds: Record<string, unknown>): InnerCall {
   return { method: "POST", path: `/api/run/${id}`, body: params ?? {}, headers: boundHeaders(bounds) };
 }
@@ -65,7 +65,7 @@ interface ToolSpec<Shape extends z.ZodRawShape> {
 }
 
 function schemaOf(params: z.ZodType): Tool["inputSchema"] {
-  // Any object is said so: a bare schema looks like a mistake to those who check schemas.
+  // State explicitly that any object is allowed: schema checkers report a bare schema as a mistake.
   const override = ({ jsonSchema }: { jsonSchema: Record<string, unknown> }) => {
     const { additionalProperties: more } = jsonSchema;
     if (isRecord(more) && Object.keys(more).length === 0) jsonSchema.additionalProperties = true;
@@ -79,7 +79,7 @@ function tool<Shape extends z.ZodRawShape>({ shape, call, ...words }: ToolSpec<S
   let inputSchema: Tool["inputSchema"] | undefined;
   return {
     ...words,
-    // Made when first read, because a gateway starts faster without it.
+    // Built lazily: the gateway starts faster.
     get inputSchema() {
       inputSchema ??= schemaOf(params);
       return inputSchema;
@@ -92,7 +92,7 @@ function tool<Shape extends z.ZodRawShape>({ shape, call, ...words }: ToolSpec<S
 /** The tool that calls any action. */
 export const RUN_ACTION = "run_action";
 
-/** Those before the typed actions. */
+/** The tools before the typed actions. */
 export const TOOLS: readonly Tool[] = [
   tool({
     name: "search_actions",
@@ -174,7 +174,7 @@ export const TOOLS: readonly Tool[] = [
   }),
 ];
 
-/** After the typed actions. */
+/** Comes after the typed actions. */
 export const ASK_MODEL: Tool = tool({
   name: "ask_model",
   title: "Ask a model",
@@ -200,19 +200,19 @@ export const ASK_MODEL: Tool = tool({
   },
 });
 
-/** Whether an action buys a thing for the caller, as its descriptor says. */
+/** Whether an action makes a purchase for the caller, as its descriptor says. */
 function buysOf({ category, effect, price }: Readonly<Record<string, unknown>>): Pick<Tool, "buys"> {
   if (category !== "commerce" || effect !== "write" || !isRecord(price)) return {};
   const centsMax = Number(price.max_cents ?? price.cents ?? 0);
   return centsMax > 0 ? { buys: { centsMax, needsMaxCost: price.max_cost_required === true } } : {};
 }
 
-/** An action with a name and a schema of its own, as its descriptor has them; free ones take no bounds. */
+/** An action as a tool with its own name and schema, from its descriptor; free actions take no bounds. */
 export function actionTool(id: string, name: string, descriptor: Readonly<Record<string, unknown>>): Tool {
   const { description, params, effect } = descriptor;
   const schema = isRecord(params) ? params : {};
   const own = isRecord(schema.properties) ? schema.properties : {};
-  // An action that has an argument of the same name takes it itself.
+  // An action with a param of the same name takes it itself.
   const added = Object.entries(BOUND_PROPERTIES).filter(([bound]) => !Object.hasOwn(own, bound));
   return {
     name,

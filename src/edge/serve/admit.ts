@@ -1,4 +1,4 @@
-// Lets a request in: counts it against its address or its account, and finds its caller.
+// Admits a request: counts it against its address or its account, and finds its caller.
 import type { EndpointShape, GatewayRequest, Reply } from "../../core/endpoint.ts";
 import { GatewayError } from "../../core/errors.ts";
 import type { Caller } from "../../core/plan.ts";
@@ -14,19 +14,19 @@ export function tooMany({ limit, windowSeconds, resetSeconds }: WindowState): Ga
   return new GatewayError("rate_limited", { detail, retryAfterSeconds: resetSeconds });
 }
 
-/** Counts a request without a good credential against its address. */
+/** Counts a request without a valid credential against its address. */
 function countAddress(call: Call, deps: ServeDeps): void {
   const key = addressWindowKey(call.request.address);
   const state = call.rateLimit.learn(deps.takeWindow("address", key, deps.addressRequestsPerMinute));
   if (!state.allowed) call.refuse(tooMany(state));
 }
 
-/** What the address has left, for an answer that is not counted. */
+/** Sets the address's remaining rate for an answer that is not counted. */
 function peekAddress(request: GatewayRequest, rateLimit: RateLimit, deps: ServeDeps): void {
   rateLimit.learn(deps.peekWindow("address", addressWindowKey(request.address), deps.addressRequestsPerMinute));
 }
 
-/** Adds the headers of every reply to one that the transport makes itself. */
+/** Adds the headers of every reply to one that the transport writes itself. */
 export function tellAddress(request: GatewayRequest, reply: Reply, deps: ServeDeps): void {
   const rateLimit = new RateLimit(reply);
   peekAddress(request, rateLimit, deps);
@@ -34,8 +34,8 @@ export function tellAddress(request: GatewayRequest, reply: Reply, deps: ServeDe
 }
 
 /**
- * Whether a caller without a key may ask what a call costs and pay in another way. Where a session counts as a caller, the account pays
- * or the request is refused.
+ * Whether a caller without a key may learn a call's price and pay in another way. Where a session authenticates the caller, the account
+ * pays or the request is refused.
  */
 export function isAnonymous(
   endpoint: EndpointShape,
@@ -47,7 +47,7 @@ export function isAnonymous(
   return !headers.has("authorization") && anonymousPayer.takes(headers) !== null;
 }
 
-/** Finds the caller by the Authorization header, or by the cookie of a person who has signed in. */
+/** Finds the caller by the Authorization header, or by the cookie of a signed-in person. */
 export function callerOf(request: GatewayRequest, endpoint: EndpointShape, deps: ServeDeps): Found | Promise<Found> {
   const authorization = request.headers.get("authorization");
   const bySession = authorization === undefined && endpoint.cookies === true && request.headers.has("cookie");
@@ -60,14 +60,14 @@ export function wrongAdminToken(): GatewayError {
 }
 
 /**
- * Sets the caller, which stays null where the endpoint needs none. An address is counted only for requests without a good key, so that a
- * busy customer behind one address is bounded by its account alone. Where the key is known there is nothing to wait for.
+ * Sets the caller, which stays null where the endpoint needs none. Only requests without a valid key count against their address, so that
+ * only its account limits a busy customer behind one address. Synchronous where the key is cached.
  */
 export function admit(call: Call, deps: ServeDeps): Promise<void> | void {
   const { request, endpoint } = call;
   switch (endpoint.auth) {
     case "none":
-      // A probe that watches the gateway is not counted.
+      // Health probes are not counted.
       return endpoint.watch === true ? peekAddress(request, call.rateLimit, deps) : admitAnyone(call, deps);
     case "admin":
       if (deps.isAdmin(request.headers.get("authorization"))) return peekAddress(request, call.rateLimit, deps);
@@ -89,7 +89,7 @@ export function admit(call: Call, deps: ServeDeps): Promise<void> | void {
 
 function admitCaller(caller: Found, call: Call, deps: ServeDeps): void {
   if (caller instanceof GatewayError) {
-    // A ledger that is away says nothing against the key, nor against its sender.
+    // An unavailable ledger says nothing about the key or its sender.
     if (caller.code === "ledger_unavailable") peekAddress(call.request, call.rateLimit, deps);
     else countAddress(call, deps);
     return call.refuse(caller);
@@ -106,13 +106,13 @@ function admitCaller(caller: Found, call: Call, deps: ServeDeps): void {
   countAccount(caller, call, deps);
 }
 
-/** A key used from an address that its owner has not allowed counts as no key. Null: it may be used from there. */
+/** A key used from an address that its owner has not allowed counts as no key. Null: the address is allowed. */
 export function fromElsewhere({ isFrom }: Caller, request: GatewayRequest): GatewayError | null {
   if (isFrom === undefined || isFrom(request.address)) return null;
   return new GatewayError("address_not_allowed", { detail: { address: request.address } });
 }
 
-/** Counts a request with a good key against its account. */
+/** Counts a request with a valid key against its account. */
 function countAccount(caller: Caller, call: Call, deps: ServeDeps): void {
   const state = call.rateLimit.learn(deps.takeWindow("account", caller.payer.accountId, caller.requestsPerMinute));
   if (!state.allowed) {
@@ -124,7 +124,7 @@ function countAccount(caller: Caller, call: Call, deps: ServeDeps): void {
   if (caller.sandbox) call.reply.header("x-tollgate-sandbox", "1");
 }
 
-/** Counts a request that needs no key against its account where it has a good one, and against its address where not. */
+/** Counts a request to an endpoint without authentication: against its account if its key is valid, otherwise against its address. */
 export function admitAnyone(call: Call, deps: ServeDeps): Promise<void> | void {
   const { request } = call;
   const authorization = request.headers.get("authorization");

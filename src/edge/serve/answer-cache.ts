@@ -1,5 +1,5 @@
-// Whole answers that are kept for who asks the very same again: of one account, for as long as it says, at no charge. What is kept stands
-// in the records, so that all processes share it, within a bound of bytes for all accounts, of which each has a part.
+// Caches whole answers for identical requests: of one account, for as long as its key or the request says, free of charge. They are stored
+// in the records, so that all processes share them, with one size limit for all accounts, divided into parts.
 import { hash } from "node:crypto";
 import type { GatewayRequest } from "../../core/endpoint.ts";
 import { GatewayError } from "../../core/errors.ts";
@@ -16,12 +16,12 @@ import type { Copied } from "./tee-reply.ts";
 const KIND = "cached-answer";
 export const CACHE_HEADER = "x-tollgate-cache";
 const SECONDS_MAX = 86_400;
-/** A longer request is not looked for: reading it once more costs more than most of its answers. */
+/** Longer requests are not cached: parsing one again costs more than most of its answers. */
 const REQUEST_BYTES_MAX = 1024 * 1024;
 export const ANSWER_BYTES_MAX = 1024 * 1024;
-/** Each account has one of so many equal parts of what all have, together with those that its name leads to the same one. */
+/** The cache has this many equal parts; accounts whose ids hash to the same part share it. */
 const PARTS = 16;
-/** What of an answer's head is told again. */
+/** The headers that are stored with an answer. */
 const KEPT_HEADERS = [
   "content-type",
   "x-tollgate-model",
@@ -31,10 +31,10 @@ const KEPT_HEADERS = [
   "cache-control",
 ];
 
-/** Which answer is meant, and for how long one that comes now is kept. */
+/** The cache key of a request, and the lifetime of a new answer. */
 export interface CacheOrder {
   readonly id: string;
-  /** In which form its answer is asked for: an answer in another is told in this one. */
+  /** The requested form of the answer: an answer in another form is converted. */
   readonly form: string;
   readonly payer: string;
   readonly seconds: number;
@@ -46,7 +46,7 @@ export interface CachedAnswer extends MadeOf {
   readonly keptAtMs: number;
 }
 
-/** What an answer is told again from in another form. */
+/** What an answer in another form is built from. */
 export interface MadeOf {
   readonly form: string;
   readonly usage: TokenUsage | null;
@@ -54,8 +54,8 @@ export interface MadeOf {
 }
 
 /**
- * Null: the call is not to be looked for. A key that may not pay is told so as always. Where there is a guard it is asked before an answer
- * is made, and what it lets one key have is no other key's.
+ * Null: the call bypasses the cache. A key that may not pay is refused as usual. With a guard, the guard runs before an answer is created,
+ * and what it allows one key does not reach another key.
  */
 export function cacheOrder(
   request: GatewayRequest,
@@ -68,14 +68,15 @@ export function cacheOrder(
     const detail = { detail: `${CACHE_HEADER}: must be a number of seconds from 0 to ${SECONDS_MAX}` };
     return new GatewayError("bad_request", { detail, param: CACHE_HEADER });
   }
-  // Nothing is done again where an answer is told again: what acts is looked for only where the call itself says so, not its key.
+  // A cached answer repeats no effect, so calls with actions use the cache only if the request itself asks for it, not because of the key's
+  // setting.
   if (seconds === 0 || caller.frozen || caller.paused) return null;
   if (request.headers.has("idempotency-key") || request.body.length > REQUEST_BYTES_MAX) return null;
   const read = readJson(request.body, parseRaw);
   if ("wrong" in read || (said === undefined && isRecord(read.json) && hasActions(read.json.tools))) return null;
   const { headers, query } = request;
   const { path, body } = withoutForm(request.path, read.json);
-  // What a key may call is part of the question: one that may not ask for a model gets no answer of it.
+  // What a key may call is part of the cache key: a key that may not call a model gets no answer of it.
   const asked = {
     body,
     allows: caller.allows,
@@ -90,7 +91,7 @@ export function cacheOrder(
   return { id: `${payer} ${fingerprint(path, asked)}`, form, payer, seconds };
 }
 
-/** Names of members, one within the other, down to what is told as 0. */
+/** Nested member names, down to a member that is set to 0. */
 interface Places {
   readonly [name: string]: Places | null;
 }
@@ -100,7 +101,7 @@ const USAGE: Places = { usage: COST, usageMetadata: COST };
 const COSTS: Places = { ...USAGE, response: USAGE, message: USAGE };
 const [NOTHING, OPEN_OBJECT] = [Buffer.from("0"), 0x7b];
 
-/** A JSON text with 0 at the places; all else to the byte as it was, because reading and writing it would change large numbers. */
+/** A JSON text with 0 at the given places. All other bytes stay: parsing and serializing would change large numbers. */
 function withoutCost(json: Buffer, places: Places): Buffer {
   if (json[0] !== OPEN_OBJECT) return json;
   const parts: Buffer[] = [];
@@ -115,12 +116,12 @@ function withoutCost(json: Buffer, places: Places): Buffer {
   return Buffer.concat([...parts, json.subarray(behind)]);
 }
 
-/** A message of an answer as it is told again: it costs nothing. */
+/** An answer's message as a cached answer has it: it costs nothing. */
 function free(json: string): string {
   return json.includes('"cost"') ? withoutCost(Buffer.from(json), COSTS).toString("utf8") : json;
 }
 
-/** An answer's text without what it did cost when it was made. */
+/** An answer's text without its original cost. */
 export function freeAnswer(type: string, text: string): string {
   if (!type.startsWith("text/event-stream")) return free(text);
   return text
@@ -129,24 +130,24 @@ export function freeAnswer(type: string, text: string): string {
     .join("\n");
 }
 
-/** Which part of the whole an account's answers are in. */
+/** The part of the cache with an account's answers. */
 function partOf(payer: string): string {
   return `cache:${Number.parseInt(hash("sha256", payer).slice(0, 8), 16) % PARTS}`;
 }
 
-/** What those who ask the same are given while one of them has it answered; null: nothing came of it. */
+/** The answer that concurrent identical requests wait for; null: there was none. */
 type Flight = Promise<CachedAnswer | null>;
 
 export interface AnswerCacheOptions {
   readonly records: Records;
-  /** What is kept of all accounts together. */
+  /** The size limit for all accounts together. */
   readonly bytesMax: number;
   readonly epochMs: () => number;
 }
 
 export class AnswerCache {
   readonly #options: AnswerCacheOptions;
-  /** Questions that are being answered in this process. */
+  /** Requests in progress in this process, by cache key. */
   readonly #flights = new Map<string, Flight>();
 
   constructor(options: AnswerCacheOptions) {
@@ -154,8 +155,8 @@ export class AnswerCache {
   }
 
   /**
-   * Of those who ask the same at once one has the question answered, and says by the function that it gets what came of it; the others are
-   * given that. Where it was nothing the next one has its turn, so that what fails is not asked by all of them together.
+   * Of concurrent identical requests one proceeds: it gets a function and must call it with its answer, which the others receive. If the
+   * answer is null the next request proceeds, so that failures do not make all of them call upstream together.
    */
   async enter({ id }: CacheOrder): Promise<CachedAnswer | ((answer: CachedAnswer | null) => void)> {
     for (let flight = this.#flights.get(id); flight !== undefined; flight = this.#flights.get(id)) {
@@ -181,7 +182,7 @@ export class AnswerCache {
     return Math.max(0, Math.floor((this.#options.epochMs() - keptAtMs) / 1_000));
   }
 
-  /** An answer as it is told again. */
+  /** The answer to cache. */
   answerOf({ headers, bytes }: Copied, made: MadeOf): CachedAnswer {
     const kept: Record<string, string> = {};
     for (const name of KEPT_HEADERS) if (headers[name] !== undefined) kept[name] = headers[name];

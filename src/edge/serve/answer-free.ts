@@ -1,4 +1,4 @@
-// Answers of endpoints that cost nothing.
+// Serves free endpoints.
 import type { Answer, StreamAnswer } from "../../core/endpoint.ts";
 import { inSlices, jsonOf, ownSlice } from "../../core/slices.ts";
 import { addHeaders, type Call } from "./call.ts";
@@ -6,7 +6,7 @@ import type { ServeDeps } from "./deps.ts";
 import { sendStream } from "./send-stream.ts";
 import { whileGood } from "./still-good.ts";
 
-/** Leaves endpoints with a plan to the phases after it. */
+/** Leaves endpoints with a plan to the later phases. */
 export function answerFree(call: Call, deps: ServeDeps): Promise<void> | void {
   if (!("plan" in call.endpoint)) return answer(call, deps);
 }
@@ -16,7 +16,7 @@ async function answer(call: Call, deps: ServeDeps): Promise<void> {
   if ("plan" in endpoint) return;
   call.isAnswered = true;
   const isAdmin = endpoint.auth === "admin";
-  // Calls go between the operator's requests, however many those are.
+  // Yields to calls, however many operator requests there are.
   if (isAdmin) await ownSlice();
   if (!("stream" in endpoint)) {
     const answered = call.orRefuse(await endpoint.answer(call));
@@ -38,7 +38,7 @@ async function inSmallSteps(answered: Answer | StreamAnswer): Promise<Answer | S
   return { ...answered, body: await inSlices(jsonOf(answered.body, 2)) };
 }
 
-/** Sends it whole, or as a stream where it is too long to keep. */
+/** Sends the answer whole, or as a stream where it is too long for memory. */
 async function send(answered: Answer | StreamAnswer, { reply, rateLimit, record }: Call): Promise<void> {
   rateLimit.tell();
   if ("bytes" in answered) return sendStream(answered, reply, record);

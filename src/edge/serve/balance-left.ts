@@ -4,9 +4,9 @@ import type { ErrorCode, GatewayError } from "../../core/errors.ts";
 import { minus, type Nano } from "../../core/money.ts";
 import type { ServeDeps } from "./deps.ts";
 
-/** The ledger is away, so it is not read again for the error. */
+/** The ledger is unavailable, so it is not read again for the error. */
 const LEDGER_AWAY: ReadonlySet<ErrorCode> = new Set(["ledger_unavailable", "clock_skew"]);
-/** Callers over their rate limit must not make the ledger work: one look at the balance serves all their refusals for this long. */
+/** Callers over their rate limit must not load the ledger: one reading of the balance serves all their refusals for this long. */
 const RECENT_MS = 1_000;
 const RECENT_MAX = 10_000;
 const recent = new WeakMap<ServeDeps["ledger"], Map<string, { atMs: number; balance: Promise<Nano | null> }>>();
@@ -32,7 +32,7 @@ function recentBalanceOf(accountId: string, deps: Deps): Promise<Nano | null> {
   return balance;
 }
 
-/** Null where the format does not include it, and where payer or balance are not known. */
+/** Null where the format does not include it, or where payer or balance are unknown. */
 export async function balanceLeft(error: GatewayError, accountId: string | null, errors: ErrorCodec, deps: Deps) {
   if (errors.tellsBalance === undefined || accountId === null || LEDGER_AWAY.has(error.code)) return null;
   return error.code === "rate_limited" ? recentBalanceOf(accountId, deps) : balanceOf(accountId, deps);

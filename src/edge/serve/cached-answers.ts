@@ -1,4 +1,5 @@
-// Serves a call from answers given before, where its caller allows that. What is not found is answered as always, and kept if it is whole and good.
+// Serves a call from the answer cache, where its caller allows that. A miss runs as usual, and its answer is cached if it is complete and
+// successful.
 import type { FramedOpenPlan } from "../../core/endpoint.ts";
 import { GatewayError } from "../../core/errors.ts";
 import { ZERO } from "../../core/money.ts";
@@ -36,7 +37,7 @@ async function findOrKeep(
   const { record } = call;
   const inForm = async (kept: CachedAnswer | null) => {
     if (kept === null || kept.form === order.form) return kept;
-    // The guard sees whole answers only: one that was streamed past it is not given whole.
+    // The guard sees only whole answers: one that was streamed past it must not be returned whole.
     return isAnswerGuarded ? null : inFormOf(call, kept);
   };
   const entered = await cache.enter(order);
@@ -47,7 +48,7 @@ async function findOrKeep(
   }
   let answer: CachedAnswer | null = null;
   call.onEnd(() => entered(answer));
-  // A store that is away keeps no caller from being answered.
+  // While the store is down, serve the call without the cache.
   answer = await inForm(await cache.find(order).catch(() => null));
   if (answer !== null) return send(call, answer, cache.ageSeconds(answer));
   call.reply.header(CACHE_HEADER, "miss");
@@ -61,7 +62,7 @@ async function findOrKeep(
   });
 }
 
-/** A kept answer in the form that this call asks for; null: it cannot be given so. */
+/** A cached answer in the form that this call requests; null: it cannot be converted. */
 async function inFormOf(call: Call, kept: CachedAnswer): Promise<CachedAnswer | null> {
   const { endpoint } = call;
   const framed: FramedOpenPlan | GatewayError | null = "plan" in endpoint ? await endpoint.plan(call) : null;

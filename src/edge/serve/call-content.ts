@@ -1,4 +1,4 @@
-// Request and answer of a model call in the neutral format, for tracing: the request as its format has read it, the answer as it goes out.
+// A model call's request and answer in the neutral format, for tracing: the request as parsed from its format, the answer as sent.
 import type { CallerRequest } from "../../core/neutral.ts";
 import { ResponseRecorder } from "../../models/chat/response-recorder.ts";
 import type { Said } from "../../platform/observe/span-content.ts";
@@ -7,7 +7,7 @@ export class CallContent {
   #asked: CallerRequest | null = null;
   #recorder: ResponseRecorder | null = null;
 
-  /** The answer will be in the format of the request. */
+  /** Call first: the answer has the format of the request. */
   begin(asked: CallerRequest): void {
     this.#asked = asked;
     this.#recorder = ResponseRecorder.of(asked.wire);
@@ -18,7 +18,7 @@ export class CallContent {
     this.#recorder?.take(bytes, type);
   }
 
-  /** Null: the call asked no model. Answers of unknown formats have no choices. */
+  /** Null: not a model call. Answers of unknown formats have no choices. */
   get neutral(): Said | null {
     if (this.#asked === null) return null;
     return { asked: this.#asked, choices: () => this.#recorder?.choices() ?? null };

@@ -1,4 +1,5 @@
-// One request at the edge, from its arrival to its last byte. The door makes it, and each phase of serve reads it and adds what it learns.
+// One request at the edge, from its arrival to its last byte. The transport creates it; each phase of serve reads it and adds what it
+// learns.
 import type { Endpoint, FramedOpenPlan, GatewayRequest, PlanCall, Reply, Retirement } from "../../core/endpoint.ts";
 import { GatewayError } from "../../core/errors.ts";
 import type { Audience, Caller } from "../../core/plan.ts";
@@ -8,7 +9,7 @@ import type { ServeDeps } from "./deps.ts";
 import { RateLimit } from "./rate-limit.ts";
 import { continueTrace } from "./trace.ts";
 
-/** A caller without a key: who pays is known once the plan has its price. */
+/** A caller without a key: the payer is known once the plan has its price. */
 export const ANONYMOUS: Audience = {
   sandbox: false,
   payer: null,
@@ -16,7 +17,7 @@ export const ANONYMOUS: Audience = {
   strictBounds: false,
 };
 
-/** Runs when the call has ended, with the error that it ended in. */
+/** Runs when the call has ended, with the error that ended it. */
 type Ending = (error: unknown) => void | Promise<void>;
 
 export class Call implements PlanCall {
@@ -24,14 +25,14 @@ export class Call implements PlanCall {
   readonly endpoint: Endpoint;
   readonly record: RequestRecord;
   readonly rateLimit: RateLimit;
-  /** Where the answer goes. The cache and the taps put a copying reply in its place. */
+  /** Where the answer goes. The cache and the taps replace it with a copying reply. */
   reply: Reply;
-  /** Null where the endpoint needs no key and no good one came. */
+  /** Null where the endpoint needs no key and the request has no valid one. */
   caller: Caller | null = null;
   audience: Audience = ANONYMOUS;
   retires: Retirement | undefined = undefined;
   framed: FramedOpenPlan | null = null;
-  /** Gathers request and answer for a span; null: no span shows them. */
+  /** Collects request and answer for a span; null: no span shows them. */
   content: CallContent | null = null;
   /** The answer has been written: no further phase runs. */
   isAnswered = false;
@@ -48,12 +49,12 @@ export class Call implements PlanCall {
     this.record = observer.begin({ requestId, method, startedMs });
     this.record.bytesIn = request.body.length;
     continueTrace(request, reply, this.record);
-    // Beside `x-request-id`, the header in which the clients of this format look for the id.
+    // Clients of this format look for the id in another header than `x-request-id`.
     const { requestIdHeader } = endpoint.errors;
     if (requestIdHeader !== undefined) reply.header(requestIdHeader, requestId);
   }
 
-  /** Has the endpoint make the plan; the guard has it made again for the body that it puts in place of the caller's. */
+  /** Makes the endpoint plan the call; the guard makes it plan again after replacing the body. */
   plan(): Promise<void> | void {
     if (!("plan" in this.endpoint)) return;
     const made = this.endpoint.plan(this);
@@ -75,7 +76,7 @@ export class Call implements PlanCall {
     return value instanceof GatewayError ? this.refuse(value) : value;
   }
 
-  /** Endings run last first, before an error is rendered. */
+  /** Endings run in reverse order, before an error is rendered. */
   onEnd(ending: Ending): void {
     this.#endings ??= [];
     this.#endings.push(ending);

@@ -1,4 +1,4 @@
-// What serving HTTP needs beside the kernel: callers, rate limits, and ways to pay without a key.
+// What serving HTTP needs besides the kernel: callers, rate limits, and ways to pay without a key.
 import type { GatewayRequest } from "../../core/endpoint.ts";
 import type { GatewayError } from "../../core/errors.ts";
 import type { Caller, OpenPlan, Plan } from "../../core/plan.ts";
@@ -13,11 +13,11 @@ import type { SpanContents } from "../../platform/observe/span-content.ts";
 import type { Guard } from "../../upstream/guard.ts";
 import type { AnswerCache } from "./answer-cache.ts";
 
-/** Takes payments of callers without a key, once the plan has its price. */
+/** Accepts payments by callers without a key, once the plan has its price. */
 export interface AnonymousAccess {
-  /** What such a caller may pay with; null: nothing, so a key is needed. */
+  /** What such a caller may pay with; null: nothing, so a key is required. */
   takes(headers: GatewayRequest["headers"]): "money" | "play_money" | null;
-  /** Returns payer and funds, or the challenge that says how to pay. */
+  /** Returns payer and funds, or the payment challenge. */
   pay(plan: Plan | OpenPlan, request: GatewayRequest): Promise<Paying | GatewayError>;
 }
 
@@ -28,28 +28,28 @@ export interface ServeDeps extends KernelDeps, LedgerFundsDeps {
     authorization: string | undefined,
     sender: Pick<GatewayRequest, "address">,
   ): Caller | GatewayError | Promise<Caller | GatewayError>;
-  /** Finds the caller by a session cookie. Absent: only keys are taken. */
+  /** Finds the caller by a session cookie. Absent: only keys authenticate. */
   readonly signedIn?: ((request: GatewayRequest) => Promise<Caller | GatewayError>) | undefined;
-  /** The WWW-Authenticate header of a 401 or 403 at a path, which says how to get a credential. */
+  /** The WWW-Authenticate header of a 401 or 403 for a path, which says how to get a credential. */
   readonly challenge?: ((path: string, error: GatewayError) => string) | undefined;
-  /** Whether the header carries the admin listener's token. */
+  /** Whether the header carries the admin token. */
   isAdmin(authorization: string | undefined): boolean;
-  /** Counts a request of an account, or of an address without a good credential. */
+  /** Counts a request of an account, or of an address without a valid credential. */
   takeWindow(kind: "account" | "address", key: string, limit: number): WindowState;
   /** The same, without counting. */
   peekWindow(kind: "account" | "address", key: string, limit: number): WindowState;
   readonly addressRequestsPerMinute: number;
   /** Absent: no answers are cached. */
   readonly cache?: AnswerCache;
-  /** Sees requests before anything is held. */
+  /** Checks requests before anything is held. */
   readonly guard?: Guard;
-  /** Sees whole answers before they are kept or charged. */
+  /** Checks whole answers before they are stored or charged. */
   readonly answerGuard?: Guard;
-  /** Keeps bodies and answers of the accounts that want it. */
+  /** Logs bodies and answers of the accounts that enable it. */
   readonly requestLog?: RequestLog;
-  /** Puts requests and answers into spans. */
+  /** Adds requests and answers to spans. */
   readonly spanContents?: SpanContents;
-  /** The memory of answers that wait for their clients. */
+  /** The memory limit for answers that wait for their clients. */
   readonly answers: AnswerBytes;
   /** Null: every caller needs a key. */
   readonly anonymousPayer: AnonymousAccess | null;

@@ -1,4 +1,4 @@
-// Writes the end of a paid answer: its last bytes, or the error in their place.
+// Writes the end of a paid answer: its last bytes, or the error instead.
 import type { Framing, Reply } from "../../core/endpoint.ts";
 import { GatewayError } from "../../core/errors.ts";
 import type { Ended } from "../../core/plan.ts";
@@ -6,7 +6,7 @@ import { jsonText } from "../../core/raw-json.ts";
 import { addHeaders, type Call } from "./call.ts";
 import { addHead, type ReplyReader } from "./reply-reader.ts";
 
-/** Writes the last bytes, which acknowledge what the funds have committed. Returns an error where no head is out yet. */
+/** Writes the last bytes, which confirm what the funds have committed. Returns an error where no head was written yet. */
 export function finish({ framed, reply, record }: Call, ended: Ended, reader: ReplyReader): GatewayError | null {
   if (framed === null) throw new Error("only a planned call is finished");
   const { frame } = framed;
@@ -43,7 +43,7 @@ export function finish({ framed, reply, record }: Call, ended: Ended, reader: Re
   record.status = 200;
   record.bytesOut += Buffer.byteLength(last);
   if (final.kind === "stream") {
-    // Where no content came, the head is still to be written.
+    // Without any content the head is still to be written.
     if (served !== null) reader.begin(served, legs);
     reply.end(last);
     return null;
@@ -54,7 +54,7 @@ export function finish({ framed, reply, record }: Call, ended: Ended, reader: Re
   return null;
 }
 
-/** A whole answer that was kept under the call's key, as the stream that the call now wants; null: it is sent whole. */
+/** Converts a whole answer, stored under the call's idempotency key, to the stream that this call requests; null: it is sent whole. */
 function keptAsStream({ final, cost, charge, legs }: Ended, { frame, retell }: Framing, reply: Reply) {
   if (final?.kind !== "body" || cost === null || charge === null) return null;
   const { json = jsonText(final.body), created, created_at: createdAt = created } = final.body;

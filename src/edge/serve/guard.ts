@@ -1,5 +1,5 @@
-// Shows planned requests to the operator's guard, once their caller is known to be able to pay and before anything is held; and whole answers,
-// before anything is kept of them or charged.
+// Passes planned requests to the operator's guard, once the caller is known to be able to pay and before anything is held; and whole
+// answers before they are stored or charged.
 import { GatewayError } from "../../core/errors.ts";
 import { readJson } from "../../core/json-bytes.ts";
 import { ZERO } from "../../core/money.ts";
@@ -19,14 +19,14 @@ function aboutOf({ request, caller, audience }: Call): About {
   return { requestId: request.id, path: request.path, sandbox: audience.sandbox, accountId, keyId };
 }
 
-/** Uploads are handed on as they come, so there is nothing to show yet. */
+/** Uploads are streamed through, so there is no body to check yet. */
 export function guard(call: Call, deps: ServeDeps): Promise<void> | void {
   if (deps.guard !== undefined && call.endpoint.upload !== true) return showRequest(call, deps.guard, deps);
 }
 
 /**
- * Plans anew where the guard has put another body in place of the caller's. The guard does not see what costs nothing, nor what is refused
- * in any case, so that no flood of such requests reaches it.
+ * Plans again where the guard has replaced the body. The guard sees neither free requests nor those that are refused anyway, so that
+ * floods of them do not reach it.
  */
 async function showRequest(call: Call, guard: Guard, deps: ServeDeps): Promise<void> {
   const { request, caller, framed } = call;
@@ -43,14 +43,14 @@ async function showRequest(call: Call, guard: Guard, deps: ServeDeps): Promise<v
   await call.plan();
 }
 
-/** Why it is refused whatever the guard says; null: it may be paid for, as far as is known before the hold. */
+/** Why the request is refused whatever the guard says; null: as far as known before the hold, the caller can pay. */
 async function unpayable(call: Call, deps: ServeDeps): Promise<GatewayError | null> {
   const paying = await payingFor(call, deps);
   if (paying instanceof GatewayError) return paying;
   return call.caller === null ? null : withoutCredit(call.caller.payer.accountId, deps);
 }
 
-/** Makes the plan show its whole answer to the guard. */
+/** Makes the plan pass its whole answer to the guard. */
 export function guardAnswer(call: Call, { answerGuard }: ServeDeps): void {
   const { framed } = call;
   if (framed === null || answerGuard === undefined) return;
@@ -69,7 +69,10 @@ export function guardAnswer(call: Call, { answerGuard }: ServeDeps): void {
   call.framed = { ...framed, plan: { ...plan, forPayer } };
 }
 
-/** What a write has done stays done, and a launch answers with an id: there is nothing to keep back. A model's answer only reports a write. */
+/**
+ * A write cannot be undone, and a launch answers with an id: holding back the answer would not help. A model's answer only reports a
+ * write.
+ */
 function isShown({ streamed, hold, effect, inference, quote }: Plan): boolean {
   return !streamed && hold.kind === "call" && quote.nano !== ZERO && (effect === "read" || inference);
 }

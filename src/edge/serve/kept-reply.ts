@@ -1,13 +1,13 @@
-// A reply in memory, for a call made inside the process.
+// An in-memory reply, for calls made in process.
 import type { Reply } from "../../core/endpoint.ts";
 import type { AnswerBytes, WaitingAnswer } from "../../platform/limits/answer-bytes.ts";
 
 export interface KeptAnswer {
-  /** 0: the answer broke off, or its client left. */
+  /** 0: the answer was cut off, or its client left. */
   readonly status: number;
   readonly type: string;
   readonly bytes: Buffer;
-  /** From the headers of a payment without an account: the challenge, and the receipt. */
+  /** From the headers of a payment without an account: the challenge and the receipt. */
   readonly asked?: string;
   readonly receipt?: string;
 }
@@ -16,7 +16,7 @@ const KEPT = { "payment-required": "asked", "payment-response": "receipt" } as c
 
 export class KeptReply implements Reply, WaitingAnswer {
   closed = false;
-  /** Whose memory the answer is counted as. */
+  /** The owner that the answer's memory counts against. */
   owner = "";
   readonly answer: Promise<KeptAnswer>;
   readonly #parts: Buffer[] = [];
@@ -43,7 +43,7 @@ export class KeptReply implements Reply, WaitingAnswer {
     this.owner = owner;
   }
 
-  /** Waiting answers take too much memory: the call goes on, and its client sees a broken answer. */
+  /** Called when waiting answers take too much memory: the call continues, and its client gets a cut-off answer. */
   giveUp(): void {
     this.#close(0);
   }
@@ -81,7 +81,7 @@ export class KeptReply implements Reply, WaitingAnswer {
     this.#close(0);
   }
 
-  /** The client leaves. */
+  /** The client has left. */
   leave(): void {
     if (this.closed) return;
     this.#close(0);

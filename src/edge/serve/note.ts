@@ -1,4 +1,4 @@
-// Writes what came of a call to its request's record.
+// Writes a call's outcome to its request record.
 
 import type { Ended } from "../../core/plan.ts";
 import { upstreamOf } from "../../kernel/legs.ts";
@@ -11,7 +11,7 @@ export function note(ended: Ended, record: RequestRecord): void {
   record.heldNano = ended.heldNano;
   record.skippedEvents = ended.skippedEvents;
   if (ended.firstContentMs !== null) record.firstTokenMs = ended.firstContentMs - record.startedMs;
-  // Failed attempts and abandoned calls may have cost us as well.
+  // Failed attempts and abandoned calls may have cost us too.
   record.upstreamNano = upstreamOf(record.attempts);
   if (charge !== null && ended.isReplay) record.transactionId = charge.transactionId;
   if (served !== null) {

@@ -1,4 +1,4 @@
-// Lets a caller with a good key open a socket, which counts as a request. Each message on the socket is admitted by itself.
+// Lets a caller with a valid key open a socket, which counts as one request. Each message on it is admitted separately.
 import type { Endpoint, GatewayRequest } from "../../core/endpoint.ts";
 import { GatewayError } from "../../core/errors.ts";
 import type { Caller } from "../../core/plan.ts";
@@ -12,13 +12,13 @@ const SWITCHING_PROTOCOLS = 101;
 export interface Opened {
   readonly accountId: string;
   readonly socketsMax: number;
-  /** Checks the key every second, and calls `ended` while it could open no socket, until the returned function is called. */
+  /** Checks the key every second, and calls `ended` while the key could not open a socket, until the returned function is called. */
   watch(ended: () => void): () => void;
 }
 
 /**
- * Pages of any origin may open one, since a key is the only credential: cookies are not read here. A payment without a key is refused, as it
- * pays for one call. `refuseAtEdge` counts refused requests.
+ * Pages of any origin may open a socket, since only a key authenticates it: cookies are ignored. Payments without a key are refused,
+ * because they pay for a single call. `refuseAtEdge` counts refused requests.
  */
 export function openSocket(
   request: GatewayRequest,

@@ -1,4 +1,4 @@
-// Finds who pays for a plan, has the kernel execute it, and writes what came of it.
+// Finds who pays for a plan, has the kernel execute it, and writes the outcome.
 import type { FramedOpenPlan } from "../../core/endpoint.ts";
 import { GatewayError } from "../../core/errors.ts";
 import { transactionIdOf } from "../../core/ids.ts";
@@ -23,18 +23,18 @@ export async function pay(call: Call, deps: ServeDeps): Promise<void> {
   let stop: (() => void) | null = null;
   try {
     if (framed.asked !== undefined) call.content?.begin(framed.asked);
-    // What is sent on is the plan's: the caller's bytes are not kept for as long as the call runs.
+    // The plan holds what is sent upstream: do not keep the caller's bytes while the call runs.
     request.body = NO_BODY;
     if (framed.headers !== undefined) addHeaders(reply, framed.headers);
     const finding = payingFor(call, deps);
     const { payer, funds } = call.orRefuse(finding instanceof Promise ? await finding : finding);
     notePlan(call, framed);
-    // What was paid for runs to its end; the progress of a job costs nothing, and is shown for as long as the job runs.
+    // A paid call runs to its end; a job's progress stream is free and lasts as long as the job.
     const lasts = plan.streamed && plan.operation === "run" && plan.quote.nano === ZERO;
     const barred = lasts && caller !== null ? new AbortController() : null;
     if (barred !== null && caller !== null) stop = whileGood({ ...call, caller }, deps, () => barred.abort());
     const reader = new ReplyReader(framed, reply, rateLimit);
-    // The same random characters name the request and its transaction, so that one leads to the other.
+    // The request id and the transaction id share their random characters, so that one leads to the other.
     const id = transactionIdOf(request.id);
     const signal = barred?.signal ?? null;
     const ended = await execute(plan, { id, payer, funds, parent: null, signal, deadlineMs: null, reader }, deps);
@@ -53,7 +53,7 @@ function notePlan({ record }: Call, { plan }: FramedOpenPlan): void {
   record.streamed = plan.streamed;
 }
 
-/** Notes what came of a call, and writes it. */
+/** Records a call's outcome, and writes its answer. */
 function write(call: Call, ended: Ended, reader: ReplyReader, deps: ServeDeps): void {
   const { reply, rateLimit, record } = call;
   note(ended, record);
@@ -64,7 +64,7 @@ function write(call: Call, ended: Ended, reader: ReplyReader, deps: ServeDeps): 
     error = finish(call, ended, reader);
   } catch (fault) {
     if (!reader.begun) throw fault;
-    // Its content no longer tells a whole answer from half of one, so the connection does.
+    // The content no longer shows whether the answer is complete, so cut the connection.
     deps.onBroken(fault, record.requestId);
     record.code = "internal_error";
     reply.cut();
@@ -72,7 +72,7 @@ function write(call: Call, ended: Ended, reader: ReplyReader, deps: ServeDeps): 
   if (error !== null) call.refuse(error);
 }
 
-/** The payer and funds of a call; or why its caller may not pay, which for an anonymous one may be the challenge that says how. */
+/** The payer and funds of a call; or why its caller may not pay, which for an anonymous caller may be the payment challenge. */
 export function payingFor(
   { request, caller, framed, rateLimit }: Call,
   deps: ServeDeps,

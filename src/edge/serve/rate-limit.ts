@@ -1,4 +1,4 @@
-// The rate-limit headers of an answer. A paid call writes them once the ledger has answered, which may count for many processes.
+// The rate-limit headers of an answer. A paid call writes them after the ledger has answered, which may count for many processes.
 import type { Reply } from "../../core/endpoint.ts";
 import { rateLimitHeaders, type WindowState } from "../../platform/limits/request-windows.ts";
 
@@ -11,7 +11,7 @@ export class RateLimit {
     this.#reply = reply;
   }
 
-  /** Keeps the count that leaves less: the other has not seen every request. */
+  /** Keeps the count with less remaining: the other has not seen every request. */
   learn(state: WindowState): WindowState {
     if (this.#state === null || state.remaining <= this.#state.remaining) this.#state = state;
     return state;

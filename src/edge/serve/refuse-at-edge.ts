@@ -1,4 +1,4 @@
-// A request that the transport turns away still gets the headers of every reply, and a record.
+// A request that the transport refuses still gets the headers of every reply, and a record.
 import type { Endpoint, ErrorCodec, GatewayRequest, Reply } from "../../core/endpoint.ts";
 import type { GatewayError } from "../../core/errors.ts";
 import { admitAnyone } from "./admit.ts";
@@ -7,8 +7,8 @@ import type { ServeDeps } from "./deps.ts";
 import { refuse } from "./refuse.ts";
 
 /**
- * Answers a request that never reached an endpoint: no such path or method, a body that cannot be taken, a wrong host. A caller with a good
- * key is counted in its account's window all the same.
+ * Answers a request that never reached an endpoint: an unknown path or method, an unacceptable body, a wrong host. It counts in the
+ * account's window if the key is valid.
  */
 export async function refuseAtEdge(
   request: GatewayRequest,
@@ -24,7 +24,7 @@ export async function refuseAtEdge(
     call.record.accountId = call.caller?.payer.accountId ?? null;
     call.record.keyId = call.caller?.payer.keyId ?? null;
   } catch {
-    // Too many requests, which is told in the error's place; a store that is away changes nothing.
+    // A rate-limit error replaces the original one; an unavailable store changes nothing.
   }
   call.refusal ??= error;
   await refuse(call, call.refusal, deps);

@@ -6,7 +6,7 @@ import { addHeaders, type Call } from "./call.ts";
 import type { ServeDeps } from "./deps.ts";
 import { requestedName } from "./requested-name.ts";
 
-/** Every 401 names a way to authenticate (RFC 9110, 15.5.2), unless the error brings one of its own. */
+/** Every 401 names a way to authenticate (RFC 9110, 15.5.2), unless the error has its own. */
 const BEARER = 'Bearer realm="tollgate"';
 
 function tellChallenge(reply: Reply, error: GatewayError, path: string, { challenge }: ServeDeps): void {
@@ -15,7 +15,7 @@ function tellChallenge(reply: Reply, error: GatewayError, path: string, { challe
     reply.header("www-authenticate", challenge?.(path, error) ?? BEARER);
 }
 
-/** Sends an error and returns its length. SDKs read `x-should-retry` before any rule of their own. */
+/** Sends an error and returns its length. SDKs follow `x-should-retry` before their own retry rules. */
 function sendError(reply: Reply, error: GatewayError, text: string): number {
   const { retryAfterSeconds, headers } = error.options;
   reply.header("content-type", "application/json");
@@ -26,12 +26,12 @@ function sendError(reply: Reply, error: GatewayError, text: string): number {
   return Buffer.byteLength(text);
 }
 
-/** Whether the gateway or its store has failed: a store that is away rejects with the 503 that callers get. */
+/** Whether the gateway or its store has failed: an unavailable store rejects with the 503 that callers get. */
 function isFault(error: unknown, { refusal }: Call): boolean {
   return error !== refusal && !(error instanceof GatewayError && error.status < 500);
 }
 
-/** Renders what ended the call, where no head is out yet. */
+/** Renders the error that ended the call, where no head was written yet. */
 export async function refuse(call: Call, error: unknown, deps: ServeDeps): Promise<void> {
   const { request, endpoint, record, rateLimit } = call;
   if (isFault(error, call)) deps.onBroken(error, request.id);

@@ -4,7 +4,7 @@ import type { AnswerReader, Charge } from "../../core/plan.ts";
 import type { Candidate, Leg } from "../../core/route.ts";
 import type { RateLimit } from "./rate-limit.ts";
 
-/** Adds the headers of a good answer. */
+/** Adds the headers of a successful answer. */
 export function addHead(
   { frame, loweredTo }: Pick<Framing, "frame" | "loweredTo">,
   reply: Reply,
@@ -33,12 +33,12 @@ export class ReplyReader implements AnswerReader {
     return this.#reply.closed;
   }
 
-  /** The head is out, so an error can only go into the stream. */
+  /** The head is written, so an error can only go into the stream. */
   get begun(): boolean {
     return this.#begun;
   }
 
-  /** Bytes of content so far. */
+  /** Bytes of content written so far. */
   get bytes(): number {
     return this.#bytes;
   }

@@ -1,9 +1,9 @@
-// The action or model that a request names in its path or body, for the record of one that was refused before it had a plan.
+// The action or model that a request names in its path or body, for the record of a request refused before it had a plan.
 import type { GatewayRequest } from "../../core/endpoint.ts";
 import { isRecord, stringOf } from "../../core/json.ts";
 import { readJson } from "../../core/json-bytes.ts";
 
-/** A longer body is not parsed for it. */
+/** Longer bodies are not parsed for it. */
 const BODY_BYTES_MAX = 64 * 1024;
 
 /** Null: it names none. */

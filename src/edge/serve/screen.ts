@@ -1,4 +1,4 @@
-// Refuses long bodies of callers who could not pay for the call, before the body is read or parsed, so that they cannot fill memory.
+// Refuses long bodies of callers who could not pay for the call, before the body is read or parsed, so that they cannot exhaust memory.
 import type { EndpointShape, GatewayRequest } from "../../core/endpoint.ts";
 import { GatewayError } from "../../core/errors.ts";
 import { minus, usdText, ZERO } from "../../core/money.ts";
@@ -11,7 +11,7 @@ import type { ServeDeps } from "./deps.ts";
 /** An account without credit may send bodies up to this size: some actions are free. */
 const FREE_BYTES_MAX = 64 * 1024;
 
-/** Null: the account has something to pay with. */
+/** Null: the account has credit. */
 export async function withoutCredit(accountId: string, { ledger }: ServeDeps): Promise<GatewayError | null> {
   const account = await ledger.account(accountId);
   if (account === null) return null;
@@ -25,7 +25,7 @@ function wantsCredit(endpoint: EndpointShape): boolean {
   return "plan" in endpoint || endpoint.longWithCredit === true;
 }
 
-/** Screens a long body, with what its socket has kept for it, that was read before its sender was known. */
+/** Screens a long body that was read before its sender was known, with the memory that its socket has reserved for it. */
 export function screenLongBody(call: Call, deps: ServeDeps): Promise<void> | void {
   const { caller, endpoint } = call;
   const { body, memory, isScreened } = call.request;
@@ -33,7 +33,7 @@ export function screenLongBody(call: Call, deps: ServeDeps): Promise<void> | voi
   if (caller !== null && isLong && wantsCredit(endpoint)) return wantCredit(call, caller, deps);
 }
 
-/** Megabytes are taken only of callers who could go on to pay for them. */
+/** Accepts megabytes only from callers who could pay for the call. */
 export function screenUpload(call: Call, deps: ServeDeps): Promise<void> | void {
   const { caller, endpoint } = call;
   if (endpoint.upload !== true) return;
@@ -48,7 +48,7 @@ async function wantCredit(call: Call, { payer }: Caller, deps: ServeDeps): Promi
   if (unpaid !== null) call.refuse(unpaid);
 }
 
-/** Null: the body may be read, and its announced length is taken from `share`. Nothing is counted against a window yet. */
+/** Null: the body may be read, and its announced length is reserved from `share`. Counts nothing against a window yet. */
 export async function screen(
   request: GatewayRequest,
   endpoint: EndpointShape,

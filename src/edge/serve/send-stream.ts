@@ -3,7 +3,7 @@
 import type { Reply, StreamAnswer } from "../../core/endpoint.ts";
 import type { RequestRecord } from "../../platform/observe/record.ts";
 
-/** Cuts the connection where the source breaks or gives fewer bytes than announced. */
+/** Cuts the connection where the source fails or yields fewer bytes than announced. */
 export async function sendStream(answer: StreamAnswer, reply: Reply, record: RequestRecord): Promise<void> {
   for (const [name, value] of Object.entries(answer.headers)) reply.header(name, value);
   let wake = () => {};
@@ -22,7 +22,7 @@ export async function sendStream(answer: StreamAnswer, reply: Reply, record: Req
     }
     if (answer.bytesTotal === undefined || record.bytesOut === bytesTotal) reply.end();
   } finally {
-    // Only a broken connection shows that bytes are missing.
+    // Only a cut connection shows that bytes are missing.
     if (!reply.closed) reply.cut();
   }
 }

@@ -1,4 +1,4 @@
-// The HTTP caller of the kernel: takes each call through the phases in order, and renders the error that ends it early.
+// The kernel's HTTP entry point: takes each call through the phases in order, and renders the error that ends it early.
 import { goneError, isGone, retirementHeaders, retirementOf } from "../../catalog/retirement.ts";
 import type { Endpoint, GatewayRequest, Reply } from "../../core/endpoint.ts";
 import { addressWindowKey } from "../../platform/limits/request-windows.ts";
@@ -13,7 +13,7 @@ import { refuse } from "./refuse.ts";
 import { screenLongBody, screenUpload } from "./screen.ts";
 import { tap } from "./tap.ts";
 
-/** One step of a call. It throws what ends the call early, and returns a promise only where it waits for something. */
+/** One step of a call. Throws to end the call early; returns a promise only where it must wait. */
 type Phase = (call: Call, deps: ServeDeps) => Promise<void> | void;
 
 const PHASES: readonly Phase[] = [
@@ -54,7 +54,7 @@ export async function serve(request: GatewayRequest, endpoint: Endpoint, reply: 
       await refuse(call, error, deps);
     }
   } catch (fault) {
-    // An error that cannot be written is one of our own.
+    // An error that cannot be written is our own fault.
     await refuse(call, fault, deps);
   } finally {
     if (request.incoming !== undefined) record.bytesIn = request.incoming.bytes;
@@ -62,7 +62,7 @@ export async function serve(request: GatewayRequest, endpoint: Endpoint, reply: 
   }
 }
 
-/** Every answer of what retires says so, whatever it is. */
+/** Adds the retirement headers to every answer of a retiring endpoint or model. */
 function announceRetirement(call: Call, { clock }: ServeDeps): void {
   const retires = retirementOf(call.endpoint, call.request);
   call.retires = retires;
@@ -74,10 +74,10 @@ function refuseRetired(call: Call, { clock }: ServeDeps): void {
   if (retires !== undefined && isGone(retires, clock.epochMs())) call.refuse(goneError(retires));
 }
 
-/** Counts the answer's memory as the caller's from here on, and refuses a caller with too many unread answers. */
+/** From here on the answer's memory counts against the caller. Refuses a caller with too many unread answers. */
 function checkAnswerBudget(call: Call, { answers }: ServeDeps): void {
   const { caller, endpoint, request, reply } = call;
-  // Reading the address costs a system call, so requests with a key do without it.
+  // Reading the address costs a system call, so requests with a key avoid it.
   const owner = caller === null ? addressWindowKey(request.address) : caller.payer.id;
   reply.belongTo(owner);
   if (endpoint.auth === "admin" || endpoint.watch === true) return;

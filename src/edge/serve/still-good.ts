@@ -1,5 +1,5 @@
-// Ends a stream of events or an open socket once its caller would no longer be let in: the key may have been revoked, or the person have signed
-// out. docs/internals/failures.md lists everything that lasts.
+// Ends an event stream or an open socket once its caller would no longer be admitted: the key may have been revoked, or the person may have
+// signed out. docs/internals/failures.md lists all long-lived connections.
 import type { Endpoint, GatewayRequest } from "../../core/endpoint.ts";
 import { type ErrorCode, GatewayError } from "../../core/errors.ts";
 import type { Caller } from "../../core/plan.ts";
@@ -7,23 +7,23 @@ import { callerOf, fromElsewhere } from "./admit.ts";
 import type { ServeDeps } from "./deps.ts";
 
 const EVERY_MS = 1_000;
-/** Refusals that are no fault of the caller's. */
+/** Refusals that are not the caller's fault. */
 const NOT_THE_CALLERS: readonly ErrorCode[] = ["ledger_unavailable", "rate_limited"];
 
 export interface LetIn {
   readonly request: GatewayRequest;
   readonly endpoint: Endpoint;
-  /** As it was when the request came. */
+  /** The caller when the request arrived. */
   readonly caller: Caller;
 }
 
-/** Checks every second, and calls `ended` at each check that fails, until the returned function is called. */
+/** Checks every second, and calls `ended` at each failed check, until the returned function is called. */
 export function whileGood(letIn: LetIn, deps: ServeDeps, ended: () => void): () => void {
   let isChecking = false;
   async function check(): Promise<void> {
     if (isChecking) return;
     isChecking = true;
-    // While the store is away, nothing is ended.
+    // While the store is down, end nothing.
     const isGood = await isStillGood(letIn, deps).catch(() => true);
     isChecking = false;
     if (!isGood) ended();

@@ -1,4 +1,4 @@
-// Copies body and answer of a call once, for the request log of an account that keeps its calls, for the content of its span, or for both.
+// Copies body and answer of a call once, for the request log of an account that enables it, for its span's content, or for both.
 import { GatewayError } from "../../core/errors.ts";
 import { transactionIdOf } from "../../core/ids.ts";
 import { LOGGED_BYTES_MAX } from "../../platform/observe/request-log.ts";
@@ -7,13 +7,13 @@ import { CallContent } from "./call-content.ts";
 import type { ServeDeps } from "./deps.ts";
 import { TeeReply } from "./tee-reply.ts";
 
-/** What is refused before it costs anything is neither kept nor shown. */
+/** Requests refused before they cost anything are neither logged nor traced. */
 export function tap(call: Call, { requestLog, spanContents }: ServeDeps): void {
   const { request, record, caller } = call;
   const log = caller?.logsCalls === true ? (requestLog?.begin() ?? null) : null;
   const show = spanContents?.begin(record) ?? null;
   if (log === null && show === null) return;
-  // The body is let go once it is planned, and its memory is used again.
+  // The body's memory is reused once the call is planned.
   const body = log === null || request.body.length > LOGGED_BYTES_MAX ? null : request.body.toString("utf8");
   const content = show === null ? null : new CallContent();
   const tee = new TeeReply(call.reply, log === null ? 0 : LOGGED_BYTES_MAX, content);

@@ -1,4 +1,4 @@
-// A reply that copies what it passes on, up to a bound: what is kept of an answer is what its client got.
+// A reply that copies what it passes on, up to a limit: the copy is exactly what the client received.
 import type { Reply } from "../../core/endpoint.ts";
 
 export interface Copied {
@@ -6,7 +6,7 @@ export interface Copied {
   readonly bytes: Buffer;
 }
 
-/** Takes the bytes of an answer with its media type, as they go out. */
+/** Receives the bytes of an answer with its media type, as they are sent. */
 interface Recorder {
   take(bytes: Buffer, type: string): void;
 }

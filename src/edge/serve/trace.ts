@@ -5,7 +5,7 @@ import { idsOf, readTraceparent } from "../../platform/observe/trace-context.ts"
 
 const HEADER = "traceparent";
 
-/** A malformed header counts as none, as the standard says. */
+/** A malformed header is ignored, as the standard requires. */
 export function continueTrace(request: GatewayRequest, reply: Reply, record: RequestRecord): void {
   const header = request.headers.get(HEADER);
   const begun = header === undefined ? null : readTraceparent(header);
