@@ -1,4 +1,4 @@
-// The first step of a start: the environment becomes one frozen Config, or one line that says which setting is wrong.
+// The first step of a start: parses the environment into one frozen Config, or fails with one line that names the wrong setting.
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { z } from "zod";
@@ -12,19 +12,19 @@ import {
   withoutPassword,
 } from "../core/proxies.ts";
 
-/** A setting that does not parse. Its message is one line that names the setting and is fit for the operator. */
+/** An invalid setting. Its message is one line for the operator that names the setting. */
 export class ConfigError extends Error {}
 
 interface Setting<T> {
   readonly name: string;
-  /** As it would stand in the environment; null: no value unless one is set. */
+  /** The default, in the form of an environment variable; null: none. */
   readonly fallback: string | null;
   readonly meaning: string;
-  /** Reads the text of the variable. */
+  /** Parses the variable's text. */
   readonly schema: z.ZodType<T, string>;
   /** Never printed. */
   readonly secret: boolean;
-  /** A name that other programs read as well, also in lower case, which then counts. It may hold a password. */
+  /** A variable that other programs also read; its lower-case form takes precedence. Its value may contain a password. */
   readonly shared?: true;
 }
 
@@ -40,7 +40,7 @@ function secret<T>(row: Setting<T>): Setting<T> {
   return { ...row, secret: true };
 }
 
-/** Reads with a function that throws what is wrong. */
+/** Parses with a function that throws on invalid text. */
 function readBy<T>(read: (text: string) => T) {
   return z.string().transform((text, context): T => {
     try {
@@ -74,7 +74,7 @@ function decimal(max: number) {
     .refine((value) => value <= max, says);
 }
 
-/** Seconds in the environment, milliseconds in the program. */
+/** Seconds in the environment, milliseconds in the config. */
 function seconds(max: number) {
   return decimal(max).transform((value) => value * 1000);
 }
@@ -83,7 +83,7 @@ function cents() {
   return whole(0, 900_000_000).transform(nanoFromCents);
 }
 
-/** Of the key only is kept that there is one: it goes to the wallet's process (`takeWalletKeys`). */
+/** Records only that a key is set: the key itself goes to the wallet process (`takeWalletKeys`). */
 function walletKey() {
   return z
     .string()
@@ -91,7 +91,7 @@ function walletKey() {
     .transform(() => true as const);
 }
 
-/** `name=value` with commas between them, values percent-encoded, as OpenTelemetry's settings write headers (W3C Baggage). */
+/** Comma-separated `name=value` pairs with percent-encoded values, as OpenTelemetry's settings write headers (W3C Baggage). */
 function namedValues(raw: string): Readonly<Record<string, string>> {
   const pairs = raw.split(",").filter(Boolean);
   return Object.fromEntries(
@@ -103,13 +103,13 @@ function namedValues(raw: string): Readonly<Record<string, string>> {
   );
 }
 
-/** A claim of a person, and what it must be. */
+/** An identity claim and its required value. */
 export interface ClaimRule {
   readonly claim: string;
   readonly value: string;
 }
 
-/** `claim=value` with commas between, in which a value may be percent-encoded; null: it is not that. */
+/** Comma-separated `claim=value` pairs, whose values may be percent-encoded; null if malformed. */
 function claimRules(raw: string): readonly ClaimRule[] | null {
   const pairs = raw.split(",").map((pair) => pair.trim());
   const rules = pairs.map((pair) => {
@@ -127,12 +127,12 @@ function decoded(value: string): string {
   }
 }
 
-/** An address may have a user and a password before its host. */
+/** True if a URL contains a user and password. */
 function hasPassword(raw: string): boolean {
   return /\/\/[^/]*@/.test(raw);
 }
 
-/** Mebibytes in the environment, bytes in the program. At least one body of the largest size must fit. */
+/** Mebibytes in the environment, bytes in the config. One body of the maximum size must fit. */
 function mebibytes() {
   return whole(33, 1_000_000).transform((value) => value * 1_048_576);
 }
@@ -143,7 +143,7 @@ function webAddress() {
     .transform((value) => value.replace(/(?<!\/)\/+$/, ""));
 }
 
-/** What it answers decides who signs in: what lies between must not be able to change that. */
+/** The issuer decides who may sign in, so its answers must not be open to tampering on the way. */
 function isSafeIssuer(value: string): boolean {
   const { protocol, hostname } = new URL(value);
   return protocol === "https:" || ["127.0.0.1", "[::1]", "localhost"].includes(hostname);
@@ -158,14 +158,14 @@ const program = z
   .refine((path) => existsSync(path), "names a program that is not there");
 const flag = z.enum(["0", "1"], "must be 0 or 1").transform((value) => value === "1");
 const secretText = z.string().regex(/^[\x21-\x7e]{16,}$/, "must be at least 16 visible characters");
-/** No secret has a comma in it, since those separate several. */
+/** Secrets contain no comma, because commas separate them. */
 const secretTexts = z
   .string()
   .regex(
     /^[\x21-\x2b\x2d-\x7e]{16,}(,[\x21-\x2b\x2d-\x7e]{16,}){0,7}$/,
     "must be at least 16 visible characters, or several such with commas between them, the newest first",
   );
-/** With commas between them. */
+/** Comma-separated. */
 const names = z.string().transform((raw) =>
   raw
     .split(",")
@@ -181,7 +181,7 @@ const redactions = z
   .transform((raw) => raw.split(",").filter(Boolean));
 const LEVELS = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
 
-/** Every setting: the parser, `tollgate config --help` and the table of docs/reference/settings.md are made from this. */
+/** All settings: the source for the parser, `tollgate config --help` and the table in docs/reference/settings.md. */
 export const SETTINGS = {
   host: setting("HOST", "127.0.0.1", text, "Address of the public listener"),
   port: setting("PORT", "8080", port, "Port of the public listener; 0 takes a free one"),
@@ -601,7 +601,7 @@ export const SETTINGS = {
     decimal(1_000).transform((value) => nano(Math.round(value * 10_000_000))),
     "Cost of a settlement, in cents (facilitator's fee or gas); booked with each",
   ),
-  // Addresses of nodes often bear a key.
+  // URLs of nodes often contain a key.
   x402RpcUrl: secret(
     optional(
       "X402_RPC_URL",
@@ -702,7 +702,7 @@ export const SETTINGS = {
 
 type Settings = typeof SETTINGS;
 
-/** The settings that let callers in by another way than a key; those who have signed in must not notice them. */
+/** Settings that let callers in without a key; they must not affect callers who are already signed in. */
 export const DOORS: readonly (keyof Settings)[] = [
   "signup",
   "oauth",
@@ -713,19 +713,19 @@ export const DOORS: readonly (keyof Settings)[] = [
   "x402Sandbox",
 ];
 
-/** What the environment said. Names are those of the table; times in ms, money in nano-USD. */
+/** The parsed environment. Names are those of the table; times in ms, money in nano-USD. */
 export type Config = {
   readonly [K in keyof Settings]: Settings[K] extends Setting<infer T> ? T : never;
 } & {
   /** `FIRST_TOKEN_SECONDS_<TIER>` by tier id, lower case with `-`, in ms. */
   readonly firstTokenMsMaxByTier: Readonly<Record<string, number>>;
-  /** What adapters may ask for, by the name of the variable: keys, base addresses and prices of local servers. */
+  /** Variables for adapters, by name: keys, base URLs and prices of local servers. */
   readonly vendorEnv: Readonly<Record<string, string>>;
-  /** Made of HTTPS_PROXY, HTTP_PROXY and NO_PROXY. */
+  /** From HTTPS_PROXY, HTTP_PROXY and NO_PROXY. */
   readonly proxies: Proxies;
-  /** The names of all variables that are set, whichever part reads them, so that a mistyped one can be told. */
+  /** The names of all set variables, whichever part reads them, to detect typos. */
   readonly namesSet: readonly string[];
-  /** What is in force as people may see it. */
+  /** The settings in force, without secrets. */
   readonly effective: readonly EffectiveSetting[];
 };
 
@@ -733,7 +733,7 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 
 const VENDOR =
   /^(?!ADMIN_|FILES_|OIDC_|X402_)[A-Z0-9][A-Z0-9_]*_(API_KEY|API_TOKEN|API_SECRET|SECRET_KEY|TOKEN(?:_[A-Z]+)?|KEY|USERNAME|PASSWORD|BASE_URL|MODEL|ACCOUNT_ID|ACCESS_KEY_ID|SECRET_ACCESS_KEY|SESSION_TOKEN|TENANT_ID|CLIENT_ID|CLIENT_SECRET|CREDENTIALS|REGION|LOCATION|PROJECT|PROJECT_ID|TEAM_ID|RESOURCE|SCOPE|STORAGE_NAME|API_VERSION|DEPLOYMENTS|PAY_TO|PROMPT_USD_PER_MILLION|COMPLETION_USD_PER_MILLION)$/;
-/** Those of them that are no secret. */
+/** The ones that are not secret. */
 const PLAIN =
   /_(USERNAME|BASE_URL|MODEL|ACCOUNT_ID|REGION|LOCATION|PROJECT|PROJECT_ID|TEAM_ID|RESOURCE|SCOPE|STORAGE_NAME|API_VERSION|DEPLOYMENTS|PAY_TO|PROMPT_USD_PER_MILLION|COMPLETION_USD_PER_MILLION)$/;
 const TIER_CLOCK = /^FIRST_TOKEN_SECONDS_([A-Z0-9_]+)$/;
@@ -741,14 +741,13 @@ const TIER_CLOCK = /^FIRST_TOKEN_SECONDS_([A-Z0-9_]+)$/;
 const HEADER_BYTES_MAX = "16384";
 
 /**
- * Sets what native modules read from the environment when they load: call it before anything listens. A value that the
- * operator set stays.
+ * Sets environment variables that native modules read when they load: call it before anything listens. Keeps values that the operator set.
  */
 export function prepareEnvironment(): void {
   process.env.UWS_HTTP_MAX_HEADERS_SIZE ||= HEADER_BYTES_MAX;
 }
 
-/** An empty variable is as good as none: that is how compose files leave settings out. */
+/** Treats an empty variable as unset, because compose files leave settings out that way. */
 function present(env: Environment): [name: string, value: string][] {
   return Object.entries(env).flatMap(([name, value]) => (value ? [[name, value] as [string, string]] : []));
 }
@@ -768,14 +767,14 @@ function parse<T>(row: Setting<T>, env: Environment): T | null {
   throw new ConfigError(`${shown}: ${result.error.issues[0]?.message ?? "cannot be read"}`);
 }
 
-/** Whether this process may do what no call asks for, such as running jobs; else another one over the same store does. */
+/** True if this process does background work, such as running jobs; otherwise another process over the same store does it. */
 export function doesWork({ role }: Pick<Config, "role">): boolean {
   return role !== "serve";
 }
 
 /**
- * What only a start asks of the settings: tools open the same stores without it. Throws ConfigError where they would make
- * processes that refuse each other's links and seals.
+ * Checks that apply only to a start; tools open the same stores without them. Throws ConfigError for settings under which processes would
+ * reject each other's links and seals.
  */
 export function checkStart({ redisUrl, signingSecret, role, workers }: Config): void {
   if (role === "split" && workers === 1)
@@ -790,7 +789,7 @@ export function checkStart({ redisUrl, signingSecret, role, workers }: Config): 
   );
 }
 
-/** Reads the environment. Throws ConfigError naming the first setting that does not parse. */
+/** Parses the environment. Throws ConfigError for the first invalid setting. */
 export function readConfig(env: Environment = process.env): Config {
   const values = Object.entries(SETTINGS).map(([key, row]) => [key, parse<unknown>(row, env)]);
   const tiers = present(env).flatMap(([name]) => {
@@ -833,7 +832,7 @@ export function readConfig(env: Environment = process.env): Config {
   });
 }
 
-/** The wallets' private keys, taken out of the environment, which processes that are started later would get a copy of. */
+/** Removes the wallets' private keys from the environment, which child processes would inherit, and returns them. */
 export function takeWalletKeys(env: Record<string, string | undefined> = process.env): {
   readonly mpp: `0x${string}` | null;
   readonly x402: `0x${string}` | null;
@@ -861,7 +860,7 @@ export interface SettingDoc {
   readonly meaning: string;
 }
 
-/** The table of settings, for people. */
+/** The table of settings for display. */
 export function describeSettings(): SettingDoc[] {
   const rows: SettingDoc[] = Object.values(SETTINGS).map((row) => ({
     name: row.name,
@@ -880,12 +879,12 @@ export function describeSettings(): SettingDoc[] {
 
 export interface EffectiveSetting {
   readonly name: string;
-  /** Secrets are only said to be set. */
+  /** For secrets, only that they are set. */
   readonly value: string;
   readonly from: "environment" | "default";
 }
 
-/** What is in force, for people; secrets are masked. Does not check. */
+/** The settings in force, for display; masks secrets. Does not validate. */
 export function effectiveSettings(env: Environment): EffectiveSetting[] {
   const rows: EffectiveSetting[] = Object.values(SETTINGS).map((row) => {
     const raw = env[variableOf(row, env)];

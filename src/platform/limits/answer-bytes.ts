@@ -1,29 +1,29 @@
-// Bounds the memory of answers that clients have not taken yet: of each caller's together, and of the process.
+// Bounds the memory of answers that clients have not received yet, per caller and for the process.
 import { GatewayError } from "../../core/errors.ts";
 
-/** By then a client that reads has taken its answer, and one that does not may have been cut. */
+/** By then, a client that reads has received its answer, and one that does not may have been cut off. */
 const BUSY_SECONDS = 5;
-/** About the most that an answer takes that is sent whole: a new one needs so much room to be begun. */
+/** Roughly the most that a non-streamed answer takes; a new answer starts only if this much is free. */
 const ROOM_BYTES = 1_048_576;
 
-/** An answer that waits for its client. */
+/** An answer that its client has not fully received. */
 export interface WaitingAnswer {
-  /** The account that asked, or the address of a caller without a key. */
+  /** The caller's account, or its address if it has no key. */
   readonly owner: string;
-  /** There is no room for it any more. What it has taken has been given back by then. */
+  /** Called when there is no room for it any more; its bytes have already been returned. */
   giveUp(): void;
 }
 
 export interface AnswerBytes {
-  /** Why no further answer of this owner may be begun; null: it may. */
+  /** Why this owner may not start another answer; null: it may. */
   refusal(owner: string): GatewayError | null;
-  /** An answer keeps this piece, and waits. Where that is too much, those give up whose clients have taken nothing for longest. */
+  /** Counts a piece that the answer buffers. Over the limit, answers whose clients have been idle longest are given up. */
   take(answer: WaitingAnswer, piece: Uint8Array): void;
-  /** It keeps the piece no more: its client has taken some of it, which puts it behind all others that wait. */
+  /** Uncounts a piece: the client has received data, so its answer moves to the end of the queue. */
   give(answer: WaitingAnswer, piece: Uint8Array): void;
-  /** It keeps nothing any more. */
+  /** Uncounts everything that the answer holds. */
   close(answer: WaitingAnswer): void;
-  /** All together. */
+  /** The total. */
   readonly bytes: number;
 }
 
@@ -34,16 +34,16 @@ export interface AnswerBounds {
 
 type Memory = ArrayBufferLike;
 
-/** How often each block of memory is kept. */
+/** Reference counts of memory blocks. */
 class Uses extends Map<Memory, number> {
-  /** Whether it was not kept before. */
+  /** True if it was not held before. */
   add(memory: Memory, times = 1): boolean {
     const before = this.get(memory) ?? 0;
     this.set(memory, before + times);
     return before === 0;
   }
 
-  /** Whether it is kept no more. */
+  /** True if it is no longer held. */
   remove(memory: Memory, times = 1): boolean {
     const after = (this.get(memory) ?? 0) - times;
     if (after > 0) this.set(memory, after);
@@ -52,11 +52,11 @@ class Uses extends Map<Memory, number> {
   }
 }
 
-/** What one owner's answers keep. */
+/** The memory that one owner's answers hold. */
 class Owned {
   bytes = 0;
   readonly memory = new Uses();
-  /** The one whose client has taken nothing for longest is the first. */
+  /** Ordered so that the answer whose client has been idle longest comes first. */
   readonly answers = new Map<WaitingAnswer, Uses>();
 }
 
@@ -66,14 +66,14 @@ function full(whose: string, bytesMax: number): GatewayError {
 }
 
 /**
- * Memory is counted as it is taken of the process: by the block that a piece lies in, once for all answers of an owner that share it. So a
- * hundred readers of one result, or of one page, take what one takes.
+ * Counts memory as the process uses it: by the block that a piece is part of, and once for all answers of an owner that share it. So a
+ * hundred readers of one result or one page cost as much as one.
  */
 class CountedBytes implements AnswerBytes {
   bytes = 0;
   readonly #bounds: AnswerBounds;
   readonly #owners = new Map<string, Owned>();
-  /** Of all owners, in the same order as each one's. */
+  /** Across owners, in the same order as each owner's. */
   readonly #waiting = new Set<WaitingAnswer>();
 
   constructor(bounds: AnswerBounds) {
@@ -82,7 +82,7 @@ class CountedBytes implements AnswerBytes {
 
   refusal(owner: string): GatewayError | null {
     const own = this.#owners.get(owner)?.bytes ?? 0;
-    // Room is made for an owner that keeps nothing waiting, however full it is.
+    // An owner with nothing buffered always gets room, however full it is.
     if (own === 0) return null;
     const { bytesMax, ownerBytesMax } = this.#bounds;
     if (own + ROOM_BYTES > ownerBytesMax) return full("This caller's", ownerBytesMax);

@@ -1,16 +1,16 @@
-// Bounds what the long bodies of requests take of memory: of the process together, and of each account's.
+// Bounds the memory of long request bodies, for the process and per account.
 import { GatewayError } from "../../core/errors.ts";
 
-/** When those that are on their way in may have been served. */
+/** The time in which bodies in flight are likely to be served. */
 const BUSY_SECONDS = 2;
 
-/** What one body takes, from before it is read until its request has been served. */
+/** The memory of one body, from before it is read until its request has been served. */
 export interface BodyShare {
-  /** Takes more, or says why not. */
+  /** Reserves more bytes; returns the error if there is no room. */
   grow(bytes: number): GatewayError | null;
-  /** What it has taken and takes later counts as an account's too. */
+  /** Counts past and future bytes toward an account too. */
   belongTo(accountId: string): GatewayError | null;
-  /** Gives all of it back, and takes nothing from then on: who is asked late whether a body may come has no say any more. */
+  /** Releases everything and ignores later calls, such as a late check of whether a body may be read. */
   close(): void;
 }
 

@@ -1,32 +1,32 @@
-// Counts what calls take of a minute, in requests and tokens, for one process; redis-rates.ts and thread-rates.ts do the same for many together.
+// Counts requests and tokens per minute in one process; redis-rates.ts and thread-rates.ts do so across processes.
 import type { Clock } from "../../core/clock.ts";
 
 export const MINUTE_SECONDS = 60;
 
-/** So much of one count, which may come to `limit` in a minute. */
+/** An amount of one counter, whose limit per minute is `limit`. */
 export interface RateTaken {
   readonly name: string;
   readonly limit: number;
   readonly amount: number;
 }
 
-/** `full`: the place in the list of the first that has no room, where nothing was taken of any. */
+/** `full`: the index of the first counter without room; nothing was taken from any. */
 export type RateOutcome = { readonly minute: number } | { readonly full: number; readonly resetSeconds: number };
 
 export interface CallRates {
-  /** Takes all of it or nothing. */
+  /** Takes all amounts or none. */
   take(accountId: string, taken: readonly RateTaken[]): Promise<RateOutcome>;
-  /** What was taken in that minute and not used after all; of a minute that is over, nothing. */
+  /** Returns what was taken in that minute and not used; does nothing once the minute is over. */
   giveBack(accountId: string, minute: number, taken: readonly RateTaken[]): Promise<void>;
 }
 
-/** The same where nothing has to be waited for. */
+/** The synchronous interface. */
 export interface RateCounts {
   take(accountId: string, taken: readonly RateTaken[]): RateOutcome;
   giveBack(accountId: string, minute: number, taken: readonly RateTaken[]): void;
 }
 
-/** Counts in memory: all of a minute are dropped at once when it ends. A clock that is set back leaves them. */
+/** Counts in memory and drops all counts at the end of each minute. If the clock is set back, the counts stay. */
 export function rateCounts(clock: Pick<Clock, "epochMs">): RateCounts {
   let minute = 0;
   let counts = new Map<string, number>();
@@ -59,7 +59,7 @@ export function rateCounts(clock: Pick<Clock, "epochMs">): RateCounts {
   };
 }
 
-/** For one process. */
+/** For a single process. */
 export function memoryRates(clock: Clock): CallRates {
   const counts = rateCounts(clock);
   return {

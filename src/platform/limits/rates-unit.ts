@@ -1,4 +1,4 @@
-// Rates in the storage thread: counts in its memory, for all processes that share it. They have no table.
+// Rates in the storage thread: counted in its memory, for all processes that share it. They have no table.
 import type { SqliteUnit, StoreTime } from "../storage/sqlite-unit.ts";
 import { type RateCounts, type RateTaken, rateCounts } from "./call-rates.ts";
 
@@ -10,10 +10,10 @@ interface Counted {
   readonly taken: readonly RateTaken[];
 }
 
-/** Opens the rates in the storage thread. A transaction that is rolled back has counted nothing: its operations may run again. */
+/** Opens the rates in the storage thread. A rolled-back transaction counts nothing, because its operations may run again. */
 export function openUnit(_: unknown, time: StoreTime): SqliteUnit {
   const counts = rateCounts({ epochMs: () => time.epochMs });
-  /** What the running transaction has taken, and what it gives back once it is committed. */
+  /** What the running transaction takes, and what it returns once committed. */
   const taken: Counted[] = [];
   const unused: Counted[] = [];
   const giveBack = (all: Counted[]): void => {

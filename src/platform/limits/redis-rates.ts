@@ -1,4 +1,4 @@
-// Counts what calls take of a minute for many processes together, in Redis.
+// Counts requests and tokens per minute in Redis, across processes.
 import { readFileSync } from "node:fs";
 import type { RedisLink } from "../storage/redis-link.ts";
 import type { CallRates } from "./call-rates.ts";

@@ -1,7 +1,7 @@
-// Counts requests in fixed windows, in memory: so many a minute for an account, or for an address.
+// Counts requests in fixed windows, in memory, per account or address.
 import type { Clock } from "../../core/clock.ts";
 
-/** What a window says of one request. */
+/** The state of a window for one request. */
 export interface WindowState {
   readonly allowed: boolean;
   readonly limit: number;
@@ -13,11 +13,11 @@ export interface WindowState {
 }
 
 export interface RequestWindows {
-  /** Counts a request of `key` against `limit` and says whether it may pass. A refused request is not counted. */
+  /** Counts a request of `key` against `limit` and returns whether it may pass. Refused requests do not count. */
   take(key: string, limit: number): WindowState;
-  /** What `take` would say, without counting. */
+  /** What `take` would return, without counting. */
   peek(key: string, limit: number): WindowState;
-  /** One that `take` has counted was none: it is taken back, where its window has not ended. */
+  /** Uncounts a request that `take` counted, unless its window has ended. */
   giveBack(key: string): void;
 }
 
@@ -25,7 +25,7 @@ export interface RequestWindowsOptions {
   readonly clock: Clock;
   /** Default 60. */
   readonly windowSeconds?: number;
-  /** How many keys are told apart within one window. Default 100,000, about 10 MB. */
+  /** The most keys with their own count in one window. Default 100,000, about 10 MB. */
   readonly keysMax?: number;
 }
 
@@ -44,7 +44,7 @@ export function createRequestWindows(options: RequestWindowsOptions): RequestWin
   let shared: Uint32Array | null = null;
   let current = Number.NEGATIVE_INFINITY;
 
-  /** Moves to the window of now; a clock set back leaves the counts, so that no caller gains by it. */
+  /** Moves to the current window. If the clock is set back, the counts stay, so that no caller gains from it. */
   const enter = (nowMs: number): void => {
     const index = Math.floor(nowMs / windowMs);
     if (index <= current) return;
@@ -96,19 +96,22 @@ export function createRequestWindows(options: RequestWindowsOptions): RequestWin
 
 const SHARED_COUNTS = 16_384;
 
-/** FNV-1a, which is enough to spread keys over the shared counts. */
+/** FNV-1a, which spreads keys well enough over the shared counts. */
 function slot(key: string): number {
   let hash = 0x811c9dc5;
   for (let i = 0; i < key.length; i++) hash = Math.imul(hash ^ key.charCodeAt(i), 0x01000193);
   return (hash >>> 0) % SHARED_COUNTS;
 }
 
-/** The window of an address: an IPv4 address, or the first 64 bits of an IPv6 address, whose holder has 2^64 of them. */
+/**
+ * The window key of an address: the whole IPv4 address, or the first 64 bits of an IPv6 address, because one host controls all 2^64
+ * addresses below them.
+ */
 export function addressWindowKey(address: string): string {
   return address.includes(":") ? `${address.split(":", 4).join(":")}::/64` : address;
 }
 
-/** Passes `header` the four RateLimit headers in the form of draft-ietf-httpapi-ratelimit-headers-06; Reset is in seconds from now. */
+/** Sets the four RateLimit headers of draft-ietf-httpapi-ratelimit-headers-06; Reset is in seconds from now. */
 export function rateLimitHeaders(state: WindowState, header: (name: string, value: string) => void): void {
   header("RateLimit-Limit", String(state.limit));
   header("RateLimit-Remaining", String(state.remaining));

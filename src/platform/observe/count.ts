@@ -1,22 +1,22 @@
-// What an ended request adds to the metrics. Labels are bounded: names that callers make up become `_other`.
+// Adds ended requests to the metrics. Labels are bounded: names made up by callers become `_other`.
 import type { Leg } from "../../core/route.ts";
 import type { Metrics } from "./metrics.ts";
 import type { RequestRecord } from "./record.ts";
 import type { CounterCell, HistogramCell } from "./series.ts";
 
-/** Further combinations of models share one row. */
+/** Beyond this, further model combinations share one row. */
 const MODEL_CELLS_MAX = 1_000;
-/** The operations of generative AI in OpenTelemetry's conventions. A call of an action is none. */
+/** The generative-AI operations in OpenTelemetry's conventions; action calls are not among them. */
 export const GEN_AI_OPERATIONS: ReadonlySet<string> = new Set(["chat", "embeddings", "text_completion"]);
 const OTHER = "_other";
 const NONE = "_none";
 
-/** The cells of one combination of operation, provider and models. */
+/** The cells for one combination of operation, provider and models. */
 interface ModelCells {
   readonly labels: ModelLabels;
-  /** By the error's code; the empty one is success. */
+  /** By error code; empty for success. */
   readonly duration: (code: string) => HistogramCell;
-  /** Null for what is no operation of generative AI. */
+  /** Null for operations outside generative AI. */
   readonly genAi: GenAiCells | null;
   readonly charged: CounterCell;
   readonly upstreamCost: CounterCell;
@@ -40,7 +40,7 @@ interface ModelLabels {
   readonly sandbox: string;
 }
 
-/** Kept by label, so that a call need not build a key of all its labels to find its cells. */
+/** Caches cells by label, so that a call need not build a key from all its labels. */
 function by<Label, Cells>(make: (label: Label) => Cells): (label: Label) => Cells {
   const made = new Map<Label, Cells>();
   return (label) => {
@@ -53,7 +53,7 @@ function by<Label, Cells>(make: (label: Label) => Cells): (label: Label) => Cell
   };
 }
 
-/** The cells of every request, by labels of few values. */
+/** The cells for every request, by labels with few values. */
 function commonCells(metrics: Metrics, sandbox: string) {
   return {
     endpoint: by((endpoint: string) => ({
@@ -73,7 +73,7 @@ function commonCells(metrics: Metrics, sandbox: string) {
   };
 }
 
-/** `otelProvider`: what the conventions call the provider. */
+/** `otelProvider`: the provider's name in the conventions. */
 function modelCells(metrics: Metrics, labels: ModelLabels, otelProvider: string): ModelCells {
   const money = { charged: metrics.charged.cell(labels), upstreamCost: metrics.upstreamCost.cell(labels) };
   if (!GEN_AI_OPERATIONS.has(labels.operation)) {
@@ -124,7 +124,6 @@ function countTimes(cells: ModelCells, record: RequestRecord): void {
 
 type Sandbox = "0" | "1";
 
-/** Counts ended requests. */
 class Counting {
   readonly #metrics: Metrics;
   readonly #isKnown: (name: string) => boolean;
@@ -184,13 +183,13 @@ class Counting {
     return this.#isKnown(name) ? name : OTHER;
   }
 
-  /** A list of models is counted under the first that is known: the one that the caller prefers. */
+  /** For a list of models, the first known one, which the caller prefers. */
   #askedOf(asked: string | null): string {
     if (asked === null) return OTHER;
     return asked.includes(",") ? (asked.split(",").find(this.#isKnown) ?? OTHER) : this.#known(asked);
   }
 
-  /** The cost of every attempt, by its vendor: also of attempts that failed, and of calls that a function of ours made. */
+  /** The vendor cost of every attempt, including failed ones and inner calls of our own functions. */
   #countCosts(record: RequestRecord, { labels, upstreamCost }: ModelCells): void {
     const { operation, asked, sandbox } = labels;
     for (const { provider, model, failure, upstreamNano } of record.attempts) {
@@ -224,8 +223,8 @@ class Counting {
 }
 
 /**
- * Makes the function that counts ended requests. `isKnown` tells the catalog's models, tiers and actions from names that callers made up;
- * `otelName` gives a provider's name in OpenTelemetry's conventions.
+ * Creates the function that counts ended requests. `isKnown` separates the catalog's models, tiers and actions from names made up by
+ * callers; `otelName` gives a provider's name in OpenTelemetry's conventions.
  */
 export function createCounting(
   metrics: Metrics,

@@ -1,16 +1,16 @@
-// Cuts a list of messages to a size, so that what is left is JSON of the same form: the newest are kept.
+// Cuts a list of messages to a size, such that the rest is valid JSON of the same form: keeps the newest.
 
-/** Texts of the newest message are cut to the first of these lengths, in characters, with which it has room. */
+/** If the newest message does not fit, its texts are cut to the first of these lengths, in characters, with which it does. */
 const TEXT_CHARACTERS = [24 * 1024, 4 * 1024, 512];
 
-/** What of messages has room. */
+/** The messages that fit. */
 export interface Cut {
   readonly kept: readonly object[];
-  /** Something is missing. */
+  /** True if anything is missing. */
   readonly isCut: boolean;
 }
 
-/** The newest messages that have room in so many characters of JSON, each whole. Those behind them are not even made. */
+/** The newest whole messages that fit into `charactersMax` of JSON. Does not produce any further ones. */
 export function newestOf(newestFirst: Iterable<object>, charactersMax: number): Cut {
   const kept: object[] = [];
   let room = charactersMax - "[]".length;
@@ -22,7 +22,7 @@ export function newestOf(newestFirst: Iterable<object>, charactersMax: number): 
   return { kept: kept.toReversed(), isCut: false };
 }
 
-/** A character of two halves keeps both or neither. */
+/** Never splits a surrogate pair. */
 function beginning(text: string, characters: number): string {
   return text.length <= characters ? text : text.slice(0, characters).replace(/[\ud800-\udbff]$/, "");
 }
@@ -32,7 +32,7 @@ function withTexts(message: object, characters: number): object {
   return JSON.parse(JSON.stringify(message), cut) as object;
 }
 
-/** The same, where texts of the newest message lose their ends if it has no room otherwise. */
+/** The same, but cuts texts of the newest message if it does not fit otherwise. */
 export function cutTo(messages: readonly object[], charactersMax: number): Cut {
   const whole = newestOf(messages.toReversed(), charactersMax);
   const last = messages.at(-1);

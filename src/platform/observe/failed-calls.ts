@@ -1,30 +1,30 @@
-// Calls of known keys that were not charged, in a file of bounded size: the operator looks there, and no store is asked to keep them.
+// Records uncharged calls of known keys in a file of bounded size, for the operator, so that no store has to keep them.
 import { appendFile, open, rename, stat } from "node:fs/promises";
 import type { Clock } from "../../core/clock.ts";
 import type { FailedCall, FailedCallSearch, FailedCalls } from "../../core/usage-rows.ts";
 import type { RequestRecord } from "./record.ts";
 
 const MIB = 1024 * 1024;
-/** Of both halves together: when the newer one is full, the older one leaves. */
+/** For both files together: when the newer is full, the older is deleted. */
 const BYTES_MAX = 256 * MIB;
 const WRITE_MS = 500;
-/** What a slow disk has not taken yet; beyond that calls are left out. */
+/** The most that waits for a slow disk; beyond it, calls are not recorded. */
 const WAITING_CHARACTERS_MAX = 4 * MIB;
-/** Of one key in a minute: no key pushes out what others came to. */
+/** Per key and minute, so that no key crowds out the others. */
 const OF_KEY_MAX = 60;
 const MINUTE_MS = 60_000;
 const NAME_LENGTH_MAX = 200;
 const MESSAGE_LENGTH_MAX = 400;
 const CHUNK_BYTES = 64 * 1024;
 const LINE_BREAK = 10;
-/** A page of one account's looks through no more: an account that asks for what is not there would have the whole file read each time. */
+/** The most that a page for one account searches: otherwise a search without matches would read the whole file each time. */
 const OF_ACCOUNT_BYTES_MAX = 4 * MIB;
 
 const FAILED = new Set<string | null>(["failed", "broken", "left_before_content"]);
 
 export interface FailedCallFile extends FailedCalls {
   note(record: RequestRecord): void;
-  /** Writes what waits. */
+  /** Writes what is queued. */
   flush(): Promise<void>;
   close(): Promise<void>;
 }
@@ -63,7 +63,7 @@ function callOf(record: RequestRecord, status: FailedCall["status"], createdAtMs
       model,
       status,
       reason: failure,
-      // The sandbox refuses no real key.
+      // Sandbox refusals concern no real vendor key.
       ...(refusal === undefined || record.sandbox ? {} : { refusal }),
       ms: Math.round(ms),
       upstreamNano,
@@ -90,12 +90,12 @@ function isMissing(error: unknown): boolean {
 
 interface Line {
   readonly bytes: Buffer;
-  /** Where it begins, and in which file: a name changes, a number does not. */
+  /** Where the line starts, and in which file: file names change, inode numbers do not. */
   readonly file: number;
   readonly at: number;
 }
 
-/** The lines of a file from its end, or from before the place of an earlier page, backward. */
+/** The lines of a file, backward, from its end or from where an earlier page ended. */
 async function* linesBackward(
   path: string,
   before: { readonly file: number; readonly at: number } | null,
@@ -127,7 +127,7 @@ async function* linesBackward(
   }
 }
 
-/** Where an earlier page ended. */
+/** Parses where an earlier page ended. */
 function placeIn(cursor: string | null) {
   if (cursor === null) return null;
   const [file, at] = cursor.split(".").map(Number);
@@ -141,7 +141,7 @@ async function numberOf(path: string): Promise<number | null> {
   );
 }
 
-/** Null: of a process that died while it wrote it. */
+/** Null for an incomplete line of a process that died while writing. */
 function callIn({ bytes }: Line): FailedCall | null {
   try {
     return JSON.parse(bytes.toString()) as FailedCall;
@@ -150,19 +150,19 @@ function callIn({ bytes }: Line): FailedCall | null {
   }
 }
 
-/** `files`: the newer half first. */
+/** `files`: the newer one first. */
 async function findIn(files: readonly string[], search: FailedCallSearch): ReturnType<FailedCalls["find"]> {
   const before = placeIn(search.cursor);
   const rows: FailedCall[] = [];
   const nextAt = ({ file: number, at }: Line) => `${number}.${at}`;
-  // Most lines are of others, and are passed over without being parsed.
+  // Most lines belong to other accounts; skip them without parsing.
   const ofAccount = search.accountId === null ? null : Buffer.from(JSON.stringify(search.accountId));
   let looked = 0;
   let seen: Line | null = null;
   let last: Line | null = null;
   let begun = before === null;
   for (const path of files) {
-    // What an earlier page ended in may be the older half by now, or gone.
+    // The file in which the earlier page ended may have become the older one, or be gone.
     begun ||= (await numberOf(path)) === before?.file;
     if (!begun) continue;
     for await (const line of linesBackward(path, before)) {
@@ -190,7 +190,7 @@ export function openFailedCalls({ file, clock, onBroken, bytesMax = BYTES_MAX }:
   let minute = 0;
   const ofKeys = new Map<string, number>();
 
-  /** Whether there is room for another call of this key in this minute. */
+  /** True if this key may record another call in this minute. */
   function takes(keyId: string, nowMs: number): boolean {
     const now = Math.floor(nowMs / MINUTE_MS);
     if (now !== minute) ofKeys.clear();

@@ -1,5 +1,5 @@
-// The log line of what is broken in the gateway itself, named by what it happened to: a request, a transaction, a job.
-/** Which field tells an id, by how the id begins. */
+// Logs internal faults of the gateway with the id of what they affected: a request, a transaction, a job.
+/** The log field for an id, by its prefix. */
 const FIELDS: readonly (readonly [prefix: string, field: string])[] = [
   ["req_", "request_id"],
   ["tx_", "transaction_id"],
@@ -8,7 +8,7 @@ const FIELDS: readonly (readonly [prefix: string, field: string])[] = [
 
 type TellBroken = (error: unknown, words: string, fields: Readonly<Record<string, unknown>>) => void;
 
-/** Logs such errors. Work of no call in particular has no id: "". */
+/** Logs internal faults. Work outside any call has the id "". */
 export function logInternalErrors(broken: TellBroken): (error: unknown, id: string) => void {
   return (error, id) => {
     const field = FIELDS.find(([prefix]) => id.startsWith(prefix))?.[1];

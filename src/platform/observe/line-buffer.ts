@@ -1,13 +1,13 @@
-// Where log lines wait for company: one write for many lines, off the event loop.
+// Batches log lines: one write for many lines, off the event loop.
 import { type DestinationStream, destination } from "pino";
 
-/** Lines wait up to this many characters, or this long. */
+/** A batch is written at this many characters, or after this long. */
 const BUFFER_CHARS = 16_000;
 const FLUSH_MS = 200;
-/** A reader that does not read costs lines, not memory. */
+/** If the reader of the output stalls, we lose lines instead of memory. */
 const BACKLOG_BYTES_MAX = 16 * 1024 * 1024;
 
-/** The library's own buffer measures all that waits anew with every line, which costs more than writing the line. */
+/** The library's own buffer recomputes its total length on every line, which costs more than writing the line. */
 export class LineBuffer implements DestinationStream {
   readonly #out = destination({ dest: 1, sync: false, maxLength: BACKLOG_BYTES_MAX });
   #lines: string[] = [];
@@ -25,7 +25,7 @@ export class LineBuffer implements DestinationStream {
     else this.#timer ??= setTimeout(() => this.#pass(), FLUSH_MS).unref();
   }
 
-  /** Writes what waits, before the process ends. */
+  /** Writes queued lines, before the process exits. */
   flushSync(): void {
     this.#pass();
     this.#out.flushSync();

@@ -1,5 +1,5 @@
-// The request log in a bucket of an object store, which all processes and machines share: an object for what one account's calls left in some
-// seconds of one process. An account's objects stand below its own name, so what it looks at is its own alone, newest first.
+// The request log in an object-store bucket shared by all processes and machines: one object per account for a few seconds of one process.
+// Each account's objects have its name as prefix, so a search reads only its own, newest first.
 import { setTimeout as pause } from "node:timers/promises";
 import type { Clock } from "../../core/clock.ts";
 import {
@@ -16,25 +16,25 @@ import {
 } from "./log-lines.ts";
 
 const WAIT_MS = 10_000;
-/** A reader who asks many times a second makes no object of each account's every line. */
+/** Keeps frequent readers from causing an object per line. */
 const READ_AFTER_MS = 1_000;
-/** After each failure; then what was to be written is left out. */
+/** The delays after failures; after the last, the lines are dropped. */
 const AGAIN_MS = [1_000, 5_000] as const;
 const DAY_MS = 86_400_000;
 const SWEEP_MS = 3_600_000;
 const AT_ONCE = 8;
-/** More than waits for one writing. */
+/** More than one batch can contain. */
 const OBJECT_BYTES_MAX = 64 * 1024 * 1024;
-/** A look is bounded by what it looks through; an object counts as so much at the least, for to ask for it is work as well. */
+/** The minimum that an object counts toward a search's byte limit, because each request costs something too. */
 const OBJECT_BYTES_MIN = 64 * 1024;
 const ROOT = "request-log/";
-/** Names are listed in their order only, so the newest must sort first: they count down to the year 2286. */
+/** Buckets list names only in ascending order, so the time counts down, from the year 2286, to sort the newest first. */
 const LAST_MS = 9_999_999_999_999;
 const TIME_DIGITS = 13;
-/** Sorts behind every name below a folder, and before all that come behind the folder. */
+/** The character after `/`: sorts after all names in a folder, and before whatever follows the folder. */
 const BEHIND_SLASH = "0";
 
-/** The bucket. What it cannot do it rejects. */
+/** The bucket. Failures reject. */
 export interface LogObjects {
   put(name: string, bytes: Uint8Array): Promise<void>;
   get(name: string, bytesMax: number): Promise<Buffer | null>;
@@ -48,15 +48,15 @@ export interface LogObjects {
 
 export interface LogBucketOptions {
   readonly objects: LogObjects;
-  /** Of the objects of this process. */
+  /** Part of this process's object names. */
   readonly owner: string;
   readonly days: number;
   readonly clock: Clock;
-  /** Told once an outage. */
+  /** Called once per outage. */
   readonly onBroken: (error: unknown) => void;
-  /** In place of `WAIT_MS`. */
+  /** Overrides `WAIT_MS`. */
   readonly waitMs?: number;
-  /** In place of `SWEEP_MS`. */
+  /** Overrides `SWEEP_MS`. */
   readonly sweepMs?: number;
 }
 
@@ -68,7 +68,7 @@ function timeText(ms: number): string {
   return String(LAST_MS - Math.floor(ms)).padStart(TIME_DIGITS, "0");
 }
 
-/** Epoch ms at which the object of a name was written. */
+/** The time at which an object was written, in ms since the epoch, from its name. */
 function timeOf(name: string): number {
   const at = name.lastIndexOf("/") + 1;
   return LAST_MS - Number(name.slice(at, at + TIME_DIGITS));
@@ -119,11 +119,11 @@ export class LogBucket implements LogStore {
     return null;
   }
 
-  /** Takes away what is old, again and again, also where nothing more is kept; ends once the bucket is closed. */
+  /** Deletes old objects periodically, even if logging is off; ends once the bucket is closed. */
   async keepSwept(): Promise<void> {
     const { sweepMs = SWEEP_MS } = this.#options;
     const { signal } = this.#stopping;
-    // Processes that were started together do not all ask for the same objects.
+    // A random start, so that processes started together do not all delete the same objects.
     for (let waitMs = Math.random() * sweepMs; ; waitMs = sweepMs) {
       await pause(waitMs, undefined, { signal, ref: false }).catch(() => {});
       if (signal.aborted) return;
@@ -135,7 +135,7 @@ export class LogBucket implements LogStore {
     this.#stopping.abort();
   }
 
-  /** False: the bucket has not taken it, however often it was asked. */
+  /** False if all tries failed. */
   async #put(name: string, bytes: Uint8Array): Promise<boolean> {
     const { objects } = this.#options;
     for (let tries = 0; ; tries++) {
@@ -158,7 +158,7 @@ export class LogBucket implements LogStore {
     this.#isAway = true;
   }
 
-  /** What one object has; nothing where it is gone. */
+  /** The lines of an object; none if it is gone. */
   async #lines(name: string): Promise<{ readonly lines: readonly LogLine[]; readonly bytes: number }> {
     const bytes = await this.#options.objects.get(name, OBJECT_BYTES_MAX);
     const lines: LogLine[] = [];
@@ -175,7 +175,7 @@ export class LogBucket implements LogStore {
     }
   }
 
-  /** Of all accounts that have something in it. */
+  /** The folders of all accounts with objects. */
   async *#folders(): AsyncGenerator<string> {
     for (let last = ""; ; ) {
       const { folders, hasMore } = await this.#options.objects.list({ prefix: ROOT, after: last, folders: true });
@@ -185,7 +185,7 @@ export class LogBucket implements LogStore {
     }
   }
 
-  /** Of what is found already and what a folder has; of the folder nothing is read that is older than all of these. */
+  /** The newest of `already` and a folder's lines; stops at objects older than all of these. */
   async #newestWith(
     already: readonly LoggedName[],
     folder: string,
@@ -196,7 +196,7 @@ export class LogBucket implements LogStore {
     let left = bytesMax;
     for await (const name of this.#names(folder, "")) {
       const oldest = found[limit - 1];
-      // Its lines are no younger than it is.
+      // An object's lines are no newer than the object.
       if (left <= 0 || (oldest !== undefined && timeOf(name) < Date.parse(oldest.at))) break;
       const { lines, bytes } = await this.#lines(name);
       left -= Math.max(bytes, OBJECT_BYTES_MIN);
@@ -214,7 +214,7 @@ export class LogBucket implements LogStore {
       names.push(name);
     }
     let left = bytesMax;
-    // Most calls are short, so it is among the first that were written after it began.
+    // Most calls are short, so the line is likely in one of the first objects written after the call began.
     for (const name of names.toReversed()) {
       if (left <= 0) return null;
       const { lines, bytes } = await this.#lines(name);
@@ -225,7 +225,7 @@ export class LogBucket implements LogStore {
     return null;
   }
 
-  /** Of all accounts, whichever process wrote it; ends early where the bucket is closed. */
+  /** Old objects of all accounts, by any process; ends early if the bucket is closed. */
   async *#old(): AsyncGenerator<string> {
     const name = timeText(this.#options.clock.epochMs() - this.#options.days * DAY_MS);
     for await (const folder of this.#folders()) {
@@ -239,7 +239,7 @@ export class LogBucket implements LogStore {
 
   async #sweep(): Promise<void> {
     const old = this.#old();
-    // They take from one list, which ends for all of them where one fails: a bucket that refuses is not asked for the rest.
+    // All lanes share one generator, which ends for all of them when one fails: a failing bucket gets no further requests.
     const lane = async () => {
       for await (const name of old) await this.#options.objects.delete(name);
     };

@@ -1,4 +1,4 @@
-// The request log in a folder: a file a day of each process, gone when it is old, read from the newest day back.
+// The request log in a folder: one file per day and process, deleted when old, read from the newest day backward.
 import { appendFile, type FileHandle, mkdir, open, readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import {
@@ -18,19 +18,19 @@ import {
 const WRITE_MS = 500;
 const DAY_MS = 86_400_000;
 const LOOK_MS = 60_000;
-/** After so much of our own writing it is seen again what all processes have written. */
+/** After writing this much, the process measures all files again. */
 const LOOK_BYTES = 64 * 1024 * 1024;
 const CHUNK_BYTES = 1024 * 1024;
 const FILE = /^(\d{4}-\d{2}-\d{2})\.[\w-]{1,100}\.jsonl$/;
 
 export interface LogFolderOptions {
   readonly folder: string;
-  /** Of the files of this process: others have theirs. */
+  /** Part of this process's file names, so that other processes have their own. */
   readonly owner: string;
   readonly days: number;
-  /** Of all files together. */
+  /** For all files together. */
   readonly bytesMax: number;
-  /** Whether its disk has room for so many bytes more, beyond what the books need on it. Asked once the folder is there. */
+  /** True if the disk has room for this many bytes beyond what the books need. Called only once the folder exists. */
   readonly hasRoom: (bytes: number) => Promise<boolean>;
 }
 
@@ -43,12 +43,12 @@ async function* chunksFrom(handle: FileHandle, start: number): AsyncGenerator<Bu
   }
 }
 
-/** What stands in a file from a byte on. The first line may be cut, and is then none. */
+/** The lines of a file from a byte offset. Drops a first line that is incomplete. */
 function linesFrom(handle: FileHandle, start: number, word = ""): AsyncGenerator<LogLine> {
   return linesIn(chunksFrom(handle, start), word);
 }
 
-/** The lines of a file that have a word in them; of a long one, those of its last `bytesMax`. */
+/** The lines of a file that contain a word; for a long file, only in its last `bytesMax`. */
 async function* lastLines(path: string, word: string, bytesMax: number): AsyncGenerator<LogLine> {
   const handle = await open(path, "r");
   try {
@@ -59,7 +59,7 @@ async function* lastLines(path: string, word: string, bytesMax: number): AsyncGe
   }
 }
 
-/** A byte before the first line that is not older, by a chunk at the most: they stand in the order of their times. */
+/** An offset at most one chunk before the first line at or after `at`; lines are in order of time. */
 async function byteBefore(handle: FileHandle, at: string): Promise<number> {
   let [low, high] = [0, (await handle.stat()).size];
   while (high - low > CHUNK_BYTES) {
@@ -77,10 +77,10 @@ function dayOf(ms: number): string {
 
 export class LogFolder implements LogStore {
   readonly waitMs = WRITE_MS;
-  /** However often it is written, it stays one file. */
+  /** A folder can be flushed at any time: it stays one file. */
   readonly readAfterMs = 0;
   readonly #options: LogFolderOptions;
-  /** Of all files when they were last looked at, and what this process has written since then. */
+  /** The size of all files when last measured, and what this process has written since. */
   #bytesThen = 0;
   #bytesSince = 0;
   #lookedAtMs = Number.NEGATIVE_INFINITY;
@@ -96,19 +96,19 @@ export class LogFolder implements LogStore {
     const text = Buffer.from(lines.map(({ text }) => text).join(""));
     const bytes = this.#bytesThen + this.#bytesSince;
     if (bytes >= bytesMax || !(await hasRoom(text.length))) return 0;
-    // Counted before: of what the disk refuses a part may be written.
+    // Count it first: a failed write may still have written a part.
     this.#bytesSince += text.length;
     await appendFile(join(folder, `${dayOf(nowMs)}.${owner}.jsonl`), text, { mode: 0o600 });
     return lines.length;
   }
 
-  /** Keeps of no more lines than `limit`, and of each only its name. */
+  /** Keeps at most `limit` lines in memory, and only their names. */
   async newest({ accountId, bytesMax }: LogLook, limit: number): Promise<readonly LoggedName[]> {
     let found: readonly LoggedName[] = [];
     let lastDay = "";
     let left = bytesMax;
     for (const name of await this.#files()) {
-      // Processes write side by side, so all files of a day are looked at.
+      // Processes write in parallel, so read all files of a day.
       const ofDay = name.slice(0, 10);
       if (left <= 0 || (found.length >= limit && ofDay !== lastDay)) break;
       lastDay = ofDay;
@@ -141,7 +141,7 @@ export class LogFolder implements LogStore {
 
   close(): void {}
 
-  /** What is sealed of the call in one file, and how much of it was looked through. */
+  /** The sealed part of the call in one file, and the bytes searched. */
   async #sealedIn(path: string, search: LogSearch, bytesMax: number) {
     const { id, accountId } = search;
     const { fromMs, toMs } = writtenWithin(search);
@@ -162,13 +162,13 @@ export class LogFolder implements LogStore {
     }
   }
 
-  /** The names of all files, the newest day first. */
+  /** The names of all files, newest day first. */
   async #files(): Promise<readonly string[]> {
     const names = await readdir(this.#options.folder).catch(() => []);
     return names.filter((name) => FILE.test(name)).toSorted((a, b) => b.localeCompare(a));
   }
 
-  /** Old files go, and it is seen how much the others are. */
+  /** Deletes old files and measures the others. */
   async #sweep(nowMs: number): Promise<void> {
     const isLate = nowMs - this.#lookedAtMs >= LOOK_MS || nowMs < this.#lookedAtMs;
     if (!isLate && this.#bytesSince < LOOK_BYTES) return;
@@ -186,7 +186,7 @@ export class LogFolder implements LogStore {
   }
 }
 
-/** 0: it is gone. */
+/** 0 if it is gone. */
 async function sizeOf(path: string): Promise<number> {
   return (await stat(path).catch(() => ({ size: 0 }))).size;
 }

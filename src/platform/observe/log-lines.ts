@@ -1,9 +1,9 @@
-// The lines of the request log, wherever they lie: a call's name in the clear, and the rest of it sealed.
+// The lines of the request log, in any store: a call's ids in the clear, the rest sealed.
 import { isRecord, stringOf } from "../../core/json.ts";
 
 const LINE_BREAK = 10;
 
-/** What stands before the seal in each line. */
+/** The unsealed part of each line. */
 export interface LoggedName {
   readonly at: string;
   readonly transactionId: string;
@@ -15,45 +15,45 @@ export interface LogLine extends LoggedName {
   readonly sealed: string;
 }
 
-/** A line as it is written, and whose it is. */
+/** A line as written, and its owner. */
 export interface WrittenLine {
   readonly accountId: string;
   readonly text: string;
 }
 
-/** What is looked at. */
+/** What to search. */
 export interface LogLook {
   /** Null: calls of all accounts. */
   readonly accountId: string | null;
-  /** So much of what is kept is looked through at the most. */
+  /** The most bytes to search. */
   readonly bytesMax: number;
 }
 
-/** Where a call is looked for that is known by its id. */
+/** A search for a call by its id. */
 export interface LogSearch extends LogLook {
-  /** Of its transaction or its request. */
+  /** A transaction id or a request id. */
   readonly id: string;
-  /** When it began, by the clock of a process that may be another one. */
+  /** When it began, by the clock of a possibly different process. */
   readonly beganMs: number;
 }
 
-/** Where the lines lie. */
+/** Stores the lines. */
 export interface LogStore {
-  /** For so long lines wait for others, to be written together. */
+  /** How long lines wait to be batched. */
   readonly waitMs: number;
-  /** For a reader what has waited for so long is written out at once. */
+  /** A reader forces out lines that have waited this long. */
   readonly readAfterMs: number;
-  /** How many of them are kept: the first ones need not be. Rejects where none is, and it is not for want of room. */
+  /** Returns how many were stored, which need not be the first ones. Rejects if none was, for any reason but lack of space. */
   append(lines: readonly WrittenLine[], nowMs: number): Promise<number>;
-  /** The newest ones. */
+  /** The newest calls. */
   newest(look: LogLook, limit: number): Promise<readonly LoggedName[]>;
-  /** What is sealed of the call; null: it is not here. */
+  /** The sealed part of the call; null: not found. */
   sealed(search: LogSearch): Promise<string | null>;
-  /** Nothing is tried again from here on. */
+  /** Stops all retries. */
   close(): void;
 }
 
-/** A call is kept when it has ended, and clocks of machines differ: between these its line was written. */
+/** The longest call. A line is written when its call has ended, and clocks of machines differ, so the line is somewhere in this span. */
 const CALL_MS_MAX = 2 * 3_600_000;
 const CLOCKS_MS = 60_000;
 
@@ -61,7 +61,7 @@ export function writtenWithin({ beganMs }: LogSearch): { readonly fromMs: number
   return { fromMs: beganMs - CLOCKS_MS, toMs: beganMs + CALL_MS_MAX };
 }
 
-/** A line's seal may be as long as a megabyte: of many lines only this is kept. */
+/** Drops the seal, which can be a megabyte per line. */
 export function nameOf({ at, transactionId, requestId, accountId }: LoggedName): LoggedName {
   return { at, transactionId, requestId, accountId };
 }
@@ -70,12 +70,12 @@ export function newestFirst(a: LoggedName, b: LoggedName): number {
   return b.at.localeCompare(a.at);
 }
 
-/** How a line says whose it is, or which call. */
+/** The text by which a line of an account, or of a call, can be found. */
 export function wordOf(id: string | null): string {
   return id === null ? "" : JSON.stringify(id);
 }
 
-/** Null: of a process that died while it wrote it. */
+/** Null for an incomplete line of a process that died while writing. */
 function lineIn(bytes: Buffer): LogLine | null {
   try {
     const json: unknown = JSON.parse(bytes.toString("utf8"));
@@ -89,7 +89,7 @@ function lineIn(bytes: Buffer): LogLine | null {
   }
 }
 
-/** The lines that have a word in them, in order; each is as long as what was kept lets it be. */
+/** The lines that contain a word, in order. */
 export async function* linesIn(
   chunks: AsyncIterable<Buffer> | Iterable<Buffer>,
   word: string,

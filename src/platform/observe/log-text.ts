@@ -1,9 +1,9 @@
-// A line of the log as a person in a terminal reads it: when, how bad, what, and then what else is known of it.
+// Formats a log line for a terminal: time, level, message, then the remaining fields.
 import { type Nano, usdText } from "../../core/money.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** What a request's line says in words of its own, or what is of no use to a person who watches. */
+/** Fields that a request's text already contains, or that are of no use on a terminal. */
 const TOLD_OF_REQUEST = new Set(
   (
     "level time msg err method endpoint status ms asked served provider charged_nano_usd operation held_nano_usd " +
@@ -12,7 +12,7 @@ const TOLD_OF_REQUEST = new Set(
 );
 const TOLD_OF_NOTICE = new Set(["level", "time", "msg", "err"]);
 
-/** Callers make up names, and a terminal obeys control characters. */
+/** Control characters, which a terminal would obey: callers can put them into names. */
 const CONTROL = /[\p{Cc}\p{Cf}]/gu;
 
 function shown(value: unknown): string {
@@ -36,7 +36,7 @@ function errorText(err: unknown): string {
   return lines.map((one) => `\n  ${shown(one)}`).join("");
 }
 
-/** The text of a line of JSON, with its end; a line that is none stays as it is. */
+/** The text of a JSON line, with its line end; other lines stay unchanged. */
 export function logText(json: string, levels: Readonly<Record<number, string>>): string {
   let line: Fields;
   try {

@@ -1,4 +1,4 @@
-// One line per request, and the gateway's own notices. Prompts, answers, params and keys never come this way.
+// One line per request, and the gateway's own messages. Never contains prompts, answers, params or keys.
 import { isatty } from "node:tty";
 import { type DestinationStream, type Logger, pino } from "pino";
 import type { Clock } from "../../core/clock.ts";
@@ -7,33 +7,33 @@ import { LineBuffer } from "./line-buffer.ts";
 import { logText } from "./log-text.ts";
 import type { RequestRecord } from "./record.ts";
 
-/** Callers name models, at any length. */
+/** Callers may name models at any length. */
 const NAME_LENGTH_MAX = 200;
 
-/** `text` is for people; `auto` is text where standard output is a terminal. */
+/** `text` is for people; `auto` means text where standard output is a terminal. */
 export type LogFormat = "auto" | "json" | "text";
 export type LogLevel = "trace" | "debug" | "info" | "warn" | "error" | "fatal" | "silent";
 
 export interface Log {
-  /** For everything that is not a request. */
+  /** For everything except requests. */
   readonly logger: Logger;
   request(record: RequestRecord): void;
-  /** Writes what waits, before the process ends. */
+  /** Writes queued lines, before the process exits. */
   flush(): void;
 }
 
 export interface LogOptions {
   readonly level: LogLevel;
   readonly clock: Clock;
-  /** Without it the lines go to standard output, in batches and off the event loop. */
+  /** Default: standard output, batched and off the event loop. */
   readonly stream?: DestinationStream;
   /** Default `json`. */
   readonly format?: LogFormat;
 }
 
 /**
- * Makes the log. A request's line has the form of the library's lines and is written beside it: the library needs 5
- * microseconds for so many fields, `JSON.stringify` one.
+ * Creates the log. Request lines have the library's form but bypass it: for that many fields it needs 5 microseconds, `JSON.stringify`
+ * one.
  */
 export function createLog({ level, clock, stream, format = "json" }: LogOptions): Log {
   const isText = format === "auto" ? stream === undefined && isatty(1) : format === "text";
@@ -48,7 +48,7 @@ export function createLog({ level, clock, stream, format = "json" }: LogOptions)
     logger,
     request(record) {
       const bad = record.status >= 500 || record.outcome === "broken" || record.outcome === "failed";
-      // A probe asks every few seconds: that all is as it was is not worth a line.
+      // A probe runs every few seconds, and its success is not worth a line.
       const writes = record.watched ? writesWatched : writesGood;
       if (!(bad ? writesBad : writes)) return;
       const values = logger.levels.values;
@@ -61,7 +61,7 @@ export function createLog({ level, clock, stream, format = "json" }: LogOptions)
   };
 }
 
-/** Times as `Date` writes them, at a fifth of what that takes for each line: all but the milliseconds stays for a second. */
+/** Formats like `toISOString` in a fifth of the time: caches everything but the milliseconds for a second. */
 function isoTimes(): (epochMs: number) => string {
   let second = Number.NaN;
   let start = "";
@@ -76,7 +76,7 @@ function isoTimes(): (epochMs: number) => string {
   };
 }
 
-/** What a request does not have is undefined and so left out: a free endpoint's line has no money in it. */
+/** Fields that a request lacks are undefined and so left out: the line of a free endpoint has no amounts. */
 function line(record: RequestRecord, level: number | undefined, time: string): Record<string, unknown> {
   const paid = record.operation !== null;
   const tried = record.attempts.length > 0;
@@ -118,7 +118,7 @@ function line(record: RequestRecord, level: number | undefined, time: string): R
   };
 }
 
-/** `provider model status outcome ms`, short enough to read several in a line. */
+/** `provider model status outcome ms`, short enough for several in a line. */
 function attemptText({ provider, model, status, failure, ms }: Leg): string {
   return `${provider} ${model} ${status} ${failure ?? "ok"} ${tenths(ms)}`;
 }

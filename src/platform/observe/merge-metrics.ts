@@ -1,7 +1,7 @@
-// Metrics of several processes as if they were one: texts in Prometheus' format are read, added up and written again.
+// Merges the metrics of several processes: parses, adds up and rewrites Prometheus texts.
 import { METRICS, type MetricRow } from "./metrics.ts";
 
-/** Gauges that must not be added up: our own but for those that say so, and Node's. Counters and histograms always add up. */
+/** Gauges that must not be added up: ours unless marked `sum`, and Node's. Counters and histograms always add up. */
 const HIGHEST = new Set([
   ...Object.values<MetricRow>(METRICS).flatMap((row) => (row.merge === "sum" ? [] : [row.name])),
   "nodejs_version_info",
@@ -12,17 +12,17 @@ const LAG = "nodejs_eventloop_lag_";
 const GROWING = new Set(["counter", "histogram", "summary"]);
 
 interface Family {
-  /** HELP and TYPE, as they were. */
+  /** The HELP and TYPE lines, unchanged. */
   readonly head: string;
   readonly type: string;
-  /** Name and labels, as they were, to the value. */
+  /** From name and labels, unchanged, to the value. */
   readonly samples: Map<string, number>;
 }
 
-/** Metrics by name, in the order in which they came. */
+/** Metrics by name, in order of appearance. */
 export type Families = ReadonlyMap<string, Family>;
 
-/** Reads what `metricsText` wrote. Lines without a number are passed over. */
+/** Parses the output of `metricsText`. Skips lines without a number. */
 export function readMetrics(text: string): Families {
   const families = new Map<string, Family>();
   let help = "";
@@ -42,7 +42,7 @@ export function readMetrics(text: string): Families {
   return families;
 }
 
-/** What a process that has ended leaves behind: what it counted stays counted, what it was is over. */
+/** What remains of a process that has ended: its counts stay, its gauges go. */
 export function countedOnly(families: Families): Families {
   return new Map([...families].filter(([, { type }]) => GROWING.has(type)));
 }
@@ -54,7 +54,7 @@ function howToMerge(name: string, type: string): (one: number, other: number) =>
   return (one, other) => one + other;
 }
 
-/** All of them as one. */
+/** Merges all of them. */
 export function mergeMetrics(all: readonly Families[]): Families {
   const merged = new Map<string, Family>();
   for (const families of all) {

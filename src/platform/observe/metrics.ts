@@ -1,4 +1,4 @@
-// Every metric the gateway has, in one table. Names and bounds of `gen_ai_*` are those of OpenTelemetry's conventions.
+// Every metric of the gateway, in one table. Names and bounds of `gen_ai_*` follow OpenTelemetry's conventions.
 import { Gauge, type Registry } from "prom-client";
 import { NANO_PER_USD, type Nano } from "../../core/money.ts";
 import { eachInSlices } from "../../core/slices.ts";
@@ -7,7 +7,7 @@ import { CounterSeries, HistogramSeries } from "./series.ts";
 const DURATION_S = [0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92];
 const TOKENS = Array.from({ length: 14 }, (_, power) => 4 ** power);
 const PER_TOKEN_S = [0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.75, 1, 2.5];
-/** The convention's, and beyond its 10 s as far as reasoning models take. */
+/** The convention's bounds, extended beyond its 10 s for reasoning models. */
 const FIRST_TOKEN_S = [
   0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10, 15, 20, 30, 45, 60,
 ];
@@ -32,8 +32,8 @@ const GEN_AI = [
 const MODEL = ["operation", "provider", "asked", "served", "sandbox"] as const;
 
 /**
- * What has `bounds` is a histogram, what ends in `_total` a counter, and the rest are gauges. A gauge is what each process sees alike, and of
- * several processes the highest counts; one with `merge: "sum"` is added up, as counters and histograms are.
+ * A row with `bounds` is a histogram, a name that ends in `_total` a counter, and the rest are gauges. Every process sees the same value
+ * of a gauge, so merging takes the highest; gauges with `merge: "sum"` add up, like counters and histograms.
  */
 export const METRICS = {
   tokenUsage: {
@@ -315,7 +315,7 @@ export type Metrics = {
       : Gauge<LabelsOf<K>>;
 };
 
-/** What a metric is, as Prometheus names it. */
+/** The metric's type in Prometheus' terms. */
 export function metricType({ name, bounds }: MetricRow): "counter" | "histogram" | "gauge" {
   if (bounds !== undefined) return "histogram";
   return name.endsWith("_total") ? "counter" : "gauge";
@@ -329,18 +329,18 @@ function instrument(registry: Registry, row: MetricRow): unknown {
   return new Gauge({ name, help, labelNames: labels, registers: [registry] });
 }
 
-/** Makes the instruments of the table; gauges live in `registry`, beside the process's own. */
+/** Creates the table's instruments; gauges are in `registry`, next to the process metrics. */
 export function createMetrics(registry: Registry): Metrics {
   const entries = Object.entries(METRICS).map(([key, row]) => [key, instrument(registry, row)]);
   return Object.fromEntries(entries) as Metrics;
 }
 
-/** What the ledger holds. */
+/** The ledger's totals. */
 interface MoneyTotals {
   readonly accounts: number;
   readonly holdsOpen: number;
   readonly heldNano: Nano;
-  /** As text: it can be more than a number counts exactly. */
+  /** A string, because it can exceed the exact range of a number. */
   readonly spentNano: string;
   /** The part that is play money of sandbox accounts. */
   readonly play: { readonly heldNano: Nano; readonly spentNano: string };
@@ -355,7 +355,7 @@ export function showTotals(gauges: Metrics, { accounts, holdsOpen, heldNano, spe
   gauges.spent.labels({ sandbox: "1" }).set(Number(play.spentNano) / NANO_PER_USD);
 }
 
-/** Everything in Prometheus' text format, in slices. */
+/** All metrics in Prometheus' text format, built in slices. */
 export async function metricsText(metrics: Metrics, registry: Registry): Promise<string> {
   const counted = Object.values(metrics).flatMap((series) => (series instanceof Gauge ? [] : [series]));
   const ours = await eachInSlices(counted, async (series) => series.text());

@@ -1,4 +1,4 @@
-// What is observed: the records of requests, counters of events, and gauges that are read at a scrape.
+// Observes the gateway: request records, event counters, and gauges that are read at a scrape.
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { collectDefaultMetrics, Registry } from "prom-client";
 import type { Clock } from "../../core/clock.ts";
@@ -14,7 +14,7 @@ import type { CounterCell, HistogramCell } from "./series.ts";
 /** A job that has ended. */
 export interface EndedJob {
   readonly id: string;
-  /** The request that launched it, and the trace that request was part of; null: the request began one. */
+  /** The request that launched it, and that request's trace; null: the request began its own. */
   readonly launch: { readonly requestId: string; readonly callerTraceId: string | null };
   readonly action: string;
   readonly accountId: string;
@@ -25,17 +25,17 @@ export interface EndedJob {
   readonly legs: readonly Leg[];
 }
 
-/** Sets the gauges that it knows, at each scrape. */
+/** Sets its gauges, at each scrape. */
 export type ReadGauges = (gauges: Metrics) => void | Promise<void>;
 
 export interface Observer {
-  /** A request has come: it is in flight until `end`. */
+  /** A request has arrived: it is in flight until `end`. */
   begin(start: RecordStart): RequestRecord;
-  /** The request has ended: measures its duration, writes its log line and counts it. Once per record. */
+  /** The request has ended: measures its duration, logs it and counts it. Call once per record. */
   end(record: RequestRecord): void;
-  /** The time of a ledger operation, such as `reserve` or `post`, as the event loop sees it. */
+  /** Records the duration of a ledger operation, such as `reserve` or `post`, as the event loop sees it. */
   ledgerTook(operation: string, ms: number): void;
-  /** A call or a job has ended: counts its cost above its charge. */
+  /** A call or job has ended: counts our cost above its charge. */
   unpaid(chargedNano: Nano, upstreamNano: Nano): void;
   /** A job has ended, and its hold with it. */
   jobEnded(job: EndedJob): void;
@@ -43,47 +43,47 @@ export interface Observer {
   settled(outcome: "settled" | "refused" | "open"): void;
   /** A merchant has asked for a payment. */
   merchantPaid(rail: "mpp" | "x402" | "none", outcome: "paid" | "refused" | "unanswered" | "unpaid"): void;
-  /** The operator's guard has judged. */
+  /** The operator's guard has decided. */
   guardJudged(stage: "request" | "answer", outcome: "pass" | "refuse" | "edit" | "away"): void;
   /** A call was kept in the request log, or left out. */
   callLogged(outcome: "kept" | "left_out"): void;
-  /** The cost of a question to GUARD_MODEL. */
+  /** The cost of a call to GUARD_MODEL. */
   guardCost(model: string, upstreamNano: Nano): void;
-  /** An answer counts something that has no price here. */
+  /** An answer reported usage that has no price here. */
   unpriced(provider: string, counter: string, sandbox: boolean): void;
-  /** An answer cost more than was charged for it, by its provider. */
+  /** An answer cost more than its charge, by its provider. */
   lost(provider: string, model: string, lostNano: Nano): void;
-  /** A sealed thought from a caller did not open. */
+  /** A caller's sealed thought did not open. */
   sealUnopened(): void;
-  /** Called at each scrape. Where it fails, that is logged and its gauges keep their last values. */
+  /** Called at each scrape. A failure is logged, and the gauges keep their last values. */
   onScrape(read: ReadGauges): void;
-  /** Requests begun and not ended. */
+  /** Requests that have begun and not ended. */
   inFlight(): number;
   readonly contentType: string;
-  /** Everything in Prometheus' text format. */
+  /** All metrics in Prometheus' text format. */
   metricsText(): Promise<string>;
-  /** Writes the log lines that wait. */
+  /** Writes queued log lines. */
   flush(): void;
 }
 
 export interface ObserverOptions {
   readonly clock: Clock;
   readonly log: Log;
-  /** Tells models, tiers and actions of the catalog from names that callers made up, which are never labels. */
+  /** Separates models, tiers and actions of the catalog from names made up by callers, which never become labels. */
   readonly isKnown: (name: string) => boolean;
   /** An adapter's name in OpenTelemetry's conventions. Default: its id. */
   readonly otelName?: (provider: string) => string;
-  /** What of the work of all processes this one does. Default: both. */
+  /** The part of the work that this process does. Default: both. */
   readonly role?: "both" | "serve" | "work" | "split";
-  /** Hears why gauges could not be read. Default: it is logged. */
+  /** Called when gauges could not be read. Default: logs it. */
   readonly onUnread?: (error: unknown) => void;
-  /** Hears of each request that has ended. */
+  /** Called for each request that has ended. */
   readonly onEnd?: (record: RequestRecord) => void;
-  /** Hears of each job that has ended. */
+  /** Called for each job that has ended. */
   readonly onJobEnd?: (job: EndedJob) => void;
 }
 
-/** How often the event loop is checked. */
+/** The interval of event-loop checks. */
 const LOOK_MS = 10;
 
 /** Returns the longest delay of the event loop since the last call. */
@@ -102,7 +102,7 @@ export function createObserver(options: ObserverOptions): Observer {
   const { onUnread = (err: unknown) => log.logger.warn({ err }, "gauges not read") } = options;
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
-  // A gauge must not be called a total; these three are sums of gauges that are there by kind.
+  // Gauges must not be named total; these three are sums of gauges that exist per kind.
   for (const kind of ["resources", "handles", "requests"]) registry.removeSingleMetric(`nodejs_active_${kind}_total`);
   const metrics = createMetrics(registry);
   metrics.build.set({ version: VERSION, node: process.versions.node, role }, 1);

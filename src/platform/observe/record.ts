@@ -1,4 +1,4 @@
-// One record per request: each step fills in what it learns, and at the end it becomes a log line and metrics.
+// One record per request: each step fills in its part, and at the end it becomes a log line and metrics.
 import type { ErrorCode } from "../../core/errors.ts";
 import type { Nano } from "../../core/money.ts";
 import { ZERO } from "../../core/money.ts";
@@ -6,7 +6,7 @@ import type { Outcome } from "../../core/plan.ts";
 import type { Leg, TokenUsage } from "../../core/route.ts";
 import type { TraceContext } from "./trace-context.ts";
 
-/** What is known of a request when its head has been read. */
+/** What is known once a request's head has been read. */
 export interface RecordStart {
   readonly requestId: string;
   readonly method: string;
@@ -14,42 +14,42 @@ export interface RecordStart {
   readonly startedMs: number;
 }
 
-/** Fields are null, zero or empty until the step that learns them has run. Prompts, answers and keys have no place here. */
+/** Fields are null, zero or empty until their step has run. Must not contain prompts, answers or keys. */
 export interface RequestRecord extends RecordStart {
-  /** Where it stands in the trace that its caller began, as W3C Trace Context has it; null: it began none. */
+  /** Its place in the caller's trace (W3C Trace Context); null: the caller began none. */
   trace: TraceContext | null;
   /** The endpoint's path template, such as `/api/v1/transactions/{id}`; `_other` where no endpoint matched. */
   endpoint: string;
-  /** Asked by a probe that watches the gateway. */
+  /** Sent by a monitoring probe. */
   watched: boolean;
-  /** The status that was sent; 0 where the client left before any. */
+  /** The status sent; 0 if the client disconnected before any. */
   status: number;
-  /** The code of the error that the caller was told, also of one told inside a stream. */
+  /** The code of the error that the caller got, including one inside a stream. */
   code: ErrorCode | null;
-  /** The error in words, as the caller was told it; for the file of calls that were not charged alone. */
+  /** The error's message to the caller; used only in the file of uncharged calls. */
   told: string | null;
   accountId: string | null;
   keyId: string | null;
   sandbox: boolean;
-  /** From the plan: `chat`, `embeddings`, `run`. Null on endpoints that cost nothing. */
+  /** From the plan: `chat`, `embeddings`, `run`. Null for free endpoints. */
   operation: string | null;
   asked: string | null;
-  /** What the caller has called it. */
+  /** The caller's tags. */
   tags: readonly string[];
   streamed: boolean;
   served: string | null;
   provider: string | null;
   attempts: readonly Leg[];
-  /** Events of the upstream that could not be parsed and were left out. */
+  /** Upstream events that could not be parsed and were skipped. */
   skippedEvents: number;
-  /** From the request's head to the first content that was sent. */
+  /** From the request's head to the first content sent. */
   firstTokenMs: number | null;
   usage: TokenUsage | null;
-  /** No usage came and the tokens were counted here. */
+  /** No usage was reported, so the tokens were counted here. */
   estimated: boolean;
   heldNano: Nano;
   chargedNano: Nano;
-  /** What the upstream takes from us. */
+  /** What the upstream bills us. */
   upstreamNano: Nano;
   absorbedNano: Nano;
   absorbReason: string | null;

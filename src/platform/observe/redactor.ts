@@ -1,13 +1,13 @@
-// Takes out of texts that are kept what the operator's rules name: members of JSON by name, and addresses, numbers of cards and keys.
+// Redacts stored texts by the operator's rules: JSON fields by name, email addresses, card numbers and keys.
 import { isRecord } from "../../core/json.ts";
 
-/** Runs of what an address, a card's number or a key is made of, and whether one is that. */
+/** Matches candidate runs of characters, and tells which of them to redact. */
 interface Rule {
   readonly runs: RegExp;
   is(run: string): boolean;
 }
 
-/** A letter behind a backslash is a line break or the like in JSON that stands within a text, and is no part of what follows it. */
+/** A letter after a backslash is an escape, such as a line break, in JSON inside a text, and not part of what follows it. */
 const RULES: Readonly<Record<string, Rule>> = {
   emails: {
     runs: /[^\s"<>(),;:\\]+/g,
@@ -29,17 +29,17 @@ function without(text: string, { runs, is }: Rule): string {
   return text.replace(runs, (run) => (is(run) ? REDACTED : run));
 }
 
-/** Makes a JSON text one without what the rules name; null: it cannot be read, so that it is not known what stands in it. */
+/** Creates a function that redacts a JSON text; it returns null if the text cannot be parsed, because its content is then unknown. */
 export function createRedactor(names: readonly string[]): (text: string) => string | null {
   const fields = new Set(names.filter((name) => name.startsWith(FIELD)).map((name) => name.slice(FIELD.length)));
   const rules = names.map((name) => RULES[name]).filter((rule) => rule !== undefined);
   const redacted = (text: string) => rules.reduce(without, text);
 
-  /** What is within it has been seen before. A text is seen as it is meant: as JSON its line breaks would be letters. */
+  /** A JSON reviver: inner values come first. Works on the decoded text, because in encoded JSON line breaks would look like letters. */
   function seen(name: string, value: unknown): unknown {
     if (fields.has(name)) return REDACTED;
     if (typeof value === "string") return redacted(value);
-    // A fraction has as many digits as a card, and is none.
+    // A fraction can have as many digits as a card number without being one.
     if (Number.isInteger(value)) return redacted(String(value)) === String(value) ? value : REDACTED;
     if (!isRecord(value)) return value;
     const members = Object.entries(value);

@@ -1,21 +1,21 @@
-// Bodies and answers of the accounts that have them kept: sealed lines of JSON in a folder or in a bucket, for so many days. No call waits for
-// it: what does not take its lines in time is not waited for, and they are left out and counted.
+// Stores requests and answers of accounts that opted in: sealed JSON lines in a folder or bucket, for some days. Calls never wait for it:
+// lines that the store does not take in time are dropped and counted.
 import { setTimeout as pause } from "node:timers/promises";
 import type { Clock } from "../../core/clock.ts";
 import type { LoggedName, LogLook, LogStore, WrittenLine } from "./log-lines.ts";
 
-/** What a slow disk or bucket has not taken yet. */
+/** The most that waits for a slow disk or bucket. */
 const WAITING_CHARACTERS_MAX = 16 * 1024 * 1024;
-/** So much is written at once, however short it has waited. */
+/** A batch of this size is written at once, however short it has waited. */
 const WRITTEN_CHARACTERS = 2 * 1024 * 1024;
-/** A reader, or the end of the process, waits no longer for what is not written yet. */
+/** The longest that a reader, or the end of the process, waits for unwritten lines. */
 const WRITTEN_MS_MAX = 5_000;
-/** Calls whose body and answer are gathered at once. */
+/** The most calls to collect at the same time. */
 const OPEN_MAX = 256;
-/** Of a body, and of an answer. */
+/** Per body and per answer. */
 export const LOGGED_BYTES_MAX = 256 * 1024;
 
-/** What is kept of a call. A text is null where it was too long, was none, or could not be redacted. */
+/** The stored part of a call. A text is null if it was too long, missing, or could not be redacted. */
 export interface LoggedCall {
   readonly at: string;
   readonly transactionId: string;
@@ -31,11 +31,14 @@ export interface LoggedCall {
 }
 
 export interface RequestLog {
-  /** Begins to gather a call; null: too many are gathered already. Call what comes back once, with the call or with null for none. */
+  /**
+   * Starts to collect a call; null: too many are being collected. Call the returned function once, with the call, or with null to discard
+   * it.
+   */
   begin(): ((call: Omit<LoggedCall, "at"> | null) => void) | null;
-  /** The newest ones. */
+  /** The newest calls. */
   list(look: LogLook, limit: number): Promise<readonly LoggedName[]>;
-  /** By the id of its transaction or request; null: it is not kept, or no secret opens it. */
+  /** Finds a call by its transaction or request id; null: it is not stored, or no secret opens it. */
   find(look: LogLook, id: string): Promise<LoggedCall | null>;
   close(): Promise<void>;
 }
@@ -43,7 +46,7 @@ export interface RequestLog {
 export interface RequestLogOptions {
   readonly store: LogStore;
   readonly clock: Clock;
-  /** When the call of an id began, which stands in it; null: it is no id of ours. */
+  /** When the call began, which its id encodes; null: not one of our ids. */
   readonly beganMs: (id: string) => number | null;
   readonly redact: (text: string) => string | null;
   readonly seal: (text: string) => string;
@@ -52,14 +55,14 @@ export interface RequestLogOptions {
   readonly onBroken: (error: unknown) => void;
 }
 
-/** Lines that wait to be written together, in bounded memory. */
+/** A bounded queue of lines to write together. */
 class LogWriter {
   readonly #options: Pick<RequestLogOptions, "store" | "clock" | "onOutcome" | "onBroken">;
   #waiting: WrittenLine[] = [];
-  /** Of those that wait, and with those that are being written. */
+  /** The characters queued, and those queued or being written. */
   #charactersWaiting = 0;
   #charactersHeld = 0;
-  /** When the oldest of those that wait came, on `clock.elapsedMs()`. */
+  /** When the oldest queued line arrived, on `clock.elapsedMs()`. */
   #waitsSinceMs = 0;
   #timer: NodeJS.Timeout | null = null;
   #writing: Promise<void> = Promise.resolve();
@@ -81,7 +84,7 @@ class LogWriter {
     if (this.#charactersWaiting >= WRITTEN_CHARACTERS) void this.#flush();
   }
 
-  /** Until all is written that has waited for so long, as far as that can be waited for. */
+  /** Waits, within a limit, until all lines queued for at least `waitedMs` are written. */
   async flushed(waitedMs: number): Promise<void> {
     const isOld = this.#options.clock.elapsedMs() - this.#waitsSinceMs >= waitedMs;
     const written = isOld ? this.#flush() : this.#writing;
@@ -140,7 +143,7 @@ export function createRequestLog(options: RequestLogOptions): RequestLog {
         try {
           if (call !== null) keep(call);
         } catch (error) {
-          // No call breaks because it could not be sealed.
+          // A failure to seal must not break the call.
           onBroken(error);
           onOutcome("left_out");
         }

@@ -1,4 +1,4 @@
-// Numbers that grow with every request: found once per combination of labels, added to in place, written out at a scrape.
+// Counters and histograms: looked up once per label combination, updated in place, formatted at a scrape.
 
 type Labels = Readonly<Record<string, string>>;
 
@@ -8,18 +8,18 @@ export interface SeriesShape<L extends string> {
   readonly labels: readonly L[];
 }
 
-/** Adds up for one combination of labels. Holders keep it, so that counting is one addition. */
+/** The sum for one label combination. Callers keep the cell, so that counting is one addition. */
 export interface CounterCell {
   total: number;
   readonly labelText: string;
 }
 
-/** Counts observations into buckets for one combination of labels. */
+/** Counts observations in buckets, for one label combination. */
 export class HistogramCell {
   readonly #bounds: readonly number[];
-  /** One more than there are bounds; not cumulative. */
+  /** One more than the bounds; not cumulative. */
   readonly #counts: Float64Array;
-  /** What the lines of the cell begin with: one per bucket, then sum and count. Made when first written. */
+  /** The start of each output line: one per bucket, then sum and count. Created on first output. */
   readonly #prefixes: () => readonly string[];
   #made: readonly string[] | null = null;
   #sum = 0;
@@ -38,7 +38,7 @@ export class HistogramCell {
     this.#sum += value;
   }
 
-  /** Its lines; none where nothing was ever observed. */
+  /** The output lines; empty without observations. */
   text(): string {
     const total = this.#counts.reduce((sum, count) => sum + count, 0);
     if (total === 0) return "";
@@ -55,7 +55,7 @@ export class HistogramCell {
   }
 }
 
-/** The usual library hashes the labels at every call, a microsecond each; here they are looked up once per request. */
+/** The usual library hashes the labels on every call, which takes a microsecond; here they are looked up once per request. */
 class Cells<L extends string, Cell> {
   readonly #names: readonly L[];
   readonly #make: (labelText: string) => Cell;
@@ -82,7 +82,7 @@ class Cells<L extends string, Cell> {
   }
 }
 
-/** Values are divided by `unit` when they are written: nano-USD stay integers until then. */
+/** Values are divided by `unit` on output, so nano-USD stay integers until then. */
 export class CounterSeries<L extends string> {
   readonly #shape: SeriesShape<L>;
   readonly #unit: number;
@@ -98,7 +98,7 @@ export class CounterSeries<L extends string> {
     return this.#cells.of(labels);
   }
 
-  /** In Prometheus' text format. Combinations that stand at zero are left out. */
+  /** In Prometheus' text format. Omits combinations at zero. */
   text(): string {
     let text = head(this.#shape, "counter");
     for (const { total, labelText } of this.#cells.all()) {
@@ -127,7 +127,7 @@ export class HistogramSeries<L extends string> {
     return this.#cells.of(labels);
   }
 
-  /** In Prometheus' text format. Combinations that were never observed are left out. */
+  /** In Prometheus' text format. Omits combinations without observations. */
   text(): string {
     let text = head(this.#shape, "histogram");
     for (const cell of this.#cells.all()) text += cell.text();
@@ -143,7 +143,7 @@ function labelText(names: readonly string[], labels: Labels): string {
   return names.map((name) => `${name}="${escaped(labels[name] ?? "").replaceAll('"', '\\"')}"`).join(",");
 }
 
-/** As the format asks: https://prometheus.io/docs/instrumenting/exposition_formats/ */
+/** Escapes as the format requires: https://prometheus.io/docs/instrumenting/exposition_formats/ */
 function escaped(text: string): string {
   return text.replaceAll("\\", "\\\\").replaceAll("\n", "\\n");
 }

@@ -1,4 +1,4 @@
-// What spans say of calls and attempts, in the words of OpenTelemetry's semantic conventions where those have one.
+// Attributes of spans for calls and attempts, named by OpenTelemetry's semantic conventions where those apply.
 import type { Attributes } from "@opentelemetry/api";
 import type { Nano } from "../../core/money.ts";
 import type { Leg, TokenUsage } from "../../core/route.ts";
@@ -9,7 +9,7 @@ import type { RequestRecord } from "./record.ts";
 /** An adapter's name in OpenTelemetry's conventions. */
 export type OtelName = (provider: string) => string;
 
-/** What was counted, as the conventions of generative AI name it: their input has the cached part in it. */
+/** Token usage in the generative-AI conventions, where input includes the cached part. */
 function usageOf(usage: TokenUsage): Attributes {
   return {
     "gen_ai.usage.input_tokens": usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens,

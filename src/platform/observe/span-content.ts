@@ -1,34 +1,34 @@
-// What a call's span says of what was asked and answered, where the operator wants that (OTEL_CAPTURE_CONTENT): messages as OpenTelemetry's
-// conventions of generative AI have them, without what is to be taken out, and cut to size.
+// Adds requests and answers to a call's span where the operator enables it (OTEL_CAPTURE_CONTENT): messages in the form of OpenTelemetry's
+// generative-AI conventions, redacted and cut to size.
 import type { Attributes } from "@opentelemetry/api";
 import type { CallerRequest } from "../../core/neutral.ts";
 import { type Cut, cutTo, newestOf } from "./cut-messages.ts";
 import type { RequestRecord } from "./record.ts";
 import { instructionsOf, newestMessages, type OutputChoice, outputOf } from "./span-messages.ts";
 
-/** Calls whose content is gathered at once; spans of further ones have none. */
+/** The most calls to collect at the same time; spans of further calls have no content. */
 const OPEN_MAX = 256;
-/** Of one attribute before it is redacted: of more, the newest messages are looked at. */
+/** Per attribute, before redaction; of longer conversations, only the newest messages are used. */
 const REDACTED_CHARACTERS_MAX = 256 * 1024;
-/** Of one attribute as it is sent: JSON, as the conventions have it where spans take no structures. */
+/** Per attribute as sent: JSON, which the conventions prescribe where spans cannot contain structures. */
 const ATTRIBUTE_CHARACTERS_MAX = 32 * 1024;
 
-/** What is known of a call when it has ended. */
+/** The content of a call that has ended. */
 export interface Said {
   readonly asked: Pick<CallerRequest, "body" | "neutral">;
-  /** Reads what was answered; null: that is too long, or of no wire that is read here. */
+  /** Parses the answer; null: it is too long, or in a wire that cannot be parsed. */
   choices(): readonly OutputChoice[] | null;
 }
 
 export interface SpanContentsOptions {
-  /** Makes a JSON text one without what the operator's rules name; null: it cannot be read. */
+  /** Redacts a JSON text by the operator's rules; null: it cannot be parsed. */
   readonly redact: (text: string) => string | null;
-  /** Whether the request's span goes to the collector. */
+  /** True if the request's span goes to the collector. */
   readonly isSent: (record: RequestRecord) => boolean;
   readonly onBroken: (error: unknown) => void;
 }
 
-/** Keeps it beside the records of requests, in which no word of a caller's has a place, until their spans are made. */
+/** Keeps content apart from request records, which must not contain any, until the spans are made. */
 export class SpanContents {
   readonly #options: SpanContentsOptions;
   readonly #attributes = new WeakMap<RequestRecord, Attributes>();
@@ -38,7 +38,9 @@ export class SpanContents {
     this.#options = options;
   }
 
-  /** Begins to gather a call; null: it is not wanted, or too many are gathered already. Call what comes back once, with null for nothing. */
+  /**
+   * Starts to collect a call; null: not wanted, or too many are being collected. Call the returned function once, with null to discard it.
+   */
   begin(record: RequestRecord): ((said: Said | null) => void) | null {
     if (this.#open >= OPEN_MAX || !this.#options.isSent(record)) return null;
     this.#open += 1;
@@ -48,7 +50,7 @@ export class SpanContents {
       try {
         this.#attributes.set(record, this.#attributesOf(said));
       } catch (error) {
-        // No call breaks because it could not be told.
+        // A failure here must not break the call.
         this.#options.onBroken(error);
       }
     };
@@ -77,7 +79,7 @@ export class SpanContents {
     return isCut ? { ...told, "tollgate.content_cut": true } : told;
   }
 
-  /** Nothing is cut before it has been redacted: half of a key would not be known as one. */
+  /** Redacts before it cuts, because half a key would not be recognized. */
   #fit(newestFirst: Iterable<object>): Cut {
     const { kept, isCut } = newestOf(newestFirst, REDACTED_CHARACTERS_MAX);
     const text = this.#options.redact(JSON.stringify(kept));

@@ -1,9 +1,9 @@
-// Conversations and answers as OpenTelemetry's conventions of generative AI write them: the JSON schemas of gen_ai.input.messages,
+// Formats conversations and answers by OpenTelemetry's generative-AI conventions: the JSON schemas of gen_ai.input.messages,
 // gen_ai.output.messages and gen_ai.system_instructions in open-telemetry/semantic-conventions-genai, as of November 2026 (in development).
 import { readJson } from "../../core/json-bytes.ts";
 import type { AnswerBlock, FinishReason, MediaSource, NeutralBlock, NeutralTurn } from "../../core/neutral.ts";
 
-/** A part of a message, by the `type` of its schema. */
+/** A message part, by the `type` of its schema. */
 export type Part = Readonly<Record<string, unknown>> & { readonly type: string };
 
 export interface Message {
@@ -17,18 +17,18 @@ export interface OutputChoice {
   readonly reason: FinishReason | "error";
 }
 
-/** Fields in which wires have what is not part of the conversation. */
+/** Fields in which wires put instructions, outside the conversation. */
 const INSTRUCTIONS = ["system", "instructions", "systemInstruction", "system_instruction"];
 const MODALITIES = { image: "image", audio: "audio", file: "document" } as const;
 const DATA_URL = /^data:([^;,]{0,100})/;
 
-/** Arguments and results are told as what they are where they are JSON. */
+/** Parses arguments and results that are JSON. */
 function jsonOrText(text: string): unknown {
   const read = /^\s*[[{]/.test(text) ? readJson(Buffer.from(text)) : { wrong: "no object or list" };
   return "wrong" in read ? text : read.json;
 }
 
-/** Where it is, or that it was there: the bytes of files are not told. */
+/** The URL, or only that there was a file: file contents are left out. */
 function mediaPart(modality: string, mime_type: string | null, url: string | null): Part {
   const about = mime_type === null ? { modality } : { modality, mime_type };
   return url === null ? { type: "blob", ...about, content: "" } : { type: "uri", ...about, uri: url };
@@ -71,7 +71,7 @@ function partsOf(block: NeutralBlock): readonly Part[] {
   }
 }
 
-/** Results of tools are messages of their own: a wire may have them among what its user says. */
+/** Splits tool results into separate messages: some wires put them among user messages. */
 function messagesOfTurn({ role, blocks }: NeutralTurn): readonly Message[] {
   const results = blocks.filter(({ kind }) => kind === "tool-result").flatMap(partsOf);
   const others = blocks.filter(({ kind }) => kind !== "tool-result").flatMap(partsOf);
@@ -81,7 +81,7 @@ function messagesOfTurn({ role, blocks }: NeutralTurn): readonly Message[] {
   ];
 }
 
-/** Instructions that the wire has apart from the conversation, and the conversation. */
+/** The wire's separate instructions, and the conversation. */
 export function instructionsOf(
   body: Readonly<Record<string, unknown>>,
   turns: readonly NeutralTurn[],
@@ -91,7 +91,7 @@ export function instructionsOf(
   return isApart ? { instructions: first.blocks.flatMap(partsOf), rest: others } : { instructions: [], rest: turns };
 }
 
-/** From the last message to the first, each made when it is asked for: of a long conversation only the end is. */
+/** From last to first, produced on demand, because a long conversation is cut to its end. */
 export function* newestMessages(turns: readonly NeutralTurn[]): Generator<Message> {
   for (let at = turns.length - 1; at >= 0; at--) {
     const turn = turns[at];
@@ -120,7 +120,10 @@ function answerPart(block: AnswerBlock): readonly Part[] {
   }
 }
 
-/** The conventions name one call where our wires name several; `finish_reason` is deprecated there, and still what collectors read. */
+/**
+ * The conventions have a single finish reason where our wires have several; `finish_reason` is deprecated there, but collectors still read
+ * it.
+ */
 export function outputOf({ blocks, reason }: OutputChoice): Message & { readonly finish_reason: string } {
   const finish_reason = reason === "tool_calls" ? "tool_call" : reason;
   return { role: "assistant", parts: blocks.flatMap(answerPart), finish_reason };

@@ -1,4 +1,4 @@
-// Traces for a collector of OpenTelemetry's: a span for each request and each job, a span below it for each attempt. Loaded only where a collector is set.
+// Traces for an OpenTelemetry collector: a span per request and job, with a child span per attempt. Loaded only where a collector is set.
 
 import type { Agent } from "node:http";
 import {
@@ -23,22 +23,22 @@ import type { SpanContents } from "./span-content.ts";
 import { idsOf, isKept, isSent } from "./trace-context.ts";
 
 export interface TraceSettings {
-  /** Where the collector takes traces, OTLP over HTTP: the address of the signal itself, which ends in `/v1/traces`. */
+  /** The collector's traces endpoint, OTLP over HTTP: the full URL, ending in `/v1/traces`. */
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly serviceName: string;
-  /** The part of the traces that begin here which is kept, from 0 to 1. A trace that a caller began is kept where the caller keeps it. */
+  /** The sampled part of traces that begin here, from 0 to 1. Traces that callers began follow the caller's flag. */
   readonly ratio: number;
-  /** Makes the agent that speaks to it. */
+  /** Creates the HTTP agent for the collector. */
   readonly agent: (isSecure: boolean) => Agent;
-  /** How long spans wait to be sent together. */
+  /** How long spans wait to be batched. */
   readonly delayMs: number;
 }
 
 export interface Traces {
   request(record: RequestRecord): void;
   job(job: EndedJob): void;
-  /** Sends what waits, for at most some seconds. */
+  /** Sends queued spans, for at most some seconds. */
   close(): Promise<void>;
 }
 
@@ -46,18 +46,18 @@ export interface TracesParts {
   readonly settings: TraceSettings;
   readonly clock: Clock;
   readonly otelName: OtelName;
-  /** What spans say of what was asked and answered; null: nothing. */
+  /** The contents of requests and answers for spans; null: none. */
   readonly contents: SpanContents | null;
 }
 
-/** What waits for the collector: beyond it spans are dropped, so that one which is away takes no memory. */
+/** The most queued spans; beyond it they are dropped, so that an unavailable collector costs no memory. */
 const QUEUE_MAX = 4_096;
-/** Spans with content are large: fewer of them wait, and a batch stays below the 20 MiB that a collector takes of one request. */
+/** Spans with content are large: a shorter queue, and batches below the 20 MiB that a collector accepts per request. */
 const LARGE = { maxQueueSize: 512, maxExportBatchSize: 32 };
 const FIRST_TOKEN = "first token";
 const CLOSE_MS_MAX = 3_000;
 
-/** The kit's own ids are random; ours follow from the request, so that its log line, its answer and its jobs name the same span. */
+/** The SDK's own ids are random; ours derive from the request, so that its log line, its answer and its jobs refer to the same span. */
 class PlannedIds implements IdGenerator {
   next = { traceId: "", spanId: "" };
 
@@ -70,7 +70,7 @@ class PlannedIds implements IdGenerator {
   }
 }
 
-/** Opens the way to a collector. What it does not take is dropped; no call waits for it. */
+/** Opens the exporter to a collector. Drops what it does not accept; calls never wait for it. */
 export function openTraces({ settings, clock, otelName, contents }: TracesParts): Traces {
   const ids = new PlannedIds();
   const httpAgentOptions = (protocol: string) => settings.agent(protocol === "https:");
@@ -103,7 +103,7 @@ interface SpanOf {
   readonly spanId: string;
 }
 
-/** The context of what is below a span. */
+/** The context for children of a span. */
 function under({ traceId, spanId }: SpanOf): Context {
   return trace.setSpanContext(ROOT_CONTEXT, { traceId, spanId, traceFlags: TraceFlags.SAMPLED, isRemote: true });
 }
@@ -140,14 +140,14 @@ class Spans {
       },
       record.trace === null ? ROOT_CONTEXT : under({ traceId, spanId: record.trace.parentId }),
     );
-    // A mistake of the caller's is an error of its own span, and of no server's (semantic conventions of HTTP).
+    // By the semantic conventions for HTTP, a caller's mistake is not an error of the server span.
     if (status >= 500 || status === 0) span.setStatus({ code: SpanStatusCode.ERROR, message: code ?? "" });
     if (firstTokenMs !== null) span.addEvent(FIRST_TOKEN, startTime + firstTokenMs);
     span.end(startTime + record.durationMs);
     this.#legs(record.attempts, record.requestId, { traceId, spanId: own.spanId });
   }
 
-  /** A job outlives the call that launched it, so it is a trace of its own with a link to that call. */
+  /** A job outlives the call that launched it, so it gets its own trace with a link to that call. */
   job(job: EndedJob): void {
     const { clock, ratio } = this.#options;
     const own = idsOf(job.id);
@@ -166,7 +166,7 @@ class Spans {
     this.#legs(job.legs, job.id, own);
   }
 
-  /** The attempts of a call. Those that earlier releases kept do not say when they began. */
+  /** The spans of a call's attempts. Legs stored by earlier releases have no start time. */
   #legs(legs: readonly Leg[], id: string, { traceId, spanId }: SpanOf): void {
     const parent = under({ traceId, spanId });
     for (const [at, leg] of legs.entries()) {

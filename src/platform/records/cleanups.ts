@@ -1,63 +1,64 @@
-// What ends by itself, such as a box that is to be closed or a machine whose paid time is over: one record of when, and one sweeper that ends it.
+// Things that end at a set time, such as a box to close or a machine whose paid time is over: a record of when, and one sweeper that ends
+// them.
 import type { Clock } from "../../core/clock.ts";
 import type { Records, StoredRecord } from "./records.ts";
 
-/** What a calendar keeps on one page: all that ends within so long. */
+/** The span of time of one page of the calendar. */
 export const PAGE_MS = 600_000;
 const LOOK_MS = 5_000;
-/** So far back every page is read again, at a start and then this often: what processes that died have left is on them. */
+/** How far back all pages are read again, at a start and then this often: dead processes may have left entries on them. */
 const BACK_MS = 8 * 3_600_000;
 const BACK_EVERY_MS = 10 * 60_000;
 const ROWS = 500;
 const AT_ONCE = 16;
 
-/** That something ends, and when. */
+/** An entry: what ends, and when. */
 export interface Cleanup {
-  /** What it is known by, to its vendor too. */
+  /** Identifies it, also to its vendor. */
   readonly label: string;
   readonly endsAtMs: number;
-  /** It is left alone until then. Absent: until it ends. */
+  /** Not tried before this time. Absent: its end. */
   readonly nextMs?: number;
-  /** How often it was tried to end it. Absent: never. */
+  /** The number of tries so far. Absent: none. */
   readonly tries?: number;
 }
 
-/** Where endings of one kind are kept. */
+/** How entries of one kind are stored. */
 export interface CleanupBook {
-  /** Of the records. */
+  /** The kind of the records. */
   readonly kind: string;
-  /** How long one is kept; null: until it has ended. */
+  /** How long an entry is kept; null: until it has ended. */
   readonly ttlMs: number | null;
-  /** The list on which one stands that ends then: one for all, or a page of `PAGE_MS`. */
+  /** The list for entries with this end: a single one, or one per page of `PAGE_MS`. */
   listOf(endsAtMs: number): string;
 }
 
-/** One kind of what ends by itself. */
+/** One kind of things that end at a set time. */
 export interface CleanupKind<E extends Cleanup = Cleanup> {
   readonly book: CleanupBook;
-  /** How long one is left alone that was tried so often. */
+  /** The pause after this many tries. */
   pauseMs(tries: number): number;
-  /** True: it has ended, or is not to be ended any more. False, or where it rejects: it is tried again. May be asked twice. */
+  /** True: it has ended, or must not be ended any more. If false or rejected, it is retried. May run twice for an entry. */
   end(ending: E, id: string): Promise<boolean>;
 }
 
-/** From here on it is ended at its time, whichever process dies. */
+/** Once this resolves, the thing is ended at its time even if processes die. */
 export async function enter<E extends Cleanup>(records: Records, book: CleanupBook, id: string, of: E): Promise<void> {
   const { kind, ttlMs } = book;
   const value = JSON.stringify(of);
   await records.put({ kind, id, payer: book.listOf(of.endsAtMs), value, ttlMs, ifVersion: null });
 }
 
-/** Boxes were kept with `sinceMs` once. */
+/** Entries for boxes once used `sinceMs`. */
 function endingIn({ value }: StoredRecord): Cleanup {
   const { sinceMs, ...ending } = JSON.parse(value);
   return { endsAtMs: sinceMs, ...ending };
 }
 
-/** What has not ended though its time was over, or that is not due yet. */
+/** Entries that are overdue or not yet due. */
 export interface CleanupsSeen {
   readonly count: number;
-  /** How long the oldest of them is over its time; 0 where there is none. */
+  /** How long the oldest is overdue; 0 if none is. */
   readonly oldestMs: number;
 }
 
@@ -67,10 +68,10 @@ export interface CleanupsDeps {
   readonly onBroken: (error: unknown, label: string) => void;
 }
 
-/** What one look has found of one kind. */
+/** The result of one look at one kind. */
 interface Found {
   readonly lefts: readonly number[];
-  /** Lists on which something is over its time, with a moment of theirs. */
+  /** Lists with overdue entries, each with a time on its page. */
   readonly open: ReadonlyMap<string, number>;
 }
 
@@ -79,14 +80,14 @@ export class Cleanups {
   readonly #kinds: readonly CleanupKind<never>[];
   readonly #found = new Map<CleanupBook, Found>();
   #timer: NodeJS.Timeout | undefined;
-  /** Looks under way, one of each kind at most. */
+  /** Looks in progress, at most one per kind. */
   readonly #looking = new Map<CleanupBook, Promise<void>>();
-  /** Kinds whose last look was still under way when it was time to look far back. */
+  /** Kinds whose look was still in progress when a full look was due. */
   readonly #wholeOwed = new Set<CleanupBook>();
   #wholeAtMs = Number.NEGATIVE_INFINITY;
   #isStopped = false;
 
-  /** Nothing is looked at before `start`. */
+  /** Does nothing before `start`. */
   constructor(deps: CleanupsDeps, kinds: readonly CleanupKind<never>[]) {
     this.#deps = deps;
     this.#kinds = kinds;
@@ -110,8 +111,8 @@ export class Cleanups {
   }
 
   /**
-   * Looks now, at all kinds side by side and never twice at one of them: a vendor that is slow to end its own keeps no other kind waiting.
-   * `isWhole`: far back, as at a start. Rejects where the store is away.
+   * Looks at all kinds in parallel, but never twice at one kind, so that a slow vendor does not delay other kinds. `isWhole`: far back, as
+   * at a start. Rejects if the store is unavailable.
    */
   async look(isWhole: boolean): Promise<void> {
     if (isWhole) this.#wholeAtMs = this.#deps.clock.elapsedMs();
@@ -131,7 +132,7 @@ export class Cleanups {
     return looking;
   }
 
-  /** As the last look left it. */
+  /** As of the last look. */
   seen(book: CleanupBook): CleanupsSeen {
     const { lefts = [] } = this.#found.get(book) ?? {};
     const oldest = lefts.reduce((least, one) => Math.min(least, one), Number.POSITIVE_INFINITY);
@@ -163,7 +164,7 @@ export class Cleanups {
     return { lefts, open };
   }
 
-  /** When it was to end; null: it has. */
+  /** When it was to end; null: it has ended. */
   async #end({ book, pauseMs, end }: CleanupKind, row: StoredRecord): Promise<number | null> {
     const { records, clock, onBroken } = this.#deps;
     const ending = endingIn(row);
@@ -172,7 +173,7 @@ export class Cleanups {
     if (nextMs > nowMs) return endsAtMs;
     const tries = (ending.tries ?? 0) + 1;
     const value = JSON.stringify({ ...ending, tries, nextMs: nowMs + pauseMs(tries) });
-    // The process that puts this version first ends it now.
+    // The process whose put of this version succeeds ends it.
     const { kind, id, payer, version } = row;
     if ((await records.put({ kind, id, payer, value, ttlMs: book.ttlMs, ifVersion: version })) === null)
       return endsAtMs;

@@ -1,15 +1,15 @@
-// What is in doubt, such as a payment that no good answer came to: all of it is asked for every half minute, until it is known what became of each.
+// Open outcomes, such as payments without a conclusive answer: checks all of them every half minute until each is known.
 import type { Clock } from "../../core/clock.ts";
 
 const LOOK_MS = 30_000;
 
 export interface InDoubtParts<Doubt, State> {
-  /** All that is in doubt now. */
+  /** All open ones. */
   readonly open: () => Promise<readonly Doubt[]>;
   readonly sinceMs: (doubt: Doubt) => number;
-  /** What became of one; `open`: it is not known yet, as where this rejects. */
+  /** The outcome of one; `open`, or a rejection: not known yet. */
   readonly stateOf: (doubt: Doubt) => Promise<State>;
-  /** What is younger is its own call's to settle. */
+  /** While it is younger than this, its own call settles it. */
   readonly ownMs: number;
   readonly clock: Clock;
   readonly onBroken: (error: unknown) => void;
@@ -18,13 +18,15 @@ export interface InDoubtParts<Doubt, State> {
 export interface InDoubt<State> {
   start(): void;
   stop(): Promise<void>;
-  /** Looks once at all that has been open for so long, by default for what a call's own settlement takes; answers what became of each. */
+  /**
+   * Checks all that have been open for at least this long, by default the time that a call's own settlement takes; returns the outcomes.
+   */
   look(openMsMin?: number): Promise<readonly State[]>;
-  /** As the last look left it. */
+  /** As of the last look. */
   seen(): { readonly count: number; readonly oldestMs: number };
 }
 
-/** One look at a time: who asks while one goes on hears of that. */
+/** Runs one look at a time; callers during a look share its result. */
 export function inDoubt<Doubt, State extends string>(
   parts: InDoubtParts<Doubt, State | "open">,
 ): InDoubt<State | "open"> {

@@ -1,4 +1,4 @@
-// The rows of a job's result: each a record of its own, written as soon as it is finished, and named by the job's own record.
+// The rows of a job's result: each a separate record, written as soon as it is finished, and listed in the job's record.
 import { randomBytes } from "node:crypto";
 import { promisify } from "node:util";
 import { gunzip, gzip, type ZlibOptions } from "node:zlib";
@@ -8,32 +8,29 @@ export const JOB_ROW = "job-row";
 const ROW_MS = 7 * 24 * 3_600_000;
 /** Longer rows are compressed. */
 const PLAIN_CHARS_MAX = 65_536;
-/** Nothing that we wrote is longer. */
+/** None of our rows is longer. */
 const ROW_BYTES_MAX = 64 * 1_048_576;
 
-/** Each piece that comes out is a turn of its own of the threads that compress: so long, most rows come out in one. */
+/** Each output chunk takes one turn of the compression threads; with this size, most rows need a single one. */
 const PIECE_BYTES = 256 * 1024;
 const compressed = promisify<string, ZlibOptions, Buffer>(gzip);
 const expanded = promisify<Buffer, ZlibOptions, Buffer>(gunzip);
 
 export interface JobRows {
   /**
-   * Keeps a finished row for seven days and answers its name. The name is new each time: a process that has lost the job without
-   * knowing it leaves a row that is not named, and changes none.
+   * Stores a finished row for seven days and returns its name. The name is always new, so that a process that has lost the job without
+   * knowing it leaves an unlisted row and changes none.
    */
   put(payer: string, row: unknown): Promise<string>;
-  /** The rows of these names, in this order; null: one of them is there no more. */
+  /** The rows with these names, in order; null: one of them is gone. */
   read(names: readonly string[]): Promise<readonly unknown[] | null>;
-  /**
-   * The same as JSON, read as they are asked for, short ones together; readers of one row at the same time have it in the same memory. Null: one of
-   * them is there no more.
-   */
+  /** The same as JSON, read on demand, short rows in batches; concurrent readers of a row share its memory. Null: one of them is gone. */
   texts(names: readonly string[]): Promise<AsyncIterable<Uint8Array> | null>;
 }
 
 export interface JobRowsOptions {
   readonly records: Pick<Records, "get" | "put" | "sizes">;
-  /** What all rows of a payer may have together; beyond it the oldest leave. */
+  /** The limit for all rows of a payer; beyond it the oldest are deleted. */
   readonly bytesMax: number;
 }
 
@@ -43,17 +40,17 @@ async function written(row: unknown): Promise<string> {
   return `gzip ${(await compressed(json, { chunkSize: PIECE_BYTES })).toString("base64")}`;
 }
 
-/** The JSON of a row, in memory of its own. */
+/** The JSON of a row, in its own buffer. */
 async function textOf(value: string): Promise<Uint8Array<ArrayBuffer>> {
   if (!value.startsWith("gzip ")) return new TextEncoder().encode(value);
   const bounds = { maxOutputLength: ROW_BYTES_MAX, chunkSize: PIECE_BYTES };
   return new Uint8Array(await expanded(Buffer.from(value.slice(5), "base64"), bounds));
 }
 
-/** As they are stored, so many bytes of rows are read in one go, and so many rows; each is expanded when it is asked for. */
+/** The limits of one batch, in stored bytes and in rows; each row is decompressed on demand. */
 const [RUN_BYTES_MAX, RUN_ROWS_MAX] = [65_536, 32];
 
-/** Rows that are read together. A long one is alone. */
+/** Groups rows to read together. A long row is alone. */
 function runsOf(names: readonly string[], sizes: readonly (number | null)[]): string[][] {
   const runs: string[][] = [];
   let room = 0;
@@ -70,7 +67,7 @@ function runsOf(names: readonly string[], sizes: readonly (number | null)[]): st
   return runs;
 }
 
-/** Finds what is being read already, or is still in the hands of an earlier reader; what no reader has any more is not kept here. */
+/** Shares texts that are being read, or that an earlier reader still holds; weak references free those that no reader holds. */
 class SharedTexts {
   readonly #coming = new Map<string, Promise<Uint8Array>>();
   readonly #kept = new Map<string, WeakRef<ArrayBuffer>>();
@@ -97,7 +94,7 @@ class SharedTexts {
 export function createJobRows({ records, bytesMax }: JobRowsOptions): JobRows {
   const share = { bytesMax, full: "oldest_leave" } as const;
   const shared = new SharedTexts();
-  /** A run is read by the first row of it that no other reader has. */
+  /** The first row of a batch that no other reader has triggers the read of the batch. */
   async function* inOrder(runs: readonly (readonly string[])[]): AsyncGenerator<Uint8Array> {
     for (const run of runs) {
       let found: Promise<readonly (StoredRecord | null)[]> | null = null;

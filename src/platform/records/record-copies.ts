@@ -1,4 +1,4 @@
-// All records, as they are carried from one store to another while no gateway runs: versions and times stay what they are.
+// Copies all records from one store to another while no gateway runs; preserves versions and times.
 import type { DatabaseSync } from "node:sqlite";
 import type { Clock } from "../../core/clock.ts";
 import type { RedisLink } from "../storage/redis-link.ts";
@@ -9,7 +9,7 @@ import { openUnit } from "./sqlite-unit.ts";
 const BATCH = 200;
 const RECORD = /^\{r:\d{1,2}\}:(?!expiry$|deleted:)/;
 
-/** A record with its place among all: lists are in this order. */
+/** A record with its position: lists are in this order. */
 export interface RecordCopy extends StoredRecord {
   readonly number: number;
 }
@@ -47,7 +47,7 @@ export async function* redisRecordCopies(link: RedisLink, clock: Clock): AsyncIt
   }
 }
 
-/** Writes records into a new database; answers how many. */
+/** Writes records into a new database; returns how many. */
 export async function writeSqliteRecords(
   database: DatabaseSync,
   clock: Clock,
@@ -65,7 +65,7 @@ export async function writeSqliteRecords(
   return count;
 }
 
-/** Writes records into an empty Redis; answers how many. */
+/** Writes records into an empty Redis; returns how many. */
 export async function writeRedisRecords(link: RedisLink, copies: AsyncIterable<RecordCopy>): Promise<number> {
   let count = 0;
   for await (const { number, kind, id, payer, version, value, createdAtMs, expiresAtMs } of copies) {

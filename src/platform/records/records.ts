@@ -1,16 +1,16 @@
-// Everything kept that is not money: jobs, files, ownership of vendor ids, stored answers. One small interface.
+// Everything stored that is not money: jobs, files, ownership of vendor ids, stored answers. One small interface.
 
-/** A kept row. `version` grows by one with every put. */
+/** A stored row. Each put increments `version`. */
 export interface StoredRecord {
   readonly kind: string;
   readonly id: string;
-  /** `acct:<id>` of the owner; null where it has no owner. */
+  /** `acct:<id>` of the owner; null where it has none. */
   readonly payer: string | null;
   readonly version: number;
-  /** Text, JSON as a rule. */
+  /** Text, usually JSON. */
   readonly value: string;
   readonly createdAtMs: number;
-  /** Null: kept until deleted. Past it the record is gone for every reader, swept or not. */
+  /** Null: kept until deleted. Afterwards no reader sees the record, swept or not. */
   readonly expiresAtMs: number | null;
 }
 
@@ -20,36 +20,36 @@ export interface PutRecord {
   readonly payer: string | null;
   readonly value: string;
   readonly ttlMs: number | null;
-  /** Put only where the stored version is this: 0 for "not there yet". Null: whatever it is. */
+  /** Puts only if the stored version equals this; 0: only if there is none. Null: unconditionally. */
   readonly ifVersion: number | null;
-  /** Who puts it has some milliseconds, and would rather be written with others than alone. */
+  /** The caller can wait some milliseconds to share a commit. */
   readonly isPatient?: true;
-  /** Of a record that is put once, has a payer and a time to live. It stands in no list. */
+  /** For a record that is put once and has a payer and a time to live. It appears in no list. */
   readonly share?: Share;
 }
 
-/** What a payer's records of one kind that are put under it may have together. */
+/** The limit for a payer's records of one kind that are put with it. */
 export interface Share {
   readonly bytesMax: number;
-  /** Who gives way where it is full: those that were put first, or the one that comes. */
+  /** What happens when it is full: the oldest are deleted, or the new one is refused. */
   readonly full: "oldest_leave" | "newest_stays_out";
 }
 
-/** What a record counts in its share: its value, and about what any record takes beside it. */
+/** A record's size in its share: its value, plus the approximate overhead of a record. */
 export function sharedBytes(value: string): number {
   return Buffer.byteLength(value) + 512;
 }
 
 export interface Records {
   get(kind: string, id: string): Promise<StoredRecord | null>;
-  /** How many bytes each one's value has, without reading it, in this order; null: it is not there. */
+  /** The byte lengths of the values, without reading them, in order; null: not found. */
   sizes(kind: string, ids: readonly string[]): Promise<readonly (number | null)[]>;
-  /** The new version, or null where `ifVersion` did not match, or the share has no room. */
+  /** The new version; null if `ifVersion` did not match or the share is full. */
   put(record: PutRecord): Promise<number | null>;
   delete(kind: string, id: string): Promise<boolean>;
   /** A payer's records of a kind, newest first. */
   list(kind: string, payer: string, limit: number, cursor: string | null): Promise<RecordPage>;
-  /** Removes up to `countMax` expired records; answers how many. */
+  /** Removes up to `countMax` expired records; returns how many. */
   sweep(countMax: number): Promise<number>;
 }
 

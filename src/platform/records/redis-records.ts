@@ -1,4 +1,5 @@
-// Records in Redis: each in one of 64 slots, listed for its payer in another. What a crash leaves between the two, no reader sees.
+// Records in Redis: each in one of 64 slots, listed for its payer in another. Readers ignore inconsistencies that a crash leaves between
+// the two.
 import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 import type { Clock } from "../../core/clock.ts";
@@ -13,10 +14,10 @@ import {
   sharedBytes,
 } from "./records.ts";
 
-/** Fixed for ever: it decides where a record is looked for. */
+/** Must never change: it determines where a record is stored. */
 const SHARDS = 64;
 const PUT_TRIES = 3;
-/** A record is there for so long past its time, so that the sweep still finds it. As the script says it. */
+/** How long a record outlives its expiry, so that the sweep still finds it. The script uses the same value. */
 export const UNSWEPT_MS = 600_000;
 const TOKEN_BYTES = 9;
 
@@ -24,7 +25,7 @@ const SOURCE = readFileSync(new URL("./redis-records.lua", import.meta.url), "ut
 const OPERATIONS = ["put", "list_line", "get", "size", "delete", "due", "bury", "share"] as const;
 const LIBRARY = libraryOf(SOURCE, OPERATIONS);
 
-/** What names a record: FNV-1a over kind and id spreads them evenly. */
+/** The shard of a record: FNV-1a over kind and id spreads them evenly. */
 export function shardOf(kind: string, id: string): number {
   let sum = 0x811c9dc5;
   for (const byte of Buffer.from(`${kind}/${id}`)) sum = Math.imul(sum ^ byte, 0x01000193);
@@ -34,10 +35,10 @@ export function shardOf(kind: string, id: string): number {
 export const recordKey = (kind: string, id: string) => `{r:${shardOf(kind, id)}}:${kind}/${id}`;
 export const expiryKey = (shard: number) => `{r:${shard}}:expiry`;
 export const listKey = (kind: string, payer: string) => `{r:${payer}}:list:${kind}`;
-/** What stands in a share, and how many bytes that is together. */
+/** The keys of a share: its entries, and their total bytes. */
 const shareKeys = (kind: string, payer: string) => ["share", "shared"].map((name) => `{r:${payer}}:${name}:${kind}`);
 
-/** What an entry says: the number of a creation, and whose record of which kind and id it made. */
+/** Parses an index entry: the number of a creation, and the owner, kind and id of its record. */
 export function readEntry(entry: string) {
   const at = entry.indexOf(" ");
   const [kind, id, payer] = JSON.parse(entry.slice(at + 1)) as [string, string, string | null];
@@ -52,14 +53,14 @@ function readRecord(reply: unknown): StoredRecord | null {
   return { kind, id, payer, version: Number(version), value, ...times };
 }
 
-/** What a record takes of a share, and for how long. */
+/** What a record takes of its share, and for how long. */
 interface Taken {
   readonly bytes: number;
   readonly ttlMs: number;
   readonly share: Share;
 }
 
-/** The records in Redis. Time is the server's, or that of `clock` where one is given. */
+/** The records in Redis. Uses the server's time, or that of `clock` if given. */
 export function redisRecords(link: Pick<RedisLink, "isCluster" | "script" | "call">, clock?: Clock): Records {
   const operation = (name: (typeof OPERATIONS)[number]) =>
     link.script(name, `${SOURCE}\nreturn ops.${name}(KEYS, ARGV)\n`, LIBRARY);
@@ -76,7 +77,7 @@ export function redisRecords(link: Pick<RedisLink, "isCluster" | "script" | "cal
   const given = () => (clock === undefined ? "" : String(Math.floor(clock.epochMs())));
   let sweptFirst = 0;
 
-  /** One try; null where it came too late for its own line in the list. */
+  /** One try; null if it was too late for its reserved line in the list. */
   async function tryPut(record: PutRecord): Promise<{ readonly version: number | null } | null> {
     const { kind, id, payer, value, ttlMs, ifVersion, share } = record;
     const keys = [recordKey(kind, id), expiryKey(shardOf(kind, id))];
@@ -98,7 +99,7 @@ export function redisRecords(link: Pick<RedisLink, "isCluster" | "script" | "cal
     return { version: outcome === "put" ? Number(words[0]) : null };
   }
 
-  /** Counts a record in its share, out of which others may have to go; false where there is no room to be had. */
+  /** Counts a record in its share, and deletes others if needed; false if there is no room. */
   async function takeShare(kind: string, id: string, payer: string, taken: Taken): Promise<boolean> {
     const { bytes, ttlMs, share } = taken;
     const stays = share.full === "newest_stays_out" ? "1" : "";
@@ -133,7 +134,7 @@ export function redisRecords(link: Pick<RedisLink, "isCluster" | "script" | "cal
     const keys = due.map(readEntry).map(({ kind, id }) => recordKey(kind, id));
     const gone = (await scripts.bury.run(keys, [given(), ...due])) as string[];
     if (gone.length === 0) return 0;
-    // The lists come before the index: what is left by a crash is found there again.
+    // Clean the lists before the index, so that after a crash the index still leads here.
     const lines = gone
       .map(readEntry)
       .flatMap(({ number, kind, id, payer }) =>
@@ -149,7 +150,7 @@ export function redisRecords(link: Pick<RedisLink, "isCluster" | "script" | "cal
     get: recordOf,
 
     async sizes(kind, ids) {
-      // Records lie in many slots, so each is asked for by itself, all of them at once.
+      // Records are in many slots, so send one command per record, all in parallel.
       const asked = ids.map((id) => scripts.size.run([recordKey(kind, id)], [given()]) as Promise<number>);
       return (await Promise.all(asked)).map((bytes) => (bytes < 0 ? null : bytes));
     },
@@ -161,7 +162,7 @@ export function redisRecords(link: Pick<RedisLink, "isCluster" | "script" | "cal
       if (share.full === "newest_stays_out")
         return (await takeShare(kind, id, payer, taken)) ? putListed(record) : null;
       if (taken.bytes > share.bytesMax) return null;
-      // It is there before it is counted, so that the one that removes it finds it.
+      // Write it before it is counted, so that a later eviction finds it.
       const version = await putListed(record);
       await takeShare(kind, id, payer, taken);
       return version;
@@ -194,13 +195,13 @@ export function redisRecords(link: Pick<RedisLink, "isCluster" | "script" | "cal
       for (let at = 0; at < SHARDS && count < countMax; at++) {
         count += await sweepShard((sweptFirst + at) % SHARDS, countMax - count);
       }
-      // Where there is always too much, every shard has its turn to be first.
+      // Rotate the first shard, so that each gets its turn even when a sweep never finishes.
       sweptFirst = (sweptFirst + 1) % SHARDS;
       return count;
     },
   };
 
-  /** The record of a line, or null where the line stands for a creation that failed, or for one that is gone. */
+  /** The record of a list line; null if its creation failed or it is gone. */
   async function lineRecord(line: string, kind: string, payer: string) {
     const at = line.indexOf(":");
     const number = line.slice(0, at);

@@ -1,4 +1,4 @@
-// Records as the gateway calls them, kept by the storage thread. Open the thread with `RECORDS_UNIT` among its units.
+// The client side of records in the storage thread. Open the thread with `RECORDS_UNIT` among its units.
 import type { SqliteThread } from "../storage/thread-client.ts";
 import type { Records } from "./records.ts";
 import type { RecordsOperations } from "./sqlite-unit.ts";
@@ -8,7 +8,7 @@ export const RECORDS_UNIT = new URL("./sqlite-unit.ts", import.meta.url);
 
 const PATIENT = { isPatient: true } as const;
 
-/** The records in `thread`, whose units must have `records: RECORDS_UNIT`. Every call answers after its commit. */
+/** The records in `thread`, whose units must have `records: RECORDS_UNIT`. Every call resolves after its commit. */
 export function sqliteRecords(thread: SqliteThread): Records {
   const call = thread.unit<RecordsOperations>("records");
   return {

@@ -61,14 +61,17 @@ export function openUnit(database: DatabaseSync, time: StoreTime): SqliteUnit {
   };
 }
 
-/** Named after the account whose keys' callers are read by it: each put of one is told to all processes. */
+/**
+ * Records with an account's rules, named by its id: callers cached by other processes depend on them, so all processes are told of each
+ * put.
+ */
 const RULES_KIND = "rules";
 
-/** How many of a share's records are looked at in one go, the first ones first. */
+/** How many of a share's records to check at a time, oldest first. */
 const SHARED_AT_ONCE = 64;
 
 function operationsOn(sql: ReturnType<typeof prepare>, time: StoreTime, changed: Set<string>) {
-  /** Makes room in a share, first by what has expired; false where there is none to be had. */
+  /** Makes room in a share, expired records first; false if there is no room to make. */
   function makeRoom(wanted: { kind: string; payer: string | null; bytes: number; share: Share }): boolean {
     const { kind, payer, bytes, share } = wanted;
     let used = Number(sql.shared.get(payer, kind)?.bytes ?? 0);

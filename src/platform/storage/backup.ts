@@ -1,4 +1,4 @@
-// A consistent copy of the database while it is in use: between two checkpoints, commits leave the file itself alone.
+// A consistent copy of the database while it is in use: between two checkpoints, commits do not touch the main file.
 import { read, rmSync } from "node:fs";
 import { chmod, copyFile, type FileHandle, open } from "node:fs/promises";
 import type { DatabaseSync } from "node:sqlite";
@@ -7,13 +7,13 @@ import { promisify } from "node:util";
 import { writeWhole } from "../../core/whole-file.ts";
 import { type OpenDatabase, openDatabase, sqliteCode } from "./open-database.ts";
 
-/** A report that is being read keeps the log from being emptied for as long as it takes. */
+/** A running report delays the checkpoint for as long as it reads. */
 const CHECKPOINT_TRIES = 350;
 const CHECKPOINT_PAUSE_MS = 100;
 
 async function emptyLog(database: DatabaseSync): Promise<void> {
   const waitMs = Number(database.prepare("PRAGMA busy_timeout").get()?.timeout);
-  // Calls are not to wait with it for a report to be over.
+  // Calls must not wait with it for a report to end.
   database.exec("PRAGMA busy_timeout = 0");
   try {
     await emptyWhenFree(database);
@@ -29,15 +29,15 @@ async function emptyWhenFree(database: DatabaseSync): Promise<void> {
   }
 }
 
-/** A step of a copy, and how much of it the disk may have to write at once: what calls have committed is synced between. */
+/** The size of a copy step, and so of one burst of writes; between steps, commits of calls can sync. */
 const STEP_BYTES = 1024 * 1024;
 const UNSYNCED_BYTES_MAX = 8 * STEP_BYTES;
 
 const readAt = promisify(read);
 
 /**
- * Copies an open file without the disk being busy with it for long: in small steps, between which the thread does other work, each on the disk before too
- * many have come. It is read by its descriptor, since the locks on it end where another is closed.
+ * Copies an open file without blocking the disk for long: in small steps, between which the thread does other work, each synced before the
+ * next ones pile up. Reads through its descriptor, because closing another descriptor would release the file's locks.
  */
 export async function copySteps(source: number, target: FileHandle): Promise<void> {
   const buffer = Buffer.allocUnsafe(STEP_BYTES);
@@ -54,8 +54,8 @@ export async function copySteps(source: number, target: FileHandle): Promise<voi
 }
 
 /**
- * Copies the database to `path`, as it is now, and makes the copy durable. Throws where `path` exists. Commits go
- * on meanwhile: they stay in the write-ahead log. The database must not be closed before this is done.
+ * Copies the current database to `path` and makes the copy durable. Throws if `path` exists. Commits continue meanwhile: they stay in the
+ * write-ahead log. Do not close the database before this is done.
  */
 export async function backupTo({ database, descriptor }: OpenDatabase, path: string): Promise<void> {
   await writeWhole(path, async (part) => {
@@ -72,8 +72,8 @@ export async function backupTo({ database, descriptor }: OpenDatabase, path: str
 }
 
 /**
- * Puts a copy that `backupTo` wrote to `path`, which must not exist. Throws a sentence for the operator, and leaves nothing, where
- * the copy is damaged, or is no database with tables of `unit`.
+ * Moves a copy written by `backupTo` to `path`, which must not exist. If the copy is damaged or has no tables of `unit`, throws a message
+ * for the operator and leaves nothing behind.
  */
 export async function takeBack(copy: string, path: string, unit: string): Promise<void> {
   await writeWhole(path, async (part) => {

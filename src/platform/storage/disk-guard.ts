@@ -1,4 +1,4 @@
-// Keeps room on the disk: says when new work must be refused, and gives up a ballast file so that running work can end.
+// Guards disk space: tells when to refuse new work, and deletes a ballast file on a full disk so that running work can finish.
 import { closeSync, existsSync, openSync, rmSync, statfsSync, writeSync } from "node:fs";
 import { statfs } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -7,47 +7,47 @@ const MIB = 1024 * 1024;
 const CHECK_MS = 1_000;
 
 export interface DiskBounds {
-  /** Below this many free bytes no new work is taken on. */
+  /** Below this many free bytes, new work is refused. */
   readonly freeBytesMin: number;
-  /** The size of the file that is deleted when the disk is full. */
+  /** The size of the file to delete when the disk is full. */
   readonly ballastBytes: number;
 }
 
 export const DISK_BOUNDS: DiskBounds = { freeBytesMin: 512 * MIB, ballastBytes: 64 * MIB };
 
-/** How much there is on a disk, for those who watch it. */
+/** The free space of a disk, for monitoring. */
 export interface DiskRoom {
   readonly freeBytes: number;
-  /** With less no new work is taken on. */
+  /** Below this, new work is refused. */
   readonly freeBytesMin: number;
 }
 
-/** Looks at the disk of `folder`, off the event loop. */
+/** Measures the disk of `folder`, off the event loop. */
 export async function diskRoom(folder: string, { freeBytesMin }: DiskBounds): Promise<DiskRoom> {
   const disk = await statfs(folder);
   return { freeBytes: disk.bavail * disk.bsize, freeBytesMin };
 }
 
-/** What is wrong where there is too little room, as a sentence; null: there is enough. */
+/** A sentence about too little space; null: there is enough. */
 export function lowDiskText({ freeBytes, freeBytesMin }: DiskRoom): string | null {
   if (freeBytes >= freeBytesMin) return null;
   const mib = (bytes: number) => Math.floor(bytes / MIB);
   return `the disk of DATA_DIR is nearly full: ${mib(freeBytes)} MiB are free, and below ${mib(freeBytesMin)} MiB no paid call is taken on`;
 }
 
-/** The usual bounds with another least room. */
+/** The default bounds with another minimum. */
 export function diskBounds(freeMibMin: number): DiskBounds {
   return { ...DISK_BOUNDS, freeBytesMin: freeMibMin * MIB };
 }
 
 export interface DiskGuard {
-  /** Whether new work must be refused; looks at the disk at most once a second. */
+  /** True if new work must be refused; checks the disk at most once a second. */
   isLow(elapsedMs: number): boolean;
-  /** Deletes the ballast; false where there is none left. */
+  /** Deletes the ballast; false if there is none left. */
   dropBallast(): boolean;
 }
 
-/** Watches the disk of `file`, and makes the ballast beside it where there is room for it. */
+/** Watches the disk of `file`, and creates the ballast next to it if there is room. */
 export function guardDisk(file: string, bounds: DiskBounds): DiskGuard {
   const folder = dirname(file);
   const ballast = join(folder, "ballast");
@@ -69,7 +69,7 @@ export function guardDisk(file: string, bounds: DiskBounds): DiskGuard {
       return low;
     },
     dropBallast() {
-      // One that lies there all the same is another database's.
+      // An existing file without ballast configured belongs to another database.
       if (bounds.ballastBytes === 0 || !existsSync(ballast)) return false;
       rmSync(ballast);
       low = true;
@@ -78,7 +78,7 @@ export function guardDisk(file: string, bounds: DiskBounds): DiskGuard {
   };
 }
 
-/** Real bytes: a file with a hole in it would give nothing back. */
+/** Writes real bytes: deleting a sparse file would free nothing. */
 function writeBallast(path: string, bytes: number): void {
   const block = Buffer.alloc(MIB, 1);
   const handle = openSync(path, "wx", 0o600);

@@ -1,14 +1,14 @@
-// Messages over a socket between processes of this machine: four bytes of length, one that says what follows, and text.
+// Framing for messages between processes of this machine: four bytes of length, one for the type, and text.
 
-/** Of one message. Both sides are ours: what is longer is a mistake, and is not gathered. */
+/** The maximum message. Both sides are ours, so a longer one is a bug and is not buffered. */
 export const FRAME_BYTES_MAX = 256 * 1_048_576;
 const LENGTH_BYTES = 4;
 const HEAD_BYTES = LENGTH_BYTES + 1;
-/** A text is passed on as it is; anything else is JSON here. */
+/** Text is passed on as it is; everything else is JSON. */
 const TEXT = 0;
 const JSON_VALUE = 1;
 
-/** Throws RangeError where the message is too long. */
+/** Throws RangeError if the message is too long. */
 export function frameOf(message: unknown): Buffer {
   const isText = typeof message === "string";
   const text = isText ? message : JSON.stringify(message);
@@ -21,19 +21,19 @@ export function frameOf(message: unknown): Buffer {
   return frame;
 }
 
-/** Cuts what comes over a socket into messages again. Half a message at its end is none. */
+/** Splits a socket's bytes into messages. Drops an incomplete message at the end. */
 export class FrameReader {
   readonly #onMessage: (message: unknown) => void;
   #chunks: Buffer[] = [];
   #bytes = 0;
-  /** With so many bytes there is something to be done. */
+  /** The bytes needed to make progress. */
   #needed = HEAD_BYTES;
 
   constructor(onMessage: (message: unknown) => void) {
     this.#onMessage = onMessage;
   }
 
-  /** Throws where what comes is no message. */
+  /** Throws if the bytes are not a valid message. */
   push(chunk: Buffer): void {
     this.#chunks.push(chunk);
     this.#bytes += chunk.length;

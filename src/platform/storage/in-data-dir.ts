@@ -1,7 +1,7 @@
-// What the operating system or SQLite has against a folder is told with the name of the setting that chose it.
+// Adds the name of the responsible setting to file errors of the operating system or SQLite.
 import { sqliteCode } from "./open-database.ts";
 
-/** What the way to a server can fail with: that has nothing to do with the folder. */
+/** Network errors, which have nothing to do with the folder. */
 const OF_NETWORK = /^(ECONN|EHOST|ENET|EAI_|ENOTFOUND|ETIMEDOUT|EPIPE|EADDR)/;
 
 function isOfFile(error: Error): boolean {
@@ -10,7 +10,7 @@ function isOfFile(error: Error): boolean {
   return fromSystem || sqliteCode(error) !== 0;
 }
 
-/** Runs `work`; a failure that a file in `dataDir` is to blame for names DATA_DIR. */
+/** Runs `work`; if it fails because of a file in `dataDir`, the error names DATA_DIR. */
 export async function inDataDir<T>(dataDir: string, work: () => T | Promise<T>): Promise<T> {
   try {
     return await work();

@@ -1,4 +1,4 @@
-// A secret of this gateway alone: made at the first start, kept in a file of the data folder that only its owner can read.
+// The gateway's own secret: created at the first start, in a file of the data folder that only its owner can read.
 import { closeSync, fsyncSync, linkSync, openSync, readFileSync, unlinkSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
 import { makeFolder } from "./make-folder.ts";
@@ -7,7 +7,7 @@ function hasCode(error: unknown, code: string): boolean {
   return error instanceof Error && "code" in error && error.code === code;
 }
 
-/** The secret in a file, or null where none has been made. */
+/** The secret in a file; null if none has been created. */
 export function readSecret(file: string): string | null {
   try {
     return readFileSync(file, "utf8").trim() || null;
@@ -17,13 +17,13 @@ export function readSecret(file: string): string | null {
   }
 }
 
-/** The secret in a file; the first start makes it (mode 0600). Throws where the folder cannot be written. */
+/** The secret in a file; the first start creates it (mode 0600). Throws if the folder is not writable. */
 export function ensureSecret(file: string, make: () => string): string {
   const kept = readSecret(file);
   if (kept !== null) return kept;
   makeFolder(dirname(file));
   const secret = make();
-  // Under its name there is never half a secret, whenever the power fails, and of several processes one makes it.
+  // Linking a complete file keeps half a secret from appearing after a power failure, and lets only one process win.
   const fresh = `${file}.${process.pid}.new`;
   const opened = openSync(fresh, "w", 0o600);
   writeSync(opened, `${secret}\n`);

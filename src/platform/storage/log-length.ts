@@ -1,15 +1,15 @@
-// How long the write-ahead log gets. To write it into the database takes tens of milliseconds and two syncs: the reading thread does that, so that no call
-// waits for it, and the thread that commits writes the last pages alone, with which the log begins anew.
+// Limits the length of the write-ahead log. A checkpoint takes tens of milliseconds and two syncs: the reading thread does it, so that no
+// call waits, and the committing thread writes only the last pages, after which the log starts anew.
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { CHECKPOINT_PAGES, isFatal } from "./open-database.ts";
 
-/** Commits between two looks, which take 20 us each. */
+/** Commits between two checks, which take 20 us each. */
 const COMMITS_PER_LOOK = 32;
-/** Of so many pages on, 64 MB, the log is to begin anew. */
+/** From this many pages on, 64 MB, the log should start anew. */
 const LOG_PAGES_MAX = 16_000;
-/** Pages that the thread that commits may write itself, a few milliseconds' work. */
+/** The most pages that the committing thread writes itself, in a few milliseconds. */
 const REST_PAGES_MAX = 250;
-/** Where the other thread does not get to it, SQLite does it within a commit, as it does for files without readers: 256 MB. */
+/** If the other thread cannot, SQLite checkpoints within a commit, as it does for files without readers: 256 MB. */
 const AT_LAST_PAGES = 64_000;
 
 export class LogLength {
@@ -18,11 +18,14 @@ export class LogLength {
   readonly #ask: () => void;
   #commits = 0;
   #asked = false;
-  /** Who must not be disturbed by it, such as a copy that is being made. */
+  /** Paused for work that a checkpoint would disturb, such as a copy. */
   #held = false;
   #waiting: (() => void)[] = [];
 
-  /** `ask` has the reading thread write what there is; `written` is to be called when it has, or could not; both methods throw what is fatal. */
+  /**
+   * `ask` requests a checkpoint by the reading thread; call `written` once it has ended, successfully or not. Both methods throw fatal
+   * errors.
+   */
   constructor(database: DatabaseSync, ask: () => void) {
     this.#look = database.prepare("PRAGMA wal_checkpoint(NOOP)");
     this.#write = database.prepare("PRAGMA wal_checkpoint(PASSIVE)");
@@ -30,7 +33,7 @@ export class LogLength {
     database.exec(`PRAGMA wal_autocheckpoint = ${AT_LAST_PAGES}`);
   }
 
-  /** To be called after each commit that has written. */
+  /** Call after each commit that wrote. */
   committed(): void {
     this.#commits += 1;
     if (this.#commits < COMMITS_PER_LOOK || this.#asked || this.#held) return;
@@ -48,7 +51,7 @@ export class LogLength {
     if (pages >= LOG_PAGES_MAX && rest > 0 && rest <= REST_PAGES_MAX) quietly(this.#write);
   }
 
-  /** Little is left in the log, and from then on nothing writes it into the database until `release`, but the thread that commits. */
+  /** Resolves when little is left in the log; until `release`, only the committing thread may checkpoint. */
   async hold(): Promise<void> {
     this.#held = true;
     if (!this.#asked && this.#length().rest > REST_PAGES_MAX) this.#askFor();
@@ -78,7 +81,10 @@ interface Length {
 
 const NO_LOG: Length = { log: 0, checkpointed: 0 };
 
-/** What cannot be done now is done later: the commits before it are none the worse, as SQLite has it with what it writes within a commit. Throws what is fatal. */
+/**
+ * Ignores what is not possible now and can be done later, as SQLite does for checkpoints within a commit: the commits before it are
+ * unaffected. Throws fatal errors.
+ */
 function quietly(statement: StatementSync): Length | null {
   try {
     return statement.get() as unknown as Length;

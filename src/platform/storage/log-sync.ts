@@ -1,19 +1,19 @@
-// Brings the write-ahead log to the disk beside the thread that writes it: while one sync runs the thread goes on, and what it
-// commits meanwhile goes with the next.
+// Syncs the write-ahead log off the thread that writes it: the thread continues during a sync, and its commits meanwhile go with the next
+// one.
 import { closeSync, fdatasync, openSync } from "node:fs";
 
 export interface LogSyncEvents {
   /** This commit, and all before it, are on disk. */
   synced(commit: number): void;
-  /** What was committed may or may not be on disk; no other sync can tell. */
+  /** Commits may or may not be on disk; no further sync can tell. */
   failed(error: Error): void;
 }
 
-/** Counts the commits of a log that SQLite does not sync itself (`synchronous = NORMAL`). */
+/** Tracks the commits of a log that SQLite does not sync itself (`synchronous = NORMAL`). */
 export class LogSync {
   readonly #path: string;
   readonly #events: LogSyncEvents;
-  /** SQLite makes the log with the first commit, and has it until the database is closed. Its own locks are not on this file. */
+  /** SQLite creates the log with the first commit, and keeps it until the database is closed. Its locks are not on this file. */
   #file: number | null = null;
   #committed = 0;
   #synced = 0;
@@ -24,12 +24,12 @@ export class LogSync {
     this.#events = events;
   }
 
-  /** The last commit, where it is not on disk; 0: it is. */
+  /** The last commit that is not on disk; 0: all are. */
   get pending(): number {
     return this.#committed > this.#synced ? this.#committed : 0;
   }
 
-  /** To be called after each commit that has written. */
+  /** Call after each commit that wrote. */
   committed(): void {
     this.#committed += 1;
     this.#sync();
@@ -41,7 +41,7 @@ export class LogSync {
     const upTo = this.#committed;
     this.#file ??= openSync(this.#path, "r+");
     fdatasync(this.#file, (error) => {
-      // A failed sync is never tried again: the kernel may have dropped what it could not write.
+      // Never retry a failed sync: the kernel may have dropped the pages that it could not write.
       if (error !== null) return this.#events.failed(error);
       this.#isSyncing = false;
       this.#synced = upTo;
@@ -50,7 +50,7 @@ export class LogSync {
     });
   }
 
-  /** To be called when all is synced. */
+  /** Call when everything is synced. */
   close(): void {
     if (this.#file !== null) closeSync(this.#file);
   }

@@ -1,4 +1,4 @@
-// Bytes that wait on the disk: a file that has no name from its beginning, so that it is no memory and never left behind.
+// Buffers bytes on disk in a file without a name, which takes no memory and cannot be left behind.
 import { randomUUID } from "node:crypto";
 import { closeSync, openSync, read, unlinkSync, writeSync } from "node:fs";
 import { join } from "node:path";
@@ -6,7 +6,7 @@ import { promisify } from "node:util";
 
 const readAsync = promisify(read);
 
-/** It takes no place on the disk until the first bytes are put in. */
+/** Takes no disk space before the first `put`. */
 export class NamelessFile {
   readonly #folder: string;
   #file: number | null = null;
@@ -18,12 +18,12 @@ export class NamelessFile {
     this.#folder = folder;
   }
 
-  /** How many bytes it has. */
+  /** The number of bytes in it. */
   get end(): number {
     return this.#end;
   }
 
-  /** Waits for no more than the system's own memory for files. Throws where the disk is full. */
+  /** Waits only for the page cache. Throws if the disk is full. */
   put(bytes: Uint8Array): void {
     if (this.#closed) return;
     if (this.#file === null) {
@@ -35,7 +35,7 @@ export class NamelessFile {
     this.#end += bytes.length;
   }
 
-  /** Fills a block with what stands from `start` on, as far as it goes; answers how far. Once it is closed, nothing stands anywhere. */
+  /** Fills a block from `start` on, as far as there are bytes; returns how many. Once closed, returns 0. */
   async read(block: Uint8Array, start: number): Promise<number> {
     if (this.#file === null || this.#closed) return 0;
     this.#reading++;
@@ -47,7 +47,7 @@ export class NamelessFile {
     }
   }
 
-  /** What it has is not wanted any more: what comes next stands at the beginning. */
+  /** Discards the content: the next bytes start at the beginning. */
   empty(): void {
     this.#end = 0;
   }
@@ -58,7 +58,7 @@ export class NamelessFile {
     this.#release();
   }
 
-  /** Not before the last read has come back: the number of the file may be another's by then. */
+  /** Waits for the last read, because the descriptor number could be reused. */
   #release(): void {
     if (!this.#closed || this.#reading > 0 || this.#file === null) return;
     closeSync(this.#file);

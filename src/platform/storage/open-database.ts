@@ -1,13 +1,13 @@
-// Opens a database file so that what is committed stays: for one connection alone, for one process, or for several of one machine.
+// Opens a database file durably: for a single connection, for one process, or for several processes of one machine.
 import { closeSync, openSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 
-/** Before this version a checkpoint could corrupt the file (the WAL-reset bug). */
+/** Before this version, a checkpoint could corrupt the file (the WAL-reset bug). */
 const SQLITE_VERSION_MIN = [3, 51, 3];
-/** Pages in the write-ahead log before they are written into the database: 16 MB. */
+/** Pages in the write-ahead log before a checkpoint: 16 MB. */
 export const CHECKPOINT_PAGES = 4_000;
 const BUSY_MS_MAX = 250;
-/** Where processes share a file, each waits this long for the commit of another. */
+/** The longest wait for another process's commit, where processes share a file. */
 const SHARED_BUSY_MS_MAX = 10_000;
 const SHARE_TRIES = 100;
 const SHARE_PAUSE_MS = 20;
@@ -16,42 +16,40 @@ const SQLITE_IOERR = 10;
 const SQLITE_CORRUPT = 11;
 export const SQLITE_FULL = 13;
 const SQLITE_NOTADB = 26;
-/** After these nothing that the file or the memory says can be trusted; a failed fsync is never tried again. */
+/** After these, neither file nor memory can be trusted; a failed fsync is never retried. */
 const FATAL = new Set([SQLITE_IOERR, SQLITE_CORRUPT, SQLITE_NOTADB]);
-/** The memory that connections share could not grow: the disk is full, and nothing has been lost. */
+/** The shared memory of the connections could not grow: the disk is full, but nothing is lost. */
 const SQLITE_IOERR_SHMSIZE = 4_874;
 
-/**
- * Who else may have the file open: `none`; `readers`, connections of this process that only read; `processes`, those of one machine.
- */
+/** Who else may have the file open: `none`; `readers`, read-only connections of this process; `processes`, those of one machine. */
 export type Sharing = "none" | "readers" | "processes";
 
-/** SQLite's primary result code of an error, 0 where it is not SQLite's. */
+/** SQLite's primary result code of an error; 0 for other errors. */
 export function sqliteCode(error: unknown): number {
   const code = (error as { errcode?: unknown } | null)?.errcode;
   if (code === SQLITE_IOERR_SHMSIZE) return SQLITE_FULL;
   return typeof code === "number" ? code & 0xff : 0;
 }
 
-/** Whether nothing that the file says can be trusted after this error. */
+/** True if the file cannot be trusted after this error. */
 export function isFatal(error: unknown): boolean {
   return FATAL.has(sqliteCode(error));
 }
 
-/** A database, and what closes it. */
+/** An open database, and how to close it. */
 export interface OpenDatabase {
   readonly database: DatabaseSync;
   /**
-   * The same file, to be read and synced by. The system lets go of all locks of a process on a file when it closes any of its descriptors for
-   * it, and others would take the database for abandoned: so there is this one alone, for as long as the database is open.
+   * A descriptor of the same file, to read and sync it. POSIX releases all locks of a process on a file when it closes any descriptor of
+   * it, and others would then take the database for abandoned: so this is the only other descriptor, as long as the database is open.
    */
   readonly descriptor: number;
   close(): void;
 }
 
 /**
- * Opens `file`, made with mode 0600 where missing. Throws where SQLite is too old and, unless processes share it, where another
- * one has it open.
+ * Opens `file`, created with mode 0600 if missing. Throws if SQLite is too old or, unless processes share it, if another process has it
+ * open.
  */
 export function openShared(file: string, sharing: Sharing): OpenDatabase {
   const lock = sharing === "readers" ? takeLock(file) : null;
@@ -73,12 +71,12 @@ export function openShared(file: string, sharing: Sharing): OpenDatabase {
   }
 }
 
-/** Opens `file` for this connection alone. */
+/** Opens `file` for this connection only. */
 export function openDatabase(file: string): DatabaseSync {
   return openFile(file, "none");
 }
 
-/** Opens a file that a thread of this process writes, to read what has been committed. */
+/** Opens a file that another thread of this process writes, to read committed data. */
 export function openReading(file: string): DatabaseSync {
   const database = new DatabaseSync(file, { readOnly: true, timeout: SHARED_BUSY_MS_MAX });
   database.exec("PRAGMA cache_size = -65536; PRAGMA temp_store = MEMORY");
@@ -91,8 +89,8 @@ function inUse(file: string, cause: unknown): unknown {
 }
 
 /**
- * A file whose connections share it with readers could be opened by a second process as well. What keeps that one away is a lock on
- * an empty database beside it, which ends with the process.
+ * A file shared with readers could also be opened by a second process. To prevent that, takes a lock on an empty database next to it; the
+ * lock ends with the process.
  */
 function takeLock(file: string): DatabaseSync {
   const path = `${file}-lock`;
@@ -114,7 +112,7 @@ function openFile(file: string, sharing: Sharing): DatabaseSync {
     requireVersion(database);
     if (sharing === "processes") shareLog(database);
     else if (sharing === "readers") database.exec("PRAGMA journal_mode = WAL");
-    // In this mode the lock is kept from the first transaction to the end of the process, and no shared memory is used.
+    // This mode holds the lock from the first transaction until the process ends, and uses no shared memory.
     else database.exec("PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL");
     database.exec("PRAGMA synchronous = FULL");
     database.exec(`PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
@@ -127,7 +125,9 @@ function openFile(file: string, sharing: Sharing): DatabaseSync {
   }
 }
 
-/** Of processes that open a new file at the same time, one turns on its log; SQLite does not let the others wait for that. */
+/**
+ * Of several processes that open a new file at once, one turns on its log; SQLite does not make the others wait for that, so they retry.
+ */
 function shareLog(database: DatabaseSync): void {
   const pause = new Int32Array(new SharedArrayBuffer(4));
   for (let tries = 1; ; tries++) {

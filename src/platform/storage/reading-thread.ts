@@ -1,44 +1,44 @@
-// The event loop's side of the reading thread: asks long questions of a database without holding the loop or those who write.
+// The event-loop side of the reading thread: runs long queries without blocking the loop or writers.
 import type { DatabaseSync } from "node:sqlite";
 import { Worker } from "node:worker_threads";
 import { GatewayError } from "../../core/errors.ts";
 import { THREAD_FLAGS } from "../../core/thread-flags.ts";
 
-/** Questions that may wait; people and their reports ask them, calls never do. */
+/** The most queued queries; they come from people and reports, never from calls. */
 const WAITING_MAX = 32;
 const RETRY_AFTER_SECONDS = 5;
 
 export type Value = string | number | null;
 export type ReadRow = Readonly<Record<string, Value>>;
 
-/** Asks for the next rows of an answer, of which the first have come. */
+/** Requests the next rows of an answer. */
 export type GoOn = "go on";
 
-/** A `SELECT`, or what an inquiry is asked. */
+/** A `SELECT`, or the argument of an inquiry. */
 export type Question =
   | { readonly text: string; readonly values: readonly Value[] }
   | { readonly inquiry: string; readonly argument: unknown };
 
 export interface Reply {
-  /** Rows, or what the inquiry has answered. */
+  /** Rows, or the inquiry's answer. */
   readonly value: unknown;
   readonly error: string | null;
-  /** There are more rows, which come when they are asked for: to take over all of them at once would hold up the loop. */
+  /** More rows follow on request: receiving all of them at once would block the loop. */
   readonly more: boolean;
 }
 
 /**
- * What a file exports as `openInquiry`, for what takes more than one `SELECT`: it reads for some milliseconds and answers, and goes on when it is asked
- * again, so that others are answered between. Its database can only be read.
+ * The export `openInquiry` of a file, for work that takes more than one `SELECT`: it reads for some milliseconds, answers, and continues
+ * when called again, so that other queries run in between. Its database is read-only.
  */
 export type OpenInquiry = (database: DatabaseSync) => (argument: never) => unknown;
 
 export interface ReadingThread {
-  /** The rows of a `SELECT` over what has been committed. Rejects with `ledger_unavailable`. */
+  /** The rows of a `SELECT` on committed data. Rejects with `ledger_unavailable`. */
   ask(text: string, values: readonly Value[]): Promise<readonly ReadRow[]>;
-  /** What the inquiry of a file answers; it is opened once, when it is first asked. Rejects with `ledger_unavailable`. */
+  /** The answer of a file's inquiry, which is opened on first use. Rejects with `ledger_unavailable`. */
   inquire(inquiry: URL, argument: unknown): Promise<unknown>;
-  /** What waits is refused. To be closed before the thread that writes the file. */
+  /** Rejects queued queries. Close it before the thread that writes the file. */
   close(): Promise<void>;
 }
 
@@ -55,10 +55,10 @@ function unavailable(detail: string): GatewayError {
   });
 }
 
-/** Reads `file`, which another thread of this process has open. The thread starts with the first question. */
+/** Reads `file`, which another thread of this process has open. The thread starts with the first query. */
 export function openReadingThread(file: string): ReadingThread {
   let waiting: Asking[] = [];
-  /** The first ones of an answer that comes in parts. */
+  /** The rows so far of an answer that arrives in parts. */
   let rows: ReadRow[] = [];
   let worker: Worker | null = null;
   let closed = false;
@@ -77,7 +77,7 @@ export function openReadingThread(file: string): ReadingThread {
       execArgv: [...THREAD_FLAGS],
     });
     started.unref();
-    // Questions are answered in the order in which they came.
+    // Answers come in the order of the questions.
     started.on("message", ({ value, error, more }: Reply) => {
       if (more) {
         rows.push(...(value as ReadRow[]));

@@ -1,13 +1,13 @@
-// The reading thread: answers questions that take long from a connection of its own, beside the one that writes.
+// The reading thread: runs long queries on its own connection, parallel to the one that writes.
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { parentPort, workerData } from "node:worker_threads";
 import { giveWay } from "../../core/give-way.ts";
 import { openReading } from "./open-database.ts";
 import type { GoOn, OpenInquiry, Question, Reply } from "./reading-thread.ts";
 
-/** Questions differ in what they filter and group by: more kinds of them than this are prepared anew. */
+/** Queries differ in their filters and groups; beyond this many, statements are prepared again. */
 const STATEMENTS_MAX = 64;
-/** Rows of one message, some hundred microseconds' work for who takes them over. */
+/** Rows per message, which take the receiver some hundred microseconds. */
 const ROWS_AT_ONCE = 64;
 
 const port = parentPort;
@@ -16,7 +16,7 @@ const { file } = workerData as { readonly file: string };
 const statements = new Map<string, StatementSync>();
 const inquiries = new Map<string, (argument: never) => unknown>();
 let database: DatabaseSync | null = null;
-/** The answers so far: they are given in the order of their questions. */
+/** The chain of answers, which are sent in the order of their questions. */
 let answered: Promise<void> = Promise.resolve();
 let goOn = (): void => {};
 giveWay();

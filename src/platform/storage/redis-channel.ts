@@ -1,30 +1,30 @@
-// Listens to one channel of Redis over a connection of its own, and says whenever messages may have been missed.
+// Listens to a Redis channel over its own connection, and reports whenever messages may have been missed.
 
 import type { Redis } from "ioredis";
 import { pause } from "../../core/clock.ts";
 import { backOffMs } from "./redis-client.ts";
 
-/** A connection that has died without a word is noticed after this long and one unanswered command: within a second. */
+/** A silently dead connection is noticed after this long plus one unanswered command: within a second. */
 const BEAT_MS = 250;
 
 export interface ChannelListener {
   readonly onMessage: (text: string) => void;
-  /** Messages may have been missed: called when a loss is noticed, and again once messages come again. */
+  /** Messages may have been missed: called when a loss is noticed, and again once messages arrive again. */
   readonly onGap: () => void;
 }
 
 export interface Subscription {
-  /** Whether messages come at this moment, as far as is known. */
+  /** True if messages arrive at the moment, as far as known. */
   isListening(): boolean;
   close(): Promise<void>;
 }
 
 export interface OpeningSubscription extends Subscription {
-  /** Settles once the first connection listens; rejects where it is closed before. */
+  /** Resolves once the first connection listens; rejects if closed before. */
   readonly listens: Promise<void>;
 }
 
-/** Listens until closed. `open` makes a client for try `attempt`. */
+/** Listens until closed. `open` creates the client for try `attempt`. */
 export function listenTo(
   open: (attempt: number) => Redis,
   channel: string,
@@ -34,7 +34,7 @@ export function listenTo(
   let closed = false;
   let listening = false;
   let opened = false;
-  /** Cuts short what is being waited for: the next beat of a connection, or the next try. */
+  /** Cuts the current wait short: for a connection's next beat, or for the next try. */
   let waiting = new AbortController();
   let client: Redis | null = null;
 

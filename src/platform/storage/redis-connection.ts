@@ -1,19 +1,19 @@
-// One connection to Redis that is always on its way back: who asks is told at once, or after a short wait, whether it is there.
+// A Redis connection that always reconnects: callers learn at once, or after a short wait, whether it is up.
 import { backOffMs, type RedisClient } from "./redis-client.ts";
 
-/** In every other state the client has nothing to end, and would never say that it has. */
+/** In every other state the client has nothing to close, and would never emit `end`. */
 const SOCKET_STATES: ReadonlySet<string> = new Set(["connecting", "connect", "ready"]);
 
 export interface RedisConnection {
   readonly client: RedisClient;
-  /** Whether commands can be sent; waits for a connection that was lost just now. */
+  /** True if commands can be sent; waits briefly for a connection that was just lost. */
   ready(): Promise<boolean>;
-  /** Ends the connection and waits until it has ended. */
+  /** Closes the connection and waits for its end. */
   close(): Promise<void>;
 }
 
 export interface ConnectionOptions {
-  /** How long after a loss callers still wait for the connection; after that they are told at once. */
+  /** How long after a loss callers still wait for the connection; afterwards they fail at once. */
   readonly graceMs: number;
   readonly onReady: () => void;
   /** The first error of each outage. */
@@ -47,7 +47,7 @@ export function keepConnected(client: RedisClient, { graceMs, onReady, onBroken 
     back.resolve(true);
     onReady();
   });
-  // The client itself reconnects after most failures; the rest, such as sentinels that do not answer, end it.
+  // The client reconnects by itself after most failures; others, such as unreachable sentinels, end it.
   client.on("end", () => {
     if (!closed) again = setTimeout(connect, backOffMs(++tries));
   });

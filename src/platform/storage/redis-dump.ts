@@ -1,4 +1,4 @@
-// Everything in Redis as one file that any empty Redis takes again: lines of JSON, closed by their number and a checksum.
+// Dumps all of Redis into a file that any empty Redis can load: JSON lines, ending with their count and a checksum.
 import { createHash } from "node:crypto";
 import { createReadStream, createWriteStream } from "node:fs";
 import { createInterface } from "node:readline";
@@ -8,21 +8,21 @@ import { writeWhole } from "../../core/whole-file.ts";
 import type { RedisLink } from "./redis-link.ts";
 
 const FORMAT = "tollgate redis dump 1";
-/** Members that are written in one command. */
+/** Members per write command. */
 const BATCH = 500;
 const KEYS_AT_ONCE = 64;
 
 interface DumpHead {
   readonly format: string;
   readonly createdAtMs: number;
-  /** What the writer wants to find again, such as the name of an archive. */
+  /** The writer's own note, such as the name of an archive. */
   readonly note: string;
 }
 
 interface DumpedKey {
   readonly key: string;
   readonly type: "string" | "hash" | "zset" | "set" | "list";
-  /** When it expires, in ms since the epoch; null: never. */
+  /** Expiry in ms since the epoch; null: never. */
   readonly expiresAtMs: number | null;
   readonly values: readonly string[];
 }
@@ -42,7 +42,7 @@ const READS = {
 
 const isKnown = (type: string): type is DumpedKey["type"] => Object.hasOwn(READS, type);
 
-/** Replies of maps come as pairs, lists of pairs or objects, by the client's protocol. */
+/** Map replies are pairs, lists of pairs or objects, depending on the client's protocol. */
 function flatten(reply: unknown): string[] {
   if (Array.isArray(reply)) return reply.flat().map(String);
   if (typeof reply === "object" && reply !== null) return Object.entries(reply).flat().map(String);
@@ -99,7 +99,7 @@ export async function dumpRedis(
   return keys;
 }
 
-/** Reads a dump to its end; what it is, or a sentence for the operator that says why it is none. */
+/** Reads a dump to its end; returns its header and end, or throws a message for the operator. */
 export async function checkDump(path: string): Promise<DumpHead & DumpEnd> {
   const digest = createHash("sha256");
   let head: DumpHead | null = null;
@@ -127,13 +127,13 @@ function parsed<T>(text: string): T | null {
   }
 }
 
-/** Whether there is any key at all. */
+/** True if there is no key at all. */
 export async function isEmptyRedis(link: RedisLink): Promise<boolean> {
   for await (const _ of link.keys()) return false;
   return true;
 }
 
-/** Writes a checked dump into Redis, where none of its keys is; what has expired meanwhile is left out. */
+/** Writes a checked dump into Redis, which must have none of its keys; leaves out keys that have expired. */
 export async function restoreRedis(
   link: RedisLink,
   path: string,

@@ -1,7 +1,7 @@
-// What a failed command of Redis means: it may have run, it was refused, or the command itself is wrong.
+// Interprets a failed Redis command: it may have run, it was refused, or the command itself is wrong.
 import { GatewayError } from "../../core/errors.ts";
 
-/** First words of replies that refuse a command as things stand, and the seconds after which it is worth asking again. */
+/** Prefixes of replies that refuse a command for the time being, with the seconds after which to retry. */
 const REFUSALS: Readonly<Record<string, number>> = {
   OOM: 5,
   MISCONF: 5,
@@ -21,7 +21,7 @@ const REFUSALS: Readonly<Record<string, number>> = {
 };
 const LOST_RETRY_SECONDS = 1;
 
-/** `unknown`: no answer came, so it may or may not have run. `no_script`: the server has not seen the script or function. */
+/** `unknown`: no answer, so it may have run. `no_script`: the server does not have the script or function. */
 export type FailureMeaning =
   | { readonly kind: "unknown" }
   | { readonly kind: "no_script" }
@@ -30,7 +30,7 @@ export type FailureMeaning =
 
 export function meaningOf(error: unknown): FailureMeaning {
   if (!(error instanceof Error)) return { kind: "wrong" };
-  // Only what the server itself said has this name; everything else is the connection's.
+  // Only the server's own replies have this name; everything else is a connection error.
   if (error.name !== "ReplyError") return { kind: "unknown" };
   const [word = ""] = error.message.split(" ");
   if (word === "NOSCRIPT" || error.message === "ERR Function not found") return { kind: "no_script" };
@@ -38,14 +38,14 @@ export function meaningOf(error: unknown): FailureMeaning {
   return retryAfterSeconds === undefined ? { kind: "wrong" } : { kind: "refused", retryAfterSeconds };
 }
 
-/** Whether the server, or who runs it, allows no functions: one before Redis 7, or a user that may not load or call them. */
+/** True if the server allows no functions: it is older than Redis 7, or the user may not load or call them. */
 export function deniesFunctions(error: unknown): boolean {
   return (
     error instanceof Error && error.name === "ReplyError" && /^(NOPERM|ERR unknown (sub)?command)/i.test(error.message)
   );
 }
 
-/** What the caller is told where Redis could not be reached, did not answer in time, or refused. */
+/** The caller's error if Redis was unreachable, timed out, or refused. */
 export function unavailable(
   cause: unknown,
   retryAfterSeconds: number = LOST_RETRY_SECONDS,

@@ -1,4 +1,4 @@
-// The way to Redis that the ledger and the records share: scripts that are sent at most twice, and answers within a bound.
+// The Redis connection of the ledger and the records: scripts are sent at most twice, and answers have a time limit.
 import { type ChannelListener, listenTo, type Subscription } from "./redis-channel.ts";
 import { type ClientBounds, createClient, createServerClient } from "./redis-client.ts";
 import { keepConnected } from "./redis-connection.ts";
@@ -11,57 +11,57 @@ import { parseRedisUrl, type RedisNode, type RedisTarget } from "./redis-url.ts"
 const COMMAND_MS_MAX = 500;
 const OPEN_MS_MAX = 5_000;
 const LOOK_MS = 5_000;
-/** A server that has just begun may be slow to answer. */
+/** A server that has just started may be slow to answer. */
 const LOOK_TRIES = 5;
-/** The part of a command's time that replicas have to answer in. */
+/** The part of a command's time limit in which replicas must answer. */
 const REPLICA_SHARE = 0.8;
 
 export interface RedisScript {
   /**
-   * Runs the script once, or twice with the same arguments where the first answer did not come: it must be idempotent.
-   * All keys are of one slot. Rejects with `ledger_unavailable` where there is no answer or Redis refused.
+   * Runs the script, and again with the same arguments if the first answer did not arrive: it must be idempotent. All keys are in one
+   * slot. Rejects with `ledger_unavailable` if there is no answer or Redis refused.
    */
   run(keys: readonly string[], args: readonly (string | number)[]): Promise<unknown>;
 }
 
 export interface RedisLink {
   readonly isCluster: boolean;
-  /** Runs `lua`, or the function of that name in the library, which does the same. */
+  /** Runs `lua`, or the equivalent function of that name in the library. */
   script(name: string, lua: string, library?: RedisLibrary): RedisScript;
-  /** Sends a command that reads, or that may be sent twice. Rejects as a script does. */
+  /** Sends a command that reads or may be sent twice. Rejects like a script. */
   call(command: string, ...args: readonly (string | number)[]): Promise<unknown>;
-  /** The names of all keys, of every server that takes writes; one that comes or goes meanwhile may be missing or come twice. */
+  /** The names of all keys on all masters; a key that appears or disappears meanwhile may be missing or repeated. */
   keys(): AsyncIterable<string>;
-  /** What makes the servers unfit for money, as sentences for the operator; empty: nothing. */
+  /** Reasons why the servers are unsafe for money, as sentences for the operator; empty: none. */
   problems(): Promise<string[]>;
-  /** The server's clock, in milliseconds since the epoch. */
+  /** The server's time, in milliseconds since the epoch. */
   serverEpochMs(): Promise<number>;
-  /** How long the servers have been up; in a cluster, the one that was started last. */
+  /** The servers' uptime; in a cluster, that of the last one started. */
   uptimeMs(): Promise<number>;
-  /** Whether a replica has been seen since this was opened: one that is gone at the moment may come back, and take over. */
+  /** True if a replica has been seen since this was opened: one that is gone at the moment may return and take over. */
   isReplicated(): boolean;
-  /** Whether all that was written on the key's server before this call is on a replica; true where there are none. */
+  /** True if everything written on the key's server before this call is on a replica, or if there are no replicas. */
   waitForReplicas(key: string): Promise<boolean>;
   publish(channel: string, text: string): Promise<void>;
-  /** Answers once it listens. */
+  /** Resolves once it listens. */
   subscribe(channel: string, onMessage: (text: string) => void, onGap: () => void): Promise<Subscription>;
-  /** Called when a server is another than before, or was started again: what it acknowledged lately may be gone. */
+  /** Called when a server was replaced or restarted: it may have lost recently acknowledged writes. */
   onServerChange(listener: () => void): void;
   close(): Promise<void>;
 }
 
 export interface RedisLinkOptions {
-  /** The first error of each outage, for the log. */
+  /** Called for the first error of each outage, to log it. */
   readonly onBroken: (error: unknown) => void;
-  /** The longest that a command may take before it counts as lost. */
+  /** The time after which a command counts as lost. */
   readonly commandMsMax?: number;
-  /** The longest to wait for the first connection. */
+  /** The longest wait for the first connection. */
   readonly openMsMax?: number;
-  /** Certificate authorities for TLS, as PEM; without it those that Node trusts. */
+  /** Certificate authorities for TLS, as PEM; default: those of Node. */
   readonly authorities?: string;
 }
 
-/** Connects to Redis. Rejects with a sentence for the operator where the address is wrong or no server answers there. */
+/** Connects to Redis. Rejects with a message for the operator if the address is wrong or no server answers. */
 export async function openRedis(url: string, options: RedisLinkOptions): Promise<RedisLink> {
   const target = parseRedisUrl(url);
   const bounds: ClientBounds = {
@@ -169,7 +169,7 @@ function outOfReach({ nodes }: RedisTarget, cause: unknown): string {
   return `Redis at ${places} cannot be reached: ${cause instanceof Error ? cause.message : "it does not answer"}`;
 }
 
-/** Sends, and sends once more where it is not known whether the first time counted. Never waits for long. */
+/** Sends a command, and once more if the outcome of the first try is unknown. Never waits long. */
 function carefulSender({ client, ready }: ReturnType<typeof keepConnected>) {
   async function lastTime<T>(send: () => Promise<T>, cause: unknown): Promise<T> {
     if (!(await ready())) throw unavailable(cause, undefined, cause === null);
@@ -191,13 +191,13 @@ function carefulSender({ client, ready }: ReturnType<typeof keepConnected>) {
   };
 }
 
-/** Looks at the servers that take writes, and tells when one of them has no memory of what was there before. */
+/** Watches the masters, and reports when one of them may have lost its data. */
 function watchServers(masters: () => readonly Parameters<typeof infoOf>[0][]) {
   const known = new Set<string>();
   const listeners: (() => void)[] = [];
   let replicated = false;
 
-  /** Of the servers that answer; rejects where none does. */
+  /** Of the servers that answer; rejects if none does. */
   async function infos(): Promise<ServerInfo[]> {
     const asked = await Promise.allSettled(masters().map(infoOf));
     const answered = asked.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));

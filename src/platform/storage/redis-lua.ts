@@ -1,18 +1,18 @@
-// Runs Lua in Redis: as a function, which servers keep through restarts and failovers, or as a script where they allow no functions.
+// Runs Lua in Redis: as a function, which survives restarts and failovers, or as a script if functions are not allowed.
 import { createHash } from "node:crypto";
 import type { RedisClient } from "./redis-client.ts";
 import { deniesFunctions, meaningOf } from "./redis-failure.ts";
 import { mastersOf } from "./redis-servers.ts";
 
-/** Functions under a name that their text decides, so that releases with other texts run on one server side by side. */
+/** Functions in a library whose name depends on their text, so that releases with different texts can use one server side by side. */
 export interface RedisLibrary {
   readonly name: string;
   readonly code: string;
 }
 
 /**
- * A library of the functions `ops.<name>(keys, args)` that `source` defines. Those `alsoWhenFull` run where the server has no memory
- * left. At its top level the source may only define: a server that loads it offers nothing else yet.
+ * A library of the functions `ops.<name>(keys, args)` that `source` defines. Those in `alsoWhenFull` run even if the server is out of
+ * memory. The top level of the source may only define things: nothing else is available while a library loads.
  */
 export function libraryOf(
   source: string,
@@ -32,7 +32,7 @@ export function libraryOf(
 
 export type RunLua = (keys: readonly string[], args: readonly (string | number)[]) => Promise<unknown>;
 
-/** Makes what runs a piece of Lua: the function `name` of the library where that is given and allowed, or the script `lua`. */
+/** Creates a runner of Lua: the function `name` of the library, if given and allowed, or else the script `lua`. */
 export function luaRunner(client: RedisClient): (name: string, lua: string, library?: RedisLibrary) => RunLua {
   let denied = false;
   const loading = new Map<string, Promise<void>>();
@@ -41,13 +41,13 @@ export function luaRunner(client: RedisClient): (name: string, lua: string, libr
     const sha = createHash("sha1").update(lua).digest("hex");
     return (keys, args) =>
       client.evalsha(sha, keys.length, ...keys, ...args).catch((error: unknown) => {
-        // A server that was started anew, or took over, has not seen the script.
+        // A restarted or promoted server does not have the script.
         if (meaningOf(error).kind !== "no_script") throw error;
         return client.eval(lua, keys.length, ...keys, ...args);
       });
   }
 
-  /** Loads a library on every server that takes writes. What fails here shows when the function is called. */
+  /** Loads a library on all masters. A failure here surfaces when the function is called. */
   async function load({ code }: RedisLibrary): Promise<void> {
     const servers = mastersOf(client).map((server) => server.call("FUNCTION", "LOAD", "REPLACE", code));
     const loaded = await Promise.allSettled(servers);
@@ -82,7 +82,7 @@ export function luaRunner(client: RedisClient): (name: string, lua: string, libr
         : asFunction(keys, args).catch((error: unknown) => {
             const isDenied = deniesFunctions(error);
             denied ||= isDenied;
-            // A server that is full takes no library, but still what ends a call.
+            // A full server accepts no library, but still runs scripts that end a call.
             if (!isDenied && meaningOf(error).kind !== "no_script") throw error;
             return asScript(keys, args);
           });

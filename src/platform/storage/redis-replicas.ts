@@ -1,4 +1,4 @@
-// Waits until what was written is on a replica too: one wait at a time for each server, shared by all who ask meanwhile.
+// Waits until writes are on a replica: one wait at a time per server, shared by concurrent callers.
 import { Cluster, type Redis } from "ioredis";
 import type { RedisConnection } from "./redis-connection.ts";
 import { meaningOf } from "./redis-failure.ts";
@@ -6,23 +6,23 @@ import { infoOf } from "./redis-servers.ts";
 import { slotOf, slotTag } from "./redis-slot.ts";
 
 const MARK_MS = 1_000;
-/** A server that is full takes the mark all the same: what ends a call goes on there, and has to be copied too. */
+/** Allowed on a full server too: calls still end there, and that must be replicated. */
 const MARK_WHEN_FULL = "#!lua flags=allow-oom\nreturn redis.call('SET', KEYS[1], '', 'PX', ARGV[1])";
 
 interface Waiter {
   readonly key: string;
-  /** The server that was written to; null where that is not known. */
+  /** The server that was written to; null if unknown. */
   readonly writtenTo: Promise<string | null>;
   readonly resolve: (isThere: boolean) => void;
 }
 
 export interface ReplicaWait {
-  /** Whether all that was written on the key's server before this call is on a replica now; false where it is not known. */
+  /** True if everything written on the key's server before this call is on a replica; false if unknown. */
   wait(key: string): Promise<boolean>;
   close(): Promise<void>;
 }
 
-/** Which server a connection leads to, asked once for as long as it lasts; null where it does not say. */
+/** Looks up the server behind a connection, once per connection; null if the server does not tell. */
 function serverIds(): (server: Redis | undefined) => Promise<string | null> {
   const known = new WeakMap<Redis, Promise<string | null>>();
   return (server) => {
@@ -43,8 +43,9 @@ function serverIds(): (server: Redis | undefined) => Promise<string | null> {
 }
 
 /**
- * `writer` is what writes. `connect` opens a connection of its own, at the first wait: a wait holds up whatever is sent after it.
- * While a failover goes on the two can lead to two servers, of which the new one says that its replicas have all that it knows.
+ * `writer` does the writes. `connect` opens a separate connection at the first wait, because a wait blocks all later commands on its
+ * connection. During a failover the two may reach different servers, and the new one would claim that its replicas have everything it
+ * knows.
  */
 export function waitOnReplicas(
   writer: RedisConnection,
@@ -66,7 +67,7 @@ export function waitOnReplicas(
   async function markAndWait(server: Redis, key: string): Promise<boolean> {
     const mark = `mark:{${slotTag(key)}}`;
     const isThere = async (marked: Promise<unknown>) => {
-      // The wait is for writes of its own connection. A mark comes after all writes that were acknowledged before it.
+      // WAIT covers the writes of its own connection. A mark comes after all writes acknowledged before it.
       const [, replicas] = await Promise.all([marked, server.wait(1, waitMsMax)]);
       return replicas > 0;
     };

@@ -1,15 +1,15 @@
-// What is asked of the Redis servers themselves: who they are, since when they are up, and whether money is safe with them.
+// Queries the Redis servers themselves: their identity, their uptime, and whether they are safe for money.
 import { Cluster, type Redis } from "ioredis";
 import type { RedisClient } from "./redis-client.ts";
 
-/** The servers that take writes. */
+/** The masters. */
 export function mastersOf(client: RedisClient): readonly Redis[] {
   return client instanceof Cluster ? client.nodes("master") : [client];
 }
 
 const SCAN_COUNT = 1_000;
 
-/** The names of all keys of the servers. */
+/** The names of all keys on the servers. */
 export async function* keysOf(servers: readonly Redis[]): AsyncIterable<string> {
   for (const server of servers) {
     for (let cursor = ""; cursor !== "0"; ) {
@@ -22,18 +22,18 @@ export async function* keysOf(servers: readonly Redis[]): AsyncIterable<string> 
 
 export type ServerInfo = ReadonlyMap<string, string>;
 
-/** What a server says of itself, by field. */
+/** A server's INFO, by field. */
 export async function infoOf(server: Redis): Promise<ServerInfo> {
   const lines = (await server.info()).split("\r\n").filter((line) => line.includes(":"));
   return new Map(lines.map((line) => [line.slice(0, line.indexOf(":")), line.slice(line.indexOf(":") + 1)]));
 }
 
-/** Another value means another server, a restarted one, or one with another history of writes. */
+/** A different value means another server, a restart, or a different write history. */
 export function identityOf(info: ServerInfo): string {
   return `${info.get("run_id")} ${info.get("master_replid")}`;
 }
 
-/** Settings of a server that could lose money, and what is wrong with any other value. */
+/** Settings without which a server could lose money, and what is wrong with any other value. */
 const NEEDED: readonly (readonly [name: string, value: string, why: string])[] = [
   ["appendonly", "yes", "without the append-only file a restart forgets charges"],
   ["appendfsync", "always", "with any other value a crash forgets charges that were acknowledged"],
@@ -41,7 +41,7 @@ const NEEDED: readonly (readonly [name: string, value: string, why: string])[] =
 ];
 const MAJOR_MIN = 7;
 
-/** What makes a server unfit for money, as sentences for the operator. Rejects where it cannot be reached. */
+/** Reasons why a server is unsafe for money, as sentences for the operator. Rejects if it is unreachable. */
 async function problemsOf(server: Redis): Promise<string[]> {
   const info = await infoOf(server);
   const found: string[] = [];
@@ -68,7 +68,7 @@ async function settingsOf(server: Redis): Promise<ReadonlyMap<string, string> | 
   }
 }
 
-/** The problems of every server that is known: in a cluster the replicas too, which may take over. */
+/** The problems of all known servers, including cluster replicas, which may take over. */
 export async function problemsOfAll(client: RedisClient): Promise<string[]> {
   const servers = client instanceof Cluster ? client.nodes("all") : [client];
   const found = await Promise.all(

@@ -1,16 +1,16 @@
-// Which slot of a cluster a key lies in: https://redis.io/docs/latest/operate/oss_and_stack/reference/cluster-spec/ (key distribution model).
+// The cluster slot of a key: https://redis.io/docs/latest/operate/oss_and_stack/reference/cluster-spec/ (key distribution model).
 
 export const SLOTS = 16_384;
 const POLYNOMIAL = 0x1021;
 
-/** The part of a key that decides its slot: what stands in its first braces, or all of it. */
+/** The part of a key that determines its slot: the content of its first braces, or all of it. */
 export function slotTag(key: string): string {
   const open = key.indexOf("{");
   const end = key.indexOf("}", open + 1);
   return open < 0 || end <= open + 1 ? key : key.slice(open + 1, end);
 }
 
-/** The slot of a key in a cluster: CRC-16 (XMODEM) of its tag. */
+/** A key's slot: CRC-16 (XMODEM) of its tag. */
 export function slotOf(key: string): number {
   let sum = 0;
   for (const byte of Buffer.from(slotTag(key))) {

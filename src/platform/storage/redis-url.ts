@@ -1,16 +1,16 @@
-// Reads REDIS_URL: one server, a group watched by Sentinel, or a Cluster; each with or without TLS.
+// Parses REDIS_URL: one server, a group with Sentinel, or a Cluster; each with or without TLS.
 
 export interface RedisNode {
   readonly host: string;
   readonly port: number;
 }
 
-/** Where Redis is and how to sign in. */
+/** The location of Redis and the credentials. */
 export interface RedisTarget {
   readonly kind: "single" | "sentinel" | "cluster";
   /** The server; the sentinels; or any nodes of the cluster. */
   readonly nodes: readonly [RedisNode, ...RedisNode[]];
-  /** What the sentinels call the group; empty for the other kinds. */
+  /** The sentinels' name for the group; empty for the other kinds. */
   readonly group: string;
   readonly db: number;
   readonly username: string | null;
@@ -22,7 +22,7 @@ const SHAPE = /^redis(s?)(\+cluster|\+sentinel)?:\/\/(?:([^@/]*)@)?([^/?#]+)(?:\
 const PORTS = { single: 6379, cluster: 6379, sentinel: 26_379 } as const;
 const FORMS = "redis://host:port/db, redis+cluster://host:port,host:port or redis+sentinel://host:port,host:port/group";
 
-/** Parses an address of Redis. Throws a sentence for the operator, without the password. */
+/** Parses a Redis URL. Throws a message for the operator, without the password. */
 export function parseRedisUrl(url: string): RedisTarget {
   const [, tls, form, credentials, hosts = "", path = ""] = SHAPE.exec(url) ?? [];
   if (hosts === "") throw new Error(`REDIS_URL must look like ${FORMS}; rediss takes the place of redis for TLS`);

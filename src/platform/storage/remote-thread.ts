@@ -1,4 +1,4 @@
-// The storage thread of another process of this machine, over a socket: called as this process's own would be.
+// The storage thread of another process on this machine, over a socket, with the same interface as a local one.
 import { connect, type Socket } from "node:net";
 import type { Clock } from "../../core/clock.ts";
 import { exactVersion } from "../../core/version.ts";
@@ -8,36 +8,36 @@ import { type SqliteThread, ThreadClient } from "./thread-client.ts";
 import type { FromThread, Hello, StoreNews, ToThread, Welcome } from "./wire.ts";
 
 export interface RemoteThreadOptions {
-  /** Where the other process serves it. */
+  /** The path of the other process's socket. */
   readonly socket: string;
-  /** The database, of which this process reads long questions by itself. */
+  /** The database file, from which this process reads for long queries. */
   readonly file: string;
-  /** This process, as the owner of its holds: they end when the connection does. */
+  /** This process's id as owner of its holds, which end with the connection. */
   readonly owner: string;
-  /** The same as the other process's. */
+  /** Must be the same as the other process's. */
   readonly clock: Clock;
   readonly onNews: (news: StoreNews) => void;
-  /** The other process has gone: everything has been rejected, and this one must end, since its holds have. */
+  /** The other process is gone: everything was rejected, and this process must exit, because its holds have ended. */
   readonly onFatal: (error: Error) => void;
 }
 
-/** The process that keeps the store has said to all that it must end, and says so to the operator itself. */
+/** The process with the store has told all others to exit, and informs the operator itself. */
 export class EndRequested extends Error {}
 
-/** The way to the store has ended without words: with its process, as a rule, but it may also be this one that was cut off. */
+/** The connection to the store broke: usually its process died, but this process may also have been cut off. */
 export class StoreGone extends Error {
   constructor() {
     super("the process that keeps the store has ended");
   }
 }
 
-/** Connects. Rejects with a sentence for the operator where that is not possible. */
+/** Connects. Rejects with a message for the operator if that fails. */
 export async function openRemoteThread(options: RemoteThreadOptions): Promise<SqliteThread> {
   const { owner, file, clock, onNews, onFatal } = options;
   const socket = connect(options.socket);
   const greeted = Promise.withResolvers<SqliteThread>();
   let client: ThreadClient | null = null;
-  // What is told right behind the welcome is for a client that is there: all of it may have come in one piece.
+  // Messages right after the welcome may arrive in the same chunk, so a client must exist before they are handled.
   const greet = (welcome: Welcome): void => {
     if (welcome.kind === "refused") return greeted.reject(new Error(welcome.error));
     const parts = { port: portOf(socket), entries: welcome.operations, reading: openReadingThread(file), clock };

@@ -1,5 +1,5 @@
-// Text that is kept so that who reads the store alone cannot read it: AES-256-GCM (NIST SP 800-38D) under keys derived by HKDF-SHA256
-// (RFC 5869) from a secret of the gateway's, one key and one nonce for each seal.
+// Encrypts stored text against readers of the store: AES-256-GCM (NIST SP 800-38D) under keys derived by HKDF-SHA256 (RFC 5869) from the
+// gateway's secret, with a new key and nonce per seal.
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from "node:crypto";
 
 const CIPHER = "aes-256-gcm";
@@ -8,7 +8,7 @@ const KEY_BYTES = 32;
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
-/** `purpose` says whose it is and what for: what was sealed for one purpose opens for no other. */
+/** `purpose` identifies the owner and the use: a seal opens only for the same purpose. */
 function keyOf(secret: string, salt: Buffer, purpose: string) {
   const made = Buffer.from(hkdfSync("sha256", secret, salt, purpose, KEY_BYTES + NONCE_BYTES));
   return { key: made.subarray(0, KEY_BYTES), nonce: made.subarray(KEY_BYTES) };
@@ -21,7 +21,7 @@ export function sealText(secret: string, purpose: string, text: string): string 
   return Buffer.concat([salt, cipher.update(text, "utf8"), cipher.final(), cipher.getAuthTag()]).toString("base64url");
 }
 
-/** By whichever of the secrets it was sealed with; null: by none of them, or it was changed. */
+/** Tries all secrets; null: none opens it, or it was altered. */
 export function openText(secrets: readonly string[], purpose: string, sealed: string): string | null {
   const bytes = Buffer.from(sealed, "base64url");
   const tagAt = bytes.length - TAG_BYTES;
@@ -34,7 +34,7 @@ export function openText(secrets: readonly string[], purpose: string, sealed: st
       );
       return decipher.update(bytes.subarray(SALT_BYTES, tagAt), undefined, "utf8") + decipher.final("utf8");
     } catch {
-      // Another secret may be the one.
+      // Another secret may open it.
     }
   }
   return null;

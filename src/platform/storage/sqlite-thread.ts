@@ -1,4 +1,4 @@
-// Starts the storage thread of this process, and opens its database in it.
+// Starts this process's storage thread, and opens its database in it.
 import { Worker } from "node:worker_threads";
 import type { Clock } from "../../core/clock.ts";
 import { THREAD_FLAGS } from "../../core/thread-flags.ts";
@@ -14,16 +14,16 @@ export interface SqliteThreadOptions {
   readonly units: Readonly<Record<string, URL>>;
   readonly clock: Clock;
   readonly disk?: DiskBounds;
-  /** No other process as a rule. The units of a file that processes share keep nothing in memory. */
+  /** Usually none. Units of a file that processes share keep nothing in memory. */
   readonly sharing?: Sharing;
-  /** A path at which other processes of this machine share it, on the same clock; sharing must be `readers`. Left out: none do. */
+  /** A socket path for other processes of this machine, which use the same clock; requires sharing `readers`. Absent: no others. */
   readonly serve?: string;
   readonly onNews?: (news: StoreNews) => void;
-  /** The store is broken for good: everything has been rejected, and the process should end. */
+  /** The store is permanently broken: everything was rejected, and the process should exit. */
   readonly onFatal: (error: Error) => void;
 }
 
-/** Starts the thread and opens its database. Rejects with a sentence for the operator where that is not possible. */
+/** Starts the thread and opens its database. Rejects with a message for the operator if that fails. */
 export async function openSqliteThread(options: SqliteThreadOptions): Promise<SqliteThread> {
   const { clock, file, onFatal, onNews, serve = null } = options;
   const units = Object.fromEntries(Object.entries(options.units).map(([name, url]) => [name, url.href]));

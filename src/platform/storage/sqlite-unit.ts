@@ -1,36 +1,36 @@
-// What the storage thread asks of a store that lives in its database, such as the ledger: tables, operations, a flush.
+// The interface of a store in the storage thread's database, such as the ledger: tables, operations, a flush.
 import type { DatabaseSync } from "node:sqlite";
 
-/** The gateway's clock as it was when the running batch was sent; the thread has no other. */
+/** The gateway's clock when the running batch was sent; the thread has no other. */
 export interface StoreTime {
   readonly epochMs: number;
   readonly elapsedMs: number;
 }
 
-/** Each takes one argument and answers one value, both plain JSON. They run inside the batch's transaction. */
+/** Each takes one argument and returns one value, both plain JSON. They run inside the batch's transaction. */
 export type Operations = Readonly<Record<string, (argument: never) => unknown>>;
 
 export interface SqliteUnit {
   readonly operations: Operations;
-  /** Operations that take on new work: they are refused first when the disk or the queue is nearly full. */
+  /** Operations that admit new work: they are refused first when the disk or the queue is nearly full. */
   readonly admissions: readonly string[];
-  /** Operations of every call whose answer is a few fields, whatever is kept: how long it is need not be counted. */
+  /** Operations that every call makes and whose answers always have few fields, so that their length need not be checked. */
   readonly short?: readonly string[];
-  /** Writes the rows that changed in memory; called once before each commit. */
+  /** Writes rows that changed in memory; called once before each commit. */
   flush(): void;
   /**
-   * The transaction is committed; for those whose memory knows more than their rows. `tell` hears of which accounts it has changed what
-   * processes remember.
+   * Called after a commit, for units with state in memory beyond their rows. `tell` reports accounts whose cached data in the processes is
+   * outdated.
    */
   committed?(tell: (accountId: string) => void): void;
-  /** Forgets everything read or changed: the transaction was rolled back. */
+  /** Drops all state in memory: the transaction was rolled back. */
   reload(): void;
 }
 
-/** What a unit's file exports as `openUnit`. */
+/** The export `openUnit` of a unit's file. */
 export type OpenUnit = (database: DatabaseSync, time: StoreTime) => SqliteUnit;
 
-/** Runs the steps of a unit's schema that the database has not seen. Steps are only ever added at the end. */
+/** Runs the schema steps that the database does not have yet. Only ever append steps. */
 export function migrate(database: DatabaseSync, unit: string, steps: readonly string[]): void {
   database.exec("CREATE TABLE IF NOT EXISTS schema_version (unit TEXT PRIMARY KEY, version INTEGER NOT NULL) STRICT");
   const row = database.prepare("SELECT version FROM schema_version WHERE unit = ?").get(unit);

@@ -1,4 +1,4 @@
-// The storage thread: the only owner of the database. Runs each batch in one transaction, answers, and says later that it is on disk.
+// The storage thread, the only owner of the database: runs each batch in one transaction, answers, and reports later that it is on disk.
 import { parentPort, workerData } from "node:worker_threads";
 import { backupTo } from "./backup.ts";
 import { guardDisk } from "./disk-guard.ts";
@@ -10,14 +10,14 @@ import type { OpenUnit, SqliteUnit } from "./sqlite-unit.ts";
 import { type StoreClient, StoreClients } from "./store-clients.ts";
 import type { Batch, BatchAnswer, BatchDone, OperationEntry, ThreadStart, ToThread } from "./wire.ts";
 
-/** Pages in the write-ahead log before it is emptied, once the disk has been full: 1 MB. */
+/** Pages in the write-ahead log before a checkpoint, once the disk has been full: 1 MB. */
 const CHECKPOINT_PAGES_TIGHT = 250;
 
-/** Characters of values, as they are counted, with which a batch ends: the process sends the rest again. Each may be six in an answer. */
+/** The counted characters of values at which a batch ends; the process resends the rest. Escaping can turn each into six in the answer. */
 const VALUES_CHARS_MAX = 8 * 1_048_576;
-/** Of a number, at most. */
+/** The longest number. */
 const NUMBER_CHARS = 24;
-/** Of an answer, each of up to three bytes. */
+/** The longest answer; each character takes up to three bytes. */
 const ANSWER_CHARS_MAX = Math.floor(FRAME_BYTES_MAX / 3);
 
 type Operation = (argument: unknown) => unknown;
@@ -33,22 +33,22 @@ const disk = guardDisk(start.file, start.disk);
 const units: SqliteUnit[] = [];
 const entries: OperationEntry[] = [];
 const operations: Operation[] = [];
-/** By the number of an operation: its answer may be long. */
+/** By operation number: true if its answer may be long. */
 const mayBeLong: boolean[] = [];
-/** Accounts that the running batch has changed. */
+/** Accounts changed by the running batch. */
 const changed = new Set<string>();
 const noteChanged = (accountId: string): void => void changed.add(accountId);
 await openUnits();
 const log = openLog();
-// A file without readers is locked, and one that processes share is written by each of them.
+// A file without readers is locked, and a file shared by processes is written by each of them.
 const logLength =
   start.sharing === "readers"
     ? new LogLength(database, () => clients.own.say({ kind: "long-log", descriptor: file.descriptor }))
     : null;
 let backups: Promise<void> = Promise.resolve();
-/** While the file is copied no checkpoint may change it. */
+/** During a copy, no checkpoint may change the file. */
 let copying = false;
-/** Nothing that the file or the memory says can be trusted: no process is heard or answered any more. */
+/** Neither file nor memory can be trusted: no process is served any more. */
 let broken = false;
 const begin = database.prepare("BEGIN IMMEDIATE");
 const commit = database.prepare("COMMIT");
@@ -80,7 +80,7 @@ function logWritten(fatal: string | null): void {
   }
 }
 
-/** What came before in memory may be in no file: were one more batch carried out, it would write that for good. */
+/** Ends the thread, because memory may be ahead of the file, and one more batch would persist that. */
 function end(error: string): void {
   if (broken) return;
   broken = true;
@@ -102,10 +102,10 @@ async function openUnits(): Promise<void> {
   database.exec("COMMIT");
 }
 
-/** Where processes share the file each reads what another has committed: there SQLite syncs within each commit, and nothing is left to do. */
+/** Null where processes share the file: each reads what others have committed, so SQLite must sync within each commit. */
 function openLog(): LogSync | null {
   if (start.sharing === "processes") return null;
-  // From here on a commit writes the log, and a checkpoint alone syncs.
+  // From here on, commits write only the log, and only checkpoints sync.
   database.exec("PRAGMA synchronous = NORMAL");
   return new LogSync(`${start.file}-wal`, {
     synced: (commit) => broken || clients.synced(commit),
@@ -114,7 +114,7 @@ function openLog(): LogSync | null {
 }
 
 function answerBatch(client: StoreClient, { epochMs, elapsedMs, calls }: Batch): void {
-  // A process that was stopped sends what is older than what another has sent since: time does not go back for it.
+  // A process that was suspended may send an older time than another has since: time must not go back.
   if (elapsedMs >= time.elapsedMs) {
     time.epochMs = epochMs;
     time.elapsedMs = elapsedMs;
@@ -130,7 +130,10 @@ function answerBatch(client: StoreClient, { epochMs, elapsedMs, calls }: Batch):
   }
 }
 
-/** Where an answer is too long it is the last one's, since those before it are bounded together: a look at what is kept, which can ask for less. */
+/**
+ * If an answer is too long, the last value is the cause, since those before it are bounded together: a query, whose caller can ask for
+ * less.
+ */
 function answerText(done: BatchDone, commit: number): string {
   const textOf = (what: BatchDone) => JSON.stringify({ ...what, commit } satisfies BatchAnswer);
   try {
@@ -150,7 +153,10 @@ function tellChanged(): void {
   changed.clear();
 }
 
-/** Runs all calls, or the first ones where their answers come to much, in one transaction. Where that fails, each alone, so that one bad call costs the others nothing. */
+/**
+ * Runs all calls in one transaction, or only the first ones if their answers get too long. If it fails, runs each call alone, so that one
+ * bad call does not affect the others.
+ */
 function runBatch(calls: readonly unknown[], roomMade = false): BatchDone {
   const rowsBefore = rowsChanged.get()?.rows;
   let done: BatchDone;
@@ -163,7 +169,7 @@ function runBatch(calls: readonly unknown[], roomMade = false): BatchDone {
     if (full || calls.length === 2) return rejected(calls, String(error));
     return runEach(calls, roomMade);
   }
-  // It is committed: what fails from here on must not have it carried out again, and ends the thread.
+  // It is committed: a failure from here on must not repeat it, and ends the thread.
   settle(rowsBefore);
   return done;
 }
@@ -212,7 +218,7 @@ function transact(calls: readonly unknown[]): BatchDone {
   return { values, errors };
 }
 
-/** What follows a commit; `rowsBefore`: how many rows had ever changed before it. */
+/** Runs after a commit; `rowsBefore`: the total row changes before it. */
 function settle(rowsBefore: unknown): void {
   if (rowsChanged.get()?.rows !== rowsBefore) {
     log?.committed();
@@ -221,7 +227,7 @@ function settle(rowsBefore: unknown): void {
   for (const unit of units) unit.committed?.(noteChanged);
 }
 
-/** How long a value is as JSON at most, before anything in it is escaped. */
+/** The longest that a value can be as JSON, before escaping. */
 function charsOf(value: unknown): number {
   if (typeof value === "string") return value.length + '""'.length;
   if (typeof value !== "object" || value === null) return typeof value === "number" ? NUMBER_CHARS : "false".length;
@@ -233,11 +239,11 @@ function charsOf(value: unknown): number {
   return chars;
 }
 
-/** On a full disk: gives up the ballast, and empties the write-ahead log into the database, whose pages are mostly there. */
+/** On a full disk: deletes the ballast, and checkpoints the write-ahead log into the database, which mostly has the pages already. */
 function makeRoom(): boolean {
   const dropped = disk.dropBallast();
   if (copying) return dropped;
-  // From now on the log is emptied while there is still room for the few pages that the database grows by.
+  // From now on, checkpoint while there is still room for the few pages by which the database grows.
   database.exec(`PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES_TIGHT}`);
   try {
     return database.prepare("PRAGMA wal_checkpoint(TRUNCATE)").get()?.busy === 0 || dropped;
@@ -247,15 +253,15 @@ function makeRoom(): boolean {
   }
 }
 
-/** Takes a failed transaction back, in the file and in memory. Throws on where nothing can be trusted any more. */
+/** Rolls back a failed transaction, in the file and in memory. Rethrows if nothing can be trusted any more. */
 function undo(error: unknown): void {
   if (isFatal(error)) throw error;
-  // SQLite has rolled back by itself after some errors, a full disk among them.
+  // SQLite has already rolled back after some errors, such as a full disk.
   if (database.isTransaction) database.exec("ROLLBACK");
   for (const unit of units) unit.reload();
 }
 
-/** One at a time, and `close` waits for the last. */
+/** Backs up, one at a time; `close` waits for the last. */
 function answerBackup(client: StoreClient, path: string): void {
   backups = backups.then(async () => {
     await logLength?.hold();

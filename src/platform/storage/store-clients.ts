@@ -1,4 +1,4 @@
-// Those whom the storage thread serves: its own process, and other processes of this machine over a socket.
+// The clients of the storage thread: its own process, and other processes of this machine over a socket.
 import { once } from "node:events";
 import { chmodSync, mkdirSync, rmSync } from "node:fs";
 import { createServer, type Server, type Socket } from "node:net";
@@ -7,21 +7,21 @@ import { exactVersion } from "../../core/version.ts";
 import { FRAME_BYTES_MAX, FrameReader, frameOf } from "./frames.ts";
 import type { FromThread, Hello, OperationEntry, StoreNews, ToThread, Welcome } from "./wire.ts";
 
-/** The system takes no longer path for a socket; the last byte is its end. */
+/** The system's limit for socket paths; one more byte terminates them. */
 const PATH_BYTES_MAX = 107;
 
-/** One whom the thread answers. */
+/** A client of the thread. */
 export interface StoreClient {
   say(message: FromThread): void;
-  /** The last commit that it was answered with, while that is not on disk; 0: it is. */
+  /** The last commit in its answers that is not on disk yet; 0: none. */
   waitsFor: number;
 }
 
 export interface StoreSocketParts {
   readonly entries: readonly OperationEntry[];
-  /** A message that another process has sent, whole. */
+  /** Called with each whole message of another process. */
   readonly onMessage: (client: StoreClient, message: ToThread) => void;
-  /** Its connection has ended: nothing more of it comes, and what was read of it has been done. */
+  /** Its connection has ended: nothing more will arrive, and everything received has been done. */
   readonly onLeft: (owner: string) => void;
 }
 
@@ -34,7 +34,7 @@ function tellSynced(client: StoreClient, commit: number): void {
 export class StoreClients {
   readonly #own: StoreClient;
   readonly #others = new Map<StoreClient, Socket>();
-  /** Of those too that have not said who they are, or were refused: while one is open, the thread does not end. */
+  /** Includes sockets that have not identified themselves or were refused: the thread cannot end while one is open. */
   readonly #sockets = new Set<Socket>();
   #server: Server | null = null;
 
@@ -46,40 +46,43 @@ export class StoreClients {
     return this.#own;
   }
 
-  /** Says to those who wait that this commit, and all before it, are on disk. */
+  /** Tells waiting clients that this commit, and all before it, are on disk. */
   synced(commit: number): void {
     tellSynced(this.#own, commit);
     for (const client of this.#others.keys()) tellSynced(client, commit);
   }
 
-  /** Where there is no other process, nothing is told. */
+  /** Does nothing if there is no other process. */
   tellAll(news: StoreNews): void {
     if (this.#server === null) return;
     this.#own.say(news);
     for (const [client, socket] of this.#others) {
-      // A process that reads nothing would never know that a key has been revoked: it must end.
+      // A process that reads nothing would never learn that a key was revoked: it must exit.
       if (socket.writableLength > FRAME_BYTES_MAX) socket.destroy();
       else client.say(news);
     }
   }
 
-  /** Tells all that the store is broken for good, and serves none of them any more. */
+  /** Tells all clients that the store is permanently broken, and serves none of them any more. */
   end(error: string): void {
     const message: FromThread = { kind: "fatal", error };
     for (const client of this.#others.keys()) client.say(message);
-    // Last, since its process ends this thread at once.
+    // Last, because its process ends this thread at once.
     this.#own.say(message);
     this.close();
   }
 
-  /** Serves other processes at `path` from now on. The file of the store must be locked: what lies there is a dead process's. */
+  /**
+   * Serves other processes at `path` from now on. The store's file must be locked, so that an existing socket can only be a dead
+   * process's.
+   */
   async listen(path: string, parts: StoreSocketParts): Promise<void> {
     if (Buffer.byteLength(path) > PATH_BYTES_MAX)
       throw new Error(`DATA_DIR: ${path} is longer than the ${PATH_BYTES_MAX} bytes that a socket's path may have`);
     const release = exactVersion();
     const server = createServer((socket) => this.#welcome(socket, release, parts));
     try {
-      // In a folder that is closed to others, so that there is no moment in which one of them could connect.
+      // Create it in a private folder, so that other users cannot connect at any moment.
       mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
       chmodSync(dirname(path), 0o700);
       rmSync(path, { force: true });

@@ -1,31 +1,31 @@
-// A process's side of the storage thread, its own or another process's: gathers the operations of a tick into one message, one batch at a time.
+// A process's side of the storage thread, local or remote: collects the operations of a tick into one message, one batch at a time.
 import type { Clock } from "../../core/clock.ts";
 import { GatewayError } from "../../core/errors.ts";
 import type { ReadingThread, ReadRow, Value } from "./reading-thread.ts";
 import type { Operations } from "./sqlite-unit.ts";
 import type { BatchAnswer, FromThread, OperationEntry, StoreNews, ToThread } from "./wire.ts";
 
-/** Commits stay short: what is beyond goes into the next batch. */
+/** Keeps commits short; the rest goes into the next batch. */
 const BATCH_MAX = 256;
-/** Operations that wait and show a busy loop; enough company for a commit; the turns that are waited for it at most. */
+/** The queue length that indicates a busy loop, the length that is enough for a commit, and the most turns to wait. */
 const BUSY_COUNT = 4;
 const GATHER_COUNT = 32;
 const GATHER_TURNS_MAX = 8;
-/** So long an operation whose caller has time waits for others to be committed with. */
+/** How long a patient operation waits for others to share a commit. */
 const PATIENCE_MS = 5;
-/** Operations that may wait; new work is refused at half of it, so that running work can still end. */
+/** The most queued operations; new work is refused at half, so that running work can still finish. */
 const QUEUE_MAX = 32_768;
 const RETRY_AFTER_SECONDS = 5;
 
-/** How an operation is called; by default it is sent at once, and answered when it is on disk. */
+/** How to call an operation; by default it is sent at once, and resolves when it is on disk. */
 export interface Manner {
-  /** A crash may forget that it was ever called, and so it is answered without waiting for the disk. */
+  /** May be lost in a crash, so it resolves without waiting for the disk. */
   readonly mayBeLost?: true;
-  /** Its caller has some milliseconds: it goes with the next that has none, or after `PATIENCE_MS`, and makes no commit of its own where others make some. */
+  /** May wait some milliseconds: it goes with the next operation that may not, or after `PATIENCE_MS`, to avoid a separate commit. */
   readonly isPatient?: true;
 }
 
-/** Calls an operation of a unit and answers what it returned, once that is committed and on disk. Rejects with `ledger_unavailable`. */
+/** Calls a unit's operation and returns its value, once it is committed and on disk. Rejects with `ledger_unavailable`. */
 export type UnitCaller<Ops extends Operations> = <Name extends keyof Ops & string>(
   name: Name,
   argument: Parameters<Ops[Name]>[0],
@@ -33,26 +33,26 @@ export type UnitCaller<Ops extends Operations> = <Name extends keyof Ops & strin
 ) => Promise<ReturnType<Ops[Name]>>;
 
 const AT_ONCE: Manner = {};
-/** What the reading thread does about a long log. */
+/** How the reading thread shortens a long log. */
 const WRITE_LOG = new URL("./write-log.ts", import.meta.url);
 
 export interface SqliteThread {
   unit<Ops extends Operations>(name: string): UnitCaller<Ops>;
-  /** Rows of a long `SELECT`, read by a connection of its own; the file must be shared with readers or processes. */
+  /** The rows of a long `SELECT`, read on a separate connection; the file must be shared with readers or processes. */
   ask(text: string, values: readonly Value[]): Promise<readonly ReadRow[]>;
-  /** What an inquiry answers, read likewise. */
+  /** The answer of an inquiry, read the same way. */
   inquire(inquiry: URL, argument: unknown): Promise<unknown>;
-  /** Writes a consistent, durable copy to `path`. Rejects where it exists. */
+  /** Writes a consistent, durable copy to `path`. Rejects if it exists. */
   backup(path: string): Promise<void>;
-  /** Has every process that shares the store hear a text, this one too. */
+  /** Sends a text to every process that shares the store, including this one. */
   tell(text: string): void;
-  /** Commits what waits; then closes the database and ends the thread, where it is this process's own. */
+  /** Commits the queue; then closes the database and ends the thread, if it is this process's own. */
   close(): Promise<void>;
 }
 
-/** The way to the thread. */
+/** The connection to the thread. */
 export interface ThreadPort {
-  /** Throws where a message is too long to be sent. */
+  /** Throws if a message is too long to send. */
   post(message: ToThread): void;
   /** Ends it at once. */
   cut(): void;
@@ -63,9 +63,9 @@ export interface ThreadClientParts {
   readonly entries: readonly OperationEntry[];
   readonly reading: ReadingThread;
   readonly clock: Clock;
-  /** The store is broken for good: everything has been rejected, and the process should end. */
+  /** The store is permanently broken: everything was rejected, and the process should exit. */
   readonly onFatal: (error: Error) => void;
-  /** Where processes share the store. */
+  /** For processes that share the store. */
   readonly onNews?: (news: StoreNews) => void;
 }
 
@@ -77,7 +77,7 @@ interface Waiting {
   readonly reject: (error: Error) => void;
 }
 
-/** An operation that was committed, and is answered with its value when the commit is on disk. */
+/** A committed operation that resolves once its commit is on disk. */
 interface Unsynced {
   readonly waiting: Waiting;
   readonly value: unknown;
@@ -89,7 +89,7 @@ interface Pending {
   readonly reject: (error: Error) => void;
 }
 
-/** `nothingDone`: the thread was not asked, or has said that it rolled back what it was asked. */
+/** `nothingDone`: the thread did not get the operation, or reported that it rolled it back. */
 function unavailable(detail: string, nothingDone: boolean): GatewayError {
   const cause = new Error(detail);
   return new GatewayError("ledger_unavailable", { retryAfterSeconds: RETRY_AFTER_SECONDS, cause, nothingDone });
@@ -103,21 +103,21 @@ export class ThreadClient implements SqliteThread {
   readonly #onNews: (news: StoreNews) => void;
   readonly #reading: ReadingThread;
   #queue: Waiting[] = [];
-  /** Those that go with the next that is sent. */
+  /** Operations that go with the next batch. */
   #patient: Waiting[] = [];
   #patience: NodeJS.Timeout | null = null;
-  /** The batch that the thread works on; the next one leaves when its answer is here. */
+  /** The batch in progress; the next is sent when its answer arrives. */
   #running: readonly Waiting[] | null = null;
-  /** Those whose commits are on their way to the disk, the first ones first. */
+  /** Operations whose commits are not on disk yet, oldest first. */
   #unsynced: Unsynced[] = [];
   #scheduled = false;
-  /** Operations that waited at the last turn, and the turns waited so far. */
+  /** The queue length at the last turn, and the turns waited so far. */
   #gathered = 0;
   #turns = 0;
   #broken: Error | null = null;
   #closing: Pending | null = null;
   #closed: Promise<void> | null = null;
-  /** The thread is told to close. */
+  /** The thread was told to close. */
   #isLeaving = false;
   readonly #backups: Pending[] = [];
 
@@ -154,7 +154,7 @@ export class ThreadClient implements SqliteThread {
     });
   }
 
-  /** From now on those that were patient are as others are. */
+  /** Moves patient operations to the queue. */
   #hurry(): void {
     if (this.#patience !== null) clearTimeout(this.#patience);
     this.#patience = null;
@@ -168,9 +168,9 @@ export class ThreadClient implements SqliteThread {
   };
 
   /**
-   * Sends at the end of the turn. Where a turn of a busy loop brings several operations, and the next ones more, waiting
-   * a few turns costs no caller time, since their callers would wait for the loop, and saves commits. While a sync runs, too: what
-   * is committed before it ends is on disk with the next.
+   * Sends at the end of the turn. If turns of a busy loop keep bringing several operations, waiting a few turns saves commits and costs
+   * callers no time, since they would wait for the loop anyway. The same holds during a sync: whatever is committed before it ends is on
+   * disk with the next.
    */
   #schedule(): void {
     if (this.#scheduled || this.#running !== null) return;
@@ -197,8 +197,8 @@ export class ThreadClient implements SqliteThread {
     if (this.#running !== null || this.#broken !== null) return;
     if (this.#patient.length > 0) this.#hurry();
     if (this.#queue.length === 0) {
-      // The last to close a file empties its log: that is for the one that writes.
-      // Once: a second message would have the thread close files whose numbers may be another's by then.
+      // The last connection to close a file empties its log, which must be the writing one. Send it once: a second message would have the
+      // thread close descriptors whose numbers may be reused by then.
       if (this.#closing === null || this.#unsynced.length > 0 || this.#isLeaving) return;
       this.#isLeaving = true;
       void this.#reading.close().then(() => this.#port.post({ kind: "close" }));
@@ -212,7 +212,7 @@ export class ThreadClient implements SqliteThread {
     try {
       this.#port.post(JSON.stringify(batch));
     } catch (error) {
-      // Too long to be written or sent, by one of them as a rule: the others have done nothing for it.
+      // Too long to serialize or send, usually because of a single operation: nothing was done, so split the batch.
       if (running.length > 1) return this.#send(running.length >> 1);
       this.#queue = behind;
       for (const { reject } of running) reject(unavailable(String(error), true));
@@ -234,7 +234,7 @@ export class ThreadClient implements SqliteThread {
     else if (message.kind !== "ready") this.#onNews(message);
   }
 
-  /** Where that is not possible now, the thread asks again. */
+  /** If it is not possible now, the thread asks again. */
   #writeLog(descriptor: number): void {
     const written = (fatal: string | null) => {
       if (this.#broken === null) this.#port.post({ kind: "log-written", fatal });
@@ -257,7 +257,7 @@ export class ThreadClient implements SqliteThread {
       else this.#unsynced.push({ waiting, value, commit });
       at += 1;
     }
-    // The answers so far have come to much.
+    // The thread stopped early because the answers got long: resend the rest.
     if (at < batch.length) this.#queue = [...batch.slice(at), ...this.#queue];
     if (this.#queue.length > 0 || this.#closing !== null) this.#schedule();
   }
@@ -299,14 +299,14 @@ export class ThreadClient implements SqliteThread {
     return this.#closed;
   }
 
-  /** The thread has ended, or the way to it has: `why`, unless that was asked for. */
+  /** The thread or its connection has ended, for the reason `why` unless it was asked to. */
   exited(why: Error): void {
     const isDone = this.#queue.length + this.#patient.length === 0 && this.#running === null;
     if (this.#closing !== null && isDone) this.#closing.resolve();
     else this.break(why);
   }
 
-  /** What ran or waited may or may not have been committed: it is rejected, and nothing more is taken on. */
+  /** Running and queued operations may or may not be committed: rejects them, and accepts no more. */
   break(error: Error): void {
     if (this.#broken !== null) return;
     this.#broken = error;

@@ -1,11 +1,11 @@
-// Writes the write-ahead log into the database, from the reading thread: commits go on meanwhile, and what they add stays in the log.
+// Checkpoints the write-ahead log from the reading thread: commits continue meanwhile, and stay in the log.
 import { fdatasyncSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { isFatal } from "./open-database.ts";
 
 /**
- * It has a connection of its own, since the one for reports may not write. Asked with the descriptor of the database's file; answers what is fatal, or
- * null. What cannot be written now is by the next that comes.
+ * Opens a separate connection, because the one for reports is read-only. The inquiry takes the descriptor of the database's file, and
+ * returns a fatal error or null. What cannot be written now is written by a later one.
  */
 export function openInquiry(reading: DatabaseSync): (descriptor: number) => string | null {
   const database = new DatabaseSync(String(reading.location()));
@@ -17,8 +17,9 @@ export function openInquiry(reading: DatabaseSync): (descriptor: number) => stri
       return isFatal(error) ? String(error) : null;
     }
     try {
-      // SQLite syncs the file only where nothing was committed meanwhile. Left to the last of several writes, the thread that commits would wait for
-      // all of them, and would hear of an error once, when a part of what it concerns is no longer in the log.
+      // SQLite syncs the file only if nothing was committed meanwhile. If the sync were left to the last of several checkpoints, the
+      // committing thread would wait for all of them, and would learn of an error only once, when some of the affected pages are no longer
+      // in the log.
       fdatasyncSync(descriptor);
       return null;
     } catch (error) {

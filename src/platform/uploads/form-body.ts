@@ -1,25 +1,25 @@
-// A form with files in it (RFC 7578), written as it is sent: the files' bytes are asked for when their turn comes.
+// A multipart form with files (RFC 7578), written while it is sent: reads each file's bytes when it is that file's turn.
 import { randomUUID } from "node:crypto";
 
-/** A file that was sent to us and may be sent on, as often as there are attempts. */
+/** An uploaded file that may be sent on, once per attempt. */
 export interface UploadedFile {
-  /** The name of its field. */
+  /** The name of its form field. */
   readonly field: string;
   readonly filename: string;
   readonly contentType: string;
   readonly size: number;
-  /** All of it, from the beginning. */
+  /** The whole content, from the start. */
   bytes(): AsyncIterable<Uint8Array>;
 }
 
 const LINE_END = "\r\n";
 
-/** What a quoted string of a header can carry, as browsers write it. */
+/** Escapes text for a quoted string in a header, as browsers do. */
 function quoted(text: string): string {
   return text.replaceAll('"', "%22").replaceAll("\r", "%0D").replaceAll("\n", "%0A");
 }
 
-/** What a header line can carry. */
+/** Restricts text to what a header line may contain. */
 function typeOf(text: string): string {
   return /^[\w.+-]+\/[\w.+-]+(?:;[\x20-\x7e]*)?$/.test(text) ? text : "application/octet-stream";
 }

@@ -1,4 +1,4 @@
-// A form with files in it as it comes in: fields are kept, files wait on disk, so that a thousand of them at once take no memory.
+// Receives a form with files: keeps fields in memory and files on disk, so that a thousand uploads at once take no memory.
 
 import { createHash } from "node:crypto";
 import { Busboy, type BusboyInstance } from "@fastify/busboy";
@@ -14,28 +14,28 @@ const FIELDS_MAX = 64;
 const HEADERS_PER_PART_MAX = 16;
 
 export interface FormRules {
-  /** Of one file, and of all that is sent. */
+  /** The limits of one file, and of the whole body. */
   readonly fileBytesMax: number;
   readonly bodyBytesMax: number;
   readonly filesMax: number;
-  /** Where files wait. */
+  /** The folder for spooled files. */
   readonly folder: string;
 }
 
-/** A form that has come whole. The plan that gets it closes it. */
+/** A complete form. The plan that gets it closes it. */
 export interface SpooledForm {
-  /** Values by name; a name that ends in `[]`, or comes more than once, has a list. */
+  /** Values by name; a name that ends in `[]` or is repeated has a list. */
   readonly fields: Readonly<Record<string, unknown>>;
   readonly files: readonly SpooledFile[];
   close(): void;
 }
 
 export interface SpooledFile extends UploadedFile {
-  /** Of its bytes, in hexadecimal. */
+  /** The hex SHA-256 of its bytes. */
   readonly sha256: string;
 }
 
-/** One file of the form: all of them stand in one on the disk, one behind the other. */
+/** The bytes of one file; all files of a form are stored one after another in a single file on disk. */
 async function* piecesOf(
   spool: NamelessFile,
   start: number,
@@ -58,7 +58,7 @@ function tooLarge(bytesMax: number): GatewayError {
   return new GatewayError("body_too_large", { detail: { limit_mib: Math.round(bytesMax / 1_048_576) } });
 }
 
-/** Adds a value to a form's fields. The object has no prototype, so that no name means anything else. */
+/** Adds a value to a form's fields. The object has no prototype, so that every name is safe. */
 function addField(fields: Record<string, unknown>, name: string, value: string): void {
   const isList = name.endsWith("[]");
   const key = isList ? name.slice(0, -2) : name;
@@ -67,7 +67,7 @@ function addField(fields: Record<string, unknown>, name: string, value: string):
   else fields[key] = Array.isArray(before) ? [...before, value] : [before, value];
 }
 
-/** What went wrong while a form was taken apart, told to the loop that writes into it. */
+/** Parses a form; keeps the first failure for the loop that writes into it. */
 class FormIntake {
   readonly fields: Record<string, unknown> = Object.create(null) as Record<string, unknown>;
   readonly files: SpooledFile[] = [];
@@ -82,7 +82,7 @@ class FormIntake {
       files: filesMax,
       fields: FIELDS_MAX,
       fieldSize: FIELD_BYTES_MAX,
-      // Counted whether they are fields, files, or neither for want of a name.
+      // Counts all parts: fields, files, and those without a name.
       parts: FIELDS_MAX + filesMax,
       headerPairs: HEADERS_PER_PART_MAX,
     };
@@ -94,7 +94,7 @@ class FormIntake {
       resolve();
     };
     this.#busboy.on("field", (name: string | undefined, value, nameTruncated, valueTruncated) => {
-      // Unlike its type says, it is undefined of a part without a name, and what is thrown here is not caught.
+      // Despite its type, the name is undefined for a part without one; an exception here would not be caught.
       if (name === undefined) fail(wrong("a part of the form has no name"));
       else if (nameTruncated || valueTruncated) fail(tooLarge(FIELD_BYTES_MAX));
       else addField(this.fields, name, value);
@@ -133,9 +133,9 @@ class FormIntake {
     this.#busboy.on("finish", resolve);
   }
 
-  /** False: something is wrong, and no more is wanted. */
+  /** False after a failure: send no more. */
   async write(part: Uint8Array): Promise<boolean> {
-    // The part's memory is used again when the next one comes.
+    // Copy it: the part's memory is reused for the next one.
     await new Promise<void>((resolve) => {
       this.#busboy.write(Buffer.from(part), () => resolve());
       void this.#ended.then(resolve);
@@ -150,8 +150,8 @@ class FormIntake {
 }
 
 /**
- * Takes a form apart as it comes. An error is what its sender is to be told: not a form, broken off, too large, too much at once.
- * `share` bounds what waits on disk.
+ * Parses a form while it arrives. Errors are for the caller: not a form, truncated, too large, or too many at once. `share` bounds what is
+ * spooled on disk.
  */
 export async function spooledForm(
   incoming: IncomingBody | undefined,
