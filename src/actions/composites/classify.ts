@@ -48,7 +48,6 @@ function taskOf({ facets }: FacetsSpec): string {
   ].join("\n");
 }
 
-/** Chooses by the words of the query. */
 function byRules(query: string, { facets }: FacetsSpec): Intent {
   const meant = SEARCH_FACETS.filter((name) => facets[name]?.words?.test(query) === true).slice(0, FACETS_MAX - 1);
   const isUrgent = /\b(right now|urgent(ly)?|asap|immediately)\b/i.test(query);

@@ -8,7 +8,6 @@ const DUE_KIND = "file-due";
 const DUE_OWNER = "files";
 const PAGE_ROWS = 200;
 
-/** The stored facts of a file. */
 export interface FileFacts {
   readonly filename: string;
   /** As announced; the real size once stored. Counts against the quota. */

@@ -7,7 +7,6 @@ import { FILE_BYTES_MAX } from "./lifecycle.ts";
 const FETCH_MS_MAX = 100_000;
 const SOURCE_CHARS_MAX = 500;
 
-/** The answer of a public address. */
 export interface PublicAnswer {
   readonly status: number;
   /** By lower-case name; a content-length is that of the body as we read it. */

@@ -24,7 +24,10 @@ export interface JobsDeps {
   onBroken(error: unknown, jobId: string): void;
   /** Called when a job that ran here is over. */
   onEnded?(job: JobRecord): void;
-  /** Records that a job is over, before this process forgets that it ran the job. May be called repeatedly, by other processes too. */
+  /**
+   * Records that a job is over, before this process forgets that it ran the job. May be called repeatedly, by other processes too. Absent:
+   * not recorded.
+   */
   keepEnd?(job: JobRecord): Promise<void>;
   /** Called after each write of a job that runs here. */
   onWritten(job: JobRecord): void;

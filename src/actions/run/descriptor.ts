@@ -58,7 +58,6 @@ export interface Descriptor {
 
 const ANYTHING: Allowed = { services: null, models: null };
 
-/** The path of an action's calls. */
 export function endpointOf({ id }: CatalogAction): string {
   return `/api/run/${id}`;
 }
@@ -68,7 +67,6 @@ export function statusOf(action: CatalogAction, allows = ANYTHING): ActionStatus
   return action.configured ? "available" : "not_configured";
 }
 
-/** The most that one call can cost, in cents. */
 export function priceCentsMax({ facts }: CatalogAction): number {
   return facts.price.cents;
 }

@@ -74,7 +74,6 @@ function descriptorEndpoint(parts: DailyCatalog): Endpoint {
   };
 }
 
-/** The index of actions, in its envelope. */
 function* indexJson(actions: readonly CatalogAction[], allows?: Allowed): Steps<string> {
   return yield* jsonOf(envelopeOf(yield* eachOf(actions, (action) => indexRow(action, allows))));
 }

@@ -141,7 +141,6 @@ class Calls implements PlannedCalls {
     return new Calls({ ...this.#outer, spend }, this.#deps, this.#left);
   }
 
-  /** Adds a leg for a call that begins. */
   #begin(name: string, startedAtMs = this.#deps.kernel.clock.epochMs()): { readonly at: number; readonly id: string } {
     const at = this.#left.legs.length;
     const leg = { provider: OURSELVES, model: name, status: 0, failure: "gateway_stopped", ms: 0 } as const;
@@ -252,7 +251,6 @@ function combined(all: readonly Plan[], combine: (routes: readonly Route[]) => R
   };
 }
 
-/** The body of an ended call, or its error. */
 function bodyOf({ served, final, error }: Ended): Record<string, unknown> | GatewayError {
   if (error !== null || served === null || final?.kind !== "body") return error ?? new GatewayError("internal_error");
   return final.body;

@@ -15,7 +15,6 @@ const NO_BOUNDS = [Number.MAX_SAFE_INTEGER, Number.MIN_SAFE_INTEGER];
 /** The start of every http URL that a URL param accepts; `$comment` states the other rules in words. */
 export const URL_PATTERN = "^\\s*[hH][tT][tT][pP][sS]?://";
 
-/** A mail address. */
 export const MAIL_PATTERN = z.regexes.email.source;
 
 /** States rules in words that JSON Schema cannot express, such as the order of two dates. Strict readers would reject a custom keyword. */
@@ -148,7 +147,6 @@ export function urlParamsOf(action: CatalogAction): readonly string[] {
   return names;
 }
 
-/** The params that every call must have. */
 export function requiredParams(schema: JsonSchema): readonly string[] {
   return Array.isArray(schema.required) ? schema.required : [];
 }

@@ -43,7 +43,6 @@ export interface StoredPrepaidSession {
   readonly version: number;
 }
 
-/** An entry of the calendar. */
 export interface Entry extends Cleanup {
   /** The entry is for reading the meter, not for ending the machine. */
   readonly isMeter?: true;

@@ -60,7 +60,6 @@ export function readyAnswer(text: string, contentType: string, more: Headers = {
   return { ...atRest(body, `"${hash}"`, contentType, varying), compressed };
 }
 
-/** The envelope of a free answer. */
 export function envelopeOf(data: unknown) {
   return { ok: true, data, charged_cents: 0 } as const;
 }

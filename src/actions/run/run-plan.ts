@@ -95,7 +95,6 @@ export interface InnerPlan {
   readonly frame: Pick<Frame, "last">;
 }
 
-/** The outer call. */
 export interface Within extends Pick<OuterCall, "requestId" | "sandboxFault" | "payer"> {
   /** The inner call's id. */
   readonly id: string;

@@ -1,4 +1,4 @@
-// The fields that the search indexes of an action, an endpoint, and the rows of either.
+// The indexed fields of actions, endpoints, and their rows.
 import type { CatalogAction } from "./action-catalog.ts";
 import type { OwnEndpoint } from "./own-endpoints.ts";
 import { paramNamesOf, tableOf } from "./params-schema.ts";

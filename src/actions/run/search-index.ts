@@ -27,7 +27,7 @@ export interface Found {
   readonly score: number;
 }
 
-/** An endpoint beside the actions, or one of its models. */
+/** An endpoint other than an action, or one of its models. */
 export interface FoundEndpoint {
   readonly endpoint: OwnEndpoint;
   /** The slug of a model; null: the endpoint itself. */
@@ -35,7 +35,7 @@ export interface FoundEndpoint {
   readonly score: number;
 }
 
-/** An endpoint beside the actions, and the models that it takes. */
+/** An endpoint other than an action, and the models that it takes. */
 export interface SearchedEndpoint {
   readonly endpoint: OwnEndpoint;
   readonly models: readonly string[];
@@ -58,11 +58,11 @@ interface Hit {
   readonly covered: number;
 }
 
-/** What a synonym counts, beside the word itself, for score and coverage. */
+/** The weight of a synonym relative to the word itself, for score and coverage. */
 const NEAR_SHARE = 0.4;
 /** Boost of an entry where the query contains one of its key phrases whole. */
 const PHRASE_WEIGHT = 1.5;
-/** Boost of an entry where the query equals one of the phrases that people ask for it with. */
+/** Boost of an entry where the query equals one of the phrases that people use for it. */
 const ASKED_WEIGHT = 3;
 /** Configured actions come first at about the same score. */
 const UNCONFIGURED_WEIGHT = 0.9;
@@ -102,7 +102,7 @@ const FORM_WORDS: Readonly<Record<FormKind, string>> = {
 };
 /** Forms whose text may contain search terms, such as the name of a network. */
 const NAMING: ReadonlySet<FormKind> = new Set(["url", "domain"]);
-/** Parts that all addresses share. */
+/** Parts that most addresses share. */
 const OF_ALL = /\b(https?|www|com|org|net|html?|example)\b/g;
 
 function queryTerms(query: string, index: WordIndex): readonly QueryTerm[] {
@@ -250,7 +250,7 @@ export interface Searches {
   readonly searchAll: SearchAll;
 }
 
-/** `endpoints`: what an audience sees beside the actions. */
+/** `endpoints`: what an audience sees besides the actions. */
 export function searchIn(daily: DailyCatalog, endpoints: (audience: Audience) => Iterable<SearchedEndpoint>): Searches {
   const index = oncePerDay(daily, (actions, audience: Audience) => searchIndex(actions, endpoints(audience)));
   // All waiting searches wake in one turn of the event loop; each then runs in a turn of its own.

@@ -4,7 +4,10 @@ import { termsOf } from "./search-words.ts";
 /** The weight of a term that no entry has, such as a name. A term that a tenth of the owners have weighs 2.4. */
 const UNKNOWN_WEIGHT = 2;
 
-/** Counts the owners (actions and endpoints) of each term. All rows of an owner count once: nine hundred rows with a term do not make it common. */
+/**
+ * Counts the owners (actions and endpoints) of each term. All rows of an owner count once: nine hundred rows with a term do not make it
+ * common.
+ */
 export class TellingWords<Owner> {
   readonly #owners = new Map<string, Set<Owner>>();
   readonly #phrases = new Map<Owner, readonly (readonly string[])[]>();
@@ -36,7 +39,7 @@ export class TellingWords<Owner> {
     }, 0);
   }
 
-  /** The share of these terms' weight that the owner's best matching phrase has, from 0 to 1. */
+  /** The weight of the owner's best phrase within these terms, as a share of their weight, from 0 to 1. */
   phrased(owner: Owner, terms: readonly string[]): number {
     const whole = (this.#phrases.get(owner) ?? []).filter((phrase) => phrase.every((term) => terms.includes(term)));
     return Math.max(0, ...whole.map((phrase) => this.weight(phrase))) / this.weight(terms);

@@ -2,7 +2,7 @@
 // intents lower.
 import type { Steps } from "../../core/slices.ts";
 
-/** A possible meaning of a query term; `share` is its weight beside the term itself, from 0 to 1. */
+/** A possible meaning of a query term; `share` is its weight relative to the term itself, from 0 to 1. */
 export interface MeantWord {
   readonly term: string;
   readonly share: number;

@@ -1,4 +1,4 @@
-// Boxes to close: every process retries until the vendor confirms, so that no box runs unpaid.
+// Boxes to close: the next process that looks retries each until the vendor confirms, so that no box runs unpaid.
 import { type Cleanup, type CleanupBook, type CleanupKind, enter } from "../../platform/records/cleanups.ts";
 import type { SessionsDeps } from "./deps.ts";
 import type { SessionRecord } from "./session-record.ts";

@@ -30,7 +30,6 @@ export function costOf({ centsPerHour, maxCostNano }: SessionRates, minutes: num
   return maxCostNano === null ? cost : least(cost, maxCostNano);
 }
 
-/** The amount of the first hold. */
 export function firstHold(rates: Omit<SessionRates, "maxCostNano">): Nano {
   const perHour = nanoFromCents(rates.centsPerHour);
   const whole = minutesAt(perHour, rates.minutesMax);

@@ -50,7 +50,6 @@ export interface SessionKindParts {
 /** Null: continue for another minute; else end, charged up to that moment. */
 type Next = { readonly ending: Ending; readonly atMs: number } | null;
 
-/** One open session. */
 class OpenSession {
   readonly #job: RunningJob;
   readonly #start: SessionStart;
@@ -164,7 +163,6 @@ function goneOrUnknown(error: unknown): false | null {
   return error instanceof BoxGone ? false : null;
 }
 
-/** The job kind of sessions. */
 export function sessionKind(parts: SessionKindParts): JobKind {
   const { deps, unclosed, commands } = parts;
   const { records } = deps;

@@ -12,7 +12,6 @@ import { SessionVendor } from "./vendor.ts";
 export interface Sessions {
   readonly kind: JobKind;
   readonly unclosed: BoxCleanups;
-  /** The actions of an adapter's sessions. */
   actionsOf(adapter: Adapter): readonly LocalAction[];
 }
 

@@ -1,5 +1,5 @@
-// One page of a browser, spoken to by the DevTools protocol. Puppeteer's `Page` is not used: it listens to the page's console,
-// and a hostile page can make one message as large as our memory.
+// One page of a browser, controlled through the DevTools protocol. Avoids Puppeteer's `Page`, which listens to the page's
+// console: a hostile page can make one message as large as our memory.
 import type { Browser, CDPSession } from "puppeteer-core";
 import type { Size } from "./clip.ts";
 
@@ -16,7 +16,7 @@ const ANSWER_MS_MAX = 30_000;
 const CONNECT_MS_MAX = 30_000;
 const MESSAGE_BYTES_MAX = 32 * 1_048_576;
 
-/** What every connection to a browser is opened with. */
+/** Options of every connection to a browser. */
 export const CONNECTION = { protocolTimeout: ANSWER_MS_MAX, defaultViewport: null } as const;
 
 async function openSession(browser: Browser, { width, height }: Size): Promise<CDPSession> {

@@ -1,4 +1,4 @@
-// Starts the operator's Chromium for one recording: an empty profile, none of our environment, and no way out but the proxy.
+// Starts the operator's Chromium for one recording: an empty profile, none of our environment, and no network but the proxy.
 import { rm } from "node:fs/promises";
 import type { Browser } from "puppeteer-core";
 import { openPublicProxy, type PublicProxyOptions } from "../../../upstream/public-proxy.ts";
@@ -10,7 +10,7 @@ const END_MS_MAX = 5_000;
 /** On a busy machine a start takes far longer than any answer after it. */
 const START_MS_MAX = 60_000;
 
-/** Turns off whatever could reach past the proxy: the proxy resolves names, and UDP has no way out. */
+/** Closes all ways past the proxy: the proxy resolves names, and UDP is disabled. */
 const FLAGS = [
   "--headless=new",
   "--remote-debugging-pipe",
@@ -26,7 +26,7 @@ const FLAGS = [
   "--disable-dev-shm-usage",
   "--hide-scrollbars",
   "--mute-audio",
-  // Bounds on a page's scripts and cache. A page meets these before the whole browser meets its own bounds.
+  // Bounds on a page's scripts and cache. A page hits these before the browser hits its own.
   "--js-flags=--max-old-space-size=512",
   "--disk-cache-size=67108864",
   "--proxy-bypass-list=<-loopback>",
@@ -40,7 +40,7 @@ export interface OpenBrowser extends StartedBrowser {
 }
 
 export interface ChromiumOptions extends PublicProxyOptions {
-  /** A browser that takes more is killed. */
+  /** A browser that uses more is killed. */
   readonly bounds: Bounds;
 }
 
@@ -84,7 +84,7 @@ interface Watched {
   readonly drop: () => Promise<void>;
 }
 
-/** Kills the browser, with every process of its group, where it takes too much or does not close. */
+/** Kills the browser's whole process group where it uses too much or does not close. */
 function watched(browser: Browser, { folder, bounds, drop }: Watched): OpenBrowser {
   const killed = new AbortController();
   const group = browser.process()?.pid;
@@ -102,7 +102,7 @@ function watched(browser: Browser, { folder, bounds, drop }: Watched): OpenBrows
       const late = setTimeout(kill, END_MS_MAX);
       await browser.close().catch(() => {});
       clearTimeout(late);
-      // Where the program is a script, processes that it started may be left.
+      // Where the program is a script, its child processes may still run.
       kill();
       await drop();
     },

@@ -1,4 +1,4 @@
-// Makes clips from pictures and sound, and a video from clips, with the operator's ffmpeg, a process that reads our files and nothing else.
+// Makes clips from pictures and sound, and a video from clips, with the operator's ffmpeg, which reads only our files.
 import { execFile } from "node:child_process";
 import { createReadStream, createWriteStream } from "node:fs";
 import { stat, writeFile } from "node:fs/promises";
@@ -56,7 +56,7 @@ const run = promisify(execFile);
 
 export interface Ffmpeg {
   readonly path: string;
-  /** Holds all that it reads and writes. */
+  /** Contains all files that it reads and writes. */
   readonly folder: string;
   readonly signal: AbortSignal;
 }
@@ -85,9 +85,9 @@ async function samplesOf(
 
 export interface ClipParts {
   readonly pictures: readonly Picture[];
-  /** Its least length. */
+  /** The clip's minimum length. */
   readonly seconds: number;
-  /** Null: it is silent. */
+  /** Null: a silent clip. */
   readonly narration: Buffer | null;
   readonly size: Size;
 }
@@ -97,7 +97,7 @@ async function videoOf(file: string, seconds: number): Promise<Video> {
   return { sizeBytes: size, seconds, bytes: () => createReadStream(file) };
 }
 
-/** The best picture within the bytes of a clip. */
+/** The best picture quality that fits into a clip. */
 function pictureArgs(seconds: number): string[] {
   const fits = (CLIP_BYTES_MAX * 8 * 0.9) / seconds - SOUND_BITS_A_SECOND;
   const most = Math.floor(Math.min(BITS_A_SECOND_MAX, fits));

@@ -16,7 +16,7 @@ import { writeBoard } from "./write-storyboard.ts";
 export const DEMO_JOB = "demo";
 const MS_MAX = 15 * 60_000;
 const SPEECH_MS_MAX = 60_000;
-/** The least price of a recorded scene: the operator's machine records it. */
+/** The minimum price of a recorded scene, because the operator's machine records it. */
 export const SCENE_CENTS_MIN = 2;
 
 /** A scene to record, or a brief to write a storyboard for. */
@@ -51,13 +51,13 @@ interface Before {
 }
 
 export interface DemoDeps extends RowsDeps {
-  /** For joining scenes, which must not wait behind recordings: a job has little time to end. */
+  /** For joining scenes, which must not wait behind recordings, because a job has little time to end. */
   readonly joinPlaces: RowsDeps["places"];
   /** For sandbox accounts, whose scenes cost nothing and may wait. */
   readonly sandboxPlaces: RowsDeps["places"];
   readonly studio: StudioParts;
   readonly maker: () => DemoMakerSpec;
-  /** A function, since files are opened together with the actions. */
+  /** A function, because files are opened together with the actions. */
   readonly files: () => Pick<Files, "announce" | "receive" | "read" | "delete">;
   /** Reports why a recording failed, for the operator. */
   readonly onFault: (fault: RecordingFault, jobId: string) => void;
@@ -143,7 +143,7 @@ class DemoJob {
     await this.#rows.keep({ name, cents, nano, ...kept }, at);
   }
 
-  /** The scene's clip as a file of the payer, or why it is left out. */
+  /** Records a scene, and stores its clip as one of the payer's files; or returns why it is left out. */
   async #made(
     scene: Scene,
     at: number,
@@ -161,7 +161,7 @@ class DemoJob {
       return await studio.record(wanted, { calls, signal: this.#job.signal }, async (video) => {
         const clip = await this.#keep(video, `scene-${at + 1}.mp4`, "video/mp4");
         if (clip instanceof GatewayError) return { error: clip.code, message: clip.message };
-        // Rather than left out, a scene is shown without its voice, and its row says so.
+        // Keep a scene whose narration failed, without its voice; its row says so.
         const silent = spoken?.ok === false ? { narration_error: spoken.error.code } : {};
         return { clip, seconds: rounded(video.seconds), silent };
       });
@@ -172,7 +172,7 @@ class DemoJob {
     }
   }
 
-  /** Stores a file of the payer, and notes it in the job first. */
+  /** Stores one of the payer's files; records its id in the job first. */
   async #keep(made: Content, filename: string, mime: string): Promise<StoredFile | GatewayError> {
     const { id: job, payer } = this.#job;
     const files = this.#deps.files();

@@ -1,17 +1,17 @@
-// Does the steps of a scene as a person would, with mouse and keyboard events. All scripts that run in the page are ours.
+// Performs the steps of a scene with mouse and keyboard events, as a person would. Scripts that we run in the page are all our own.
 import type { CDPSession } from "puppeteer-core";
 import { type BrowserPage, RecordingFault } from "./browser-page.ts";
 import type { Step } from "./storyboard.ts";
 
 const LOAD_MS_MAX = 15_000;
-/** Pictures and fonts still change a page that has loaded. */
+/** Images and fonts may change a page after it has loaded. */
 const SETTLE_MS = 400;
 const AFTER_STEP_MS = 350;
 /** The isolated world that keeps our scripts apart from the page's. */
 const WORLD = "tollgate";
 
 const LOADING = ["Page.frameRequestedNavigation", "Page.frameStartedLoading"] as const;
-/** A page has loaded, or none will: a navigation within the page, or a download, which is denied. */
+/** The page has loaded, or will not: a navigation within the page, or a denied download. */
 const LOADED = [
   "Page.loadEventFired",
   "Page.frameStoppedLoading",
@@ -19,7 +19,7 @@ const LOADED = [
   "Page.downloadWillBegin",
 ] as const;
 
-/** Waits, or until `then`; rejects once the signal is aborted. */
+/** Waits for `ms` or until `then`; rejects once the signal is aborted. */
 async function pauseUntil(then: Promise<void> | null, ms: number, signal: AbortSignal): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const end = () => resolve();
@@ -118,7 +118,7 @@ export class ShownPage {
     await this.#settled();
   }
 
-  /** Does one step. Rejects with a RecordingFault where that is not possible. */
+  /** Performs one step. Rejects with a RecordingFault where that is impossible. */
   async do(step: Step): Promise<void> {
     switch (step.do) {
       case "goto":
@@ -166,7 +166,6 @@ export class ShownPage {
   }
 
   async #click(words: string, kind: "field" | "button"): Promise<void> {
-    // Our own function returns it, in our own world.
     const centre = (await this.#call(FIND, [words, kind])) as { readonly x: number; readonly y: number } | null;
     if (centre === null)
       throw new RecordingFault(`there is no ${kind === "field" ? "field" : "link or button"} "${words}"`);

@@ -14,7 +14,7 @@ export interface Bounds {
   readonly diskMib: number;
 }
 
-/** The memory of a process that no file backs, in KiB. */
+/** A process's memory that is not backed by files, in KiB. */
 async function memoryKib(pid: string): Promise<number> {
   const status = await readFile(`/proc/${pid}/status`, "latin1");
   const lines = status.split("\n");
@@ -38,10 +38,10 @@ export async function groupMib(group: number): Promise<number> {
   return kib.reduce((sum, one) => sum + one, 0) / 1_024;
 }
 
-/** More files and folders than any browser needs: walking them is our work, however small they are. */
+/** More files and folders than any browser needs. Bounds our work of walking them. */
 const ENTRIES_MAX = 20_000;
 
-/** The size of a folder and all below it; null: it has too many entries. */
+/** The size of a folder with its subfolders; null where it has too many entries. */
 async function folderMib(root: string): Promise<number | null> {
   const folders = [root];
   let [blocks, entries] = [0, 0];
@@ -67,7 +67,6 @@ async function overBy(group: number, folder: string, { memoryMib, diskMib }: Bou
   return null;
 }
 
-/** Kills every process of a group. */
 export function endGroup(group: number): void {
   try {
     process.kill(-group, "SIGKILL");

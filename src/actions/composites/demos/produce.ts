@@ -1,4 +1,4 @@
-// The actions core/produce_demo and core/produce_autodemo: their params are checked before anything is held.
+// The actions core/produce_demo and core/produce_autodemo: checks their params before any hold.
 import { z } from "zod";
 import { type LocalAction, launched, localAction } from "../../../catalog/local-action.ts";
 import type { DemoMakerSpec } from "../../../catalog/tier.ts";
@@ -12,7 +12,7 @@ import { offSite, SECONDS_MAX, SECONDS_MIN, scenePart } from "./storyboard.ts";
 const IN_FLIGHT_MAX = 2;
 const [SCENE_CENTS, SCENE_BUDGET_MIN, SCENE_BUDGET_MAX] = [20, 5, 100];
 const [BUDGET_MIN, BUDGET_MAX] = [20, 300];
-/** The default budget of a storyboard, beside a cent for each second. */
+/** The default budget of a storyboard, plus a cent per second. */
 const BOARD_CENTS = 40;
 const SECONDS_DEFAULT = 45;
 
@@ -37,7 +37,7 @@ const language = z
 const budget = (min: number, max: number, words: string) =>
   z.int().min(min).max(max).optional().describe(`The most that it may cost; held until it ends. Default ${words}`);
 
-/** The sandbox plays everything. A live account needs ffmpeg, and a browser of the operator or a vendor. */
+/** The sandbox simulates everything. A live account needs ffmpeg, and a browser of the operator or a vendor. */
 function needs({ chromiumPath, ffmpegPath, maker }: ProduceParts) {
   return ({ sandbox }: { readonly sandbox: boolean }): readonly string[] | null => {
     if (!sandbox && ffmpegPath === null) return [];

@@ -1,4 +1,4 @@
-// Records a page as pictures with their times. Each picture is a file, so that memory stays small.
+// Records a page as pictures with timestamps. Each picture is a file, which keeps memory small.
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { CDPSession } from "puppeteer-core";
@@ -75,7 +75,7 @@ export class Screencast {
       });
   }
 
-  /** Takes a last picture, since a page that does not change sends none, and returns all. */
+  /** Takes a last picture, because a page that does not change sends none; returns all pictures. */
   async end(): Promise<{ readonly pictures: readonly Picture[]; readonly ms: number }> {
     await this.#session.send("Page.stopScreencast");
     await this.#shoot();

@@ -99,7 +99,7 @@ function bare(host: string): string {
   return host.replace(/^www\./, "");
 }
 
-/** The first address of a scene that is off its site, with its path in the scene; null: none. */
+/** The first address in a scene that leaves its site, with its path in the scene; null where there is none. */
 export function offSite(
   { url, steps }: Pick<Scene, "url" | "steps">,
   site: string,
@@ -110,7 +110,7 @@ export function offSite(
   return found?.do === "goto" ? { path: ["steps", at, "url"], address: found.url } : null;
 }
 
-/** Checks a model's storyboard. A string says what is wrong with it. */
+/** Checks a model's storyboard; returns a string where something is wrong with it. */
 export function readBoard(json: unknown, site: string): Storyboard | string {
   const read = board.safeParse(json);
   if (!read.success) {

@@ -1,4 +1,4 @@
-// Records scenes: with a browser and ffmpeg for live accounts; the sandbox plays them, with a small real video.
+// Records scenes: with a browser and ffmpeg for live accounts. The sandbox simulates them with a small real video.
 import { rm } from "node:fs/promises";
 import type { JobPart } from "../../../catalog/job-kind.ts";
 import type { DemoMakerSpec } from "../../../catalog/tier.ts";
@@ -14,9 +14,9 @@ import { Screencast } from "./screencast.ts";
 import type { Scene } from "./storyboard.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 
-/** The operator's browser, as legs name it. */
+/** The name of the operator's browser in legs. */
 const OWN_BROWSER = "direct/browser";
-/** The cost of a scene by it, whether it succeeds or fails: minutes of a machine, and traffic of up to the bytes below. */
+/** Its cost per scene, successful or not: machine minutes, and traffic up to the bytes below. */
 const OWN_BROWSER_NANO = nanoFromCents(0.5);
 /** The traffic of one browser, both ways. */
 const BROWSER_BYTES_MAX = 200 * 1_048_576;
@@ -47,7 +47,7 @@ export interface StudioParts {
 export interface SceneWanted {
   readonly scene: Scene;
   readonly size: Size;
-  /** Null: it is silent. */
+  /** Null: a silent scene. */
   readonly narration: Buffer | null;
 }
 
@@ -100,7 +100,7 @@ async function recorded({ scene, size }: SceneWanted, opened: BrowserPage, { fol
   return cast.end();
 }
 
-/** Opens a vendor's browser for the time of the work. */
+/** Opens a vendor's browser while `work` runs. */
 async function withVendorBrowser<T>(
   { browser: { begin, end } }: DemoMakerSpec,
   calls: JobPart,

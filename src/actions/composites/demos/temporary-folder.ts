@@ -1,4 +1,4 @@
-// Temporary folders of recordings. Each new one also deletes what processes that died have left behind.
+// Temporary folders of recordings. Creating one also deletes what dead processes have left behind.
 import { mkdtemp, readdir, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

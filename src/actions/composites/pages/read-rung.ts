@@ -89,7 +89,7 @@ async function pageIn(
     const judged = yieldOf({ content, title, facts: null, status: null });
     return { url, content, format: holds, title, finalUrl, judged, details: {} };
   }
-  // Convert to Markdown here. Where the vendor has already cut the page to its main part, do not cut again.
+  // HTML becomes text where Markdown was requested. Do not cut again what the vendor has cut to the main part already.
   const format = wanted === "markdown" ? "text" : "html";
   const order = { url, format, mainContent: holds === "page" && isMain, status: null, hasRun: true } as const;
   const page = await read(content, order);

@@ -77,7 +77,6 @@ export function isWaiting(line: string): boolean {
   return WAITING.test(line.slice(0, LINE_CHARS_MAX).trim());
 }
 
-/** Elements that scripts fill. */
 const MOUNT =
   /^<(?:app-root|my-app|ion-app|(?:div|main|section)\b[^>]*\bid=["']?(?:root|app|__next|__nuxt|__gatsby|___gatsby|svelte|application|main-app|react-root|q-app|ember-app)["'\s>])/i;
 

@@ -88,7 +88,6 @@ export function readPerson(answer: unknown, places: PersonAnswer): ReadonlyMap<P
   return told;
 }
 
-/** What is known about a person so far. */
 export class Person {
   readonly input: string | null;
   #known: Known = NOTHING;
@@ -119,7 +118,6 @@ export class Person {
     return this.#known;
   }
 
-  /** The known fields only. */
   fields(): ReadonlyMap<PersonField, string> {
     const filled = PERSON_FIELDS.map((field) => [field, this.#known[field]] as const);
     return new Map(filled.filter((entry): entry is [PersonField, string] => entry[1] !== null));
