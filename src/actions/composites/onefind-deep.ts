@@ -242,7 +242,7 @@ function foundBy({ action: id, ok, latency_ms }: Hop) {
   return { service, action, ok, latency_ms };
 }
 
-/** Found no person; nothing is charged. */
+/** A failed job; nothing is charged. */
 function failed(error: string, message: string): JobEnd {
   return { status: "failed", result: { error, message }, chargeNano: ZERO };
 }

@@ -20,7 +20,7 @@ const ROBOTS_KEPT_MS = 3_600_000;
 /** A robots.txt that could not be fetched is tried again after this long. */
 const NO_ROBOTS_KEPT_MS = 60_000;
 const ROBOTS_KEPT_MAX = 2_000;
-/** A bound on all kept rules together, since one person may have any number of hosts. */
+/** A bound on all kept rules together, because one person may own any number of hosts. */
 const ROBOTS_KEPT_CHARS_MAX = 8 * 1_048_576;
 /** The overhead of a rule, in characters. */
 const RULE_CHARS = 100;
@@ -35,7 +35,7 @@ export interface DirectBounds {
   readonly onHop: (url: URL) => Promise<GatewayError | null>;
 }
 
-/** Fetches a public address, or says why not. */
+/** Fetches a public address, or returns why not. */
 export type OpenPage = (url: string, bounds: DirectBounds) => Promise<PublicAnswer | GatewayError>;
 
 export type DirectAnswer =
@@ -45,7 +45,7 @@ export type DirectAnswer =
       readonly finalUrl: string;
       readonly page: PageBytes;
     }
-  /** `off` and `time` come from the sandbox's addresses alone. */
+  /** `off` and `time` come only from the sandbox's addresses. */
   | { readonly kind: "skipped"; readonly why: "robots" | "busy" | "off" | "time" }
   /** It is not public, breaks off, or is too large or too slow. */
   | { readonly kind: "failed"; readonly why: string };
@@ -93,7 +93,7 @@ interface Rules {
   untilMs: number;
   /** The size of its rules; 0 until they are read. */
   chars: number;
-  /** Null: the account that came first had no room in the reading threads. */
+  /** Null: the account that asked first had no room in the reading threads. */
   readonly allows: Promise<Allows | null>;
 }
 
@@ -148,7 +148,7 @@ class RobotsRules {
       if (rules === undefined || rules.untilMs <= this.#clock.elapsedMs()) return this.#fresh(origin, reading);
       const allows = await rules.allows;
       if (allows !== null) return allows;
-      // The account that came first had no room. That is not kept, and this account may have some.
+      // The first account had no room. That result is not kept, and this account may have room.
     }
   }
 
@@ -167,7 +167,7 @@ class RobotsRules {
     const signal = AbortSignal.timeout(ROBOTS_MS_MAX);
     const bounds = { bytesMax: ROBOTS_BYTES_MAX, msMax: ROBOTS_MS_MAX, signal, onHop: async () => null };
     const answer = await this.#open(`${origin}/robots.txt`, bounds);
-    // If it leads nowhere public, neither does the page, whose error the caller gets.
+    // If the host is not public, fetching the page fails too, and the caller gets that error.
     if (answer instanceof GatewayError) return answer.code === "bad_url" ? EVERYTHING : NOTHING;
     try {
       const bytes = await bytesOf(answer.body);
@@ -227,7 +227,7 @@ export function createDirect({ open, pace, clock, obeysRobots }: DirectOptions):
         else if (!allows(target.href)) why = "robots";
         return why === null;
       };
-      // Redirects are followed as politely.
+      // Apply the same rules to redirects.
       const onHop = async (target: URL) => ((await enter(target)) ? null : new GatewayError("upstream_error"));
       try {
         // Waiting for a turn does not count as the page's time.

@@ -4,7 +4,7 @@ import { SHELL_WORDS, WALL_PHRASES, WALL_WORDS } from "./wall-words.ts";
 /** At this score no further rung is asked. */
 export const ENOUGH = 0.35;
 const FULL_CHARS = 1_000;
-/** Walls are short; a longer text with such words is about them. */
+/** Walls are short; a longer text with a wall's words is about walls. */
 const WALL_CHARS_MAX = 1_200;
 /** The share of wall phrases that makes a text a wall; the lower one applies where it says so in several ways, or in its title too. */
 const WALL_SHARE = 0.12;
