@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 
 const MS = 1_000;
-/** The offset of the length, in ms, from the name of each box that has it. */
+/** The boxes of the file that hold its length (in ms), with the length's offset from the box's name. */
 const LENGTHS_AT = { mvhd: 20, tkhd: 24, mdhd: 20, stts: 16 } as const;
 
 /** Makes a still that is as long as these seconds together, in the aspect ratio of the size: 16:9, 9:16 or 1:1. */

@@ -54,7 +54,7 @@ const dallE = z.strictObject({
 });
 type Gpt = z.infer<typeof gpt>;
 
-/** `auto` counts as a medium-quality square. */
+/** A size of `auto` counts as square, a quality of `auto` as medium. */
 function usageOf({ prompt, n = 1, size = "auto", quality = "auto", partial_images = 0 }: Gpt, images: number) {
   const square = size === "auto" ? "1024x1024" : size;
   const each = TOKENS[quality === "auto" ? "medium" : quality]?.[square] ?? 0;
