@@ -1,4 +1,4 @@
-// 2Captcha as the sandbox plays it: a task that it was never given is an error with a good status.
+// Sandbox stand-in for 2Captcha: querying an unknown task is an error with status 200.
 import { defineStandIn, refuse } from "#sandbox";
 
 const unknown = refuse(200, {

@@ -1,8 +1,8 @@
-// 2Captcha: captchas solved by people and programs; a task is created, then asked for until it is ready.
-// Unsure: whether it still solves hCaptcha, of which its page says nothing more.
+// 2Captcha: captchas solved by people and programs; a task is created, then polled until it is ready. Unsure: whether it still solves
+// hCaptcha, which its page no longer mentions.
 import { action, defineAdapter, keyInBody, neededWhen, z } from "#adapter";
 
-/** It costs the vendor's callers up to 5 cents; all the others the usual price. */
+/** This type costs callers up to 5 cents; all others have the usual price. */
 const FUN = "FunCaptchaTaskProxyless";
 const FUN_CENTS = 6;
 const USUAL_CENTS = 0.3;
@@ -70,7 +70,7 @@ export default defineAdapter({
   beliefs: { "create-task": "what FunCaptcha costs us, and whether hCaptcha is still solved" },
   origin: "https://api.2captcha.com",
   auth: keyInBody("clientKey"),
-  // The status is 200 whatever has happened; errorId is 0 where nothing is wrong.
+  // The status is always 200; errorId is 0 on success.
   rules: [
     { at: "/errorCode", is: OUR_KEY, means: "provider_auth_failed" },
     { at: "/errorCode", is: "ERROR_ZERO_BALANCE", means: "provider_billing" },

@@ -1,4 +1,4 @@
-// agentfax: sends a document as a fax. The merchant asks for its price by the page, and is paid for at most `pages`.
+// agentfax: sends a document as a fax. The merchant charges per page, at most for `pages` pages.
 import { action, defineAdapter, paidBy, z } from "#adapter";
 
 const CENTS_A_PAGE = 20;

@@ -1,4 +1,4 @@
-// AgentMail as the sandbox plays it: mailboxes that keep what was sent from them, and a first mail to answer in each.
+// Sandbox stand-in for AgentMail: mailboxes keep what was sent from them, and start with one mail to answer.
 import {
   defineStandIn,
   type Item,
@@ -11,10 +11,10 @@ import {
   withNewIds,
 } from "#sandbox";
 
-/** An id of a mail is unique within its mailbox. */
+/** Mail ids are unique only within a mailbox. */
 const mailId = (inbox_id: string, message_id: string) => `${inbox_id} ${message_id}`;
 
-/** Keeps what the list shows of a mail that this answer says was sent. */
+/** Stores the list's fields of a mail that this answer reports as sent. */
 function keepSent(call: StandInCall, answer: Json, { to, subject }: Item): void {
   const inbox_id = call.text("inbox_id");
   const [thread_id, message_id] = [textAt(answer, "/thread_id"), textAt(answer, "/message_id")];
@@ -46,7 +46,7 @@ export default defineStandIn({
       const inbox_id = textAt(answer, "/inbox_id");
       if (call.find("inbox", inbox_id) !== undefined) return refuse(403, { name: "IsTakenError", message: "taken" });
       call.keep("inbox", inbox_id);
-      // A new mailbox has a mail to read and to answer.
+      // A new mailbox has one mail to read and answer.
       const received = valueAt(call.exampleOf("list-messages"), "/messages/0") ?? {};
       const mail = put(received, { "/inbox_id": inbox_id, "/to": [inbox_id], "/timestamp": call.now });
       const id = mailId(inbox_id, textAt(mail, "/message_id"));

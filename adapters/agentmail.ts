@@ -1,8 +1,8 @@
-// AgentMail: mailboxes for agents, bought once, that send, list and answer mail. A mailbox belongs to the payer who bought it.
-// The wire is that of its specification. What it costs us is not known: it is counted as what it is sold for.
+// AgentMail: mailboxes for agents, bought once, that send, list and answer mail. A mailbox belongs to the payer who bought it. The wire
+// format follows the vendor's specification. Our cost is unknown: we assume the sale price.
 import { action, bearer, defineAdapter, domainName, needsOne, optional, z } from "#adapter";
 
-/** What goes into a header of a mail must not end it. */
+/** Text for a mail header must not contain line breaks. */
 const line = (max: number) =>
   z
     .string()
@@ -46,10 +46,10 @@ export default defineAdapter({
   beliefs: { "*": "what it costs us" },
   origin: "https://api.agentmail.to/v0",
   auth: bearer,
-  // Where there is no key: hosts by its documentation, the path below them by belief.
+  // Pay-per-call access: the hosts are documented, the path below them is assumed.
   keylessDoor: { mpp: "https://mpp.api.agentmail.to/v0", x402: "https://x402.api.agentmail.to/v0" },
   rules: [
-    // Neither is about our key.
+    // Neither of these is about our key.
     { status: 403, at: "/name", matches: /IsTaken|Rejected/, sample: "IsTakenError", means: "caller_invalid" },
   ],
   actions: {

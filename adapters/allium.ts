@@ -1,6 +1,6 @@
-// Allium: prices of tokens and what wallets hold, by a table of endpoints, one token or wallet a call. It wants to be named as the source.
-// Paths and prices are those of its public list for paying call by call. From memory: what the rows take and answer, how often it may be
-// asked, and that a key pays the prices of that list.
+// Allium: token prices and wallet holdings through a table of endpoints, one token or wallet per call. The vendor requires attribution.
+// Paths and prices come from its public pay-per-call list. From memory: the rows' params and answers, the rate limit, and that access by
+// key has the same prices.
 import { action, defineAdapter, endpointParams, keyHeader } from "#adapter";
 
 export default defineAdapter({
@@ -24,13 +24,13 @@ export default defineAdapter({
       effect: "read",
       params: endpointParams("Path of the endpoint, such as wallet/balances"),
       price: { mode: "ranged", cents: 3, minCents: 2 },
-      // Rows say what each costs us.
+      // The rows state our cost.
       upstreamCents: 2,
       table: { param: "endpoint" },
       request: {
         method: "POST",
         path: "",
-        // The vendor takes lists and charges by the item, so a call has one.
+        // The vendor takes lists and charges per item, so each call sends one item.
         params: ({ chain, token_address, address, ...rest }) => {
           if (token_address === undefined && address === undefined) return { chain, ...rest };
           return { ...rest, addresses: [token_address === undefined ? { chain, address } : { chain, token_address }] };

@@ -1,4 +1,4 @@
-// Anthropic, first-hand, at the prices listed on 2026-11-23; writes are those of the five-minute cache.
+// Anthropic, first-hand, at the prices listed on 2026-11-23; cache writes are at the price of the five-minute cache.
 import { defineAdapter, keyHeader, modelRows } from "#adapter";
 
 const since = "2026-08-21";
@@ -6,30 +6,30 @@ const { price } = modelRows(since);
 const lately = "2026-09-23";
 const autumn = "2026-11-03";
 
-// An image counts for about 1,600 tokens at its largest, from opus 4.7 on for 4,784. A document can fill the context.
+// An image counts for at most about 1,600 tokens, or 4,784 from opus 4.7 on. A document can fill the context.
 const sees = (contextTokens: number, imageTokensMax: number) => ({
   contextTokens,
   parts: { imageTokensMax, fileTokensMax: contextTokens },
 });
 
-// From opus 4.7 on models refuse to be told how to sample, and take a word of effort in place of a budget for thinking.
+// From opus 4.7 on, models reject sampling params and take an effort level instead of a thinking budget.
 const newer = {
   ...sees(1_000_000, 4_784),
   outputTokensMax: 128_000,
   dropFields: ["temperature", "top_p", "top_k"],
   reasoning: "effort",
 } as const;
-/** They think in any case. */
+/** Models that always think. */
 const always = { ...newer, reasoning: "effort-always" } as const;
 const older = { ...sees(200_000, 1_600), outputTokensMax: 64_000 };
 
 const opus = [{ since, input: "5", output: "25", cacheRead: "0.5", cacheWrite: "6.25" }];
 const sonnet = { input: "3", output: "15", cacheRead: "0.3", cacheWrite: "3.75" };
 const sonnetLong = { promptTokens: 200_000, input: "6", output: "22.5", cacheRead: "0.6", cacheWrite: "7.5" };
-// Meant for the introduction, and made permanent.
+// Introduced as a launch price and then made permanent.
 const sonnet5 = { input: "2", output: "10", cacheRead: "0.2", cacheWrite: "2.5" };
 const haiku = [{ since, input: "1", output: "5", cacheRead: "0.1", cacheWrite: "1.25" }];
-/** Above 100,000 tokens of prompt the whole call costs five times as much. */
+/** With more than 100,000 prompt tokens, the whole call costs five times as much. */
 const haiku55 = price("0.1/0.5/0.01/0.125", autumn, [100_000, "0.5/2.5/0.05/0.625"]);
 const fable = [{ since, input: "10", output: "50", cacheRead: "1", cacheWrite: "12.5" }];
 
@@ -45,7 +45,7 @@ export default defineAdapter({
     dialect: "messages",
     toolCalls: "strict",
     reasoningFormat: "anthropic-claude-v1",
-    // Those that take no words of effort.
+    // Models without effort levels.
     reasoning: "budget",
     models: {
       "claude-fable-5-2": { ...always, slug: "anthropic/claude-fable-5.2", ...price("8/40/0.2/10", autumn) },

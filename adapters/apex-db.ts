@@ -1,4 +1,4 @@
-// Apex DB: specifications of car models, normalized. A merchant that is paid call by call, with its price as a cap.
+// Apex DB: normalized specifications of car models. A pay-per-call merchant; its listed price is our cap.
 import { defineAdapter, recordsMerchant } from "#adapter";
 
 export default defineAdapter(

@@ -1,4 +1,4 @@
-// Auto.exchange: other agents for hire. A merchant that is paid by the call, at the agent's own price.
+// Auto.exchange: other agents for hire. A pay-per-call merchant; each agent sets its own price.
 import { action, defineAdapter, paidBy, z } from "#adapter";
 
 const common = { category: "commerce" } as const;

@@ -1,5 +1,5 @@
-// AviationStack: flights with their status, delays, gates and times.
-// What a call costs us is its public price for paying call by call; a plan may differ. From memory: the names of most params.
+// AviationStack: flights with their status, delays, gates and times. Our cost is its public pay-per-call price; a plan may differ. From
+// memory: the names of most params.
 import { action, defineAdapter, keyInQuery, needsOne, optional, z } from "#adapter";
 
 const code = (letters: RegExp, as: string) => z.string().regex(letters, `must be as ${as}`);
@@ -12,7 +12,7 @@ export default defineAdapter({
   origin: "https://api.aviationstack.com/v1",
   auth: keyInQuery("access_key"),
   rules: [
-    // From memory: the codes of a plan that is used up, or has not all.
+    // From memory: the codes for an exhausted plan and for a plan that lacks the feature.
     { status: [403, 429], at: "/error/code", is: "usage_limit_reached", means: "provider_billing" },
     { status: 403, at: "/error/code", is: "function_access_restricted", means: "provider_billing" },
   ],

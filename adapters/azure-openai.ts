@@ -1,6 +1,6 @@
-// Azure OpenAI: OpenAI's models in resources of the operator's own, at OpenAI's prices, which are those of its global deployments. Data zones
-// cost a tenth more; unsure: single regions. AZURE_OPENAI_SCOPE says which the deployments are, AZURE_OPENAI_DEPLOYMENTS what each model is
-// called there, such as `gpt-5.4=prod-54`. The newer address (/openai/v1) and the dated ones (api-version) are an adapter each.
+// Azure OpenAI: OpenAI's models in the operator's own resources, at OpenAI's prices, which equal those of Azure's global deployments. Data
+// zones cost 10 % more; unsure: single regions. AZURE_OPENAI_SCOPE sets the deployment type, and AZURE_OPENAI_DEPLOYMENTS the deployment
+// names, such as `gpt-5.4=prod-54`. The newer API (/openai/v1) and the dated ones (api-version) are separate adapters.
 import { type AdapterSpec, clientCredentials, defineAdapters, keyHeader, modelRows } from "#adapter";
 
 const since = "2026-09-23";
@@ -17,7 +17,7 @@ const thinks = (...efforts: readonly ("none" | "minimal" | "low" | "medium" | "h
 });
 const plain = { hidesReasoning: false, ...thinks() };
 
-// What other vendors have added to the wire is refused as an unknown parameter.
+// Fields that other vendors added to the wire are rejected as unknown parameters.
 const dropFields =
   "metadata thinking output_config safetySettings cache_control include_reasoning reasoning_format top_k top_a min_p repetition_penalty".split(
     " ",
@@ -48,7 +48,7 @@ const older: NonNullable<AdapterSpec["chat"]>["models"] = {
     ...price("0.4/1.6/0.1"),
   },
 };
-// They take tools together with reasoning at /responses alone.
+// These support tools together with reasoning only at /responses.
 const newer = {
   toolsDialect: "responses" as const,
   ...thinks("none", "low", "medium", "high", "xhigh"),
@@ -65,7 +65,7 @@ const azure = {
   beliefs,
   auth: keyHeader("api-key"),
   keyEnv: ["AZURE_OPENAI_API_KEY"],
-  // Entra's servers; AZURE_OPENAI_LOGIN_BASE_URL is another cloud's.
+  // Entra's servers; AZURE_OPENAI_LOGIN_BASE_URL selects another cloud's.
   origins: { login: "https://login.microsoftonline.com" },
   otherLogins: [
     {
@@ -87,11 +87,11 @@ const azure = {
     ],
   },
   alsoCalled: ["azure"],
-  // The list knows none of these models there yet: they are told as unknown, and held against it once it does.
+  // The list does not have these models yet: they are reported as unknown, and compared once it does.
   pricedAs: "azure",
   otelName: "azure.ai.openai",
 } satisfies Partial<AdapterSpec>;
-// No dated version that is not a preview knows the role `developer`.
+// Only preview versions of the dated API know the role `developer`.
 const dated = Object.fromEntries(
   Object.entries(older).map(([id, model]) => [
     id,
@@ -147,7 +147,7 @@ export default defineAdapters({
     settings: { resource, scope, version: { env: ["AZURE_OPENAI_API_VERSION"] } },
     chat: {
       ...chat,
-      // They came after the dated versions.
+      // Fields introduced after the dated versions.
       dropFields: [...dropFields, "store", "verbosity", "prompt_cache_key", "safety_identifier"],
       paths: {
         whole: "/deployments/{model}/chat/completions?api-version={version}",

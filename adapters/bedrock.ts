@@ -1,6 +1,7 @@
-// Amazon Bedrock: Amazon's and others' models in its own wire (Converse), and Claude in Anthropic's. BEDROCK_REGION turns it on, together
-// with AWS's keys (and the token of a session, where there is one) or an API key of Bedrock. Of Claude the global profiles are asked,
-// because regional ones cost a tenth more; from opus 4.7 on their ids have no version behind them. Unsure: which regions have which models, and the most tokens of an image (twice the most in its list).
+// Amazon Bedrock: Amazon's and others' models in its own wire (Converse), and Claude in Anthropic's. Enabled by BEDROCK_REGION together
+// with AWS keys (and a session token, if there is one) or a Bedrock API key. Claude is called through global profiles because regional ones
+// cost 10 % more; from opus 4.7 on, their ids have no version suffix. Unsure: which regions have which models, and the maximum tokens of an
+// image (we assume twice the highest value in its list).
 import { type AdapterSpec, bearer, defineAdapters, modelRows, sigv4 } from "#adapter";
 
 const since = "2026-09-23";
@@ -24,15 +25,13 @@ const aws = {
   otelName: "aws.bedrock",
 } satisfies Partial<AdapterSpec>;
 
-/** Amazon's own: marks of the cache, except on tools; a schema in words alone, because none of them is held to one. */
+/** Amazon's own models: cache points except on tools; schemas go into the prompt, because none of the models enforces one. */
 const nova = {
   outputTokensMax: 10_000,
   takes: { efforts: [], formats: "json_object", cachePoints: ["system", "messages"] },
 } as const;
 const seeing = (contextTokens: number) => ({ parts: { imageTokensMax: 5_200, fileTokensMax: contextTokens } });
-/**
- * It thinks out of sight. Its `high` is refused together with a bound on output, without which no call can be held.
- */
+/** It hides its reasoning. It rejects effort `high` together with an output limit, without which no hold can be computed. */
 const thinking = {
   outputTokensMax: 64_000,
   hidesReasoning: true,
@@ -44,7 +43,7 @@ const gptOss = {
   takes: { effortField: "reasoning_effort", efforts: ["low", "medium", "high"] },
 } as const;
 
-/** What only Anthropic's own address knows. */
+/** Fields supported only by Anthropic's own API. */
 const elsewhere = ["cache_control", "context_management"];
 const claude = {
   contextTokens: 1_000_000,
@@ -60,7 +59,7 @@ const older = {
 };
 const opus = [{ since, input: "5", output: "25", cacheRead: "0.5", cacheWrite: "6.25" }];
 
-/** Above 100,000 tokens of prompt the whole call costs five times as much. */
+/** With more than 100,000 prompt tokens, the whole call costs five times as much. */
 const haiku55 = price("0.1/0.5/0.01/0.125", autumn, [100_000, "0.5/2.5/0.05/0.625"]);
 
 export default defineAdapters({
@@ -71,7 +70,7 @@ export default defineAdapters({
     beliefs: {
       "*": "which regions have which models, what those cost us beside the ones of the United States, and the most tokens of an image",
     },
-    // A list has nearly a third more for Europe, and a twentieth for Asia.
+    // A price list has nearly a third more for Europe, and 5 % more for Asia.
     regionalCost: {
       setting: "region",
       everywhere: "global.",
@@ -83,7 +82,7 @@ export default defineAdapters({
     },
     chat: {
       dialect: "converse",
-      // The wire cannot say it; as elsewhere the model may then call several at once.
+      // The wire has no such field, so the model may make several calls at once.
       dropFields: ["parallel_tool_calls"],
       models: {
         "global.amazon.nova-2-lite-v1:0": {
@@ -116,11 +115,11 @@ export default defineAdapters({
       dialect: "messages",
       toolCalls: "strict",
       dropFields: elsewhere,
-      // It opens no links.
+      // It fetches no URLs.
       fetches: "none",
-      // A thought that it has signed is one of Claude's, wherever it comes back.
+      // Signed reasoning is Claude's, whichever vendor gets it back.
       reasoningFormat: "anthropic-claude-v1",
-      // Those that take no words of effort.
+      // Models without effort levels.
       reasoning: "budget",
       extraFields: { anthropic_version: "bedrock-2023-05-31" },
       paths: {

@@ -1,4 +1,4 @@
-// Brave Search: web pages and news from an index of its own, at the price listed on 2026-09-30.
+// Brave Search: web pages and news from its own index, at the price listed on 2026-09-30.
 import { action, defineAdapter, keyHeader, optional, z } from "#adapter";
 
 const FILTERS = "web|news|videos|faq|discussions|infobox|locations|query|summarizer";
@@ -64,13 +64,13 @@ export default defineAdapter({
   keyEnv: ["BRAVE_SEARCH_API_KEY", "BRAVE_API_KEY"],
   rate: { requests: 50, perMs: 1_000 },
   rules: [
-    // A wrong key is 422, as a wrong param is; so is a missing one, which the place of the error tells.
+    // A wrong key and a wrong param are both 422; a missing key is too, and is recognized by the error's location.
     { status: 422, at: "/error/code", is: "SUBSCRIPTION_TOKEN_INVALID", means: "provider_auth_failed" },
     { status: 422, at: "/error/meta/errors/0/loc/0", is: "header", means: "provider_auth_failed" },
-    // Our plan lacks what one param asks for, or this way of searching as a whole.
+    // Our plan lacks what one param requires, or this kind of search altogether.
     { status: [400, 422], at: "/error/code", is: "OPTION_NOT_IN_PLAN", means: "caller_unsupported" },
     { status: [400, 422], at: "/error/code", is: "RESOURCE_NOT_ALLOWED", means: "provider_auth_failed" },
-    // The month's requests are spent; waiting a second does not help.
+    // The monthly quota is used up; waiting a second does not help.
     { status: 429, at: "/error/code", matches: /QUOTA|USAGE/, sample: "QUOTA_LIMITED", means: "provider_billing" },
   ],
   actions: {
@@ -85,7 +85,7 @@ export default defineAdapter({
       price: { mode: "fixed", cents: 1 },
       upstreamCents: 0.5,
       request: { method: "GET", path: "/web/search" },
-      // Kinds of results of which there is none are left out.
+      // Result types without results are left out.
       content: ["/web", "/query"],
       example: {
         params: { q: "tides brest", count: 1 },
@@ -102,7 +102,7 @@ export default defineAdapter({
       params: news,
       price: { mode: "fixed", cents: 1 },
       upstreamCents: 0.5,
-      // The vendor does not know the filter here.
+      // The vendor does not support the filter here.
       request: { method: "GET", path: "/news/search", names: { result_filter: null } },
       content: ["/results", "/query"],
       example: {

@@ -1,7 +1,7 @@
-// Browserbase as the sandbox plays it: sessions that run until they are released.
+// Sandbox stand-in for Browserbase: sessions run until they are released.
 import { defineStandIn, put, type StandInCall, textAt, type UseOptions, withNewIds } from "#sandbox";
 
-/** The session that the request's path names, also after its release. */
+/** The session in the request's path, even after its release. */
 function aboutOne(call: StandInCall, how: UseOptions = {}) {
   const id = /^\/v1\/sessions\/([^/]+)$/.exec(call.path)?.[1] ?? "";
   call.use("session", { ...how, id });
@@ -22,7 +22,7 @@ export default defineStandIn({
     session_status: (call) => aboutOne(call, { evenEnded: true }),
     release_session(call) {
       const answer = aboutOne(call, { evenEnded: true });
-      // It is looked at before it is released.
+      // The session is read before it is released.
       if (call.at === 1) call.end("session");
       return answer;
     },

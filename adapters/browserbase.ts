@@ -1,8 +1,9 @@
-// Browserbase: browsers in the cloud, paid by the minute before they run. A caller drives one at its connectUrl; we carry none of that.
-// The wire is that of its specification of 2026-07-18, which has no call that extends a session: each is created for the longest that
-// there is, and ended by us when what was paid is over. Its price is $0.12 an hour (from the notes of 2026-07 on the vendor); a gigabyte
-// through its proxies is $12, as its pages said of the dearest plan in 2026-07 (not held against a bill). Where there is no key but a wallet,
-// it is asked at a door of another wire (its guide to x402 of 2026-07), whose sessions end by themselves when what was paid is over.
+// Browserbase: cloud browsers, paid by the minute in advance. The caller drives one at its connectUrl; that traffic does not pass through
+// us. The wire format follows the vendor's specification of 2026-07-18, which has no call to extend a session: we create each one with the
+// maximum duration, and end it when the paid time is over. The price is $0.12 an hour (from notes of 2026-07 on the vendor); proxy traffic
+// is $12 per gigabyte, as its pages stated for the most expensive plan in 2026-07 (not checked against a bill). Without a key but with a
+// wallet, we use its pay-per-call access, which has another wire format (its x402 guide of 2026-07) and whose sessions end by themselves
+// when the paid time is over.
 import { action, defineAdapter, keyHeader, type PrepaidSpec, type ScriptContext, z } from "#adapter";
 
 const MINUTES_MAX = 360;
@@ -27,10 +28,10 @@ const session_id = z
 const requires = [{ kind: "session", param: "session_id" }];
 const common = { category: "browser", upstreamCents: 0, price: { mode: "fixed", cents: 0 } } as const;
 
-/** The status of a released session; the vendor may still be ending it. */
+/** The status of a released session; the vendor may still be shutting it down. */
 const OVER = { status: "COMPLETED", alive: false } as const;
 
-/** What is in the list of those that run may have been ended by now. */
+/** A session listed as running may have ended meanwhile. */
 const isAlive = (status: string) => status === "RUNNING" || status === "PENDING";
 
 async function release({ ask }: Pick<ScriptContext, "ask">, id: string) {
@@ -87,7 +88,7 @@ const create = {
 const extend = {
   category: "browser",
   keywords: "more browser time; prolong a browser session",
-  // With a key the vendor is only asked whether it still runs; what grows is what we keep of it, once.
+  // With a key, this only asks the vendor whether the session still runs; the paid time grows in our own record, exactly once.
   effect: "write",
   params: z.strictObject({
     session_id,
@@ -113,7 +114,7 @@ const end = {
 } as const;
 const paidMinutes = estimatedMinutes.default(1).describe("How many minutes are paid; it ends when they are over");
 
-/** At the door: what its answers say of one, of which that to an extension is in no document that we have. */
+/** Pay-per-call access: a session in its answers. The answer to an extension is undocumented. */
 const atDoor = z.object({
   status: z.string().optional(),
   expiresAt: z.string().optional(),
@@ -162,7 +163,7 @@ const door = {
     async run({ ask, params: { session_id: sessionId, estimatedMinutes: additionalMinutes } }) {
       const values = { session_id: sessionId, additionalMinutes };
       const { json } = await ask({ method: "POST", path: `${oneAtDoor}/extend` }, { values });
-      // It has been paid, whatever is said of it.
+      // It has been paid, whatever the answer says.
       return { sessionId, expiresAt: atDoor.catch({}).parse(json).expiresAt };
     },
     example: { params: { session_id: id, estimatedMinutes: 15 }, answers: [doorExample] },
@@ -172,7 +173,7 @@ const door = {
     async run({ ask, params }) {
       const request = { method: "GET", path: `${oneAtDoor}/status`, send: "none" } as const;
       const { status: code, json } = await ask(request, { values: params, accepts: [404] });
-      // Its owner is checked already, so a session that is missing here has ended.
+      // Ownership is checked before, so a missing session has ended.
       if (code === 404) return { sessionId: params.session_id, ...OVER, paidMinutes: 0 };
       const { status = "unknown", usage, expiresAt } = atDoor.parse(json);
       const left = { paidMinutes: usage?.minutesRemaining, expiresAt };
@@ -229,7 +230,7 @@ export default defineAdapter({
           {
             method: "POST",
             path: "/v1/sessions",
-            // Only the owner of a shared account can see its recordings, and they are not the owner's matter.
+            // Only the owner of a shared account can see its recordings, and they are not the owner's business.
             fixed: { timeout: MINUTES_MAX * 60, browserSettings: { recordSession: false, logSession: false } },
           },
           {
@@ -244,7 +245,7 @@ export default defineAdapter({
         );
         const { id: sessionId, status, connectUrl } = created.parse(json);
         if (!isAlive(status)) end("provider_server_error", { message: `the session is ${status}` });
-        // It bears a key of the session's; an account's would be anybody's who is given it.
+        // The URL contains a key of the session; if it contained the account's key, anyone who gets the URL would have it.
         if (connectUrl.includes(key)) end("provider_malformed", { message: "its address bears our key" });
         return { sessionId, connectUrl };
       },

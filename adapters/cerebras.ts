@@ -1,4 +1,4 @@
-// Cerebras: open models, fastest of all, at the prices listed on 2026-11-23.
+// Cerebras: open models at the highest speed, at the prices listed on 2026-11-23.
 import { bearer, defineAdapter, modelRows } from "#adapter";
 
 const since = "2026-08-21";
@@ -13,13 +13,13 @@ export default defineAdapter({
   chat: {
     dialect: "chat-completions",
     maxTokensField: "max_completion_tokens",
-    // It refuses every field that it does not know. These are hints that an answer does not depend on, and samplers that it lacks.
+    // It rejects unknown fields. These are hints that do not affect an answer, and sampling params that it lacks.
     dropFields:
       "metadata store prompt_cache_key safety_identifier verbosity cache_control thinking output_config safetySettings include_reasoning top_k top_a min_p repetition_penalty".split(
         " ",
       ),
     takes: { messageFields: ["name"], developerRole: "system", efforts: ["low", "medium", "high"] },
-    // Nothing is known of its billing after a hang-up, so the worse is taken.
+    // Its billing after a disconnect is unknown, so we assume the worse.
     models: {
       "gpt-oss-120b": {
         slug: "openai/gpt-oss-120b",
@@ -28,7 +28,7 @@ export default defineAdapter({
         tokenizer: "o200k",
         ...price("0.35/0.75"),
       },
-      // Unsure: its longest prompt, which others say is half of this.
+      // Unsure: the maximum prompt; other sources say half of this.
       "qwen-3.8-27b": {
         slug: "qwen/qwen3.8-27b",
         contextTokens: 131_072,
@@ -36,7 +36,7 @@ export default defineAdapter({
         takes: { messageFields: ["name"], developerRole: "system", efforts: ["none", "low", "medium", "high"] },
         ...price("0.99/1.49", "2026-11-03"),
       },
-      // Gone since that day, or before it.
+      // Ended on or before that day.
       "gemma-4-31b": {
         retires: { on: "2026-11-22", successor: "qwen/qwen3.8-27b" },
         slug: "google/gemma-4-31b",

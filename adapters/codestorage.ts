@@ -1,11 +1,11 @@
-// code.storage: private git repositories, bought once. Each request shows a token that we sign, which names the repository and what may be
-// done with it; so does the address that a caller clones from. The wire is that of a client's source and tests, not of the vendor's own page.
-// What a repository costs us is not known: it is counted as what it is sold for.
+// code.storage: private git repositories, bought once. Each request carries a token that we sign, which names the repository and the
+// permissions; so does the URL that a caller clones from. The wire format comes from a client's source and tests, not from the vendor's own
+// documentation. Our cost of a repository is unknown: we assume the sale price.
 import { action, defineAdapter, jwt, type ScriptContext, z } from "#adapter";
 
-/** For a request of ours. */
+/** The token lifetime for our requests. */
 const REQUEST_SECONDS = 300;
-/** For a caller to clone and push: codestorage/repo-get gives a new address. */
+/** The token lifetime for a caller's clone and push: codestorage/repo-get issues a new URL. */
 const CLONE_SECONDS = 3_600;
 const YEARS_DAYS = 36_500;
 const BRANCH = "main";
@@ -18,7 +18,7 @@ const shown = ({ token }: Signing, repo: string, scope: string) => {
   return { authorization: `Bearer ${token({ repo, scopes: [scope] }, REQUEST_SECONDS)}` };
 };
 
-/** Bears a token for this repository alone: it is a secret of its owner's. */
+/** Contains a token for this repository only: it is a secret of the owner. */
 const cloneUrl = ({ token, settings }: Signing, repo: string) => {
   const jwt = token({ repo, scopes: ["git:read", "git:write"] }, CLONE_SECONDS);
   return `https://t:${jwt}@${settings.org}.code.storage/${repo}.git`;
@@ -59,7 +59,7 @@ export default defineAdapter({
       mayCostMore: "what it costs us is not known",
       async run(context) {
         const { ask, params, label } = context;
-        // All callers' repositories are in one place: no two of them can want the same id.
+        // All callers' repositories share one namespace, so ids must not collide.
         const own = label.replace("tg-", "");
         const repo = params.name === undefined ? own : `${params.name}-${own.slice(0, 16)}`;
         await ask({

@@ -1,10 +1,11 @@
-// Cohere: chat models at the address where it speaks OpenAI's wire (its own has citations beside), and rerankers, by the search. Of rerank-v4.0 the list price is that of its resellers, because the vendor's page names none.
+// Cohere: chat models at its OpenAI-compatible address (its own API also has citations), and rerankers, priced per search. The list price
+// of rerank-v4.0 is its resellers', because the vendor's page has none.
 import { bearer, defineAdapter, modelRows } from "#adapter";
 
 const since = "2026-08-21";
 const { sold } = modelRows("2026-09-23");
 const chat = "/compatibility/v1/chat/completions";
-/** Its tools may not say whether their arguments must fit their schema exactly. */
+/** Its tools do not accept `strict`, which says that arguments must match the schema exactly. */
 function fit({ tools }: Readonly<Record<string, unknown>>) {
   return Array.isArray(tools) ? { tools: tools.map(loose) } : {};
 }
@@ -27,7 +28,7 @@ export default defineAdapter({
   chat: {
     dialect: "chat-completions",
     paths: { whole: chat, stream: chat, without: [] },
-    // Hints that an answer does not depend on. Unsure: which of its models think, and at which words of effort.
+    // Hints that do not affect an answer. Unsure: which of its models think, and at which effort levels.
     dropFields:
       "store metadata prompt_cache_key safety_identifier verbosity cache_control thinking parallel_tool_calls logit_bias top_logprobs service_tier output_config safetySettings include_reasoning reasoning_format top_k top_a min_p repetition_penalty".split(
         " ",

@@ -1,6 +1,6 @@
-// CoinGecko: prices and markets of crypto coins, by a table of endpoints. It answers without a key; a demo key raises its limits.
-// From memory, and not yet held against the live service: most rows of the table with their params, the body of an error, and the limit
-// without a key. That a call costs us nothing holds for its free plan.
+// CoinGecko: prices and markets of crypto coins through a table of endpoints. Works without a key; a demo key raises the limits. From
+// memory and not checked against the live service: most rows of the table with their params, the error body, and the rate limit without a
+// key. A cost of zero applies to its free plan.
 import { action, defineAdapter, endpointParams, keyHeader } from "#adapter";
 
 export default defineAdapter({
@@ -11,7 +11,7 @@ export default defineAdapter({
   auth: keyHeader("x-cg-demo-api-key"),
   keyOptional: true,
   contact: "polite",
-  // Without a key it counts by address, about thirty a minute.
+  // Without a key, the limit is per IP address, about thirty a minute.
   rate: { requests: 30, perMs: 60_000 },
   rules: [
     { at: "/status/error_code", is: 429, means: "provider_rate_limited" },

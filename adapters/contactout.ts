@@ -1,10 +1,10 @@
-// ContactOut: people by what they do, how to reach them by their LinkedIn profile, and who is behind an email address.
-// From memory: what its credits cost us, which are sold by contract. Its words are those of its own documentation.
+// ContactOut: searches people by occupation, finds contact details from a LinkedIn profile, and the person behind an email address. From
+// memory: our cost of its credits, which are sold by contract. Its terms come from its own documentation.
 import { action, defineAdapter, keyHeaders, needsOne, optional, z } from "#adapter";
 
-/** A profile of a search, an address, a phone number, a check. */
+/** A profile in a search, an email address, a phone number, a check. */
 const [PROFILE_CENTS, EMAIL_CENTS, PHONE_CENTS, CHECK_CENTS] = [0.2, 8, 25, 1];
-/** A page of a search has so many profiles, whatever is asked for, and each of them is paid for. */
+/** The fixed number of profiles per search page, each of which is charged. */
 const PAGE_SIZE = 25;
 
 const text = z.string().min(1).max(500);
@@ -14,7 +14,7 @@ const ranges = z
   .min(1)
   .max(20);
 const boolean = " AND, OR and NOT in brackets are understood";
-/** What narrows a search; one of them is needed. */
+/** Search filters; at least one is required. */
 const filters = {
   name: optional(text, "The person's name"),
   job_title: optional(words, `Titles, any of them;${boolean}`),
@@ -53,7 +53,7 @@ const search = z
   .check(needsOne("name", "job_title", "company", "domain", ...Object.keys(filters).slice(4)));
 type Search = z.infer<typeof search>;
 
-/** Which profiles are wanted, and so which pages of the vendor's. */
+/** The requested profiles, and thus which of the vendor's pages to fetch. */
 function pagesOf({ page, page_size }: Pick<Search, "page" | "page_size">) {
   const from = (page - 1) * page_size;
   const [first, last] = [from, from + page_size - 1].map((at) => Math.floor(at / PAGE_SIZE));
@@ -126,7 +126,7 @@ export default defineAdapter({
   origin: "https://api.contactout.com/v1",
   auth: keyHeaders(["token"], { authorization: "basic" }),
   rate: { requests: 1_000, perMs: 60_000 },
-  // It has the two the other way round: 400 is about our key, 401 about what was asked.
+  // It swaps the two statuses: 400 is about our key, 401 about the request.
   rules: [
     { status: 400, means: "provider_auth_failed" },
     { status: 401, means: "caller_invalid", messageAt: "/message" },

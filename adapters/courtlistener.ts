@@ -1,4 +1,4 @@
-// CourtListener: dockets of U.S. federal cases and opinions of courts. A token is optional and raises its limits.
+// CourtListener: dockets of U.S. federal cases and court opinions. A token is optional and raises the limits.
 import { action, defineAdapter, header, needsOne, z } from "#adapter";
 
 const words = z.string().min(1).max(1_000);
@@ -15,7 +15,7 @@ const criteria = {
   filed_after: day.describe("Filed on this day or later, YYYY-MM-DD.").optional(),
   filed_before: day.describe("Filed on this day or earlier, YYYY-MM-DD.").optional(),
 };
-// The address of the next page holds it percent-encoded; both forms are welcome.
+// The next page's URL contains it percent-encoded; both forms are accepted.
 const cursor = z
   .string()
   .max(500)
@@ -74,7 +74,7 @@ export default defineAdapter({
   keyOptional: true,
   contact: "polite",
   rate: { requests: 5, perMs: 60_000 },
-  // Its page for the hours of maintenance.
+  // Its maintenance page.
   rules: [{ at: "", matches: /^\s*</, sample: "<!doctype html>", means: "provider_overloaded" }],
   actions: {
     dockets: action({

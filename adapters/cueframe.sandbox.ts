@@ -1,4 +1,4 @@
-// CueFrame as the sandbox plays it: media and projects have the names that they were given.
+// Sandbox stand-in for CueFrame: media and projects keep the names that they were given.
 import { defineStandIn, put, textAt } from "#sandbox";
 
 export default defineStandIn({

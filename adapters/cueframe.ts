@@ -1,12 +1,12 @@
-// CueFrame: videos put together of clips, text and graphics. Media, projects and renders belong to the payer who made them.
-// Paths and fields are those of its public pages. From memory: the words of its errors, the statuses of media beside `complete` and
-// `failed`, and what it takes for a render: 50 cents for each minute begun, half of it at hd, twice at 4k.
-// Files come by a link that the vendor opens, so that their bytes go once.
+// CueFrame: videos assembled from clips, text and graphics. Media, projects and renders belong to the payer who created them. Paths and
+// fields come from its public pages. From memory: its error messages, the media statuses other than `complete` and `failed`, and our cost
+// of a render: 50 cents per started minute, half of that at hd, twice at 4k. Files are passed as links that the vendor opens, so their
+// bytes are transferred only once.
 import { action, bearer, defineAdapter, exactlyOne, goesWith, optional, together, z } from "#adapter";
 
 const YEAR_DAYS = 365;
 const RENDER_CENTS = 100;
-/** So long may a video be that the vendor takes no more for it than we do. */
+/** The maximum video length at which the vendor charges no more than we do. */
 const SECONDS_MAX = { hd: 240, fhd: 120, "4k": 60 } as const;
 const CLIPS_MAX = 500;
 const CHARACTERS_MAX = 1_000_000;
@@ -46,7 +46,7 @@ const fields = {
 };
 type Composition = z.infer<z.ZodObject<typeof fields>>;
 
-/** Where the last of it ends, in seconds; times of words are milliseconds. */
+/** The end of the last element, in seconds; word times are in milliseconds. */
 function secondsOf({ tracks, markers = [], captions = {} }: Composition): number {
   const clips = tracks.flatMap(({ contents }) => contents.map(({ startTime, duration }) => startTime + duration));
   const words = [...JSON.stringify(captions).matchAll(/"end(?:Ms|Time)":\s*(\d+)/g)].map(
@@ -72,7 +72,7 @@ type Composed = {
   readonly [name in keyof Composition | "composition"]?: (Composition & { composition: Composition })[name] | undefined;
 };
 const { v, tracks, format: shape } = fields;
-/** A composition, as fields of the call or as one of them. */
+/** A composition, given as fields of the call or as one field. */
 const composed = {
   ...fields,
   composition: optional(nested, "The composition as one object, instead of its fields"),
@@ -96,7 +96,7 @@ const fitsPrice = ({ tracks: given, format: size, markers, captions }: Composed)
 const fitsBody = (given: Composed) => JSON.stringify(flat(given)).length <= CHARACTERS_MAX;
 const compositionOf = (given: Composed) => given.composition ?? flat(given);
 
-/** Whatever of a composition names media, names the payer's own. */
+/** Media in a composition must belong to the payer. */
 const ownMedia = [
   { kind: "media", param: "tracks", inside: "mediaId" },
   { kind: "media", param: "captions", inside: "mediaId" },
@@ -135,7 +135,7 @@ export default defineAdapter({
   origin: "https://api.cueframe.ai/v1",
   auth: bearer,
   rules: [
-    // Its plan is used up, which is ours.
+    // Our plan is used up.
     {
       status: [400, 403, 429],
       at: "/error/code",

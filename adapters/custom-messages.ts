@@ -1,5 +1,5 @@
-// Any server that speaks Anthropic's wire. Set CUSTOM_MESSAGES_BASE_URL to turn it on; CUSTOM_MESSAGES_LAB_BASE_URL is one more of them,
-// as `custom-messages-lab`, and so on with any name.
+// Any server with Anthropic's wire format. Set CUSTOM_MESSAGES_BASE_URL to enable it; CUSTOM_MESSAGES_LAB_BASE_URL adds another one as
+// `custom-messages-lab`, and so on with any name.
 import { defineAdapter, keyHeader, localServer } from "#adapter";
 
 export default defineAdapter({

@@ -1,5 +1,5 @@
-// Any server that speaks OpenAI's wire. Set CUSTOM_BASE_URL to turn it on, and CUSTOM_MODEL for what tiers ask of it. CUSTOM_LAB_BASE_URL
-// is one more of them, as `custom-lab`, and so on with any name.
+// Any server with OpenAI's wire format. Set CUSTOM_BASE_URL to enable it, and CUSTOM_MODEL for the model that tiers use.
+// CUSTOM_LAB_BASE_URL adds another one as `custom-lab`, and so on with any name.
 import { defineAdapter, localServer } from "#adapter";
 
 export default defineAdapter({

@@ -1,4 +1,4 @@
-// Daytona as the sandbox plays it: the control plane that makes machines, and the toolbox of each.
+// Sandbox stand-in for Daytona: the control plane that creates machines, and each machine's toolbox.
 import { boundedCommand, boundedPrint, z } from "#adapter";
 import { defineStandIn, type Machine, type Machines, type StandInAnswer, type StandInRequest } from "#sandbox";
 

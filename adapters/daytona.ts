@@ -1,6 +1,6 @@
-// Daytona: sandboxes that go on between calls. The control plane makes and ends them, a toolbox proxy runs commands in them.
-// As of its OpenAPI 0.190.0. From memory: the size of the snapshot `daytona-medium` and the list prices (5.04 cents a vCPU-hour,
-// 1.62 a GiB-hour of memory, 0.0108 a GiB-hour of disk beyond 5 GiB).
+// Daytona: sandboxes that keep running between calls. The control plane creates and ends them, a toolbox proxy runs commands in them. Based
+// on its OpenAPI 0.190.0. From memory: the size of the snapshot `daytona-medium` and the list prices (5.04 cents per vCPU-hour, 1.62 per
+// GiB-hour of memory, 0.0108 per GiB-hour of disk beyond 5 GiB).
 import {
   BoxGone,
   type BoxOutput,
@@ -13,12 +13,12 @@ import {
   z,
 } from "#adapter";
 
-/** cpu and memory cannot be asked for beside a snapshot, so it is one of a fixed size. */
+/** A request with a snapshot cannot set cpu and memory, so we use one of a fixed size. */
 const SNAPSHOT = "daytona-medium";
 const POLL_MS = 500;
 const COMMAND_MS_MORE = 5_000;
 
-/** States in which it runs, or soon will. */
+/** States of a machine that runs or soon will. */
 const COMING = [
   "creating",
   "restoring",
@@ -59,7 +59,7 @@ async function remove({ ask, end }: SessionContext, idOrName: string): Promise<v
 
 const TIMED_OUT: BoxOutput = { stdout: "", stderr: "", exit_code: 124, timed_out: true };
 
-/** One call of the toolbox: what it printed with its exit code, or null where its time was over. */
+/** One toolbox call: the command's output and exit code, or null if it timed out. */
 async function inToolbox(
   context: SessionContext,
   box: Box,
@@ -73,7 +73,7 @@ async function inToolbox(
   if (answer.status === 408) return null;
   const read = executed.safeParse(answer.json);
   if (answer.status === 200 && read.success) return read.data;
-  // The proxy says in many ways that there is no such machine; the control plane says it in one.
+  // The proxy reports a missing machine in many ways; the control plane in one.
   const state = await stateOf(context, id);
   if (state === null || !OPEN.includes(state)) throw new BoxGone("the sandbox is gone");
   return context.end(failureOf(answer.status));
@@ -107,7 +107,7 @@ export default defineAdapter({
             env: envs,
             labels: { "code-toolbox-language": template ?? "python" },
             public: false,
-            // Without a sign of us for so long it stops, and what stops is deleted.
+            // Without contact from us for this long it stops, and stopped machines are deleted.
             autoStopInterval: minutes,
             autoDeleteInterval: 0,
           },

@@ -1,10 +1,10 @@
-// DeepSeek, first-hand, at the prices listed on 2026-11-23: twice as much at its peak hours, which the weekend in Beijing has none of.
+// DeepSeek, first-hand, at the prices listed on 2026-11-23: twice as much at peak hours, except on weekends in Beijing.
 import { bearer, defineAdapter } from "#adapter";
 
 const since = "2026-09-23";
 const sizes = { contextTokens: 1_000_000, outputTokensMax: 384_000 };
 
-/** Nine to twelve and two to six in Beijing; at these hours its days are those of UTC. */
+/** Nine to twelve and two to six in Beijing; at these hours the weekday there is the same as in UTC. */
 const peak = (input: string, output: string, cacheRead: string) => [
   { from: "01:00", until: "04:00", weekdaysOnly: true, input, output, cacheRead },
   { from: "06:00", until: "10:00", weekdaysOnly: true, input, output, cacheRead },
@@ -42,19 +42,19 @@ export default defineAdapter({
       developerRole: "system",
       thoughtsWithCalls: "reasoning_content",
       formats: "json_object",
-      // It thinks, at length, unless it is told not to.
+      // It thinks, at length, unless told not to.
       efforts: ["low", "high", "max"],
       noThinking: { thinking: { type: "disabled" } },
     },
     cacheReadAt: ["/prompt_tokens_details/cached_tokens", "/prompt_cache_hit_tokens"],
     models: {
       "deepseek-v4-pro": { ...sizes, prices: [pro] },
-      // The newest of its fast models, V4.1 today, which the older name leads to as well.
+      // The newest of its fast models, V4.1 today; the older name is an alias for it.
       "deepseek-flash": { ...sizes, prices: [flash] },
       "deepseek-v4-flash": { ...sizes, prices: [flash] },
     },
   },
-  // Bare completions are at its address for what is new, with shorter answers.
+  // Plain completions are served at its beta address, with shorter answers.
   unitModels: {
     "deepseek-v4-pro": { ...completes, prices: [{ since, textIn: "1.32", cachedIn: "0.044", textOut: "3.96" }] },
     "deepseek-v4-flash": { ...completes, prices: [{ since, textIn: "0.3", cachedIn: "0.006", textOut: "1.2" }] },

@@ -1,4 +1,4 @@
-// DripStack: posts of newsletters that are paid for one by one. A merchant that is paid by the call; what costs more than a dollar is not bought.
+// DripStack: newsletter posts sold one by one. A pay-per-call merchant; posts above one dollar are not bought.
 import { action, defineAdapter, paidBy, z } from "#adapter";
 
 const common = { category: "open-data", effect: "read" } as const;

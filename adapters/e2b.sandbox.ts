@@ -1,4 +1,4 @@
-// E2B as the sandbox plays it: its API of machines, and at its other host the daemon inside of each.
+// Sandbox stand-in for E2B: its machine API, and on its other host the daemon inside each machine.
 import { z } from "#adapter";
 import { defineStandIn, type Machines, type StandInAnswer, type StandInRequest } from "#sandbox";
 
@@ -38,7 +38,7 @@ function framed(body: Uint8Array): unknown {
   return JSON.parse(bytes.toString("utf8", 5));
 }
 
-/** The daemon inside of a machine. */
+/** The daemon inside a machine. */
 function daemon({ method, path, headers, body, json }: StandInRequest, machines: Machines): StandInAnswer {
   if (headers["x-api-key"] !== undefined) return refusal(400, "The key of the account has no place here.");
   const machine = machines.find(String(headers["e2b-sandbox-id"]));

@@ -1,7 +1,7 @@
-// E2B: small virtual machines. One is made over E2B's own API, and spoken to at another host, where a daemon inside of the machine
-// answers: that host is never shown our key, because the caller who has the machine can listen there.
-// The wire is that of its specifications and of its SDK (August 2026). From memory: that protobuf's JSON leaves out an exit code of 0,
-// the status of a machine that is gone at the second host, and that the plan lets one live for 24 hours (the free one: 1).
+// E2B: small virtual machines. One is created through E2B's API, and controlled on another host, where a daemon inside the machine answers:
+// that host never gets our key, because the caller who has the machine can listen there. The wire format follows its specifications and SDK
+// (August 2026). From memory: that its protobuf JSON leaves out exit code 0, the status of a missing machine on the second host, and that
+// the plan lets a machine live for 24 hours (the free plan: 1).
 import {
   argvOf,
   type BoxCommand,
@@ -18,7 +18,10 @@ interface Box {
   readonly token: string;
 }
 
-/** What a message of a running command says (envd's process.Process/Start), as far as it is read. The caller who has the machine may have written it. */
+/**
+ * The fields we read from a running command's messages (envd's process.Process/Start). The caller who has the machine may have forged
+ * them.
+ */
 const processEvent = z.object({
   event: z
     .object({
@@ -32,11 +35,11 @@ const processEvent = z.object({
 
 const ONE = { method: "GET", path: "/sandboxes/{id}" } as const;
 const DAEMON_PORT = "49983";
-/** As a shell tells of a command that a signal has ended. */
+/** The exit code that shells report for a command ended by a signal. */
 const KILLED = 137;
-/** What is given to the daemon to end a command by itself before we do it. */
+/** How long the daemon has to end a command before we do. */
 const GRACE_MS = 1_000;
-/** A program of bash that becomes the one that its arguments are. */
+/** A bash program that replaces itself with its arguments' program. */
 const AS_GIVEN = 'exec "$0" "$@"';
 
 function boxOf(box: Readonly<Record<string, unknown>>): Box {
@@ -48,13 +51,16 @@ function daemonHeaders({ id, token }: Box): Record<string, string> {
     "e2b-sandbox-id": id,
     "e2b-sandbox-port": DAEMON_PORT,
     "x-access-token": token,
-    // The user `user`, without a password.
+    // The user `user` with an empty password.
     authorization: "Basic dXNlcjo=",
     "connect-protocol-version": "1",
   };
 }
 
-/** Throws BoxGone, or the failure that the daemon's answer is: its host cannot always tell a machine that is gone from one that is ill. */
+/**
+ * Throws BoxGone, or the failure that the daemon's answer means: its host does not always distinguish a missing machine from a failing
+ * one.
+ */
 async function lost(context: SessionContext, box: Box, why: string): Promise<never> {
   const answer = await context.ask(ONE, { values: { id: box.id }, accepts: [404] });
   if (answer.status === 404) throw new BoxGone(why);
@@ -65,7 +71,7 @@ async function kill(context: SessionContext, box: Box, pid: number): Promise<voi
   const headers = daemonHeaders(box);
   const request = { method: "POST", origin: "sandbox", path: "/process.Process/SendSignal", headers } as const;
   const values = { process: { pid }, signal: "SIGNAL_SIGKILL" };
-  // One that does not go is ended with its machine.
+  // A command that cannot be stopped ends with its machine.
   await context.ask(request, { values, judged: false, msMax: GRACE_MS }).catch(() => null);
 }
 
@@ -111,7 +117,7 @@ async function run(context: SessionContext, box: Box, command: BoxCommand) {
   );
   if (answer.status !== 200) return lost(context, box, `the daemon answered ${answer.status}`);
   const { pid, exitCode, error } = heard;
-  // The daemon may keep its answer open behind its end; what was told is told.
+  // The daemon may keep the answer open after its end; what we received counts.
   const isLate = exitCode === undefined && (answer.cut === "late" || error?.code === "deadline_exceeded");
   if (pid !== undefined && (heard.flooded || isLate)) await kill(context, box, pid);
   if (heard.flooded) return output.flooded();
@@ -124,7 +130,7 @@ async function close(context: SessionContext, id: string): Promise<void> {
   await context.ask({ method: "DELETE", path: "/sandboxes/{id}" }, { values: { id }, accepts: [404] });
 }
 
-/** Those of ours to choose from; both have two processors. */
+/** E2B's own templates; both have two processors. */
 const TEMPLATES = ["base", "code-interpreter-v1"] as const;
 
 export default defineAdapter({
@@ -143,7 +149,7 @@ export default defineAdapter({
     vcpus: 2,
     memoryGb: 1,
     metered: "open",
-    // On 2026-08-06: 5.04 a vCPU and 1.62 a GiB; how much memory each template has is from memory.
+    // On 2026-08-06: 5.04 per vCPU and 1.62 per GiB; the memory size of each template is from memory.
     upstreamCentsPerHour: 11.7,
     centsPerHour: 12.87,
     minutesMax: 1_440,
@@ -161,7 +167,7 @@ export default defineAdapter({
     async extend({ ask }, box, minutes) {
       const { id } = boxOf(box);
       const request = { method: "POST", path: "/sandboxes/{id}/timeout" } as const;
-      // 400: a small plan lets it live no longer than it does already.
+      // 400: a small plan does not allow a longer lifetime than the machine already has.
       const { status } = await ask(request, { values: { id, timeout: minutes * 60 }, accepts: [400, 404] });
       if (status === 404) throw new BoxGone("the vendor does not know it");
     },

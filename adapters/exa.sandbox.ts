@@ -1,7 +1,7 @@
-// Exa as the sandbox plays it: a search for people finds profiles, and contents are what the pages say.
+// Sandbox stand-in for Exa: a search for people finds profiles, and contents are the pages' text.
 import { defineStandIn, eachPage, put } from "#sandbox";
 
-/** A profile with what is known of its owner. */
+/** A profile with facts about its owner. */
 const profile = (slug: string, name: string, [title, company, location]: readonly [string, string, string]) => ({
   id: `https://www.linkedin.com/in/${slug}`,
   url: `https://www.linkedin.com/in/${slug}`,

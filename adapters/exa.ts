@@ -1,4 +1,4 @@
-// Exa: search by meaning, page contents and cited answers, at the prices listed on 2026-11-10.
+// Exa: semantic search, page contents and cited answers, at the prices listed on 2026-11-10.
 import { action, defineAdapter, keyHeader, needsOne, noneWhen, notBoth, optional, z } from "#adapter";
 
 const date = z
@@ -64,13 +64,13 @@ const search = z
     ...BOTH_WAYS.map((name) => notBoth(name, camel(name))),
   );
 type Search = z.infer<typeof search>;
-/** Tenths of a cent with ten results, their text and highlights, where it is not 7; each further result is one more, and so is each summary. */
+/** In tenths of a cent, for ten results with text and highlights; default 7. Each further result and each summary costs one more. */
 const TENTHS: Readonly<Record<string, number>> = { "deep-lite": 12, deep: 12, "deep-reasoning": 15 };
 const searchCents = ({ type, numResults, contents: of }: Search) =>
   ((TENTHS[type] ?? 7) + Math.max(0, numResults - 10) + (of?.summary ? numResults : 0)) / 10;
-/** A summary is an object or nothing, where text and highlights may be true. */
+/** A summary is an object or absent, whereas text and highlights may be true. */
 const summaryWire = (of: z.infer<typeof summary>) => (typeof of === "boolean" ? (of ? {} : undefined) : of);
-/** What it calls a kind now; code it knows by where it is. */
+/** The current name of a category; code is selected by its domains. */
 const kindWire = (category: Search["category"], { include_domains, includeDomains }: Partial<Search>) => {
   if (category === "research" || category === "research paper") return { category: "publication" };
   if (category !== "github") return { category };
@@ -92,7 +92,7 @@ const contents = z
   })
   .check(needsOne("urls", "ids"));
 type Contents = z.infer<typeof contents>;
-/** A tenth of a cent for each page and each of text, highlights and summary; where none is asked for, the text comes. */
+/** A tenth of a cent per page for each of text, highlights and summary; without any of them, the text is returned. */
 const contentCents = ({ urls = [], ids = [], text, highlights, summary: of }: Contents) =>
   ((urls.length + ids.length) * Math.max(1, [text, highlights, of].filter(Boolean).length)) / 10;
 const contentWire = ({ urls = [], ids = [], summary: of, ...rest }: Contents) => ({
@@ -159,7 +159,7 @@ export default defineAdapter({
       upstreamCents: contentCents,
       request: { method: "POST", path: "/contents", params: contentWire },
       content: ["/results/0"],
-      // No page could be fetched; which ones was the caller's choice, so the route is as good as before.
+      // No page could be fetched. The caller chose the pages, so this does not count against the route.
       rules: [{ at: "/statuses", each: "/status", is: "error", means: "caller_unsupported", messageAt: TAG }],
       example: { params: { urls: [paper], text: true }, answers: [fetched] },
     }),

@@ -1,18 +1,18 @@
-// fal: images, videos, speech and music by some seventy models; the table beside this file has their params and prices.
-// Ids and prices are those of its pages between 2026-08 and 2026-11, held against notes of those who read its list of prices. From memory:
-// the params of wan-3's images and of seedream-5-pro beside the prompt, and how the longest video is bounded.
-// Where a resolution, sound or a length makes the price, it is fixed by the row; what fal has ended stands there with its successor.
+// fal: images, videos, speech and music from some seventy models; the table beside this file has their params and prices. Ids and prices
+// come from its pages between 2026-08 and 2026-11, checked against notes of people who read its price list. From memory: the params of
+// wan-3's images and of seedream-5-pro besides the prompt, and how the maximum video length is set. Where resolution, sound or length
+// determines the price, the row fixes it; models that fal has ended are listed with their successor.
 import { action, defineAdapter, header, z } from "#adapter";
 
 const request_id = "764cabcf-b745-4b3e-ae38-1200304cf45b";
 const address = `https://queue.fal.run/fal-ai/flux/requests/${request_id}`;
-// Of what the vendor itself has queued, a 404 is its own fault.
+// For a request that the vendor itself queued, a 404 is the vendor's fault.
 const rules = [{ status: 404, means: "provider_server_error" }] as const;
-// Each model has its own name for what it has made; one that has made nothing has no field at all.
+// Each model names its output field differently; a model without output has no such field.
 const nothing = { at: "", empty: true, means: "provider_malformed" } as const;
 const queued = { request_id, response_url: address, status_url: `${address}/status`, cancel_url: `${address}/cancel` };
 
-// The same models at OpenAI's endpoint of images, answered at once, at what they cost in the table.
+// The same models at OpenAI's image endpoint, answered synchronously, at the table's prices.
 const images = {
   kind: "images",
   dialect: "fal-images",
@@ -87,7 +87,7 @@ export default defineAdapter({
           .describe("Key of the model, such as flux-schnell; its own params go beside it"),
       }),
       price: { mode: "ranged", cents: 813, minCents: 0.4, unit: "image, second, megapixel or 1,000 characters" },
-      // Rows of the table say what each model costs us.
+      // The table's rows state the cost of each model.
       upstreamCents: 0,
       table: { param: "model" },
       request: { method: "POST", path: "" },
@@ -99,7 +99,7 @@ export default defineAdapter({
           merge: true,
           rules,
         },
-        // Completed is only the end of the wait; whether it is a success the result says by its own status.
+        // Completed only means that the wait is over; the status of the result says whether it succeeded.
         { request: { method: "GET", path: "", pathAt: "/response_url" }, rules: [...rules, nothing] },
       ],
       timeoutMs: 900_000,

@@ -1,7 +1,7 @@
-// fastCRW as the sandbox plays it: a job reads the pages that it was given, and a page behind a wall is refused.
+// Sandbox stand-in for fastCRW: a job reads the pages that it was given, and a page behind a wall is refused.
 import { type ActionStandIn, defineStandIn, eachPage, put, refuse, textAt, type VendorPage } from "#sandbox";
 
-/** A job remembers the pages that it was asked for, by this param. */
+/** A job stores the pages from this param. */
 const launches =
   (kind: string, param: string): ActionStandIn =>
   (call) => {

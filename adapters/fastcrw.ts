@@ -1,4 +1,4 @@
-// fastCRW: pages behind walls, crawls of up to 100 pages, extraction with evidence. A credit is counted as 0.07 cents.
+// fastCRW: pages behind anti-bot walls, crawls of up to 100 pages, extraction with evidence. One credit is counted as 0.07 cents.
 import { action, bearer, defineAdapter, neededWhen, needsOne, optional, z } from "#adapter";
 
 const CREDIT_CENTS = 0.07;
@@ -8,7 +8,7 @@ const list = z.array(words).min(1).max(50);
 const schema = z.record(z.string(), z.json());
 const limit = z.int().min(1).max(20).default(5).describe("Results at most");
 const format = z.enum(["markdown", "html", "rawHtml", "plainText", "links", "images", "json", "screenshot"]);
-/** One of these is in every page that was read. */
+/** Every page that was read has at least one of these. */
 const READ = format.options.map((name) => `/data/${name}`);
 const scrape = z
   .strictObject({

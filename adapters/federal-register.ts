@@ -54,7 +54,7 @@ export default defineAdapter({
   origin: "https://www.federalregister.gov/api/v1",
   auth: noAuth,
   contact: "polite",
-  // A page for people, under whatever status, is an outage.
+  // An HTML page, under any status, means an outage.
   rules: [{ at: "", matches: /^\s*</, sample: "<!doctype html>", means: "provider_overloaded" }],
   actions: {
     search: action({
@@ -77,7 +77,7 @@ export default defineAdapter({
           fields: "fields[]",
         },
       },
-      // Where nothing was found it is the count alone that is told.
+      // If nothing was found, the answer has only the count.
       content: ["/results", "/count"],
       example: {
         params: { term: "emission standards", type: "RULE", agency: "environmental-protection-agency" },

@@ -1,4 +1,4 @@
-// Firecrawl as the sandbox plays it: what it answers of a page is what the page says, and a job reads the pages that it was given.
+// Sandbox stand-in for Firecrawl: answers contain the page's own text, and a job reads the pages that it was given.
 import { type ActionStandIn, defineStandIn, eachPage, put, textAt } from "#sandbox";
 
 const reads: ActionStandIn = (call) => {
@@ -12,7 +12,7 @@ const reads: ActionStandIn = (call) => {
   });
 };
 
-/** A job remembers the pages that it was asked for, by this param. */
+/** A job stores the pages from this param. */
 const launches =
   (kind: string, param: string): ActionStandIn =>
   (call) => {

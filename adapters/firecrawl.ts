@@ -1,11 +1,11 @@
-// Firecrawl: pages, whole sites, maps of sites, web search and extraction. A credit is counted as a tenth of a cent.
+// Firecrawl: pages, whole sites, site maps, web search and extraction. One credit is counted as a tenth of a cent.
 import { action, bearer, defineAdapter, neededWhen, needsOne, optional, z } from "#adapter";
 
 const CREDIT_CENTS = 0.1;
-/** What its better addresses cost beside the page, and what a model's reading of it does. */
+/** The price on top of the page for the enhanced proxies, and for extraction by a model. */
 const ENHANCED_CREDITS = 4;
 const JSON_CREDITS = 4;
-/** The vendor passes these on to others at thirty credits a page. */
+/** The vendor forwards these sites to others at thirty credits a page. */
 const DEAR = /^https?:\/\/([^/:@]+\.)?(x\.com|twitter\.com|t\.co|linkedin\.com|lnkd\.in)([/:?#]|$)/i;
 const page = z.url({ protocol: /^https?$/ }).refine((url) => !DEAR.test(url), "social networks: see tikhub/fetch");
 const words = z.string().min(1);
@@ -18,12 +18,12 @@ const place = z.strictObject({
   languages: list.optional(),
 });
 const format = z.enum(["markdown", "html", "rawHtml", "links", "images", "screenshot", "summary", "json"]);
-/** One of these is in every page that was read. */
+/** Every page that was read has at least one of these. */
 const READ = format.options.map((name) => `/data/${name}`);
 const ERROR_PAGE = { at: "/data/metadata/statusCode", matches: /^[45]\d\d$/, sample: "404", means: "miss" } as const;
-/** The name has no address: there is nothing to read, for anybody. */
+/** The host does not resolve: no vendor can read it. */
 const NO_HOST = { status: [200, 500], at: "/code", is: "SCRAPE_DNS_RESOLUTION_ERROR", means: "miss" } as const;
-/** What it says of a page that it cannot or will not read; another vendor may, and it is as well as before. */
+/** Errors about a page that the vendor cannot or will not read; another vendor may, and they do not count against this one. */
 const OF_THE_PAGE = [
   { status: [200, 400, 403, 404, 408, 422, 500], at: "/code", matches: /^SCRAPE_/, sample: "SCRAPE_SITE_ERROR" },
   { status: 403, at: "/error", matches: /support th(is|ese) (web)?sites?/i, sample: "We do not support this site" },
@@ -55,7 +55,7 @@ const extract = z
   .check(needsOne("prompt", "schema"));
 const skip = optional(z.int().min(0), "Pages to leave out: the number in the address that `next` holds");
 
-/** With a model's reading, fewer pages of a PDF, so that it costs no more. */
+/** With extraction by a model, fewer PDF pages are read, so that the price stays the same. */
 const JSON_PDF_PAGES = 10 - JSON_CREDITS;
 const singleWire = ({ formats, jsonSchema, ...rest }: z.infer<typeof single>) => ({
   ...rest,
@@ -65,20 +65,22 @@ const singleWire = ({ formats, jsonSchema, ...rest }: z.infer<typeof single>) =>
 
 const reads = { category: "scraping", effect: "read", price: { mode: "fixed", cents: 1, freeOnMiss: true } } as const;
 const ranged = { mode: "ranged", minCents: 1, unit: "page" } as const;
-// Every page of a PDF is a credit.
+// Each PDF page costs one credit.
 const pdf = (maxPages: number) => ({ parsers: [{ type: "pdf", maxPages }] });
 const [url, id] = ["https://example.com", "9f2c1c9e-5b8e-4c36-a0d2-0c0b4c1f7c11"];
 const names = { maxDepth: "maxDiscoveryDepth" };
 const read = { markdown: "# Example Domain", metadata: { title: "Example Domain", statusCode: 200 } };
 
-/** Unless it is said the vendor may read a page again by better addresses, for five credits in place of one. */
+/** By default the vendor may retry a page with enhanced proxies, for five credits instead of one. */
 const BASIC = "basic";
 
 type Extract = z.infer<typeof extract>;
 const CENT_CREDITS = 1 / CREDIT_CENTS;
-/** A page is a credit, and what a model's reading of it costs. */
+/** One credit per page, plus the price of extraction by a model. */
 const extractCents = ({ urls }: Pick<Extract, "urls">) => Math.ceil((urls.length * (1 + JSON_CREDITS)) / CENT_CREDITS);
-/** Every page of a PDF is a credit: as many of each are read as that price has room for, six of a single one, and always the first. */
+/**
+ * Each PDF page costs one credit: of each document, as many pages are read as the price covers, six of a single one, and always the first.
+ */
 const extractPdfPages = (asked: Pick<Extract, "urls">) =>
   Math.floor((extractCents(asked) * CENT_CREDITS) / asked.urls.length) - JSON_CREDITS;
 const extractWire = ({ urls, ...asked }: Extract) => ({
@@ -119,7 +121,7 @@ export default defineAdapter({
   docs: "https://docs.firecrawl.dev/api-reference/v2-introduction",
   origin: "https://api.firecrawl.dev/v2",
   auth: bearer,
-  // One's own server has the same wire; the better addresses are the vendor's alone.
+  // A self-hosted server has the same wire; only the vendor has enhanced proxies.
   selfHosted: { lacks: ["unblock"] },
   rules: [...OF_THE_PAGE, { at: "/success", is: false, means: "provider_server_error" }],
   actions: {
@@ -241,7 +243,7 @@ export default defineAdapter({
         },
       },
       upstreamCents: (params) => params.urls.length * (JSON_CREDITS + extractPdfPages(params)) * CREDIT_CENTS,
-      // The vendor's own /extract ends on 2026-12-10; a batch of pages, each read by its model, gives the same.
+      // The vendor's /extract ends on 2026-12-10; a batch of pages with extraction by a model gives the same result.
       request: { method: "POST", path: "/batch/scrape", params: extractWire },
       example: { params: { urls: [url], prompt: "The title" }, answers: [{ success: true, id, invalidURLs: [] }] },
     }),

@@ -1,11 +1,11 @@
-// Fireworks: open models, at the prices listed on 2026-11-23. Unsure: whether the older ones that have no end here are still served, which two of
-// three lists say.
+// Fireworks: open models, at the prices listed on 2026-11-23. Unsure: whether the older ones without an end here are still served, as two
+// of three lists say.
 import { bearer, defineAdapter, ended, modelRows } from "#adapter";
 
 const since = "2026-08-21";
 const { sold } = modelRows(since);
 
-/** By the names that its wire has for them. */
+/** Keyed by their names in the vendor's wire. */
 const named = <Model>(models: Readonly<Record<string, Model>>) =>
   Object.fromEntries(Object.entries(models).map(([name, model]) => [`accounts/fireworks/models/${name}`, model]));
 
@@ -21,7 +21,7 @@ export default defineAdapter({
   auth: bearer,
   chat: {
     dialect: "chat-completions",
-    // It refuses every field that it does not know, in bodies, messages and parts alike.
+    // It rejects unknown fields in bodies, messages and parts.
     dropFields:
       "store safety_identifier verbosity cache_control thinking output_config safetySettings include_reasoning reasoning_format top_a".split(
         " ",
@@ -32,7 +32,7 @@ export default defineAdapter({
       efforts: ["none", "low", "medium", "high"],
     },
     models: named({
-      // Vendor's name: slug, context and longest answer where a list has it, and prices.
+      // Vendor's name: slug, context, longest answer if a list has it, and prices.
       "kimi-k3p1-pro": sold("moonshotai/kimi-k3.1-pro", [1_048_576, 131_072], "2/10/0.2"),
       "kimi-k3": sold("moonshotai/kimi-k3", [1_048_576, 131_072], "3/15/0.3"),
       "glm-5p3": sold("z-ai/glm-5.3", [1_048_576, 128_000], "1.4/4.4/0.26"),

@@ -1,5 +1,5 @@
-// FRED: the economic data that the Federal Reserve Bank of St. Louis collects, by a free key. Its terms want the notice in the descriptions.
-// The wire is that of its documentation. From memory: the words of its errors.
+// FRED: economic data collected by the Federal Reserve Bank of St. Louis, with a free key. Its terms require the notice in the
+// descriptions. The wire format follows its documentation. From memory: its error messages.
 import { action, defineAdapter, keyInQuery, optional, z } from "#adapter";
 
 const day = z.iso.date();
@@ -45,7 +45,7 @@ export default defineAdapter({
   auth: keyInQuery("api_key"),
   rate: { requests: 120, perMs: 60_000 },
   rules: [
-    // A wrong key is a 400 as a wrong param is; only the beginning of its words tells, which no caller's words can be.
+    // A wrong key is a 400, like a wrong param; only the start of the message differs, which callers cannot influence.
     {
       status: 400,
       at: "/error_message",
@@ -61,7 +61,7 @@ export default defineAdapter({
       means: "miss",
     },
     { status: [400, 404], at: "/error_message", empty: false, means: "caller_invalid", messageAt: "/error_message" },
-    // Its data is being changed; it says so by a status of its own.
+    // Its data is being updated; it has its own status for that.
     { status: 423, means: "provider_overloaded" },
   ],
   actions: {

@@ -1,4 +1,4 @@
-// GDELT: the world's news as it is published, and how much of it there is. No key, and one request in five seconds.
+// GDELT: world news as it is published, and its volume. No key; one request every five seconds.
 import { action, defineAdapter, noAuth, notBoth, z } from "#adapter";
 
 const MOMENT = /^(....)(..)(..)(..)(..)(..)$/;
@@ -36,13 +36,13 @@ function timed<P extends z.ZodType<Asked>>(params: P): P {
 }
 
 const common = { category: "open-data", effect: "read", price: { mode: "fixed", cents: 1 }, upstreamCents: 0 } as const;
-/** It keeps the news of three months, a little less than so much. */
+/** It keeps three months of news; this is slightly more. */
 const KEPT_MS = 92 * 86_400_000;
 const later = (text: string, ms: number) => {
   const iso = text.replace(MOMENT, "$1-$2-$3T$4:$5:$6Z");
   return new Date(Date.parse(iso) + ms).toISOString().replace(/\D/g, "").slice(0, 14);
 };
-/** The vendor wants both dates or none: an end that is left open is set where no news is. */
+/** The vendor requires both dates or none: an open end is set to a time without news. */
 function between(p: Asked): Readonly<Record<string, unknown>> {
   const { startdatetime: from, enddatetime: to } = p;
   if (from !== undefined && to === undefined) return { ...p, enddatetime: later(from, KEPT_MS) };
@@ -58,7 +58,7 @@ export default defineAdapter({
   auth: noAuth,
   contact: "polite",
   rate: { requests: 1, perMs: 5_000 },
-  // Whatever goes wrong is told in a sentence, most of the time as a good answer.
+  // Errors are plain sentences, usually with status 200.
   rules: [
     {
       status: [200, 429],

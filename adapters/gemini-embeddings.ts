@@ -1,4 +1,4 @@
-// Google's embeddings at the address where it speaks OpenAI's wire, at the price listed on 2026-11-26. Texts alone: what else they read costs more.
+// Google's embeddings at its OpenAI-compatible address, at the price listed on 2026-11-26. Text only: other input costs more.
 import { bearer, defineAdapter } from "#adapter";
 
 const prices = [{ since: "2026-09-23", input: "0.2", output: "0" }];

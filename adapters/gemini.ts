@@ -4,9 +4,9 @@ import { defineAdapter, keyHeader, modelRows, usd } from "#adapter";
 const since = "2026-08-21";
 const { price } = modelRows(since);
 
-// Gemini 3 counts an image for at most 2,240 tokens, which a caller must ask for, and a page for 1,120. Gemini 2.5 cuts
-// an image into tiles of 258 tokens, at most some thirty for the longest strip, and counts a page for 258. A document has
-// at most 1,000 pages. Speech costs more than text on most models, so none of them takes it here.
+// Gemini 3 counts an image for at most 2,240 tokens, which a caller must request, and a page for 1,120. Gemini 2.5 cuts an image into tiles
+// of 258 tokens, at most some thirty for the longest strip, and counts a page for 258. A document has at most 1,000 pages. Speech costs
+// more than text on most models, so none of them accepts it here.
 const gemini3 = {
   contextTokens: 1_000_000,
   outputTokensMax: 65_536,
@@ -18,10 +18,10 @@ const gemini2 = {
   parts: { imageTokensMax: 8_256, fileTokensMax: 258_000 },
 };
 const flash3 = { ...gemini3, reasoning: "effort" } as const;
-/** They think in any case, and LOW is the least that they can be told. */
+/** Models that always think; LOW is the minimum. */
 const always = { ...gemini3, reasoning: "effort-always" } as const;
 
-// Above 200,000 tokens of prompt the whole call costs more.
+// With more than 200,000 prompt tokens, the whole call costs more.
 const pro3 = price("2/12/0.2", since, [200_000, "4/18/0.4"]);
 const pro2 = price("1.25/10/0.125", since, [200_000, "2.5/15/0.25"]);
 
@@ -31,16 +31,17 @@ const flash = [
   { since: "2027-01-01", ...usd("1.5/7.5/0.15") },
 ];
 
-/** Half price until the end of November. Unsure: its longest answer, which others say is shorter or longer. */
+/** Half price until the end of November. Unsure: the longest answer; other sources have higher and lower values. */
 const argon = [
   { since: "2026-10-13", ...usd("2/10/0.1") },
   { since: "2026-12-01", ...usd("4/20/0.2") },
 ];
 
 const inDecember = (successor: string) => ({ retires: { on: "2026-12-01", successor: `google/${successor}` } });
-/** Google names the earliest day; that it is later is said when it is. */
+/** Google announces the earliest day and postpones it when needed. */
 const inMay = { retires: { on: "2027-05-07", successor: "google/gemini-3.5-flash-lite" } };
-// An image is 1,120 tokens at 1K (1,290 with 2.5); the bound on what is said, which goes with every request, has room for three and for thoughts.
+// An image is 1,120 tokens at 1K (1,290 with 2.5); the output limit, which is sent with every request, leaves room for three images and for
+// reasoning.
 const images = { kind: "images", dialect: "gemini-images", imagesMax: 1, outputTokensMax: 4_096 } as const;
 
 export default defineAdapter({
@@ -57,7 +58,7 @@ export default defineAdapter({
   keyEnv: ["GEMINI_API_KEY", "GOOGLE_API_KEY"],
   chat: {
     dialect: "generate-content",
-    // Several calls at once cannot be forbidden, and penalties are not enabled for its newer models; the caller is told that they were not sent.
+    // Parallel calls cannot be disabled, and its newer models do not support penalties; the caller is told that these fields were not sent.
     dropFields: ["parallel_tool_calls", "presence_penalty", "frequency_penalty"],
     hidesReasoning: true,
     reasoningFormat: "google-gemini-v1",

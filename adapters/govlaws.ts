@@ -1,4 +1,4 @@
-// GovLaws: the current text of U.S. federal regulations. A merchant that is paid call by call, with its price as a cap.
+// GovLaws: the current text of U.S. federal regulations. A pay-per-call merchant; its listed price is our cap.
 import { action, defineAdapter, paidBy, z } from "#adapter";
 
 const common = { category: "records", effect: "read" } as const;

@@ -4,7 +4,7 @@ import { bearer, defineAdapter, modelRows } from "#adapter";
 const since = "2026-08-21";
 const { price } = modelRows(since);
 const context = { contextTokens: 131_072 };
-// Llama 4 counts an image for at most 17 tiles of 145 tokens; older vision models here were billed 6,400 for any.
+// Llama 4 counts an image for at most 17 tiles of 145 tokens; older vision models here were billed a flat 6,400.
 const sees = { ...context, outputTokensMax: 8_192, parts: { imageTokensMax: 6_400 } };
 const gptOss = {
   ...context,
@@ -18,7 +18,7 @@ const gptOss = {
   },
 };
 
-/** Gone since that day, or before it. */
+/** Ended on or before that day. */
 const gone = { retires: { on: "2026-08-16", successor: "openai/gpt-oss-120b" } };
 const hears = {
   kind: "transcription",
@@ -35,7 +35,7 @@ export default defineAdapter({
   chat: {
     dialect: "chat-completions",
     maxTokensField: "max_completion_tokens",
-    // It refuses every field that it does not know. These are hints that an answer does not depend on, and samplers that it lacks.
+    // It rejects unknown fields. These are hints that do not affect an answer, and sampling params that it lacks.
     dropFields:
       "metadata store prompt_cache_key safety_identifier verbosity cache_control thinking output_config safetySettings top_k top_a min_p repetition_penalty".split(
         " ",
@@ -74,7 +74,7 @@ export default defineAdapter({
       "qwen/qwen3-32b": { ...context, ...gone, outputTokensMax: 40_960, ...price("0.29/0.59") },
     },
   },
-  // Sound of less than ten seconds is charged as ten.
+  // Audio shorter than ten seconds is charged as ten.
   unitModels: {
     "whisper-large-v3": {
       ...hears,

@@ -1,4 +1,4 @@
-// Icypeas as the sandbox plays it: a search says again whom it was asked about, and one that was never launched has no items.
+// Sandbox stand-in for Icypeas: a search echoes the person it was launched for, and an unknown search has no items.
 import { defineStandIn, type Item, put, refuse, type StandInCall, textAt } from "#sandbox";
 
 const unknown = refuse(200, { success: true, items: [], total: 0 });

@@ -1,11 +1,11 @@
-// Icypeas: finds and checks email addresses; each search is launched and then asked for by its id.
-// From memory: what it costs us, and how often a search may be launched.
+// Icypeas: finds and verifies email addresses; each search is launched and then polled by its id. From memory: our cost, and the rate limit
+// for launching searches.
 import { action, defineAdapter, keyHeader, rule, z } from "#adapter";
 
-/** From memory: a search is one credit of its smallest plan, a check a tenth of it. */
+/** From memory: a search costs one credit of its smallest plan, a check a tenth of that. */
 const [SEARCH_CENTS, CHECK_CENTS] = [2, 0.5];
 
-/** The vendor lists no more at a time. */
+/** The vendor's maximum per list request. */
 const LISTED_MAX = 100;
 
 const words = z.string().min(1).max(200);
@@ -18,7 +18,7 @@ const launch = {
     {
       kind: "search",
       at: "/item/_id",
-      // What found nothing has come to its end as well.
+      // A search that found nothing has ended too.
       poll: {
         action: "result",
         param: "id",
@@ -41,7 +41,7 @@ export default defineAdapter({
   origin: "https://app.icypeas.com/api",
   auth: keyHeader("authorization"),
   rate: { requests: 10, perMs: 1_000 },
-  // A good status can carry a refusal.
+  // A success status can carry a refusal.
   rules: [
     { at: "/validationErrors", empty: false, means: "caller_invalid", messageAt: "/validationErrors/0/type" },
     { at: "/error", is: "UnpaidSubscriptionError", means: "provider_billing" },
@@ -121,7 +121,7 @@ export default defineAdapter({
       upstreamCents: 0,
       request: {
         ...post("/bulk-single-searchs/read"),
-        // Searches of all callers stand in the list, from which each is shown its own.
+        // The list has all callers' searches; each caller sees only its own.
         params: ({ id, mode }) => (id === undefined ? { mode, limit: LISTED_MAX } : { id }),
       },
       content: ({ mode }) => (mode === undefined ? ["/items/0/status"] : ["/items"]),
@@ -134,7 +134,7 @@ export default defineAdapter({
         { at: "/items/0/status", is: "ABORTED", means: "provider_server_error" },
       ],
       requires: [{ kind: "search", param: "id" }],
-      // Of all callers together.
+      // For all callers together.
       rate: { requests: 30, perMs: 60_000 },
       example: {
         params: { id: _id },

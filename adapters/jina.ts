@@ -1,4 +1,4 @@
-// Jina: rerankers, by the token. The price is that of its smallest package of tokens; larger ones cost less.
+// Jina: rerankers, priced per token. The price is that of its smallest token package; larger ones cost less.
 import { bearer, defineAdapter } from "#adapter";
 
 const since = "2026-08-21";

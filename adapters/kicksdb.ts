@@ -1,5 +1,5 @@
-// KicksDB: sneakers and streetwear on StockX and GOAT: products, prices by size, sales.
-// What a call costs us is its public price for paying call by call; a plan may differ.
+// KicksDB: sneakers and streetwear on StockX and GOAT: products, prices by size, sales. Our cost is its public pay-per-call price; a plan
+// may differ.
 import { action, defineAdapter, exactlyOne, keyHeader, optional, z } from "#adapter";
 
 const words = z.string().min(1).max(200);
@@ -17,7 +17,7 @@ const display = optional(
 const page = optional(z.int().min(1), "Which page");
 const limit = z.int().min(1).max(100).default(20).describe("The most rows");
 
-/** The vendor has a switch of its own for each thing that is to be told. */
+/** The vendor has a separate switch for each field to display. */
 function shown<P extends { readonly display?: readonly string[] | undefined }>({ display: parts = [], ...rest }: P) {
   return { ...rest, ...Object.fromEntries(parts.map((part) => [`display[${part}]`, true])) };
 }

@@ -1,4 +1,4 @@
-// Letta as the sandbox plays it: an agent keeps what it begins with and what it is told, and says it all again.
+// Sandbox stand-in for Letta: an agent remembers its initial memory and all messages, and repeats them.
 import { defineStandIn, put, randomUUID, textAt } from "#sandbox";
 
 export default defineStandIn({

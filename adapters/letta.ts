@@ -1,6 +1,5 @@
-// Letta: agents that keep what they learn. An agent belongs to the payer who made it.
-// The wire is that of its specification. From memory: the models it offers, that an agent needs one, the body of most errors, and what a
-// message costs us.
+// Letta: agents that remember what they learn. An agent belongs to the payer who created it. The wire format follows the vendor's
+// specification. From memory: the models it offers, that an agent requires one, most error bodies, and our cost of a message.
 import { action, bearer, defineAdapter, optional, z } from "#adapter";
 
 const id = "agent-0f1e2d3c-4b5a-4697-8877-665544332211";
@@ -26,7 +25,7 @@ export default defineAdapter({
       keywords: "stateful agent; agent with memory; create an agent; assistant that remembers; personal assistant",
       params: z.strictObject({
         name: optional(z.string().min(1).max(200), "Name of the agent"),
-        // It takes no agent without a model; these are small ones that it offers (from memory).
+        // An agent requires a model; these are small ones that it offers (from memory).
         model: z
           .string()
           .regex(/^[\w.-]+\/[\w.:/-]{1,100}$/, "must be as provider/model")

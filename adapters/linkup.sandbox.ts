@@ -1,4 +1,4 @@
-// Linkup as the sandbox plays it: the sources alone, where they alone are asked for.
+// Sandbox stand-in for Linkup: returns only the sources if only they were requested.
 import { type ActionStandIn, defineStandIn } from "#sandbox";
 
 const sources = {

@@ -1,9 +1,9 @@
-// Linkup: an answer with its sources, or the sources alone, quickly or by a deep search; at the prices of 2026-05-31.
+// Linkup: an answer with its sources, or only the sources, from a fast or a deep search; at the prices of 2026-05-31.
 import { action, bearer, defineAdapter, neededWhen, optional, z } from "#adapter";
 
 const domains = z.array(z.string().min(1)).max(100);
 
-/** Whether a text is JSON Schema of an object. */
+/** Whether a text is a JSON Schema of an object. */
 function describesObject(text: string): boolean {
   try {
     return (JSON.parse(text) as { type?: unknown } | null)?.type === "object";
@@ -38,7 +38,7 @@ const params = z
     message: "is before fromDate",
   });
 
-/** An object of the caller's own shape has no place that can be known. */
+/** The caller defines the object's shape, so no location in it is known. */
 const content = ({ outputType }: z.infer<typeof params>) =>
   outputType === "structured" ? [] : ["/answer", "/results"];
 
@@ -66,7 +66,7 @@ export default defineAdapter({
   auth: bearer,
   rate: { requests: 10, perMs: 1_000 },
   rules: [
-    // A search that finds nothing is an error here; its callers get the empty form of every output type.
+    // The vendor reports an empty search as an error; callers get the empty form of every output type.
     {
       status: 400,
       at: "/error/code",
@@ -74,7 +74,7 @@ export default defineAdapter({
       means: "miss",
       data: { answer: null, sources: [], results: [] },
     },
-    // Spent credits come with the status of too many requests.
+    // Used-up credits have the status 429.
     {
       status: 429,
       at: "/error/code",

@@ -1,4 +1,4 @@
-// Martin Estate: wine of a winery in Napa, for adults in the United States. A merchant that is paid purchase by purchase.
+// Martin Estate: wine from a Napa winery, for adults in the United States. A merchant that is paid per purchase.
 import { defineAdapter, retailMerchant, z } from "#adapter";
 
 export default defineAdapter(

@@ -1,4 +1,4 @@
-// mem0 as the sandbox plays it: what was said is kept word for word, and found by its words.
+// Sandbox stand-in for mem0: stores messages verbatim and finds them by their words.
 import { byWords, defineStandIn, put, randomUUID, textAt, withNewIds } from "#sandbox";
 
 export default defineStandIn({

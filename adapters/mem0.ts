@@ -1,8 +1,8 @@
-// mem0: what was said is kept as memories of a user, and found again by meaning. Whose user it is, only the payer can tell.
-// The wire is that of its specification, but for the body of an error, which is from memory, as is what it costs us.
+// mem0: stores messages as a user's memories and retrieves them by meaning. Only the payer knows who the users are. The wire format follows
+// its specification, except for the error body, which is from memory, as is our cost.
 import { action, defineAdapter, header, keyHeader, z } from "#adapter";
 
-/** From memory: what an operation takes in its smallest plan. */
+/** From memory: the price of an operation in its smallest plan. */
 const CALL_CENTS = 0.1;
 
 const user_id = z
@@ -19,7 +19,7 @@ export default defineAdapter({
   beliefs: { "*": "the body of an error, and what it costs us" },
   origin: "https://api.mem0.ai",
   auth: header("authorization", "Token "),
-  // The server of its open source has paths of its own, and has drawn the facts by the time it answers: often there are none.
+  // The open-source server has different paths, and extracts the facts before it answers: often there are none.
   selfHosted: {
     login: { auth: keyHeader("x-api-key"), keyEnv: ["MEM0_SERVER_API_KEY"] },
     actions: {
@@ -74,7 +74,7 @@ export default defineAdapter({
         user_id,
         top_k: z.int().min(1).max(100).default(10).describe("The most memories"),
       }),
-      // An id beside the filters is refused.
+      // It rejects an id beside the filters.
       request: { method: "POST", path: "/v3/memories/search/", names: { user_id: "filters/user_id" } },
       content: ["/results"],
       callerIds,

@@ -6,12 +6,12 @@ const { price } = modelRows(since);
 /** An answer may fill the context. */
 const filled = (tokens: number) => ({ contextTokens: tokens, outputTokensMax: tokens });
 const context = filled(262_144);
-// An image is shrunk to 1,540 pixels a side and cut into patches of 28: at most 55 x 55 and a mark for each row. Models
-// with patches of 16 stop at 1,024 pixels, which is 64 x 64 and a mark for each row.
+// An image is scaled down to 1,540 pixels a side and cut into patches of 28: at most 55 x 55, plus a token per row. Models with patches of
+// 16 stop at 1,024 pixels, which is 64 x 64 plus a token per row.
 const sees = { ...context, parts: { imageTokensMax: 4_200 } };
-/** Gone since that day, or before it. */
+/** Ended on or before that day. */
 const ended = { retires: { on: "2026-11-22", successor: "mistralai/mistral-large-4" } };
-/** What its wire takes, beside words of effort, which few of its models have. */
+/** What its wire supports, besides effort levels, which few of its models have. */
 const takes = {
   messageFields: ["prefix"],
   developerRole: "system" as const,
@@ -29,7 +29,7 @@ export default defineAdapter({
   otelName: "mistral_ai",
   chat: {
     dialect: "chat-completions",
-    // It refuses every field it does not know, with 422; these are hints that an answer does not depend on.
+    // It rejects unknown fields with 422; these are hints that do not affect an answer.
     dropFields:
       "user store metadata prompt_cache_key safety_identifier verbosity cache_control thinking output_config safetySettings include_reasoning reasoning_format top_k top_a min_p repetition_penalty".split(
         " ",
@@ -78,7 +78,7 @@ export default defineAdapter({
       inputTokensMax: 256_000,
       fillsIn: true,
       renamed: { seed: "random_seed" },
-      // It refuses what it does not know; usage comes unasked.
+      // It rejects unknown fields and sends usage without being asked.
       omits: ["stream_options", "user"],
       refuses: ["n", "logprobs", "presence_penalty", "frequency_penalty"],
       prices: [{ since, textIn: "0.3", cachedIn: "0.03", textOut: "0.9" }],

@@ -1,8 +1,8 @@
-// Speaks to Modal, which has no HTTP, by its own package: the program of the process that modal.ts's requests go to.
-// The package is an optional one: without it this process answers that it cannot be loaded, and nothing else is touched.
+// Uses Modal's own package, because Modal has no HTTP API: the program of the process that handles modal.ts's requests. The package is
+// optional: without it, this process answers that it cannot be loaded, and nothing else is affected.
 import type { OpenSidecar, SidecarReply } from "#adapter";
 
-/** As much of the package as is used, version 0.11.1. */
+/** The part of the package that we use, version 0.11.1. */
 interface Package {
   readonly ModalClient: new (params: { readonly tokenId: string; readonly tokenSecret: string }) => Client;
 }
@@ -23,7 +23,7 @@ interface Sandbox {
   ): Promise<Running>;
   poll(): Promise<number | null>;
   terminate(): Promise<unknown>;
-  /** Lets go of its connection. */
+  /** Releases its connection. */
   detach(): void;
 }
 interface Running {
@@ -40,19 +40,19 @@ interface Asked {
   readonly gpu?: string;
 }
 
-// A name that is not resolved before it is needed, for the package may not be there.
+// Typed as string so that it is resolved only at run time: the package may not be installed.
 const PACKAGE: string = "modal";
 const APP = "tollgate";
-/** What every machine has, and no more: its price is made of it. */
+/** The fixed size of every machine, which its price is based on. */
 const SIZE = { cpu: 1, cpuLimit: 1, memoryMiB: 1_024, memoryLimitMiB: 1_024 };
-/** The vendor's name for a GPU, where it has several of ours. */
+/** The vendor's GPU names, where it has several for one of ours. */
 const GPUS: Readonly<Record<string, string>> = { A10G: "A10", A100: "A100-40GB" };
 const OUTPUT_BYTES_MAX = 262_144;
 const TIMED_OUT = 124;
-/** What a command that was ended may still take to say so. */
+/** How long a command that was ended may take to report it. */
 const END_MS = 10_000;
 
-/** By the names of the package's errors, and the codes of gRPC. */
+/** By the names of the package's errors and the gRPC codes. */
 const STATUS_OF_NAME: Readonly<Record<string, number>> = {
   NotFoundError: 404,
   InvalidError: 400,
@@ -84,7 +84,7 @@ function failed(error: unknown): SidecarReply {
   return refused(STATUS_OF_NAME[name] ?? STATUS_OF_CODE[code] ?? 502, message);
 }
 
-/** The beginning of what a command prints. The rest is not waited for. */
+/** The beginning of a command's output. Does not wait for the rest. */
 async function textOf(stream: ReadableStream<Uint8Array>): Promise<{ readonly text: string; readonly isCut: boolean }> {
   const reader = stream.getReader();
   const chunks: Uint8Array[] = [];
@@ -102,7 +102,7 @@ async function textOf(stream: ReadableStream<Uint8Array>): Promise<{ readonly te
   return { text: new TextDecoder().decode(whole), isCut: bytes > OUTPUT_BYTES_MAX };
 }
 
-/** What comes of it, or null where that takes longer. */
+/** The result, or null if it takes longer. */
 async function within<T>(ms: number, work: Promise<T>): Promise<T | null> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<null>((resolve) => {
@@ -120,7 +120,7 @@ async function create(client: Client, asked: Asked, signal: AbortSignal): Promis
     ...(command === undefined ? null : { command }),
     ...(gpu === undefined ? null : { gpu: GPUS[gpu] ?? gpu }),
   });
-  // It is not waited for any more, and would never be ended.
+  // The request was abandoned, so nothing else would end the machine.
   if (signal.aborted) await sandbox.terminate();
   sandbox.detach();
   return { status: 200, body: { sandbox_id: sandbox.sandboxId } };
@@ -156,7 +156,7 @@ async function exec(sandbox: Sandbox, { command, timeout }: Asked): Promise<Side
   };
 }
 
-/** A command whose time is over has no code of its own. */
+/** A command that timed out has no exit code. */
 function lateOr(error: unknown): null {
   if (error instanceof Error && /Timeout/.test(error.name)) return null;
   throw error;

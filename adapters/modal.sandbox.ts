@@ -1,4 +1,4 @@
-// Modal as the sandbox plays it: machines that run until their time is over or they are ended.
+// Sandbox stand-in for Modal: machines run until their time is up or they are ended.
 import { defineStandIn, put, refuse, textAt } from "#sandbox";
 
 const ended = refuse(409, { error: "the sandbox has ended" });

@@ -1,9 +1,9 @@
-// Modal: a machine for one task, paid for the whole of its lifetime when it is made. It has no HTTP: modal.helper.ts speaks to it.
-// Prices are those of its price page as published lists had them in June 2026. A sandbox's cores and memory are dearer than a
-// function's, and may not go beyond what is ordered here, so that a second has a price.
+// Modal: a machine for one task, paid for its whole lifetime at creation. It has no HTTP API: modal.helper.ts talks to it. Prices are those
+// of its price page, according to lists published in June 2026. A sandbox's cores and memory cost more than a function's, and are capped at
+// what is ordered here, so that the price per second is fixed.
 import { action, basic, defineAdapter, rule, z } from "#adapter";
 
-/** In cents for each second: one core and one GiB, which every machine has, and the GPU beside them. */
+/** In cents per second: one core and one GiB, which every machine has, and the GPU on top. */
 const CORE = 0.003942;
 const GIB = 0.000672;
 const GPUS = {
@@ -17,7 +17,7 @@ type Gpu = keyof typeof GPUS;
 const NAMES = Object.keys(GPUS) as [Gpu, ...Gpu[]];
 
 const MARGIN = 1.1;
-/** Without a GPU: up to so many seconds it is always the same, and then it costs its time. */
+/** Without a GPU: the flat price up to this many seconds; longer lifetimes are charged by time. */
 const CPU_CENTS = 3;
 const CPU_SECONDS = 300;
 const CPU_CAP = 5;
@@ -29,13 +29,13 @@ interface Ordered {
 
 const centsASecond = (gpu: Gpu | undefined) => CORE + GIB + (gpu === undefined ? 0 : GPUS[gpu].cents);
 const costOf = ({ timeout, gpu }: Ordered) => timeout * centsASecond(gpu);
-/** To a thousandth of a cent, up, and never beyond its cap. */
+/** Rounded up to a thousandth of a cent, and never above the cap. */
 const priceOf = (ordered: Ordered) => {
   const cents = Math.ceil(costOf(ordered) * MARGIN * 1_000) / 1_000;
   if (ordered.gpu !== undefined) return Math.min(cents, GPUS[ordered.gpu].cap);
   return ordered.timeout <= CPU_SECONDS ? CPU_CENTS : Math.min(Math.max(CPU_CENTS, cents), CPU_CAP);
 };
-/** The longest lifetime that a cap pays for, in seconds. */
+/** The longest lifetime that a cap covers, in seconds. */
 const longest = (cap: number, gpu?: Gpu) => Math.floor(cap / (centsASecond(gpu) * MARGIN));
 
 const isGpu = (gpu: Gpu) => ({ properties: { gpu: { const: gpu } }, required: ["gpu"] });
@@ -54,7 +54,7 @@ const bounds = [
 ];
 
 const ARGS_MAX = 1_000;
-/** The vendor takes 64 KiB of them together. */
+/** The vendor accepts 64 KiB in total. */
 const WORD_CHARS_MAX = 60_000;
 const word = z.string().max(WORD_CHARS_MAX);
 const command = z
@@ -68,7 +68,7 @@ const sandbox_id = z
   .regex(/^sb-[A-Za-z0-9]{1,64}$/, "is no sandbox's id")
   .describe("The sandbox_id of modal/create");
 const EXEC_SECONDS_MAX = 300;
-/** For starting and ending a command, and for the way. */
+/** Extra time to start and end a command, and for the network. */
 const EXEC_MS_MORE = 30_000;
 const common = { category: "compute", price: { mode: "fixed", cents: 1 }, upstreamCents: 0 } as const;
 const requires = [{ kind: "sandbox", param: "sandbox_id" }];
@@ -77,11 +77,11 @@ const id = "sb-4Qv7Zr1XkT9mLw2YbN8cHd";
 export default defineAdapter({
   name: "Modal",
   docs: "https://modal.com/docs/guide/sandboxes",
-  // Nothing is there: it is the helper's own name.
+  // Not a real host: it is the helper's name.
   origin: "https://modal.helper.invalid",
   sidecar: import.meta.resolve("./modal.helper.ts"),
   auth: basic,
-  // Of another, who sells its machines by the call with the same words; a command there runs for about 30 seconds at most.
+  // A third party that resells its machines per call with the same API; a command there runs for about 30 seconds at most.
   keylessDoor: { mpp: "https://modal.mpp.tempo.xyz" },
   keyParts: ["MODAL_TOKEN_ID", "MODAL_TOKEN_SECRET"],
   actions: {
@@ -126,7 +126,7 @@ export default defineAdapter({
         params: ({ command: given, ...rest }) => (given === undefined ? rest : { ...rest, command: argv(given) }),
       },
       issues: [{ kind: "sandbox", at: "/sandbox_id" }],
-      // An image that the vendor has not seen before is built first.
+      // An image that is new to the vendor is built first.
       timeoutMs: 180_000,
       example: { params: { image: "python:3.13-slim", timeout: 300 }, answers: [{ sandbox_id: id }] },
     }),

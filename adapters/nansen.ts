@@ -1,6 +1,6 @@
-// Nansen: who holds and trades what on chain, by a table of endpoints. Each is sold at the vendor's own price.
-// The params of the rows are one list for all, from memory: which of them an endpoint takes, the vendor says.
-// From memory too: the header of the key, the shape of an answer, and that a key pays the public prices for paying call by call.
+// Nansen: who holds and trades what on chain, through a table of endpoints. Each is sold at the vendor's own price. All rows share one list
+// of params, from memory: the vendor rejects those that an endpoint does not support. Also from memory: the key's header, the answer's
+// shape, and that access by key has the public pay-per-call prices.
 import { action, defineAdapter, endpointParams, keyHeader } from "#adapter";
 
 export default defineAdapter({

@@ -1,4 +1,4 @@
-// Nyne as the sandbox plays it: a search that is still at work has found nothing yet.
+// Sandbox stand-in for Nyne: a search still in progress has found nothing yet.
 import { defineStandIn, put } from "#sandbox";
 
 export default defineStandIn({

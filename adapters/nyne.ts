@@ -1,8 +1,8 @@
-// Nyne: deep facts of people, whom they deal with, and who funds; each search is launched and then asked for by its id.
-// From memory: what it costs us, where an error has its code, what says that we have not paid, and the params of funders.
+// Nyne: detailed facts about people, their contacts, and funders; each search is launched and then polled by its id. From memory: our cost,
+// where an error has its code, what indicates that we have not paid, and the params of funders.
 import { action, defineAdapter, domainName, exactlyOne, keyHeaders, needsOne, optional, together, z } from "#adapter";
 
-/** Its credits are sold by contract: counted here as what they may cost at most. */
+/** Its credits are sold by contract: we assume their maximum price. */
 const CREDIT_CENTS = 9;
 
 const words = z.string().min(1).max(200);
@@ -25,7 +25,7 @@ const launched = { success: true, data: { request_id, status: "queued", message:
 
 const refusal = z.object({ success: z.literal(false) });
 
-/** Its answers may hold control characters inside of texts, where JSON allows none. */
+/** Its answers may contain control characters within strings, which JSON forbids. */
 function parsed(text: string): unknown {
   return JSON.parse([...text].map((char) => (char < " " ? " " : char)).join(""));
 }
@@ -106,7 +106,7 @@ export default defineAdapter({
       description:
         "Starts a search for an investor: profile, partners, thesis, size of checks, recent investments; nyne/result tells what it found.",
       keywords: "investor; venture capital; who funds startups; check size; partners of a fund",
-      // The names of its params are from memory.
+      // The param names are from memory.
       params: z
         .strictObject({
           company_name: optional(words, "Name of the investor"),

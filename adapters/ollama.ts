@@ -1,4 +1,4 @@
-// Ollama: models on the operator's own machine. Set OLLAMA_BASE_URL to turn it on, and OLLAMA_MODEL for what tiers ask of it.
+// Ollama: models on the operator's own machine. Set OLLAMA_BASE_URL to enable it, and OLLAMA_MODEL for the model that tiers use.
 import { defineAdapter, localServer } from "#adapter";
 
 export default defineAdapter(

@@ -1,12 +1,12 @@
-// Providers that speak OpenAI's wire and differ in an address, a variable and a few quirks: a row each. Models are sold where the list
-// of prices that others keep has them, at the prices of 2026-11-23; of the rest, the one that the operator names and prices. No row has
-// been tried with a key: addresses and variables are those of the vendors' pages, and what is marked "unsure" is not said there.
+// OpenAI-compatible providers that differ only in address, key variable and a few quirks, one row each. Models in the third-party price
+// list are sold at its prices of 2026-11-23; beyond those, only the model that the operator names and prices. No row has been tested with a
+// key: addresses and variables come from the vendors' pages, and what they do not state is marked "unsure".
 import { type AdapterSpec, bearer, type ChatSpec, defineAdapters, modelRows } from "#adapter";
 
 const { price, sold } = modelRows("2026-09-23");
 const o200k = <T>(model: T) => ({ ...model, tokenizer: "o200k" as const });
 
-/** Servers of open models. Hints that some of them refuse and that an answer does not depend on; unsure: who takes which. */
+/** Servers of open models. Drops hints that some of them reject and that do not affect an answer; unsure: which server accepts which. */
 const openModels = {
   dialect: "chat-completions" as const,
   dropFields:
@@ -15,10 +15,13 @@ const openModels = {
     ),
   takes: { messageFields: ["name"], developerRole: "system" as const, efforts: [] },
 };
-/** What is not on the list of prices: the model that `<ID>_MODEL` names, at the price that the environment sets. Unsure: who lists models. */
+/**
+ * For models not in the price list: the model that `<ID>_MODEL` names, at the environment's price. Unsure: which servers list their
+ * models.
+ */
 const named = { modelsPath: "/models", models: {}, anyModel: { contextTokens: 1_000_000, prices: [] } };
 
-/** Thinks unless it is told not to. */
+/** Thinks unless told not to. */
 const glm = {
   messageFields: ["reasoning_content"],
   developerRole: "system" as const,
@@ -30,7 +33,7 @@ const glm = {
 const glm4 = { contextTokens: 200_000, outputTokensMax: 128_000 };
 const glm5 = { contextTokens: 1_000_000, outputTokensMax: 128_000 };
 
-/** So does this one of Moonshot's, whose thoughts before calls must come back. */
+/** Moonshot's models do too; their reasoning before tool calls must be sent back. */
 const mayThink = {
   takes: {
     messageFields: ["name", "reasoning_content", "partial"],
@@ -41,9 +44,9 @@ const mayThink = {
   },
 };
 
-/** Thinks in any case, and refuses every temperature, nucleus and penalty but its own. */
+/** Always thinks, and rejects any temperature, top_p and penalty except its own. */
 const fixedSampling = [...openModels.dropFields, "temperature", "top_p", "presence_penalty", "frequency_penalty"];
-/** They can be told how much. */
+/** The amount of thinking can be set. */
 const kimiThinks = {
   takes: {
     messageFields: ["name", "reasoning_content", "partial"],
@@ -56,11 +59,11 @@ const kimi = { contextTokens: 262_144, outputTokensMax: 262_144, dropFields: fix
 const kimi3 = { ...kimi, ...kimiThinks, contextTokens: 1_048_576, outputTokensMax: 1_048_576 };
 
 interface Row extends Omit<AdapterSpec, "auth" | "beliefs" | "chat"> {
-  /** What it sells beside, or in place of, the model that is named. Default: that alone. */
+  /** What it sells in addition to, or instead of, the named model. Default: only that. */
   readonly chat?: Omit<ChatSpec, "dialect">;
 }
 
-/** What every row has, and its own. */
+/** Merges the fields that all rows share with a row's own. */
 const withShared = ({ chat = named, ...row }: Row): AdapterSpec => ({
   ...row,
   beliefs: {
@@ -80,7 +83,7 @@ const vendors: Readonly<Record<string, Row>> = {
     otelName: "moonshot_ai",
     maker: "moonshotai",
     chat: {
-      // Its thoughts before calls must come back; unsure of the models before K2.5.
+      // Its reasoning before tool calls must be sent back; unsure for models before K2.5.
       takes: {
         messageFields: ["name", "reasoning_content", "partial"],
         developerRole: "system",
@@ -107,7 +110,7 @@ const vendors: Readonly<Record<string, Row>> = {
   zhipu: {
     name: "Zhipu AI",
     docs: "https://docs.bigmodel.cn/api-reference",
-    // The address within China, whose prices in yuan the list has in USD.
+    // The address within China; its prices are in yuan, and the list has them in USD.
     origin: "https://open.bigmodel.cn/api/paas/v4",
     pricedAs: "zhipuai",
     keyEnv: ["ZHIPU_API_KEY", "ZHIPUAI_API_KEY"],
@@ -147,7 +150,7 @@ const vendors: Readonly<Record<string, Row>> = {
     name: "MiniMax",
     docs: "https://platform.minimax.io/docs/api-reference/text-openai-api",
     origin: "https://api.minimax.io/v1",
-    // Unsure: whether a schema for the answer is taken. What it thinks stands in its text, between <think> and </think>.
+    // Unsure: whether it accepts a response schema. Its reasoning is part of its text, between <think> and </think>.
     chat: {
       takes: { messageFields: ["name", "reasoning_details"], developerRole: "system", efforts: [] },
       models: {
@@ -184,7 +187,7 @@ const vendors: Readonly<Record<string, Row>> = {
     docs: "https://deepinfra.com/docs/openai_api",
     origin: "https://api.deepinfra.com/v1/openai",
     keyEnv: ["DEEPINFRA_API_KEY", "DEEPINFRA_TOKEN"],
-    // It says itself what a call cost.
+    // It reports the cost of a call itself.
     chat: { ...named, costUsdAt: "/estimated_cost" },
   },
   nebius: {
@@ -196,7 +199,7 @@ const vendors: Readonly<Record<string, Row>> = {
     name: "Novita",
     docs: "https://novita.ai/docs/api-reference/model-apis-llm-create-chat-completion",
     origin: "https://api.novita.ai/openai/v1",
-    // The list has old models of it alone; unsure whether they still live.
+    // The list has only old models of it; unsure whether they still exist.
     chat: {
       models: {
         "mistralai/mistral-nemo": sold("mistralai/mistral-nemo", [60_288, 16_000], "0.17/0.17"),
@@ -210,7 +213,7 @@ const vendors: Readonly<Record<string, Row>> = {
     origin: "https://router.huggingface.co/v1",
     pricedAs: "huggingface_*",
     keyEnv: ["HF_TOKEN", "HUGGINGFACE_API_KEY"],
-    // What follows the colon is the provider that it sends the call to, whose price it passes on.
+    // The part after the colon is the provider that it forwards the call to, at that provider's price.
     chat: {
       models: {
         "deepseek-ai/DeepSeek-V3.2:novita": sold("deepseek/deepseek-v3.2", [163_840, 65_536], "0.269/0.4"),
@@ -238,7 +241,7 @@ const vendors: Readonly<Record<string, Row>> = {
     name: "GitHub Models",
     docs: "https://docs.github.com/en/rest/models/inference",
     origin: "https://models.github.ai/inference",
-    // GITHUB_TOKEN is set on many a machine for other ends.
+    // Many machines have GITHUB_TOKEN set for other purposes.
     keyEnv: ["GITHUB_MODELS_TOKEN"],
   },
   "cloudflare-ai": {

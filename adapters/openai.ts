@@ -6,10 +6,10 @@ const { price } = modelRows(since);
 const lately = "2026-09-23";
 const autumn = "2026-11-03";
 
-// The most tokens one image can count for. Models that cut it into tiles see at most 8 of them (2048 x 768 pixels), each
-// 170 tokens or fewer, after 85 for the whole; gpt-4o-mini counts 33 times that. Models that cut it into patches see at
-// most 1536, times 1.62 (mini), 2.46 (nano) or 1.72 (o4-mini). From gpt-5.4 on a caller can ask for the original size,
-// 10,000 patches; the factors of the small ones are taken to stay. A document can fill the context, and no more.
+// The maximum token count of one image. Models that cut it into tiles see at most 8 of them (2048 x 768 pixels) at up to 170 tokens each,
+// plus 85 for the whole image; gpt-4o-mini counts 33 times that. Models that cut it into patches see at most 1536, times 1.62 (mini), 2.46
+// (nano) or 1.72 (o4-mini). From gpt-5.4 on, a caller can request the original size, 10,000 patches; we assume that the factors of the
+// small models stay the same. A document can at most fill the context.
 const sized = (contextTokens: number, outputTokensMax: number, imageTokensMax: number) => ({
   contextTokens,
   outputTokensMax,
@@ -17,8 +17,8 @@ const sized = (contextTokens: number, outputTokensMax: number, imageTokensMax: n
   parts: { imageTokensMax, fileTokensMax: contextTokens },
 });
 
-// Metadata is taken with answers that are stored, and refused with others; none of ours are stored. What other vendors have added to
-// the wire is refused as an unknown parameter.
+// It accepts metadata only with stored answers, and ours are never stored. Fields that other vendors added to the wire are rejected as
+// unknown parameters.
 const foreign = [
   "thinking",
   "output_config",
@@ -30,33 +30,33 @@ const foreign = [
 const foreignSampling = ["top_k", "top_a", "min_p", "repetition_penalty"];
 const dropFields = ["metadata", ...foreign, ...foreignSampling];
 
-/** In messages, thoughts of any vendor are unknown parameters as well. */
+/** In messages, any vendor's reasoning fields are unknown parameters too. */
 const messageFields = ["name", "refusal"];
 const thinks = (...efforts: readonly ("none" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max")[]) => ({
   takes: { messageFields, efforts },
 });
-// They take sampling only while they do not reason, and these do so when they are asked to.
+// They accept sampling params only while not reasoning, and they reason only on request.
 const thinksOrNot = { ...thinks("none", "low", "medium", "high", "xhigh"), sampling: "unless-thinking" as const };
 
-// These reason before they answer, and refuse to be told how to sample, or where to stop. Unsure: whether gpt-5.4 and gpt-5.5 refuse `stop` as well.
+// These reason before they answer, and reject sampling params and stop sequences. Unsure: whether gpt-5.4 and gpt-5.5 reject `stop` too.
 const unsampled = {
   dropFields: [...dropFields, "temperature", "top_p", "presence_penalty", "frequency_penalty", "stop"],
 };
 
-// From gpt-5.4 on they take tools together with reasoning at /responses alone, and gpt-5.5 and later ones reason unless told not to.
+// From gpt-5.4 on, tools together with reasoning work only at /responses, and gpt-5.5 and later reason unless told not to.
 const toolsElsewhere = { toolsDialect: "responses" as const, ...thinksOrNot };
 const gpt54 = { ...sized(1_050_000, 128_000, 12_000), ...toolsElsewhere };
 const gpt54Mini = { ...sized(272_000, 128_000, 16_200), ...toolsElsewhere };
 const gpt54Nano = { ...sized(272_000, 128_000, 24_600), ...toolsElsewhere };
 const gpt55 = gpt54;
-// The whole context is 1,050,000 tokens, of which an answer's are taken first.
+// The total context is 1,050,000 tokens; those of the answer are subtracted first.
 const gpt56 = {
   ...gpt54,
   ...sized(922_000, 128_000, 12_000),
   ...unsampled,
   ...thinks("none", "low", "medium", "high", "xhigh", "max"),
 };
-/** They think in any case. */
+/** Models that always think. */
 const gpt6Thinking = { ...gpt56, ...thinks("low", "medium", "high", "xhigh", "max") };
 const gpt52 = { ...sized(272_000, 128_000, 1_445), ...thinksOrNot };
 const gpt51 = { ...gpt52, ...thinks("none", "low", "medium", "high") };
@@ -64,7 +64,7 @@ const minimal = { ...unsampled, ...thinks("minimal", "low", "medium", "high") };
 const gpt5 = { ...gpt51, ...minimal };
 const gpt5Mini = { ...sized(272_000, 128_000, 2_489), ...minimal };
 const gpt5Nano = { ...sized(272_000, 128_000, 3_779), ...minimal };
-// These do not reason.
+// Models without reasoning.
 const plain = { hidesReasoning: false, ...thinks() };
 const gpt41 = { ...sized(1_000_000, 32_768, 1_445), ...plain };
 const gpt41Mini = { ...sized(1_000_000, 32_768, 2_489), ...plain };
@@ -72,7 +72,7 @@ const gpt4o = { ...sized(128_000, 16_384, 1_445), ...plain };
 const gpt4oMini = { ...sized(128_000, 16_384, 48_169), ...plain };
 const o3 = { ...sized(200_000, 100_000, 1_445), ...unsampled, ...thinks("low", "medium", "high") };
 
-// Above 272,000 tokens of prompt the whole call costs more.
+// With more than 272,000 prompt tokens, the whole call costs more.
 const sol = price("4/20/0.4/5", lately, [272_000, "8/30/0.8/10"]);
 const terra = price("2/12/0.2/2.5", lately, [272_000, "4/18/0.4/5"]);
 const luna = price("0.2/1.2/0.02/0.25", lately, [272_000, "0.4/1.8/0.04/0.5"]);
@@ -88,35 +88,35 @@ const gpt54Price = price("2.5/15/0.25", since, [272_000, "5/22.5/0.5"]);
 const inDecember = (successor: string) => ({ retires: { on: "2026-12-11", successor: `openai/${successor}` } });
 const inJanuary = (successor: string) => ({ retires: { on: "2027-01-14", successor: `openai/${successor}` } });
 const inApril = (successor: string) => ({ retires: { on: "2027-04-01", successor: `openai/${successor}` } });
-// Images and sound that it has ended, or will. It has not said what is to speak after its voices.
+// Image and audio models that it has ended, or will. It has not named a successor for its speech models.
 const ends = (on: string, successor?: string) =>
   successor === undefined ? { retires: { on } } : { retires: { on, successor: `openai/${successor}` } };
 const painted = "gpt-image-2.5-flare";
-// The tokens that an image comes out as, by quality; gpt-image-2 takes other sizes too, which have no price here.
+// The token count of an output image by quality; gpt-image-2 also supports other sizes, which have no price here.
 const imageTokens = {
   "1024x1024": { low: 272, medium: 1_056, high: 4_160 },
   "1024x1536": { low: 408, medium: 1_584, high: 6_240 },
   "1536x1024": { low: 400, medium: 1_568, high: 6_208 },
 };
-// Worked out from what the vendor says an image costs, and a tenth more, because it does not list the tokens.
+// Computed from the vendor's price per image, plus 10 %, because it does not list the tokens.
 const imageTokens2 = {
   "1024x1024": { low: 220, medium: 1_950, high: 7_740 },
   "1024x1536": { low: 220, medium: 1_950, high: 7_740 },
   "1536x1024": { low: 220, medium: 1_950, high: 7_740 },
 };
 const images = { kind: "images", dialect: "openai-images" } as const;
-/** An image that goes in is cut into tiles; with `input_fidelity: high`, and always with gpt-image-2, it counts for up to 6,240 more. */
+/** An input image is cut into tiles; with `input_fidelity: high`, and always with gpt-image-2, it counts for up to 6,240 more tokens. */
 const gptImage = {
   ...images,
   imageTokens,
   imageInTokensMax: 7_000,
-  // More of the largest would not fit into one answer.
+  // One answer has no room for more images of the largest size.
   imagesMax: 4,
   streams: true,
   refuses: ["style"],
 };
 const gptImagePrices = [{ since, textIn: "5", cachedIn: "1.25", imageIn: "8", textOut: "30", imageOut: "30" }];
-/** Gone since before that day. */
+/** Ended before that day. */
 const dallE = { ...images, formats: ["url", "b64_json"], refuses: ["background", "output_format", "partial_images"] };
 const listed = (sizes: Readonly<Record<string, string>>) => [{ since, images: sizes }];
 
@@ -126,7 +126,7 @@ const whisper = {
   formats: ["json", "text", "srt", "verbose_json", "vtt"],
   refuses: ["include", "chunking_strategy"],
 };
-// Ten tokens are a second of sound, and some more to be safe; sound of more than 1,500 seconds is refused.
+// A second of audio is ten tokens, plus a margin; audio longer than 1,500 seconds is rejected.
 const gptHears = {
   ...hears,
   formats: ["json", "text"],
@@ -135,7 +135,10 @@ const gptHears = {
   audioTokensPerSecond: 12,
   secondsMax: 1_500,
 };
-/** By the hour. Unsure: whether it has more forms of answer than these two, whether it streams, and whether it tells the seconds. */
+/**
+ * Priced per hour. Unsure: whether it supports more response formats than these two, whether it streams, and whether it reports the
+ * seconds.
+ */
 const gptTranscribes = {
   ...hears,
   formats: ["json", "text"],
@@ -161,10 +164,10 @@ export default defineAdapter({
     hidesReasoning: true,
     maxTokensField: "max_completion_tokens",
     dropFields,
-    // Padding against those who measure chunks on the wire; the gateway's own connection does not carry it on.
+    // Padding against traffic analysis of chunk sizes; the gateway does not pass it on to its own clients.
     streamOptions: { include_obfuscation: false },
     models: {
-      // Their sizes of images are taken to be those of gpt-5.6.
+      // We assume the image sizes of gpt-5.6.
       "gpt-6.1-sol": { ...gpt6Thinking, ...sol61 },
       "gpt-6.1-terra": { ...gpt56, ...terra61 },
       "gpt-6-astra": { ...gpt6Thinking, ...astra6 },
@@ -173,7 +176,7 @@ export default defineAdapter({
       "gpt-5.6-sol": { ...gpt56, ...sol },
       "gpt-5.6-terra": { ...gpt56, ...terra },
       "gpt-5.6-luna": { ...gpt56, ...luna },
-      // It reasons unless it is told not to.
+      // It reasons unless told not to.
       "gpt-5.5": { ...gpt55, sampling: "without-thinking", ...gpt55Price },
       "gpt-5.4": { ...gpt54, ...gpt54Price },
       "gpt-5.4-mini": { ...gpt54Mini, ...price("0.75/4.5/0.075") },
@@ -198,7 +201,7 @@ export default defineAdapter({
     },
   },
   unitModels: {
-    // What an image comes out as is taken to be as of gpt-image-2. Of gpt-image-2.6 no two lists have a price.
+    // We assume the output image tokens of gpt-image-2. Lists disagree on the price of gpt-image-2.6.
     "gpt-image-2.5-sunburst": { ...gptImage, imageTokens: imageTokens2, prices: gptImagePrices },
     "gpt-image-2.5-flare": { ...gptImage, imageTokens: imageTokens2, prices: gptImagePrices },
     "gpt-image-2": { ...gptImage, imageTokens: imageTokens2, prices: gptImagePrices },

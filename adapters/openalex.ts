@@ -1,4 +1,4 @@
-// OpenAlex: the world's scholarly works and their authors. A free key is optional and raises what it gives in a day.
+// OpenAlex: scholarly works and their authors. A free key is optional and raises the daily limit.
 import { action, defineAdapter, keyInQuery, notBoth, z } from "#adapter";
 
 const listing = {
@@ -39,7 +39,7 @@ const within = (p: Listing) => (p.page ?? 1) * p.per_page <= 10_000;
 const tooFar = { path: ["page"], error: "page times per_page must be 10,000 at most; use cursor" };
 const lists = z.strictObject(listing).refine(within, tooFar).check(notBoth("cursor", "page"));
 
-// No step of a DOI is a dot or two, so that its slashes lead nowhere else.
+// No path segment of a DOI is `.` or `..`, so its slashes cannot lead elsewhere.
 const WORK = /^(https?:\/\/openalex\.org\/)?[Ww]\d{1,12}$|^pmid:\d{1,9}$|^pmcid:(PMC)?\d{1,9}$|^mag:\d{1,12}$/;
 const DOI =
   /^(doi:|https?:\/\/(dx\.)?doi\.org\/)?(10\.\d{4,9}\/(?!\.{1,2}(\/|$))(?!.*\/\.{1,2}(\/|$))[\x21-\x7e]{1,300})$/;
@@ -48,7 +48,7 @@ const workId = z
   .refine((id) => WORK.test(id) || DOI.test(id), "must be as W2741809807, 10.7717/peerj.4375 or pmid:29456894")
   .describe("The work: an OpenAlex id such as W2741809807, a DOI, pmid:, pmcid: or mag: with a number.");
 
-// A search costs us so much, a list without one a tenth of it, beyond what each day has for nothing.
+// The cost of a search in cents; a list without a search costs a tenth of it, after the daily free quota.
 const SEARCH_CENTS = 0.1;
 const common = { category: "open-data", effect: "read", price: { mode: "fixed", cents: 1 } } as const;
 const work = { id: "https://openalex.org/W2741809807", doi: "https://doi.org/10.7717/peerj.4375", title: "OA" };
@@ -67,7 +67,7 @@ export default defineAdapter({
   auth: keyInQuery("api_key"),
   keyOptional: true,
   contact: "polite",
-  // Its other word for too many requests.
+  // Its alternative status for too many requests.
   rules: [{ status: 403, means: "provider_rate_limited" }],
   actions: {
     works: action({
@@ -101,7 +101,7 @@ export default defineAdapter({
           const doi = DOI.exec(id)?.[3];
           return { id: doi === undefined ? id.replace(/^https?:\/\/openalex\.org\//, "") : `doi:${doi}` };
         },
-        // A work that was merged into another leads there.
+        // A work that was merged into another redirects there.
         redirectsMax: 2,
       },
       content: ["/id"],

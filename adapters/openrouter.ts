@@ -1,5 +1,5 @@
-// OpenRouter: everybody's models behind one key, at the prices listed on 2026-11-23. It passes its makers' prices on, so
-// where its list rounds them to two places or leaves a bucket out, the maker's own figure stands here.
+// OpenRouter: many vendors' models with one key, at the prices listed on 2026-11-23. It passes the makers' prices on; where its list rounds
+// them to two decimals or leaves a bucket out, we use the maker's own price.
 import { bearer, defineAdapter, modelRows, usd } from "#adapter";
 
 const since = "2026-08-21";
@@ -10,11 +10,11 @@ const sized = (contextTokens: number, outputTokensMax: number, imageTokensMax?: 
   return imageTokensMax === undefined ? sizes : { ...sizes, parts: { imageTokensMax } };
 };
 
-/** It reasons without showing it. */
+/** It hides its reasoning. */
 const unseen = <T>(model: T) => ({ ...model, hidesReasoning: true });
 const o200k = <T>(model: T) => ({ ...model, tokenizer: "o200k" as const });
 
-// Images count as they do at the makers; their own files say why. Documents cost extra here, so none is sent.
+// Images count as at their makers, whose files explain it. Documents cost extra here, so none are sent.
 const claude = sized(1_000_000, 128_000, 4_784);
 const claudeSmall = sized(200_000, 64_000, 1_600);
 const gpt54 = unseen(o200k(sized(1_050_000, 128_000, 12_000)));
@@ -32,7 +32,7 @@ const sonnet5 = { since, input: "2", output: "10", cacheRead: "0.2", cacheWrite:
 const haiku = [{ since, input: "1", output: "5", cacheRead: "0.1", cacheWrite: "1.25" }];
 const fable = [{ since, input: "10", output: "50", cacheRead: "1", cacheWrite: "12.5" }];
 
-// Above so many tokens of prompt the whole call costs more.
+// With more prompt tokens than this, the whole call costs more.
 const sol = price("4/20/0.4/5", "2026-10-19", [272_000, "8/30/0.8/10"]);
 const sol6 = price("2/10/0.2/2.5", autumn, [272_000, "4/15/0.4/5"]);
 const sol61 = price("2/10/0.1/2.5", autumn, [272_000, "4/15/0.2/5"]);
@@ -58,13 +58,13 @@ const qwenPlus = [
   { since: "2026-10-19", input: "0.32", output: "1.28", cacheRead: "0.064", cacheWrite: "0.4", steps: [qwenPlusLong] },
 ];
 
-// What its makers end is ended here on the same day.
+// A model that its maker ends is ended here on the same day.
 const ends = (on: string, successor: string) => ({ retires: { on, successor } });
 const december = "2026-12-11";
 const january = "2027-01-14";
 const geminiEnd = "2026-12-01";
 
-/** What it takes for writing is the maker's hourly storage, which none of ours asks for. */
+/** Its cache write price is the maker's hourly storage fee, which we never use. */
 const stored = {
   priceNote:
     "passes the maker's price on; the list's price of writing is the storage of a cache that is made by itself",
@@ -79,12 +79,12 @@ export default defineAdapter({
   nativeActions: { chat: "chat-completions" },
   chat: {
     dialect: "chat-completions",
-    // Some vendors behind it refuse other characters.
+    // Some vendors behind it reject other characters.
     takes: { toolIds: "word" },
     maxTokensField: "max_completion_tokens",
     streamUsage: "always",
     costUsdAt: "/cost",
-    // Some of its providers stop billing when it hangs up on them, some do not.
+    // Some of its providers stop billing when the client disconnects, others do not.
     models: {
       "anthropic/claude-opus-5.5": { ...claude, ...price("4/20/0.2/5", autumn) },
       "anthropic/claude-sonnet-5.5": { ...claude, ...price("2/10/0.1/2.5", autumn) },
@@ -156,7 +156,7 @@ export default defineAdapter({
         ...sized(1_000_000, 900_000, 2_048),
         ...price("1.25/2.5/0.2", autumn, [200_000, "2.5/5/0.4"]),
       },
-      // What its maker sells under this name is this one; the older one costs twice as much here.
+      // The maker sells this model under that name; the older one costs twice as much here.
       "deepseek/deepseek-v4-pro-0813": {
         ...sized(1_048_576, 384_000),
         slug: "deepseek/deepseek-v4-pro",

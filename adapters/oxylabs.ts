@@ -1,4 +1,4 @@
-// Oxylabs: pages as they look from a country, state or city, with or without a browser.
+// Oxylabs: pages as seen from a country, state or city, with or without a browser.
 import { action, basic, defineAdapter, goesWith, onlyWhen, z } from "#adapter";
 
 const PLAIN_CENTS = 5;
@@ -51,7 +51,7 @@ export default defineAdapter({
   auth: basic,
   keyParts: ["OXYLABS_USERNAME", "OXYLABS_PASSWORD"],
   rules: [
-    // The vendor's own faults, inside a good answer or as the answer's status.
+    // The vendor's own faults, within a successful answer or as the answer's status.
     { at: "/results/0/status_code", matches: /^6\d\d$/, sample: "613", means: "provider_server_error" },
     { at: "/results", empty: true, means: "provider_malformed" },
     { at: "/results/0/status_code", matches: /^[^2]/, sample: "404", means: "miss" },

@@ -1,4 +1,4 @@
-// Papercut: a roast of a profile, written on a postcard. A merchant that is paid by the call, after a look at the profile.
+// Papercut: a roast of a profile, mailed as a postcard. A pay-per-call merchant, paid after it has looked at the profile.
 import { action, defineAdapter, neededWhen, noneWhen, paidBy, z } from "#adapter";
 
 const common = { category: "commerce" } as const;
@@ -25,7 +25,7 @@ const address = z
   .describe("Where a printed card is sent, in full.");
 const MESSAGE = "love the bio. shame about the commits.";
 
-/** What a card must not say: it is read by strangers on its way. */
+/** Rejects text that must not be on a card: strangers read it on its way. */
 const text = z
   .string()
   .min(1)

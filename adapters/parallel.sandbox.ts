@@ -1,4 +1,4 @@
-// Parallel as the sandbox plays it: a task goes on with the processor that it was given.
+// Sandbox stand-in for Parallel: a task keeps the processor that it was given.
 import { defineStandIn, put, textAt } from "#sandbox";
 
 export default defineStandIn({
@@ -9,7 +9,7 @@ export default defineStandIn({
     },
     "task-status"(call) {
       const { processor } = call.use("task");
-      // After it the result is asked for.
+      // The result is fetched after this request.
       if (call.at > 0) return call.answer;
       const answer = put(call.answer, { "/processor": processor });
       return call.isAtWork("task") ? put(answer, { "/status": "running" }) : answer;

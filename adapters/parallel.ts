@@ -1,4 +1,4 @@
-// Parallel: search and page text for agents, and research that runs on its own; at the prices listed on 2026-11-10.
+// Parallel: search and page text for agents, and asynchronous research; at the prices listed on 2026-11-10.
 import { action, defineAdapter, keyHeader, needsOne, optional, z } from "#adapter";
 
 const text = z.string().min(1);
@@ -34,7 +34,7 @@ const searchWire = ({ query, objective = query, search_queries, mode, ...rest }:
   search_queries: search_queries ?? [query ?? objective],
   mode: mode === "one-shot" ? "advanced" : mode,
 });
-/** Half a cent, quickly a tenth, with ten results; a tenth for each further one. */
+/** Half a cent, or a tenth in fast mode, for ten results; a tenth for each further one. */
 const searchCents = ({ mode, advanced_settings }: Search) =>
   ((mode === "fast" || mode === "turbo" ? 1 : 5) + Math.max(0, (advanced_settings?.max_results ?? 10) - 10)) / 10;
 const extract = z.strictObject({
@@ -53,14 +53,14 @@ const task = z.strictObject({
   source_policy: optional(sources, "Which domains to use or not, and since which date"),
 });
 type Processor = z.infer<typeof task>["processor"];
-/** What each costs, and what the vendor takes for it (of the first three from memory). */
+/** The price of each, and our cost (of the first three from memory). */
 const TASK_CENTS: Readonly<Record<Processor, number>> = { lite: 1, base: 2, core: 4, pro: 10, ultra: 30 };
 const TASK_UPSTREAM_CENTS: Readonly<Record<Processor, number>> = { lite: 0.5, base: 1, core: 2.5, pro: 10, ultra: 30 };
 const url = "https://bridges.example/longest";
 const page = { url, title: "The longest bridges", publish_date: "2025-04-02", excerpts: ["164.8 km: Danyang"] };
 const read = { extract_id: "extract_8a5c", results: [{ ...page, full_content: null }], errors: [], warnings: null };
 const run = { run_id: "trun_9907962f83aa4d9d", interaction_id: "trun_9907", processor: "pro", status: "completed" };
-/** None could be read. Which ones was the caller's choice, so the route is as good as before. */
+/** No page could be read. The caller chose the pages, so this does not count against the route. */
 const NONE = { at: "/errors/0", empty: false, means: "caller_unsupported", messageAt: "/errors/0/error_type" } as const;
 const RESULT = "/tasks/runs/{run_id}/result?timeout=5";
 const poll = {
@@ -148,7 +148,7 @@ export default defineAdapter({
       request: { method: "GET", path: "/tasks/runs/{run_id}" },
       content: ["/status"],
       steps: [{ when: { at: "/status", is: "completed" }, request: { method: "GET", path: RESULT }, merge: true }],
-      // That a run has failed, and why, is what the caller asked for.
+      // The failure of a run, and its reason, is what the caller asked for.
       rules: [{ at: "/status", is: ["failed", "cancelled"], means: "success" }],
       requires: [{ kind: "task", param: "run_id" }],
       example: { params: { run_id: run.run_id }, answers: [run, { run, output }] },

@@ -1,12 +1,12 @@
-// Perplexity, first-hand, at the prices listed on 2026-11-23: a model that searches the web before it answers, at the address for agents, which
-// came in place of its chat wire on 2026-09-27. A search costs a fee beside the tokens, and what it finds counts as prompt. The vendor's own SDK
-// and another gateway's notes of live calls say what is here; unsure: whether one step can search more than once, each for the fee.
+// Perplexity, first-hand, at the prices listed on 2026-11-23: a model that searches the web before it answers, through its agent API, which
+// replaced its chat wire on 2026-09-27. A search costs a fee on top of the tokens, and its results count as prompt. Based on the vendor's
+// own SDK and another gateway's notes of live calls; unsure: whether one step can make several searches, each with its own fee.
 import { bearer, defineAdapter } from "#adapter";
 
 const ended = "2026-09-27";
 const since = "2026-09-23";
 
-/** Of one search, all pages together; the vendor is told so as well. */
+/** Per search, for all pages together; also sent to the vendor as a limit. */
 const foundTokensMax = 8_000;
 
 export default defineAdapter({
@@ -21,21 +21,21 @@ export default defineAdapter({
   chat: {
     dialect: "responses",
     paths: { whole: "/agent", stream: "/agent", without: [] },
-    // Its models think out of reach: no field asks for it.
+    // Its models' thinking cannot be controlled: no field sets it.
     reasoning: "none",
-    // Unsure: whether it refuses fields that it does not know. Of calls it makes none but its own.
+    // Unsure: whether it rejects unknown fields. It makes only its own tool calls.
     dropFields:
       "user store metadata prompt_cache_key prompt_cache_retention safety_identifier verbosity seed stop presence_penalty frequency_penalty logit_bias logprobs top_logprobs thinking output_config safetySettings include_reasoning reasoning_format service_tier top_k reasoning reasoning_effort cache_control".split(
         " ",
       ),
     takes: { efforts: [], refuses: ["tools", "n"], responsesForm: "plain" },
-    // It would search only where it thinks fit; one step is one search and the answer.
+    // Without this it would search only when it sees fit; one step is one search and the answer.
     extraFields: {
       tools: [{ type: "web_search", search_context_size: "low", max_tokens: foundTokensMax }],
       tool_choice: "required",
       max_steps: 1,
     },
-    // It says itself what a call cost, searches included.
+    // It reports the cost of a call itself, including searches.
     costUsdAt: "/cost/total_cost",
     models: {
       "perplexity/sonar": {
@@ -45,7 +45,7 @@ export default defineAdapter({
         parts: { foundTokensMax },
         prices: [{ since: ended, input: "0.25", output: "2.5", cacheRead: "0.0625", thousandCalls: "2.5" }],
       },
-      // There is nothing at the new address that they have become.
+      // The new API has no successor for these.
       "sonar-pro": {
         contextTokens: 200_000,
         outputTokensMax: 8_000,

@@ -1,4 +1,4 @@
-// PostalForm: letters and postcards that are printed and mailed. A merchant that is paid by the order, once the order has been quoted for nothing.
+// PostalForm: letters and postcards, printed and mailed. A merchant that is paid per order, after a free quote.
 import { action, defineAdapter, exactlyOne, paidBy, z } from "#adapter";
 
 const common = { category: "commerce" } as const;
@@ -46,7 +46,7 @@ const order = z
   })
   .check(exactlyOne("pdf", "letter"));
 
-/** Both addresses as they are written, under the merchant's names. */
+/** Both addresses, with the fields renamed to the merchant's. */
 const params = ({ sender_address, recipient_address, ...rest }: Readonly<Record<string, unknown>>) => ({
   ...rest,
   sender_address_type: "Manual",

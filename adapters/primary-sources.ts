@@ -1,5 +1,5 @@
-// Primary sources: open data of governments and institutions, by one table of endpoints on many hosts; none needs a key.
-// From memory, and waiting for a look at the live hosts: the routes, their params, and how each source refuses.
+// Primary sources: open data of governments and institutions, through one table of endpoints on many hosts; none needs a key. From memory,
+// and not yet checked against the live hosts: the routes, their params, and each source's errors.
 import { action, defineAdapter, endpointParams, noAuth } from "#adapter";
 
 const observation = {
@@ -42,12 +42,12 @@ export default defineAdapter({
   auth: noAuth,
   contact: "polite",
   rules: [
-    // Each source has its own way to refuse with a good status: World Bank, Eurostat, NOAA's tides, NCBI.
+    // Each source has its own error with status 200: World Bank, Eurostat, NOAA's tides, NCBI.
     { at: "/0/message", empty: false, means: "caller_invalid", messageAt: "/0/message/0/value" },
     { at: "/warning/label", empty: false, means: "caller_invalid", messageAt: "/warning/label" },
     { at: "/error/message", empty: false, means: "caller_invalid" },
     { at: "/esearchresult/ERROR", empty: false, means: "caller_invalid", messageAt: "/esearchresult/ERROR" },
-    // That nothing was found: openFDA.
+    // openFDA's answer if nothing was found.
     { status: 404, at: "/error/code", is: "NOT_FOUND", means: "miss" },
     { at: "", matches: /^\s*</, sample: "<!doctype html>", means: "provider_overloaded" },
   ],

@@ -33,7 +33,7 @@ export default defineAdapter({
   origin: "https://projects.propublica.org/nonprofits/api/v2",
   auth: noAuth,
   contact: "polite",
-  // It names no limit; two a second is polite.
+  // It states no limit; two a second is polite.
   rate: { requests: 2, perMs: 1_000 },
   rules: [{ at: "", matches: /^\s*</, sample: "<!doctype html>", means: "provider_overloaded" }],
   actions: {

@@ -1,8 +1,8 @@
-// RealEstateAPI: U.S. properties by where and what they are, their owners, values and comparable sales.
-// The wire is that of its specification.
+// RealEstateAPI: U.S. properties by location and features, their owners, values and comparable sales. The wire format follows its
+// specification.
 import { action, defineAdapter, keyHeader, needsOne, optional, z } from "#adapter";
 
-/** From memory: its plans are by contract, and none of those it has published takes more for a record. */
+/** From memory: its plans are by contract, and no published plan charges more per record. */
 const RECORD_CENTS = 2;
 const BASE_CENTS = 5;
 const EACH_CENTS = 15;
@@ -11,7 +11,7 @@ const words = z.string().min(1).max(200);
 /** One optional param for each name in the list. */
 const each = <S extends z.ZodType>(names: string, schema: S, about: string) =>
   Object.fromEntries(names.split(" ").map((name) => [name, optional(schema, about)]));
-/** For each name in the list a least and a most, such as `beds_min` and `beds_max`. */
+/** A minimum and a maximum param for each name in the list, such as `beds_min` and `beds_max`. */
 const bounds = <S extends z.ZodType>(names: string, schema: S) =>
   Object.fromEntries(
     names.split(" ").flatMap((name) => [
@@ -42,7 +42,7 @@ const area = {
 };
 
 const circle = ["latitude", "longitude", "radius"] as const;
-/** What names one property, each enough for itself. */
+/** Identifiers of a property; each is sufficient alone. */
 const property = [
   "address",
   "id",
@@ -187,7 +187,7 @@ export default defineAdapter({
   auth: keyHeader("x-api-key"),
   rate: { requests: 60, perMs: 1_000 },
   rules: [
-    // No such property is a 404 with the vendor's whole answer in it.
+    // An unknown property is a 404 with a complete answer of the vendor.
     { status: 404, at: "/statusCode", is: 404, means: "miss" },
     { at: "/data/error", is: true, means: "caller_invalid", messageAt: "/data/errorMessage" },
   ],
@@ -209,7 +209,7 @@ export default defineAdapter({
         count ? 0 : summary || ids_only ? RECORD_CENTS : size * RECORD_CENTS,
       request: {
         ...post("/v2/PropertySearch"),
-        // Records that come beside a summary are not sold, so as few as can be are asked for.
+        // We do not sell the records that come with a summary, so we request the minimum.
         params: (p) => ({ ...p, size: p.summary ? 1 : p.size }),
       },
       content: ["/data", "/summary", "/resultCount"],
@@ -337,7 +337,7 @@ export default defineAdapter({
       upstreamCents: (p) => p.addresses.length * RECORD_CENTS,
       request: {
         ...post("/v2/AddressVerification"),
-        // The vendor wants a key for each.
+        // The vendor requires a key for each address.
         params: (p) => ({ ...p, addresses: p.addresses.map((one, at) => ({ key: at + 1, ...one })) }),
       },
       content: ["/data"],
@@ -367,7 +367,7 @@ export default defineAdapter({
       mayCostMore: "its plans are by contract",
       request: {
         ...post("/v1/PropertyParcel"),
-        // An area may hold any number of parcels.
+        // An area may contain any number of parcels.
         fixed: { size: 10 },
         params: ({ id: digits, ...p }) => ({ ...p, id: digits === undefined ? undefined : Number(digits) }),
       },

@@ -1,4 +1,4 @@
-// RecallRadar: recalls and safety notices, normalized. A merchant that is paid call by call, with its price as a cap.
+// RecallRadar: normalized recalls and safety notices. A pay-per-call merchant; its listed price is our cap.
 import { defineAdapter, recordsMerchant } from "#adapter";
 
 export default defineAdapter(

@@ -1,12 +1,12 @@
-// RentCast: U.S. property records, listings for sale and for rent, what a home is worth or rents for, and markets by ZIP code.
-// The wire is that of its specification, but for ranges and errors, which are from memory, as is what it costs us.
+// RentCast: U.S. property records, listings for sale and rent, estimates of value and rent, and markets by ZIP code. The wire format
+// follows its specification, except for ranges and errors, which are from memory, as is our cost.
 import { action, defineAdapter, keyHeader, needsOne, optional, z } from "#adapter";
 
-/** From memory: what a request beyond its plan costs in the dearest plan. */
+/** From memory: the price of a request beyond the quota in the most expensive plan. */
 const REQUEST_CENTS = 20;
 
 const words = z.string().min(1).max(200);
-/** From memory: `min:max`, an open end is `*`, several are joined by `|`. */
+/** From memory: `min:max`, with `*` for an open end; several are joined by `|`. */
 const range = (of: string) =>
   optional(
     z.string().regex(/^[\d.*]+(:[\d.*]+)?(\|[\d.*]+(:[\d.*]+)?)*$/, "must be as 3, 2:4, *:500000 or 2|4"),
@@ -98,7 +98,7 @@ export default defineAdapter({
   auth: keyHeader("x-api-key"),
   rate: { requests: 20, perMs: 1_000 },
   rules: [
-    // From memory: that nothing was found, and that the plan is not paid for.
+    // From memory: the answers for nothing found and for an unpaid plan.
     { status: 404, at: "/status", is: 404, means: "miss" },
     {
       status: [401, 403],

@@ -1,10 +1,10 @@
-// Runloop as the sandbox plays it: devboxes, and commands that are started and waited for.
+// Sandbox stand-in for Runloop: devboxes, and commands that are started and polled.
 import { z } from "#adapter";
 import { defineStandIn, type Machines, type StandInAnswer, type StandInRequest } from "#sandbox";
 
-/** The longest turn of a wait, in seconds. */
+/** The longest wait per poll, in seconds. */
 const TURN_S_MAX = 25;
-/** Where a machine remembers the command that was started. */
+/** Where a machine stores the command that was started. */
 const ASKED = "/.asked";
 
 const newDevbox = z.strictObject({

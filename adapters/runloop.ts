@@ -1,19 +1,19 @@
-// Runloop: machines called devboxes. A command is started, and waited for in turns of at most 25 seconds.
-// The wire is that of its SDK (August 2026). From memory: the body of an error, that a wait whose time is over answers 408, and how the
-// output of a command is cut beyond the lines that are asked for.
+// Runloop: machines called devboxes. A command is started, then long-polled for at most 25 seconds at a time. The wire format follows its
+// SDK (August 2026). From memory: the error body, that a wait which times out answers 408, and how output beyond the requested lines is
+// cut.
 import { argvOf, type BoxCommand, BoxGone, bearer, defineAdapter, type SessionContext, shellWord, z } from "#adapter";
 
-/** The lines of output that are asked for, and those where that is too much; the vendor cuts what is longer from its beginning. */
+/** The number of output lines to request, and the fallback if that is too much; the vendor drops the beginning of longer output. */
 const LINES_MAX = "10000";
 const LINES_FEW = "100";
-/** Of an answer with output. */
+/** For an answer with output. */
 const ANSWER_BYTES_MAX = 2 * 1024 * 1024;
-/** The longest turn of a wait, in seconds. */
+/** The longest wait per poll, in seconds. */
 const TURN_S_MAX = 25;
 const TIMED_OUT = 124;
 const KILLED = 137;
 const KILL_MS_MAX = 3_000;
-/** A list has no filter by name; the newest come first (from memory). */
+/** Its list has no filter by name; the newest come first (from memory). */
 const LISTED_MAX = 5_000;
 const LIVING = ["scheduled", "queued", "provisioning", "initializing", "resuming", "running"];
 
@@ -38,7 +38,7 @@ const execution = z.object({
 });
 type Execution = z.infer<typeof execution>;
 
-/** Throws BoxGone where the machine is no more, or else ends as the failure that the answer is. */
+/** Throws BoxGone if the machine no longer exists, otherwise the failure that the answer means. */
 async function lost(context: SessionContext, id: unknown): Promise<never> {
   const { status, json } = await context.ask(ONE, { values: { id }, accepts: [404] });
   const known = devbox.safeParse(json);
@@ -58,7 +58,7 @@ interface Turn {
   readonly lines: string;
 }
 
-/** One turn of waiting. Null: the command goes on. `large`: its output is too long for so many lines of it. */
+/** One poll. Null: the command is still running. `large`: its output is too long for this many lines. */
 async function waited(
   context: SessionContext,
   { id, started, seconds, lines }: Turn,
@@ -123,7 +123,7 @@ export default defineAdapter({
     vcpus: 2,
     memoryGb: 4,
     metered: "open",
-    // On 2026-05-25: 10.8 a CPU-hour and 2.52 a GB-hour.
+    // On 2026-05-25: 10.8 per CPU-hour and 2.52 per GB-hour.
     upstreamCentsPerHour: 31.68,
     centsPerHour: 34.85,
     minutesMax: 1_440,

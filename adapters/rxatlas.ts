@@ -1,4 +1,4 @@
-// RxAtlas: drug products of the United States, normalized. A merchant that is paid call by call, with its price as a cap.
+// RxAtlas: normalized drug products of the United States. A pay-per-call merchant; its listed price is our cap.
 import { defineAdapter, recordsMerchant } from "#adapter";
 
 export default defineAdapter(

@@ -1,4 +1,4 @@
-// The gateway's own test upstream, in the responses wire: a model's name is the fault it plays, `ok` for none.
+// The gateway's own test upstream, in the responses wire: the model's name selects the simulated fault, `ok` for none.
 import { bearer, defineAdapter } from "#adapter";
 
 const price = { since: "2026-01-01", input: "1.00", output: "2.00", cacheRead: "0.10" };

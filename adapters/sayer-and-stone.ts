@@ -1,4 +1,4 @@
-// Sayer & Stone: jewelry, sent within the United States. A merchant that is paid purchase by purchase.
+// Sayer & Stone: jewelry, shipped within the United States. A merchant that is paid per purchase.
 import { defineAdapter, exactlyOne, goesWith, retailMerchant, z } from "#adapter";
 
 const name = z.string().min(1).max(128).regex(/\S/, "must not be blank");

@@ -1,4 +1,4 @@
-// ScrapingAnt as the sandbox plays it: what it answers of a page is what the page says, and a page behind a wall is refused.
+// Sandbox stand-in for ScrapingAnt: answers contain the page's own text, and a page behind a wall is refused.
 import { type ActionStandIn, defineStandIn, type Item, put, refuse, type VendorPage } from "#sandbox";
 
 const reads =

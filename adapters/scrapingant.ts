@@ -1,4 +1,4 @@
-// ScrapingAnt: pages through a browser and rotating addresses, residential ones too. A credit is counted as 0.02 cents.
+// ScrapingAnt: pages through a browser and rotating IP addresses, including residential ones. One credit is counted as 0.02 cents.
 import { action, defineAdapter, keyHeader, noneWhen, onlyWhen, z } from "#adapter";
 
 const CREDIT_CENTS = 0.02;
@@ -45,7 +45,7 @@ export default defineAdapter({
   beliefs: { "*": "what its credits cost us" },
   origin: "https://api.scrapingant.com/v2",
   auth: keyHeader("x-api-key"),
-  // 403 is a wrong key or spent credits, never the page's; 409 is too many calls at once, which go one after another.
+  // 403 is a wrong key or used-up credits, never about the page; 409 is too many concurrent calls, so they are sent one after another.
   rules: [
     { status: 409, means: "provider_busy" },
     { status: 404, means: "miss", data: { found: false, reason: "The page cannot be reached." } },
@@ -110,7 +110,7 @@ export default defineAdapter({
       price: { ...free, cents: 20 },
       upstreamCents: credits(500, 500),
       request: { method: "GET", path: "/extract", fixed: { proxy_type: "datacenter" } },
-      // The caller has named the fields: of whatever names, there is one.
+      // The caller chose the field names, so any field counts.
       rules: [{ at: "", empty: true, means: "provider_malformed" }],
       ...wait,
       example: { params: { url, extract_properties: "title" }, answers: [{ title: "Example Domain" }] },

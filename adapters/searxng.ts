@@ -1,5 +1,4 @@
-// SearXNG: a search that asks many engines at once, on a server of the operator's own.
-// Its wire is that of its documentation. From memory: the body of its errors.
+// SearXNG: a metasearch engine on the operator's own server. The wire format follows its documentation. From memory: the error body.
 import { action, defineAdapter, noAuth, optional, z } from "#adapter";
 
 const names = z.string().regex(/^[\p{L}\p{N}][\p{L}\p{N} ._-]*(,[\p{L}\p{N} ._-]+)*$/u);
@@ -44,7 +43,7 @@ export default defineAdapter({
       rules: [
         { at: "/answers", empty: false, means: "success" },
         { at: "/infoboxes", empty: false, means: "success" },
-        // Whether there is nothing, or every engine has turned the server away, its status does not say.
+        // The status does not distinguish no results from every engine having blocked the server.
         { at: "/results", empty: true, means: "miss" },
       ],
       example: {

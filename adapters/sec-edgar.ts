@@ -1,4 +1,4 @@
-// SEC EDGAR: what companies file with the U.S. Securities and Exchange Commission. It wants to know who calls.
+// SEC EDGAR: company filings with the U.S. Securities and Exchange Commission. It requires callers to identify themselves.
 import { action, defineAdapter, noAuth, z } from "#adapter";
 
 const cikText = z.string().regex(/^(CIK)?(?=\d{1,10}$)0*[1-9]\d*$/, "must be a number of up to ten digits");
@@ -20,7 +20,7 @@ const fulltext = z
     from: z.int().min(0).max(9_900).default(0).describe("How many hits to skip; an answer has up to 100."),
   })
   .refine((p) => (p.startdt ?? "") <= (p.enddt ?? "~"), { path: ["enddt"], error: "must not be before startdt" });
-/** Without dateRange the vendor ignores the dates; an end that is left open is set where no filing is. */
+/** Without dateRange the vendor ignores the dates; an open end is set to a date without filings. */
 function between(p: z.infer<typeof fulltext>) {
   if (p.startdt === undefined && p.enddt === undefined) return p;
   return { ...p, startdt: p.startdt ?? "2001-01-01", enddt: p.enddt ?? "2999-12-31", dateRange: "custom" };
@@ -29,7 +29,7 @@ const numbered = z.string().regex(/^(\d{10}-\d\d-\d{6}|\d{18})$/);
 const file = z.string().regex(/^(\w[\w-]{0,99}\/)?\w[\w.-]{0,199}$/, "must be the name of a file of the filing");
 const tag = z.string().regex(/^([a-z][a-z0-9-]{0,29}\/)?[A-Za-z]\w{0,199}$/, "must be a tag as Assets or dei/...");
 const common = { category: "records", effect: "read", price: { mode: "fixed", cents: 1 }, upstreamCents: 0 } as const;
-// To the archive's store, a request for a file that it does not have is one without access.
+// The archive's store answers a request for a missing file as one without access.
 const absent = {
   status: 403,
   at: "",
@@ -60,7 +60,7 @@ export default defineAdapter({
   origins: { search: "https://efts.sec.gov", archive: "https://www.sec.gov" },
   auth: noAuth,
   contact: "required",
-  // It takes ten a second and blocks a client that sends more for ten minutes, longer with every further request.
+  // It accepts ten a second and blocks a client that sends more for ten minutes, longer with every further request.
   rate: { requests: 8, perMs: 1_000 },
   rules: [{ status: [403, 429], means: "provider_rate_limited", restMs: 600_000 }],
   actions: {

@@ -1,17 +1,17 @@
-// Sprites as the sandbox plays it: machines by name, and commands over a web socket.
+// Sandbox stand-in for Sprites: machines by name, and commands over a WebSocket.
 import { type BoxCommand, z } from "#adapter";
 import { defineStandIn, type Machines, type StandInAnswer, type StandInRequest } from "#sandbox";
 
-/** The first byte of a binary message says what it is. */
+/** The first byte of a binary message is its type. */
 const STDIN = 0;
 const STDOUT = 1;
 const STDERR = 2;
 const EXIT = 3;
 const STDIN_END = 4;
 
-/** Where a program of the adapter's keeps a session's variables. */
+/** Where one of the adapter's programs stores a session's variables. */
 const ENVS_FILE = "$HOME/.session-envs";
-/** How the programs end that read a program of the caller's from their standard input. */
+/** The last part of the adapter's commands that read the caller's program from standard input. */
 const READERS = { python: "exec python3 -", javascript: "exec node -", bash: 'eval "$(cat)"' } as const;
 
 function said(stream: number, bytes: Uint8Array): Uint8Array {

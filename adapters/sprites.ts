@@ -1,6 +1,6 @@
-// Sprites (Fly.io): machines that sleep whenever no command runs, and cost nothing then. A command is a web socket.
-// The wire is that of its reference and of its SDKs (March and July 2026). From memory: how a vendor tells a name that is taken, and
-// that a program on the standard input may be as long as a command of ours.
+// Sprites (Fly.io): machines that sleep while no command runs, and cost nothing then. A command is a WebSocket. The wire format follows its
+// reference and SDKs (March and July 2026). From memory: the error for a name that is taken, and that a program on standard input may be as
+// long as our longest command.
 import {
   type BoxCommand,
   BoxGone,
@@ -12,7 +12,7 @@ import {
   z,
 } from "#adapter";
 
-/** The first byte of a binary message says what it is. */
+/** The first byte of a binary message is its type. */
 const STDIN = 0;
 const STDOUT = 1;
 const STDERR = 2;
@@ -20,12 +20,12 @@ const EXIT = 3;
 const STDIN_END = 4;
 const TEXT = 1;
 
-/** Where a session's variables are kept: an `env` of the request would take the place of all that the machine has. */
+/** Where a session's variables are stored: `env` in a request would replace all of the machine's variables. */
 const ENVS_FILE = "$HOME/.session-envs";
-/** How long the vendor lets a command go on that we no longer listen to. */
+/** How long the vendor lets a command continue after we disconnect. */
 const RUNS_ON = "1s";
 
-/** What reads the program from its standard input: so it is in no address, and may be long. */
+/** Read the program from standard input, so that it is in no URL and may be long. */
 const READERS = {
   python: "exec python3 -",
   javascript: "exec node -",
@@ -33,10 +33,10 @@ const READERS = {
   bash: 'eval "$(cat)"',
 } as const;
 
-/** The longest piece of the standard input that goes in one message. */
+/** The maximum size of one standard input message. */
 const PIECE_BYTES = 32 * 1024;
 
-/** All of it as the standard input, and its end. */
+/** The whole text as standard input messages, and the end of input. */
 function asInput(text: string): Uint8Array[] {
   const bytes = Buffer.from(text);
   const count = Math.ceil(bytes.length / PIECE_BYTES);
@@ -48,7 +48,7 @@ function said(stream: number, bytes: Uint8Array): Uint8Array {
   return Buffer.concat([Buffer.from([stream]), bytes]);
 }
 
-/** Runs one program of bash, which finds `input` at its standard input. */
+/** Runs a bash program with `input` as its standard input. */
 async function execute(
   { ask, end }: SessionContext,
   name: string,
@@ -114,12 +114,12 @@ export default defineAdapter({
     vcpus: 8,
     memoryGb: 4,
     metered: "busy",
-    // Its billing page of November 2026: 2.75 a CPU-hour and 4.374 a GB-hour; an older one had 7 for the former.
+    // Its billing page of November 2026: 2.75 per CPU-hour and 4.374 per GB-hour; an older one had 7 for the former.
     upstreamCentsPerHour: 39.5,
     centsPerHour: 73.5,
     madeOf: "7 for a CPU and 4.375 for a GB",
     minutesMax: 1_440,
-    // It sleeps by itself: there is no deadline to push.
+    // It sleeps by itself: there is no deadline to extend.
     leaseMinutes: 60,
     languages: ["python", "javascript", "bash"],
     async create(context, { label, envs }) {

@@ -1,6 +1,6 @@
-// Strale: checks of companies, people, accounts and numbers against registers and lists, by a table of what it can do.
-// Names, params and prices of the checks are those of its public manifests of 2026-08-22, in euro cents at 1.08. What surrounds an answer
-// and the codes of its refusals have not been held against the live service.
+// Strale: checks companies, people, accounts and numbers against registers and lists, through a table of capabilities. Names, params and
+// prices of the checks come from its public manifests of 2026-08-22, in euro cents at 1.08. The envelope of an answer and the error codes
+// have not been checked against the live service.
 import { action, bearer, defineAdapter, endpointParams } from "#adapter";
 
 export default defineAdapter({
@@ -10,7 +10,7 @@ export default defineAdapter({
   origin: "https://api.strale.io",
   auth: bearer,
   rules: [
-    // The table is older than its prices or its list.
+    // The prices or capabilities in our table are outdated.
     { status: 402, at: "/error_code", is: "budget_exceeded", means: "provider_server_error" },
     { status: 404, at: "/error_code", is: "no_matching_capability", means: "provider_server_error" },
     { status: 429, at: "/error_code", is: "spend_cap_exceeded", means: "provider_billing" },
@@ -28,7 +28,7 @@ export default defineAdapter({
       effect: "read",
       params: endpointParams("Name of the check, such as sanctions-check"),
       price: { mode: "ranged", cents: 119, minCents: 3 },
-      // Rows say what each costs us.
+      // The rows state our cost.
       upstreamCents: 0,
       table: { param: "endpoint" },
       request: { method: "POST", path: "", params: (inputs) => ({ inputs }) },

@@ -1,4 +1,4 @@
-// Tavily as the sandbox plays it: news have their day.
+// Sandbox stand-in for Tavily: news results have a date.
 import { defineStandIn } from "#sandbox";
 
 const news = {

@@ -1,12 +1,12 @@
-// Tavily: search whose results are made for language models, and text of pages; its credits at the price of 2026-10-06.
+// Tavily: search results prepared for language models, and page text; credits at the price of 2026-10-06.
 import { action, bearer, defineAdapter, goesWith, optional, z } from "#adapter";
 
 const url = z.url({ protocol: /^https?$/ });
 const domains = z.array(z.string().min(1));
-/** One credit as it is paid for by the piece. */
+/** The pay-as-you-go price of one credit. */
 const CREDIT_CENTS = 0.8;
 
-/** What is advanced takes two credits. `auto_parameters`, which may choose it, is not offered. */
+/** `advanced` costs two credits. We do not offer `auto_parameters`, which may choose it. */
 const credits = (depth: string | undefined) => (depth === "advanced" ? 2 : 1);
 const search = z.strictObject({
   query: z.string().min(1).describe("What to look for, in plain words"),
@@ -53,7 +53,7 @@ export default defineAdapter({
   origin: "https://api.tavily.com",
   auth: bearer,
   rate: { requests: 1_000, perMs: 60_000 },
-  // The month's credits, or the limit set for them, are spent.
+  // The monthly credits, or the limit set for them, are used up.
   rules: [{ status: [432, 433], means: "provider_billing" }],
   actions: {
     search: action({
@@ -107,7 +107,7 @@ export default defineAdapter({
       content: ["/results/0"],
       rules: [
         { at: "/results/0", empty: false, means: "success" },
-        // None could be read. Which pages was the caller's choice, so the route is as good as before.
+        // No page could be read. The caller chose the pages, so this does not count against the route.
         { at: "/failed_results/0", empty: false, means: "caller_unsupported", messageAt: "/failed_results/0/error" },
       ],
       timeoutMs: 75_000,

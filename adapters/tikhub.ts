@@ -1,4 +1,4 @@
-// TikHub: public data of social networks by some nine hundred endpoints; the table beside this file has them.
+// TikHub: public data of social networks through some nine hundred endpoints, in the table beside this file.
 import { action, bearer, defineAdapter, endpointParams, type z } from "#adapter";
 
 const params = endpointParams("Path of the endpoint, such as tiktok/web/fetch_user_profile");
@@ -23,7 +23,7 @@ export default defineAdapter({
   origin: "https://api.tikhub.io",
   auth: bearer,
   rate: { requests: 10, perMs: 1_000 },
-  // A good status can carry a bad code.
+  // A success status can carry an error code.
   rules: [
     { at: "/code", is: [400, 404, 422], means: "caller_invalid" },
     { at: "/code", is: [401, 403], means: "provider_auth_failed" },

@@ -1,5 +1,5 @@
-// Together: open models, at the prices listed on 2026-11-23. Unsure: whether the older ones that have no end here are
-// still served, which two of three lists do not say.
+// Together: open models, at the prices listed on 2026-11-23. Unsure: whether the older ones without an end here are still served; two of
+// three lists do not say.
 import { bearer, defineAdapter, ended, modelRows } from "#adapter";
 
 const since = "2026-08-21";
@@ -53,7 +53,7 @@ export default defineAdapter({
       ),
       "openai/gpt-oss-120b": { ...gptOss, ...price("0.15/0.6", since) },
       "openai/gpt-oss-20b": { ...gptOss, ...ended("2026-09-15"), ...price("0.05/0.2", since) },
-      // Gone since that day, or before it.
+      // Ended on or before that day.
       "moonshotai/Kimi-K2.5": {
         ...ended("2026-11-22", "moonshotai/kimi-k3.1-pro"),
         ...sold("moonshotai/kimi-k2.5", [262_144], "0.5/2.8", since),

@@ -1,8 +1,8 @@
-// Tomba: people's work email addresses and phone numbers by name, company, page or profile, and whether an address works.
-// From memory: what it costs us, and how it says that no person was found.
+// Tomba: work email addresses and phone numbers by name, company, page or profile, and verification of addresses. From memory: our cost,
+// and its answer if no person was found.
 import { action, defineAdapter, domainName, exactlyOne, keyHeaders, needsOne, optional, z } from "#adapter";
 
-/** From memory: what a search and a check take in its smallest plan; a phone number is dearer. */
+/** From memory: the price of a search and a check in its smallest plan; a phone number costs more. */
 const [SEARCH_CENTS, CHECK_CENTS, PHONE_CENTS] = [2, 1, 8];
 
 const words = z.string().min(1).max(200);
@@ -12,7 +12,7 @@ const page = (about: string) =>
     .url({ protocol: /^https?$/ })
     .max(1_000)
     .describe(about);
-// In letters of either case, and with the blanks before it that any address may have.
+// Case-insensitive, and with the leading blanks that any URL may have.
 const profile = page("The person's LinkedIn profile").regex(
   /^\s*[hH][tT][tT][pP][sS]?:\/\/([A-Za-z]{2,3}\.)?[lL][iI][nN][kK][eE][dD][iI][nN]\.[cC][oO][mM]\/([iI][nN]|[pP][uU][bB])\//,
   "must be a LinkedIn profile",
@@ -21,7 +21,7 @@ const isOneFirm = exactlyOne("domain", "company");
 
 const common = { category: "people", effect: "read" } as const;
 const get = (path: string) => ({ method: "GET", path }) as const;
-/** A field that is null is how most of its answers say that no person was found; that is a look-up like any other, and charged. */
+/** Most of its answers use a null field if no person was found; such a lookup is charged like any other. */
 const nobody = [{ at: "/data/email", empty: true, means: "miss" }] as const;
 const email = "ada@example.com";
 const linkedin = "https://www.linkedin.com/in/ada";
@@ -68,7 +68,7 @@ export default defineAdapter({
   auth: keyHeaders(["x-tomba-key", "x-tomba-secret"]),
   keyParts: ["TOMBA_API_KEY", "TOMBA_SECRET_KEY"],
   rate: { requests: 300, perMs: 60_000 },
-  // A route that it does not know is our mistake.
+  // An unknown route is our mistake.
   rules: [{ status: 404, at: "/errors/type", is: "unknown_route", means: "provider_server_error" }],
   actions: {
     "email-finder": action({
@@ -169,7 +169,7 @@ export default defineAdapter({
       params: z.strictObject({ email: z.email().describe("The address") }),
       price: { mode: "fixed", cents: 4 },
       upstreamCents: SEARCH_CENTS,
-      // The person and the company in one look-up; /enrich would tell the person alone, at the same cost.
+      // The person and the company in one lookup; /enrich returns only the person, at the same cost.
       request: get("/combined/find"),
       content: ["/data"],
       rules: [
@@ -219,7 +219,7 @@ export default defineAdapter({
       upstreamCents: CHECK_CENTS,
       request: get("/email-verifier/{email}"),
       content: ["/data/email/result"],
-      // Here a 402 says that the mail server of the address could not be reached.
+      // Here a 402 means that the address's mail server could not be reached.
       rules: [{ status: 402, at: "/errors", empty: false, means: "provider_overloaded" }],
       example: {
         params: { email },

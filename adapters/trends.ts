@@ -1,5 +1,5 @@
-// Trends MCP: how much is searched for something, on many sites and over time. Its answer is JSON inside of a text, so a script reads it.
-// From memory: the param of growth, and the answer of top. What a call costs us is a guess: its price is by plan.
+// Trends MCP: search volume of a term, on many sites and over time. Its answer is JSON within a string, so a script reads it. From memory:
+// the params of growth, and the answer of top. Our cost per call is a guess: it has plan pricing.
 import { action, bearer, defineAdapter, neededWhen, z } from "#adapter";
 
 const SOURCES = [
@@ -18,7 +18,7 @@ const SOURCES = [
 ] as const;
 const MODES = { time_series: "get_time_series", growth: "get_growth", top: "get_top_trends" } as const;
 const endpoints = ["time_series", "growth", "top"] as const;
-/** The vendor's own answer: a status, and the body as a text. */
+/** The vendor's own answer: a status, and the body as a string. */
 const wrapped = z.object({ body: z.union([z.string(), z.json()]) });
 const series = [
   { date: "2026-11-08", value: 61 },
@@ -32,7 +32,7 @@ export default defineAdapter({
   origin: "https://api.trendsmcp.ai",
   auth: bearer,
   keyEnv: ["TRENDS_MCP_API_KEY"],
-  // A good status can carry a bad one.
+  // A success status can carry an error status.
   rules: [
     { at: "/statusCode", is: [401, 403], means: "provider_auth_failed" },
     { at: "/statusCode", is: 402, means: "provider_billing" },
@@ -66,7 +66,7 @@ export default defineAdapter({
         })
         .check(neededWhen("keyword", "endpoint", { enum: ["time_series", "growth"] })),
       price: { mode: "fixed", cents: 5 },
-      // Its price is by plan; this is the most that it may be.
+      // It has plan pricing; this is the maximum.
       upstreamCents: 5,
       mayCostMore: "A call is sold at 5 cents; the vendor sells by plan, and of the plans this is the dearest call.",
       async run({ ask, params: { endpoint, keyword, source, data_mode, percent_growth, limit } }) {

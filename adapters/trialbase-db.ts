@@ -1,4 +1,4 @@
-// TrialBase DB: clinical trials, normalized. A merchant that is paid call by call, with its price as a cap.
+// TrialBase DB: normalized clinical trials. A pay-per-call merchant; its listed price is our cap.
 import { defineAdapter, recordsMerchant } from "#adapter";
 
 export default defineAdapter(

@@ -1,4 +1,4 @@
-// USPTO Open Data Portal: U.S. patent applications, granted patents and who they were assigned to.
+// USPTO Open Data Portal: U.S. patent applications, granted patents and their assignees.
 import { action, defineAdapter, keyHeader, needsOne, z } from "#adapter";
 
 const day = z.iso.date();
@@ -20,7 +20,7 @@ interface Dates {
 const ordered = (p: Dates) => (p.date_gte ?? "") <= (p.date_lte ?? "~");
 const backwards = { path: ["date_lte"], error: "must not be before date_gte" };
 
-/** The vendor's range filter; an end that is left open is set where no patent is. */
+/** The vendor's range filter; an open end is set to a date without patents. */
 function range({ date_gte, date_lte, date_field }: Dates): string | undefined {
   if (date_gte === undefined && date_lte === undefined) return undefined;
   return `applicationMetaData.${date_field} ${date_gte ?? "1790-01-01"}:${date_lte ?? "2999-12-31"}`;
@@ -39,7 +39,7 @@ export default defineAdapter({
   auth: keyHeader("x-api-key"),
   keyEnv: ["USPTO_API_KEY", "USPTO_ODP_API_KEY"],
   rules: [
-    // It has no other word for an empty list.
+    // It has no other answer for an empty list.
     { status: 404, means: "miss", data: { count: 0, patentFileWrapperDataBag: [] } },
     { status: 413, means: "caller_invalid", messageAt: "/detailedMessage" },
     { status: 400, means: "caller_invalid", messageAt: "/errorDetails" },
@@ -69,7 +69,7 @@ export default defineAdapter({
       request: {
         ...search,
         names: { date_gte: null, date_lte: null, date_field: null },
-        // Without the rest of a record, a full page stays below the vendor's bound of 6 MB.
+        // Without the other fields of a record, a full page stays below the vendor's limit of 6 MB.
         fixed: { fields: "applicationNumberText,applicationMetaData" },
         params: (p) => ({ ...p, rangeFilters: range(p) }),
       },

@@ -1,4 +1,4 @@
-// Vercel Sandbox as its machines are played in our own: by name, by the id of a session, and with answers in lines of JSON.
+// Sandbox stand-in for Vercel Sandbox: machines by name and by session id, with answers as JSON lines.
 import { z } from "#adapter";
 import { defineStandIn, type Machines, type StandInAnswer, type StandInRequest } from "#sandbox";
 

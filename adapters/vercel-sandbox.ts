@@ -1,13 +1,13 @@
-// Vercel Sandbox: virtual machines of a project. Times are in milliseconds here, and a command answers in lines of JSON.
-// The wire is that of its SDK (August 2026). From memory: the body of an error, and what a stop of a machine that has stopped answers.
+// Vercel Sandbox: virtual machines of a project. Times are in milliseconds, and a command answers in JSON lines. The wire format follows
+// its SDK (August 2026). From memory: the error body, and the answer to stopping a machine that has already stopped.
 import { argvOf, type BoxCommand, BoxGone, bearer, defineAdapter, HeardOutput, type SessionContext, z } from "#adapter";
 
 const MINUTE_MS = 60_000;
-/** What the vendor is given to end a command by itself before we do it. */
+/** How long the vendor has to end a command before we do. */
 const GRACE_MS = 1_000;
 const KILL = 9;
 const KILLED = 137;
-/** It has stopped, or is about to. */
+/** Statuses of a machine that has stopped or is about to. */
 const GONE = [404, 410, 422];
 
 /** A line of a command's answer. */
@@ -17,13 +17,13 @@ const answerLine = z.object({
   data: z.union([z.string(), z.object({ code: z.string().optional() })]).optional(),
 });
 
-/** Our key is a token, the team and the project. */
+/** Our key consists of a token, the team and the project. */
 function scope({ key }: SessionContext): { readonly team: string; readonly projectId: string } {
   const [, team = "", projectId = ""] = key.split("\n");
   return { team, projectId };
 }
 
-/** A request about one machine; `values` go with it. */
+/** A request about one machine, with `values` added. */
 function about(context: SessionContext, id: unknown, values: Readonly<Record<string, unknown>> = {}) {
   return { values: { id, team: scope(context).team, ...values }, accepts: GONE };
 }
@@ -35,7 +35,7 @@ const END_COMMAND = { method: "POST", path: `${MACHINE}/cmd/{command}/kill?teamI
 const STOP = { method: "POST", path: `${MACHINE}/stop?teamId={team}` } as const;
 const EXTEND = { method: "POST", path: `${MACHINE}/extend-timeout?teamId={team}` } as const;
 
-/** Whether the vendor says by its answer that the machine is no more. */
+/** Whether the vendor's answer says that the machine no longer exists. */
 function isGone({ status, json }: { readonly status: number; readonly json: unknown }): boolean {
   if (status !== 422) return GONE.includes(status);
   const codes = ["sandbox_stopping", "sandbox_stopped"];
@@ -78,7 +78,7 @@ async function run(context: SessionContext, id: string, command: BoxCommand) {
   const late = answer.cut === "late" && heard.exitCode === undefined;
   if (heard.id !== undefined && (heard.flooded || late)) {
     const how = about(context, id, { command: heard.id, signal: KILL });
-    // One that does not go is ended with its machine.
+    // A command that cannot be stopped ends with its machine.
     await context.ask(END_COMMAND, { ...how, judged: false, msMax: GRACE_MS }).catch(() => null);
   }
   if (heard.flooded) return output.flooded();
@@ -112,7 +112,7 @@ export default defineAdapter({
     vcpus: 2,
     memoryGb: 4,
     metered: "open",
-    // On 2025-11-26: 12.8 an hour of a processor that works, 2.12 a GB-hour. At most: both processors work all the time.
+    // On 2025-11-26: 12.8 per hour of an active processor, 2.12 per GB-hour. The maximum: both processors active all the time.
     upstreamCentsPerHour: 34.08,
     centsPerHour: 37.49,
     minutesMax: 300,
@@ -137,7 +137,7 @@ export default defineAdapter({
       const duration = Math.round(minutes * MINUTE_MS - leftMs);
       if (duration < MINUTE_MS) return;
       const how = about(context, id, { duration });
-      // 400: a small plan lets it live no longer than it does already.
+      // 400: a small plan does not allow a longer lifetime than the machine already has.
       const extended = await context.ask(EXTEND, { ...how, accepts: [...GONE, 400] });
       if (isGone(extended)) throw new BoxGone("the vendor has stopped it");
     },

@@ -1,5 +1,5 @@
-// Google's Vertex AI: Gemini in a project of the operator's own, and Claude beside it, at their makers' prices. VERTEX_PROJECT turns it on,
-// together with the key file of a service account. Claude is asked at the global address alone, because elsewhere it costs a tenth more.
+// Google's Vertex AI: Gemini and Claude in the operator's own project, at their makers' prices. Enabled by VERTEX_PROJECT together with the
+// key file of a service account. Claude is called only at the global address, because elsewhere it costs 10 % more.
 import { type AdapterSpec, type Auth, defineAdapters, modelRows, serviceAccount, usd } from "#adapter";
 
 const since = "2026-08-21";
@@ -17,7 +17,7 @@ const gemini3 = {
   parts: { imageTokensMax: 2_240, fileTokensMax: 1_000_000 },
 };
 const flash3 = { ...gemini3, reasoning: "effort" as const };
-/** They think in any case. */
+/** Models that always think. */
 const always = { ...gemini3, reasoning: "effort-always" as const };
 /** Half price until the end of the year. */
 const flash = [
@@ -25,7 +25,7 @@ const flash = [
   { since: "2027-01-01", ...usd("1.5/7.5/0.15") },
 ];
 
-/** What only Anthropic's own address knows. */
+/** Fields supported only by Anthropic's own API. */
 const elsewhere = ["cache_control", "context_management"];
 const claude = {
   contextTokens: 1_000_000,
@@ -36,7 +36,7 @@ const claude = {
 };
 const opus = [{ since, input: "5", output: "25", cacheRead: "0.5", cacheWrite: "6.25" }];
 
-/** Above 100,000 tokens of prompt the whole call costs five times as much. */
+/** With more than 100,000 prompt tokens, the whole call costs five times as much. */
 const haiku55 = price("0.1/0.5/0.01/0.125", autumn, [100_000, "0.5/2.5/0.05/0.625"]);
 
 export default defineAdapters({
@@ -72,7 +72,7 @@ export default defineAdapters({
     chat: {
       dialect: "generate-content",
       dropFields: ["parallel_tool_calls", "presence_penalty", "frequency_penalty"],
-      // It refuses ids of calls as fields that it does not know, where the same models at Google's other address take them.
+      // It rejects call ids as unknown fields, although the same models at Google's other address accept them.
       takes: { toolIds: "none" },
       hidesReasoning: true,
       reasoningFormat: "google-gemini-v1",
@@ -111,11 +111,11 @@ export default defineAdapters({
       dialect: "messages",
       toolCalls: "strict",
       dropFields: elsewhere,
-      // It opens no links.
+      // It fetches no URLs.
       fetches: "none",
-      // A thought that it has signed is one of Claude's, wherever it comes back.
+      // Signed reasoning is Claude's, whichever vendor gets it back.
       reasoningFormat: "anthropic-claude-v1",
-      // Those that take no words of effort.
+      // Models without effort levels.
       reasoning: "budget",
       extraFields: { anthropic_version: "vertex-2023-10-16" },
       paths: { whole: "/models/{model}:rawPredict", stream: "/models/{model}:streamRawPredict", without: ["model"] },

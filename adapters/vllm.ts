@@ -1,4 +1,4 @@
-// vLLM: models on the operator's own machines. Set VLLM_BASE_URL to turn it on, and VLLM_MODEL for what tiers ask of it.
+// vLLM: models on the operator's own machines. Set VLLM_BASE_URL to enable it, and VLLM_MODEL for the model that tiers use.
 import { defineAdapter, localServer } from "#adapter";
 
 export default defineAdapter(

@@ -1,4 +1,4 @@
-// Voyage: embeddings and rerankers, by the token. Prices of embeddings are those listed on 2026-11-26.
+// Voyage: embeddings and rerankers, priced per token. Embedding prices are those listed on 2026-11-26.
 import { bearer, defineAdapter } from "#adapter";
 
 const since = "2026-08-21";

@@ -1,7 +1,7 @@
-// The Internet Archive's Wayback Machine: web pages as they once were. No key.
+// The Internet Archive's Wayback Machine: past versions of web pages. No key.
 import { action, defineAdapter, noAuth, z } from "#adapter";
 
-// From a year to a second: each part is two digits more.
+// From a year to a second: each part adds two digits.
 const MOMENT = /^(19|20)\d\d((0[1-9]|1[0-2])((0[1-9]|[12]\d|3[01])(([01]\d|2[0-3])([0-5]\d([0-5]\d)?)?)?)?)?$/;
 const moment = z.string().regex(MOMENT, "must be YYYY, YYYYMM, YYYYMMDD or so on to YYYYMMDDhhmmss");
 const target = z.string().min(3).max(2_000);
@@ -9,9 +9,9 @@ const listed = target.refine((given) => /^[^\s\\]+$/.test(given), {
   error: "must be an address without spaces",
   params: { format: "url" },
 });
-// A host has labels between its dots: `..` in its place would be a step up in the archive's own address.
+// A host consists of labels between dots: `..` would be a step up in the archive's own URL.
 const PAGE = /^(https?:\/\/)?[^\s/?#@:%\\.]+(\.[^\s/?#@:%\\.]+)+\.?([:/?#][^\s\\]*)?$/;
-/** The address as the archive keeps it: whole, without a fragment, its dots resolved. Null: it is none. */
+/** The URL as the archive stores it: complete, without a fragment, with dot segments resolved. Null if it is not a URL. */
 function addressOf(given: string): string | null {
   const url = URL.parse(/^https?:/.test(given) ? given : `http://${given}`);
   if (url === null || url.username !== "" || !PAGE.test(given)) return null;
@@ -50,7 +50,7 @@ const snapshots = z
     error: "must not be before from",
   });
 
-// A capture of an error page comes with the error's status, which says nothing of the archive.
+// A capture of an error page has the error's status, which says nothing about the archive itself.
 const errors = [400, 401, 403, 404, 405, 406, 408, 410, 429, 451, 500, 502, 503, 504, 520, 522];
 const errorPage = { status: errors, header: "memento-datetime", means: "caller_invalid" } as const;
 
@@ -66,7 +66,7 @@ export default defineAdapter({
   origins: { index: "https://archive.org" },
   auth: noAuth,
   contact: "polite",
-  // The archive names its own reason where a site's owner keeps a page out of it.
+  // The archive states its own reason if a site's owner excluded a page.
   rules: [{ status: 403, header: "x-archive-wayback-runtime-error", means: "caller_invalid" }],
   actions: {
     snapshots: action({

@@ -1,4 +1,4 @@
-// Wikidata: structured facts about things, and its query service. No key; it wants to know who calls.
+// Wikidata: structured facts about things, and its query service. No key; it requires callers to identify themselves.
 import { action, defineAdapter, noAuth, z } from "#adapter";
 
 const DAY_MS = 86_400_000;
@@ -36,7 +36,7 @@ export default defineAdapter({
         params: (p) => ({ ...p, uselang: p.language }),
       },
       content: ["/search"],
-      // Errors come as good answers.
+      // Errors have status 200.
       rules: [
         { at: "/error/code", matches: /^(ratelimited|maxlag)$/, sample: "maxlag", means: "provider_rate_limited" },
         { at: "/error/code", matches: /^(readonly|internal_api)/, sample: "readonly", means: "provider_server_error" },
@@ -125,7 +125,8 @@ export default defineAdapter({
         },
         { at: "", matches: /^\s*</, sample: "<!doctype html>", means: "provider_overloaded" },
       ],
-      // Thirty failed queries in a minute lead to a ban. The time is a little more than the vendor's own, so that its words arrive.
+      // Thirty failed queries in a minute lead to a ban. The timeout is slightly longer than the vendor's, so that its error message
+      // arrives.
       rate: { requests: 30, perMs: 60_000 },
       timeoutMs: 65_000,
       example: {

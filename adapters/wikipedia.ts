@@ -1,7 +1,7 @@
-// Wikipedia in all of its languages. No key; it wants to know who calls.
+// Wikipedia in all languages. No key; it requires callers to identify themselves.
 import { action, defineAdapter, noAuth, z } from "#adapter";
 
-// It becomes part of a host's name.
+// It becomes part of a host name.
 const lang = z
   .string()
   .regex(/^(simple|[a-z]{2,3}(-[a-z]{2,10}){0,2})$/, "must be a language code")
@@ -19,7 +19,7 @@ export default defineAdapter({
   origins: { edition: "https://{lang}.wikipedia.org" },
   auth: noAuth,
   contact: "polite",
-  // Errors come as good answers.
+  // Errors have status 200.
   rules: [
     { at: "/error/code", matches: /^(ratelimited|maxlag)$/, sample: "maxlag", means: "provider_rate_limited" },
     {
@@ -90,7 +90,7 @@ export default defineAdapter({
       rules: [
         { at: "/query/pages/0/invalid", is: true, means: "caller_invalid", messageAt: "/query/pages/0/invalidreason" },
         { at: "/query/pages/0/missing", is: true, means: "miss" },
-        // A title with another wiki's prefix leads to no page of this one.
+        // A title with another wiki's prefix is not a page of this one.
         { at: "/query/interwiki", empty: false, means: "miss" },
       ],
       example: {

@@ -1,16 +1,16 @@
 // xAI, first-hand, at the prices listed on 2026-11-23.
 import { bearer, defineAdapter, modelRows } from "#adapter";
 
-// An image is cut into at most 7 tiles of 256 tokens; an eighth for good measure.
+// An image is cut into at most 7 tiles of 256 tokens; plus an eighth as a margin.
 const sees = { parts: { imageTokensMax: 2_048 } };
-/** They think in any case. */
+/** Models that always think. */
 const always = {
   ...sees,
   contextTokens: 500_000,
   outputTokensMax: 500_000,
   takes: { messageFields: ["name", "reasoning_content"], efforts: ["low", "medium", "high", "xhigh"] },
 };
-// Above 199,999 tokens of prompt the whole call costs twice as much.
+// With more than 199,999 prompt tokens, the whole call costs twice as much.
 const { price } = modelRows("2026-09-23");
 const twice = (rates: string, doubled: string) => price(rates, undefined, [199_999, doubled]);
 
@@ -28,7 +28,7 @@ export default defineAdapter({
     toolCalls: "strict",
     hidesReasoning: true,
     maxTokensField: "max_completion_tokens",
-    // Its reasoning models refuse the penalties, and to be told where to stop.
+    // Its reasoning models reject penalties and stop sequences.
     dropFields: ["presence_penalty", "frequency_penalty", "stop", "cache_control", "thinking", "output_config"],
     takes: { messageFields: ["name", "reasoning_content"], efforts: ["none", "low", "medium", "high", "xhigh"] },
     reasoningOutside: true,

@@ -1,9 +1,9 @@
-// Zep as the sandbox plays it: users by the ids that callers choose, their threads, and facts word for word as they were said.
+// Sandbox stand-in for Zep: users and threads by caller-chosen ids, and facts stored verbatim.
 import { byWords, defineStandIn, put, randomUUID, refuse, type StandInCall } from "#sandbox";
 
 const taken = refuse(400, { message: "bad request: it exists already" });
 
-/** A user, or a thread, by the id that the caller has chosen. */
+/** A user or thread by the id that the caller chose. */
 const chosen = (call: StandInCall, kind: "user" | "thread") => call.use(kind, { id: call.text(`${kind}_id`) });
 
 export default defineStandIn({

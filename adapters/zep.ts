@@ -1,8 +1,8 @@
-// Zep: a graph of what is known of a user, grown from the threads of what was said. Ids are the caller's own.
-// From memory: what it costs us, the whole of user-add, the bounds of messages and searches, and most of what add and search answer.
+// Zep: a graph of facts about a user, built from message threads. Callers choose the ids. From memory: our cost, all of user-add, the
+// limits of messages and searches, and most of what add and search answer.
 import { action, defineAdapter, header, optional, z } from "#adapter";
 
-/** From memory: a credit of its smallest plan. */
+/** From memory: the price of a credit in its smallest plan. */
 const CREDIT_CENTS = 0.2;
 
 const own = z.string().min(1).max(200);
@@ -16,7 +16,7 @@ export default defineAdapter({
   name: "Zep",
   docs: "https://help.getzep.com",
   beliefs: { "*": "what it costs us, the whole of user-add, and most of what add and search answer" },
-  // The surface before the newest, in which callers choose the ids.
+  // The previous API version, in which callers choose the ids.
   origin: "https://api.getzep.com/api/v2",
   auth: header("authorization", "Api-Key "),
   actions: {

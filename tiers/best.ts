@@ -1,5 +1,5 @@
-// The strongest models, which may think for a while before they answer, and no small one after them: where none of them is configured, the
-// tier is not served. The last ones are the operator's own servers.
+// The strongest models, which may think for a while before they answer, with no small model as a fallback: if none of them is configured,
+// the tier is not served. The last ones are the operator's own servers.
 import { defineTier } from "#tier";
 
 export default defineTier({
@@ -7,7 +7,7 @@ export default defineTier({
   standsInFor: ["claude-"],
   lower: "mid",
   firstTokenMsMax: 45_000,
-  // Opus 5.5 comes first: the newest of the strongest, for 4 and 20 USD per million tokens where Opus 5 takes 5 and 25.
+  // Opus 5.5 comes first: the newest of the strongest, at 4 and 20 USD per million tokens; Opus 5 costs 5 and 25.
   candidates: [
     { model: "anthropic/claude-opus-5.5" },
     { model: "openai/gpt-6.1-sol" },

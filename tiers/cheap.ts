@@ -1,11 +1,11 @@
-// The small models: a fraction of a cent, first words fast. The last ones are the operator's own servers.
+// Small models: a fraction of a cent, with a fast first token. The last ones are the operator's own servers.
 import { defineTier } from "#tier";
 
 export default defineTier({
   purpose: "Short and simple work at the lowest price.",
   standsInFor: ["claude-haiku-", "claude-3-haiku", "claude-3-5-haiku"],
   firstTokenMsMax: 8_000,
-  // Luna 6 comes first: 0.1 and 0.5 USD per million tokens up to prompts of 272,000; Haiku 5.5 is five times as dear above 100,000.
+  // Luna 6 comes first: 0.1 and 0.5 USD per million tokens for prompts of up to 272,000; Haiku 5.5 costs five times as much above 100,000.
   candidates: [
     { model: "openai/gpt-6-luna" },
     { model: "anthropic/claude-haiku-5.5" },

@@ -1,4 +1,5 @@
-// Who makes the parts of core/produce_demo and core/produce_autodemo: who writes, who speaks, and whose browser is shown where the operator has none.
+// The services behind core/produce_demo and core/produce_autodemo: the writer, the speaker, and the browser for operators without their
+// own.
 import { defineDemoMaker } from "#tier";
 
 export default defineDemoMaker({

@@ -1,4 +1,5 @@
-// What serves the tools that vendors run themselves, such as a search of the web, to models whose vendor has none: the first that is configured.
+// Provides the tools that some vendors run themselves, such as web search, to models whose vendor does not; the first configured source
+// serves.
 import { defineHostedTools } from "#tier";
 
 export default defineHostedTools({

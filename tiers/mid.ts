@@ -1,4 +1,4 @@
-// The middle: good at most things, at some cents for a long answer. The last ones are the operator's own servers.
+// Mid-range models: good at most things, at a few cents for a long answer. The last ones are the operator's own servers.
 import { defineTier } from "#tier";
 
 export default defineTier({
@@ -6,7 +6,7 @@ export default defineTier({
   standsInFor: ["claude-sonnet-", "claude-3-5-sonnet", "claude-3-7-sonnet"],
   lower: "cheap",
   firstTokenMsMax: 12_000,
-  // Terra 6.1 comes first: of a new generation, for 1 and 5 USD per million tokens, where others of its strength take 2 and 10.
+  // Terra 6.1 comes first: a new generation at 1 and 5 USD per million tokens; others of its strength cost 2 and 10.
   candidates: [
     { model: "openai/gpt-6.1-terra" },
     { model: "google/gemini-3.8-flash" },

@@ -1,4 +1,4 @@
-// How core/onefind and core/onefind-deep find people: one search, and by what identifies a person who is asked for the rest.
+// How core/onefind and core/onefind-deep find people: one search, and which vendors to query for the rest by each identifier.
 import { definePeopleFinder } from "#tier";
 
 export default definePeopleFinder({
@@ -6,7 +6,7 @@ export default definePeopleFinder({
     tag: "exa",
     action: "exa/search",
     cents: 1,
-    // Of people it searches LinkedIn alone, so every address is a profile.
+    // Its people search covers only LinkedIn, so every URL is a profile.
     params: ({ query, limit }) => ({ query, category: "people", numResults: limit }),
     listAt: "/results",
     person: {

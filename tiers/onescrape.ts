@@ -1,4 +1,4 @@
-// How core/onescrape and core/onescrape-deep read a page: the rungs in order, and what is no page for them.
+// How core/onescrape and core/onescrape-deep read a page: the rungs in order, and what they do not treat as a page.
 import { definePageLadder, type PagesWanted } from "#tier";
 
 const one = ({ urls }: PagesWanted) => ({ url: urls[0] ?? "" });
@@ -15,7 +15,7 @@ const rendered = (format: "markdown" | "html", more: { readonly [name: string]: 
   answer: format === "markdown" ? asMarkdown : asHtml,
 });
 const stealthy = { stealth: true, renderJs: true };
-/** The page as its browser has it. */
+/** The page as rendered by the vendor's browser. */
 const asPage = { contentAt: "/html", holds: "page" } as const;
 
 export default definePageLadder({

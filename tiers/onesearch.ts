@@ -1,4 +1,4 @@
-// What core/onesearch looks for where: the sources of each facet in order, and how what they answer becomes evidence.
+// The sources of core/onesearch: for each facet in order, and how their answers become evidence.
 import { defineFacets, type SearchWanted, type SourceSpec } from "#tier";
 
 type Item = Readonly<Record<string, unknown>>;
@@ -9,16 +9,16 @@ const plain = (value: unknown) => text(value).replace(/<[^<>]*>/g, "");
 const filled = (fields: Record<string, string | number | readonly string[] | null>) =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null && String(value) !== ""));
 
-/** What a facet adds to what the caller wants. */
+/** What a facet adds to the caller's search. */
 interface Turn {
-  /** Words of its own, beside the caller's. */
+  /** Extra words, in addition to the caller's. */
   readonly words?: string;
-  /** Where it looks, unless the caller says. */
+  /** Which domains to search, unless the caller names some. */
   readonly domains?: readonly string[];
 }
 const worded = ({ query }: SearchWanted, { words }: Turn) => (words === undefined ? query : `${query} ${words}`);
 const placed = ({ domains }: SearchWanted, turn: Turn) => (domains.length > 0 ? domains : (turn.domains ?? []));
-/** The same with the operators that most indexes know. */
+/** The search with the operators that most indexes support. */
 function operated(wanted: SearchWanted, turn: Turn): string {
   const sites = placed(wanted, turn).slice(0, 8);
   const some = sites.length === 0 ? "" : ` (${sites.map((site) => `site:${site}`).join(" OR ")})`;
@@ -113,7 +113,7 @@ const parallel = (turn: Turn = {}): SourceSpec => ({
   snippet: ({ excerpts }) => first(excerpts),
   publishedAt: "/publish_date",
 });
-/** Those that know no dates are not asked where results have to be new. */
+/** Sources without date filters are skipped if results must be recent. */
 const firecrawl = (turn: Turn = {}): SourceSpec => ({
   action: "firecrawl/search",
   params(wanted) {
@@ -134,7 +134,7 @@ const fastcrw = (turn: Turn = {}): SourceSpec => ({
   title: "/title",
   snippet: "/description",
 });
-/** A server of the operator's own, which asks other engines; they read the same operators. */
+/** The operator's own server, which queries other engines; these understand the same operators. */
 const searxng = (turn: Turn = {}): SourceSpec => ({
   action: "searxng/search",
   params(wanted) {
@@ -167,7 +167,7 @@ const wikipedia: SourceSpec = {
   title: "/title",
   snippet: ({ snippet }) => plain(snippet),
 };
-/** It keeps three months, and reads marks as operators. */
+/** It keeps three months of news, and treats punctuation as operators. */
 const gdelt = (turn: Turn = {}): SourceSpec => ({
   action: "gdelt/news",
   params(wanted) {
@@ -191,7 +191,7 @@ const gdelt = (turn: Turn = {}): SourceSpec => ({
   publishedAt: ({ seendate }) =>
     text(seendate).replace(/^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/, "$1-$2-$3T$4:$5:$6Z"),
 });
-/** An abstract comes as a list of its words with their places. */
+/** An abstract is a list of its words with their positions. */
 function abstractOf({ abstract_inverted_index: index }: Item): string {
   const words: string[] = [];
   for (const [word, places] of Object.entries(record(index))) {
@@ -263,7 +263,7 @@ const register: SourceSpec = {
   publishedAt: "/publication_date",
 };
 
-/** Where each network is searched, and by which param. From memory: where its answer has the posts. */
+/** The action and the param to search each network. From memory: where the answer has the posts. */
 const NETWORKS: Readonly<Record<string, readonly [endpoint: string, param: string]>> = {
   twitter: ["/api/v1/twitter/web/fetch_search_timeline", "keyword"],
   instagram: ["/api/v1/instagram/v2/general_search", "keyword"],

@@ -1,4 +1,4 @@
-// One page, read by whichever scraper is configured: what agents call when they do not care who does it.
+// Reads one page with whichever scraper is configured, for agents that do not care which one.
 import { defineActionTier, noneWhen, z } from "#tier";
 
 export default defineActionTier({
