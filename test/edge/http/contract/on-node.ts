@@ -1,4 +1,4 @@
-// The contract of the HTTP engines, on the node engine: the files beside this folder run on uws, and here once more.
+// Runs the contract of the HTTP engines on the node engine. The files beside this folder run on uws, and here once more.
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe } from "vitest";
@@ -19,15 +19,19 @@ function contractFiles(): string[] {
       .map((name) => join(folder, name)),
   );
   const regression = /regression\/(?!framing)/;
-  const skip = new RegExp(`/(${WITHOUT.join("|")}|node|node-engine)\\.test\\.ts$`);
+  const skip = new RegExp(`/(${WITHOUT.join("|")}|node-first|node-second|node-engine)\\.test\\.ts$`);
   return files.filter((file) => !skip.test(file) && !regression.test(file));
 }
 
-describe("node", async () => {
-  // Also while tests are collected, since some hold of one engine only.
-  useEngine("node");
-  beforeAll(() => useEngine("node"));
-  afterAll(() => useEngine("uws"));
-  // The query makes Node.js load the file again.
-  for (const file of contractFiles()) await import(`${file}?engine=node`);
-});
+/** Every second file, from `first` on: two test files share the work. */
+export function runOnNode(first: 0 | 1): void {
+  describe("node", async () => {
+    // Also while tests are collected, since some apply to one engine only.
+    useEngine("node");
+    beforeAll(() => useEngine("node"));
+    afterAll(() => useEngine("uws"));
+    const files = contractFiles().filter((_, at) => at % 2 === first);
+    // The query makes Node.js load the file again.
+    for (const file of files) await import(`${file}?engine=node`);
+  });
+}
