@@ -1,10 +1,10 @@
-// One child of the parent: started, asked, and watched until it has ended.
+// One child of the parent: started, queried, and watched until it exits.
 import { type ChildProcess, fork } from "node:child_process";
 import type { Clock } from "../core/clock.ts";
 import type { FromChild, ToChild, WorkerStart } from "./messages.ts";
 
 export interface ChildOptions {
-  /** The program, and its arguments. */
+  /** The program and its arguments. */
   readonly file: string;
   readonly args: readonly string[];
   readonly start: WorkerStart;
@@ -14,15 +14,15 @@ export interface ChildOptions {
 export class Child {
   readonly ownDir: string;
   readonly startedMs: number;
-  /** True once it listens; false where it ended before. */
+  /** True once it listens; false where it exited before. */
   readonly ready: Promise<boolean>;
-  /** How it ended, such as `code 1` or `SIGKILL`. */
+  /** How it exited, such as `code 1` or `SIGKILL`. */
   readonly ended: Promise<string>;
   isReady = false;
   hasEnded = false;
-  /** It has been told to leave. */
+  /** It was told to leave. */
   leaving = false;
-  /** What it counted, as it last said. */
+  /** Its last reported metrics. */
   lastMetrics = "";
   readonly #process: ChildProcess;
   readonly #asked = new Map<number, (text: string) => void>();
@@ -41,7 +41,7 @@ export class Child {
         ready.resolve(false);
         resolve(how);
       };
-      // Its last words may still be on their way when it has exited; when the channel has closed all have come.
+      // Its last messages may still arrive after the exit; once the channel is closed, all have arrived.
       this.#process.once("close", (code, signal) => end(signal ?? `code ${code}`));
       this.#process.on("error", (error) => {
         if (this.#process.pid === undefined) end(error.message);
@@ -65,18 +65,18 @@ export class Child {
   }
 
   send(message: ToChild): void {
-    // A channel that has just broken shows in `ended`.
+    // A channel that has just closed shows in `ended`.
     if (this.#process.connected) this.#process.send(message, () => {});
   }
 
-  /** Tells it to leave; `retire` where others stay for what is new. */
+  /** Tells it to leave; `retire` where other processes serve new requests. */
   leave(kind: "retire" | "drain"): void {
     this.leaving = true;
     this.isReady = false;
     this.send({ kind });
   }
 
-  /** Everything it has counted; what it last said where it does not answer in `msMax`. */
+  /** Its metrics; the last reported ones where it does not answer within `msMax`. */
   async metrics(msMax: number): Promise<{ readonly text: string; readonly fresh: boolean }> {
     if (this.hasEnded) return { text: this.lastMetrics, fresh: false };
     const id = ++this.#lastId;
@@ -96,7 +96,7 @@ export class Child {
     this.#process.kill("SIGKILL");
   }
 
-  /** Waits until it has ended; after `msMax` it is killed. */
+  /** Waits until it has exited; kills it after `msMax`. */
   async endWithin(msMax: number): Promise<void> {
     const timer = setTimeout(() => this.kill(), msMax);
     await this.ended;

@@ -1,32 +1,32 @@
-// What the parent and its children say to each other; both run from one tree, though a child's may be newer.
+// The messages between the parent and its children. They run from the same installation, though a child's may be newer.
 
-/** What one child does of what all do together. */
+/** The role of one child. */
 export interface ChildPart {
   readonly role: "both" | "serve" | "work";
-  /** Callers come to it. */
+  /** Whether it serves callers. */
   readonly serves: boolean;
 }
 
-/** What a child must know before it starts, beside the environment that it shares with the parent. */
+/** What a child must know before it starts, besides the environment that it inherits. */
 export interface WorkerStart {
   readonly kind: "start";
-  /** Left out by a parent of a release before there were parts, which starts children of this one when it is reloaded. */
+  /** Absent where a parent of a release before there were roles starts a child of this release at a reload. */
   readonly part?: ChildPart;
-  /** What this process alone keeps lies here. */
+  /** The folder for data of this process alone. */
   readonly ownDir: string;
-  /** The port that all share. */
+  /** The port that all processes share. */
   readonly port: number;
-  /** The parent's stand-in for vendors: made-up ids must be remembered in one place. */
+  /** The parent's sandbox upstream: a single process must remember its ids. */
   readonly sandboxUrl: string | null;
 }
 
 export type ToChild =
   | WorkerStart
-  /** Others are there for new connections: answer what is open, then leave. */
+  /** Other processes take new connections: finish open requests, then exit. */
   | { readonly kind: "retire" }
-  /** All are leaving: turn away what is new, answer what is open, then leave. */
+  /** All processes are leaving: refuse new requests, finish open ones, then exit. */
   | { readonly kind: "drain" }
-  /** Answered with everything that it has counted; an answer also shows that its event loop turns. */
+  /** The answer contains the child's metrics; it also shows that its event loop runs. */
   | { readonly kind: "metrics"; readonly id: number };
 
 export type FromChild =

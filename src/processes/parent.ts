@@ -1,4 +1,4 @@
-// The gateway as several processes: children serve callers on one port, the parent has the admin listener and the children's lives.
+// The gateway as several processes: children serve callers on one port; the parent has the admin listener and manages the children.
 import { once } from "node:events";
 import { createServer } from "node:net";
 import { fileURLToPath } from "node:url";
@@ -11,14 +11,14 @@ import type { ChildPart } from "./messages.ts";
 import { PATIENCE, type Patience, type Supervisor, startSupervisor } from "./supervisor.ts";
 import { WORKER_ARGUMENT } from "./worker.ts";
 
-/** What a child may take beyond its requests: to settle those that were cut off, and to close what it has open. */
+/** The time for a child besides finishing its requests: to settle interrupted calls, and to close what it opened. */
 const CLOSE_MS_MAX = 15_000;
 const PROGRAM = fileURLToPath(new URL("../main.ts", import.meta.url));
 
 export interface Processes {
   readonly url: string;
   readonly adminUrl: string;
-  /** What the operator is told at the start, in lines. */
+  /** The lines printed for the operator at the start. */
   startWords(): Promise<readonly string[]>;
   /** Replaces every process, one at a time, if the adapters and tiers can be read. */
   reload(): Promise<void>;
@@ -27,15 +27,15 @@ export interface Processes {
 
 export interface ProcessesOptions {
   readonly config: Config;
-  /** A sentence for the operator. */
+  /** Prints a sentence for the operator. */
   readonly say: (sentence: string) => void;
   readonly onFatal: (error: Error) => void;
   readonly patience?: Patience;
 }
 
 /**
- * The port to share: `wanted`, or a free one for 0. It must be free: on a shared port a stranger's process would go
- * unnoticed, and get a part of the calls.
+ * The port to share: `wanted`, or a free one for 0. It must be free: another program on a shared port would go unnoticed and receive some
+ * of the calls.
  */
 async function freePort(host: string, wanted: number): Promise<number> {
   const probe = createServer();
@@ -51,13 +51,13 @@ async function freePort(host: string, wanted: number): Promise<number> {
   return bound === null || typeof bound === "string" ? wanted : bound.port;
 }
 
-/** Of several processes that part it, the first does what no call asks for, and callers come to the others. */
+/** Where roles are divided among processes, the first does the background work and the others serve callers. */
 function partOf(role: Config["role"], place: number): ChildPart {
   if (role !== "split") return { role, serves: true };
   return place === 1 ? { role: "work", serves: false } : { role: "serve", serves: true };
 }
 
-/** How many processes take calls. */
+/** The number of processes that serve callers. */
 export function servingOf({ role, workers }: Pick<Config, "role" | "workers">): number {
   return role === "split" ? workers - 1 : workers;
 }

@@ -1,4 +1,4 @@
-// Runs the gateway as one process or as several, and obeys signals until it has left.
+// Runs the gateway as one process or several, and handles signals until it has exited.
 
 import { startGateway } from "../gateway/gateway.ts";
 import { openWallet } from "../money/wallet/wallet.ts";
@@ -10,7 +10,7 @@ function say(line: string): void {
   process.stderr.write(`${line}\n`);
 }
 
-/** What a setting, a port or a folder has against the start is a sentence for the operator; a bug needs its stack. */
+/** Exits with a sentence for the operator where a setting, a port or a folder prevents the start; with a stack for a bug. */
 export function stop(error: unknown): never {
   const isBug = error instanceof TypeError || error instanceof RangeError || error instanceof ReferenceError;
   const words = error instanceof Error ? error.message : String(error);
@@ -23,7 +23,7 @@ async function sayListening(started: Pick<Processes, "url" | "adminUrl" | "start
   for (const line of await started.startWords()) say(line);
 }
 
-/** What SIGHUP is answered with. */
+/** The replies to SIGHUP. */
 interface Reread {
   readonly done: string;
   readonly failed: string;
@@ -50,10 +50,10 @@ function obeySignals(gateway: Pick<Processes, "drain" | "reload">, { done, faile
   });
 }
 
-/** Starts what the settings say. Rejects with a sentence for the operator; `patience` replaces the usual one with children. */
+/** Starts what the settings say. Rejects with a sentence for the operator; `patience` replaces the default timeouts for children. */
 export async function serve(config: Config, patience?: Patience): Promise<void> {
   checkStart(config);
-  // A start reads everything anyway. Unheard, the signal would end the process, and a service manager takes such an end for a good one.
+  // A start reads everything anyway. Unhandled, the signal would end the process, and a service manager takes that for a clean exit.
   process.on("SIGHUP", () => {});
   if (config.workers === 1) {
     const gateway = await startGateway({ config, onFatal: stop, wallet: await openWallet(takeWalletKeys()) });

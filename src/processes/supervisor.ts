@@ -1,28 +1,28 @@
-// Keeps a number of children running: replaces those that die, replaces all one by one, and lets all leave.
+// Keeps a number of children running: replaces those that die, replaces all one by one, and shuts all down.
 import { join } from "node:path";
 import type { Clock } from "../core/clock.ts";
 import { countedOnly, type Families, mergeMetrics, readMetrics } from "../platform/observe/merge-metrics.ts";
 import { Child } from "./child.ts";
 import type { ChildPart, WorkerStart } from "./messages.ts";
 
-/** How patient the parent is, in milliseconds. */
+/** The parent's timeouts and limits, in milliseconds. */
 export interface Patience {
-  /** From the start of a child until it listens. */
+  /** From a child's start until it listens. */
   readonly startMsMax: number;
-  /** A child that has lived so long was no failed start. */
+  /** A child that lives this long counts as a successful start. */
   readonly stableMs: number;
-  /** Before the first restart; twice as long before each further one. */
+  /** Before the first restart; doubles with each further one. */
   readonly againMs: number;
   readonly againMsMax: number;
-  /** So many short lives in a row, at every place, and it is over. */
+  /** The supervisor gives up after this many short lives in a row at every place. */
   readonly shortLivesMax: number;
-  /** Between two looks at a child. */
+  /** Between two checks of a child. */
   readonly lookMs: number;
-  /** How long a child may take to answer a look. */
+  /** How long a child may take to answer a check. */
   readonly answerMsMax: number;
-  /** Looks in a row that were not answered: the child hangs. More than one, since a machine that slept wakes with all clocks run out. */
+  /** A child that misses this many checks in a row hangs. More than one, since all timers have expired when a machine wakes from sleep. */
   readonly missedMax: number;
-  /** What a scrape waits for a child. */
+  /** How long a scrape waits for a child. */
   readonly scrapeMsMax: number;
 }
 
@@ -39,41 +39,41 @@ export const PATIENCE: Patience = {
 };
 
 export interface SupervisorOptions {
-  /** The program of a child, and its arguments. */
+  /** The children's program and its arguments. */
   readonly file: string;
   readonly args: readonly string[];
   readonly count: number;
-  /** Of the child at a place; the first is 1. */
+  /** The role of the child at a place; the first is 1. */
   readonly partOf: (place: number) => ChildPart;
-  /** Every child has a folder of its own in it, `worker-<n>`. */
+  /** Each child has its own folder in it, `worker-<n>`. */
   readonly dataDir: string;
-  /** The port that all share; not 0. */
+  /** The port that all children share; not 0. */
   readonly port: number;
   readonly sandboxUrl: string | null;
-  /** How long children may take to leave: when all do, and when one is replaced. */
+  /** How long children may take to leave: at a shutdown, and at a replacement. */
   readonly drainMsMax: number;
   readonly retireMsMax: number;
   readonly patience: Patience;
   readonly clock: Clock;
-  /** A sentence for the operator. */
+  /** Prints a sentence for the operator. */
   readonly say: (sentence: string) => void;
-  /** No child can be kept running: the process should end. */
+  /** No child stays alive: the process should exit. */
   readonly onGivenUp: (error: Error) => void;
 }
 
-/** One of the processes that there should be, whichever child it is at the time. */
+/** One of the wanted processes, whichever child currently fills it. */
 interface Place {
   readonly number: number;
   child: Child | null;
-  /** The folder of the child, or of the dead one: what it had not yet handed on lies there for the next. */
+  /** The folder of the current or the dead child: the next child continues with what was left there. */
   ownDir: string;
   shortLives: number;
   again: NodeJS.Timeout | null;
-  /** Its child is being replaced: if the old one dies now, the new one is on its way. */
+  /** Its child is being replaced: if the old one dies now, the new one is already starting. */
   replacing: boolean;
 }
 
-/** Starts `count` children. Rejects with a sentence where one ends before it listens. */
+/** Starts `count` children. Rejects with a sentence where one exits before it listens. */
 export async function startSupervisor(options: SupervisorOptions): Promise<Supervisor> {
   const supervisor = new Supervisor(options);
   await supervisor.start();
@@ -85,7 +85,7 @@ export class Supervisor {
   readonly #places: readonly Place[];
   readonly #living = new Set<Child>();
   readonly #missed = new Map<Child, number>();
-  /** What children counted that have ended: without it the sums would fall, which looks as if all had started anew. */
+  /** The metrics of children that have exited: without them sums would fall, which looks like a restart of all. */
   #counted: Families = new Map();
   #started = false;
   #stopping = false;
@@ -102,13 +102,13 @@ export class Supervisor {
 
   async start(): Promise<void> {
     const [first, ...others] = this.#places;
-    // The first one tries the settings: what speaks against them is said once.
+    // Start one first to try the settings: a problem is then reported once.
     if (first !== undefined && (await this.#fill(first))) {
       const listening = await Promise.all(others.map((place) => this.#fill(place)));
       if (!listening.includes(false)) {
         this.#started = true;
         this.#looks = setInterval(() => this.#look(), this.#options.patience.lookMs).unref();
-        // Who died while the others started.
+        // Restart those that died while the others started.
         for (const place of this.#places) if (place.child === null) this.#startAgain(place);
         return;
       }
@@ -117,7 +117,7 @@ export class Supervisor {
     throw new Error("a process ended before it listened; it has said why");
   }
 
-  /** How many processes take calls. */
+  /** The number of processes that serve callers. */
   ready(): number {
     const { partOf } = this.#options;
     return this.#places.filter(({ number, child }) => partOf(number).serves && child?.isReady === true).length;
@@ -127,15 +127,15 @@ export class Supervisor {
     return this.#stopping;
   }
 
-  /** What all children have counted, those that have ended included, merged with the parent's own. */
+  /** The metrics of all children, including those that have exited, merged with the parent's own. */
   async metrics(own: Families): Promise<Families> {
     await Promise.all([...this.#living].map((child) => child.metrics(this.#options.patience.scrapeMsMax)));
-    // In one go, so that a child which ends meanwhile is counted once.
+    // Synchronously, so that a child that exits meanwhile is counted once.
     const now = [...this.#living].map(({ lastMetrics }) => readMetrics(lastMetrics));
     return mergeMetrics([own, this.#counted, ...now]);
   }
 
-  /** Replaces every child by a new one, one at a time, each old one leaving when the new one listens. A second request waits for the first. */
+  /** Replaces the children one at a time; each old one leaves once its successor listens. A second call waits for the first. */
   roll(): Promise<void> {
     if (this.#waitingRoll !== null) return this.#waitingRoll;
     const roll = this.#lastRoll.then(async () => {
@@ -147,14 +147,14 @@ export class Supervisor {
     return roll;
   }
 
-  /** Lets all children leave, at the same time; kills those that take too long. */
+  /** Shuts down all children concurrently; kills those that take too long. */
   async drain(): Promise<void> {
     this.#stopping = true;
     if (this.#looks !== null) clearInterval(this.#looks);
     for (const { again } of this.#places) if (again !== null) clearTimeout(again);
     const leaving = [...this.#living].map((child) => {
       if (child.isReady || child.leaving) child.leave("drain");
-      // It has served no caller.
+      // It has served no caller yet.
       else child.kill();
       return child.endWithin(this.#options.drainMsMax);
     });
@@ -170,7 +170,7 @@ export class Supervisor {
     return child;
   }
 
-  /** Whether its child listens; not where it ended before, or took too long. */
+  /** Whether its child listens; false where it exited before, or took too long. */
   #fill(place: Place): Promise<boolean> {
     place.child = this.#launch(place, place.ownDir);
     return this.#listens(place.child);
@@ -252,7 +252,7 @@ export class Supervisor {
     await old.endWithin(this.#options.retireMsMax);
   }
 
-  /** Kills children whose event loop has stood still for several looks; what they have counted is kept from each. */
+  /** Kills children whose event loop has missed several checks; stores the metrics of each. */
   #look(): void {
     const { patience, say } = this.#options;
     for (const child of this.#living) {

@@ -1,4 +1,4 @@
-// One of several processes: starts when the parent says with what, serves callers, and leaves when it is told to or left alone.
+// One of several processes: starts when the parent sends its settings, serves callers, and leaves when it is told to or the parent is gone.
 
 import { type Gateway, startGateway } from "../gateway/gateway.ts";
 import { openWallet } from "../money/wallet/wallet.ts";
@@ -9,10 +9,10 @@ import type { ChildPart, FromChild, ToChild, WorkerStart } from "./messages.ts";
 /** Tells the program that it is a child. */
 export const WORKER_ARGUMENT = "worker";
 const WHOLE: ChildPart = { role: "both", serves: true };
-/** How long a process that has lost its store waits for the parent's end to show. It pays for nothing meanwhile. */
+/** How long a process that has lost its store waits to see whether the parent has exited. It starts no paid calls meanwhile. */
 const PARENT_ENDS_MS = 1_000;
 
-/** Settles when the parent has it. */
+/** Resolves once the message is sent to the parent. */
 function tellParent(message: FromChild): Promise<void> {
   return new Promise((resolve) => {
     if (process.send === undefined || !process.connected) resolve();
@@ -35,10 +35,11 @@ async function startAs(
   return gateway;
 }
 
-/** Serves until the parent says otherwise. `stop` ends the process with words for the operator. */
+/** Serves until the parent says otherwise. `stop` ends the process with a message for the operator. */
 export function runWorker(stop: (error: unknown) => never): void {
   let gateway: Gateway | null = null;
-  // Of many that end for one reason, the process that has it tells it: the parent, where the store is gone because that has ended.
+  // Of several processes that exit for one cause, only the origin reports it: the parent, where the store is gone because the parent
+  // exited.
   function end(error: Error): void {
     const isParents = error instanceof EndRequested || (error instanceof StoreGone && !process.connected);
     if (isParents) process.exit(1);
@@ -61,9 +62,9 @@ export function runWorker(stop: (error: unknown) => never): void {
   }
 
   process.on("message", (message: ToChild) => void obey(message).catch(stop));
-  // The parent has died. What is open is answered; the port is given up at once, so that a new parent can start.
+  // The parent has died. Finish open requests, but give up the port at once, so that a new parent can start.
   process.on("disconnect", () => go("drain"));
-  // A terminal or a service manager signals all processes of the group; the parent replaces a child that leaves alone.
+  // A terminal or a service manager signals the whole process group; the parent replaces a child that leaves alone.
   for (const signal of ["SIGTERM", "SIGINT"]) process.on(signal, () => go("drain"));
   process.on("SIGHUP", () => {});
 }

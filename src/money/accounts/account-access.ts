@@ -1,4 +1,4 @@
-// Two doors to what belongs to an account: its own below `/api/v1`, for its primary key, and the operator's below `/admin/v1`.
+// Two sets of paths to an account's data: its own below `/api/v1`, for its primary key, and the operator's below `/admin/v1`.
 import type { Answer, EndpointShape, EndpointSpec, GatewayRequest } from "../../core/endpoint.ts";
 import { GatewayError } from "../../core/errors.ts";
 import { type AdminAccountParts, adminEndpoint, changingAccount, withAccount } from "./admin-accounts.ts";
@@ -6,9 +6,9 @@ import { changed } from "./changed.ts";
 import { type AccountParts, type Answering, endpoint, type Owner, writing } from "./own-endpoint.ts";
 
 export interface Door {
-  /** What the paths of it begin with. */
+  /** The prefix of its paths. */
   readonly below: string;
-  /** What is no GET changes something of the account. */
+  /** Any method but GET changes the account. */
   open(
     method: EndpointShape["method"],
     path: string,
@@ -16,7 +16,7 @@ export interface Door {
   ): EndpointSpec;
 }
 
-/** An agent key sees its account's money through its own row alone. */
+/** An agent key sees its account's money only through its own row. */
 function reading(answer: Answering): Answering {
   return async (call) => {
     if (!call.caller.primary) throw new GatewayError("key_cannot_mint_keys");

@@ -1,4 +1,4 @@
-// What the keys of an account can read: balance, transactions, agent keys; and the endpoints that change keys and rules.
+// What an account's keys can read: balance, transactions, agent keys; and the endpoints that change keys and rules.
 import type { Call, EndpointSpec } from "../../core/endpoint.ts";
 import { GatewayError } from "../../core/errors.ts";
 import { findTransaction } from "./find-transaction.ts";

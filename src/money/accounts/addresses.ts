@@ -1,9 +1,9 @@
-// From where a key may be used: addresses and ranges of them, as its owner writes them and as a call is held against them.
+// The addresses from which a key may be used: parses addresses and ranges, and checks a call against them.
 import { BlockList, isIP } from "node:net";
 import { z } from "zod";
 
 const ENTRIES_MAX = 100;
-/** An IPv6 address in its longest spelling, and a prefix. */
+/** The longest spelling of an IPv6 address, with a prefix. */
 const CHARACTERS_MAX = 49;
 const MESSAGE = "must be an address such as 203.0.113.7, or a range such as 203.0.113.0/24 or 2001:db8::/32";
 
@@ -13,7 +13,7 @@ interface Range {
   readonly bits: number;
 }
 
-/** Null: it is neither an address nor a range. */
+/** Null: neither an address nor a range. */
 function rangeOf(text: string): Range | null {
   const [address = "", prefix, more] = text.split("/", 3);
   const version = isIP(address);
@@ -36,7 +36,7 @@ export const addressesSchema = z
   .max(ENTRIES_MAX, `must have at most ${ENTRIES_MAX} entries`)
   .transform((entries): readonly string[] => [...new Set(entries)]);
 
-/** Whether an address lies in one of these ranges. What cannot be told apart from a closed connection, the empty text, does not. */
+/** Whether an address lies in one of these ranges. The empty text, which a closed connection also has, lies in none. */
 export function inRanges(ranges: readonly string[]): (address: string) => boolean {
   const list = new BlockList();
   for (const text of ranges) {

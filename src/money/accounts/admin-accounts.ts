@@ -45,17 +45,17 @@ const accountChangeSchema = z.strictObject({
 const creditSchema = z.strictObject({ cents: centsField.min(1, "must be at least 1"), reference });
 
 export interface AdminAccountParts extends AccountParts {
-  /** What a new account may do. */
+  /** The limits of a new account. */
   readonly limits: AccountLimits;
-  /** Where the ledger counts what calls cost us unpaid, and what they paid above our cost; `maxNano` bounds the first, null: nothing. */
+  /** The scopes in which the ledger counts the unpaid cost of calls and our margin; `maxNano` limits the former, null: no limit. */
   readonly unpaid: { readonly scope: string; readonly marginScope: string; readonly maxNano: Nano | null };
-  /** False: no sandbox accounts can be opened. */
+  /** False: sandbox accounts cannot be opened. */
   readonly sandbox: boolean;
 }
 
 type Answering = (call: Call) => Promise<Answer>;
 
-/** Tells the operator why the ledger cannot be reached. Callers hear only that it cannot. */
+/** Tells the operator why the ledger is unavailable. Callers learn only that it is. */
 function withReason(error: unknown): unknown {
   if (!(error instanceof GatewayError) || error.code !== "ledger_unavailable") return error;
   const { cause, data } = error.options;
@@ -136,7 +136,7 @@ export function changingAccount(parts: Pick<AdminAccountParts, "books" | "forget
   );
 }
 
-/** What the account's calls of today cost us above their charge, and the bound on it. */
+/** The cost of the account's calls today above their charges, and its limit. */
 async function unpaidToday({ books, unpaid }: AdminAccountParts, accountId: string) {
   const [today, margin] = await books.spentToday(accountId, [unpaid.scope, unpaid.marginScope]);
   return { today_nano_usd: today, margin_nano_usd: margin, bound_nano_usd: unpaid.maxNano };

@@ -21,12 +21,12 @@ const backupSchema = z.strictObject({
   path: z.string().min(1, "must not be empty").refine(isAbsolute, "must be an absolute path"),
 });
 
-/** Whether calls can be served, and if not, why. Where several processes serve them, how many can. */
+/** Whether calls can be served, and if not, why. Where several processes serve them, how many are ready. */
 export type Readiness = ({ readonly ready: true } | { readonly ready: false; readonly reason: string }) & {
   readonly processes?: { readonly ready: number; readonly wanted: number };
 };
 
-/** Compares payments with a chain. `findings` are those that the chain lacks, or has otherwise. */
+/** Compares payments with a chain. `findings`: those that the chain lacks or has differently. */
 export type Proof = () => Promise<{
   readonly of: string;
   readonly proved: number;
@@ -34,16 +34,16 @@ export type Proof = () => Promise<{
   readonly findings: readonly unknown[];
 }>;
 
-/** What a vendor refuses us, in one line. */
+/** A vendor's refusal, in one line. */
 export interface Refusal {
   readonly message: string;
 }
 
 export interface AdminParts extends AdminAccountParts {
   readonly readiness: () => Readiness | Promise<Readiness>;
-  /** Everything in Prometheus' text format. */
+  /** All metrics in Prometheus' text format. */
   readonly metricsText: () => Promise<string>;
-  /** What `doctor` checks beside the ledger itself. */
+  /** What `doctor` checks besides the ledger itself. */
   readonly proofs: readonly Proof[];
   readonly refusals?: () => readonly Refusal[];
   readonly metricsContentType: string;
@@ -56,7 +56,7 @@ function openEndpoint(path: string, answer: () => Answer | Promise<Answer>): End
   return { ...shape, answer };
 }
 
-/** `/healthz`: the process answers. Also served on the public listener. */
+/** `/healthz`: shows that the process answers. Also served on the public listener. */
 export function healthEndpoint(): EndpointSpec {
   return openEndpoint("/healthz", () => ({ status: 200, body: { ok: true } }));
 }
@@ -131,7 +131,7 @@ function watchEndpoints({ readiness, metricsText, metricsContentType, metricsOpe
   ];
 }
 
-/** Everything the admin listener serves. */
+/** All endpoints of the admin listener. */
 export function adminEndpoints(parts: AdminParts): EndpointSpec[] {
   return [
     ...adminAccountEndpoints(parts),

@@ -1,4 +1,4 @@
-// What is said to be available, less what the key that asks may not ask for: of lists of models and of prices.
+// Restricts lists of models and prices to what the calling key may use.
 import type { Allowed } from "../../core/plan.ts";
 import { modelAllowed } from "./allowed.ts";
 
@@ -7,7 +7,7 @@ interface Priced {
   readonly available: boolean;
 }
 
-/** A row of the list of models. Whatever the key may do besides, what is not served stays unavailable. */
+/** A row of the list of models. A model that is not served stays unavailable, whatever the key may call. */
 export function allowedModel<Row extends { readonly id: string; readonly available: boolean }>(
   row: Row,
   allows: Allowed | undefined,
@@ -17,7 +17,7 @@ export function allowedModel<Row extends { readonly id: string; readonly availab
 
 type Lists = Readonly<Record<"tier_prices" | "models" | "unit_models", readonly Priced[]>>;
 
-/** The price list: prices are the same for everybody. */
+/** The price list: prices are the same for every caller. */
 export function allowedPricing<Pricing extends Lists>(pricing: Pricing, allows: Allowed | undefined) {
   if (allows === undefined || allows.models === null) return pricing;
   const shown = (row: Priced) => (modelAllowed(allows, row.model) ? row : { ...row, available: false });

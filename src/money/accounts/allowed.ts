@@ -24,7 +24,7 @@ function list(shape: RegExp, message: string, written: (entry: string) => string
 export const servicesSchema = list(SERVICE, "must be a service, or an action as <service>/<action>", (entry) => entry);
 export const modelsSchema = list(MODEL, "must be a model as <maker>/<model>, or a tier as core/<tier>", fullName);
 
-/** Which name on the lists is not sold, as accounts of this kind see the catalog; null: all are sold. The catalog is handed in. */
+/** Returns a name on the lists that is not for sale to accounts of this kind; null: all are. The catalog is passed in. */
 export type Unsold = (
   lists: { readonly services: readonly string[]; readonly models: readonly string[] },
   audience: { readonly sandbox: boolean },
@@ -40,7 +40,7 @@ export function serviceAllowed({ services }: Allowed, service: string, action: s
   return services === null || services.includes(service) || services.includes(`${service}/${action}`);
 }
 
-/** The same of an action that may be one of our own which every key may call. */
+/** The same for an action that may be one of our own that every key may call. */
 export function isCallable(
   allows: Allowed,
   { service, action, anyKey }: { readonly service: string; readonly action: string; readonly anyKey?: true },
@@ -48,18 +48,18 @@ export function isCallable(
   return anyKey === true || serviceAllowed(allows, service, action);
 }
 
-/** Whether a key with these lists may ask for a model or tier by this name. */
+/** Whether a key with these lists may call a model or tier by this name. */
 export function modelAllowed({ models }: Allowed, name: string): boolean {
   return models === null || models.includes(fullName(name));
 }
 
-/** `key_not_allowed`, with what the key may call, or null where it may call the action. */
+/** `key_not_allowed`, with what the key may call; null where it may call the action. */
 export function serviceRefusal(allows: Allowed, service: string, action: string): GatewayError | null {
   if (serviceAllowed(allows, service, action)) return null;
   return notAllowed(`${service}/${action}`, allows.services ?? []);
 }
 
-/** The same for models and tiers, by the names that were asked for: what a tier leads to is the tier's matter. */
+/** The same for models and tiers, by the requested names: the models behind a tier are not checked. */
 export function modelsRefusal(
   { models }: Allowed,
   asked: readonly { readonly name: string; readonly param: string }[],
@@ -69,7 +69,7 @@ export function modelsRefusal(
   return wrong === undefined ? null : notAllowed(wrong.name, models, wrong.param);
 }
 
-/** What two lists allow together. A service stands for all its actions, so of a service and one of its actions the action is left. */
+/** The intersection of two lists. A service stands for all its actions, so a service and one of its actions give the action. */
 function both(
   one: readonly string[] | null,
   other: readonly string[] | null,
@@ -79,7 +79,7 @@ function both(
   return [...new Set([...one.filter((name) => covers(other, name)), ...other.filter((name) => covers(one, name))])];
 }
 
-/** What both of two lists allow: a key's and its group's. */
+/** What both of two lists allow, such as a key's and its group's. */
 export function bothAllow(one: Allowed, other: Allowed): Allowed {
   const coversService = (list: readonly string[], name: string) =>
     list.includes(name) || list.includes(name.split("/", 1)[0] ?? name);

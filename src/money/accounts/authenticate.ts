@@ -1,4 +1,4 @@
-// Who is calling: from the Authorization header to a Caller, from memory as a rule and from the ledger once a minute.
+// Authentication: from the Authorization header to a Caller, usually from memory, and from the ledger once a minute.
 import type { AccountRow, KeyRow } from "../../core/account-rows.ts";
 import type { Clock } from "../../core/clock.ts";
 import { GatewayError } from "../../core/errors.ts";
@@ -8,26 +8,28 @@ import type { FormerKey } from "./former-secrets.ts";
 import { isMistyped, keyHash, looksLikeKey } from "./secrets.ts";
 import type { UnderRules } from "./under-rules.ts";
 
-/** Changes made here are seen at once, those made by another process as soon as it is heard of them. */
+/** Changes made in this process take effect at once, those of another process as soon as it announces them. */
 const KNOWN_MS = 60_000;
-/** Where they are not heard of, this is how late they may be. */
+/** While announcements are not received, changes may be this late. */
 const UNHEARD_MS = 500;
-/** A key that was just made elsewhere is refused at most this long. */
+/** A key just created by another process is refused for at most this long. */
 const UNKNOWN_MS = 5_000;
 /** A caller takes about 500 bytes. */
 const KNOWN_COUNT_MAX = 20_000;
 const UNKNOWN_COUNT_MAX = 20_000;
-/** Made-up keys of all addresses that are looked up in a second; beyond it they wait, so that a flood of them is not the ledger's. */
+/**
+ * Look-ups of unknown keys per second, over all addresses; further ones wait, so that a flood of made-up keys does not reach the ledger.
+ */
 const MISSES_PER_SECOND_MAX = 500;
 
 export type Authenticated = Caller | GatewayError;
 
-/** Where a request comes from. Only a key that is not known makes us ask. */
+/** The sender of a request; its address is read only for an unknown key. */
 export interface Sender {
   readonly address: string;
 }
 
-/** What a window says of one more look-up. */
+/** The window's answer to one more look-up. */
 interface MissWindow {
   readonly allowed: boolean;
   readonly limit: number;
@@ -35,23 +37,23 @@ interface MissWindow {
   readonly resetSeconds: number;
 }
 
-/** How many look-ups may come to nothing for one address. Each is counted when it begins, and given back if it finds a key. */
+/** How many failed look-ups an address may have. Each is counted at its start, and given back if it finds a key. */
 export interface AddressMisses {
   take(address: string): MissWindow;
   giveBack(address: string): void;
 }
 
 export interface Authenticator {
-  /** A caller that is known is answered at once, without a promise. */
+  /** Synchronous for a known caller. */
   authenticate(authorization: string | undefined, sender: Sender): Authenticated | Promise<Authenticated>;
-  /** The caller that a key's owner is who has signed in; read from the ledger each time. */
+  /** The caller for a signed-in owner of this key; reads the ledger each time. */
   callerOfKey(accountId: string, keyId: string): Promise<Authenticated>;
   /**
-   * The rules that a key's work goes on under which it began before: the key may have expired since, and sandboxes may have been switched
-   * off. Null: the key or its account is gone. Rejects where they cannot be read.
+   * The caller for work that the key has already started: the key may have expired since, and sandboxes may have been disabled. Null: the
+   * key or its account is gone. Rejects where they cannot be read.
    */
   ofWorkGoingOn(accountId: string, keyId: string): Promise<Caller | null>;
-  /** What is remembered of an account and its keys no longer holds; null: of any account. */
+  /** Drops the cache of an account and its keys; null: of all accounts. */
   forget(accountId: string | null): void;
 }
 
@@ -61,17 +63,17 @@ export interface AuthenticatorOptions {
   /** False: sandbox keys are refused. */
   readonly sandbox: boolean;
   readonly misses: AddressMisses;
-  /** Whether changes that other processes make are heard of at this moment; when that ends, everything is to be forgotten. */
+  /** Whether this process currently receives other processes' changes; when that ends, the cache is invalid. */
   readonly hears?: () => boolean;
-  /** What is ruled of a key's calls beside the limits of its row. Left out: nothing. */
+  /** The rules for a key's calls besides the limits of its row. Absent: none. */
   readonly rules?: (key: KeyRow, account: AccountRow) => Promise<UnderRules>;
-  /** The key that a secret belongs to which was replaced and is still good; null: to none. Left out: no key has such. */
+  /** The key of a replaced secret that is still valid; null: none. Absent: no key has one. */
   readonly formerKey?: (secretHash: string) => Promise<FormerKey | null>;
-  /** What an access token stands for; null: the text is none. Left out: there are no access tokens. */
+  /** The grant of an access token; null: not an access token. Absent: access tokens are disabled. */
   readonly readToken?: (token: string) => GrantOfToken | GatewayError | null;
 }
 
-/** The key row that an access token stands for, and until when. */
+/** The key row of an access token, and its expiry. */
 export interface GrantOfToken {
   readonly accountId: string;
   readonly keyId: string;
@@ -117,13 +119,13 @@ function callerOf(key: KeyRow, account: AccountRow, under: UnderRules): Caller {
   };
 }
 
-/** What a sender has shown: a key by its hash, or an access token of a grant. */
+/** The credential of a request: the hash of a key, or the grant of an access token. */
 interface Shown {
   readonly secretHash: string;
   readonly grant: GrantOfToken | null;
 }
 
-/** A caller as remembered: its key may expire meanwhile. */
+/** A cached caller, with its expiry: the key may expire meanwhile. */
 interface Known {
   readonly caller: Caller;
   readonly expiresAtMs: number | null;
@@ -134,7 +136,7 @@ interface Remembered<T> {
   readonly untilMs: number;
 }
 
-/** Remembers for a while, up to a number of entries; the one that was set longest ago goes first. */
+/** A cache with a maximum number of entries and age; evicts the entry that was set longest ago. */
 class Memory<T> {
   readonly #entries = new Map<string, Remembered<T>>();
   readonly #countMax: number;
@@ -143,7 +145,7 @@ class Memory<T> {
     this.#countMax = countMax;
   }
 
-  /** Also what has lapsed: it was true once. */
+  /** Returns expired entries too: they were true once. */
   get(key: string): Remembered<T> | undefined {
     return this.#entries.get(key);
   }
@@ -161,14 +163,14 @@ class Memory<T> {
     this.#entries.delete(key);
   }
 
-  /** What `lapses` picks is no longer true, as far as anybody knows. */
+  /** Marks the entries that `lapses` selects as no longer trusted. */
   lapse(lapses: (value: T) => boolean): void {
     for (const [key, { value }] of this.#entries)
       if (lapses(value)) this.#entries.set(key, { value, untilMs: Number.NEGATIVE_INFINITY });
   }
 }
 
-/** Lookups that may come to nothing, in each second. */
+/** The budget of look-ups that may find nothing, per second. */
 function missBudget(clock: Clock) {
   let second = -1;
   let left = 0;
@@ -194,14 +196,14 @@ class CachingAuthenticator implements Authenticator {
   readonly #known = new Memory<Known>(KNOWN_COUNT_MAX);
   readonly #unknown = new Memory<GatewayError>(UNKNOWN_COUNT_MAX);
   /**
-   * The hashes of valid keys, by the header that each came in: looking a text up costs less than hashing it for every request. The time
-   * tells a guesser nothing: a text is in here as a whole, or it is hashed like all others.
+   * Hashes of valid keys by Authorization header: a look-up costs less than hashing for every request. Timing reveals nothing to a
+   * guesser: only an exact match is found here, and any other text is hashed.
    */
   readonly #hashes = new Map<string, string>();
-  /** Lookups under way, so that a burst with one new key is one lookup. */
+  /** Look-ups in progress, so that a burst with one new key causes one look-up. */
   readonly #pending = new Map<string, Promise<Authenticated>>();
   readonly #budget: ReturnType<typeof missBudget>;
-  /** Grows with every `forget`: what was read before it must not be remembered after it. */
+  /** Incremented by every `forget`: results read before it must not be cached after it. */
   #generation = 0;
 
   constructor(options: AuthenticatorOptions) {
@@ -227,7 +229,7 @@ class CachingAuthenticator implements Authenticator {
     const underWay = this.#pending.get(secretHash);
     if (underWay !== undefined) return underWay;
     const shown = { secretHash, grant: read };
-    // A key that was valid is read again whatever the budgets say: no flood of other keys shuts out a known caller.
+    // A key that was valid is read again whatever the budgets say: floods of other keys cannot lock out a known caller.
     if (remembered !== undefined) return this.#begin(shown, null);
     const refusal = this.#unknown.get(secretHash);
     if (refusal !== undefined && refusal.untilMs > nowMs) return refusal.value;
@@ -254,7 +256,7 @@ class CachingAuthenticator implements Authenticator {
     return expiresAtMs !== null && expiresAtMs <= this.#options.clock.epochMs() ? EXPIRED : caller;
   }
 
-  /** Of a key and a token or a former secret, the earlier end counts. */
+  /** The earlier expiry counts, of the key and of the token or former secret. */
   async #find({ secretHash, grant }: Shown): Promise<Known | GatewayError> {
     const { books, formerKey } = this.#options;
     const key = grant === null ? await books.keyByHash(secretHash) : await books.key(grant.accountId, grant.keyId);
@@ -281,7 +283,7 @@ class CachingAuthenticator implements Authenticator {
     return found.caller.payer.sandbox && !this.#options.sandbox ? NO_SANDBOX : found;
   }
 
-  /** `budgeted` is the address that the lookup was counted for; null: none. */
+  /** `budgeted`: the address that the look-up counts against; null: none. */
   async #lookUp(shown: Shown, budgeted: Sender["address"] | null): Promise<Authenticated> {
     const { secretHash } = shown;
     const { misses } = this.#options;
@@ -295,7 +297,7 @@ class CachingAuthenticator implements Authenticator {
       if (before === this.#generation) this.#remember(secretHash, found);
       return found instanceof GatewayError ? found : this.#unlessExpired(found);
     } catch (error) {
-      // A ledger that is away is no miss of the sender's.
+      // An unavailable ledger does not count against the sender.
       if (budgeted !== null) misses.giveBack(budgeted);
       if (error instanceof GatewayError) return error;
       throw error;
@@ -319,7 +321,7 @@ class CachingAuthenticator implements Authenticator {
     return lookup;
   }
 
-  /** A lookup that may find nothing: each address and all addresses together have a bound. */
+  /** Starts a look-up that may find nothing, within the limits per address and for all addresses. */
   #beginMiss(shown: Shown, address: string): Authenticated | Promise<Authenticated> {
     const { misses } = this.#options;
     const window = misses.take(address);
@@ -329,7 +331,7 @@ class CachingAuthenticator implements Authenticator {
     return TOO_MANY_MISSES;
   }
 
-  /** The caller of a header that came with a valid key before; undefined: not known, or due to be read again. */
+  /** The caller of a header with a known valid key; undefined: unknown, or due to be read again. */
   #callerOfHeader(authorization: string): Authenticated | undefined {
     const secretHash = this.#hashes.get(authorization);
     if (secretHash === undefined) return undefined;

@@ -1,4 +1,4 @@
-// What the accounts' endpoints need of the ledger. The ledger itself fits this shape and is handed in.
+// The part of the ledger that the account endpoints need. The ledger itself has this shape and is passed in.
 import type {
   Accounts,
   PeriodSums,
@@ -12,7 +12,7 @@ import type {
 import type { Nano } from "../../core/money.ts";
 import type { Reports } from "../../core/usage-rows.ts";
 
-/** Who may call: all that is asked on the way of a paid request. */
+/** What authenticating a paid request reads. */
 export type KeyBooks = Pick<Accounts, "keyByHash" | "key" | "account">;
 
 export interface Books extends Accounts, Reports {
@@ -20,11 +20,11 @@ export interface Books extends Accounts, Reports {
   refund(transactionId: string, refundId: string, reason: string): Promise<RefundOutcome>;
   transaction(accountId: string | null, transactionId: string): Promise<PostingRow | null>;
   transactions(query: PostingQuery): Promise<PostingPage>;
-  /** What each of these scopes has spent on the account's present day. */
+  /** The spending of each scope on the account's current day. */
   spentToday(accountId: string, scopes: readonly string[]): Promise<readonly Nano[]>;
-  /** What each of these scopes has come to in the account's present period. */
+  /** The sums of each scope in the account's current period. */
   periodSums(accountId: string, asked: readonly ScopeOfPeriod[]): Promise<readonly PeriodSums[]>;
   doctor(): Promise<{ readonly findings: readonly unknown[] }>;
-  /** Writes a consistent copy to `path`, which must not exist; rejects otherwise. */
+  /** Writes a consistent copy to `path`. Rejects where that exists. */
   backup(path: string): Promise<void>;
 }

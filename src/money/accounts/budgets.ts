@@ -1,4 +1,5 @@
-// What an account is bounded by beside its balance, in one list: its own ceiling, its groups', its keys', its tags', each with where it stands.
+// All limits of an account besides its balance, in one list: the ceilings of the account, its groups, its keys and its tags, each with its
+// current sum.
 import { z } from "zod";
 import type { CeilingPeriod, KeyRow } from "../../core/account-rows.ts";
 import { add, centsDown, centsUp, nanoFromCents, percentOf } from "../../core/money.ts";
@@ -19,9 +20,9 @@ import {
 } from "./rules.ts";
 
 const TAGS_MAX = 20;
-/** A call has one value of a name, so it can be under so many of them; `WINDOWS_MAX` has room for that. */
+/** A call has one value per tag name, so this many tag budgets can apply to it; `WINDOWS_MAX` has room for them. */
 const TAG_NAMES_MAX = 4;
-/** As the ledger tells them. */
+/** The same as the ledger reports. */
 const MARKS = [50, 80, 100];
 
 const nameOf = (tag: string) => tag.slice(0, tag.indexOf("="));
@@ -35,7 +36,7 @@ const tagsField = z
     `must be of at most ${TAG_NAMES_MAX} different names`,
   );
 
-/** What an account's owner may change; its own ceiling is the operator's to set. */
+/** What an account's owner may change; the operator sets the account's own ceiling. */
 export const ownBudgetsSchema = z.strictObject({
   tags: tagsField.optional(),
   low_balance_cents: centsField.min(1, "must be at least 1, or null").nullish(),
@@ -49,7 +50,7 @@ export interface BudgetParts {
 
 interface Bounded {
   readonly of: "account" | "group" | "key" | "tag";
-  /** Of a tag, itself. */
+  /** For a tag, the tag itself. */
   readonly id: string;
   readonly name: string;
   readonly scope: string;
@@ -84,7 +85,7 @@ async function boundsOf({ books }: BudgetParts, accountId: string, rules: Accoun
   ];
 }
 
-/** Everything that bounds the account now, and what it has come to. */
+/** All current limits of the account and their sums. */
 export async function budgetsAnswer(parts: BudgetParts, accountId: string, known?: AccountRules) {
   const rules = known ?? (await rulesOf(parts.rules, accountId));
   const bounds = await boundsOf(parts, accountId, rules);
@@ -115,10 +116,10 @@ export async function budgetsAnswer(parts: BudgetParts, accountId: string, known
   return { status: 200, body: { budgets, low_balance_cents } };
 }
 
-/** What bounds an account as it is answered. */
+/** The limits of an account, as answered. */
 export type BudgetsShown = Awaited<ReturnType<typeof budgetsAnswer>>["body"];
 
-/** Replaces what the body names. */
+/** Replaces the limits that the body names. */
 export async function changeBudgets(parts: BudgetParts, accountId: string, body: z.output<typeof anyBudgetsSchema>) {
   const { tags, account, low_balance_cents: low } = body;
   const after = await changeRules(parts.rules, accountId, (before) => ({

@@ -1,7 +1,7 @@
-// Changes of an account, after which its cached rows are dropped.
+// Runs a change of an account, after which its cached rows are dropped.
 import { GatewayError } from "../../core/errors.ts";
 
-/** Runs a change and calls `forget` after it, unless the change was refused. One that broke may have happened. */
+/** Runs a change and then calls `forget`, unless the change was refused. A change that failed may have happened. */
 export async function changed<Answer>(change: () => Promise<Answer>, forget: () => void): Promise<Answer> {
   let isRefused = false;
   try {

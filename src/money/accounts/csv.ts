@@ -1,7 +1,7 @@
 // Rows as comma-separated values (RFC 4180), as spreadsheets read them.
 import { eachOf, inSlices } from "../../core/slices.ts";
 
-/** Spreadsheets take fields that begin with these for formulas; what callers wrote must not become one. */
+/** Spreadsheets evaluate fields that begin with these as formulas; text from callers must not become one. */
 const FORMULA = /^[=+\-@\t\r]/;
 const SPECIAL = /[",\r\n]/;
 
@@ -18,7 +18,7 @@ function lineOf(columns: readonly string[], row: CsvRow): string {
   return columns.map((name) => cell(row[name])).join(",");
 }
 
-/** With a heading. A row may lack some of the columns. Made in slices. */
+/** With a header row. A row may lack some columns. Built in slices. */
 export async function csvText(columns: readonly string[], rows: readonly CsvRow[]): Promise<string> {
   const lines = await inSlices(eachOf(rows, (row) => lineOf(columns, row)));
   return `${[columns.join(","), ...lines].join("\r\n")}\r\n`;

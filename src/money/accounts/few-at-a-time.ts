@@ -1,10 +1,10 @@
-// Rows of a report are named and written a few at a time: calls go between, on this thread and on the one that knows the names.
+// Processes report rows in small batches, so that calls run in between, on this thread and on the one that looks up names.
 import { ownSlice } from "../../core/slices.ts";
 
-/** Each may take two operations of the store, and a few tens of microseconds here. */
+/** Each row may take two store operations, and a few tens of microseconds here. */
 const AT_ONCE = 16;
 
-/** What `change` makes of each item, in their order. */
+/** The results of `change` for each item, in order. */
 export async function fewAtATime<Item, Result>(
   items: readonly Item[],
   change: (item: Item) => Result | Promise<Result>,

@@ -5,13 +5,13 @@ import type { Books } from "./books.ts";
 /** `<transaction id>.<n>` */
 const LEG_ID = /^(.+)\.([1-9]\d{0,2})$/;
 
-/** A posting, and which of its legs was asked for: all of them, or one, counted from 0. */
+/** A posting, and the requested leg, counted from 0; or all legs. */
 export interface FoundTransaction {
   readonly posting: PostingRow;
   readonly leg: number | null;
 }
 
-/** With an account, only that account's. */
+/** With an account: only that account's. */
 export async function findTransaction(
   books: Books,
   accountId: string | null,

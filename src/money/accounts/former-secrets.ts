@@ -1,13 +1,13 @@
-// Secrets that a rotation has replaced and that stay good for a while beside the new one, so that no program that uses a key is cut off by it.
+// Secrets that a rotation replaced and that stay valid for a while beside the new one, so that it interrupts no program that uses the key.
 import type { KeyRow } from "../../core/account-rows.ts";
 import type { Clock } from "../../core/clock.ts";
 import type { Books } from "./books.ts";
 import { keyRule, type RuleRecords, rulesOf } from "./rules.ts";
 
-/** Leads from a replaced secret's hash to its key; whether it is still good stands in the account's rules alone. */
+/** Maps a replaced secret's hash to its key; only the account's rules say whether it is still valid. */
 const KIND = "former-secret";
 
-/** A key that was found by a replaced secret, and when that ends. */
+/** A key found by a replaced secret, and the secret's expiry. */
 export interface FormerKey {
   readonly key: KeyRow;
   readonly untilMs: number;
@@ -22,7 +22,7 @@ export async function keepFormer(
   await records.put({ ...place, value: JSON.stringify({ accountId, keyId }), ifVersion: 0 });
 }
 
-/** The key that once had this secret and lets it be used still; null: there is none. */
+/** The key that had this secret and still accepts it; null: there is none. */
 export async function keyOfFormer(
   { books, rules, clock }: { readonly books: Pick<Books, "key">; readonly rules: RuleRecords; readonly clock: Clock },
   secretHash: string,

@@ -1,4 +1,4 @@
-// Groups of an account's keys, such as teams or projects: the same rules for the account's own primary key and for the operator.
+// Groups of an account's keys, such as teams or projects: the same rules for the account's primary key and for the operator.
 import type { Answer } from "../../core/endpoint.ts";
 import { GatewayError } from "../../core/errors.ts";
 import { centsUp, ZERO } from "../../core/money.ts";
@@ -16,7 +16,7 @@ function keysIn({ keys }: AccountRules, groupId: string): string[] {
   return Object.keys(keys).filter((keyId) => keys[keyId]?.group === groupId);
 }
 
-/** Each group with its sums of the current period (of the day where it has no ceiling). */
+/** Each group with its sums of the current period (of the current day where it has no ceiling). */
 async function shownGroups({ books }: KeyParts, accountId: string, rules: AccountRules, groups: readonly GroupRule[]) {
   const asked = groups.map(({ id, ceiling }) => ({ scope: groupScope(id), period: ceiling?.period ?? "day" }));
   const sums = asked.length === 0 ? [] : await books.periodSums(accountId, asked);
@@ -45,7 +45,7 @@ export async function listGroups(parts: KeyParts, accountId: string) {
   return shownGroups(parts, accountId, rules, rules.groups);
 }
 
-/** A group as it is answered. */
+/** A group, as answered. */
 export type GroupShown = Awaited<ReturnType<typeof listGroups>>[number];
 
 export async function showGroup(parts: KeyParts, accountId: string, groupId: string): Promise<Answer> {
@@ -97,7 +97,7 @@ export async function changeGroup(
   return shown(parts, accountId, after, groupId);
 }
 
-/** Its keys are in no group from then on. Calls under way end in the budget in which they began. */
+/** Removes its keys from the group. Running calls stay in the budget in which they started. */
 export async function deleteGroup(parts: KeyParts, accountId: string, groupId: string): Promise<Answer> {
   let freed: readonly string[] = [];
   await changeRules(parts.rules, accountId, (before) => {

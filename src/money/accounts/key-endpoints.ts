@@ -1,4 +1,4 @@
-// Keys are made, changed, rotated and revoked by the account itself and by the operator: the same endpoints behind two doors.
+// The endpoints that create, change, rotate and revoke keys: the same for the account itself and for the operator.
 import type { EndpointSpec } from "../../core/endpoint.ts";
 import { adminAccess, type Door, ownAccess } from "./account-access.ts";
 import type { AdminAccountParts } from "./admin-accounts.ts";
@@ -6,7 +6,7 @@ import { changeKey, createKey, keyChangeSchema, newKeySchema, revokeKey, rotateK
 import type { AccountParts, KeyParts } from "./own-endpoint.ts";
 import { readBody } from "./read-body.ts";
 
-/** `keys`: what the path calls them; `key`: what it calls one. */
+/** `keys`: the path segment for keys; `key`: the path parameter of one key. */
 function keyEndpoints(
   parts: KeyParts,
   { below, open }: Door,

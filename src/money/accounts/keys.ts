@@ -1,4 +1,4 @@
-// Making, changing and revoking keys: the same rules for the account's own primary key and for the operator.
+// Creating, changing and revoking keys: the same rules for the account's primary key and for the operator.
 import { z } from "zod";
 import { KEYS_PER_ACCOUNT_MAX, type KeyPatch, type KeyRow } from "../../core/account-rows.ts";
 import type { Clock } from "../../core/clock.ts";
@@ -79,7 +79,7 @@ export const keyChangeSchema = z
     message: "is another name of ceiling_period; send one of them",
   });
 
-/** How long the old secret is good beside the new one: a week at most. */
+/** How long the old secret may stay valid beside the new one: at most a week. */
 const OVERLAP_SECONDS_MAX = 7 * 86_400;
 export const rotationSchema = z.strictObject({
   overlap_seconds: z
@@ -100,7 +100,7 @@ function checkExpiry(expiresAtMs: number | null | undefined, clock: Clock): void
 
 type RuledBody = Pick<z.output<typeof keyChangeSchema>, keyof typeof ruled>;
 
-/** Changes the rules of a key beside its row, where the body names any. */
+/** Changes the rules of a key that are not in its row, where the body names any. */
 async function rule(
   { rules }: Pick<KeyParts, "rules">,
   { accountId, keyId }: { readonly accountId: string; readonly keyId: string },
@@ -121,7 +121,7 @@ async function rule(
   });
 }
 
-/** Makes an agent key of an account. The secret is in the answer and nowhere else. */
+/** Creates an agent key. Its secret is only in the answer. */
 export async function createKey(
   { books, clock, unsold, rules: records }: KeyParts,
   account: { readonly accountId: string; readonly sandbox: boolean },
@@ -133,7 +133,7 @@ export async function createKey(
   const keyId = mintId("key_");
   const ceiling = body.ceiling_cents ?? null;
   if (ceiling === null && body.lower_at != null) throw badField("lower_at", "needs a ceiling_cents beside it");
-  // Before the key exists, so that it can never call outside of its group.
+  // Before the key exists, so that it can never call outside its group.
   const rules = await rule({ rules: records }, { accountId: account.accountId, keyId }, body);
   const outcome = await books.createKey(account.accountId, {
     keyId,
@@ -158,7 +158,7 @@ export async function createKey(
   return { status: 201, body: { ...keyRow(key, rules), api_key: secret } };
 }
 
-/** What a body changes of a key. Fields that it does not name are left out, because another request may change them at the same time. */
+/** The changes that a body makes to a key. Omits fields that the body does not name, because a concurrent request may change them. */
 function changeOf(key: KeyRow, body: z.output<typeof keyChangeSchema>): KeyPatch {
   const cents = body.ceiling_cents === undefined ? body.ceiling : body.ceiling_cents;
   const newPeriod = body.ceiling_period ?? body.period;
@@ -176,7 +176,7 @@ function changeOf(key: KeyRow, body: z.output<typeof keyChangeSchema>): KeyPatch
   };
 }
 
-/** What would shut an account out of its own hands. */
+/** Changes that would lock an account out. */
 const NOT_OF_PRIMARY = [
   ...(["paused", "services", "models", "expires_at", "group"] as const),
   ...(["requests_per_minute", "tokens_per_minute", "addresses"] as const),
@@ -209,7 +209,7 @@ export async function changeKey(
 
 type OfAccount = Pick<KeyRow, "accountId" | "keyId">;
 
-/** Sets the one former secret that stays valid beside the key's own, and until when; null: none. */
+/** Sets the only former secret that stays valid, and until when; null: none. */
 async function ruleFormer(
   { rules }: Pick<KeyParts, "rules">,
   key: OfAccount,
@@ -224,7 +224,7 @@ async function ruleFormer(
   );
 }
 
-/** Swaps a key's secret in place: same id, ceiling and history. The old secret stops at once, or after the overlap; an older one at once. */
+/** Replaces a key's secret: same id, ceiling and history. The old secret stops at once or after the overlap; an older one at once. */
 export async function rotateKey(
   parts: KeyParts,
   key: { readonly accountId: string; readonly keyId: string; readonly sandbox: boolean },
@@ -241,7 +241,7 @@ export async function rotateKey(
   const overlapMs = overlapSeconds * 1_000;
   const untilMs = Math.floor(clock.epochMs()) + overlapMs;
   const formerOf = (hash: string) => (overlapMs === 0 ? null : { hash, untilMs, overlapMs });
-  // Before the swap: all processes hear of the swap at once, and must then find that the old secret is still valid.
+  // Before the swap: other processes learn of the swap at once, and must then find that the old secret is still valid.
   const ruled = await ruleFormer(parts, key, formerOf(present));
   const { secret, secretHash, hint } = mintKey(key.sandbox);
   const after = await books.rotateKey(key.accountId, key.keyId, secretHash, hint);
@@ -249,12 +249,12 @@ export async function rotateKey(
     await changeRules(parts.rules, key.accountId, (known) => withoutKey(known, key.keyId));
     throw noSuchKey(key.keyId);
   }
-  // If another rotation came between, this one replaced its secret.
+  // If another rotation came in between, this one replaced that rotation's secret.
   const rules = after.formerHash === present ? ruled : await ruleFormer(parts, key, formerOf(after.formerHash));
   return { status: 200, body: { ...keyRow(after, rules), api_key: secret } };
 }
 
-/** Revokes a key for good. */
+/** Revokes a key permanently. */
 export async function revokeKey(
   { books, rules }: KeyParts,
   key: { readonly accountId: string; readonly keyId: string },
@@ -264,7 +264,7 @@ export async function revokeKey(
     const detail = "The primary key cannot be revoked; rotate it, or freeze the account.";
     throw new GatewayError("conflict", { detail: { detail } });
   }
-  // Even for a key that is not there: the ledger may still have to keep it away.
+  // Even for an unknown key: the ledger may still have to prevent its creation.
   const revoked = await books.deleteKey(key.accountId, key.keyId);
   await changeRules(rules, key.accountId, (known) => withoutKey(known, key.keyId));
   if (!revoked) throw noSuchKey(key.keyId);

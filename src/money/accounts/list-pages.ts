@@ -1,4 +1,4 @@
-// Pages of lists: how many rows are asked for, after which one, and where the next page begins.
+// Pages of lists: their size, the row that they follow, and the cursor of the next page.
 import { z } from "zod";
 import { byOpening, KEYS_PER_ACCOUNT_MAX, type KeyPage } from "../../core/account-rows.ts";
 import type { Books } from "./books.ts";
@@ -18,7 +18,7 @@ export const pageSchema = z.strictObject({
     .optional(),
 });
 
-/** Keys come all at once where no less is asked for: an account has no more than fit on a page, or had them before there was a bound. */
+/** All keys by default: an account's keys fit on one page, or were created before there was a limit. */
 export const keyPageSchema = z.strictObject({
   limit: limit.default(KEYS_PER_ACCOUNT_MAX),
   cursor: z
@@ -27,7 +27,7 @@ export const keyPageSchema = z.strictObject({
     .optional(),
 });
 
-/** All accounts come at once where no less is asked for and they fit on a page. */
+/** All accounts by default, if they fit on one page. */
 export const accountPageSchema = z.strictObject({
   limit: limit.default(1_000),
   cursor: z
@@ -36,7 +36,7 @@ export const accountPageSchema = z.strictObject({
     .optional(),
 });
 
-/** A page of accounts, the oldest of them first, and the cursor of the next one. */
+/** A page of accounts, oldest first, and the next cursor. */
 export async function listAccounts(books: Books, { limit, cursor }: z.output<typeof accountPageSchema>) {
   const found = await books.accounts({ limit: limit + 1, after: cursor ?? null });
   const accounts = found.slice(0, limit);
@@ -44,7 +44,7 @@ export async function listAccounts(books: Books, { limit, cursor }: z.output<typ
   return { accounts: accounts.sort(byOpening), next };
 }
 
-/** A page of an account's keys, and the cursor of the next one. */
+/** A page of an account's keys, and the next cursor. */
 export async function listKeys(books: Books, accountId: string, asked: z.output<typeof keyPageSchema>) {
   const [createdAtMs = "", keyId = ""] = asked.cursor?.split(".") ?? [];
   const after: KeyPage["after"] = asked.cursor === undefined ? null : { createdAtMs: Number(createdAtMs), keyId };

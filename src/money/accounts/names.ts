@@ -1,11 +1,11 @@
-// Puts the names of accounts and the labels of keys beside their ids, so that they need not be looked up one by one.
+// Adds account names and key labels beside ids, so that readers need not look them up.
 import type { Accounts } from "../../core/account-rows.ts";
 import { usdTextOfSum } from "../../core/money.ts";
 import { fewAtATime } from "./few-at-a-time.ts";
 
 export type Names = Pick<Accounts, "account" | "key">;
 
-/** The fields of a row that say whose it is. What is not an id, or of an account that is gone, has no name. */
+/** The fields of a row that identify its owner. Other values, and ids of deleted accounts, have no name. */
 interface Owned {
   readonly account_id?: unknown;
   readonly key_id?: unknown;
@@ -17,7 +17,7 @@ export type Naming = {
   readonly group_name?: string | null;
 };
 
-/** The row with dollars and dates beside its exact sums and times: `charged_usd` behind `charged_nano_usd`, `resets_at` behind `resets_at_ms`. */
+/** Adds dollars and dates beside a row's exact amounts and times: `charged_usd` for `charged_nano_usd`, `resets_at` for `resets_at_ms`. */
 export function readable<Row extends object>(row: Row): Row {
   const all: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(row)) {
@@ -29,7 +29,7 @@ export function readable<Row extends object>(row: Row): Row {
   return all as Row;
 }
 
-/** A readable row with names for each item. `accountId`: whose they are, where the rows do not say it. */
+/** Returns a readable row with names for each item. `accountId`: the owner, where rows do not name it. */
 export function named<Item, Row extends object>(
   books: Names,
   accountId: string | null,
@@ -43,7 +43,7 @@ export function named<Item, Row extends object>(
   });
 }
 
-/** Each account and each key is read once for all rows. `accountId`: whose the rows are, where they do not say it. */
+/** Reads each account and each key once for all rows. `accountId`: the owner, where rows do not name it. */
 export function namesOf(books: Names, accountId: string | null): (row: Owned) => Promise<Naming> {
   const found = new Map<string, Promise<string | null>>();
   const once = (name: string, find: () => Promise<string | null>) => {

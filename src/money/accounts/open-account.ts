@@ -1,18 +1,18 @@
-// Opens an account with its primary key: for the operator, and for a caller who signs up.
+// Opens an account with its primary key, for the operator or at a sign-up.
 import { z } from "zod";
 import type { AccountKind, AccountLimits, KeyLimits, NewAccount } from "../../core/account-rows.ts";
 import { centsDown } from "../../core/money.ts";
 import type { Books } from "./books.ts";
 import { mintId, mintKey } from "./secrets.ts";
 
-/** Play credit is as good as none, so a sandbox account gets the larger. */
+/** Play credit costs us nothing, so a sandbox account gets the larger amount. */
 export const WELCOME_CENTS: Readonly<Record<AccountKind, number>> = { personal: 200, business: 1_000, sandbox: 1_000 };
 
 export const nameSchema = z.string().trim().min(1, "must not be empty").max(200, "must have at most 200 characters");
 
 export interface OpeningParts {
   readonly books: Books;
-  /** What a new account may do. */
+  /** The limits of a new account. */
   readonly limits: AccountLimits;
 }
 
@@ -25,7 +25,7 @@ const UNLIMITED: KeyLimits = {
   expiresAtMs: null,
 };
 
-/** What is told when an account has been opened. */
+/** The answer for a new account. */
 export interface Opened {
   readonly status: 201;
   readonly body: { readonly account_id: string; readonly api_key: string; readonly balance_cents: number };
@@ -41,7 +41,7 @@ export function mintOpening(): OpeningIds {
   return { accountId: mintId("acct_"), keyId: mintId("key_") };
 }
 
-/** Opens the account; its key's secret is in the answer and nowhere else, and opens nothing where there is an account of these ids. */
+/** Opens the account. Its key's secret is only in the answer, and is useless where an account with these ids already exists. */
 export async function openAccount(
   { books, limits }: OpeningParts,
   { name, kind, creditNano }: Pick<NewAccount, "name" | "kind" | "creditNano">,

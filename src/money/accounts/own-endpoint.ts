@@ -1,4 +1,4 @@
-// What the endpoints below `/api/v1` have in common, which the keys of an account call.
+// What the endpoints below `/api/v1` for an account's keys share.
 import type { Clock } from "../../core/clock.ts";
 import type { Answer, Call, EndpointShape, EndpointSpec } from "../../core/endpoint.ts";
 import { GatewayError } from "../../core/errors.ts";
@@ -10,7 +10,7 @@ import type { RuleRecords } from "./rules.ts";
 
 const BODY_BYTES_MAX = 64 * 1024;
 
-/** What making and changing keys needs. */
+/** What creating and changing keys needs. */
 export interface KeyParts {
   readonly books: Books;
   readonly rules: RuleRecords;
@@ -21,13 +21,13 @@ export interface KeyParts {
 export interface AccountParts extends KeyParts {
   /** Calls that were not charged. */
   readonly failedCalls: FailedCalls;
-  /** The scope in which the ledger counts the cost of models on a day. */
+  /** The scope in which the ledger counts a day's model costs. */
   readonly inferenceScope: string;
   /** Drops the cached rows of an account. */
   readonly forget: (accountId: string) => void;
 }
 
-/** Whose something is. */
+/** The owner of something. */
 export interface Owner {
   readonly accountId: string;
   readonly sandbox: boolean;
@@ -35,7 +35,7 @@ export interface Owner {
 
 export type Answering = (call: Call & { readonly caller: Caller }) => Promise<Answer>;
 
-/** What is not there, in a sentence. */
+/** An error for something that does not exist; `detail` is a sentence. */
 export function missing(of: NonNullable<GatewayError["options"]["of"]>, detail: string): GatewayError {
   return new GatewayError("not_found", { of, detail: { detail } });
 }
@@ -55,7 +55,7 @@ export function endpoint(method: EndpointShape["method"], path: string, answer: 
   };
 }
 
-/** Changes take the primary key of an account that is not frozen. */
+/** Changes require the primary key of an account that is not frozen. */
 export function writing(answer: Answering): Answering {
   return async (call) => {
     if (!call.caller.primary) throw new GatewayError("key_cannot_mint_keys");

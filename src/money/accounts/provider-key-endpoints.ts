@@ -1,4 +1,4 @@
-// Provider keys of an account over HTTP: its own below `/api/v1`, any account's below `/admin/v1`. A key is never shown again.
+// An account's provider keys over HTTP: its own below `/api/v1`, any account's below `/admin/v1`. A key is never shown again.
 import type { EndpointSpec } from "../../core/endpoint.ts";
 import { adminAccess, type Door, ownAccess } from "./account-access.ts";
 import type { Books } from "./books.ts";
@@ -18,7 +18,7 @@ interface Parts extends ProviderKeyParts {
 
 const PATH = "provider-keys";
 
-/** Either door sees which there are, and takes them away. */
+/** Both the account and the operator can list and remove them. */
 function anyEndpoints(parts: Parts, { below, open }: Door): EndpointSpec[] {
   return [
     open("GET", `${below}/${PATH}`, ({ accountId }) => listProviderKeys(parts, accountId)),
@@ -28,7 +28,7 @@ function anyEndpoints(parts: Parts, { below, open }: Door): EndpointSpec[] {
   ];
 }
 
-/** Only their owner brings them. */
+/** Only their owner can add them. */
 export function ownProviderKeyEndpoints(parts: Parts): EndpointSpec[] {
   const door = ownAccess(parts);
   return [

@@ -1,4 +1,4 @@
-// Keys of an account's own at providers: kept sealed, shown by their last characters, used for calls of that account alone at a listed fee.
+// An account's own provider keys: stored encrypted, shown by their last characters, used only for that account's calls, at a listed fee.
 import { z } from "zod";
 import type { Clock } from "../../core/clock.ts";
 import type { Answer } from "../../core/endpoint.ts";
@@ -9,10 +9,10 @@ import { missing } from "./own-endpoint.ts";
 import { isoTime } from "./rows.ts";
 import { type AccountRules, changeRules, type KeptProviderKey, type RuleRecords, rulesOf } from "./rules.ts";
 
-/** Longer than any that goes with a request as it is. */
+/** Longer than any key that is sent in a request unchanged. */
 const KEY_CHARACTERS_MAX = 512;
 const PROVIDERS_MAX = 50;
-/** Of a key that is shorter nothing is shown: it would be a large part of it. */
+/** Shorter keys have no hint: it would reveal a large part of them. */
 const HINTED_MIN = 20;
 
 export const providerKeySchema = z.strictObject({
@@ -31,11 +31,11 @@ export const providerKeySchema = z.strictObject({
 export interface ProviderKeyParts {
   readonly rules: RuleRecords;
   readonly clock: Clock;
-  /** Asked where one is needed: it may be made for it. */
+  /** Called only when needed, because it may create the secret. */
   secrets(): readonly [newest: string, ...older: string[]];
   /** In percent of the listed price. */
   readonly feePercent: number;
-  /** Whether models of a provider are sold here to accounts of this kind, and asked for with a key that goes along as it is. */
+  /** Whether models of a provider are for sale here to accounts of this kind, and its key is sent unchanged. */
   serves(provider: string, audience: { readonly sandbox: boolean }): boolean;
 }
 
@@ -98,8 +98,8 @@ export async function deleteProviderKey(
 }
 
 /**
- * The keys as calls are made with them, by provider; absent: the account has none. `onUnopened` hears of one that no secret of ours opens:
- * it is as if it were not there, or where it is to stand alone, as if it were no key.
+ * The keys for calls, by provider; absent: the account has none. Calls `onUnopened` for a key that none of our secrets decrypts: it is
+ * ignored, or, without fallback, treated as an empty key.
  */
 export function ownKeysOf(
   accountId: string,
@@ -116,7 +116,7 @@ export function ownKeysOf(
   for (const [provider, { sealed, fallback }] of all) {
     const key = openText(secrets(), purposeOf(accountId), sealed);
     if (key === null) onUnopened(provider);
-    // Where the caller wants no other way, calls go without a key, which the provider refuses: they do not go on with ours.
+    // Without fallback the call goes out with an empty key, which the provider refuses: it must not use ours.
     if (key !== null || !fallback) opened.set(provider, { key: key ?? "", fallback, feePercent, accountId });
   }
   return opened.size === 0 ? {} : { ownKeys: opened };

@@ -1,11 +1,11 @@
-// Checks the body or the query of a request against a schema. What is wrong is thrown, with every field at fault.
+// Validates the body or the query of a request against a schema. Throws an error that lists every invalid field.
 import type { z } from "zod";
 import { GatewayError } from "../../core/errors.ts";
 import { type FieldIssue, readFields } from "../../core/field-issues.ts";
 import { readJson } from "../../core/json-bytes.ts";
 
 /**
- * Reads a JSON body; an empty one counts as `{}`. Broken characters are refused, because stores turn each of them into the same one: two ids
+ * Parses a JSON body; an empty one counts as `{}`. Refuses broken characters, because stores replace all of them by the same one: two ids
  * that differ only there would become equal.
  */
 export function readBody<T>(schema: z.ZodType<T>, body: Buffer): T {
@@ -17,7 +17,7 @@ export function readBody<T>(schema: z.ZodType<T>, body: Buffer): T {
   return read;
 }
 
-/** Texts with half a character in them, which JSON can write as `\ud800` and UTF-8 cannot. */
+/** Texts with a lone surrogate, which JSON can write as `\ud800` and UTF-8 cannot. */
 function brokenTexts(value: unknown, path: readonly string[]): FieldIssue[] {
   if (typeof value === "string" && !value.isWellFormed())
     return [{ path: path.join("."), message: "must be text without half characters" }];
@@ -25,7 +25,7 @@ function brokenTexts(value: unknown, path: readonly string[]): FieldIssue[] {
   return Object.entries(value).flatMap(([name, inner]) => brokenTexts(inner, [...path, name]));
 }
 
-/** Reads the query; of a name given twice the last counts. */
+/** Parses the query; of repeated names the last counts. */
 export function readQuery<T>(schema: z.ZodType<T>, query: URLSearchParams): T {
   return check(schema, Object.fromEntries(query));
 }

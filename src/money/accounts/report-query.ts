@@ -1,4 +1,4 @@
-// What may be asked of reports: by what, of which postings, since when; read from the query of a request.
+// The query of a report: its grouping, its postings and its start, parsed from a request.
 import { z } from "zod";
 import { GatewayError } from "../../core/errors.ts";
 import type { FailedCallSearch, PostingSearch, TooWide, UsageField, UsageQuery } from "../../core/usage-rows.ts";
@@ -10,7 +10,7 @@ const DATE = /^\d{4}-\d{2}-\d{2}$/;
 const TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?Z$/;
 const MOMENT = "must be a day such as 2026-11-22 or a time such as 2026-11-22T10:00:00Z, in UTC";
 
-/** A day is the whole of it: as an end, its last moment is in. */
+/** A date means the whole day: as an end, it includes the day's last moment. */
 function moment(isEnd: boolean) {
   return z
     .string()
@@ -35,7 +35,7 @@ const filterSchema = pageSchema.extend({
     .optional(),
 });
 
-/** What spending is told by, of these fields. */
+/** The fields that group spending, out of these. */
 function fields(known: readonly UsageField[]) {
   const isKnown = (field: string): field is UsageField => known.some((one) => one === field);
   return z
@@ -48,13 +48,13 @@ function fields(known: readonly UsageField[]) {
 
 const usageStatus = z.enum(["charged", "credited"], "must be charged or credited").default("charged");
 
-/** Money of sandbox accounts is not money: by itself it stands in no sum of the others'. */
+/** Sandbox money is not real: it is never added to other accounts' sums by default. */
 const sandbox = z
   .enum(["0", "1"], "must be 1 for sandbox accounts alone, or 0 for all others")
   .transform((text) => text === "1")
   .optional();
 
-/** The largest sums come first where that is asked for: they are one page, which no cursor goes on from. */
+/** On request the largest sums come first: a single page without a cursor. */
 const order = z.literal("amount", "must be amount, or left out").optional();
 const onePage = {
   path: ["cursor"],
@@ -76,7 +76,7 @@ export const searchSchema = filterSchema.extend({
     .optional(),
 });
 
-/** Of an account's own. */
+/** For an account's own search. */
 export const ownSearchSchema = searchSchema.omit({ account: true, format: true });
 
 type Filters = z.output<typeof filterSchema>;
@@ -102,14 +102,14 @@ export function usageQuery(
   asked: z.output<typeof ownUsageSchema> & { readonly sandbox?: boolean | undefined },
   account: string | undefined,
 ): UsageQuery {
-  // Who names an account or a key knows whose money it is.
+  // A query that names an account or a key determines the kind of money.
   const isNamed = account !== undefined || asked.key !== undefined;
   const sandbox = asked.sandbox ?? (isNamed ? null : false);
   const largestFirst = asked.order === "amount";
   return { ...filtersOf(asked, account), by: asked.by, kind: asked.status, sandbox, largestFirst };
 }
 
-/** Postings, or calls that left none. */
+/** Postings, or calls without one. */
 export function searchOf(
   asked: Omit<z.output<typeof searchSchema>, "format">,
 ): { readonly postings: PostingSearch } | { readonly failed: FailedCallSearch } {
@@ -119,7 +119,7 @@ export function searchOf(
   return { postings: { ...filters, kind: status } };
 }
 
-/** What takes reading postings is asked of one day: with which field that was so. */
+/** Reports that must read postings are limited to one day: names the field that requires it. */
 export function tooWideError({ tooWide }: TooWide): GatewayError {
   const detail = `${tooWide}: with this, from and to must be given and lie within one UTC day.`;
   return new GatewayError("bad_request", { detail: { detail }, param: tooWide });

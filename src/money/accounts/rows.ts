@@ -1,4 +1,4 @@
-// How accounts, keys and transactions look in answers: snake case, cents, and times as ISO 8601.
+// The form of accounts, keys and transactions in answers: snake case, cents, and ISO 8601 times.
 import type { AccountRow, KeyRow, PostedLeg, PostingRow } from "../../core/account-rows.ts";
 import { centsDown, centsUp, minus, NANO_PER_CENT, type Nano, ZERO } from "../../core/money.ts";
 import type { TokenUsage } from "../../core/route.ts";
@@ -9,7 +9,7 @@ export function isoTime(epochMs: number): string {
   return new Date(epochMs).toISOString();
 }
 
-/** What is left, never shown larger than it is. */
+/** The balance, rounded so that it is never shown too large. */
 export function balanceCents(account: AccountRow): number {
   return centsDown(minus(account.grantedNano, account.spentNano));
 }
@@ -18,10 +18,10 @@ function ceilingCents(nano: Nano | null): number | null {
   return nano === null ? null : nano / NANO_PER_CENT;
 }
 
-/** What stands for the first and last characters of a secret in the row of a grant, which has none to show. */
+/** Replaces the secret's hint in the row of a grant, which has no secret to show. */
 export const GRANT_HINT = "grant";
 
-/** With what is ruled of the key beside its row. */
+/** Includes the key's rules that are not in its row. */
 export function keyRow(key: KeyRow, rules: AccountRules) {
   const rule = keyRule(rules, key.keyId);
   return {
@@ -50,7 +50,7 @@ export function keyRow(key: KeyRow, rules: AccountRules) {
   };
 }
 
-/** For the account's own eyes. */
+/** As the account sees it. */
 export function ownAccountRow(account: AccountRow, key: KeyRow | null) {
   return {
     account_id: account.accountId,
@@ -70,7 +70,7 @@ export function ownAccountRow(account: AccountRow, key: KeyRow | null) {
   };
 }
 
-/** For the operator's eyes. */
+/** As the operator sees it. */
 export function accountRow(account: AccountRow) {
   return {
     account_id: account.accountId,
@@ -99,7 +99,7 @@ function usageRow(usage: TokenUsage) {
   };
 }
 
-/** What was called: an action of a service, or a model. */
+/** The called action of a service, or the called model. */
 function calledRow(operation: string | null, called: string | null) {
   if (called === null) return {};
   if (operation !== "run") return { model: called };
@@ -108,7 +108,7 @@ function calledRow(operation: string | null, called: string | null) {
   return { service, action: action.join("/") };
 }
 
-/** A vendor's part in a charge, for its payer, who is not told what it cost us. */
+/** A vendor's part in a charge as its payer sees it, without our cost. */
 function legRow({ transactionId, operation }: PostingRow, leg: PostedLeg, at: number) {
   const { vendor, model, ok, ms, reason, count, told } = leg;
   const charged = told === undefined ? {} : { charged_nano_usd: told.nano };
@@ -135,12 +135,12 @@ export function transactionRow(transaction: PostingRow) {
   };
 }
 
-/** Each leg that was asked for as `row` shows it. */
+/** The requested legs, each as `row` renders it. */
 function legRows<Row>({ posting, leg: asked }: FoundTransaction, row: (leg: PostedLeg, at: number) => Row): Row[] {
   return posting.legs.flatMap((leg, at) => (asked === null || asked === at ? [row(leg, at)] : []));
 }
 
-/** One transaction as its payer sees it, whole. */
+/** A whole transaction as its payer sees it. */
 export function wholeTransactionRow(found: FoundTransaction) {
   const { posting } = found;
   return {
@@ -150,7 +150,7 @@ export function wholeTransactionRow(found: FoundTransaction) {
   };
 }
 
-/** The actions that a model has called, as its answer told them. */
+/** The actions that a model called, as in its answer. */
 function actionsRow({ legs }: PostingRow) {
   const told = legs.flatMap((leg) => leg.told ?? []);
   if (told.length === 0) return {};
@@ -161,7 +161,7 @@ function actionsRow({ legs }: PostingRow) {
   };
 }
 
-/** All that is kept of a transaction but its legs, for the operator's eyes. */
+/** All stored data of a transaction except its legs, for the operator. */
 export function foundTransactionRow(transaction: PostingRow) {
   return {
     ...transactionRow(transaction),
@@ -179,7 +179,7 @@ export function foundTransactionRow(transaction: PostingRow) {
   };
 }
 
-/** All that is kept of a transaction, for the operator's eyes. */
+/** All stored data of a transaction, for the operator. */
 export function operatorTransactionRow(found: FoundTransaction) {
   const { posting: transaction } = found;
   return {

@@ -1,4 +1,4 @@
-// Groups and budgets over HTTP: of an account's own below `/api/v1`, of any account below `/admin/v1`.
+// Groups and budgets over HTTP: an account's own below `/api/v1`, any account's below `/admin/v1`.
 import type { Answer, Call, EndpointSpec, GatewayRequest } from "../../core/endpoint.ts";
 import { adminAccess, type Door, ownAccess } from "./account-access.ts";
 import { type AdminAccountParts, adminEndpoint } from "./admin-accounts.ts";
@@ -9,9 +9,9 @@ import type { AccountParts, KeyParts } from "./own-endpoint.ts";
 import { readBody, readQuery } from "./read-body.ts";
 import { groupChangeSchema, newGroupSchema } from "./rule-fields.ts";
 
-/** What differs between the doors. */
+/** What differs between the two APIs. */
 interface RuleNames {
-  /** What the path calls a group. */
+  /** The path parameter of a group. */
   readonly group: string;
   readonly budgets: typeof anyBudgetsSchema | typeof ownBudgetsSchema;
 }
@@ -43,7 +43,7 @@ export function ownRuleEndpoints(parts: AccountParts): EndpointSpec[] {
   return ruleEndpoints(parts, ownAccess(parts), { group: "id", budgets: ownBudgetsSchema });
 }
 
-/** Of all accounts that a page of accounts has; one that has no groups is not named. */
+/** The groups of all accounts on a page; omits accounts without groups. */
 async function allGroups(parts: AdminAccountParts, { request }: Call): Promise<Answer> {
   const page = readQuery(accountPageSchema, request.query);
   const { accounts, next } = await listAccounts(parts.books, page);

@@ -1,4 +1,4 @@
-// Ceilings, rates and groups as requests write them and answers show them.
+// Ceilings, rates and groups as requests and answers write them.
 import { z } from "zod";
 import { GatewayError } from "../../core/errors.ts";
 import { centsDown, nanoFromCents } from "../../core/money.ts";
@@ -6,7 +6,7 @@ import { modelsSchema, servicesSchema, type Unsold } from "./allowed.ts";
 import { isoTime } from "./rows.ts";
 import type { Ceiling, GroupRule, Rates } from "./rules.ts";
 
-/** The period of a ceiling that came without one. */
+/** The default period of a ceiling. */
 export const PERIOD = "month";
 const RATE_MAX = 1_000_000_000;
 
@@ -16,7 +16,7 @@ export const centsField = z
   .min(0, "must not be negative")
   .max(900_000_000, "must be at most 900000000");
 export const periodField = z.enum(["day", "week", "month"], "must be day, week or month");
-/** At a mark of the ceiling, or never. */
+/** At a percentage of the ceiling, or never. */
 export const lowersField = z
   .union([z.literal(50), z.literal(80), z.null()], "must be 50 or 80, in percent of the ceiling, or null")
   .optional();
@@ -51,12 +51,12 @@ export const ceilingSchema = z.strictObject({
   ceiling_period: periodField.default(PERIOD),
   lower_at: lowersField,
 });
-/** A pair as callers send it. */
+/** A tag's name and value as callers send them. */
 export const tagField = z
   .string("must be a tag such as team=red")
   .regex(/^[^\s=,][^=,]{0,39}=[^\p{C}]{1,100}$/u, "must be a tag such as team=red");
 
-/** The refusal of one field, to be thrown. */
+/** An error for one field, to throw. */
 export function badField(path: string, message: string): GatewayError {
   const detail = { detail: `${path}: ${message}` };
   return new GatewayError("bad_request", { detail, param: path, data: { fields: [{ path, message }] } });
@@ -66,7 +66,7 @@ export function ceilingOf(body: z.output<typeof ceilingSchema>): Ceiling {
   return { nano: nanoFromCents(body.ceiling_cents), period: body.ceiling_period, lowersAt: body.lower_at ?? null };
 }
 
-/** The ceiling after a change, which may name only a part of it. */
+/** The ceiling after a change, which may set only a part of it. */
 function ceilingAfter(before: Ceiling | null, change: GroupChange): Ceiling | null {
   const { ceiling_cents: cents, ceiling_period: period, lower_at: lowersAt } = change;
   const nano = cents === undefined ? (before?.nano ?? null) : cents === null ? null : nanoFromCents(cents);
@@ -93,7 +93,7 @@ export function ratesAfter(
   };
 }
 
-/** A group with the changes of a body. */
+/** A group after the changes of a body. */
 export function groupAfter(before: GroupRule, change: GroupChange, selling: Selling): GroupRule {
   const ceiling = ceilingAfter(before.ceiling, change);
   const { services = before.services, models = before.models } = change;
@@ -103,13 +103,13 @@ export function groupAfter(before: GroupRule, change: GroupChange, selling: Sell
 
 type Lists = { readonly [list in "services" | "models"]?: readonly string[] | null | undefined };
 
-/** Which names are sold to an account. */
+/** Which names are for sale to an account. */
 interface Selling {
   readonly unsold: Unsold;
   readonly sandbox: boolean;
 }
 
-/** Throws where a list gets a name that is not sold. Names that were on it before may have left the catalog since. */
+/** Throws where a change adds a name that is not for sale. Names already on the list may have left the catalog since. */
 export function checkSold(lists: Lists, before: Lists, { unsold, sandbox }: Selling): void {
   const added = (list: keyof Lists) => (lists[list] ?? []).filter((name) => !before[list]?.includes(name));
   const fault = unsold({ services: added("services"), models: added("models") }, { sandbox });

@@ -1,17 +1,17 @@
-// The rules of an account beside the limits in the ledger: groups of keys, budgets, rates, addresses. One record for each account, so that
-// a change is atomic.
+// The rules of an account besides the limits in the ledger: groups of keys, budgets, rates, addresses. One record per account, so that a
+// change is atomic.
 import { hash } from "node:crypto";
 import type { CeilingPeriod } from "../../core/account-rows.ts";
 import { GatewayError } from "../../core/errors.ts";
 import type { Nano } from "../../core/money.ts";
 import type { Records } from "../../platform/records/records.ts";
 
-/** The kind of the record. A shared store tells all processes of each put. */
+/** The kind of the record. A shared store announces each change of it to all processes. */
 export const RULES_KIND = "rules";
 export const GROUPS_MAX = 100;
-/** How many revoked keys are remembered with their group. */
+/** How many revoked keys are stored with their group. */
 const LEFT_MAX = 1_000;
-/** Of several changes at the same time one succeeds with each try, so this many can run at once. */
+/** Of several concurrent changes one succeeds per try, so this many can run at once. */
 const TRIES_MAX = 100;
 
 /** The most that calls may spend in a period, and the percentage from which a lower tier serves them; null: never. */
@@ -21,7 +21,7 @@ export interface Ceiling {
   readonly lowersAt: number | null;
 }
 
-/** How much may be asked for in a minute; null: as the account allows. */
+/** The rates per minute; null: the account's. */
 export interface Rates {
   readonly requestsPerMinute: number | null;
   readonly tokensPerMinute: number | null;
@@ -32,7 +32,7 @@ export interface GroupRule extends Rates {
   readonly name: string;
   readonly createdAtMs: number;
   readonly ceiling: Ceiling | null;
-  /** As of a key: null is everything. A key of the group may call what both allow. */
+  /** As for a key: null allows everything. A key of the group may call what both allow. */
   readonly services: readonly string[] | null;
   readonly models: readonly string[] | null;
 }
@@ -42,11 +42,11 @@ export interface KeyRule extends Rates {
   readonly group: string | null;
   /** The percentage of its ceiling from which a lower tier serves its calls. */
   readonly lowersAt: number | null;
-  /** How long its answers are cached; null: only where a request says so. */
+  /** How long its answers are cached; null: only where a request asks for it. */
   readonly cacheSeconds: number | null;
-  /** Addresses and ranges that it may be used from; null: all. */
+  /** Addresses and ranges from which it may be used; null: all. */
   readonly addresses: readonly string[] | null;
-  /** The hash of the secret before the last rotation, and until when it stays valid; null: none is valid. */
+  /** The hash of the secret before the last rotation, and its expiry; null: none is valid. */
   readonly former: { readonly hash: string; readonly untilMs: number } | null;
 }
 
@@ -55,7 +55,7 @@ export interface TagRule {
   readonly ceiling: Ceiling;
 }
 
-/** A key of the account's own at a provider, as it is kept. */
+/** An account's own provider key, as stored. */
 export interface KeptProviderKey {
   readonly sealed: string;
   /** Its last characters. */
@@ -67,16 +67,16 @@ export interface KeptProviderKey {
 export interface AccountRules {
   readonly ceiling: Ceiling | null;
   readonly tags: readonly TagRule[];
-  /** A balance below this is reported. */
+  /** A balance below this triggers an alert. */
   readonly lowBalanceNano: Nano | null;
   readonly groups: readonly GroupRule[];
-  /** By key id; keys without rules are left out. */
+  /** By key id; keys without rules are absent. */
   readonly keys: Readonly<Record<string, KeyRule>>;
   /** By provider. */
   readonly providerKeys: Readonly<Record<string, KeptProviderKey>>;
   /** The group of each revoked key, for sums by group; the latest ones only. */
   readonly left: Readonly<Record<string, string>>;
-  /** Bodies and answers of its calls are kept for the operator. */
+  /** Bodies and answers of its calls are stored for the operator. */
   readonly logsCalls: boolean;
 }
 
@@ -139,12 +139,12 @@ export function groupOf(rules: AccountRules, keyId: string): GroupRule | null {
   return group === null ? null : (rules.groups.find(({ id }) => id === group) ?? null);
 }
 
-/** The rules with those of one key changed. */
+/** The rules with a change to those of one key. */
 export function withKeyRule(rules: AccountRules, keyId: string, patch: Partial<KeyRule>): AccountRules {
   return { ...rules, keys: { ...rules.keys, [keyId]: { ...keyRule(rules, keyId), ...patch } } };
 }
 
-/** The rules without a key that is gone. */
+/** The rules without a deleted key. */
 export function withoutKey(rules: AccountRules, keyId: string): AccountRules {
   if (rules.keys[keyId] === undefined) return rules;
   const { [keyId]: gone, ...keys } = rules.keys;
@@ -160,7 +160,7 @@ export function groupsByKey({ keys, left, groups }: AccountRules): Readonly<Reco
   return Object.fromEntries([...Object.entries(left), ...now].filter(([, group]) => known.has(group)));
 }
 
-/** Scopes as the ledger counts them. A tag may have any characters, a scope may not. */
+/** Scopes as named in the ledger. A tag may have any characters, a scope may not. */
 export const ACCOUNT_SCOPE = "account";
 export const groupScope = (groupId: string) => `group:${groupId}`;
 export const tagScope = (tag: string) => `tag:${hash("sha256", tag).slice(0, 32)}`;

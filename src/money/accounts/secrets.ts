@@ -1,9 +1,9 @@
-// Makes what is shown once and what names things: key secrets, their hashes, and ids.
+// Creates key secrets, their hashes, and ids.
 import { hash, randomBytes } from "node:crypto";
 import { crc32 } from "node:zlib";
 
 const BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-/** Every key begins so. */
+/** The prefix of every key. */
 export const KEY_BEGINS = "tg_sk_";
 const LIVE = KEY_BEGINS;
 const SANDBOX = "tg_sk_test_";
@@ -14,7 +14,7 @@ const ID_BYTES = 15;
 const ID_DIGITS = 21;
 /** 62^6 is the first power of 62 above 2^32. */
 const CHECK_DIGITS = 6;
-/** Keys that were made before there were check digits have none, and stay good. */
+/** Keys created before there were check digits have none, and stay valid. */
 const SHAPE = /^(tg_sk_(?:test_)?[0-9A-Za-z]{43})([0-9A-Za-z]{6})?$/;
 
 export interface KeySecret {
@@ -22,11 +22,11 @@ export interface KeySecret {
   readonly secret: string;
   /** What is stored: SHA-256, hexadecimal. */
   readonly secretHash: string;
-  /** Enough of the secret to tell keys apart, and too little to guess the rest. */
+  /** Enough of the secret to tell keys apart, too little to guess the rest. */
   readonly hint: string;
 }
 
-/** Makes a new secret from 32 random bytes and check digits; a sandbox account's can be told by its prefix. */
+/** Creates a secret from 32 random bytes and check digits; its prefix shows whether it is a sandbox account's. */
 export function mintKey(sandbox: boolean): KeySecret {
   const prefix = sandbox ? SANDBOX : LIVE;
   const random = base62(randomBytes(SECRET_BYTES), SECRET_DIGITS);
@@ -35,17 +35,17 @@ export function mintKey(sandbox: boolean): KeySecret {
   return { secret, secretHash: keyHash(secret), hint: `${prefix}${digits.slice(0, 4)}...${digits.slice(-4)}` };
 }
 
-/** A plain hash is enough for a secret of 256 random bits; a slow one would only slow us. */
+/** A plain hash is enough for a secret of 256 random bits; a slow one would only slow us down. */
 export function keyHash(secret: string): string {
   return hash("sha256", secret, "hex");
 }
 
-/** Whether a text can be a key at all. */
+/** Whether a text has the form of a key. */
 export function looksLikeKey(text: string): boolean {
   return SHAPE.test(text);
 }
 
-/** Whether what looks like a key is mistyped or made up, as far as that can be told without asking anybody. */
+/** Whether a text in the form of a key is mistyped or made up, as far as its check digits show. */
 export function isMistyped(key: string): boolean {
   const [, secret = "", check] = SHAPE.exec(key) ?? [];
   return check !== undefined && check !== checkDigits(secret);

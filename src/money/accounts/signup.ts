@@ -1,4 +1,4 @@
-// Accounts that people open themselves: welcome credit within the day's sum, few for each address.
+// Public sign-up: welcome credit within a daily budget, and few accounts per address.
 import { z } from "zod";
 import type { Clock } from "../../core/clock.ts";
 import type { EndpointSpec } from "../../core/endpoint.ts";
@@ -11,7 +11,7 @@ import { readBody } from "./read-body.ts";
 
 const BODY_BYTES_MAX = 4 * 1024;
 const KIND = "signup-credit";
-/** Longer than the day that is counted, should the clock be set back. */
+/** Longer than the counted day, in case the clock is set back. */
 const KEEP_MS = 3 * 86_400_000;
 const ADDRESS = "signup-address";
 const HOUR_SECONDS = 3_600;
@@ -19,7 +19,7 @@ const HOUR_MS = HOUR_SECONDS * 1_000;
 
 const signupSchema = z.strictObject({
   name: nameSchema.default("signup"),
-  // Business accounts begin with enough credit to be worth opening by the hundred.
+  // The credit of business accounts would make it worth opening hundreds of them.
   kind: z
     .literal("personal", "must be personal: accounts of another kind are opened by the operator")
     .default("personal"),
@@ -28,15 +28,15 @@ const signupSchema = z.strictObject({
 export interface SignupParts extends OpeningParts {
   readonly counts: Pick<Records, "get" | "put">;
   readonly clock: Clock;
-  /** The most welcome credit of all signups of a UTC day. */
+  /** The most welcome credit of all sign-ups on a UTC day. */
   readonly creditPerDay: Nano;
-  /** Signups from one address in an hour. */
+  /** Sign-ups from one address per hour. */
   readonly perAddress: number;
-  /** What an address is counted under. */
+  /** The name under which an address is counted. */
   readonly addressKey: (address: string) => string;
 }
 
-/** Counts a signup of an address. Rejects where the address has none left in this hour. */
+/** Counts a sign-up of an address. Rejects where the address has reached its hourly limit. */
 async function takeAddress(
   { counts, clock, perAddress: limit, addressKey }: SignupParts,
   address: string,
@@ -53,7 +53,7 @@ async function takeAddress(
   });
 }
 
-/** Why an account begins with less than others do; null: it has all of it. */
+/** Why an account starts with less credit than usual; null: it has all of it. */
 function creditNote(credit: Nano, { creditPerDay }: SignupParts): string | null {
   if (credit === nanoFromCents(WELCOME_CENTS.personal)) return null;
   if (creditPerDay === ZERO) return "This gateway gives no welcome credit. Ask its operator for credit.";
@@ -61,14 +61,17 @@ function creditNote(credit: Nano, { creditPerDay }: SignupParts): string | null 
   return `New accounts have had ${given} welcome credit (a day ends at midnight UTC). Ask the operator for credit.`;
 }
 
-/** Takes welcome credit out of the day's sum, or what is left. Taken before the account is opened: credit can be lost, but not given twice. */
+/**
+ * Takes welcome credit from the day's budget, or what is left of it. Before the account is opened: credit can be lost, but not given
+ * twice.
+ */
 async function takeCredit({ counts, clock, creditPerDay }: SignupParts): Promise<Nano> {
   const id = new Date(clock.epochMs()).toISOString().slice(0, 10);
   const credit = (given: number) => least(nanoFromCents(WELCOME_CENTS.personal), minus(creditPerDay, nano(given)));
   return nano(await takeFrom(counts, { kind: KIND, id, ttlMs: KEEP_MS }, credit));
 }
 
-/** Opens an account within the bounds of all signups. Rejects where its address has none left. */
+/** Opens an account within the limits of sign-ups. Rejects where its address has reached its limit. */
 export async function signUp(
   parts: SignupParts,
   address: string,

@@ -1,4 +1,4 @@
-// What clients of hosted gateways ask beside their calls: what a key may still spend, what is left, and what one call has cost.
+// What clients of hosted gateways query besides their calls: what a key may still spend, the balance, and the cost of one call.
 import type { KeyRow, PostingRow } from "../../core/account-rows.ts";
 import type { Answer, Call, EndpointSpec } from "../../core/endpoint.ts";
 import { GatewayError } from "../../core/errors.ts";
@@ -11,7 +11,7 @@ import { isoTime } from "./rows.ts";
 const RESETS = { day: "daily", week: "weekly", month: "monthly" } as const;
 const WINDOW = "60s";
 
-/** Answers and requests are named after one another: by what stands behind the prefix, one leads to the transaction. */
+/** Answer ids and request ids share their random part: what follows the prefix leads to the transaction. */
 const CALL_ID = /^(?:[a-z]+[-_])?([0-9A-Za-z]{8,64})$/;
 
 type Answering = (caller: Caller, call: Call) => Promise<Answer>;
@@ -29,7 +29,7 @@ function endpoint(path: string, answer: Answering): EndpointSpec {
   };
 }
 
-/** Of a key that has no ceiling, the day's spend is what is known without adding up. */
+/** For a key without a ceiling, the day's spending is all that is known without adding up. */
 function keyAnswer(key: KeyRow, { requestsPerMinute, sandbox, primary }: Caller) {
   const { ceilingNano, periodSpentNano, periodHeldNano } = key;
   const period = key.ceilingPeriod ?? "day";
@@ -74,7 +74,7 @@ function generationAnswer(posting: PostingRow) {
     native_tokens_reasoning: usage?.reasoningTokens ?? null,
     native_tokens_cached: usage?.cacheReadTokens ?? null,
     generation_time: served?.ms ?? null,
-    // A fee in place of a price is that of a key of the account's own.
+    // The version of a fee has a `*`: the call used the account's own provider key.
     is_byok: posting.priceVersion?.includes("*") === true,
     provider_responses: legs.map(({ vendor, ok, ms }) => ({
       provider_name: vendor,

@@ -1,4 +1,4 @@
-// What an account's rules come to for one key: its budgets, what it may call, and whether its calls are served by lower tiers for now.
+// An account's rules as they apply to one key: its budgets, what it may call, and whether lower tiers currently serve its calls.
 import type { AccountRow, KeyRow, PeriodSums, ScopeOfPeriod } from "../../core/account-rows.ts";
 import { add, percentOf } from "../../core/money.ts";
 import type { Allowed, Budget, Caller, Lowering, Rate } from "../../core/plan.ts";
@@ -16,7 +16,7 @@ import {
   tagScope,
 } from "./rules.ts";
 
-/** What each scope of an account has come to in the period that runs now. */
+/** The sums of an account's scopes in the current period. */
 export type ReadSums = (accountId: string, asked: readonly ScopeOfPeriod[]) => Promise<readonly PeriodSums[]>;
 
 export type UnderRules = Pick<
@@ -28,13 +28,13 @@ type BudgetOfKey = Budget & { readonly lowersAt: number | null };
 
 const bounded = ({ nano, period, lowersAt }: Ceiling) => ({ maxNano: nano, period, lowersAt });
 
-/** A group without a ceiling counts all the same: who spent what is told by groups. */
+/** A group without a ceiling counts too: reports group spending by it. */
 function groupBudget({ id, name, ceiling }: GroupRule): BudgetOfKey {
   const bound = ceiling === null ? { maxNano: null, period: "day" as const, lowersAt: null } : bounded(ceiling);
   return { scope: groupScope(id), whose: `the group ${name}`, ...bound };
 }
 
-/** The group's comes first: in a posting the sums of groups find it there. */
+/** The group's budget comes first: reports by group find it there in a posting. */
 function budgetsOf(key: KeyRow, rules: AccountRules): readonly BudgetOfKey[] {
   const group = groupOf(rules, key.keyId);
   const { ceilingNano, ceilingPeriod, keyId } = key;
@@ -85,7 +85,7 @@ async function loweringsOf(account: string, budgets: readonly BudgetOfKey[], sum
   });
 }
 
-/** Where nothing is ruled, nothing is read and the caller has nothing more than its key's own lists. */
+/** Without rules nothing is read, and the caller has only its key's own lists. */
 export async function underRules(
   key: KeyRow,
   { accountId }: Pick<AccountRow, "accountId">,

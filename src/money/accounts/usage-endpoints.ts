@@ -1,4 +1,4 @@
-// Who spent what, for the account itself and for the operator, as JSON and as CSV.
+// Spending reports, for the account itself and for the operator, as JSON and CSV.
 import type { Accounts } from "../../core/account-rows.ts";
 import type { Answer } from "../../core/endpoint.ts";
 import { GatewayError } from "../../core/errors.ts";
@@ -29,7 +29,7 @@ export interface UsageParts {
   readonly rules: Pick<RuleRecords, "get">;
 }
 
-/** How fields are called in answers. */
+/** The names of fields in answers. */
 const NAMES: Readonly<Record<UsageField, string>> = {
   account: "account_id",
   key: "key_id",
@@ -39,7 +39,7 @@ const NAMES: Readonly<Record<UsageField, string>> = {
   tag: "tag",
   group: "group_id",
 };
-/** Of a day's tags beyond those that are counted by themselves. */
+/** A day's tags beyond those counted separately. */
 const OTHER = "other";
 const TRANSACTION_COLUMNS = [
   ...["transaction_id", "kind", "request_id", "created_at", "account_id", "account_name", "key_id", "key_label"],
@@ -54,7 +54,7 @@ const FAILED_COLUMNS = [
   "attempts",
 ];
 
-/** Exact: as a number as long as one can be. */
+/** Exact: a number as long as it can be represented. */
 function count(nano: string): number | string {
   const value = Number(nano);
   return Number.isSafeInteger(value) ? value : nano;
@@ -67,7 +67,7 @@ function shownGroup({ by }: UsageQuery, { group }: UsageRow) {
   });
 }
 
-/** `names`: of its account and its key. */
+/** `names`: the names of its account and its key. */
 function usageRow(query: UsageQuery, row: UsageRow, names: Naming, forOperator: boolean): CsvRow {
   const amount = query.kind === "charged" ? "charged" : "credited";
   const margin = lessOf(row.amountNano, row.upstreamNano);
@@ -85,12 +85,12 @@ function usageRow(query: UsageQuery, row: UsageRow, names: Naming, forOperator: 
 
 interface Page {
   readonly format: "json" | "csv";
-  /** Under what the rows stand in JSON. */
+  /** The member that has the rows in JSON. */
   readonly name: string;
   readonly columns: readonly string[];
   readonly rows: readonly CsvRow[];
   readonly next: string | null;
-  /** What else is to be said. */
+  /** Further members of the answer. */
   readonly more?: Readonly<Record<string, unknown>>;
 }
 
@@ -100,7 +100,7 @@ async function pageAnswer({ format, name, columns, rows, next, more = {} }: Page
   return { status: 200, body: await csvText(columns, rows), headers: told };
 }
 
-/** A column for each name that rows of this query have. */
+/** A column for each name in the rows of this query. */
 function nameColumns({ by }: UsageQuery): Naming {
   return {
     ...(by.includes("account") ? { account_name: null } : {}),
@@ -109,7 +109,7 @@ function nameColumns({ by }: UsageQuery): Naming {
   };
 }
 
-/** A query by groups, with the group of each key; and what groups are called. */
+/** A query by group, with the group of each key; and the groups' names. */
 async function groupedQuery(rules: UsageParts["rules"], query: UsageQuery) {
   if (!query.by.includes("group") || query.accountId === null) return { query, groupName: () => ({}) };
   const known = await rulesOf(rules, query.accountId);
@@ -138,12 +138,12 @@ async function usageAnswer(
   const nothing = { group: {}, calls: 0, amountNano: "0", upstreamNano: "0", absorbedNano: "0" };
   const none = { ...nothing, inputTokens: 0, outputTokens: 0 };
   const columns = Object.keys(usageRow(query, none, nameColumns(query), forOperator));
-  // A pair that came late on a day of many may have been counted among the others.
+  // A tag that came late on a day with many tags may have been counted among the others.
   const more = page.mayLackTags ? { may_lack_tags: true } : {};
   return pageAnswer({ format, name: "usage", columns, rows, next: page.next, more });
 }
 
-/** One report of an account at a time: reports are made one after the other, and those of one account do not keep all others waiting. */
+/** One report at a time per account, so that one account's reports do not delay all others. */
 export function ownReports(parts: UsageParts) {
   const making = new Set<string>();
   return async (caller: Caller, asked: URLSearchParams): Promise<Answer> => {
@@ -160,7 +160,7 @@ export function ownReports(parts: UsageParts) {
   };
 }
 
-/** The account's own; of an agent key, that key's alone. */
+/** The account's own usage; for an agent key, only that key's. */
 async function ownUsage(parts: UsageParts, { payer, primary }: Caller, asked: URLSearchParams): Promise<Answer> {
   const read = readQuery(ownUsageSchema, asked);
   const query = usageQuery(read, payer.accountId);
@@ -177,7 +177,7 @@ export async function anyUsage(parts: UsageParts, asked: URLSearchParams): Promi
     const detail = { detail: "by: group needs an account beside it, whose groups are meant." };
     throw new GatewayError("bad_request", { detail, param: "by" });
   }
-  // A key is one account's, so that says whose it is and makes no more rows; credit is no key's.
+  // A key belongs to one account, so grouping by owner too adds no rows; credit belongs to no key.
   const tellsOwner = query.by.includes("key") && query.accountId === null && query.kind === "charged";
   const by = tellsOwner ? [...new Set([...query.by, "account" as const])] : query.by;
   return usageAnswer(parts, { ...query, by }, { format: read.format, forOperator: true });
@@ -201,7 +201,7 @@ function failedRow(call: FailedCall): CsvRow {
   };
 }
 
-/** A call that was not charged as its payer sees it: not what it cost us, nor what a vendor says of our key. */
+/** An uncharged call as its payer sees it: without our cost, and without what a vendor says about our key. */
 function ownFailedRow(call: FailedCall) {
   const attempts = call.attempts.map(({ upstreamNano: _, refusal: __, ...attempt }) => attempt);
   return { ...failedRow(call), attempts };
@@ -209,7 +209,7 @@ function ownFailedRow(call: FailedCall) {
 
 type OwnBooks = NamedBooks & Pick<Books, "transactions">;
 
-/** The account's own, newest first; of an agent key, that key's alone. */
+/** The account's own transactions, newest first; for an agent key, only that key's. */
 export async function ownTransactions(
   books: OwnBooks,
   failedCalls: FailedCalls,

@@ -1,4 +1,4 @@
-// Why calls of a key are refused, or would be: everything that refuses them now, the tightest bound on money, and the errors of its last
+// Why a key's calls are refused, or would be: everything that refuses them now, the tightest limit on money, and the errors of its latest
 // refused calls.
 import { z } from "zod";
 import type { AccountRow, KeyRow, PeriodSums, ScopeOfPeriod } from "../../core/account-rows.ts";
@@ -26,7 +26,7 @@ export const whySchema = z.strictObject({
 });
 
 export interface WhyParts extends Pick<AccountParts, "books" | "rules" | "clock" | "inferenceScope"> {
-  /** Null: what calls were told is not looked up. */
+  /** Null: past errors are not looked up. */
   readonly failedCalls: FailedCalls | null;
 }
 
@@ -34,11 +34,11 @@ interface Reason {
   readonly code: ErrorCode;
   readonly message: string;
   readonly hint: string;
-  /** When it ends by itself; absent: it does not. */
+  /** When the reason ends by itself; absent: never. */
   readonly until?: string;
 }
 
-/** A bound on money, and what is left of it. */
+/** A limit on money, and what is left of it. */
 interface Bound {
   readonly code: ErrorCode;
   readonly whose: string;
@@ -53,7 +53,7 @@ function reason(code: ErrorCode, message: string, untilMs?: number): Reason {
 const leftOf = (maxNano: Nano, { spentNano, heldNano, absorbedNano }: PeriodSums) =>
   minus(maxNano, add(add(spentNano, heldNano), absorbedNano));
 
-/** Every bound that a call of the key counts in; of tags, those that calls with the tag count in. */
+/** Every limit that applies to the key's calls; for tags, those that apply to calls with the tag. */
 async function boundsOf(
   { books, inferenceScope }: WhyParts,
   account: AccountRow,
@@ -86,7 +86,7 @@ async function boundsOf(
   ];
 }
 
-/** What its owner or the operator has ruled, beside money. */
+/** Rules set by the owner or the operator, besides money. */
 function ruled(
   account: AccountRow,
   {
@@ -137,10 +137,10 @@ async function recentCalls(failedCalls: FailedCalls, { accountId, keyId }: KeyRo
   return all.slice(0, RECENT).map(callRow);
 }
 
-/** What refuses a key's calls now, and the least that bounds one, as it is answered. */
+/** What currently refuses a key's calls, and its tightest limit, as answered. */
 export type WhyShown = Awaited<ReturnType<typeof whyAnswer>>["body"];
 
-/** Explains a key: what refuses its calls now, and the most that one may cost. */
+/** Explains a key: what currently refuses its calls, and the most that one may cost. */
 export async function whyAnswer(
   parts: WhyParts,
   account: AccountRow,

@@ -1,5 +1,5 @@
-// Tells events: one process at a time takes what has happened, lists it, and sends it to webhooks until they have answered. What a crash
-// leaves half done is done again under the same id.
+// Dispatches events: one process at a time takes new events, lists them, and sends them to webhooks until these acknowledge them. What a
+// crash leaves unfinished is repeated under the same id.
 import { randomUUID } from "node:crypto";
 import type { Clock } from "../../core/clock.ts";
 import type { RecordPage, Records } from "../../platform/records/records.ts";
@@ -12,55 +12,55 @@ const LEASE_MS = 15_000;
 const RENEW_MS = 5_000;
 const TICK_MS = 1_000;
 const EVENTS_AT_ONCE = 500;
-/** Of those so many are taken side by side: a store commits what comes together at once. */
+/** Events taken concurrently: a store commits concurrent writes together. */
 const TAKEN_AT_ONCE = 16;
 const DELIVERY = "delivery";
 const DELIVERIES = "deliveries";
-/** Longer than all tries take. */
+/** Longer than all retries take. */
 const DELIVERY_KEPT_MS = 5 * 86_400_000;
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
-/** After each failure; after the last one it is given up. */
+/** The delay after each failure; after the last one the delivery is given up. */
 export const RETRY_MS: readonly number[] = [
   ...[5_000, 5 * MINUTE_MS, 30 * MINUTE_MS, 2 * HOUR_MS, 5 * HOUR_MS, 10 * HOUR_MS],
   ...[DAY_MS, DAY_MS, DAY_MS],
 ];
-/** After the store was away in the middle of a delivery. */
+/** The delay after the store failed during a delivery. */
 const BROKEN_MS = 5_000;
-/** A receiver that is slow keeps no other waiting. */
+/** A slow receiver must not delay the others. */
 const AT_ONCE_EACH = 32;
 const AT_ONCE_ALL = 256;
-/** Of one account, or of the operator: those of one account that all hang leave room for others. */
+/** Per account, or for the operator: if all webhooks of an account hang, the others still get their share. */
 const AT_ONCE_PAYER = 64;
-/** What waits for all webhooks of one payer together. */
+/** The most waiting deliveries of one payer's webhooks together. */
 const WAITING_PAYER_MAX = 50_000;
-/** What waits for one webhook; beyond it events are listed and not sent, and can be sent again by hand. */
+/** The most waiting deliveries of one webhook; further events are listed but not sent, and can be resent by hand. */
 export const WAITING_MAX = 20_000;
 
-/** Sends one message; answers why it did not arrive, null: it did. Never rejects. */
+/** Sends one message; resolves to why it did not arrive, or null if it did. Never rejects. */
 export type Send = (url: string, headers: Readonly<Record<string, string>>, body: string) => Promise<string | null>;
 
 interface Delivery {
   readonly hook: string;
-  /** Whose webhook it is; what earlier releases kept says nothing. */
+  /** The webhook's owner; absent in records of earlier releases. */
   readonly payer?: string;
   readonly event: Event;
   readonly failures: number;
   readonly dueAtMs: number;
 }
 
-/** What waits for one webhook. */
+/** The waiting deliveries of one webhook. */
 interface Waiting {
   readonly payer: string;
-  /** In the order in which it came. */
+  /** In order of arrival. */
   readonly all: Map<string, Delivery>;
-  /** Nothing of it that is not on its way is due before. */
+  /** Of the deliveries not being sent, none is due before this. */
   dueAtMs: number;
 }
 
 export interface EventDispatcherDeps {
-  /** Other processes share the records; false: this one leads, and no lease is written. */
+  /** Whether other processes share the records; false: this process leads, without a lease. */
   readonly shared: boolean;
   readonly ledger: Told;
   readonly log: EventLog;
@@ -68,25 +68,25 @@ export interface EventDispatcherDeps {
   readonly records: Records;
   readonly clock: Clock;
   readonly send: Send;
-  /** Tells what one process alone is to look for. */
+  /** Reports what a single process should watch for. */
   notice(): Promise<void>;
   onBroken(error: unknown): void;
-  /** How often it looks. Default: each second. */
+  /** The interval between ticks. Default: one second. */
   readonly tickMs?: number;
 }
 
-/** How many a payer has of something; one that has none is not remembered. */
+/** Adds to a payer's count; a count of zero is removed. */
 function count(of: Map<string, number>, payer: string, more: number): void {
   const all = (of.get(payer) ?? 0) + more;
   if (all === 0) of.delete(payer);
   else of.set(payer, all);
 }
 
-/** One of the tellers of all processes; the one that holds the lease tells. */
+/** Runs in every process; the one that holds the lease dispatches. */
 export class EventDispatcher {
   readonly #deps: EventDispatcherDeps;
   readonly #owner = randomUUID();
-  /** By webhook; the one that was sent to last comes last. */
+  /** By webhook; the one most recently sent to is last. */
   readonly #waiting = new Map<string, Waiting>();
   readonly #waitingOf = new Map<string, number>();
   readonly #sending = new Map<string, Set<string>>();
@@ -106,7 +106,7 @@ export class EventDispatcher {
   start(): void {
     if (this.#stopped) return;
     this.#timer = setTimeout(() => {
-      // The store may be away: the next one goes on.
+      // If the store is down, the next tick retries.
       this.#ticking = this.#tick()
         .catch(this.#deps.onBroken)
         .finally(() => this.start());
@@ -114,14 +114,14 @@ export class EventDispatcher {
     this.#timer.unref();
   }
 
-  /** Sends an event to one webhook, once more. */
+  /** Sends an event to one webhook again. */
   async redeliver({ id: hook, payer }: Webhook, event: Event): Promise<void> {
     const { clock, records, shared } = this.#deps;
     const id = `${hook}.${event.id}`;
     const delivery = { hook, payer, event, failures: 0, dueAtMs: Math.floor(clock.epochMs()) };
     await this.#keep(id, delivery);
     if (!shared) return this.#enqueue(id, delivery);
-    // The process that leads next, which may be the one that leads now, finds it among what is kept.
+    // The next process to lead, possibly this one, finds it in the records.
     this.#leads = false;
     await records.delete(LEASE, LEASE);
   }
@@ -139,7 +139,7 @@ export class EventDispatcher {
   async #tick(): Promise<void> {
     const lead = await this.#takeLead();
     if (lead === "new") await this.#takeOver();
-    // Not before all of it was read: a store that goes away in the middle is asked for it again.
+    // Only after everything was read: if the store fails in between, it is read again.
     this.#leads = lead !== null;
     if (!this.#leads) return this.#forget();
     await this.#deps.notice();
@@ -147,12 +147,12 @@ export class EventDispatcher {
     this.#sendDue();
   }
 
-  /** The lease is looked at in each tick; a process that has lost it (null) forgets what it knows. */
+  /** Checks the lease in each tick; a process that has lost it (null) drops its state. */
   async #takeLead(): Promise<"had" | "new" | null> {
     const { records, clock, shared } = this.#deps;
     const held = shared ? await records.get(LEASE, LEASE) : null;
     if (held !== null && held.value !== this.#owner) return null;
-    // One that was taken away says that another process has kept something.
+    // A deleted lease means that another process has stored a delivery.
     const lead = this.#leads && (held !== null || !shared) ? "had" : "new";
     const nowMs = clock.elapsedMs();
     if (!shared || (lead === "had" && nowMs - this.#renewedMs < RENEW_MS)) return lead;
@@ -181,7 +181,7 @@ export class EventDispatcher {
     this.#waitingOf.clear();
   }
 
-  /** What an earlier process has left. */
+  /** Loads what an earlier process left. */
   async #takeOver(): Promise<void> {
     const { records } = this.#deps;
     this.#forget();
@@ -192,7 +192,7 @@ export class EventDispatcher {
     }
   }
 
-  /** Keeps its deliveries, which comes before it is listed: what is listed is not taken again. */
+  /** Stores the deliveries before the event is listed: a listed event is not taken again. */
   async #take(event: Event): Promise<void> {
     const { log, webhooks, clock } = this.#deps;
     const hearing = (await log.has(event)) ? [] : await webhooks.hearing(event);
@@ -222,12 +222,12 @@ export class EventDispatcher {
       const some = await this.#deps.log.readable(events.slice(at, at + TAKEN_AT_ONCE));
       const taken = await Promise.allSettled(some.map((event) => this.#take(event)));
       await this.#deps.log.list(some.filter((_, which) => taken[which]?.status === "fulfilled"));
-      // What has failed is taken again in the next tick.
+      // The next tick retries what failed.
       for (const outcome of taken) if (outcome.status === "rejected") throw outcome.reason;
     }
   }
 
-  /** What is to be sent once more; null: nothing. */
+  /** Returns the delivery to repeat; null: none. */
   async #deliver(id: string, delivery: Delivery): Promise<Delivery | null> {
     const { webhooks, clock, send, records } = this.#deps;
     const { event, failures } = delivery;
@@ -255,14 +255,14 @@ export class EventDispatcher {
       .then(
         (next) => ({ next, isOver: true }),
         (error: unknown) => {
-          // The store is away, so what is due would fail as fast as it is begun: this waits in memory, and the next tick goes on.
+          // While the store is down, due deliveries would fail as fast as they start: keep this one in memory and stop until the next tick.
           this.#deps.onBroken(error);
           const dueAtMs = Math.floor(this.#deps.clock.epochMs()) + BROKEN_MS;
           return { next: { ...delivery, dueAtMs }, isOver: false };
         },
       )
       .then(({ next, isOver }) => {
-        // At once: what waits while it is on its way is not looked at, and would be forgotten.
+        // Synchronously: a delivery that arrives meanwhile would be skipped and forgotten.
         own.delete(id);
         if (next !== null) this.#enqueue(id, next);
         count(this.#sendingOf, payer, -1);
@@ -277,7 +277,7 @@ export class EventDispatcher {
     return own.size >= AT_ONCE_EACH || ofPayer >= AT_ONCE_PAYER || this.#running.size >= AT_ONCE_ALL;
   }
 
-  /** As many at once as there may be, of each webhook, of each payer and of all. */
+  /** Sends due deliveries up to the limits per webhook, per payer and in total. */
   #sendDue(): void {
     const nowMs = this.#deps.clock.epochMs();
     for (const [hook, waiting] of [...this.#waiting]) {
@@ -304,7 +304,7 @@ export class EventDispatcher {
     }
     waiting.dueAtMs = next;
     if (begun === 0) return;
-    // The others come first next time.
+    // Move it to the end, so that the others go first next time.
     this.#waiting.delete(hook);
     this.#waiting.set(hook, waiting);
   }

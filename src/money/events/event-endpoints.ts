@@ -1,4 +1,4 @@
-// Events and webhooks over HTTP: an account's own below `/api/v1`, everything below `/admin/v1`.
+// Events and webhooks over HTTP: an account's own below `/api/v1`, all of them below `/admin/v1`.
 import { z } from "zod";
 import type { Answer, Call, EndpointSpec, StreamCall } from "../../core/endpoint.ts";
 import { GatewayError } from "../../core/errors.ts";
@@ -19,7 +19,7 @@ export interface EventParts {
   readonly streams: EventStreams;
   readonly webhooks: Webhooks;
   readonly dispatcher: Pick<EventDispatcher, "redeliver">;
-  /** Why events may not be sent to an address, as far as known before sending; null: they may. */
+  /** Why events may not be sent to a URL, as far as known before sending; null: they may. */
   readonly urlFault: (url: string) => Promise<string | null>;
 }
 
@@ -47,7 +47,7 @@ function none(of: "webhook" | "event"): GatewayError {
   return missing(of, `There is no such ${of}.`);
 }
 
-/** The same for an account and for the operator: only whose events they mean differs. */
+/** The same for an account and for the operator, with different events. */
 function actions({ log, streams, webhooks, dispatcher, urlFault }: EventParts) {
   return {
     /** A stream of events for clients that accept one; otherwise a page. */

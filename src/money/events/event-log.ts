@@ -1,4 +1,4 @@
-// What has happened, kept for 30 days: an account's for its primary key, and that of all accounts for the operator.
+// Past events, stored for 30 days: an account's for its primary key, and those of all accounts for the operator.
 
 import type { Clock } from "../../core/clock.ts";
 import type { Records, StoredRecord } from "../../platform/records/records.ts";
@@ -8,14 +8,14 @@ import { type AccountRules, rulesOf, tagScope } from "../accounts/rules.ts";
 import { eventId } from "../ledger/model/event.ts";
 
 const EVENT = "event";
-/** What was told and is in no list yet. */
+/** Reported events that are not listed yet. */
 const OUTBOX = "outbox";
 const OUTBOX_PAYER = "outbox";
 export const OPERATOR = "operator";
 const KEPT_MS = 30 * 86_400_000;
 const AT_ONCE = 500;
 
-/** Waits for all of them, and then rejects as the first that failed. */
+/** Waits for all, then rejects with the first failure. */
 async function allDone(works: Iterable<Promise<unknown>>): Promise<void> {
   for (const outcome of await Promise.allSettled(works)) if (outcome.status === "rejected") throw outcome.reason;
 }
@@ -34,10 +34,10 @@ export const EVENT_KINDS = [
 export type EventKind = (typeof EVENT_KINDS)[number];
 
 export interface Event {
-  /** The same for the same cause, however often it is told. */
+  /** The same for the same cause, however often it is reported. */
   readonly id: string;
   readonly kind: EventKind;
-  /** Whose it is; null: the operator's alone. */
+  /** The event's account; null: only the operator sees it. */
   readonly accountId: string | null;
   readonly atMs: number;
   readonly data: Readonly<Record<string, unknown>>;
@@ -49,15 +49,15 @@ export interface EventPage {
 }
 
 export interface EventLog {
-  /** Keeps what a part other than the ledger knows, under an id that is made of these words. */
+  /** Stores an event of a part other than the ledger, under an id derived from these words. */
   tell(event: Omit<Event, "id" | "atMs">, ...words: readonly (string | number)[]): Promise<void>;
-  /** What waits to be listed and told. */
+  /** Events waiting to be listed and sent. */
   waiting(): Promise<readonly Event[]>;
-  /** The events as they are listed and sent: in dollars and dates too, and with names beside ids. */
+  /** The events as listed and sent: also in dollars and dates, and with names besides ids. */
   readable(events: readonly Event[]): Promise<readonly Event[]>;
-  /** Lists events in their order, for their accounts and the operator; they no longer wait. */
+  /** Lists events in order, for their accounts and the operator; they no longer wait. */
   list(events: readonly Event[]): Promise<void>;
-  /** Whether it is listed. */
+  /** Whether the event is listed. */
   has(event: Event): Promise<boolean>;
   find(payer: string, id: string): Promise<Event | null>;
   /** Newest first. */
@@ -71,17 +71,17 @@ export function eventRow({ id, kind, accountId, atMs, data }: Event) {
 
 export const payerOf = (accountId: string | null) => (accountId === null ? OPERATOR : `acct:${accountId}`);
 const read = ({ value }: StoredRecord) => JSON.parse(value) as Event;
-/** The operator has a list of everything. */
+/** The operator's list has all events. */
 const idFor = (payer: string, id: string) => `${payer} ${id}`;
 
-/** What a scope of the ledger is called by people. */
+/** The name that people gave to a ledger scope. */
 function whoseOf({ groups, tags }: AccountRules, scope: unknown): string | null {
   const [of, id] = String(scope).split(":");
   if (of === "group") return groups.find((group) => group.id === id)?.name ?? null;
   return of === "tag" ? (tags.find(({ tag }) => scope === tagScope(tag))?.tag ?? null) : null;
 }
 
-/** `names`: what accounts and keys are called; without it their ids stand alone. */
+/** `names`: the names of accounts and keys; without it events have only their ids. */
 export function createEventLog(records: Records, clock: Clock, names?: Names): EventLog {
   async function put(payer: string, event: Event): Promise<void> {
     const record = { kind: EVENT, id: idFor(payer, event.id), payer, value: JSON.stringify(event) };
@@ -116,8 +116,8 @@ export function createEventLog(records: Records, clock: Clock, names?: Names): E
     },
     readable: (events) => fewAtATime(events, toTell),
     async list(events) {
-      // One after the other in each list: where a store numbers a line before it adds it, a stream that reads just then would pass by what is
-      // numbered first and added last. The operator's comes first, for what is in its account's list is listed.
+      // One after the other in each list: a store may number a line before it adds it, and a concurrent reader would skip a line that was
+      // numbered first and added last. The operator's list first, because an event in its account's list counts as listed.
       await putInOrder(OPERATOR, events);
       const owned = Map.groupBy(events, ({ accountId }) => payerOf(accountId));
       owned.delete(OPERATOR);

@@ -1,17 +1,17 @@
-// Events as they happen, for clients that stay: one look a second for all streams of a payer, however many processes tell.
+// Live events for connected clients: one read per second for all streams of a payer, whichever processes report the events.
 import type { Clock } from "../../core/clock.ts";
 import { GatewayError } from "../../core/errors.ts";
 import { EVENTS_PREAMBLE, HEARTBEAT } from "../../core/event-stream.ts";
 import { type Event, type EventLog, eventRow } from "./event-log.ts";
 
-/** Of one payer, in this process. */
+/** Per payer, in this process. */
 const STREAMS_MAX = 20;
 const LOOK_MS = 1_000;
 const HEARTBEAT_MS = 15_000;
-/** After so long a client has to come again; it says which event it saw last. */
+/** The longest life of a stream; then the client reconnects with the id of its last event. */
 const STREAM_MS_MAX = 3_600_000;
 const PAGE = 100;
-/** What happened since a client was here last, or in one second, at most. */
+/** The most events sent after a reconnect, or in one second. */
 const MISSED_MAX = 1_000;
 const AGAIN_SECONDS = 5;
 
@@ -20,27 +20,27 @@ interface Stream {
   wake: () => void;
 }
 
-/** What one payer's streams have in common. */
+/** What a payer's streams share. */
 interface Watch {
   readonly streams: Set<Stream>;
-  /** The newest event that was told, null: there was none; undefined: that is not known yet. */
+  /** The id of the newest event sent; null: there was none; undefined: not known yet. */
   lastId: string | null | undefined;
 }
 
 export interface EventStreamParts {
   readonly log: Pick<EventLog, "page">;
   readonly clock: Pick<Clock, "elapsedMs">;
-  /** This process goes away, and streams with it. */
+  /** Whether this process is shutting down, which ends its streams. */
   draining(): boolean;
   onBroken(error: unknown): void;
 }
 
 export interface EventStreams {
-  /** `lastId`: the last one that the client has seen; null: it wants those from now on. Ends when `gone` is aborted. */
+  /** `lastId`: the last event that the client has seen; null: only new events. Ends when `gone` aborts. */
   open(payer: string, lastId: string | null, gone: AbortSignal): AsyncIterable<Uint8Array> | GatewayError;
 }
 
-/** What was listed after an event, the oldest first; of one that is not found there, the latest. */
+/** The events listed after an event, oldest first; the latest events if that event is not found. */
 async function since(log: EventStreamParts["log"], payer: string, lastId: string | null): Promise<Event[]> {
   const fresh: Event[] = [];
   for (let cursor: string | null = null; ; ) {
@@ -63,13 +63,13 @@ function openWatches({ log, onBroken }: Pick<EventStreamParts, "log" | "onBroken
     }
     const fresh = await since(log, payer, watch.lastId);
     watch.lastId = fresh.at(-1)?.id ?? watch.lastId;
-    // Beyond that a stream ends as soon as its client reads on: one that never does takes no more memory.
+    // A stream over the limit ends at its client's next read, so that a client that never reads takes no more memory.
     for (const { waiting } of watch.streams) if (waiting.length <= MISSED_MAX) waiting.push(...fresh);
   }
 
   function lookOn(payer: string, watch: Watch): void {
     look(payer, watch)
-      // The store may be away: the next look finds what was missed.
+      // If the store is down, the next read finds what was missed.
       .catch(onBroken)
       .finally(() => {
         for (const stream of watch.streams) stream.wake();
@@ -102,11 +102,11 @@ export function createEventStreams({ log, clock, draining, onBroken }: EventStre
     const untilMs = clock.elapsedMs() + STREAM_MS_MAX;
     let toldMs = clock.elapsedMs();
     try {
-      // What it has been told that it hears, it misses none of.
+      // Send the preamble only after this: a client that has seen it misses no event.
       while (watch.lastId === undefined && !gone.aborted) await woken();
       yield EVENTS_PREAMBLE;
       const missed = lastId === null ? [] : await since(log, payer, lastId);
-      // One that is listed meanwhile may be found both ways.
+      // An event listed in between may arrive both ways.
       const known = new Set(missed.map(({ id }) => id));
       if (missed.length > 0) yield bytesOf(missed);
       while (!gone.aborted && !draining() && clock.elapsedMs() < untilMs) {
@@ -116,7 +116,7 @@ export function createEventStreams({ log, clock, draining, onBroken }: EventStre
           yield fresh.length > 0 ? bytesOf(fresh) : HEARTBEAT;
         }
         await woken();
-        // Who reads slower than things happen comes again and says where to go on.
+        // A client that reads too slowly must reconnect with the id of its last event.
         if (stream.waiting.length > MISSED_MAX) return;
       }
     } finally {
@@ -147,7 +147,7 @@ export function createEventStreams({ log, clock, draining, onBroken }: EventStre
   };
 }
 
-/** As the HTML standard has server-sent events. */
+/** In the format of server-sent events (HTML standard). */
 function bytesOf(events: readonly Event[]): Uint8Array {
   const texts = events.map(
     (event) => `id: ${event.id}\nevent: ${event.kind}\ndata: ${JSON.stringify(eventRow(event))}\n\n`,

@@ -1,20 +1,20 @@
-// Refusals by a ceiling or a cap: told once for each period of it and each height, however many calls it refuses in a second.
+// Refusals by a ceiling or a cap: reported once per period and amount, however many calls it refuses.
 import type { Nano } from "../../core/money.ts";
 import type { EventLog } from "./event-log.ts";
 
-/** Those that this process has told lately; one that is told twice has the same id. */
+/** Recently reported by this process; a repeated report has the same id. */
 const KNOWN_MAX = 10_000;
 
 export interface OverCeiling {
   readonly accountId: string;
   readonly keyId: string;
-  /** As the ledger counts it. */
+  /** As named in the ledger. */
   readonly scope: string;
   readonly maxNano: Nano;
   readonly resetsAtMs: number;
 }
 
-/** `onBroken` hears that one could not be kept: the next refusal tells it again. */
+/** `onBroken` is called when an event could not be stored; the next refusal reports it again. */
 export function refusalReporter(log: Pick<EventLog, "tell">, onBroken: (error: unknown) => void) {
   const known = new Set<string>();
   return ({ accountId, keyId, scope, maxNano, resetsAtMs }: OverCeiling): void => {

@@ -1,4 +1,4 @@
-// Which routes rest and which are back, as it is told: a route that rests and returns every few seconds is one event, not hundreds.
+// Which routes rest and which are back: a route that rests and returns every few seconds is one event, not hundreds.
 export interface RestingRoute {
   readonly provider: string;
   readonly model: string;
@@ -7,11 +7,11 @@ export interface RestingRoute {
 export interface RouteNotice {
   readonly kind: "route.rests" | "route.returns";
   readonly route: RestingRoute;
-  /** Since when, on the clock of the looks. */
+  /** Since when, on the clock of the observations. */
   readonly sinceMs: number;
 }
 
-/** A route that has not rested for so long is back. */
+/** A route that has not rested for this long is back. */
 const BACK_MS = 30_000;
 
 interface Rest {
@@ -19,7 +19,7 @@ interface Rest {
   seenMs: number;
 }
 
-/** Looks at what rests, again and again; answers what is new about it. */
+/** Observes the resting routes repeatedly; returns what has changed. */
 export class RouteWatch {
   readonly #resting = new Map<string, Rest>();
 

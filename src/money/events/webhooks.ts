@@ -1,5 +1,5 @@
-// Where events are sent to: addresses of an account or of the operator, each with secrets that its messages are signed with, in the form of
-// the Standard Webhooks specification (standardwebhooks.com, version 1).
+// Webhooks: URLs of an account or of the operator that receive events, each with the secrets that sign its messages, in the form of the
+// Standard Webhooks specification (standardwebhooks.com, version 1).
 import { createHmac, randomBytes } from "node:crypto";
 import type { Clock } from "../../core/clock.ts";
 import type { Records, StoredRecord } from "../../platform/records/records.ts";
@@ -13,7 +13,7 @@ const PREFIX = "whsec_";
 
 interface Secret {
   readonly secret: string;
-  /** Null: it is the one in force; else messages are signed with it as well until then. */
+  /** Null: the current secret; otherwise it also signs messages until then. */
   readonly untilMs: number | null;
 }
 
@@ -31,7 +31,7 @@ export interface Webhook {
 const read = ({ value }: StoredRecord) => JSON.parse(value) as Webhook;
 const newSecret = () => PREFIX + randomBytes(SECRET_BYTES).toString("base64");
 
-/** The headers of a message; one signature for each secret that is good, so that a receiver may change to the new one in its own time. */
+/** The headers of a message; one signature for each valid secret, so that a receiver can change to the new one at its own pace. */
 export function signedHeaders(hook: Webhook, message: { readonly id: string; readonly body: string }, nowMs: number) {
   const timestamp = String(Math.floor(nowMs / 1_000));
   const signed = `${message.id}.${timestamp}.${message.body}`;
@@ -49,7 +49,7 @@ export function signedHeaders(hook: Webhook, message: { readonly id: string; rea
   };
 }
 
-/** What is sent of an event. */
+/** The message for an event. */
 export function messageOf(event: Event): { readonly id: string; readonly body: string } {
   const { id, kind, accountId, atMs, data } = event;
   const body = { type: kind, timestamp: new Date(atMs).toISOString(), data: { ...data, account_id: accountId } };
@@ -57,14 +57,14 @@ export function messageOf(event: Event): { readonly id: string; readonly body: s
 }
 
 export interface Webhooks {
-  /** The secret is in the answer; null: there are as many as there may be. */
+  /** The answer has the secret; null: the limit of webhooks is reached. */
   create(payer: string, url: string, kinds: Webhook["kinds"]): Promise<Webhook | null>;
   of(payer: string): Promise<readonly Webhook[]>;
   get(id: string): Promise<Webhook | null>;
-  /** A new secret; the old one is good beside it for so long. Null: there is no such one of this payer. */
+  /** Creates a new secret; the old one stays valid for `overlapMs`. Null: this payer has no such webhook. */
   rotate(payer: string, id: string, overlapMs: number): Promise<Webhook | null>;
   delete(payer: string, id: string): Promise<boolean>;
-  /** Those that an event is sent to: its account's, and the operator's. */
+  /** The webhooks that receive an event: its account's, and the operator's. */
   hearing(event: Event): Promise<readonly Webhook[]>;
 }
 
@@ -99,7 +99,7 @@ export function createWebhooks(records: Records, clock: Clock): Webhooks {
           .filter(({ untilMs }) => untilMs === null)
           .map(({ secret }) => ({ secret, untilMs: Math.floor(nowMs + overlapMs) }));
         const after = { ...hook, secrets: [{ secret: newSecret(), untilMs: null }, ...(overlapMs > 0 ? old : [])] };
-        // Another rotation came in between: look again.
+        // A concurrent rotation changed it: read again.
         if ((await put(after, found.version)) !== null) return after;
       }
     },
