@@ -176,7 +176,6 @@ class Bounds {
   }
 }
 
-/** Quotes a request to models. */
 export function quoteOf(models: readonly FitModel[], prompt: QuotedPrompt, parts: QuoteParts): Quote {
   const bounds = new Bounds(models, prompt, parts);
   const quote: Quote = {

@@ -30,12 +30,12 @@ export interface RequestWindowsOptions {
 }
 
 /**
- * Windows of `windowSeconds` that begin at multiples of it, for all keys alike: when one ends, all counts are dropped at once,
- * so there is no timer and nothing to sweep. Keys past `keysMax` in one window share counts in a table of fixed size, by their hash, so
- * that a flood of addresses costs no memory and is still held to the limit; who shares a count with it may be refused early.
+ * Windows of `windowSeconds` start at multiples of it, for all keys at once: when one ends, all counts are dropped, so there is no timer
+ * and no sweep. Keys beyond `keysMax` in one window share counts in a fixed-size table, by hash: a flood of addresses costs no memory and
+ * is still limited, but a caller that shares a count with it may be refused early.
  *
- * An address is counted only for requests with no credential or a wrong one; counting all would hold a busy customer
- * to the address limit rather than to the account's.
+ * Count an address only for requests with no credential or a wrong one; counting all would apply the address limit to a busy customer
+ * instead of the account limit.
  */
 export function createRequestWindows(options: RequestWindowsOptions): RequestWindows {
   const { clock, windowSeconds = 60, keysMax = 100_000 } = options;

@@ -11,7 +11,6 @@ import { createMetrics, type Metrics, metricsText } from "./metrics.ts";
 import { newRecord, type RecordStart, type RequestRecord } from "./record.ts";
 import type { CounterCell, HistogramCell } from "./series.ts";
 
-/** A job that has ended. */
 export interface EndedJob {
   readonly id: string;
   /** The request that launched it, and that request's trace; null: the request began its own. */

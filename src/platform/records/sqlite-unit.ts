@@ -45,7 +45,6 @@ const COLUMNS = `kind, id, payer, version, value, created_at AS createdAtMs, exp
 
 export type RecordsOperations = ReturnType<typeof operationsOn>;
 
-/** Opens the records in the storage thread's database. */
 export function openUnit(database: DatabaseSync, time: StoreTime): SqliteUnit {
   migrate(database, "records", SCHEMA);
   const changed = new Set<string>();

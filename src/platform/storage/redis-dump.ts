@@ -127,7 +127,6 @@ function parsed<T>(text: string): T | null {
   }
 }
 
-/** True if there is no key at all. */
 export async function isEmptyRedis(link: RedisLink): Promise<boolean> {
   for await (const _ of link.keys()) return false;
   return true;

@@ -2,14 +2,12 @@
 import { Cluster, type Redis } from "ioredis";
 import type { RedisClient } from "./redis-client.ts";
 
-/** The masters. */
 export function mastersOf(client: RedisClient): readonly Redis[] {
   return client instanceof Cluster ? client.nodes("master") : [client];
 }
 
 const SCAN_COUNT = 1_000;
 
-/** The names of all keys on the servers. */
 export async function* keysOf(servers: readonly Redis[]): AsyncIterable<string> {
   for (const server of servers) {
     for (let cursor = ""; cursor !== "0"; ) {

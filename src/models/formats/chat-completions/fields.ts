@@ -120,7 +120,6 @@ export interface ChatPart extends Json {
   readonly type: string;
 }
 
-/** Every field of a chat body. */
 export const CHAT_FIELDS = compileTable(
   fields({
     model,

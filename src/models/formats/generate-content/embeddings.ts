@@ -43,7 +43,6 @@ export function embeddingsBody(bytes: Buffer, model: string, isBatch: boolean): 
   return dimensions === null ? asked : { ...asked, dimensions };
 }
 
-/** The answer in this format. */
 export function embeddingsAnswer({ data, usage }: Json, isBatch: boolean): Json {
   const rows = Array.isArray(data) ? data.filter(isRecord) : [];
   const embeddings = rows.map(({ embedding }) => ({ values: embedding }));

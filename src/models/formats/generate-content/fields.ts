@@ -89,7 +89,6 @@ export type GenerateBody = Json & {
   readonly generationConfig?: (Json & { maxOutputTokens?: number | null; candidateCount?: number | null }) | null;
 };
 
-/** All fields of a body in the generate-content format. */
 export const GENERATE_FIELDS = compileTable(
   fields({
     models: list(string(1, 200), 16, 1),

@@ -104,7 +104,6 @@ export interface ReadAnswerPart {
   readonly signed: ReasoningBlock | null;
 }
 
-/** Reads the parts of one answer. */
 export class PartReader {
   readonly #format: string;
   readonly #wholeCall: ReturnType<typeof wholeCalls>;

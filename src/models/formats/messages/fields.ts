@@ -167,7 +167,6 @@ export type MessagesBody = Json & {
   readonly max_tokens?: number | null;
 };
 
-/** All fields of a body in the messages format. */
 export const MESSAGES_FIELDS = compileTable(
   fields({
     model: required(name),

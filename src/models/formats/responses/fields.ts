@@ -122,7 +122,6 @@ export type ResponsesBody = Json & {
 /** An input item: a message, a call, its output, a thought, or tools added by the conversation. */
 export type ResponsesItem = Json & { readonly type: string };
 
-/** All fields of a body in the responses format. */
 export const RESPONSES_FIELDS = compileTable(
   fields({
     model,

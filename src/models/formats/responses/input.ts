@@ -120,7 +120,7 @@ class Plainer {
     return kept;
   }
 
-  /** An error for a choice that forces a removed tool: without it the answer would be wrong. */
+  /** Refuses a choice that forces a removed tool, because any answer would be false. */
   choice(choice: unknown): unknown {
     if (isRecord(choice) && SEARCH.test(wordOf(choice.type)) && this.hosted.length > 0) {
       return { type: "function", name: "web_search" };

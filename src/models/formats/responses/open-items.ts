@@ -7,7 +7,6 @@ export interface OpenMessage {
   readonly kind: "message";
   readonly id: string;
   readonly content: Json[];
-  /** The open part. */
   part: "text" | "refusal";
   text: string;
   annotations: Json[];

@@ -112,7 +112,6 @@ function requestOf(
   return { request, call, body, keeps: store ? "answer" : body.store === false ? "nothing" : "items" };
 }
 
-/** Reads a request in the responses format. */
 export function readResponsesBody(sent: Json, options: ReadOptions): ReadResponses | GatewayError {
   const plain = plainBody(withEarlier(sent, options.earlier), options.seal, options.named?.byId, options.hosts);
   if (plain.refused !== null) return plain.refused;

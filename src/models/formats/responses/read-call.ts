@@ -111,7 +111,6 @@ function remembering({ body }: ReadResponses, memory: SocketMemory, keep: Prepar
   };
 }
 
-/** Reads a request. */
 export function readResponses(
   call: PlanCall,
   host: WireHost,
