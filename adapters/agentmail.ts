@@ -1,5 +1,5 @@
 // AgentMail: mailboxes for agents, bought once, that send, list and answer mail. A mailbox belongs to the payer who bought it. The wire
-// format follows the vendor's specification. Our cost is unknown: we assume the sale price.
+// format follows the vendor's specification. Unsure: our cost; we assume the sale price.
 import { action, bearer, defineAdapter, domainName, needsOne, optional, z } from "#adapter";
 
 /** Text for a mail header must not contain line breaks. */

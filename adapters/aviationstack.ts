@@ -1,5 +1,5 @@
-// AviationStack: flights with their status, delays, gates and times. Our cost is its public pay-per-call price; a plan may differ. From
-// memory: the names of most params.
+// AviationStack: flights with their status, delays, gates and times. Our cost is its public pay-per-call price; a plan may differ.
+// From memory: the names of most params.
 import { action, defineAdapter, keyInQuery, needsOne, optional, z } from "#adapter";
 
 const code = (letters: RegExp, as: string) => z.string().regex(letters, `must be as ${as}`);

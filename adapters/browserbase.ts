@@ -1,9 +1,9 @@
 // Browserbase: cloud browsers, paid by the minute in advance. The caller drives one at its connectUrl; that traffic does not pass through
 // us. The wire format follows the vendor's specification of 2026-07-18, which has no call to extend a session: we create each one with the
 // maximum duration, and end it when the paid time is over. The price is $0.12 an hour (from notes of 2026-07 on the vendor); proxy traffic
-// is $12 per gigabyte, as its pages stated for the most expensive plan in 2026-07 (not checked against a bill). Without a key but with a
-// wallet, we use its pay-per-call access, which has another wire format (its x402 guide of 2026-07) and whose sessions end by themselves
-// when the paid time is over.
+// is $12 per gigabyte, as its pages stated for the most expensive plan in 2026-07 (unsure: no bill has confirmed it). Without a key but
+// with a wallet, we use its pay-per-call access, which has another wire format (its x402 guide of 2026-07) and whose sessions end by
+// themselves when the paid time is over.
 import { action, defineAdapter, keyHeader, type PrepaidSpec, type ScriptContext, z } from "#adapter";
 
 const MINUTES_MAX = 360;

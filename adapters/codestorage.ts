@@ -1,6 +1,6 @@
 // code.storage: private git repositories, bought once. Each request carries a token that we sign, which names the repository and the
 // permissions; so does the URL that a caller clones from. The wire format comes from a client's source and tests, not from the vendor's own
-// documentation. Our cost of a repository is unknown: we assume the sale price.
+// documentation. Unsure: our cost of a repository; we assume the sale price.
 import { action, defineAdapter, jwt, type ScriptContext, z } from "#adapter";
 
 /** The token lifetime for our requests. */

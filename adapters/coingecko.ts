@@ -1,6 +1,6 @@
-// CoinGecko: prices and markets of crypto coins through a table of endpoints. Works without a key; a demo key raises the limits. From
-// memory and not checked against the live service: most rows of the table with their params, the error body, and the rate limit without a
-// key. A cost of zero applies to its free plan.
+// CoinGecko: prices and markets of crypto coins through a table of endpoints. Works without a key; a demo key raises the limits.
+// From memory and not checked against the live service: most rows of the table with their params, the error body, and the rate limit
+// without a key. A cost of zero applies to its free plan.
 import { action, defineAdapter, endpointParams, keyHeader } from "#adapter";
 
 export default defineAdapter({

@@ -1,5 +1,5 @@
-// ContactOut: searches people by occupation, finds contact details from a LinkedIn profile, and the person behind an email address. From
-// memory: our cost of its credits, which are sold by contract. Its terms come from its own documentation.
+// ContactOut: searches people by occupation, finds contact details from a LinkedIn profile, and the person behind an email address.
+// From memory: our cost of its credits, which are sold by contract. Its wording comes from its own documentation.
 import { action, defineAdapter, keyHeaders, needsOne, optional, z } from "#adapter";
 
 /** A profile in a search, an email address, a phone number, a check. */

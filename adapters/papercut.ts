@@ -1,4 +1,4 @@
-// Papercut: a roast of a profile, mailed as a postcard. A pay-per-call merchant, paid after it has looked at the profile.
+// Papercut: a roast of a profile, mailed as a postcard. A pay-per-call merchant, used after a free look-up of the profile.
 import { action, defineAdapter, neededWhen, noneWhen, paidBy, z } from "#adapter";
 
 const common = { category: "commerce" } as const;

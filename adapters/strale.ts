@@ -1,6 +1,6 @@
 // Strale: checks companies, people, accounts and numbers against registers and lists, through a table of capabilities. Names, params and
-// prices of the checks come from its public manifests of 2026-08-22, in euro cents at 1.08. The envelope of an answer and the error codes
-// have not been checked against the live service.
+// prices of the checks come from its public manifests of 2026-08-22, in euro cents at 1.08. Unsure: the envelope of an answer and the error
+// codes, which were not checked against the live service.
 import { action, bearer, defineAdapter, endpointParams } from "#adapter";
 
 export default defineAdapter({

@@ -1,4 +1,4 @@
-// .ci/run over an npm that plays its lanes: which run, what is counted, what is said at the end, and with which status it ends.
+// .ci/run with a fake npm that simulates its lanes: which lanes run, what is counted, the final message, and the exit status.
 import { execFile } from "node:child_process";
 import { chmodSync, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -10,7 +10,7 @@ onlyAProcessShows("the lanes of .ci/run");
 
 const CI = join(import.meta.dirname, "../.ci");
 
-/** What a lane does instead of its script: exits so, and leaves that report where it is asked for one. */
+/** What a lane does instead of its script: exits with this status, and leaves that report if one is requested. */
 interface Played {
   readonly status?: number;
   readonly report?: unknown;
@@ -81,7 +81,7 @@ const ALL_GOOD = {
 test("all lanes run, and the tests of all reports are counted", async () => {
   const { code, out, asked, last } = await ci(ALL_GOOD);
   expect(asked.slice(0, 4)).toEqual(["ci", "run check", "run test", "run test:system"]);
-  // Beside each other.
+  // Concurrently.
   expect(asked.slice(4, 6).sort()).toEqual(["run demo", "run test:faults"]);
   expect(asked.slice(6)).toEqual(["run test:faults"]);
   expect([code, last]).toEqual([0, "7 passed, 0 failed"]);

@@ -86,7 +86,7 @@ export const wireFields = {
   paths: paths.optional(),
   /** The field that limits the output. Default `max_tokens`. */
   maxTokensField: z.enum(["max_tokens", "max_completion_tokens"]).optional(),
-  /** Request fields (OpenAI's names) that this vendor rejects, or accepts at a risk; they are dropped. */
+  /** Request fields (OpenAI's names) that this vendor rejects, or that have harmful effects there; they are dropped. */
   dropFields: z.array(z.string()).optional(),
   /**
    * When a model that can think accepts temperature, top_p and penalties; they are dropped from other requests. `unless-thinking`: the

@@ -1,4 +1,4 @@
-// 2Captcha as it is called: our key inside of the body, and errors that all come with a good status.
+// Calls to 2Captcha: our key is in the body, and all errors have status 200.
 import { describe, expect, it } from "vitest";
 import { wire } from "../support/adapter-wire.ts";
 

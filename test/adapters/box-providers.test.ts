@@ -1,4 +1,4 @@
-// Four vendors of machines, each spoken to over real sockets in its own wire: what a command comes to, what may go wrong, and what is refused.
+// Four machine vendors, each over real sockets in its own wire format: results of commands, possible faults, and refusals.
 import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { Ajv2020 } from "ajv/dist/2020.js";
@@ -50,7 +50,7 @@ async function kindOf(asked: Promise<unknown>): Promise<string> {
   return error instanceof VendorFailure ? error.failure.kind : String(error);
 }
 
-/** Where each vendor's command is sent, and how its wire begins a command that says no more by itself. */
+/** Where each vendor's command is sent, and the start of a command whose output then stops in its wire format. */
 const WIRES: Readonly<
   Record<string, { readonly run: RegExp; begin(to: ServerResponse | Socket): void; piece(text: Buffer): Buffer }>
 > = {
@@ -174,7 +174,7 @@ describe.each(streaming)("a stream of %s", (id) => {
     const output = await at.run(await create(at), "yes");
     expect(output).toMatchObject({ exit_code: 137, truncated: true });
     expect(output.stdout).toHaveLength(1024 * 1024);
-    // 16 MiB are heard; what the sockets hold besides is a few MiB.
+    // 16 MiB are read; the sockets buffer a few MiB more.
     expect(written).toBeLessThan(160);
   });
 
@@ -185,7 +185,7 @@ describe.each(streaming)("a stream of %s", (id) => {
       begin(to);
       to.write(Buffer.concat(Array.from({ length: 20_000 }, () => piece(Buffer.from("y")))), () => to.destroy());
     });
-    // What was said is not the whole of it: it broke off.
+    // The output is incomplete: it was cut off.
     expect(await kindOf(at.run(await create(at), "yes"))).toMatch(
       /^provider_(connection_failed|malformed|server_error)$/,
     );
@@ -220,7 +220,7 @@ describe.each(streaming)("a stream of %s", (id) => {
     const output = await at.run(await create(at), "sleep infinity", { timeoutMs: 100 });
     expect(output).toEqual({ stdout: "begun", stderr: "", exit_code: 124, timed_out: true });
     await closed.promise;
-    // Where a lost connection does not end a command, it is killed.
+    // If a lost connection does not end the command, we kill it.
     const kills = at.vendor.requests.slice(-1).filter(({ url }) => /SendSignal|\/cmd\/cmd_9\/kill/.test(url));
     expect(kills).toHaveLength(id === "sprites" ? 0 : 1);
   });
@@ -257,7 +257,7 @@ describe("a time that is over", () => {
 });
 
 describe("E2B's specification", () => {
-  // Names and types of its openapi of 2026-08-21, and of envd's process.proto, as far as they are sent.
+  // Names and types from its openapi of 2026-08-21 and from envd's process.proto, as far as we send them.
   const text = { type: "string" };
   const texts = { type: "object", additionalProperties: text };
   const closed = (properties: object, required: string[] = []) => {
@@ -350,7 +350,7 @@ describe("the vendor's own deadline", () => {
     await at.scripted(async (context) => at.sessions.extend?.(context, box, 20));
     const { url = "", json } = at.vendor.requests.at(-1) ?? {};
     expect(url).toContain("/extend-timeout");
-    // The vendor's clock tells seconds.
+    // The vendor's clock has a resolution of one second.
     expect((json as { duration: number }).duration).toBeCloseTo(960_000, -4);
   });
 });

@@ -1,4 +1,4 @@
-// Brave Search as it is called: a query string, its key in a header, and a wrong key that looks like a wrong param.
+// Calls to Brave Search: a query string, the key in a header, and a wrong key that looks like a wrong param.
 import { describe, expect, it } from "vitest";
 import { wire } from "../support/adapter-wire.ts";
 

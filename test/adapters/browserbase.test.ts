@@ -1,4 +1,4 @@
-// Browsers that are paid before they run: what callers get and pay, and what becomes of a browser whose time is over or whose answer was lost.
+// Prepaid browsers: what callers get and pay, and what happens to a browser whose time runs out or whose answer was lost.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -109,7 +109,7 @@ describe("through a gateway", () => {
     expect((await run(ada, "release_session", { session_id })).data).toMatchObject({ released: true, paidMinutes: 0 });
     expect(vendor.alive()).toEqual([]);
     expect((await run(ada, "release_session", { session_id })).status).toBe(200);
-    // The vendor takes its time to end one.
+    // The vendor takes a while to end one.
     const session = vendor.sessions.get(String(session_id));
     if (session !== undefined) session.status = "RUNNING";
     const over = { status: "COMPLETED", alive: false, paidMinutes: 0 };
@@ -132,7 +132,7 @@ describe("through a gateway", () => {
     const before = await nanoOf(ada);
     expect(await run(ada, "extend_session", { session_id, estimatedMinutes: 11 })).toMatchObject({ status: 400 });
     const session = vendor.sessions.get(String(session_id));
-    // The vendor has ended it without us: its client went away, or the browser broke.
+    // The vendor ended it by itself: its client disconnected, or the browser crashed.
     if (session !== undefined) session.status = "COMPLETED";
     const ended = await run(ada, "extend_session", { session_id });
     expect(ended).toMatchObject({ status: 400, error: "upstream_rejected" });
@@ -232,11 +232,11 @@ describe("when its time is over", () => {
     unpaid.length = 0;
   });
 
-  /** A gateway that has just been started over what was kept. */
+  /** A gateway just started on the stored state. */
   let enders: () => Cleanups;
   let calls = 0;
 
-  /** One attempt at an action; undefined where it failed. */
+  /** One attempt at an action; undefined if it failed. */
   function ask(
     name: string,
     params: Record<string, unknown>,
@@ -338,7 +338,7 @@ describe("when its time is over", () => {
     const GIGABYTE = 1e9;
     const cents = (nano: number) => nano / 10_000_000;
     const unpaidCents = async () => cents((await ledger.spentToday("ada", [UNPAID_SCOPE]))[0] ?? 0);
-    /** One that has carried nothing yet. */
+    /** A session without traffic so far. */
     async function proxied(estimatedMinutes: number, from = payer): Promise<Record<string, unknown>> {
       const params = { estimatedMinutes, proxies: { country: "DE" } };
       const { sessionId } = (await ask("create_session", params, from)) ?? {};
@@ -346,7 +346,7 @@ describe("when its time is over", () => {
       if (session === undefined) throw new Error("no session");
       return session;
     }
-    /** A day of its own, so that what was counted before bounds nothing; and what ran before has ended. */
+    /** Each test gets its own day, so that earlier counts do not limit it, and earlier sessions have ended. */
     beforeEach(async () => {
       minutes(6 * 60);
       await enders().look(true);

@@ -1,4 +1,4 @@
-// Private git repositories: bought once, told of by tokens that we sign, and each its owner's alone.
+// Private git repositories: bought once, accessed with tokens that we sign, and each accessible only to its owner.
 import { createPublicKey, generateKeyPairSync, verify } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type AcmeGateway, startAcmeGateway } from "../actions/run/acme-gateway.ts";
@@ -15,7 +15,7 @@ interface Token {
   readonly claims: Record<string, unknown>;
 }
 
-/** What a token says, once its signature has been found good by the half of the key that the vendor holds; null: it is not. */
+/** A token's claims after its signature was verified with the vendor's public key; null if it is invalid. */
 function tokenOf(jwt: string): Token | null {
   const [head = "", body = "", signature = ""] = jwt.split(".");
   const key = {
@@ -27,7 +27,7 @@ function tokenOf(jwt: string): Token | null {
   return { head: read(head), claims: read(body) };
 }
 
-/** Keeps its repositories, and takes a token for what it says and for no longer than it says. */
+/** Stores its repositories, and honors a token's permissions and lifetime. */
 function answer(repos: Map<string, object>, { method, url, headers, body }: VendorRequest) {
   const token = tokenOf(String(headers.authorization).replace(/^Bearer /, ""));
   const nowS = Date.now() / 1_000;
@@ -68,7 +68,7 @@ describe("through a gateway", () => {
     });
     gateway = await startAcmeGateway({
       CODE_STORAGE_NAME: "acme",
-      // As a variable of one line has it.
+      // In the form of a one-line variable.
       CODE_STORAGE_PRIVATE_KEY: PEM.trim().replaceAll("\n", "\\n"),
       CODESTORAGE_BASE_URL: vendor.url,
     });
@@ -126,7 +126,7 @@ describe("through a gateway", () => {
     vendor.asked.length = 0;
     expect(await run(ada, "repo-create", { name: "x" })).toMatchObject({ status, error, cents: 0 });
     expect(vendor.asked).toHaveLength(1);
-    // A key that was refused rests: the next test wants it.
+    // A refused key is paused, and the next test needs it.
     if (does === 401) await gateway.reload();
   });
 

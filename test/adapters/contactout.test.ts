@@ -1,4 +1,4 @@
-// ContactOut behind a gateway: what its whole pages become, and what a caller pays for whom it knows.
+// ContactOut behind a gateway: how its fixed-size pages are mapped, and what a caller pays for the people it finds.
 import { expect, it } from "vitest";
 import { startAcmeGateway } from "../actions/run/acme-gateway.ts";
 import { forFile } from "../support/for-file.ts";
@@ -10,7 +10,7 @@ const ada = await gateway.live({ creditCents: 2_000 });
 
 const LINKEDIN = "https://www.linkedin.com/in/ada";
 
-/** A vendor who knows so many people, 25 on a page. */
+/** A vendor that knows this many people, 25 per page. */
 function knows(total: number): void {
   vendor.answers((response, { body }) => {
     const { page } = body as { page: number };

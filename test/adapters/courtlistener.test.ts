@@ -1,4 +1,4 @@
-// CourtListener as it is called: one search for two kinds of things, its token optional.
+// Calls to CourtListener: one search for two kinds of things, with an optional token.
 import { describe, expect, it } from "vitest";
 import { wire } from "../support/adapter-wire.ts";
 

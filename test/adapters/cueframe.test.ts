@@ -1,4 +1,4 @@
-// CueFrame behind a gateway: files go by link, ids belong to whoever got them, and no video is longer than its price.
+// CueFrame behind a gateway: files are passed as links, ids belong to their payers, and no video is longer than its price covers.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { freePort } from "../support/free-port.ts";
 import { startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
@@ -10,7 +10,7 @@ const PUBLIC = "https://files.gate.example";
 
 let vendor: VendorServer;
 let gateway: TestGateway;
-/** Where it listens; outside it is known by its public address. */
+/** Its actual local address; others know it by its public address. */
 let nearby: string;
 let hidden: TestGateway;
 let ada: TestAccount;
@@ -48,7 +48,7 @@ async function run(account: TestAccount, action: string, params: unknown, at = n
   return { status: response.status, json, data: (json.data ?? {}) as Record<string, unknown> };
 }
 
-/** A vendor that keeps its state, and refuses what it does not know. */
+/** A vendor that keeps state, and rejects unknown ids. */
 function startPlaying(): Map<string, unknown> {
   const projects = new Map<string, unknown>();
   const answer = ({ method, url, body }: VendorRequest): readonly [status: number, body: unknown] => {
@@ -80,7 +80,7 @@ function startPlaying(): Map<string, unknown> {
   return projects;
 }
 
-/** A file of the account's with these bytes. */
+/** A file of the account with these bytes. */
 async function fileOf(account: TestAccount, bytes: string): Promise<string> {
   const params = { filename: "walk.mp4", size_bytes: bytes.length, mime: "video/mp4" };
   const { data } = await run(account, "files/upload", params);

@@ -1,4 +1,4 @@
-// Daytona's wire: what is sent, held against its specification, and what its answers mean.
+// Daytona's wire format: checks requests against its specification, and how answers are interpreted.
 import { describe, expect, it } from "vitest";
 import daytona from "../../adapters/daytona.ts";
 import { BoxGone } from "../../src/catalog/session.ts";

@@ -1,4 +1,4 @@
-// How hard a model is to think, as each vendor's newest models are told it: those that think in any case are told the least, never not to.
+// The thinking effort sent to each vendor's newest models: models that always think get the minimum, never an instruction not to think.
 import { describe, expect, it } from "vitest";
 import { manualClock } from "../../src/core/clock.ts";
 import { chatCompletions } from "../../src/models/formats/chat-completions/vendor.ts";
@@ -25,7 +25,7 @@ function contextOf(adapterId: string, slug: string) {
   return { dialect, context: chatContext({ spec: offer.chat, wire: offer.wire }) };
 }
 
-/** What is sent for a word of effort. */
+/** The request fields for an effort level. */
 function sentFor(adapterId: string, slug: string, more: Readonly<Record<string, unknown>>) {
   const { dialect, context } = contextOf(adapterId, slug);
   const body = { messages: [{ role: "user", content: "Hello" }], ...more };

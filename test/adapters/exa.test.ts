@@ -1,4 +1,4 @@
-// Exa as it is called: what goes out for the contract's params, what it costs, and what its answers mean.
+// Calls to Exa: the request for the contract's params, its cost, and how answers are interpreted.
 import { describe, expect, it } from "vitest";
 import { wire } from "../support/adapter-wire.ts";
 

@@ -1,4 +1,4 @@
-// fal as it is called: launched, waited for and fetched inside one call, at a price for each model.
+// Calls to fal: launched, polled and fetched within one call, at a price for each model.
 import { readFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
 import { openActionCatalog } from "../../src/actions/run/action-catalog.ts";

@@ -1,4 +1,4 @@
-// fastCRW as it is called: pages behind walls, crawls and extractions, and walls that answer with a good status.
+// Calls to fastCRW: pages behind walls, crawls and extractions, and walls that are answered with a success status.
 import { describe, expect, it } from "vitest";
 import { wire } from "../support/adapter-wire.ts";
 

@@ -1,4 +1,4 @@
-// The Federal Register as it is called: conditions in brackets, and bounds that it would pass over in silence.
+// Calls to the Federal Register: conditions in brackets, and limits that it would silently ignore.
 import { describe, expect, it } from "vitest";
 import { wire } from "../support/adapter-wire.ts";
 

@@ -1,4 +1,4 @@
-// Firecrawl as it is called: what a page, a crawl and an extraction send, and what its answers mean.
+// Calls to Firecrawl: the requests of a page, a crawl and an extraction, and how answers are interpreted.
 import { describe, expect, it } from "vitest";
 import { wire } from "../support/adapter-wire.ts";
 

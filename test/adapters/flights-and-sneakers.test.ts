@@ -1,4 +1,4 @@
-// AviationStack and KicksDB as they are called, both for a fraction of a cent.
+// Calls to AviationStack and KicksDB, both for a fraction of a cent.
 import { describe, expect, it } from "vitest";
 import { wire } from "../support/adapter-wire.ts";
 

@@ -1,4 +1,4 @@
-// FRED as it is called: our key in the query, its words for what is wrong, and a wrong key that looks like a wrong param.
+// Calls to FRED: our key in the query, its error messages, and a wrong key that looks like a wrong param.
 import { describe, expect, it } from "vitest";
 import { wire } from "../support/adapter-wire.ts";
 

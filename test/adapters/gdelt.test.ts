@@ -1,4 +1,4 @@
-// GDELT as it is called: everything is a good answer, and what went wrong stands there in a sentence.
+// Calls to GDELT: every answer has a success status, and errors are plain sentences in it.
 import { describe, expect, it } from "vitest";
 import { wire } from "../support/adapter-wire.ts";
 

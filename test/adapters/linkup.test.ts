@@ -1,4 +1,4 @@
-// Linkup as it is called: one endpoint at two depths, a miss that is an error, spent credits that look like haste.
+// Calls to Linkup: one endpoint at two depths, a miss that is an error, and used-up credits that look like rate limiting.
 import { describe, expect, it } from "vitest";
 import { wire } from "../support/adapter-wire.ts";
 

@@ -1,4 +1,4 @@
-// The gateways to markets and registers by tables of endpoints: CoinGecko, Nansen, Allium, Strale.
+// Vendors of market and register data with tables of endpoints: CoinGecko, Nansen, Allium, Strale.
 import { readFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
 import type { EndpointTable } from "../../src/catalog/endpoint-table.ts";

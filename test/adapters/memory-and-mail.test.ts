@@ -1,4 +1,4 @@
-// mem0, Zep, Letta and AgentMail as they are called.
+// Calls to mem0, Zep, Letta and AgentMail.
 import { describe, expect, it } from "vitest";
 import { wire } from "../support/adapter-wire.ts";
 

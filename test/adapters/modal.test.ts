@@ -1,4 +1,4 @@
-// Machines for one task: what they cost, what callers get of them, and the process by which their vendor is spoken to.
+// Machines for one task: their price, what callers can do with them, and the process that talks to their vendor.
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -101,7 +101,7 @@ describe("a machine that nobody waits for any more", () => {
   });
 });
 
-/** The shipped adapter, its helper and what plays it in the sandbox, beside a package that stands in for the vendor's. */
+/** An overlay with the shipped adapter, its helper and its stand-in, and a fake of the vendor's package. */
 function overlay(): string {
   const folder = mkdtempSync(join(tmpdir(), "tollgate-modal-"));
   mkdirSync(join(folder, "adapters"));

@@ -1,4 +1,4 @@
-// OpenAlex as it is called: filters as they are, ids in all their spellings, and a limit that is called forbidden.
+// Calls to OpenAlex: filters passed as they are, ids in every spelling, and a rate limit reported as forbidden.
 import { describe, expect, it } from "vitest";
 import { wire } from "../support/adapter-wire.ts";
 

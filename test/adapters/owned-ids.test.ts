@@ -1,4 +1,4 @@
-// Vendors that keep state, behind a gateway and two callers: what one made the other cannot reach, see or guess.
+// Vendors with state, behind a gateway with two callers: neither can reach, see or guess what the other created.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type AcmeGateway, startAcmeGateway } from "../actions/run/acme-gateway.ts";
 import type { TestAccount } from "../support/gateway.ts";
@@ -23,7 +23,7 @@ afterAll(async () => {
   await vendor.close();
 });
 
-/** The vendor answers as it keeps its state; what it was asked is in `vendor.asked`. */
+/** Simulates the vendor with this function; `vendor.asked` has the requests. */
 function play(answer: (request: VendorRequest) => { readonly status?: number; readonly body: unknown }): void {
   vendor.answers((response, request) => {
     const { status = 200, body } = answer(request);
@@ -32,7 +32,7 @@ function play(answer: (request: VendorRequest) => { readonly status?: number; re
   });
 }
 
-/** A call that fails, and costs nothing. */
+/** A call that fails and is not charged. */
 async function failed(account: TestAccount, action: string, params: object) {
   const before = await gateway.balanceCents(account);
   const { status, json } = await gateway.run(account, action, params);
@@ -42,7 +42,7 @@ async function failed(account: TestAccount, action: string, params: object) {
 }
 
 const AGENT = "agent-0f1e2d3c-4b5a-4697-8877-665544332211";
-/** Longer than what a hash has of it by chance. */
+/** Longer than anything that could be in its hash by chance. */
 const OWN_ID = 'ada-lovelace"a\n';
 const INBOX = "quiet-harbor@agentmail.to";
 

@@ -1,4 +1,4 @@
-// Oxylabs as it is called: a page from a place, and the page's own status inside of the answer.
+// Calls to Oxylabs: a page as seen from a place, and the page's own status within the answer.
 import { describe, expect, it } from "vitest";
 import { wire } from "../support/adapter-wire.ts";
 

@@ -1,4 +1,4 @@
-// Merchants that take no key but a payment for each call: listed with their prices, and called once there is a wallet.
+// Merchants that take a payment per call instead of a key: listed with their prices, and called once there is a wallet.
 import { describe, expect, it } from "vitest";
 import { wire } from "../support/adapter-wire.ts";
 import { shippedCatalog } from "../support/shipped-catalog.ts";

@@ -1,4 +1,4 @@
-// Parallel as it is called: plain params in its nested wire, research that is launched and asked after, runs with an owner.
+// Calls to Parallel: flat params in its nested wire format, research that is launched and polled, and runs with an owner.
 import { describe, expect, it } from "vitest";
 import { wire } from "../support/adapter-wire.ts";
 

@@ -1,4 +1,4 @@
-// Those who find people as they are called: ContactOut and Tomba at once, Icypeas and Nyne by a launch and a question for its result.
+// Calls to people finders: ContactOut and Tomba answer immediately, Icypeas and Nyne with a launch and polling.
 import { describe, expect, it } from "vitest";
 import { wire } from "../support/adapter-wire.ts";
 
@@ -37,7 +37,7 @@ describe("ContactOut", () => {
     expect(contactout.quote("people-search", { name: "Ada", page_size: 7 })).toBe(7);
     expect(contactout.quote("people-search", { name: "Ada" })).toBe(10);
     expect(contactout.upstreamCents("people-search", { name: "Ada", page_size: 1 })).toBe(5);
-    // Profiles 21 to 30 stand on two of the vendor's pages.
+    // Profiles 21 to 30 are on two of the vendor's pages.
     expect(contactout.upstreamCents("people-search", { name: "Ada", page: 3, page_size: 10 })).toBe(10);
   });
 

@@ -1,4 +1,4 @@
-// Primary sources as they are called: rows of one table, each at a host of its own, and the ways in which each says no.
+// Calls to primary sources: rows of one table with different hosts, and the various ways in which they report errors.
 import { readFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
 import type { EndpointTable } from "../../src/catalog/endpoint-table.ts";

@@ -1,4 +1,4 @@
-// The Nonprofit Explorer as it is called: brackets in its query, and a search without hits that is a 404.
+// Calls to the Nonprofit Explorer: brackets in its query, and a search without hits that is a 404.
 import { describe, expect, it } from "vitest";
 import { wire } from "../support/adapter-wire.ts";
 

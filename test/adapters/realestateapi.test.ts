@@ -1,4 +1,4 @@
-// RealEstateAPI as it is called: what each action sends, what it costs by what is found, and what its answers mean.
+// Calls to RealEstateAPI: the request of each action, its cost by number of results, and how answers are interpreted.
 import { describe, expect, it } from "vitest";
 import { wire } from "../support/adapter-wire.ts";
 

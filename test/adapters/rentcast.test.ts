@@ -1,4 +1,4 @@
-// RentCast as it is called: where things are, ranges as texts, and what its answers mean.
+// Calls to RentCast: locations, ranges as strings, and how answers are interpreted.
 import { describe, expect, it } from "vitest";
 import { wire } from "../support/adapter-wire.ts";
 

@@ -1,4 +1,4 @@
-// The page reader that callers use without choosing a vendor: who serves which params, and what a pin means.
+// The page reader that callers use without choosing a vendor: which vendors support which params, and how pinning works.
 import { describe, expect, it } from "vitest";
 import { offeredCalls } from "../../src/actions/run/sold-candidates.ts";
 import type { JsonObject } from "../../src/catalog/said.ts";
@@ -17,7 +17,7 @@ async function sold(env: Record<string, string>) {
   return action;
 }
 
-/** Who can serve the call, in order, with the params that each would get; or the field that is at fault. */
+/** The vendors that can serve the call, in order, with the params each would get; or the invalid field. */
 async function servers(given: JsonObject, env: Record<string, string> = BOTH) {
   const action = await sold(env);
   const parsed = action.facts.params.safeParse(given);

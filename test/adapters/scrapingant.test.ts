@@ -1,4 +1,4 @@
-// ScrapingAnt as it is called: params in the query, HTML for an answer, and refusals that are ours, the caller's or the page's.
+// Calls to ScrapingAnt: params in the query, HTML answers, and errors caused by us, the caller or the page.
 import { describe, expect, it } from "vitest";
 import { wire } from "../support/adapter-wire.ts";
 

@@ -1,4 +1,4 @@
-// SEC EDGAR as it is called: three hosts, numbers padded for one and bare for the other, and a block that must be sat out.
+// Calls to SEC EDGAR: three hosts, numbers padded for one and not for another, and a temporary ban that we must wait out.
 import { describe, expect, it } from "vitest";
 import { wire } from "../support/adapter-wire.ts";
 

@@ -1,4 +1,4 @@
-// Vendors whose servers the operator runs himself: one address and no key, and what a caller then sees and pays.
+// Vendors whose servers the operator self-hosts: an address and no key, and what a caller then sees and pays.
 import { beforeEach, describe, expect, it } from "vitest";
 import { forFile } from "../support/for-file.ts";
 import { startTestGateway } from "../support/gateway.ts";

@@ -1,4 +1,4 @@
-// What goes to a sprite's standard input, run by the shell that it is written for.
+// Runs what we send to a sprite's standard input in a real shell.
 import { execFileSync } from "node:child_process";
 import { expect, it } from "vitest";
 import sprites from "../../adapters/sprites.ts";
@@ -15,7 +15,7 @@ function shell({ query, said = [] }: StandInRequest): string {
   return execFileSync(command, args, { input, env: { PATH: process.env.PATH, HOME: home } }).toString();
 }
 
-/** What a real shell makes of the last command that was asked. */
+/** The result of the last requested command in a real shell. */
 function ranLast(): string {
   const asked = at.vendor.requests.at(-1);
   if (asked === undefined) throw new Error("nothing was asked");

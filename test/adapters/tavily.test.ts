@@ -1,4 +1,4 @@
-// Tavily as it is called: one credit a call whatever is asked, and pages that cannot be read inside a good answer.
+// Calls to Tavily: one credit per call whatever the params, and unreadable pages within a success answer.
 import { describe, expect, it } from "vitest";
 import { wire } from "../support/adapter-wire.ts";
 

@@ -1,4 +1,4 @@
-// TikHub as it is called: endpoints of a table, by GET or by POST, and bad codes inside of good answers.
+// Calls to TikHub: endpoints of a table, by GET or POST, and error codes within success answers.
 import { readFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
 import type { EndpointTable } from "../../src/catalog/endpoint-table.ts";

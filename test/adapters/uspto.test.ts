@@ -1,4 +1,4 @@
-// The USPTO's Open Data Portal as it is called: ranges in one param, names as a field query, and no hits as a 404.
+// Calls to the USPTO's Open Data Portal: ranges in one param, names as a field query, and no hits as a 404.
 import { describe, expect, it } from "vitest";
 import { wire } from "../support/adapter-wire.ts";
 

@@ -1,5 +1,5 @@
-// What adapters send is what vendors' own specifications take: calls made from the published params of every action are built into
-// requests and held against names, types, bounds and requirements that were taken from those specifications, each with its date.
+// Adapters' requests conform to the vendors' own specifications: calls generated from every action's published params are built into
+// requests and checked against names, types, limits and requirements from those specifications, each with its date.
 import { describe, expect, it } from "vitest";
 import { openActionCatalog } from "../../src/actions/run/action-catalog.ts";
 import { paramsSchema } from "../../src/actions/run/params-schema.ts";
@@ -11,16 +11,16 @@ import { type Checked, operationOf, toldOf, toldVendors } from "../support/vendo
 
 const SEED = 20_261_122;
 const CALLS_MAX = 400;
-/** As an id goes out that the caller chose. */
+/** The form in which an id chosen by the caller is sent. */
 const HIDDEN_ID = `tg_${"aB3-_".repeat(7).slice(0, 32)}`;
 
-/** Actions of these vendors that no specification tells of. */
+/** Actions of these vendors that are in no specification. */
 const UNTOLD = ["scrapingant/markdown", "scrapingant/extract"];
 
 const catalog = await shippedCatalog();
 const actions = openActionCatalog(() => catalog, []).all({ sandbox: true });
 
-/** The calls that an action takes, of those made from its schema. */
+/** The generated calls that an action accepts. */
 function* goodCalls(vendor: string, name: string, sender: AdapterWire): Generator<JsonObject> {
   const action = actions.find(({ id }) => id === `${vendor}/${name}`);
   if (action === undefined) throw new Error(`${vendor}/${name} is not sold`);

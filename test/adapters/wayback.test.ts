@@ -1,4 +1,4 @@
-// The Wayback Machine as it is called: addresses inside of addresses, and captures that are errors themselves.
+// Calls to the Wayback Machine: URLs within URLs, and captures that are errors themselves.
 import { describe, expect, it } from "vitest";
 import { wire } from "../support/adapter-wire.ts";
 

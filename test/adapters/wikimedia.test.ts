@@ -1,4 +1,4 @@
-// Wikipedia and Wikidata as they are called: a language that becomes a host, errors in good answers, queries that take too long.
+// Calls to Wikipedia and Wikidata: a language that becomes a host name, errors with status 200, and queries that time out.
 import { describe, expect, it } from "vitest";
 import { wire } from "../support/adapter-wire.ts";
 

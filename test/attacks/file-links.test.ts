@@ -1,4 +1,4 @@
-// Links to files, as somebody tries them who has one of his own: for other paths, other methods, in thousands of ranges, and by thousands.
+// Attacks on file links by the holder of a valid one: other paths, other methods, thousands of ranges, and thousands of requests.
 import { once } from "node:events";
 import { request } from "node:http";
 import { connect } from "node:net";
@@ -20,7 +20,7 @@ beforeAll(async () => {
 });
 afterAll(() => gateway.stop());
 
-/** As it is written: fetch would mend the path. */
+/** Sent verbatim: fetch would normalize the path. */
 async function raw(path: string, headers: Record<string, string> = {}, method = "GET") {
   const { hostname, port } = new URL(gateway.url);
   const asked = request({ hostname, port, path, method, headers });

@@ -1,4 +1,4 @@
-// Forms that mean harm: refused with what is wrong, in little memory and time, while another caller's calls go on.
+// Malicious forms: refused with the reason, in little memory and time, while another caller's calls continue.
 import net from "node:net";
 import { describe, expect, it } from "vitest";
 import { forFile } from "../support/for-file.ts";
@@ -24,7 +24,7 @@ async function send(body: string, { account = eve, type = `multipart/form-data; 
     headers: { authorization: `Bearer ${account.key}`, "content-type": type },
     body,
   }).catch((error: unknown) => error as Error);
-  // A connection that is ended before the body has come may be seen before the answer that was sent on it.
+  // If the connection is closed before the body has arrived, the client may notice that before it sees the answer.
   if (response instanceof Error) return { status: 0, code: "cut" };
   const { error } = (await response.json()) as { error?: { code: string; message: string } };
   return { status: response.status, code: error?.code ?? "" };
@@ -100,7 +100,7 @@ describe("two hundred forms that never end", () => {
       messages: [{ role: "user", content: "Hello." }],
     });
     expect(choices).toHaveLength(1);
-    // Their bytes lie on the disk.
+    // Their bytes are on disk.
     expect(process.memoryUsage().rss - before).toBeLessThan(256 * MIB);
     for (const socket of sockets) socket.destroy();
     expect(await balance(eve)).toEqual({ balance_cents: 1_000, held_cents: 0 });

@@ -1,4 +1,4 @@
-// Mailboxes are bought once and for good: what a flood of purchases, repeats and others' addresses comes to, at a vendor whose answers get lost.
+// Mailboxes are bought once and permanently: a flood of purchases, repeats and others' addresses, at a vendor whose answers get lost.
 import { beforeEach, describe, expect, it } from "vitest";
 import { startAcmeGateway } from "../actions/run/acme-gateway.ts";
 import { forFile } from "../support/for-file.ts";
@@ -7,7 +7,7 @@ import { startVendor } from "../support/vendor-server.ts";
 
 const PRICE_CENTS = 200;
 let made: string[];
-/** What becomes of the next purchases. */
+/** How many of the next purchases lose their answer. */
 let losses = 0;
 const vendor = forFile(await startVendor());
 const gateway = forFile(await startAcmeGateway({ AGENTMAIL_API_KEY: "key", AGENTMAIL_BASE_URL: vendor.url }));

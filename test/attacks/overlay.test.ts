@@ -1,4 +1,4 @@
-// An operator's own folder that is broken, endless or huge: a gateway that runs keeps its catalog and its calls.
+// A broken, endless or huge overlay folder: a running gateway keeps its catalog and its calls.
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
@@ -13,7 +13,7 @@ export default defineAdapter({ name: "${name}", docs: "https://a.example", origi
   chat: { dialect: "chat-completions", models: { m: { contextTokens: 1000, prices: [{ since: "2026-01-01", input: "1", output: "1" }] } } } });
 `;
 
-/** With one file that is as it should be. */
+/** With one valid file. */
 function begin(): void {
   mkdirSync(adapters);
   write("fine.ts", good("fine"));

@@ -1,4 +1,4 @@
-// Refunds that are asked for again, at once, of others' calls, of calls that run, and of what was never paid.
+// Refund requests that are repeated, concurrent, for other accounts' calls, for running calls, and for calls that were never paid.
 import { describe, expect, it } from "vitest";
 import { startAcmeGateway } from "../actions/run/acme-gateway.ts";
 import { forFile } from "../support/for-file.ts";

@@ -1,5 +1,5 @@
-// A session that is closed at the very moment of an hour or of midnight, when one of its holds is just being succeeded by the next: every
-// minute is paid once and in its own day, nothing stays held, and the vendor's machine is gone.
+// A session closed at exactly the hour or midnight, while its next hold is being placed: every minute is paid once and on its own day,
+// nothing stays held, and the vendor's machine is gone.
 import { afterEach, describe, expect, it } from "vitest";
 import type { AccountPayer } from "../../src/core/plan.ts";
 import { UNPAID_SCOPE } from "../../src/kernel/windows.ts";
@@ -29,7 +29,7 @@ const MOMENTS = [
 const DELTAS = [-1, 0, 1] as const;
 const ALL = { accountId: "ada", keyId: null, limit: 100, cursor: null } as never;
 
-/** A cent a minute, from so many minutes before the moment. */
+/** A session at one cent a minute, started this many minutes before the moment. */
 async function begun(startMs: number, minutes: number, deltaMs: number): Promise<string> {
   stage = await sessionStage({}, startMs);
   process = await stage.process();
@@ -41,7 +41,7 @@ async function begun(startMs: number, minutes: number, deltaMs: number): Promise
   return id;
 }
 
-/** What must be true of a session that has ended, however it came to that. */
+/** What must be true of every session that has ended, however it did. */
 async function expectPaid(id: string, least: number): Promise<void> {
   const job = await stage.over(process, id, payer);
   const { minutes = 0 } = { ...(job.end?.result as object) } as { minutes?: number };
@@ -50,7 +50,7 @@ async function expectPaid(id: string, least: number): Promise<void> {
   expect(job.chargedCents).toBe(minutes);
   const charges = (await stage.ledger.transactions(ALL)).rows.filter(({ kind }) => kind === "charge");
   expect(charges.reduce((sum, { amountNano }) => sum + amountNano, 0)).toBe(cents(minutes));
-  // No hold leaves more with us than it was charged.
+  // No hold leaves us with more than it was charged.
   expect(charges.filter(({ upstreamNano, amountNano }) => upstreamNano > amountNano)).toEqual([]);
   expect(await stage.ledger.spentToday("ada", [UNPAID_SCOPE])).toEqual([0]);
   expect(stage.vendor.boxes.size).toBe(0);

@@ -1,4 +1,4 @@
-// One account at two processes over one Redis: what it can cost us, and what it can hold, is what it could at one.
+// One account on two processes sharing a Redis: its limits on cost to us and on holds are the same as on one.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -8,7 +8,7 @@ import type { TestAccount } from "../support/gateway.ts";
 import { anyRedis, REDIS_MS_MAX } from "../support/redis.ts";
 
 const BOUND_CENTS = 2;
-/** What a vendor takes for a search that finds nothing. */
+/** The vendor's charge for a search that finds nothing. */
 const MISS_CENTS = 0.5;
 const IN_FLIGHT = 8;
 

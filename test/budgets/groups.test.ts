@@ -1,4 +1,4 @@
-// Budgets of groups, tags and accounts, as callers of a real gateway meet them.
+// Budgets of groups, tags and accounts, as callers of a real gateway experience them.
 import { describe, expect, test } from "vitest";
 import { forFile } from "../support/for-file.ts";
 import { startTestGateway, type TestAccount } from "../support/gateway.ts";
@@ -17,7 +17,7 @@ interface Chat {
   readonly model?: string;
   readonly tokens?: number;
   readonly tags?: string;
-  /** So that it costs something: 4 cents for ten thousand words. */
+  /** Makes the call cost something: 4 cents for ten thousand words. */
   readonly words?: number;
 }
 
@@ -33,7 +33,7 @@ async function chat(key: string, { model = "core/best", tokens = 500, tags, word
   return { status: response.status, headers: response.headers, json: (await response.json()) as Json };
 }
 
-/** A group of an account of its own, and keys in it. */
+/** A group in its own account, and keys in it. */
 async function grouped(limits: Json, keys = 1) {
   const account = await gateway.account();
   const made = await own(account.key, "POST", "/api/v1/groups", { name: "research", ...limits });

@@ -1,4 +1,4 @@
-// A group's budget and rates over two gateways that share a Redis: what one has taken the other cannot, and a change counts in both.
+// A group's budget and rate limits across two gateways that share a Redis: they share the usage, and a change applies to both.
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { folderForFile } from "../support/for-file.ts";
 import { startTestGateway, type TestGateway } from "../support/gateway.ts";
@@ -45,7 +45,7 @@ async function grouped(limits: Json) {
 test("calls at both at once never come to more than the group's ceiling", async () => {
   const { key, group, agent } = await grouped({ ceiling_cents: 40 });
   const statuses = new Set<number>();
-  // On a busy machine the first ones end before the last begin: what they have spent leaves less room for the next sixteen.
+  // On a busy machine, the first calls end before the last begin: their spending leaves less room for the next sixteen.
   for (let round = 0; round < 50 && !statuses.has(402); round++) {
     const answers = await Promise.all(Array.from({ length: 16 }, (_, at) => chat(at % 2, agent, 10_000)));
     for (const { status } of answers) statuses.add(status);
@@ -60,7 +60,7 @@ test("calls at both at once never come to more than the group's ceiling", async 
 test("a ceiling that is lowered at one counts at the other, and so does a mark that a call has passed", async () => {
   const { key, group, agent } = await grouped({ ceiling_cents: 1_000, lower_at: 50 });
   expect((await chat(1, agent, 10_000)).headers.get("x-tollgate-lowered")).toBeNull();
-  // Heard of over a channel: a call or two may come before it.
+  // Propagated over a channel: a call or two may get through before.
   await send(0, key, "PATCH", `/api/v1/groups/${group}`, { ceiling_cents: 8 });
   const told: (string | null)[] = [];
   for (let at = 0; at < 50 && told.at(-1) == null; at++)

@@ -1,4 +1,4 @@
-// What an adapter may say of an action together, and what contradicts itself.
+// Which fields of an action an adapter may combine, and which contradict each other.
 import { expect, it } from "vitest";
 import type { ActionSpec } from "../../src/catalog/action.ts";
 import { noAuth, z } from "../../src/catalog/adapter.ts";

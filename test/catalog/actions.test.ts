@@ -1,4 +1,4 @@
-// Every action of the shipped adapters: its example is taken, its requests can be made, its answers are what it says they are.
+// Every action of the shipped adapters: its example is valid, its requests can be built, and its answers are as declared.
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { namedRow, rowCents } from "../../src/actions/run/table-params.ts";
@@ -21,7 +21,7 @@ const offers = vendors.flatMap(({ id, spec }) =>
 );
 const byId = offers.map((offer): [string, ActionOffer] => [offer.id, offer]);
 
-/** The example's params as the runner would hand them on. */
+/** The example's params as the runner would pass them. */
 function exampleOf({ spec, table }: ActionOffer) {
   const params = spec.params.parse(spec.example.params);
   const named =
@@ -44,7 +44,7 @@ afterAll(async () => {
   await vendor.close();
 });
 
-/** Runs the action's example against a vendor that gives the example's answers, one after the other. */
+/** Runs the action's example against a vendor that returns the example's answers in order. */
 async function replay(offer: ActionOffer): Promise<{ final: FinalPart; reading: Reading } | AttemptFailure> {
   const { params, row } = exampleOf(offer);
   const { example, answer } = offer.spec;
@@ -58,14 +58,14 @@ async function replay(offer: ActionOffer): Promise<{ final: FinalPart; reading: 
   const origins = Object.fromEntries(
     Object.keys(offer.adapter.origins).map((name) => [name, `${vendor.url}/~${name}`]),
   );
-  // The vendors' own pace would make the tests wait for each other.
+  // The vendors' rate limits would make the tests wait for each other.
   const { rate: _, ...unpaced } = offer.adapter.spec;
   const adapter = { ...offer.adapter, spec: unpaced, origin: vendor.url, origins };
   const steps = offer.spec.steps?.map((step) => (step.until === undefined ? step : { ...step, everyMs: 1 }));
   const { rate: __, ...freely } = offer.spec;
   const spec = steps === undefined ? freely : { ...freely, steps };
   const restore = (json: string) => json;
-  // A sandbox's documents of callers are its own, and nothing outside is fetched.
+  // In a sandbox, the callers' documents are local, and nothing external is fetched.
   const sandbox = { fault: null };
   const order = { soldId: offer.id, params, row, requestId: "req_1", restore, preamble: null, sandbox };
   return new Promise((resolve) => {

@@ -7,9 +7,9 @@ import { ENDS_LIST } from "../support/price-list.ts";
 import { shippedCatalog } from "../support/shipped-catalog.ts";
 
 const MARGIN = 1.1;
-/** How adapters say in a comment that something is not confirmed. */
+/** How adapters' comments mark unconfirmed facts. */
 const DOUBT = /from memory|\bunsure\b|costs us is not known|not (yet )?(been )?held against/i;
-/** The call that the belief is about, where the action's example is another. */
+/** The call that the belief is about, if it is not the action's example. */
 const ABOUT: Readonly<Record<string, Record<string, unknown>>> = {
   "2captcha/create-task": {
     task: { type: "FunCaptchaTaskProxyless", websiteURL: "https://a.example/", websitePublicKey: "69A21A01" },
@@ -61,7 +61,7 @@ describe("what is believed of vendors", () => {
     const thin = believed().flatMap(({ id, spec }) => {
       const params = spec.params.parse(ABOUT[id] ?? spec.example.params);
       const [price, cost] = [quoteCents(spec.price, params, null), upstreamCentsOf(spec, params, null)];
-      // What is paid by the call is charged as it was asked for, and never costs us more than that.
+      // A pay-per-call purchase is charged at the merchant's price, and never costs us more.
       const isPaid = spec.price.paid !== undefined;
       return !isPaid && price < cost * MARGIN - 1e-9 && spec.mayCostMore === undefined
         ? [`${id}: ${price} cents, cost ${cost}`]

@@ -1,4 +1,4 @@
-// The line that bounds what a vendor's machine prints, run by a real shell.
+// Runs the shell line that limits the output of a vendor's machine in a real shell.
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";

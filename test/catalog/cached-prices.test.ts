@@ -1,4 +1,4 @@
-// The price of cached tokens: the maker's, whatever its resellers bill, and no route serves that costs more than it is sold for.
+// The price of cached tokens is the maker's, whatever its resellers charge, and no route that costs more than the sale price serves.
 import { describe, expect, it } from "vitest";
 import type { TokenPrice } from "../../src/catalog/catalog.ts";
 import { loadCatalog } from "../../src/catalog/load.ts";
@@ -9,7 +9,7 @@ import { catalogOf, PLAY, priced, TODAY_MS, vendor } from "./catalog-of.ts";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
-/** Every hour of a working day and of a day of a weekend. */
+/** Every hour of a working day and of a weekend day. */
 const MOMENTS = [0, 1].flatMap((day) =>
   Array.from({ length: 24 }, (_, hour) => TODAY_MS + day * DAY_MS + hour * HOUR_MS),
 );
@@ -19,7 +19,7 @@ function shipped(markupPercent = 0) {
   return loadCatalog({ ...options, overlayDir: null, markupPercent, allowLoss: false });
 }
 
-/** Prompts of which all, a part or nothing was read from a cache or written to it. */
+/** Prompts read from or written to a cache entirely, partly or not at all. */
 function usages(promptTokens: number) {
   const some = Math.floor(promptTokens / 3);
   const splits = [

@@ -1,4 +1,4 @@
-// Small adapters for tests that look at one rule at a time, and the catalog made of them.
+// Small adapters for tests of single rules, and catalogs made of them.
 import { type AdapterSpec, bearer, type ModelSpec, type TokenPriceSpec } from "../../src/catalog/adapter.ts";
 import type { Catalog } from "../../src/catalog/catalog.ts";
 import { type CatalogOptions, compileCatalog } from "../../src/catalog/compile.ts";
@@ -27,7 +27,7 @@ export function vendor(models: Readonly<Record<string, ModelSpec>>, more: Partia
   };
 }
 
-/** A server that serves any model, for nothing unless the environment says otherwise. */
+/** A server that serves any model, free unless the environment sets a price. */
 export function anyServer(more: Partial<AdapterSpec> = {}): AdapterSpec {
   const anyModel = priced("0", "0");
   return vendor({}, { chat: { dialect: "chat-completions", models: {}, anyModel }, local: true, ...more });
@@ -46,7 +46,7 @@ export interface CatalogParts {
   readonly tables?: Readonly<Record<string, EndpointTable>>;
 }
 
-/** Live keys are those of `env`; the sandbox is at `http://sandbox.test`. */
+/** The live keys are those in `env`; the sandbox is at `http://sandbox.test`. */
 export function catalogOf(parts: CatalogParts, options: Partial<CatalogOptions> = {}): Catalog {
   const files = {
     adapters: new Map(Object.entries(parts.adapters)),

@@ -1,9 +1,9 @@
-// Answers made of the whole catalog are made once for each audience, and anew on the next day and when the catalog is replaced.
+// Answers derived from the whole catalog are computed once per audience, and again on the next day and after a reload.
 import { expect, it } from "vitest";
 import type { Catalog } from "../../src/catalog/catalog.ts";
 import { keptByAudience, keptJson } from "../../src/catalog/kept-by-audience.ts";
 
-/** A catalog as its lists are: one for each audience, until the next day. */
+/** A catalog reduced to its lists: one per audience, until the next day. */
 function listing() {
   const lists = () => ({ live: [], play: [] });
   let today = lists();
@@ -25,7 +25,7 @@ it("an answer is kept for its catalog, day and audience", async () => {
   const { catalog: one, midnight } = listing();
   const { catalog: other } = listing();
   const [live, play] = [{ sandbox: false }, { sandbox: true }];
-  // Who asks while it is made waits for the same.
+  // A request during the computation waits for the same result.
   const asked = answer(one, live);
   expect(await answer(one, { ...live })).toBe(await asked);
   expect(await answer(one, play)).toEqual({ sandbox: true, made: 2 });

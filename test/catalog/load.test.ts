@@ -7,7 +7,7 @@ import { CatalogError } from "../../src/catalog/validate.ts";
 import { manualClock } from "../../src/core/clock.ts";
 import { LIVE, PLAY, TODAY_MS } from "./catalog-of.ts";
 
-/** A provider that speaks OpenAI's wire, whole: this is all that has to be written. */
+/** A complete OpenAI-compatible provider: nothing else needs to be written. */
 const ACME = `// Acme: one model.
 import { bearer, defineAdapter } from "#adapter";
 

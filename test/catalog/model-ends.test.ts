@@ -1,4 +1,5 @@
-// A model ends on a day: it leaves the lists a month before, says so while it is served, and is refused after, with its successor.
+// A model with an end date: it leaves the lists a month before, answers announce the end while it is served, and later calls are refused
+// with the successor.
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import type { ModelEnd, ModelSpec } from "../../src/catalog/adapter.ts";
@@ -12,7 +13,7 @@ import { atOnce } from "../../src/core/slices.ts";
 import { shippedCatalog } from "../support/shipped-catalog.ts";
 import { catalogOf, LIVE, PLAY, priced, tier, vendor } from "./catalog-of.ts";
 
-/** The day on which the shipped tiers were last looked at, and for how long after it all of their models must live. */
+/** The day on which the shipped tiers were last reviewed; all of their models must live for a certain time after it. */
 const LOOKED_AT = "2026-11-26";
 const DAYS_MIN = 90;
 
@@ -174,7 +175,7 @@ describe("the shipped tiers", () => {
     expect(short).toEqual([]);
   });
 
-  // What is best at its price no program can say. That a person has looked stands above the candidates, with the price that it was looked at for.
+  // A program cannot decide which model is best at its price. A comment above the candidates records that a person did, and the price then.
   it.each(["best", "mid", "cheap"])(
     "say above %s's candidates why the first is first, at its price of that day",
     async (id) => {

@@ -1,4 +1,4 @@
-// Prices by the hour: a call costs what the minute has in which it was admitted, and holds the dearest that its time can meet.
+// Prices by the hour: a call is charged at the price of the minute in which it was admitted; its hold uses the highest price of the period.
 import { describe, expect, it } from "vitest";
 import type { TokenPriceSpec } from "../../src/catalog/adapter.ts";
 import { compilePrice, costlierBy, dearest, dearestWithin, isDearer, priceAt } from "../../src/catalog/price.ts";

@@ -13,7 +13,7 @@ function usage(counts: Partial<TokenUsage>): TokenUsage {
   return { inputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0, outputTokens: 0, reasoningTokens: 0, ...counts };
 }
 
-/** Prices as files write them, from nothing to ten thousand dollars a million. */
+/** Prices as files write them, from zero to ten thousand dollars per million. */
 const decimal = fc.nat({ max: 10_000_000_000 }).map((pico) => usdPerMillionText(pico as TokenRates["input"]));
 test("what a call costs beside its tokens is in the cost, in the bound, in the sale, and makes an offer dearer", () => {
   const price = compilePrice({ since: "2026-01-01", input: "1", output: "2", thousandCalls: "5" }, "x");
@@ -46,7 +46,7 @@ const anyUsage = fc.record({
   reasoningTokens: fc.constant(0),
 });
 
-/** The same cost, written down once more: straight from the file's decimals, in BigInt. */
+/** An independent implementation of the cost: directly from the file's decimals, in BigInt. */
 function reference(price: TokenPriceSpec, used: TokenUsage): bigint {
   const prompt = used.inputTokens + used.cacheReadTokens + used.cacheWriteTokens;
   const at = [price, ...(price.steps ?? []).filter((step) => prompt > step.promptTokens)].at(-1) ?? price;

@@ -1,5 +1,5 @@
-// How long models' contexts and answers are, and what they read, is held against two lists that others keep: each fact agrees with them, or a
-// table here says why it does not.
+// Compares models' context lengths, answer lengths and input types with two third-party lists: each fact agrees with them, or a table here
+// explains why not.
 import { beforeAll, describe, expect, it } from "vitest";
 import type { Catalog, Offer } from "../../src/catalog/catalog.ts";
 import { loadCatalog } from "../../src/catalog/load.ts";
@@ -11,11 +11,14 @@ import { FACTS_LIST } from "../support/price-list.ts";
 import { PLAY } from "./catalog-of.ts";
 
 const DAYS_MAX = 45;
-/** CI says when the lists are old; `CATALOG_DAY` plays another day. */
+/** CI reports when the lists are old; `CATALOG_DAY` simulates another day. */
 const TODAY = process.env.CATALOG_DAY ?? new Date().toISOString().slice(0, 10);
 /** One list has 128,000 where another has 131,072. */
 const NEAR = 1.05;
-/** A list that has most of the context as the longest answer knows no limit of the answer: it takes off a part for the prompt, or nothing. */
+/**
+ * A list that gives most of the context as the longest answer does not know the real limit: it subtracts a part for the prompt, or
+ * nothing.
+ */
 const WHOLE = 0.75;
 
 const ANSWERS_OTHERWISE: Readonly<Record<string, string>> = {
@@ -33,9 +36,9 @@ const CONTEXTS_OTHERWISE: Readonly<Record<string, string>> = {
   "minimax/MiniMax-M2.5": ANSWERS_OTHERWISE["minimax/MiniMax-M2.5"] ?? "",
   "mistral/mistral-medium-2508": "the list has the length of its successors; its maker's page has this one",
 };
-/** Models of which no list and no maker says how long an answer may be. */
+/** Models whose longest answer is stated by no list and no maker. */
 const UNKNOWN: readonly string[] = [];
-/** They see, and nobody says how many tokens an image counts for at most, so no call with one could be held: they are sold without images. */
+/** Models that read images, without a published maximum of tokens per image: a hold cannot be computed, so they are sold without images. */
 const UNBOUNDED =
   /kimi-k|glm-5\.3-flash|deepseek-(v4-|v4\.1-)?flash|muse-|minimax-m3|qwen3\.(7-plus|8-flash|8-max|8-27b)|llama-4-maverick|qwen3\.5-397b|mistral-small-3\.2/;
 
@@ -51,7 +54,7 @@ interface Told {
 let catalog: Catalog;
 let told: readonly Told[];
 
-/** The lists have a cloud's models once, and a router's without the provider behind the colon. */
+/** The lists have a cloud's models once, and a router's without the provider after the colon. */
 function factsOf(adapterId: string, upstreamModel: string): readonly Fact[] {
   const id = adapterId.replace("-dated", "").replace("bedrock-anthropic", "bedrock");
   const names = [`${id}/${upstreamModel}`, `${id}/${upstreamModel.split(":")[0]}`];
@@ -76,7 +79,7 @@ beforeAll(async () => {
 
 const near = (a: number, b: number) => Math.max(a, b) <= Math.min(a, b) * NEAR;
 
-/** The shortest of the lists' limits; without one, what at most may stand here. */
+/** The lowest limit among the lists; without one, the highest value allowed here. */
 function limitOf(facts: readonly Fact[]) {
   const outputs = facts.flatMap(([context, output]) =>
     output === null ? [] : [{ output, context: context ?? output }],

@@ -1,4 +1,5 @@
-// What models cost us is held against a list that others keep: each price equals it, or its adapter says why not; neither may be old.
+// Compares our models' upstream prices with a third-party list: each price equals it, or its adapter explains why not; neither may be
+// outdated.
 import { describe, expect, it } from "vitest";
 import type { ModelEnd } from "../../src/catalog/adapter.ts";
 import { loadCatalog } from "../../src/catalog/load.ts";
@@ -9,16 +10,16 @@ import { ENDS_LIST, PRICE_LIST } from "../support/price-list.ts";
 import { catalogOf, priced, vendor } from "./catalog-of.ts";
 
 const DAYS_MAX = 45;
-/** CI says when the list is old; `CATALOG_DAY` plays another day. */
+/** CI reports when the list is old; `CATALOG_DAY` simulates another day. */
 const TODAY = process.env.CATALOG_DAY ?? new Date().toISOString().slice(0, 10);
 
-/** The price of a model that the list does not know in a second list, the one of LiteLLM; null: that does not know it either. */
+/** The price in a second list, LiteLLM's, of a model that the first list lacks; null if the second lacks it too. */
 function secondPrice(name: string): readonly number[] | null {
   const [id = "", ...model] = name.split("/");
   return ENDS_LIST.prices[id.replace("-dated", "")]?.[model.join("/")] ?? null;
 }
 
-/** What the list of ends says alone: days before which the cloud promises not to end a model. */
+/** Dates that only the list of ends has: the cloud promises not to end a model before them. */
 const DISPUTED = ["vertex-anthropic/claude-opus-5 ends on 2027-01-24"];
 
 async function shipped(day: string) {
@@ -70,7 +71,7 @@ describe("the shipped catalog", () => {
       ({ id, name, find }) => ENDS_LIST.units[id]?.includes(name) !== true && find?.(name) === undefined,
     );
     expect(living.length).toBeGreaterThan(25);
-    // Its maker's own page of models has it, and nobody else's list.
+    // Its maker's own model page has it, and no other list.
     expect(unknown.map(({ id, name }) => `${id}/${name}`)).toEqual(["jina/jina-reranker-v3"]);
   });
 

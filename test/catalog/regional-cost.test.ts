@@ -1,4 +1,4 @@
-// Clouds that take more in some places: what models cost us there, whether they are still asked, and that the operator is told.
+// Clouds that charge more in some regions: our cost there, whether their models still serve, and that the operator is told.
 import { expect, it } from "vitest";
 import { priceRows } from "../../src/catalog/price-table.ts";
 import { usdPerMillionText } from "../../src/core/money.ts";

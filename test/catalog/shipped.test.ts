@@ -38,7 +38,7 @@ function load(env: Record<string, string> = {}, options: Partial<LoadOptions> = 
 
 const ALL = Object.fromEntries(KEYS.map((name) => [name, "k"]));
 
-/** The slugs of a tier that somebody is configured to serve. */
+/** The slugs of a tier that have a configured provider. */
 function servedBy(catalog: Catalog, tierId: string): readonly string[] {
   const models = catalog.tiers.get(tierId)?.models ?? [];
   return models.filter((slug) => (catalog.model(slug, LIVE)?.offers.length ?? 0) > 0);

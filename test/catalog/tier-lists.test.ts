@@ -1,4 +1,4 @@
-// A tier wherever it is listed: what its first available candidate costs and can do, and the most that a call can cost beside it.
+// A tier in every list: the price and limits of its first available candidate, and the maximum price of a call.
 import { describe, expect, it } from "vitest";
 import type { Catalog } from "../../src/catalog/catalog.ts";
 import { installedOf } from "../../src/catalog/installed.ts";
@@ -12,7 +12,7 @@ import { MODEL_WIRES } from "../../src/models/formats/model-wires.ts";
 import { allowedPricing } from "../../src/money/accounts/allowed-models.ts";
 import { LIVE, PLAY, TODAY_MS } from "./catalog-of.ts";
 
-/** Nobody configured; one vendor whose models see; one of open models alone; several. */
+/** No vendor configured; one vendor with vision models; one with only open models; several. */
 const INSTALLATIONS: readonly (readonly [name: string, env: Readonly<Record<string, string>>])[] = [
   ["without a key", {}],
   ["with OpenAI's key", { OPENAI_API_KEY: "k" }],
@@ -25,7 +25,7 @@ function shipped(env: Readonly<Record<string, string>>): Promise<Catalog> {
   return loadCatalog({ ...options, overlayDir: null, markupPercent: 0, allowLoss: false });
 }
 
-/** Of the models of a tier that can serve, or of all of them while none can, their rows of the list. */
+/** The list rows of a tier's models that can serve, or of all of them if none can. */
 function candidatesOf(id: string, catalog: Catalog, audience: typeof LIVE) {
   const all = (catalog.tiers.get(id)?.models ?? []).flatMap((slug) => catalog.model(slug, audience) ?? []);
   const known = all.filter(({ slug }) => !slug.endsWith("/*"));

@@ -1,20 +1,20 @@
-// What images, sound and completions cost us is held against a list that others keep, as far as it has them.
+// Compares our cost of images, audio and completions with a third-party list, as far as it has them.
 import { expect, it } from "vitest";
 import type { AdapterSpec } from "../../src/catalog/adapter.ts";
 import { priceOn } from "../../src/catalog/price.ts";
 import { hasEnded } from "../../src/catalog/retirement.ts";
 import { PRICE_LIST } from "../support/price-list.ts";
 
-/** CI says when the catalog is old; `CATALOG_DAY` plays another day. */
+/** CI reports when the catalog is old; `CATALOG_DAY` simulates another day. */
 const TODAY = process.env.CATALOG_DAY ?? new Date().toISOString().slice(0, 10);
 
-/** Prices that begin on a day. */
+/** Prices with a start date. */
 interface Conditional {
   readonly constraint?: { readonly start_date?: string };
   readonly prices: Readonly<Record<string, number>>;
 }
 
-/** What the list calls a unit of ours; where it has no rate of its own, that of texts counts. */
+/** The list's name for each of our units; without a rate of its own, the text rate counts. */
 const UNIT_RATES: Readonly<Record<string, readonly string[]>> = {
   textIn: ["input_mtok"],
   cachedIn: ["cache_read_mtok", "input_mtok"],

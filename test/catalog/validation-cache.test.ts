@@ -1,4 +1,4 @@
-// What an earlier start has found good is not checked again; whatever has changed since is.
+// Files that passed their check at an earlier start are not checked again; files that changed since are.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";

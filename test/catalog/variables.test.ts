@@ -1,11 +1,11 @@
-// What an adapter reads from the environment reaches it: the settings pass a variable on by the form of its name.
+// The environment variables that an adapter reads reach it: the settings select variables by the form of their names.
 import { expect, test } from "vitest";
 import { allVariablesOf } from "../../src/catalog/variables.ts";
 import { readConfig } from "../../src/platform/config.ts";
 import { shippedCatalog } from "../support/shipped-catalog.ts";
 
 const catalog = await shippedCatalog();
-// The sandbox's own adapters have a nameless one, because they need none.
+// The sandbox's own adapters have a nameless variable, because they need none.
 const declared = [...catalog.adapters({ sandbox: true })]
   .flatMap(([id, { spec }]) => allVariablesOf(id, spec))
   .filter((name) => name !== "");

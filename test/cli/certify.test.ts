@@ -1,4 +1,4 @@
-// `tollgate certify` over vendors that are wrong on purpose. The full round, over every stand-in, is test/matrix/certify.test.ts.
+// `tollgate certify` over deliberately broken vendors. test/matrix/certify.test.ts covers every stand-in.
 
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { createServer, type Server } from "node:http";
@@ -57,7 +57,7 @@ async function certify(words: readonly string[], environment: Record<string, str
   return { code, out: out.join("\n"), err: err.join("\n") };
 }
 
-/** A vendor that answers as its stand-in does, bent by `bend`; answers the address that stands for the stand-in's own. */
+/** A vendor that answers like its stand-in, altered by `bend`; returns its address, to be used in place of the stand-in's. */
 async function vendorBent(id: string, bend: (text: string, path: string) => string): Promise<string> {
   const proxy = createServer(async (request, response) => {
     const chunks: Buffer[] = [];
@@ -205,7 +205,7 @@ describe("tollgate doctor", () => {
     expect(told).toContain(
       "Not confirmed yet of scrapingant: what its credits cost us. `tollgate certify scrapingant` asks.",
     );
-    // Beside it those that are on without a key.
+    // Plus those that are enabled without a key.
     const vendors = told.map((line) => /^Not confirmed yet of ([^:/]+)/.exec(line)?.[1]);
     expect(vendors).toEqual(["coingecko", "primary-sources", "scrapingant"]);
     expect(code).toBe(0);

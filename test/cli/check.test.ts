@@ -31,7 +31,7 @@ async function tollgate(environment: Record<string, string>, ...words: string[])
   return { code, out: out.join("\n"), err: err.join("\n") };
 }
 
-/** Starts a gateway with these variables; answers the variables of a shell that has none of them. */
+/** Starts a gateway with these variables; returns the variables for a shell that has none of them. */
 async function shellOf(environment: Record<string, string>): Promise<Record<string, string>> {
   gateway = await startTestGateway(environment);
   return { DATA_DIR: gateway.dataDir, ADMIN_PORT: new URL(gateway.adminUrl).port };
@@ -58,7 +58,7 @@ describe("tollgate check", () => {
     expect(out + err).not.toContain("sk-12345678");
     expect(vendor.asked).toHaveLength(1);
     expect(vendor.asked[0]?.body).toMatchObject({ max_completion_tokens: 16 });
-    // The cheapest that has no end yet, and one question: nobody is charged for it.
+    // The cheapest model without a known end, and one question, which is charged to no account.
     expect(JSON.stringify(vendor.asked[0]?.body)).toContain("gpt-6-luna");
     const { json } = (await gateway?.admin("GET", "/admin/v1/accounts")) ?? {};
     expect(json).toEqual({ accounts: [], next_cursor: null });

@@ -1,4 +1,4 @@
-// The command as a process: what only its exit code, its output and its signals show.
+// The command as a process: what only its exit code, output and signals show.
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
@@ -45,7 +45,7 @@ describe("the command itself", () => {
 
   test("certify ends with a report when it is interrupted", async () => {
     const child = spawn(process.execPath, ["--disable-warning=ExperimentalWarning", CLI, "certify", "--json"], {
-      // No key of a vendor: the stand-ins are asked.
+      // Without a vendor key, the stand-ins are used.
       env: { PATH: process.env.PATH, NODE_OPTIONS: process.env.NODE_OPTIONS },
     });
     endWithTests(child);

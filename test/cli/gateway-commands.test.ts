@@ -250,7 +250,7 @@ describe("the ledger", () => {
     const own = await startTestGateway({ DATA_DIR: folder });
     const { key } = await own.account();
     await own.stop();
-    // Where nothing listens: the port that it had may be another gateway's by now.
+    // A port where nothing listens: another gateway may have its old port by now.
     const place = { DATA_DIR: folder, ADMIN_PORT: "1" };
     const out: string[] = [];
     const work = (...words: string[]) =>

@@ -44,7 +44,7 @@ test("a ledger moves to a cluster and back, and its copy is restored there", { t
     `Written to ${join(folder, "copy")}.`,
     "Restored 12 accounts with 24 postings: all in order.",
     back,
-    // Lines follow on what is not confirmed of vendors.
+    // Followed by lines about unconfirmed facts of vendors.
     expect.stringMatching(/^12 accounts, 0 open holds, 24 postings: all in order\.$/m),
   ]);
   await cluster.dispose();

@@ -1,4 +1,4 @@
-// A ledger file with a bit of everything, an empty Redis to move it to, and what is to be seen of either.
+// A ledger file with some of everything, an empty Redis to migrate it to, and what either shows.
 import { copyFileSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -47,7 +47,7 @@ export const hold = (accountId: string, id: string, cents: number) => ({
 });
 export const order = (key: string, fingerprint = "body") => ({ idempotency: { key, fingerprint, keepMs: DAY_MS } });
 
-/** Two accounts with a bit of everything, and records. */
+/** Two accounts with some of everything, and records. */
 async function fill({ ledger, records }: Store): Promise<void> {
   const limits = { services: ["files", "exa/search"], models: [], expiresAtMs: 1_900_000_000_000 };
   await ledger.openAccount(newAccount("ada", 1_000, { name: "Ada é 💶", kind: "business" }));
@@ -119,7 +119,7 @@ export async function seen({ ledger, records }: Store) {
   };
 }
 
-/** What late and repeated calls are told. */
+/** The answers to late and repeated calls. */
 export async function answers({ ledger, records }: Store, tries: string) {
   const reserve = (id: string, more: object) => ledger.reserve(holdRequest(hold("ada", `${tries}.${id}`, 1), more));
   return {
@@ -144,7 +144,7 @@ export async function openStage() {
   let folders = 0;
   const store = await openFile(join(root, "sound"));
   await fill(store);
-  /** What is to be seen of the ledger that all tests begin with. */
+  /** What the initial ledger of all tests shows. */
   const before = { seen: await seen(store), answers: await answers(store, "x") };
   await store.close();
 
@@ -154,7 +154,7 @@ export async function openStage() {
   async function openServer(dataDir: string): Promise<Store> {
     const link = await openLink(server.url);
     const archive = await openSqliteArchive({ file: join(dataDir, "archive.db"), clock, onFatal: console.error });
-    // Where the archive is in PostgreSQL, this file is not the one that Redis knows.
+    // If the archive is in PostgreSQL, this file is not the one that Redis knows.
     await claimArchive(link, archive).catch(() => {});
     return {
       ledger: redisLedger({ link, clock, leaseMs: 60_000, archive }),

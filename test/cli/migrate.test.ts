@@ -1,4 +1,4 @@
-// A ledger moves to Redis and back, or is refused before anything is written.
+// Migrates a ledger to Redis and back, or refuses before writing anything.
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
@@ -29,7 +29,7 @@ test("a ledger moves to Redis and back, and nothing that anybody can see changes
   const store = await openServer(dataDir);
   expect(await seen(store)).toEqual(before.seen);
   expect(await answers(store, "y")).toEqual(before.answers);
-  // Calls go on over Redis, some of which have not left it when the way back begins.
+  // Calls continue over Redis, and some are still there when the migration back begins.
   await store.ledger.reserve(holdRequest(hold("ada", "later", 3), order("later")));
   await store.ledger.post(postRequest(hold("ada", "later", 3)));
   await store.records.put({ kind: "job", id: "three", payer: "acct:ada", value: "3", ttlMs: null, ifVersion: 0 });

@@ -1,4 +1,4 @@
-// The first hour of somebody who has a clone and a model server of their own: each step does what the one before it printed.
+// A newcomer's first hour, with a clone and their own model server: each step follows the output of the previous one.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -20,7 +20,7 @@ const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const WORDS = "An answer of a model on this very machine.";
 
 let own: VendorServer;
-/** What the newcomer's shell has set: two free ports and a folder, where a machine of one's own has the usual ones free. */
+/** The newcomer's shell variables: two free ports and a folder, because the defaults may be taken on this machine. */
 let shell: Record<string, string>;
 
 beforeAll(async () => {
@@ -59,7 +59,7 @@ async function type(line: string): Promise<{ code: number | null; out: string }>
   return { code, out };
 }
 
-/** `npm start`, until it has said that it listens and whatever it says then. */
+/** Runs `npm start` until it reports that it listens; returns all of its output. */
 async function start() {
   const child = spawn("npm", ["start"], { cwd: ROOT, env: shell, stdio: ["ignore", "pipe", "pipe"] });
   endWithTests(child);
@@ -87,7 +87,7 @@ test("a newcomer who follows only what the gateway prints gets a live answer of 
   const blind = await start();
   const words = blind.said.replaceAll("\n", " ");
   expect(words).toContain("No provider of models is on.");
-  // It names variables for a server of one's own, and how the one for its model is called.
+  // It names the variables for the user's own server, and the one for its model.
   const [, variable = ""] =
     /server of your own that speaks OpenAI's wire, set .*?\b(CUSTOM_BASE_URL)\b/.exec(words) ?? [];
   expect(words).toMatch(/the variable of the same name that ends in _MODEL/);
@@ -113,7 +113,7 @@ test("a newcomer who follows only what the gateway prints gets a live answer of 
     expect(answer.out).toContain(WORDS);
     expect(own.asked.at(-1)?.body).toMatchObject({ model: "tiny" });
 
-    // Two usual slips: no key, and a name that there is not. What is answered leads on.
+    // Two common mistakes: no key, and a name that does not exist. The errors lead on.
     const url = /http:\/\/\S+\/api\/llm\/v1/.exec(call)?.[0] ?? "";
     const json = { "content-type": "application/json" };
     const bare = await fetch(`${url}/chat/completions`, { method: "POST", headers: json, body: "{}" });

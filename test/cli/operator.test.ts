@@ -1,5 +1,5 @@
-// An operator who has never seen a gateway: types what docs/guides/budgets.md says, by the command and over HTTP, and finds who spent most, why a
-// call failed, and how a key is stopped, each in under a minute.
+// A first-time operator follows docs/guides/budgets.md, with the command and over HTTP: finds the biggest spender, the reason why a call
+// failed, and how to stop a key, each in under a minute.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -22,7 +22,7 @@ const PAGE = readFileSync(join(ROOT, "docs/guides/budgets.md"), "utf8");
 const MODEL = "openai/gpt-oss-120b";
 const TASK_MS_MAX = 60_000;
 
-/** The lines of the blocks of shell below the heading, as they stand there. */
+/** The lines of the shell blocks below the heading, verbatim. */
 const [byCommand = [], overHttp = []] = [
   ...(/^## Who spent what, why a call failed, stop a key\n([\s\S]*?)^## /m.exec(PAGE)?.[1] ?? "").matchAll(
     /^```sh\n([\s\S]*?)\n```$/gm,
@@ -50,7 +50,7 @@ beforeAll(async () => {
   vendor = await startVendor();
   folder = mkdtempSync(join(tmpdir(), "tollgate-operator-"));
   gateway = await startTestGateway({ DATA_DIR: folder, GROQ_API_KEY: "k", GROQ_BASE_URL: `${vendor.url}/v1` });
-  // What was spent today was spent yesterday for who asks tomorrow.
+  // With tomorrow's date, today's spending counts as yesterday's.
   writeFileSync(join(folder, "date"), "#!/bin/sh\nexec /bin/date -u +%F\n", { mode: 0o755 });
   writeNpm(folder);
   const [one, other] = [await gateway.account({ kind: "personal" }), await gateway.account({ kind: "personal" })];
@@ -70,7 +70,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** Types lines into one shell, with what has been found put in for what the page leaves out. */
+/** Types lines into one shell, with the page's placeholders replaced by what was found. */
 async function type(lines: readonly string[], found: Readonly<Record<string, string>> = {}): Promise<string> {
   const typed = lines
     .join("\n")
@@ -94,7 +94,7 @@ async function type(lines: readonly string[], found: Readonly<Record<string, str
   return out;
 }
 
-/** What a task took, for the reader of the test's output. */
+/** Prints how long a task took. */
 async function timed(task: string, work: () => Promise<void>): Promise<void> {
   const fromMs = Date.now();
   await work();

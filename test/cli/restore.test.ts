@@ -1,4 +1,4 @@
-// A copy of everything is put back where there is nothing, and brought up to its archive.
+// Restores a full backup into empty stores, and brings it up to date with its archive.
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";

@@ -1,4 +1,4 @@
-// Searches of the web by models whose vendor has none, as real clients ask for them: what they show are the sources, unchanged but for the base URL.
+// Web searches by models whose vendor has none, requested by real clients: they display the sources, with only the base URL changed.
 import { spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -87,7 +87,7 @@ it("the AI SDK in the responses wire", async () => {
 
 const AGENTS = new URL("node_modules/.bin/", import.meta.url).pathname;
 
-/** Runs an agent in a folder of its own; nothing of the machine's own settings is seen. */
+/** Runs an agent in its own folder, isolated from the machine's settings. */
 async function runAgent(
   name: string,
   flags: readonly string[],
@@ -114,7 +114,7 @@ async function runAgent(
 const messagesOf = ({ messages }: Record<string, unknown>) => messages as { role: string; content: unknown }[];
 const offers = ({ tools = [] }: Record<string, unknown>, name: string) =>
   (tools as { function?: { name?: string } }[]).some((tool) => tool.function?.name === name);
-/** The model calls the tool of this name where it is offered and has not been answered, and else says what it was told. */
+/** The model calls the tool of this name if it is offered and has not been answered, and otherwise repeats the tool's result. */
 const searching =
   (...names: readonly string[]) =>
   (body: Record<string, unknown>): Said => {
@@ -126,7 +126,7 @@ const searching =
   };
 
 it("Claude Code: its search shows the sources to the model that asked for it", async () => {
-  // Its search is a call of its own, in which the model is offered the wire's tool.
+  // Its search is a separate call, which offers the model the wire's tool.
   stage.thinks(searching("web_search", "WebSearch"));
   const said = await runAgent(
     "claude",

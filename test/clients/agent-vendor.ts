@@ -1,4 +1,4 @@
-// A vendor for coding agents: as strict as the real one about what it is sent, it asks for one call of a tool and then says that it is done.
+// A vendor for coding agents: as strict about requests as the real one, it makes one tool call and then reports that it is done.
 import type { ServerResponse } from "node:http";
 import { readMessagesRequest } from "../../src/models/formats/messages/strict-request.ts";
 import { readResponsesRequest } from "../../src/models/formats/responses/strict-request.ts";
@@ -6,7 +6,7 @@ import { startVendor, type VendorRequest, type VendorServer } from "../support/v
 
 type Json = Record<string, unknown>;
 
-/** The call that it asks for: of a function with arguments, or of a tool that takes text. */
+/** The call that it makes: of a function with arguments, or of a tool that takes text. */
 export interface AskedCall {
   readonly name: string;
   readonly namespace?: string;
@@ -82,7 +82,7 @@ function messagesEvents(block: Json, delta: Json, stop: string): Json[] {
   ];
 }
 
-/** Where names are flat and everything is JSON. */
+/** For wires with flat names and JSON only. */
 function messagesCall({ name, namespace, input }: AskedCall): Json[] {
   const flat = namespace === undefined ? name : `${namespace}__${name}`;
   const block = { type: "tool_use", id: "toolu_1", name: flat, input: {} };
@@ -94,7 +94,7 @@ function messagesText(): Json[] {
   return messagesEvents({ type: "text", text: "" }, { type: "text_delta", text: LAST_WORDS }, "end_turn");
 }
 
-/** Asks for the call until it has been answered. */
+/** Makes the call until it has been answered. */
 function play(response: ServerResponse, { url, body }: VendorRequest, call: AskedCall): void {
   const isMessages = url.endsWith("/messages");
   const read = isMessages ? readMessagesRequest(body) : readResponsesRequest(body);
@@ -108,7 +108,7 @@ function play(response: ServerResponse, { url, body }: VendorRequest, call: Aske
 }
 
 export interface AgentVendor extends VendorServer {
-  /** The call that it asks for from now on. */
+  /** The call that it makes from now on. */
   asksFor(call: AskedCall): void;
 }
 

@@ -1,5 +1,4 @@
-// The AI SDK's provider for any server that speaks OpenAI's chat completions, over every dialect: text, streams with their usage, tools, objects,
-// embeddings and errors.
+// The AI SDK's provider for OpenAI-compatible servers, over every dialect: text, streams with usage, tools, objects, embeddings and errors.
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
 import { APICallError, embed, generateText, isStepCount, Output, streamText, tool } from "ai";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -98,7 +97,7 @@ describe("an error", () => {
     const { statusCode, message, responseHeaders } = error as APICallError;
     expect(statusCode).toBe(status);
     expect(message).toMatch(words);
-    // The client goes by the status alone: with `maxRetries` it asks again where the gateway says that it need not.
+    // The client decides by the status alone: with `maxRetries`, it retries even if the gateway says that it need not.
     expect(responseHeaders?.["x-should-retry"]).toBe("false");
   });
 

@@ -1,5 +1,5 @@
-// Anthropic's SDK in its usual ways, over every dialect: messages, streams, tools, counts, models; and the AI SDK in the same wire.
-// Two majors of each: the older one reads more strictly, or asks in other ways.
+// Anthropic's SDK in its typical uses, over every dialect: messages, streams, tools, counts and models; and the AI SDK in the same wire.
+// Two major versions of each: the older one parses more strictly, or sends different requests.
 import { createAnthropic } from "@ai-sdk/anthropic";
 import { createAnthropic as createAnthropic3 } from "@ai-sdk/anthropic-3";
 import Anthropic, { APIError } from "@anthropic-ai/sdk";
@@ -58,7 +58,7 @@ describe.each(MODELS)("%s", (model) => {
     expect(text).toBe("one two three");
     const seen: string[] = [];
     const stream = client.messages.stream(asked).on("text", (delta) => seen.push(delta));
-    // What it puts together has the counts that it knows; the cost is in the event that tells them.
+    // The assembled message has the counts that the SDK knows; the cost is in the event that reports them.
     stream.on("streamEvent", (event) => event.type === "message_delta" && expect(event.usage).toHaveProperty("cost"));
     const message = await stream.finalMessage();
     expect(seen.join("")).toBe("one two three");

@@ -1,4 +1,4 @@
-// Claude Code runs a task with a call of its shell, over a vendor of its own wire and over three others.
+// Claude Code runs a task with one shell call, over a vendor with its own wire and over three others.
 import { spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -32,7 +32,7 @@ interface Ran {
   readonly work: string;
 }
 
-/** One task in a folder of its own; nothing of whoever runs the test is seen. */
+/** Runs a task in its own folder, isolated from the user's settings. */
 async function runClaude(task: string, environment: Readonly<Record<string, string>>): Promise<Ran> {
   const home = mkdtempSync(join(folder, "home-"));
   const work = join(home, "work");

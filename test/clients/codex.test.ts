@@ -1,4 +1,4 @@
-// Codex runs a task with a call of its shell, where its model's vendor speaks its wire and where it does not.
+// Codex runs a task with one shell call, with vendors that support its wire and vendors that do not.
 import { spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -56,7 +56,7 @@ enabled = false
 `;
 }
 
-/** One task in a folder of its own; nothing of whoever runs the test is seen. */
+/** Runs a task in its own folder, isolated from the user's settings. */
 async function runCodex(
   model: string,
   task: string,
@@ -79,7 +79,7 @@ async function runCodex(
 }
 
 const SHELL: AskedCall = { name: "exec_command", input: { cmd: COMMAND } };
-/** Models that it knows by name get one tool of text, whose language is a script. */
+/** Models that it knows by name get a single text tool, whose input is a script. */
 const SCRIPT: AskedCall = {
   name: "exec",
   namespace: "functions",
@@ -118,7 +118,7 @@ test("over a socket, where its provider is said to have them: both turns come ov
   expect(readFileSync(join(work, "made.txt"), "utf8")).toBe("made by an agent\n");
   const calls = gateway.records().slice(before);
   const ofWire = calls.filter(({ endpoint }) => String(endpoint).endsWith("/responses"));
-  // It opens one socket, has its instructions remembered before it asks anything, and then asks twice.
+  // It opens one socket, sends its instructions for caching first, and then makes two requests.
   expect(ofWire.map(({ status }) => status)).toEqual([101, 200, 200, 200]);
   expect(vendor.asked.map(({ url }) => url)).toEqual(["/v1/responses", "/v1/responses"]);
 });

@@ -1,4 +1,4 @@
-// Gemini CLI with the gateway's address for its vendor's: a question, and a tool of its own that a model of any vendor calls.
+// Gemini CLI with the gateway's address in place of its vendor's: a question, and one of its tools called by any vendor's model.
 import { execFile } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -33,7 +33,7 @@ afterAll(async () => {
   expect(findings).toEqual([]);
 });
 
-/** What the command line says to a question, as JSON. */
+/** The command line's answer to a question, as JSON. */
 async function say(model: string, question: string): Promise<{ response: string; stats: Record<string, unknown> }> {
   const env = {
     PATH: process.env.PATH,

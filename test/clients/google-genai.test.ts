@@ -1,4 +1,4 @@
-// Google's clients over every dialect, unchanged but for a base URL: two majors in Node, and in Python where it is there.
+// Google's clients over every dialect, with only the base URL changed: two major versions in Node, and one in Python if it is installed.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -42,7 +42,7 @@ const CLIENTS: readonly [string, (options: ConstructorParameters<typeof GoogleGe
 ];
 
 describe.each(CLIENTS)("@google/genai %s", (_, make) => {
-  // Both of the addresses that a reader of the README may try.
+  // Both addresses that a reader of the README may try.
   const client = (below = "/api/llm") =>
     make({ apiKey: account.key, httpOptions: { baseUrl: `${gateway.url}${below}` } });
 

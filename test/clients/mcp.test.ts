@@ -1,4 +1,4 @@
-// The protocol's own conformance suite in two revisions, its inspector, its client in Python, and two agents with the gateway as server.
+// MCP's own conformance suite in two revisions, its inspector, its Python client, and two agents with the gateway as server.
 import { execFile, spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -18,7 +18,7 @@ let gateway: TestGateway;
 let account: TestAccount;
 
 beforeAll(async () => {
-  // The suite asks without a key, so its address is counted.
+  // The suite uses no key, so its address is rate limited.
   gateway = await startTestGateway({ ADDRESS_REQUESTS_PER_MINUTE: "100000" });
   account = await gateway.account({ kind: "sandbox", creditCents: 100_000 });
 });
@@ -89,7 +89,7 @@ it("Claude Code calls a tool of the gateway's, over a model of the gateway's", a
       CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
       DISABLE_TELEMETRY: "1",
       DISABLE_AUTOUPDATER: "1",
-      // Tools are shown at once, not looked for first: the sandbox calls what it is told to.
+      // Tools are offered immediately instead of being searched first: the sandbox calls what it is told to.
       ENABLE_TOOL_SEARCH: "false",
       ANTHROPIC_BASE_URL: `${gateway.url}/api/llm`,
       ANTHROPIC_AUTH_TOKEN: account.key,

@@ -1,5 +1,5 @@
-// The reference server of the Machine Payments Protocol is paid by the gateway's wallet: it takes our challenge, credential and transaction for
-// good, and sends it to a node. The node is a stand-in, which reads transactions by the reference library and moves a coin by them.
+// The gateway's wallet pays the reference server of the Machine Payments Protocol, which accepts our challenge, credential and transaction,
+// and sends it to a node. The node is a stand-in that parses transactions with the reference library and moves a coin accordingly.
 import http, { type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 import { json, text } from "node:stream/consumers";
@@ -25,10 +25,10 @@ const RECIPIENT = privateKeyToAccount(generatePrivateKey()).address;
 const KEY = generatePrivateKey();
 const PAYER = privateKeyToAccount(KEY).address;
 
-/** What the node has taken into blocks: the transfers of each transaction. */
+/** The transfers of each transaction that the node has mined. */
 const moved: { readonly from: string; readonly to: string; readonly amount: bigint; readonly hash: Hex }[] = [];
 
-/** Throws where the transaction is none of Tempo's, or is not signed by the one whom it moves coins from. */
+/** Throws if it is not a Tempo transaction, or not signed by the sender of its coins. */
 function mined(raw: Hex) {
   const transaction = Transaction.deserialize(raw as Parameters<typeof Transaction.deserialize>[0]);
   const { from, calls = [] } = transaction as { from?: Hex; calls?: readonly { to?: Hex; data?: Hex }[] };

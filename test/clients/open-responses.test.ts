@@ -1,5 +1,5 @@
-// What the compliance suite of Open Responses asks of a server, in cases of our own: ten over HTTP, seven over a WebSocket; and OpenAI's own
-// client over one. Whatever comes is held against the specification's schema.
+// The checks of the Open Responses compliance suite, as our own cases: ten over HTTP, seven over a WebSocket; and OpenAI's own client over
+// a WebSocket. Everything received is validated against the specification's schema.
 import OpenAI from "openai";
 import { ResponsesWS } from "openai/resources/responses/ws";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";

@@ -1,4 +1,4 @@
-// OpenAI's and Anthropic's Go and Java clients over every dialect. Skipped by name where their tools are missing, or their packages cannot be had.
+// OpenAI's and Anthropic's Go and Java clients over every dialect. Skipped by name if their tools or packages are unavailable.
 import { execFile, spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -12,7 +12,7 @@ const run = promisify(execFile);
 const folder = mkdtempSync(join(tmpdir(), "tollgate-languages-"));
 const PROGRAM = join(folder, "go-clients");
 const JARS = join(folder, "jars");
-/** These clients are large: their first build takes a minute of a quiet machine, later ones a second. */
+/** These clients are large: their first build takes a minute on a quiet machine, later ones a second. */
 const BUILD_MS_MAX = 170_000;
 
 function succeeds(command: string, args: readonly string[], cwd: string): boolean {
@@ -20,7 +20,7 @@ function succeeds(command: string, args: readonly string[], cwd: string): boolea
   return status === 0;
 }
 
-/** What is not optimized is built sooner. */
+/** Without optimization, for a faster build. */
 const hasGo = succeeds("go", ["build", "-gcflags=all=-N -l", "-o", PROGRAM, "."], join(import.meta.dirname, "go"));
 const hasJava =
   succeeds("java", ["-version"], folder) &&

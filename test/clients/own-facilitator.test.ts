@@ -1,5 +1,5 @@
-// Payments that the gateway makes itself, by a wallet of its own on a chain with the coin of Base: every one once, however many at once and
-// by however many processes.
+// Payments that the gateway settles itself, with its own wallet on a chain with Base's coin: each exactly once, however many run at once
+// and in however many processes.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -53,7 +53,7 @@ beforeEach(() => {
   gateway.vendor.answers({ body: { results: ["found"] } });
 });
 
-/** `fetch` as the reference client wraps it; `sent` are the payments that it has made. */
+/** `fetch` as the reference client wraps it; `sent` has the payments that it made. */
 function clientOf(signer: PrivateKeyAccount, asked = gateway) {
   const client = new x402Client();
   registerExactEvmScheme(client, { signer, networks: ["eip155:8453"] });

@@ -1,11 +1,11 @@
-// Python's packages for the tests of its clients, in folders of the tests' own; and what a script of ours has told, line by line.
+// Installs Python packages for client tests into the tests' own folders, and parses the output of scripts line by line.
 import { execFile, spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { promisify } from "node:util";
 
 const run = promisify(execFile);
 
-/** Installs what the arguments of `pip install` name into a folder of its own; null: there is no Python, or they cannot be had. */
+/** Installs the packages, given as arguments of `pip install`, into a new folder; null if Python or a package is unavailable. */
 export function installedPython(folder: string, ...wanted: readonly string[]): string | null {
   const site = join(folder, wanted.join("-").replaceAll(/[^\w.]/g, "-"));
   const options = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--target", site];

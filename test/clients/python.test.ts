@@ -1,5 +1,5 @@
-// OpenAI's and Anthropic's Python clients over every dialect, two majors of each, and libraries upon them. Skipped by name where there is
-// no Python, or its packages cannot be had.
+// OpenAI's and Anthropic's Python clients over every dialect, two major versions of each, and libraries on top of them. Skipped by name if
+// Python or the packages are unavailable.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -15,7 +15,7 @@ const NEWEST = installed("requirements.txt");
 const BEFORE = installed("requirements-before.txt");
 const AGENTS = installed("requirements-agents.txt");
 
-/** What a script has told of a model, line by line. */
+/** A script's output about a model, line by line. */
 const told = (script: string, site: string | null, model: string) =>
   toldByPython(script, site, [gateway.url, account.key, model]);
 

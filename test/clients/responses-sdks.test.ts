@@ -1,5 +1,5 @@
-// The SDKs that speak the responses wire unless told otherwise: text, a tool and its result, and a stream, over a vendor of that wire and another.
-// Two majors of each where there are two that can be installed side by side.
+// The SDKs that use the responses wire by default: text, a tool and its result, and a stream, over a vendor with that wire and another. Two
+// major versions of each if both can be installed side by side.
 import { createOpenAI } from "@ai-sdk/openai";
 import { createOpenAI as createOpenAI3 } from "@ai-sdk/openai-3";
 import { ChatOpenAI } from "@langchain/openai";
@@ -30,7 +30,7 @@ afterAll(async () => {
 
 const CITY = z.object({ city: z.string() });
 
-/** Every call since the last look was one of the responses wire, and a good one. */
+/** Expects every call since the last check to be a successful one in the responses wire. */
 function expectResponses(countMin: number, from: number): void {
   const calls = gateway.records().slice(from);
   expect(calls.map(({ status, endpoint }) => [status, endpoint])).toEqual(
@@ -44,7 +44,7 @@ interface UserSaid {
   readonly content: string;
 }
 
-/** A conversation in which every turn brings back those before it, one with a call of a tool among them. */
+/** A conversation in which every turn sends the previous ones back, including one with a tool call. */
 async function threeTurns<Message>(
   talk: (messages: (Message | UserSaid)[]) => Promise<{ text: string; messages: readonly Message[] }>,
 ): Promise<void> {
@@ -108,7 +108,7 @@ describe.each(["sandbox-responses/ok", "sandbox-messages/ok", "sandbox/ok"])("%s
     expectResponses(4, from);
   });
 
-  // Later turns bring back what earlier ones said: by reference, unless it is told that nothing is stored.
+  // Later turns send back what earlier ones returned: by reference, unless nothing is stored.
   test.each([
     ["by reference, as it does unless told otherwise", {}],
     ["whole", { store: false }],

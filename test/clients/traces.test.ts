@@ -1,4 +1,4 @@
-// Traces as OpenTelemetry's collector reads them, by its own Go package. Skipped by name where Go is missing, or the package cannot be had.
+// Traces as parsed by OpenTelemetry's collector, with its own Go package. Skipped by name if Go or the package is unavailable.
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -14,7 +14,7 @@ import { readTraces, type Span } from "../support/otel-collector.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "tollgate-traces-"));
 const PROGRAM = join(folder, "traces");
-/** Its first build takes seconds where the other Go clients have been built, because they share what comes with Go. */
+/** The first build takes seconds if the other Go clients were built before, because they share Go's standard library. */
 const BUILD_MS_MAX = 170_000;
 const built = spawnSync("go", ["build", "-gcflags=all=-N -l", "-o", PROGRAM, "."], {
   cwd: join(import.meta.dirname, "go-traces"),

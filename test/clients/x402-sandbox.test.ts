@@ -1,4 +1,4 @@
-// The reference client of x402 pays with play money: an agent's author sees the whole of it without a chain, a facilitator or a coin.
+// The reference x402 client pays with play money: an agent's author can try all of it without a chain, a facilitator or a coin.
 import { registerExactEvmScheme } from "@x402/evm/exact/client";
 import { wrapFetchWithPayment, x402Client } from "@x402/fetch";
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
@@ -19,7 +19,7 @@ it("the reference client pays a call of the sandbox", async () => {
   const signer = privateKeyToAccount(generatePrivateKey());
   const client = new x402Client();
   registerExactEvmScheme(client, { signer, networks: ["eip155:4020402402"] });
-  // Of itself it pays only in coins that it knows.
+  // By default it pays only in coins that it knows.
   const asset = `0x${Buffer.from("play money is no coin").subarray(0, 20).toString("hex")}`;
   client.setSpendControls({ allowedAssets: [{ network: "eip155:4020402402", asset }] });
   const response = await wrapFetchWithPayment(fetch, client)(`${gateway.url}/api/run/brave/search`, {

@@ -1,4 +1,4 @@
-// The reference client of x402 pays a gateway, by the reference facilitator, on a chain that has the coin of Base at its address.
+// The reference x402 client pays a gateway through the reference facilitator, on a chain with Base's coin at its address.
 import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
@@ -37,7 +37,7 @@ beforeEach(() => {
   gateway.vendor.answers({ body: { results: ["found"] } });
 });
 
-/** `fetch` as the reference client wraps it; `sent` are the payments that it has made. */
+/** `fetch` as the reference client wraps it; `sent` has the payments that it made. */
 function clientOf(signer: PrivateKeyAccount, maxAmountPerPayment = "$1") {
   const client = new x402Client();
   client.setSpendControls({ maxAmountPerPayment });
@@ -149,7 +149,7 @@ describe("the reference client", () => {
   });
 });
 
-// The last that is paid here: the chain's clock stays ahead.
+// Must be the last payment test: the chain's clock stays ahead.
 it("a payment that has lapsed by the chain's clock is refused, and nothing runs", async () => {
   const payer = await chain.payer(DOLLAR);
   const { ask, sent } = clientOf(payer);

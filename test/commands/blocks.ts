@@ -1,4 +1,4 @@
-// The blocks of README and docs: which of them are commands, and which of those are run.
+// Finds the code blocks in README and docs: which of them are commands, and which of those are run.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
@@ -31,13 +31,13 @@ export function blocksOf(path: string): readonly Block[] {
   }));
 }
 
-/** In these a line may begin like a command and is none. */
+/** In these languages, a line may look like a command without being one. */
 export const isCode = ({ language }: Block) => /^(ts|js|python|json|promql|ini)$/.test(language);
 export const isShell = ({ language }: Block) => /^(sh|bash|shell|console)$/.test(language);
 export const reasonOf = ({ comment }: Block) => /^not run: (.*)$/.exec(comment)?.[1] ?? null;
 export const runsOf = (path: string) => blocksOf(path).filter((block) => isShell(block) && reasonOf(block) === null);
 
-/** The commands of a block; one goes on in the next line after a backslash. */
+/** The commands of a block; a backslash continues one on the next line. */
 export function commandsOf({ text }: Block): readonly string[] {
   return text
     .replaceAll("\\\n", "\\\r")

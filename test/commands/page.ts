@@ -1,4 +1,4 @@
-// Runs the commands of a page one after another as they stand there: against gateways that the page itself starts.
+// Runs a page's commands verbatim, one after another, against gateways that the page itself starts.
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
@@ -12,19 +12,19 @@ import { postAs } from "../support/keyed-fetch.ts";
 import { writeNpm } from "../support/npm.ts";
 import { blocksOf, commandsOf, isShell, ROOT, reasonOf, runsOf } from "./blocks.ts";
 
-/** Room for a page's commands on a machine that others load as well. */
+/** The timeout of a page's commands, even on a loaded machine. */
 const PAGE_MS_MAX = 180_000;
 
-/** Commands that run until they are stopped, and what they say once they listen. */
+/** Commands that run until they are stopped, and their output once they listen. */
 const STAYS = /\bnpm start\b|tollgate -- sandbox\b/;
 const LISTENS = /listens on (http:[^\s,;]+)(?:, its admin listener on (http:\S+)\.$|;)/;
 
-/** An answer that is an error fails its command, and so does a part of a pipe. */
+/** An error answer fails its command, and so does any part of a pipe. */
 const SHELL = `curl() { command curl --fail-with-body -sS "$@"; }; set -aeo pipefail`;
-/** What a command has set is there for the next one, as in a terminal; where the gateway listens is the reader's own knowledge. */
+/** Keeps a command's variables for the next one, as in a terminal, except the gateway's addresses, which the reader knows. */
 const KEEP_EXPORTED = "export -p | grep -vE '^declare -x (ADMIN_PORT|PORT|PWD|OLDPWD|SHLVL)' >.exported";
 
-/** A shell in a folder that looks like that of the program, with settings that keep it away from everything else. */
+/** A shell in a folder that looks like the program's, with settings that isolate it from everything else. */
 class Reader {
   readonly folder = mkdtempSync(join(tmpdir(), "tollgate-page-"));
   readonly #ids = new Map<string, string>();
@@ -50,7 +50,7 @@ class Reader {
     this.#env = { ...kept, PORT: "0", ADMIN_PORT: "0" };
   }
 
-  /** Starts what a page says should run, in place of what has run so far. */
+  /** Starts what a page says should run, in place of what ran so far. */
   async start(command: string): Promise<void> {
     await this.stop();
     const child = spawn("bash", ["-c", `${this.named(command)}`], {
@@ -76,7 +76,7 @@ class Reader {
     if (found[2] !== undefined) this.#env.ADMIN_PORT = new URL(found[2]).port;
   }
 
-  /** Runs a command to its end; what it exports is there for the next one. */
+  /** Runs a command to its end; its exports are available to the next one. */
   async run(command: string): Promise<void> {
     const named = await this.#withIds(this.named(command));
     const script = [SHELL, "[ ! -e .exported ] || . ./.exported", named, KEEP_EXPORTED].join("\n");
@@ -102,7 +102,7 @@ class Reader {
     await ended;
   }
 
-  /** Addresses, ports and folders of this machine, where the page has those of anybody's. */
+  /** Replaces the page's generic addresses, ports and folders with this machine's. */
   named(command: string): string {
     const { url, adminUrl } = this.#addresses;
     return command
@@ -114,7 +114,7 @@ class Reader {
       .replaceAll(/(?<= )\/backups\//g, `${this.folder}/`);
   }
 
-  /** The ids that a page leaves out are those that its commands have shown last; the transaction is one that was charged. */
+  /** Replaces the page's placeholder ids with the last ids in the commands' output; the transaction is one that was charged. */
   async #withIds(command: string): Promise<string> {
     const charge = command.includes("tx_...") ? await this.#charge() : "";
     return command
@@ -133,7 +133,7 @@ class Reader {
     return String(response.headers.get("x-request-id")).replace("req_", "tx_");
   }
 
-  /** A key of the reader's own, for pages that do not tell once more how one is made. */
+  /** A key for pages that do not repeat how to create one. */
   async sandboxKey(): Promise<string> {
     const token = readFileSync(join(this.folder, "data/admin.token"), "utf8").trim();
     const response = await postAs(token, `${this.#addresses.adminUrl}/admin/v1/accounts`, {
@@ -149,7 +149,7 @@ class Reader {
   }
 }
 
-/** The README's commands are started by npm itself, those of the other pages by what npm would start. */
+/** Runs the README's commands with npm itself, and other pages' with what npm would start. */
 export function runCommandsOf(path: string): void {
   test(`the commands of ${path} run as they stand`, { timeout: PAGE_MS_MAX }, async () => {
     await needCurl();

@@ -1,15 +1,15 @@
-// How commands stand in README and docs, and that each page that has some has a file here that runs them.
+// The form of commands in README and docs, and that each page with commands has a test file here.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { blocksOf, isCode, isShell, PAGES, ROOT, reasonOf, runsOf } from "./blocks.ts";
 
 const REASON_CHARS_MIN = 25;
-/** How a line of a shell begins, for finding those that stand outside of a block of shell. */
+/** How a shell line begins, to find commands outside of shell blocks. */
 const COMMAND =
   /^(\$ )?([A-Z][A-Z0-9_]*=\S+ )*(npm|npx|node|curl|kill|docker|redis-cli|redis-server|kubectl|git|sudo|export|python3?) [\w\-./"'$<{]/;
 
-/** Where the commands of a page are run. */
+/** The test file that runs a page's commands. */
 const fileOf = (page: string) =>
   `${page
     .replace(/^docs\/(\w+\/)?|\.md$/g, "")
@@ -35,7 +35,7 @@ test.each(PAGES)("commands of %s stand in blocks of shell, and those that are no
   expect(others.filter(({ text }) => text.split("\n").some((line) => COMMAND.test(line)))).toEqual([]);
   const reasons = shell.map(reasonOf).filter((reason) => reason !== null);
   expect(reasons.filter((reason) => reason.length < REASON_CHARS_MIN)).toEqual([]);
-  // A reason that names the test which runs it is held to that.
+  // If a reason names the test that runs the command, that test must exist.
   const tests = reasons.flatMap((reason) => reason.match(/test\/[\w/.-]+\.ts/g) ?? []);
   for (const file of tests) expect(readFileSync(join(ROOT, file), "utf8")).not.toBe("");
 });

@@ -1,4 +1,4 @@
-// The hint of an error: what to do next where this very thing went wrong.
+// The hint of an error: what to do next about this specific problem.
 import { describe, expect, test } from "vitest";
 import { forFile } from "../support/for-file.ts";
 import { startTestGateway } from "../support/gateway.ts";

@@ -1,11 +1,11 @@
-// What callers read of a field that is wrong: its name, and what would be right.
+// What callers get about an invalid field: its name, and what would be valid.
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { readFields } from "../../src/core/field-issues.ts";
 
 const page = z.url({ protocol: /^https?$/ });
 
-/** What is said of a value, as `path: message`. */
+/** The issues of a value, as `path: message`. */
 function said(schema: z.ZodType, value: unknown): readonly string[] {
   const read = readFields(schema, value);
   return "data" in read

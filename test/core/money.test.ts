@@ -1,4 +1,4 @@
-// What pages and reports compute of money: exact beyond what a number counts, and below zero.
+// Money computations of pages and reports: exact beyond the range of a number, and below zero.
 import { expect, test } from "vitest";
 import { centsOf, daysLasting, lessOf, nanoFromCents, parseUsd, sumOf, usdTextOfSum } from "../../src/core/money.ts";
 

@@ -1,4 +1,4 @@
-// HTTPS_PROXY, HTTP_PROXY and NO_PROXY: how they are read, and what is reached without a proxy.
+// HTTPS_PROXY, HTTP_PROXY and NO_PROXY: how they are parsed, and which hosts bypass the proxy.
 import { describe, expect, it } from "vitest";
 import { destinationOf } from "../../src/core/proxies.ts";
 import { ConfigError, effectiveSettings, readConfig } from "../../src/platform/config.ts";

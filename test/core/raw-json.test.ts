@@ -1,4 +1,4 @@
-// The text of arguments survives parsing and writing, and is never another's.
+// The raw text of arguments survives parsing and serialization, and is never mixed up.
 import { expect, it } from "vitest";
 import { jsonText, parseRaw } from "../../src/core/raw-json.ts";
 

@@ -1,4 +1,4 @@
-// Work in slices, from outside: what waits on the event loop goes between them, and the work itself is the same.
+// Work in slices: other work on the event loop runs in between, and the result is the same.
 import { setImmediate as turn } from "node:timers/promises";
 import { expect, it } from "vitest";
 import { compileCatalog } from "../../src/catalog/compile.ts";
@@ -19,7 +19,7 @@ function* slow(): Steps<number> {
   return STEPS;
 }
 
-/** How often the event loop goes round while `work` is done. */
+/** How many turns the event loop takes while `work` runs. */
 async function turnsWhile(work: () => Promise<unknown>): Promise<number> {
   let turns = 0;
   let next = setImmediate(function again() {
@@ -31,12 +31,12 @@ async function turnsWhile(work: () => Promise<unknown>): Promise<number> {
 }
 
 it("lets what waits on the loop go between slices of half a millisecond", async () => {
-  // Twenty milliseconds; on a slow machine there are more slices, never fewer.
+  // Twenty milliseconds of work; a slow machine has more slices, never fewer.
   expect(await turnsWhile(() => inSlices(slow()))).toBeGreaterThan((STEPS * STEP_MS) / 0.5 / 2);
   expect(await turnsWhile(async () => atOnce(slow()))).toBeLessThan(2);
 });
 
-/** Whether slices that follow each other were in one turn though the loop was not held before them, when they may be. */
+/** Whether two consecutive slices ran in one turn of the loop, although the loop was free when they could have been split. */
 function isTwice(
   took: { turn: number; fromMs: number },
   at: number,
@@ -51,7 +51,7 @@ it("takes one slice a turn, however many works there are, each after all others"
   const [works, slices] = [32, 4];
   let turns = 0;
   const tookIn: { turn: number; work: number; fromMs: number; untilMs: number }[] = [];
-  /** A step is longer than a slice, so that each is one. */
+  /** Each step is longer than a slice, so it is a slice of its own. */
   function* slicesOf(work: number): Steps<void> {
     for (let slice = 0; slice < slices; slice++) {
       const fromMs = systemClock.elapsedMs();
@@ -85,7 +85,7 @@ it("has what waits for its own slice go on in turns of its own, and in fewer whe
     clearImmediate(next);
     return turns;
   };
-  // A machine with other work to do may make a turn long that is not, now and then.
+  // On a loaded machine, a turn may occasionally take long for other reasons.
   expect(await turnsUntil(0)).toBeGreaterThan(1);
   expect(await turnsUntil(30)).toBeLessThan(works);
 });
@@ -152,6 +152,6 @@ it("makes a catalog in more steps than it has models, for either audience", () =
   let made = steps.next();
   for (; made.done !== true; made = steps.next()) left += 1;
   expect(made.value.models({ sandbox: true })).toHaveLength(names.length);
-  // Each is checked, priced and sold; none of these takes all at a time.
+  // Each is checked, priced and sold; none of these steps handles all at once.
   expect(left).toBeGreaterThan(6 * names.length);
 });

@@ -1,4 +1,4 @@
-// What a killed process leaves of a file that it was writing.
+// What remains of a file whose writing process was killed.
 import { spawnSync } from "node:child_process";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,5 +1,5 @@
-// Pages written by hand in the markup of common sites: wikis, threads, documentation, shops, filings. The words are ours.
-// by-hand/pages.json says what a reader must get from each page.
+// Hand-written pages with the markup of common sites: wikis, threads, documentation, shops, filings. The texts are ours. by-hand/pages.json
+// states what a reader must get from each page.
 import { readFileSync } from "node:fs";
 import type { CorpusPage, PageClass } from "./draft.ts";
 

@@ -1,11 +1,11 @@
-// Every kind of page is read well: what its readers came for is there, what stands around it is not, and walls and shells are told from pages.
+// Every kind of page is extracted well: the main content is included, its surroundings are not, and walls and shells are recognized.
 import { describe, expect, it } from "vitest";
 import { BY_HAND } from "./by-hand.ts";
 import { corpus } from "./corpus.ts";
 import { isFlagged, readByUs } from "./our-reading.ts";
 import { scoresOf, scoreTable } from "./score.ts";
 
-/** The pages that are printed, and others of the same kinds that no rule was made by. */
+/** The printed set of pages, and another of the same kinds that no rule was tuned to. */
 const SETS = [0, 7];
 
 describe.each(SETS)("the corpus, set %i", (salt) => {

@@ -1,4 +1,4 @@
-// The corpus: 400 pages over twenty kinds, the same ones in each run.
+// The corpus: 400 pages of twenty kinds, identical in every run.
 import type { CorpusPage } from "./draft.ts";
 import { captcha, empty, limited, login, missing, skeleton } from "./kinds-closed.ts";
 import { language } from "./kinds-languages.ts";
@@ -30,7 +30,7 @@ const KINDS = [
 ] as const;
 const PAGES_OF_KIND = 20;
 
-/** `salt` gives other pages of the same kinds: what is tuned to one set is tried on another. */
+/** `salt` generates other pages of the same kinds, to test what was tuned to one set on another. */
 export function corpus(salt = 0): readonly CorpusPage[] {
   return KINDS.flatMap((kind, number) =>
     Array.from({ length: PAGES_OF_KIND }, (_, at) => kind(salt * 1_000_003 + number * 1_009 + at * 7 + 1, at)),

@@ -1,4 +1,4 @@
-// A page of the corpus while it is written: what it must give a reader and what it must not is noted where the words are chosen.
+// A corpus page under construction: records what an extraction must and must not contain as the text is generated.
 import { type Chance, chanceFrom } from "../simulation/random.ts";
 
 export type PageClass = "content" | "wall" | "shell";
@@ -10,11 +10,11 @@ export interface CorpusPage {
   readonly html: string;
   readonly status: number;
   readonly is: PageClass;
-  /** Sentences that a reader of the page has come for. */
+  /** Sentences of the main content. */
   readonly must: readonly string[];
-  /** Sentences of what stands around it. */
+  /** Sentences of the surroundings. */
   readonly mustNot: readonly string[];
-  /** Pieces of Markdown, to the character: code, rows of tables, headings, addresses of images. */
+  /** Pieces of Markdown that must match exactly: code, table rows, headings, image URLs. */
   readonly exact: readonly string[];
 }
 
@@ -146,21 +146,21 @@ export class Draft {
     return `${chance.whole(1, 28)} ${chance.of(MONTHS)} ${chance.whole(2015, 2026)}`;
   }
 
-  /** A sentence that stands nowhere else on its page. */
+  /** A sentence that occurs only once on its page. */
   sentence(): string {
     const { chance } = this;
     this.#said += 1;
     return `${chance.of(SUBJECTS)} ${chance.of(VERBS)} ${chance.of(OBJECTS)} ${chance.of(TAILS)}, as note ${chance.whole(10, 99)}-${this.#said} says.`;
   }
 
-  /** A sentence that a reader has come for. */
+  /** A sentence of the main content. */
   wanted(): string {
     const sentence = this.sentence();
     this.must.push(sentence);
     return sentence;
   }
 
-  /** A sentence of what stands around. */
+  /** A sentence of the surroundings. */
   unwanted(): string {
     const sentence = this.sentence();
     this.mustNot.push(sentence);
@@ -172,7 +172,7 @@ export class Draft {
     return `${chance.of(OBJECTS)} of the ${this.word()} ${this.word()}`.replace(/^./, (first) => first.toUpperCase());
   }
 
-  /** With a link, a stress or a piece of code within it now and then; its first and its last sentence are wanted. */
+  /** Occasionally contains a link, emphasis or inline code; its first and last sentence must be extracted. */
   paragraph(): string {
     const { chance } = this;
     const between = Array.from({ length: chance.whole(0, 3) }, () => this.#marked(this.sentence()));

@@ -1,4 +1,4 @@
-// Kinds of pages that have nothing for a reader: skeletons that scripts are to fill, and walls; and short ones that have all they say.
+// Pages without readable content: skeletons that scripts fill, and walls; and short pages that are complete.
 import { type CorpusPage, Draft } from "./draft.ts";
 import { framed } from "./layouts.ts";
 import { cookies, footer, menu } from "./surroundings.ts";
@@ -8,7 +8,7 @@ const at = (list: readonly string[], number: number) => list[number % list.lengt
 const bundle = (draft: Draft) =>
   `<script type="module" crossorigin src="/assets/index-${draft.chance.whole(1000, 9999)}.js"></script>`;
 
-/** Six frameworks, as their servers send a page before anything has run. */
+/** The server-sent skeletons of six frameworks, before any script has run. */
 function skeletonBody(draft: Draft, number: number): string {
   const waits = at(["Loading…", "Loading your dashboard…", "Please wait...", "", "Getting things ready…"], number);
   const bars = `<div class="skeleton"><div class="skeleton-line"></div><div class="skeleton-line w-50"></div></div>`;
@@ -47,7 +47,7 @@ export function login(seed: number, number: number): CorpusPage {
   return draft.end({ kind: "login", name: `login-${number}`, html, is: "wall" });
 }
 
-/** Eight makers of walls: the marks in their code, and what they say. */
+/** Eight vendors of walls: the markers in their code, and their texts. */
 const CAPTCHAS: readonly (readonly [string, string])[] = [
   [
     `<script src="/cdn-cgi/challenge-platform/h/b/orchestrate/chl_page/v1"></script><div id="cf-chl-widget"></div>`,
@@ -114,7 +114,7 @@ const MISSING = [
   "Nothing lives at this address.",
 ];
 
-/** It answers 200 and says that there is nothing: that is what there is to read, and no other way brings more. */
+/** Answers 200 and says that there is nothing: that is all there is to read, and no other rung gets more. */
 export function missing(seed: number, number: number): CorpusPage {
   const draft = new Draft(seed);
   const says = at(MISSING, number);

@@ -1,4 +1,4 @@
-// A kind of page for each of twenty languages: articles in their own words, scripts and directions.
+// A kind of page for each of twenty languages: articles in their own words, scripts and writing directions.
 import { readFileSync } from "node:fs";
 import { type CorpusPage, Draft } from "./draft.ts";
 import { framed } from "./layouts.ts";
@@ -12,7 +12,7 @@ const LANGUAGES = JSON.parse(readFileSync(new URL("languages.json", import.meta.
 export function language(seed: number, at: number): CorpusPage {
   const draft = new Draft(seed);
   const [lang, ...sentences] = LANGUAGES[at % LANGUAGES.length] ?? ["en"];
-  // With a number each, a sentence stands once on its page.
+  // A number in each sentence makes it unique on its page.
   const numbered = Array.from({ length: draft.chance.whole(1, 4) }, (_, round) =>
     sentences.map((one) => `${one} (${at}${round})`),
   ).flat();

@@ -1,4 +1,4 @@
-// Kinds of pages with structure: documentation, references, changelogs, tables of figures, products.
+// Pages with structure: documentation, references, changelogs, tables of figures, products.
 import { type CorpusPage, Draft, escaped } from "./draft.ts";
 import { framed } from "./layouts.ts";
 import { within } from "./surroundings.ts";

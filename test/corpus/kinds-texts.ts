@@ -1,4 +1,4 @@
-// Kinds of pages that are read: articles, news behind a stub, recipes, job ads, landing pages, long legal texts.
+// Pages of prose: articles, news behind a stub, recipes, job ads, landing pages, long legal texts.
 import { type CorpusPage, Draft } from "./draft.ts";
 import { framed } from "./layouts.ts";
 import { within } from "./surroundings.ts";
@@ -126,7 +126,7 @@ export function landing(seed: number, at: number): CorpusPage {
 
 export function legal(seed: number, at: number): CorpusPage {
   const draft = new Draft(seed);
-  // A text about what walls and banners do is not one of them.
+  // A text about walls and banners is not one itself.
   const about = [
     "We use cookies to keep you signed in, and you must log in to change them.",
     "Automated requests are refused with a rate limit and a captcha, and access may be denied.",

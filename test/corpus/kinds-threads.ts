@@ -1,4 +1,4 @@
-// Kinds of pages that several people have written: threads of a forum, questions with their answers.
+// Pages by several authors: forum threads, questions with their answers.
 import { type CorpusPage, Draft } from "./draft.ts";
 import { codeBlock } from "./kinds-technical.ts";
 import { framed } from "./layouts.ts";
@@ -22,7 +22,7 @@ export function forum(seed: number, at: number): CorpusPage {
   const posts = Array.from({ length: draft.chance.whole(2, 9) }, (_, one) => post(draft, one, at)).join("\n");
   const list = at % 4 === 2 ? `<ol class="comment-list">${posts}</ol>` : `<div class="posts">${posts}</div>`;
   const main = `${list}<p class="hint">You must be logged in to reply.</p>`;
-  // The frame of articles has a place for one author; a forum has none.
+  // The layout of articles has a place for one author; a forum has none.
   return draft.end({
     kind: "forum",
     name: `forum-${at}`,

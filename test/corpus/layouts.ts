@@ -1,15 +1,15 @@
-// The frames that the web puts a text in: eight ways to build a page, each with what stands around it.
+// Eight common page layouts, each with its surroundings.
 import { type Draft, escaped } from "./draft.ts";
 import { advert, cookies, footer, menu, newsletter, related, sidebar, unseen, within } from "./surroundings.ts";
 
 export interface Text {
   readonly title: string;
   readonly main: string;
-  /** Whether the title stands in the text already. */
+  /** Whether the text already contains the title. */
   readonly isTitled?: boolean;
   readonly head?: string;
   readonly lang?: string;
-  /** Applications and shops have no article. */
+  /** Applications and shops have no article element. */
   readonly container?: "article" | "div";
 }
 
@@ -51,7 +51,7 @@ const FRAMES: readonly [Frame, ...Frame[]] = [
 ];
 export const FRAMES_COUNT = FRAMES.length;
 
-/** The page of a text, in the frame of this number. */
+/** Puts a text into the layout of this number. */
 export function framed(draft: Draft, at: number, text: Text): string {
   const { title, main, isTitled = false, head = "", lang = "en", container = "article" } = text;
   const frame = FRAMES[at % FRAMES.length] ?? wordpress;

@@ -1,4 +1,4 @@
-// A page of the corpus as our own fetch reads it, in the thread that asks.
+// Reads a corpus page like our own fetcher, in the caller's thread.
 import { type JudgedPage, judgedPage } from "../../src/actions/composites/pages/judged-page.ts";
 import type { QualityFlag } from "../../src/actions/composites/pages/yield.ts";
 import type { CorpusPage } from "./draft.ts";

@@ -1,4 +1,4 @@
-// How well an extractor has read the pages of the corpus: shares of what was to be there and of what was not, by kind.
+// Scores an extractor on the corpus: the shares of wanted and unwanted content that it returned, by kind.
 import type { CorpusPage, PageClass } from "./draft.ts";
 
 export interface Reading {
@@ -9,16 +9,16 @@ export interface Reading {
 export interface KindScore {
   readonly kind: string;
   readonly pages: number;
-  /** Null where nothing was due. */
+  /** Null if nothing was expected. */
   readonly recall: number | null;
   readonly kept: number | null;
   readonly exact: number | null;
   readonly misjudged: number;
-  /** For a reader of the test: what was lost or kept, with the page's name. */
+  /** For display: what was lost or wrongly kept, with the page's name. */
   readonly faults: readonly string[];
 }
 
-/** Without the marks of Markdown: what a reader reads, whoever wrote it down. */
+/** The text without Markdown syntax, so that extractors can be compared. */
 export function readableText(content: string): string {
   return content
     .replace(/\]\((?:[^()\n]|\([^()\n]*\))*\)/g, "]")

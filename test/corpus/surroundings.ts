@@ -1,4 +1,4 @@
-// What stands around the text of a page: bars, boxes, menus, pleas; as the frameworks of the web write them.
+// The surroundings of a page's text: bars, boxes, menus and prompts, in the markup of common web frameworks.
 import type { Draft } from "./draft.ts";
 
 type Box = (draft: Draft) => string;
@@ -92,7 +92,7 @@ export const unseen: Box = (draft) =>
 
 const WITHIN: readonly [Box, ...Box[]] = [advert, share, related, newsletter];
 
-/** What sites put between the paragraphs of a text, or behind it. */
+/** What sites insert between or after the paragraphs of a text. */
 export function within(draft: Draft): string {
   return draft.chance.happens(0.55) ? draft.chance.of(WITHIN)(draft) : "";
 }

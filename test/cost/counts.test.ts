@@ -1,4 +1,4 @@
-// What a call costs is held against what it cost when that was kept: in counts, which no other work on the machine moves.
+// Compares a call's cost with a recorded baseline, in counts that do not depend on other load on the machine.
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -8,7 +8,7 @@ import { type Counts, cheaper, dearer, KEEP, readKept, takeCounts, told } from "
 import { Processes } from "../../bench/processes.ts";
 
 const WASTEFUL = join(import.meta.dirname, "../fixtures/wasteful.ts");
-/** Times four rounds: on a quiet machine one will do. */
+/** Times four rounds: on a quiet machine one is enough. */
 const TIMES_MAX = 12;
 
 const kept = readKept();
@@ -38,7 +38,7 @@ describe.skipIf(!sameNode)(
     });
 
     test("5 KB more and one promise more are found, by their names", async () => {
-      // Beside what it takes right before: that may be less than what was kept.
+      // In addition to the counts measured just before, which may be lower than the baseline.
       const before = await takeCounts(gateway, 2);
       process.kill(gateway.pid, "SIGURG");
       const wasted = await takeCounts(gateway, 1);

@@ -1,4 +1,4 @@
-// core/consult: from an intent to a call that can be sent as it is, by a model whose answer is checked, or by rules.
+// core/consult: turns an intent into a ready-to-send call, by a model whose answer is validated, or by rules.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { TestAccount } from "../../support/gateway.ts";
 import { type SearchStage, says, startSearchStage } from "./search-stage.ts";

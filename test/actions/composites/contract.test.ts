@@ -1,4 +1,5 @@
-// What the contract says of our own actions, by name: every field with its type, every code with its status, every limit at its edge. In the sandbox.
+// Checks our own actions against the contract: every field with its type, every error code with its status, and every limit at its edge. In
+// the sandbox.
 
 import { describe, expect, it } from "vitest";
 import { forFile } from "../../support/for-file.ts";
@@ -24,7 +25,7 @@ const nullOr =
     value === null || is(value);
 const texts: Is = (value) => Array.isArray(value) && value.every(text);
 
-/** Every field is there and as it is to be; what is not among them, nor among `may`, is not there. */
+/** Expects every field to be present and valid, and no fields other than these and those in `may`. */
 function expectFields(of: unknown, fields: Readonly<Record<string, Is>>, may: readonly string[] = []): void {
   const data = of as Data;
   expect(Object.keys(data).filter((name) => !(name in fields) && !may.includes(name))).toEqual([]);
@@ -35,7 +36,7 @@ const run = (action: string, params: unknown, headers = {}): Promise<RunAnswer> 
   gateway.run(account, `core/${action}`, params, headers);
 const dataOf = ({ json }: RunAnswer) => json.data as Data & { rows: Data[]; calls: Data[] };
 
-/** Launches a job; answers its record once it is over. */
+/** Launches a job and returns its record once it is over. */
 async function done(action: string, params: object): Promise<Data & { result: Data & { rows: Data[] } }> {
   const launch = await run(action, params);
   expectFields(launch.json.data, { job_id: text, status: text, async: boolean });
@@ -50,7 +51,7 @@ async function done(action: string, params: object): Promise<Data & { result: Da
   }, "the job's end");
 }
 
-/** Fields beside the contract's: what a page says of itself. */
+/** Fields beyond the contract's: metadata of a page. */
 const DETAILS = ["byline", "published_at", "language", "site", "price", "rating"];
 const PAGE_ROW_MAY = ["error", "truncated", ...DETAILS];
 const PAGE_ROW = {
@@ -119,7 +120,7 @@ describe("fields", () => {
       for (const hop of row.hops as Data[]) expectFields(hop, HOP, HOP_MAY);
     }
     for (const call of data.calls) expectFields(call, { ...HOP, url: text }, HOP_MAY);
-    // A null is read so: the cheap rungs bounced.
+    // A null means that the cheap rungs bounced.
     const [page, , wall] = data.rows;
     expect(wall).toMatchObject({ content: null, hard: false, error: "blocked", quality_flags: ["blocked"], chars: 0 });
     expect(page?.chars).toBe(String(page?.content).length);
@@ -183,7 +184,7 @@ describe("fields", () => {
       for (const hop of row.hops as Data[]) expectFields(hop, HOP, HOP_MAY);
     }
     const named = await done("onefind-deep", { rows: ["ada@example.com"] });
-    // The identifier that a row came from is said where there was one.
+    // Rows that came from an identifier name it.
     for (const row of named.result.rows) expectFields(row, { ...PERSON_ROW, input: text, used: object }, ["error"]);
   });
 
@@ -196,7 +197,7 @@ describe("fields", () => {
     }
     const asked = await run("consult", { intent: "read https://example.com as markdown" });
     expect(asked.json.charged_cents).toBe(1);
-    // One short question at the most; the conversation goes on from there.
+    // At most one short question; the conversation continues from there.
     const { question, conversation_id } = asked.json.data as Data;
     const answered = { intent: "the page itself", conversation_id };
     const said = question === null ? asked : await run("consult", answered);
@@ -366,7 +367,7 @@ describe("codes (7) and limits (8), nothing charged", () => {
     const rich = await gateway.account({ creditCents: 5_000 });
     const five = await gateway.run(rich, "core/onescrape", { urls: long(5, page) });
     expect(five.json).toMatchObject({ ok: true, charged_cents: 10, data: { url_count: 5 } });
-    // Duplicates have collapsed before anything is counted.
+    // Duplicates are removed before anything is counted.
     const twice = await gateway.run(rich, "core/onescrape", { urls: ["example.com", at("/"), at("/#top")] });
     expect(twice.json).toMatchObject({ ok: true, charged_cents: 2, data: { url_count: 1 } });
     const defaults: readonly (readonly [string, object, number])[] = [

@@ -1,4 +1,5 @@
-// A deep job over walls: what they cost us is bounded, beside the budget of its payer, and rows that meet the bound are no walls.
+// A deep job that runs into walls: our cost is limited in addition to the payer's budget, and rows stopped by that limit do not count as
+// walls.
 import { expect, it } from "vitest";
 import { forFile } from "../../support/for-file.ts";
 import { startVendor } from "../../support/vendor-server.ts";
@@ -34,7 +35,7 @@ it("ends rows that would cost us more than they may, and says that it is not for
   expect(result).toMatchObject({ read_count: 0, skipped_count: cut.length, blocked_count: 20 - cut.length });
   const { json } = await gateway.admin("GET", `/admin/v1/accounts/${account.accountId}`);
   const { today_nano_usd: unpaid } = json.unpaid as { today_nano_usd: number };
-  // Its hold, the bound beyond that, and the own fetches, of which each counts a hundredth of a cent.
+  // Its hold, the limit beyond it, and our own fetches at a hundredth of a cent each.
   expect(unpaid / 1e7).toBeGreaterThan(10);
   expect(unpaid / 1e7).toBeLessThanOrEqual(15 + urls.length / 100);
 });

@@ -1,4 +1,4 @@
-// A gateway whose internet is a test's own, and jobs over pages as their payer and the store see them.
+// A gateway whose internet is simulated by the test, and jobs over pages as seen by their payer and the store.
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { eventually, startTestGateway, type TestAccount, type TestGateway } from "../../support/gateway.ts";
@@ -32,11 +32,11 @@ export interface EndedJob {
 
 export interface PagesGateway extends TestGateway {
   readonly outside: Outside;
-  /** What is answered for a path, beside robots.txt. */
+  /** Answers all paths except robots.txt. */
   play: Outside["play"];
   at(path: string): string;
   launch(account: TestAccount, params: unknown): Promise<{ status: number; json: Record<string, unknown> }>;
-  /** The job once it is over, with its rows. */
+  /** Waits for the end of the job; returns it with its rows. */
   ended(launch: { readonly json: Record<string, unknown> }): Promise<EndedJob>;
   money(account: TestAccount): Promise<Record<string, unknown>>;
 }
@@ -51,7 +51,7 @@ export function recordOf(dataDir: string, kind: string, id: string): string | nu
   }
 }
 
-/** `internet`: that of another gateway, which this one ends with itself. */
+/** `internet`: another gateway's internet, which closes with this gateway. */
 export async function startPagesGateway(
   environment: Record<string, string>,
   internet: Outside | null = null,

@@ -1,4 +1,5 @@
-// Deep jobs without HTTP: their kinds over real stores, a vendor that answers in memory at the listed price, and work whose budget is its very price.
+// Deep jobs without HTTP: their kinds over real stores, a vendor in memory that charges the listed price, and jobs whose budget equals
+// their price.
 
 import { onefindDeepJob } from "../../../src/actions/composites/onefind-deep.ts";
 import { onescrapeDeepJob } from "../../../src/actions/composites/onescrape-deep.ts";
@@ -25,7 +26,7 @@ if (onescrape?.kind !== "page-ladder") throw new Error("tiers/onescrape.ts reads
 const people: PeopleFinderSpec = onefind;
 const ladder: PageLadderSpec = onescrape;
 
-/** A step costs us what its payer pays for it; pages that are read together cost us next to nothing, read or not. */
+/** Our cost per step equals the payer's price; pages read in batches cost us next to nothing, whether they are read or not. */
 const CENTS: Readonly<Record<string, number>> = {
   ...Object.fromEntries(
     [...people.enrich.email, ...people.enrich.linkedin].map(({ action, cents }) => [action, cents]),
@@ -34,13 +35,13 @@ const CENTS: Readonly<Record<string, number>> = {
 };
 const TEXT = "All that is paid at the gate is written down, and whoever asks is told what is left of it. ".repeat(15);
 const SERVED = new Set(["exa/contents", "firecrawl/scrape", "firecrawl/map"]);
-/** The pages of these names are read together. */
+/** Pages with these names are read in batches. */
 const TOGETHER = "/together/";
 
-/** Of one call; null is a miss. */
+/** The answer to one call; null is a miss. */
 export type Vendor = (wanted: WantedCall) => Promise<unknown>;
 
-/** Calls that this vendor answers, at what they are listed for. */
+/** Calls that this vendor answers at their listed prices. */
 export function vendorCalls(outer: OuterCall, self: string, vendor: Vendor, asked: Asked = []): CountedCalls {
   const calls = callsOf(outer, self, asked, ({ action }) => nano((CENTS[action] ?? 1) * CENT));
   const answered = (inner: InnerCalls) => async (wanted: WantedCall) => {
@@ -55,7 +56,7 @@ export function vendorCalls(outer: OuterCall, self: string, vendor: Vendor, aske
   return { ...calls, call: answered(calls), paidBy };
 }
 
-/** Everybody is found, every page is read, every site has three pages. */
+/** Finds every person, reads every page, and has three pages for every site. */
 export const knowsAll: Vendor = async ({ action, params }) => {
   if (action === "firecrawl/map") return { links: ["", "a", "b"].map((path) => ({ url: `${params.url}${path}` })) };
   if (action === "exa/contents") {
@@ -73,7 +74,7 @@ export interface DeepKinds {
   readonly rows: JobRows;
 }
 
-/** The kinds of one process. */
+/** The job kinds of one process. */
 export function deepKinds(records: Records): DeepKinds {
   const rows = createJobRows({ records, bytesMax: 64 * 1_048_576 });
   const places = new RowPlaces(256);
@@ -97,7 +98,7 @@ export function deepKinds(records: Records): DeepKinds {
 
 const PAGES = { format: "markdown", main_content: true } as const;
 
-/** People, pages, pages that are read together and a site by turns; what each is charged is all that it may spend. */
+/** Alternates between people, pages, batches of pages and a site; each is charged its whole budget. */
 export const DEEP_WORK: readonly ((name: string) => Work & { readonly rows: number })[] = [
   (name) => ({
     job: "onefind-deep",

@@ -1,5 +1,5 @@
-// What a vendor took for the pages of deep jobs is in our books, by a vendor that answers in every way there is: job by job, what they cost us
-// above their charge is what the account's window of unpaid cost has grown by.
+// Our books record what a vendor charged for the pages of deep jobs, whatever the vendor answered: for each job, the cost beyond its charge
+// equals the growth of the account's unpaid cost in the window.
 import type { ServerResponse } from "node:http";
 import { expect, it } from "vitest";
 import { nanoFromCents } from "../../../src/core/money.ts";
@@ -11,7 +11,7 @@ import { startPagesGateway, TEXT } from "./deep-pages.ts";
 const JOBS = 30;
 const OUTCOMES = ["ok", "ok", "wall", "empty", "malformed", "half", "refused", "down"] as const;
 const catalog = await shippedCatalog({});
-/** What the vendor takes for an answer, by the adapter's own word. */
+/** What the vendor charges for an answer, according to the adapter. */
 function takenFor(action: string): number {
   const cents = catalog.action(`firecrawl/${action}`, { sandbox: false })?.offers[0]?.spec.upstreamCents;
   if (typeof cents !== "number") throw new Error(`${action} has no price of its own`);

@@ -1,4 +1,5 @@
-// core/produce_demo and core/produce_autodemo: a real browser records a local page, a real ffmpeg makes the video, and the ledger shows what each part cost.
+// core/produce_demo and core/produce_autodemo: a real browser records a local page, a real ffmpeg makes the video, and the ledger shows the
+// cost of each part.
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
@@ -27,7 +28,7 @@ const SHOP = `<!doctype html><html><head><title>The gate</title><style>
   <a href="/second" target="_blank">Second page</a> <label>Your name <input></label></main></body></html>`;
 const SECOND = SHOP.replace("background: rgb(0, 90, 200)", "background: rgb(200, 20, 20)");
 
-/** Takes 400 MB a second, for as long as it is shown. */
+/** Allocates 400 MB a second for as long as it is open. */
 const HUNGRY = `<!doctype html><p>More.</p><script>
   const kept = []; setInterval(() => kept.push(new Uint8Array(20_000_000).fill(1)), 50)</script>`;
 const MEMORY_MIB = 900;
@@ -58,7 +59,7 @@ const STORYBOARD = {
 };
 
 const LOOK_MS = 200;
-/** For what hangs: a machine that others load as well may need minutes for a browser and a video. */
+/** Only for hangs: on a loaded machine, a browser and a video may take minutes. */
 const DEMO_MS_MAX = 600_000;
 
 let programs: DemoPrograms;
@@ -180,7 +181,7 @@ async function made(account: TestAccount, action: string, params: object, at = g
   expect(launch.json).toMatchObject({ ok: true, data: { status: "queued" } });
   const { job_id } = launch.json.data as { job_id: string };
   const isOver = async () => {
-    // Browsers and ffmpeg want the processor meanwhile.
+    // Browsers and ffmpeg need the processor meanwhile.
     await sleep(LOOK_MS);
     const { json } = await at.run(account, "core/result", { job_id });
     const job = json.data as Job;
@@ -198,7 +199,7 @@ async function fetched(account: TestAccount, { file_id }: FileSaid): Promise<{ f
   return { file, bytes };
 }
 
-/** Of the pages above: which of the three is the brightest by far. */
+/** Which of the three pages above has this color: the brightest channel by far. */
 function nameOf([red = 0, green = 0, blue = 0]: readonly number[]): string {
   if (blue > 150) return "blue";
   return red > green ? "red" : "green";
@@ -280,7 +281,7 @@ describe("with a browser and ffmpeg of the operator's", () => {
     const { file } = await fetched(account, job.result.video);
     const { streams, seconds } = await probed(programs.ffmpeg, file);
     expect(streams).toMatchObject([{ codec_name: "h264", width: 1280, height: 720 }, { codec_name: "aac" }]);
-    // The first is as long as what is said in it.
+    // The first scene is as long as its speech.
     expect(seconds).toBeGreaterThan(5);
     // Blue before the click and green after it, whenever that was; then blue again, and the second page is red.
     const [page, line] = await Promise.all([
@@ -289,7 +290,7 @@ describe("with a browser and ffmpeg of the operator's", () => {
     ]);
     const names = page.map(nameOf);
     expect(names.filter((name, at) => name !== names[at - 1])).toEqual(["blue", "green", "blue", "red"]);
-    // The caption of the first is dark over all of it, and there is none in the other.
+    // The caption of the first scene darkens all its frames; the other scene has no caption.
     const second = names.lastIndexOf("green") + 1;
     expect(line.map((one) => Math.max(...one) < 110)).toEqual(line.map((_, at) => at < second));
   });
@@ -305,7 +306,7 @@ describe("with a browser and ffmpeg of the operator's", () => {
     expect(moved).toMatchObject({ status: "failed", charged_cents: 0, result: { rows: [{ error: "scene_failed" }] } });
     expect(asked).toEqual(expect.arrayContaining(["/frames", "/inside"]));
     expect(reachedInside).toEqual([]);
-    // Of the two the one that was shown has paid for itself; the other has had our browser, and cost its account's room for that.
+    // Of the two jobs, the one that was shown was charged; the other used our browser, at the cost of the account's limit for unpaid cost.
     const { json: row } = await gateway.admin("GET", `/admin/v1/accounts/${account.accountId}`);
     expect(row.unpaid).toMatchObject({ today_nano_usd: 5_000_000 });
     const { streams } = await probed(programs.ffmpeg, (await fetched(account, job.result.clip)).file);
@@ -330,7 +331,7 @@ it("a page that takes more memory than a browser may have ends its scene and its
 it("what a browser keeps on the disk is bounded as well", async () => {
   writeFileSync(join(folder, "cache"), Buffer.alloc(2 * 1_048_576, 1));
   const over = Promise.withResolvers<Error>();
-  // A group that has no process takes no memory.
+  // A group without a process uses no memory.
   const bounds = { memoryMib: 1, diskMib: 1 };
   onTestFinished(watchGroup({ group: 2 ** 30, folder }, bounds, over.resolve));
   expect((await over.promise).message).toBe("the browser kept more than 1 MB");
@@ -355,7 +356,7 @@ it("without a browser of the operator's a vendor's is paid, shown and ended", { 
     charged_cents: 2,
     result: { rows: [{ ok: true, charged_cents: 1 }] },
   });
-  // It is looked at before it is released.
+  // The session is read before it is released.
   expect(vendor.asked.map(({ method, url: path }) => `${method} ${path}`)).toEqual([
     "POST /v1/sessions",
     "GET /v1/sessions/s1",
@@ -371,7 +372,7 @@ it("a page of noise makes no clip that would not fit beside nine more", async ()
   const made = { path: programs.ffmpeg, folder, signal: new AbortController().signal };
   const size = { width: 320, height: 320 };
   const clip = await makeClip({ pictures, seconds: 4, narration: null, size }, made);
-  // Two and a half million bits a second, and as much once more for a player to begin with.
+  // 2.5 Mbit/s, plus the same amount again for a player's initial buffer.
   expect(clip.sizeBytes * 8).toBeLessThan((4 + 1.5) * 2_500_000);
   expect(clip.sizeBytes).toBeGreaterThan(100_000);
 });

@@ -1,4 +1,4 @@
-// Our own fetch of pages: its manners towards hosts, and the bounds of each step.
+// Our own page fetcher: how it treats hosts, and the limits of each step.
 import { describe, expect, it } from "vitest";
 import { bounded } from "../../../src/actions/composites/bounded.ts";
 import { createDirect, type DirectAnswer, type OpenPage } from "../../../src/actions/composites/pages/direct.ts";
@@ -16,7 +16,7 @@ async function* bytes(text: string): AsyncGenerator<Uint8Array> {
   yield Buffer.from(text);
 }
 
-/** An internet of texts by path; null: it cannot be reached. */
+/** An internet of texts by path; null: unreachable. */
 function internet(pages: (url: URL) => { status?: number; text: string; to?: string } | null) {
   const asked: string[] = [];
   const open: OpenPage = async (address, { onHop }) => {
@@ -167,7 +167,7 @@ describe("the bounds of a step", () => {
     const reading = extractor.of("ada");
     const [hard, easy] = await Promise.all([
       reading.page("<div><p>some, words of it</p></div>".repeat(24_000), order, never),
-      // As long, so that it has as much time, and nearly none is needed for it.
+      // The same length, so it gets the same time, but needs almost none of it.
       reading.page(`<p>Open at nine.</p><!-- ${"x".repeat(800_000)} -->`, order, never),
     ]);
     expect(hard).toBeNull();

@@ -1,4 +1,4 @@
-// A page taken apart, piece by piece: what its author has written is there to the character, and what no reader sees is not.
+// Extraction of a page, piece by piece: keeps what the author wrote, to the character, and drops what readers do not see.
 import { describe, expect, it } from "vitest";
 import { type ExtractOrder, extractPage } from "../../../src/actions/composites/pages/extract-page.ts";
 import { judgedPage } from "../../../src/actions/composites/pages/judged-page.ts";

@@ -1,4 +1,4 @@
-// How often our own fetch asks one host, whichever processes it runs in.
+// The rate at which our own fetcher contacts one host, across processes.
 import { expect, it } from "vitest";
 import { createHostPace, sharedPace } from "../../../src/actions/composites/pages/host-pace.ts";
 import { systemClock } from "../../../src/core/clock.ts";
@@ -39,7 +39,7 @@ it("three processes ask a host twice at once and five times a second together, a
   other?.();
   await asking;
   expect(most).toBe(2);
-  // Six turns are a second apart from the first to the last; who was told late of his turn is told that by a busy machine.
+  // Six turns span a second from the first to the last; a turn may be reported late on a busy machine.
   expect((beganMs.at(-1) ?? 0) - (beganMs[0] ?? 0)).toBeGreaterThan(800);
 });
 

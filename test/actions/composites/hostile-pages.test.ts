@@ -1,4 +1,4 @@
-// Pages made to be slow to read: each takes time in step with its length, off the event loop, and never another account's.
+// Pages designed to be slow to parse: the time is linear in their length, off the event loop, and does not delay other accounts.
 import { describe, expect, it } from "vitest";
 import { createExtractor, type PageReading } from "../../../src/actions/composites/pages/extractor.ts";
 import { type RobotRule, readRobots, robotsAsker } from "../../../src/actions/composites/pages/robots.ts";
@@ -6,16 +6,16 @@ import { yieldOf } from "../../../src/actions/composites/pages/yield.ts";
 
 const never = new AbortController().signal;
 const ORDER = { url: "https://a.example/", format: "markdown", mainContent: true, status: 200, hasRun: false } as const;
-/** Takes a thread far longer than a page may. */
+/** Occupies a thread far longer than a page is allowed to. */
 const SLOW_PAGE = "<div><p>some, words of it</p></div>".repeat(7_000);
 const LONG_PAGE = "<div><p>some, words of it</p></div>".repeat(24_000);
 const QUICK_PAGE = "<p>Open at nine.</p>";
 const REPEATS = 7;
 const LOOP_REPEATS = 20;
-/** The aim is 2 ms on a machine of our own; a slow or busy one needs up to twice that, where what grows with the square needs seconds. */
+/** Our own machines need 2 ms; a slow or busy one up to twice that, whereas quadratic work needs seconds. */
 const TURN_MS_MAX = 5;
 
-/** The least processor time of several runs: what others do to the machine is not in it. */
+/** The least processor time of several runs, which excludes other load on the machine. */
 function leastMs(work: () => unknown): number {
   let least = Number.POSITIVE_INFINITY;
   for (let time = 0; time < REPEATS; time++) {
@@ -27,10 +27,10 @@ function leastMs(work: () => unknown): number {
   return least;
 }
 
-/** The least time that the event loop is at work for something that threads do. */
+/** The least event loop time of several runs of work in threads. */
 async function leastLoopMs(work: () => Promise<unknown>): Promise<number> {
   let least = Number.POSITIVE_INFINITY;
-  // Other work on the machine takes turns too, so the first time within the bound is enough.
+  // Other work on the machine takes time too, so the first result within the limit is enough.
   for (let time = 0; time < LOOP_REPEATS && least >= TURN_MS_MAX; time++) {
     const before = performance.eventLoopUtilization();
     await work();
@@ -155,7 +155,7 @@ describe("the threads that read pages", () => {
     const extractor = createExtractor({ threads: 2, msMax: 120_000 });
     const slow = Array.from({ length: 6 }, () => extractor.of("eve").page(LONG_PAGE, ORDER, never));
     expect(await extractor.of("ada").page(QUICK_PAGE, ORDER, never)).toMatchObject({ content: "Open at nine." });
-    // Those that have not ended by now never will.
+    // Anything still running would never end.
     await extractor.close();
     expect(await Promise.all(slow)).toEqual(slow.map(() => null));
   });

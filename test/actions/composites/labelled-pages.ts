@@ -1,12 +1,12 @@
-// Pages whose class is known: walls, empty shells, short pages and long ones, in twenty languages and as services make them.
-// The words and the single pages stand in labelled-pages.json.
+// Pages with a known class: walls, empty shells, and short and long pages, in twenty languages and as services generate them. Their texts,
+// and some complete pages, are in labelled-pages.json.
 import { readFileSync } from "node:fs";
 
 export interface LabelledPage {
   readonly name: string;
   readonly html: string;
   readonly status: number;
-  /** Whether there is something to read on it. */
+  /** Whether it has readable content. */
   readonly isPage: boolean;
 }
 
@@ -15,28 +15,28 @@ interface Language {
   readonly sentence: string;
   /** A short page of a shop or an office. */
   readonly short: string;
-  /** As a check of browsers says it. */
+  /** The text of a browser check. */
   readonly human: string;
-  /** As a server says it that turns somebody away. */
+  /** The text of a server that denies access. */
   readonly denied: string;
-  /** As a site says it that wants an account. */
+  /** The text of a site that requires an account. */
   readonly login: string;
-  /** As an application says it that has not begun. */
+  /** The text of an application that has not started. */
   readonly script: string;
   readonly loading: string;
 }
 
 interface Labelled {
   readonly languages: Readonly<Record<string, Language>>;
-  /** Pages of services, in English wherever the service is. */
+  /** Pages of services that use English everywhere. */
   readonly services: readonly LabelledPage[];
-  /** Something to see and nothing to read. */
+  /** Pages with visible elements but no text to read. */
   readonly skeletons: readonly LabelledPage[];
-  /** The server has filled what scripts will take over. */
+  /** Server-rendered pages that scripts will take over. */
   readonly filled: readonly LabelledPage[];
-  /** Pages that mention a wall and are none. */
+  /** Pages that mention a wall but are not one. */
   readonly mentions: readonly LabelledPage[];
-  /** Walls that say more than one sentence. */
+  /** Walls of more than one sentence. */
   readonly wordyWalls: readonly LabelledPage[];
   /** Written after the rules. */
   readonly unseen: readonly LabelledPage[];

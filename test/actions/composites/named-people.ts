@@ -1,4 +1,5 @@
-// An index of invented people with homonyms and near names, and who is meant by queries as callers write them. Both were written by hand.
+// An index of fictional people with identical and similar names, and queries as callers write them, with the person meant by each. Both
+// were written by hand.
 import { readFileSync } from "node:fs";
 
 export interface NamedInIndex {
@@ -13,7 +14,7 @@ function linesOf(file: string): readonly string[] {
     .split("\n");
 }
 
-/** `id | name | company`; the company is empty where the source does not know it. */
+/** `id | name | company`; the company is empty if the source does not know it. */
 export const PEOPLE: readonly NamedInIndex[] = linesOf("named-people.txt").map((line) => {
   const [id = "", name = "", company = ""] = line.split("|").map((part) => part.trim());
   return { id, name, company: company === "" ? null : company };
@@ -22,18 +23,18 @@ export const PEOPLE: readonly NamedInIndex[] = linesOf("named-people.txt").map((
 export interface Query {
   readonly name: string;
   readonly company: string;
-  /** Null: nobody of the index. */
+  /** Null: not in the index. */
   readonly id: string | null;
 }
 
-/** `name ; company -> id`, or `-` where nobody in the index is meant. */
+/** `name ; company -> id`, or `-` if the person is not in the index. */
 const written: readonly Query[] = linesOf("named-queries.txt").map((line) => {
   const [query = "", id = ""] = line.split("->").map((part) => part.trim());
   const [name = "", company = ""] = query.split(";").map((part) => part.trim());
   return { name, company, id: id === "-" ? null : id };
 });
 
-/** Each of the index as it stands there, too: found where the company is known. */
+/** Also queries every indexed person under the exact name: found if the company is known. */
 const asTheyStand: readonly Query[] = PEOPLE.flatMap(({ id, name, company }) =>
   company === null ? [] : [{ id, name, company }],
 );

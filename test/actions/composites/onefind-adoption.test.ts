@@ -1,4 +1,4 @@
-// A job of people whose process leaves in the middle: the next one goes on with the rows that are not finished, and each is paid once.
+// A people job whose process stops halfway: the next process continues with the unfinished rows, and each row is paid once.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -43,7 +43,7 @@ afterAll(async () => {
   expect(findings).toEqual([]);
 });
 
-/** The jobs of one process, whose vendor is asked as noted; null is a miss. */
+/** The jobs of one process, with a log of its vendor calls; null is a miss. */
 function process_(self: string, vendor: Vendor, asked: string[], of: JobKind = kind) {
   const innerCalls = (outer: OuterCall) =>
     vendorCalls(outer, self, (wanted) => {
@@ -127,7 +127,7 @@ it("a query's search is paid once, and its people are not searched for again", a
 it("what a step has cost whose row was not finished leaves the budget to the row that is looked up again", async () => {
   const before = await moneyOf(stores);
   const first: string[] = [];
-  // Of Ada the first step answers, and her company never does; meanwhile the other row is finished, and saved.
+  // For Ada, the first step succeeds and her company never answers; meanwhile the other row finishes and is saved.
   const ada = { profile: { fullName: "Ada Lovelace" } };
   const one = process_(
     "five",

@@ -1,4 +1,4 @@
-// core/onefind-deep over vendors of the test's own: whom it asks in which order, what rows tell, and what each ending costs.
+// core/onefind-deep over the test's own vendors: which vendors it queries in which order, what rows contain, and the cost of each outcome.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { eventually, type TestAccount } from "../../support/gateway.ts";
 import { startVendor, type VendorRequest, type VendorServer } from "../../support/vendor-server.ts";
@@ -43,7 +43,7 @@ const NOBODY: Readonly<Record<string, Play>> = {
   [FINDER]: () => ({ body: { data: { email: null } } }),
   [SEARCH]: () => ({ body: { results: [] } }),
 };
-/** How each path of the vendors answers. */
+/** The answers of each vendor path. */
 let plays: Readonly<Record<string, Play>> = NOBODY;
 
 beforeEach(() => {
@@ -112,7 +112,7 @@ async function done(account: TestAccount, params: object, headers = {}): Promise
 }
 
 const live = (creditCents = 1_000) => gateway.live({ creditCents });
-/** The fields of a row that are filled, without those of its making. */
+/** The non-empty fields of a row, without those about how it was found. */
 function told({ id, hops, sources, enriched, charged_cents, ...fields }: Row) {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null));
 }
@@ -334,7 +334,7 @@ describe("a query", () => {
       ["Cy", "x@example.com", true, 10],
     ]);
     expect(job.result.rows.some((row) => "input" in row)).toBe(false);
-    // The search and the rows are all that was spent.
+    // Only the search and the rows were charged.
     expect(job.charged_cents).toBe(21);
   });
 

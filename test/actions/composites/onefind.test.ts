@@ -1,4 +1,4 @@
-// core/onefind, over the sandbox's stand-ins and over a vendor of the test's own.
+// core/onefind over the sandbox's stand-ins and over the test's own vendor.
 import { describe, expect, it } from "vitest";
 import { forFile } from "../../support/for-file.ts";
 import type { TestAccount } from "../../support/gateway.ts";
@@ -20,7 +20,7 @@ interface Row {
 }
 const dataOf = ({ json }: { json: { data?: unknown } }) => json.data as { rows: Row[] } & Record<string, unknown>;
 
-/** A profile as the search answers it. */
+/** A profile in the search's answer. */
 function profile(slug: string, name: string, company: string) {
   const properties = { name, location: "Berlin", workHistory: [{ title: "Founder", company: { name: company } }] };
   return { url: `https://www.linkedin.com/in/${slug}`, title: `${name} | LinkedIn`, entities: [{ properties }] };
@@ -209,7 +209,7 @@ it("without a vendor, and without our own fetch, every composite that needs one 
     const { data: index } = (await (await fetch(`${bare.url}/api/run`)).json()) as {
       data: { service: string; action: string; status: string; sandbox: boolean }[];
     };
-    // Those that search have sources without a key, and advice goes by rules.
+    // Searches have sources that need no key, and advice works by rules.
     const statuses = { onefind: "not_configured", "onefind-deep": "not_configured", onescrape: "not_configured" };
     const others = { "onescrape-deep": "not_configured", onesearch: "available", supersearch: "available" };
     for (const [action, status] of Object.entries({ ...statuses, ...others, consult: "available" })) {

@@ -1,4 +1,4 @@
-// A job over pages whose process went away: the next one goes on with the rows that are not there, and pays none twice.
+// A page job whose process stopped: the next process continues with the missing rows, and pays for none twice.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -13,7 +13,7 @@ const countOf = (heads: readonly string[], path: string) =>
 it("is adopted: finished rows are kept, each page is paid once, and the hold ends", async () => {
   const folder = mkdtempSync(join(tmpdir(), "deep-adopted-"));
   const first = await startPagesGateway({ DATA_DIR: folder, DRAIN_SECONDS: "0" });
-  // Two pages come, the others hang until the process has gone.
+  // Two pages arrive; the others hang until the process has stopped.
   first.play = (socket, path) => {
     if (path === "/0" || path === "/1") say(socket, HTML, PAGE);
   };

@@ -1,4 +1,4 @@
-// core/onescrape-deep from outside: budgets, rungs, sites, and what the ledger shows.
+// core/onescrape-deep from outside: budgets, rungs, sites and ledger entries.
 
 import { beforeEach, describe, expect, it } from "vitest";
 import { forFile } from "../../support/for-file.ts";
@@ -21,7 +21,7 @@ const gateway = forFile(
 );
 const live = await gateway.account({ kind: "personal", creditCents: 10_000 });
 
-/** What the vendors have read of a page, by the tag of the rung; the others bring walls. */
+/** Which pages each rung's vendor reads; the other pages are walls. */
 let reads: (rung: string, url: string) => boolean;
 beforeEach(() => {
   gateway.play = (socket) => say(socket, HTML, PAGE);
@@ -234,7 +234,7 @@ describe("core/onescrape-deep", () => {
       gateway.play = async (socket) => {
         read += 1;
         if (read === 4) stopping = stop(of);
-        // No page comes meanwhile, so that none begins which another one makes room for.
+        // No page arrives meanwhile, so no other page starts in its place.
         await stopping;
         say(socket, HTML, PAGE);
       };
@@ -244,7 +244,7 @@ describe("core/onescrape-deep", () => {
       expect(job.chargedCents).toBeGreaterThanOrEqual(3);
       expect(job.chargedCents).toBeLessThanOrEqual(read);
       expect(read).toBeLessThan(12);
-      // Those that were not begun say why, and that nobody was asked about them.
+      // Pages that were not started have a reason and no vendor calls.
       expect(job.rows.map(({ url }) => url)).toEqual(urls);
       for (const row of job.rows.filter((one) => !isRead(one)))
         expect(row).toMatchObject({ error: stopped, hops: [], charged_cents: 0 });
@@ -300,7 +300,7 @@ describe("core/onescrape-deep", () => {
 
 describe("core/onescrape-deep in the sandbox", () => {
   type Seen = Record<string, unknown> & { readonly status: string; readonly progress?: { readonly done: number } };
-  /** Asks core/result or core/cancel as an agent does. */
+  /** Calls core/result or core/cancel as an agent does. */
   const ask = async (account: TestAccount, action: string, params: object) => {
     const headers = { authorization: `Bearer ${account.key}`, "content-type": "application/json" };
     const answer = await fetch(`${gateway.url}/api/run/core/${action}`, {
@@ -312,7 +312,7 @@ describe("core/onescrape-deep in the sandbox", () => {
     expect([answer.status, json.charged_cents]).toEqual([200, 0]);
     return json.data;
   };
-  /** What the job's payer sees at each poll, up to one that is as wanted. */
+  /** What the job's payer sees at each poll, up to the first that satisfies the condition. */
   const polled = async (account: TestAccount, jobId: string, isWanted: (seen: Seen) => boolean) => {
     const polls: Seen[] = [];
     await eventually(async () => {

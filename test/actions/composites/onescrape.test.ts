@@ -1,4 +1,4 @@
-// core/onescrape from outside: a stand-in for the internet, vendors' wires, and what the ledger shows.
+// core/onescrape from outside: a simulated internet, vendors' wire formats and ledger entries.
 import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { startTestGateway, type TestAccount, type TestGateway } from "../../support/gateway.ts";
@@ -39,7 +39,7 @@ let vendor: VendorServer;
 let gateway: TestGateway;
 let live: TestAccount;
 let play: TestAccount;
-/** What is answered for a path, beside robots.txt. */
+/** Answers all paths except robots.txt. */
 let pages: Outside["play"];
 beforeAll(async () => {
   outside = await startOutside();
@@ -84,7 +84,7 @@ async function run(account: TestAccount, params: unknown, more: Record<string, s
 const toldHops = (hops: readonly Hop[]) =>
   hops.map(({ provider, ok, skipped, found }) => `${provider} ${skipped ?? found ?? ok}`);
 
-/** The one row, and its hops in short. */
+/** The only row, with its hops abbreviated. */
 async function one(path: string, more: Record<string, unknown> = {}) {
   const { status, json } = await run(live, { urls: [at(path)], ...more });
   const [row] = json.data?.rows ?? [];
@@ -134,7 +134,7 @@ describe("core/onescrape", () => {
     const [read, cut, forbidden] = json.data?.rows ?? [];
     expect(read?.hops[0]).toMatchObject({ ok: true, transaction_id: expect.stringMatching(`^${id}\\.[123]$`) });
     expect(cut?.hops[0]).toMatchObject({ ok: false, transaction_id: expect.stringMatching(`^${id}\\.[123]$`) });
-    // The page was not fetched where robots.txt forbids it: what was asked for that is its leg.
+    // The page is not fetched if robots.txt forbids it: only robots.txt was requested, in a leg.
     expect(forbidden?.hops[0]).toMatchObject({ skipped: "robots" });
     expect(forbidden?.hops[0]).not.toHaveProperty("transaction_id");
     const headers = { authorization: `Bearer ${live.key}` };
@@ -313,7 +313,7 @@ describe("core/onescrape in the sandbox", () => {
     const rows = json.data?.rows ?? [];
     expect(rows.map(({ provider }) => provider)).toEqual(["exa", "exa", "exa", "direct"]);
     const calls = rows.slice(0, 3).map(({ hops }) => hops[1]);
-    // On a busy machine one of them may come later than the others wait.
+    // On a busy machine, one of them may arrive later than the others wait.
     for (const id of new Set(calls.map((hop) => hop?.transaction_id))) {
       const [first, ...others] = calls.filter((hop) => hop?.transaction_id === id).map((hop) => hop?.charged_cents);
       expect([first, others.every((cents) => cents === 0)]).toEqual([1, true]);

@@ -1,4 +1,4 @@
-// core/onesearch and core/consult over the vendors' stand-ins: an agent's author can try each facet without money.
+// core/onesearch and core/consult over the vendors' stand-ins: an agent's author can try each facet without paying.
 import { expect, it } from "vitest";
 import { forFile } from "../../support/for-file.ts";
 import { startAcmeGateway } from "../run/acme-gateway.ts";

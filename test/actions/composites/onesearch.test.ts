@@ -1,4 +1,4 @@
-// core/onesearch as an agent calls it: facets, frame fields, the classifier, races, fidelity, pages, and what it costs.
+// core/onesearch as an agent calls it: facets, frame fields, the classifier, races, fidelity, pages and costs.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { TestAccount } from "../../support/gateway.ts";
 import type { RunAnswer } from "../run/acme-gateway.ts";
@@ -38,7 +38,7 @@ afterAll(async () => {
 
 const search = (params: object, action = "core/onesearch") => stage.gateway.run(account, action, params);
 const dataOf = ({ json }: RunAnswer) => json.data as Found;
-/** Enough of a page that no further rung is asked. */
+/** Enough of a page that no further rung is needed. */
 const LONG = "Tea is made of leaves that are picked by hand. ".repeat(30).trim();
 const page = (url: string, more = {}) => ({ url, title: `On ${url}`, highlights: ["A passage."], ...more });
 const A = page("https://a.example/1");
@@ -63,7 +63,7 @@ describe("timeCritical", () => {
     stage.plays({ exa: () => "hangs", brave: () => braved({ url: B.url, title: "B" }) });
     const { evidence } = dataOf(await search({ query: "tea", facets: ["code"], timeCritical: true }));
     expect(evidence).toMatchObject([{ facet: "code", source: "brave" }]);
-    // It may have lost before it was asked.
+    // It may have lost the race before it was called.
     expect(stage.asked("exa").length).toBeLessThanOrEqual(1);
   });
 });

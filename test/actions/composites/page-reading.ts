@@ -1,4 +1,4 @@
-// The threads that read pages, as tests have them: in their own thread, where nothing has to be waited for; or none at all.
+// Page readers for tests: in the caller's thread, for results without waiting, or none at all.
 import type { PageReading } from "../../../src/actions/composites/pages/extractor.ts";
 import { judgedPage, judgedText } from "../../../src/actions/composites/pages/judged-page.ts";
 import { linksIn } from "../../../src/actions/composites/pages/page-addresses.ts";

@@ -1,4 +1,4 @@
-// What identifies a person, when a query names one, whether who was found is meant, and how a job keeps its budget and its place.
+// Identifiers of people, queries that name a person, matching of found people, and how a job keeps its budget and position.
 import { describe, expect, it } from "vitest";
 import {
   identifierIn,

@@ -1,4 +1,4 @@
-// How pages are read side by side: each rung by rung, together where a rung takes several, and never held up for long by one another.
+// Concurrent page reading: each page goes rung by rung, in batches if a rung takes several, and no page delays the others for long.
 import { describe, expect, it } from "vitest";
 import { GrowingRow } from "../../../src/actions/composites/pages/page-row.ts";
 import { askRung, noteAsked, PageReader } from "../../../src/actions/composites/pages/read-pages.ts";
@@ -29,7 +29,7 @@ const LAST: RungSpec = { tag: "last", cents: 2, markdown: { ...one, action: "acm
 const page = (name: string) => `https://example.com/${name}`;
 
 interface Stage {
-  /** What the first rung and the last answer of a page: its text, or nothing ever. */
+  /** The answer of the first and the last rung for a page: its text, or never. */
   readonly says: (url: string, action: string) => Promise<string>;
   readonly patienceMs?: number | null;
   readonly msMax?: number;
@@ -37,7 +37,7 @@ interface Stage {
   readonly isServed?: (action: string) => boolean;
 }
 
-/** Reads these pages; answers their rows, and the pages of each call for several. */
+/** Reads these pages; returns their rows, and the pages of each batch call. */
 async function read(names: readonly string[], stage: Stage) {
   const { says, patienceMs = null, msMax = 60_000, clock = systemClock, isServed } = stage;
   const together: (readonly string[])[] = [];
@@ -95,7 +95,7 @@ describe("pages that come to a rung which reads several", () => {
       says: (url) => (url.endsWith("/slow") ? late.promise : Promise.resolve("")),
       patienceMs: 5,
     });
-    // It answers once the others have gone.
+    // It answers after the others have finished.
     setTimeout(() => late.resolve(""), 100);
     expect((await reading).together).toEqual([["a", "b"], ["slow"]]);
   });

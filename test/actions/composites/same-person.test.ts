@@ -1,4 +1,5 @@
-// Who is meant by a name and a company: of 300 queries over an index full of homonyms and near names no wrong person is found, and nearly all right ones are.
+// Matching a name and a company to a person: in 300 queries over an index full of identical and similar names, no wrong person is found,
+// and nearly all right ones are.
 import { describe, expect, it } from "vitest";
 import {
   companyAgreement,

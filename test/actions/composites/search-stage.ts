@@ -1,9 +1,9 @@
-// A live gateway whose search vendors and small model are the test's own, and what each of them was asked.
+// A live gateway with the test's own search vendors and small model, and a log of their requests.
 import type { ServerResponse } from "node:http";
 import { startVendor, type VendorRequest, type VendorServer } from "../../support/vendor-server.ts";
 import { type AcmeGateway, startAcmeGateway } from "../run/acme-gateway.ts";
 
-/** What a vendor answers: a body, a status, or nothing for ever. */
+/** A vendor's answer: a body, a status, or none ever. */
 export type Play = (asked: VendorRequest) => { readonly status?: number; readonly body?: unknown } | "hangs";
 
 const VENDORS = ["EXA", "BRAVE", "FIRECRAWL", "SCRAPINGANT", "OPENALEX", "WAYBACK", "GDELT", "GROQ"] as const;
@@ -11,7 +11,7 @@ export type Vendor = Lowercase<(typeof VENDORS)[number]>;
 
 export interface SearchStage {
   readonly gateway: AcmeGateway;
-  /** From now on; who is not named fails. */
+  /** Applies from now on; vendors not named here fail. */
   plays(plays: Partial<Record<Vendor, Play>>): void;
   asked(vendor: Vendor): readonly VendorRequest[];
   stop(): Promise<void>;
@@ -28,7 +28,7 @@ export async function startSearchStage(): Promise<SearchStage> {
   const vendor: VendorServer = await startVendor();
   let current: Partial<Record<Vendor, Play>> = {};
   const settings = Object.fromEntries([
-    // Our own fetch would ask the internet.
+    // Our own fetcher would access the internet.
     ["DIRECT_FETCH", "0"] as const,
     ...KEYED.map((name) => [name, "key"] as const),
     ...VENDORS.map((name) => [`${name}_BASE_URL`, `${vendor.url}/${name.toLowerCase()}`] as const),
@@ -52,7 +52,7 @@ export async function startSearchStage(): Promise<SearchStage> {
   };
 }
 
-/** What a model says, in OpenAI's chat wire. */
+/** A model's answer in OpenAI's chat wire. */
 export const says =
   (json: unknown): Play =>
   () => ({
@@ -72,7 +72,7 @@ export const says =
     },
   });
 
-/** What exa finds. */
+/** The search results of exa. */
 export const finds =
   (...results: object[]): Play =>
   () => ({ body: { results } });

@@ -1,4 +1,4 @@
-// What a composite tells its caller of its calls: those that were made, and those that were not and why.
+// What a composite reports about its calls: those it made, and those it skipped and why.
 import { expect, it } from "vitest";
 import { SourceCalls } from "../../../src/actions/composites/source-calls.ts";
 import type { InnerAnswer, LocalCall } from "../../../src/catalog/local-action.ts";

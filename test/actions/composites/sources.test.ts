@@ -1,5 +1,5 @@
-// What our composites ask of vendors' actions, from tiers/: params that each action takes, requests that its vendor's own specification
-// takes, and answers of which they read what they are there for.
+// The vendor actions that our composites use, as configured in tiers/: the params are valid, the requests conform to the vendor's own
+// specification, and the composite finds the content in the answers.
 import { describe, expect, it } from "vitest";
 import { evidenceIn } from "../../../src/actions/composites/evidence.ts";
 import { readPerson } from "../../../src/actions/composites/people/person-row.ts";
@@ -28,7 +28,7 @@ function senderOf(id: string): Promise<AdapterWire> {
   return sender;
 }
 
-/** What is wrong with a call: its params by the action's schema, its request by the vendor's specification where we have it. */
+/** The problems of a call: its params by the action's schema, its request by the vendor's specification if we have one. */
 async function faultsOf(id: string, params: JsonObject): Promise<readonly string[]> {
   const [vendor = "", name = ""] = id.split("/");
   const sender = await senderOf(vendor);
@@ -44,7 +44,7 @@ async function faultsOf(id: string, params: JsonObject): Promise<readonly string
 const gateway = forFile(await startTestGateway());
 const account = await gateway.account({ creditCents: 50_000 });
 
-/** What a caller of the action gets of its vendor's stand-in. */
+/** What a caller of the action gets from its vendor's stand-in. */
 async function answerOf(id: string, params: JsonObject | null): Promise<unknown> {
   const response = await postAs(account.key, `${gateway.url}/api/run/${id}`, params);
   const { ok, data, message } = (await response.json()) as { ok: boolean; data: unknown; message?: string };
@@ -62,7 +62,7 @@ const base: SearchWanted = {
   fullText: false,
   platform: "twitter",
 };
-/** Everything that a caller may say, at its edges, and all of it together. */
+/** Every param that a caller can set, at its limits, and all of them together. */
 const WANTED: readonly SearchWanted[] = [
   base,
   { ...base, count: 1 },
@@ -86,7 +86,7 @@ const asked = (one: FacetsSpec) =>
     sources.map((source, at): [string, SourceSpec] => [`${facet} ${at} ${source.action}`, source]),
   );
 
-/** The answers to all the ways in which this or another facet asks the source's action: news have other fields than pages. */
+/** The answers to every use of the source's action by any facet: news results have other fields than pages. */
 async function answersTo({ action }: SourceSpec): Promise<readonly unknown[]> {
   const same = asked(facets as FacetsSpec).filter(([, source]) => source.action === action);
   const made = same.map(([, source]) => WANTED.map((wanted) => source.params(wanted)).find((one) => one !== null));
@@ -187,7 +187,7 @@ describe("each step of finding people", () => {
   it.each(steps)("%s is asked what it takes, and answers with what it is to fill", async (action, step, about) => {
     expect(await faultsOf(action, step.params(about))).toEqual([]);
     const fields = readPerson(await answerOf(action, step.params(about)), step.person).keys();
-    // Phones cost more there, and come only where somebody has asked for them.
+    // Phone numbers cost more there, so they are fetched only on request.
     const unasked = action === "contactout/profile-contacts" ? ["phone"] : [];
     expect([...fields, ...unasked].sort()).toEqual(Object.keys(step.person).sort());
   });

@@ -1,4 +1,5 @@
-// The one number of docs/guides/budgets.md: the most that a fresh account can cost beyond what it pays, on a day, by the prices and bounds in force.
+// Verifies the number in docs/guides/budgets.md: the maximum that a new account can cost us per day beyond what it pays, at current prices
+// and limits.
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import type { Params } from "../../../src/catalog/said.ts";
@@ -7,7 +8,7 @@ import type { Foundation } from "../../../src/gateway/open-foundation.ts";
 import { Opened } from "../../../src/gateway/opened.ts";
 import { readConfig } from "../../../src/platform/config.ts";
 
-/** What an account begins with, and how many of its calls may be under way. */
+/** An account's initial credit, and its maximum number of concurrent calls. */
 const WELCOME_CENTS = 200;
 const IN_FLIGHT_MAX = 64;
 
@@ -22,12 +23,12 @@ const foundation = {
 };
 const { actions } = openComposites(foundation as unknown as Foundation, never);
 
-/** The dearest params of a composite: as many pages as it takes. */
+/** The most expensive params of a composite: the maximum number of pages. */
 const PARAMS: Readonly<Record<string, Params>> = {
   onescrape: { urls: Array.from({ length: 10 }, (_, at) => `https://a.example/${at}`) },
 };
 
-/** What the calls that are under way at the same time can cost above their prices, which the account has to have. */
+/** How much concurrent calls can cost above their prices, which the account must cover. */
 function underWayCents(): number {
   const flat = actions.filter(({ launches }) => launches === undefined);
   const each = flat.map(({ action, price, upstreamCentsMax, example }) => {
@@ -37,8 +38,8 @@ function underWayCents(): number {
     const calls = Math.min(IN_FLIGHT_MAX, Math.floor(WELCOME_CENTS / cents));
     return calls * Math.max(0, (upstreamCentsMax?.(params) ?? 0) - cents);
   });
-  // Models: what they hold is all that they can cost, and the account has no more; one more route may be paid for a call. Jobs cost what
-  // they hold, and beyond that what all of an account's may cost together.
+  // Models: their hold is their maximum cost, and the account has no more credit; one more route may be paid for a call. Jobs cost their
+  // hold, plus the shared limit for all of an account's jobs.
   return Math.max(2 * WELCOME_CENTS, ...each) + UNPAID_CENTS;
 }
 

@@ -1,4 +1,4 @@
-// The yield check held against pages of which it is known what they are.
+// The yield check on pages whose class is known.
 import { describe, expect, it } from "vitest";
 import { extractPage } from "../../../src/actions/composites/pages/extract-page.ts";
 import { ENOUGH, yieldOf } from "../../../src/actions/composites/pages/yield.ts";
@@ -6,7 +6,7 @@ import { FILLED, LABELLED, type LabelledPage, MENTIONS, SKELETONS, UNSEEN, WORDY
 
 const whole = { visibleChars: 10, scripted: false, walled: false };
 
-/** As our own fetch reads it, or as a vendor that gives its Markdown and says nothing of its code. */
+/** As read by our own fetcher, or by a vendor that returns Markdown without a status. */
 function yieldFor({ html, status }: LabelledPage, by: "fetch" | "vendor") {
   const order = { url: "https://example.com/", format: "markdown", mainContent: true } as const;
   const { content, title, facts } = extractPage({ html, ...order });
@@ -86,7 +86,7 @@ describe("the yield of a page", () => {
     const of = (content: string) => yieldOf({ content, title: null, facts: null, status: 200 });
     const drawn = `Open at 9. ![a picture](data:image/png;base64,${"x".repeat(chars)})`;
     expect(of(drawn)).toMatchObject({ score: 0.02, flags: ["thin_content"] });
-    // What there is to read may come behind it.
+    // Readable content may follow it.
     expect(of(`${drawn} ${"Open at 9. ".repeat(200)}`)).toEqual({ score: 1, flags: [] });
   });
 

@@ -1,4 +1,4 @@
-// A caller of the files' actions, as a program outside would be.
+// A caller of the file actions, as an external program.
 import type { TestAccount, TestGateway } from "../../support/gateway.ts";
 import { postAs } from "../../support/keyed-fetch.ts";
 
@@ -15,9 +15,9 @@ export interface Answered {
 
 export interface FilesCaller {
   call(action: string, params: unknown): Promise<Answered>;
-  /** Announces a file; answers its id and links. */
+  /** Announces a file; returns its id and links. */
   announce(params: Record<string, unknown>): Promise<{ file_id: string; put_url: string; get_url: string }>;
-  /** Announces a file and sends it. */
+  /** Announces a file and uploads it. */
   store(params: Record<string, unknown>, bytes: string): Promise<{ file_id: string; put_url: string; get_url: string }>;
 }
 

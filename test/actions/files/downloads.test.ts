@@ -1,4 +1,4 @@
-// Signed links: whom they let in, until when, and how a file leaves.
+// Signed links: who may use them, for how long, and how a file is sent.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -31,7 +31,7 @@ function errorOf(text: string): unknown {
   return (JSON.parse(text) as { error: unknown }).error;
 }
 
-/** A link that this gateway would have signed. */
+/** A link as this gateway signs it. */
 function linkFor(method: LinkMethod, id: string, secondsFromNow: number): string {
   const secret = readFileSync(join(gateway.dataDir, "signing.secret"), "utf8").trim();
   const expiresAt = Math.floor(Date.now() / 1_000) + secondsFromNow;
@@ -76,7 +76,7 @@ describe("a link", () => {
   test("a signature of other letters for the same bytes opens nothing", async () => {
     const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
     const last = letters.indexOf(file.get_url.at(-1) ?? "");
-    // Two bits of the last letter stand for nothing.
+    // Two bits of the last letter have no meaning.
     const twin = `${file.get_url.slice(0, -1)}${letters[last ^ 1]}`;
     expect(Buffer.from(new URL(twin).searchParams.get("sig") ?? "", "base64url")).toEqual(
       Buffer.from(new URL(file.get_url).searchParams.get("sig") ?? "", "base64url"),
@@ -216,7 +216,7 @@ describe("an upload that breaks off", () => {
     }
     const options = { method: "PUT", body: half(), duplex: "half", signal: leaving.signal };
     await expect(fetch(put_url, options as unknown as RequestInit)).rejects.toThrow();
-    // The room for it is free for another try as soon as the gateway has seen that its sender is gone.
+    // Its space can be used again as soon as the gateway notices that the sender has disconnected.
     const again = await eventually(async () => {
       const response = await fetch(put_url, { method: "PUT", body: Buffer.alloc(8_000_000, 7) });
       return response.status === 409 ? undefined : response;

@@ -1,4 +1,4 @@
-// Files as callers know them, against a whole gateway: what the actions answer and charge, and what the links give.
+// Files as callers see them, against a complete gateway: what the actions return and charge, and what the links deliver.
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
@@ -214,7 +214,7 @@ describe("the room of an account", () => {
     const refused = all.find(({ status }) => status !== 200);
     expect([refused?.status, refused?.json.error]).toEqual([413, "storage_quota_exceeded"]);
     expect(refused?.json.data).toMatchObject({ quota_bytes: 2048 * MIB, needed_bytes: 100 * MIB });
-    // 48 MiB are left, and what is deleted frees as much as it took.
+    // 48 MiB are free, and deleting a file frees its full size.
     expect((await hoarder.call("upload", { filename: "rest", size_bytes: 49 * MIB })).status).toBe(413);
     expect((await hoarder.call("upload", { filename: "rest", size_bytes: 48 * MIB })).status).toBe(200);
     expect((await hoarder.call("upload", { filename: "one more", size_bytes: 1 })).status).toBe(413);

@@ -1,4 +1,4 @@
-// Files from addresses: what the real fetching of public addresses answers becomes a file, or costs nothing.
+// Files from URLs: fetches of public addresses become files, or cost nothing.
 import { gzipSync } from "node:zlib";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { filesActions } from "../../../src/actions/files/file-actions.ts";
@@ -23,7 +23,7 @@ afterEach(async () => {
   await testFiles.close();
 });
 
-/** Runs the action as the gateway does, with checked params. */
+/** Runs the action as the gateway does, with validated params. */
 async function run(params: Record<string, unknown>): Promise<LinkedView | GatewayError> {
   const actions = filesActions({ files: testFiles.files, openPublic: outside.fetch.open });
   const action = actions.find((one) => one.action === "upload_from_url");

@@ -1,4 +1,4 @@
-// Room that is taken and never used comes back: uploads that lapse, processes that die, stores that fail.
+// Reserved space that is never used is released: expired uploads, dead processes, failing stores.
 import { afterEach, describe, expect, test } from "vitest";
 import { openDiskStore } from "../../../src/actions/files/disk-store.ts";
 import type { FileStore } from "../../../src/actions/files/file-store.ts";
@@ -37,7 +37,7 @@ async function announce(files: Files, sizeBytes: number, payer = PAYER) {
   return made;
 }
 
-/** How many uploads of 100 MiB have room; they are given up again. */
+/** How many uploads of 100 MiB fit; they are abandoned again. */
 async function room(files: Files, payer = PAYER): Promise<number> {
   const ids: string[] = [];
   for (;;) {
@@ -261,7 +261,7 @@ describe("with a store that takes bytes itself", () => {
   async function openedOnS3(): Promise<TestFiles> {
     s3 = await startS3();
     cleanups.push(s3.close);
-    // The server's own clock does not move with ours, and it takes no signature of tomorrow.
+    // The server's own clock does not follow ours, and it rejects signatures from the future.
     const at = { endpoint: s3.endpoint, bucket: BUCKET, region: "us-east-1", ...KEYS, clock: systemClock };
     return opened((folder) => openS3Store({ ...at, folder }));
   }

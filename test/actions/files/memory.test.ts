@@ -1,4 +1,4 @@
-// Many large uploads at once pass through a gateway without staying in it.
+// Many large concurrent uploads pass through a gateway without accumulating in its memory.
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -8,10 +8,10 @@ import { spawnGateway } from "../../support/gateway-process.ts";
 const MIB = 1024 * 1024;
 const UPLOADS = 24;
 const FILE_BYTES = 8 * MIB;
-/** What uploads may keep between them on their way, and a young heap grows by in the meantime. */
+/** What uploads may buffer altogether, plus the growth of a young heap meanwhile. */
 const ADDED_BYTES_MAX = 64 * MIB;
 
-/** The most memory that a process has had in RAM, in bytes. */
+/** The peak resident memory of a process, in bytes. */
 function peakBytes(pid: number): number {
   const found = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"));
   return Number(found?.[1]) * 1024;
@@ -38,7 +38,7 @@ test(`${UPLOADS} uploads of 8 MiB at once, and as many downloads, add less than 
     return bytes;
   }
 
-  // Its code is loaded and its heap is grown by small ones, so that only what large ones add is measured.
+  // Warm up with small files, so that only the effect of large ones is measured.
   for (let times = 0; times < 100; times++) await download(await upload(1_024));
   await download(await upload());
   const before = peakBytes(gateway.pid);

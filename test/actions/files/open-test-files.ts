@@ -1,4 +1,4 @@
-// Files over real records and a real store, with a clock that tests move.
+// Files over real records and a real store, with a clock that tests control.
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -16,11 +16,11 @@ export interface TestFiles {
   readonly clock: ManualClock;
   readonly store: FileStore;
   readonly folder: string;
-  /** What went wrong without anybody being told. */
+  /** Errors that were not reported to a caller. */
   readonly broken: unknown[];
-  /** Names of all files in the folder of the disk's store. */
+  /** Names of all files in the disk store's folder. */
   onDisk(): string[];
-  /** Files anew on the same records and bytes, as after a crash. */
+  /** Reopens files on the same records and bytes, as after a crash. */
   restart(): Promise<Files>;
   close(): Promise<void>;
 }

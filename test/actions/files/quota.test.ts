@@ -1,4 +1,4 @@
-// The count of a payer's room, where two things happen at once.
+// A payer's used space under concurrent operations.
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { type FileRow, type FileRows, fileRows } from "../../../src/actions/files/file-rows.ts";
 import { createQuota, type Quota } from "../../../src/actions/files/quota.ts";
@@ -31,7 +31,7 @@ async function row(id: string, sizeBytes: number): Promise<FileRow> {
   return made;
 }
 
-/** Takes room for a new file; its row, or how much is free. */
+/** Reserves space for a new file; returns its row, or how much is free. */
 async function take(id: string, sizeBytes: number): Promise<FileRow | number> {
   const made = await row(id, sizeBytes);
   const refused = await quota.take(made);
@@ -56,7 +56,7 @@ test("room that a recount has seen free already is not given back twice", async 
   await take("b", 50);
   const state = await quota.state(PAYER);
   await rows.remove(a);
-  // Somebody is refused between the end of the file and the word that its room is free.
+  // Another upload is refused between the end of the file and the release of its space.
   expect(await take("c", 60)).toBe(50);
   await quota.free(PAYER, 50, state);
   expect(await take("d", 100)).toBe(50);
@@ -67,7 +67,7 @@ test("a recount leaves out who has not taken room yet, and counts who has and ha
   const early = await row("early", 60);
   expect(await take("a", 50)).toMatchObject({ id: "a" });
   expect(await take("b", 60)).toBe(50);
-  // Whoever is refused by the full count is told of what is really free.
+  // An upload refused by the full quota reports the space that is really free.
   expect(await quota.take(early)).toEqual({ freeBytes: 50 });
   await rows.remove(early);
   const taken = await row("taken", 40);

@@ -1,4 +1,4 @@
-// A gateway whose files lie in an S3-compatible store: bytes come and go without it.
+// A gateway with files in an S3-compatible store: their bytes do not pass through it.
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";

@@ -8,7 +8,7 @@ import { folderForFile } from "../../support/for-file.ts";
 import { BUCKET, KEYS, startS3, type TestS3 } from "./s3.ts";
 import { fileId, fileStoreContract, parts, whole } from "./store-contract.ts";
 
-/** Of all stores here, whose own folders are in it. */
+/** The parent of all stores' folders here. */
 const waiting = folderForFile("tollgate-s3-waiting-");
 
 function optionsFor(s3: TestS3, more: Partial<S3Options> = {}): S3Options {

@@ -1,11 +1,11 @@
-// A store that speaks S3's protocol, on loopback, with a bucket of its own.
+// A local S3-compatible store with its own bucket.
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import S3rver from "@20minutes/s3rver";
 
 export const BUCKET = "tollgate-files";
-/** The one pair of keys that the server knows. */
+/** The only key pair that the server accepts. */
 export const KEYS = { accessKeyId: "S3RVER", secretAccessKey: "S3RVER" };
 
 export interface TestS3 {

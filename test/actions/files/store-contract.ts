@@ -1,13 +1,13 @@
-// What every store of files must do, whatever keeps it. A store's test calls `fileStoreContract` with the way to open one.
+// The contract of every file store. A store's test calls `fileStoreContract` with a function that opens one.
 import { createHash, randomBytes } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { FileStore } from "../../../src/actions/files/file-store.ts";
 
 export interface TestStore {
   readonly store: FileStore;
-  /** Names of all that the store keeps, whole or half. */
+  /** Names of everything in the store, complete or partial. */
   kept(): string[];
-  /** Opens it anew on what it has kept, as the next start does. */
+  /** Reopens it on its data, as the next start does. */
   reopen(): Promise<FileStore>;
   dispose(): Promise<void>;
 }

@@ -1,4 +1,4 @@
-// One upload sent twice at the same time through two processes over the same records and bytes: what was acknowledged stays.
+// One upload sent concurrently through two processes over the same records and bytes: acknowledged content stays.
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { Files } from "../../../src/actions/files/files.ts";
 import { GatewayError } from "../../../src/core/errors.ts";

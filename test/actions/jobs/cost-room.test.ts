@@ -1,4 +1,4 @@
-// What the jobs of an account may cost beyond their holds: one room for all of them, free again when they have ended.
+// The limit for the cost of an account's jobs beyond their holds: shared by all of them, and released when they end.
 import { expect, it } from "vitest";
 import { CostRooms } from "../../../src/actions/jobs/cost-room.ts";
 import { nano } from "../../../src/core/money.ts";
@@ -23,7 +23,7 @@ it("is free again as far as a step has cost less, and whole when its job has end
   expect([30, 31].map((more) => rooms.of("eve").has(nano(more)))).toEqual([true, false]);
   one.close();
   expect(rooms.of("eve").has(nano(50))).toBe(true);
-  // A call that answers after its job was given up draws nothing any more.
+  // A call that answers after its job was abandoned uses nothing of the limit.
   one.settle(nano(0), nano(500));
   expect(rooms.of("eve").has(nano(50))).toBe(true);
 });

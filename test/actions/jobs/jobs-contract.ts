@@ -1,4 +1,4 @@
-// What jobs promise in either store: one end, paid once, whoever dies.
+// The guarantees of jobs in either store: they end once and are paid once, whichever process dies.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { createJobEvents } from "../../../src/actions/jobs/job-events.ts";
 import { findJob, type JobRecord, putJob } from "../../../src/actions/jobs/job-record.ts";
@@ -149,7 +149,7 @@ export function jobsContract(name: string, open: () => Promise<Stores>): void {
         async () => ((await first.jobs.find(id, PAYER))?.progress === 2 ? true : undefined),
         "two steps",
       );
-      // It says no more that it lives, and does not know that it is taken for dead.
+      // It stops sending heartbeats, and does not know that it is considered dead.
       await first.jobs.stop();
       const second = await process();
       expect(await ended(second, id)).toMatchObject({ state: "succeeded", chargedCents: 3, adoptions: 0 });
@@ -192,7 +192,7 @@ export function jobsContract(name: string, open: () => Promise<Stores>): void {
           progress,
           end: expect.objectContaining({ status }),
         };
-        // Never less than that; more often where a renewal finds its hold paid before the record says so.
+        // At least that often; more if a renewal finds the hold paid before the record says so.
         expect(cleared.length).toBeGreaterThan(1);
         expect(cleared).toEqual(cleared.map(() => told));
         expect((await moneyOf(stores)).spent - before.spent).toBe(status === "succeeded" ? 1 : 0);
@@ -243,7 +243,7 @@ export function jobsContract(name: string, open: () => Promise<Stores>): void {
       expect(job).toMatchObject({ state: "succeeded", end: { cancelled: true, result: { done: 2 } }, chargedCents: 2 });
       expect(asked).toHaveLength(2);
       expect(await moneyOf(stores)).toEqual({ spent: before.spent + 2, held: 0 });
-      // The record says so before the process has left it.
+      // The record says so before the process stops working on it.
       await eventually(async () => (second.jobs.seen().running === 0 ? true : undefined), "the end of its run");
       expect(second.jobs.seen()).toMatchObject({ adopted: 1, ended: [{ status: "succeeded", count: 1 }] });
     });
@@ -278,7 +278,7 @@ export function jobsContract(name: string, open: () => Promise<Stores>): void {
       const slow = await process(stepping(STEPS, (_, step) => (step === 1 ? going : undefined)));
       const id = await slow.launch(nameOf());
       await eventually(async () => ((await slow.jobs.find(id, PAYER))?.progress === 1 ? true : undefined), "one step");
-      // The store forgets that it lives, as after a pause that was too long.
+      // The store forgets its heartbeat, as after too long a pause.
       await stores.records.delete("runner", asked[0]?.by ?? "");
       const other = await process();
       await other.jobs.adopt();
@@ -337,7 +337,7 @@ export function jobsContract(name: string, open: () => Promise<Stores>): void {
       const second = await process({ ...stepping(STEPS, () => {}), clear });
       expect(await ended(second, id)).toMatchObject({ state: "failed", chargedCents: 0 });
       expect(asked).toEqual([]);
-      // Once, or once more where it was left in between.
+      // Once, or once more if it was interrupted.
       expect(new Set(cleared)).toEqual(new Set(["failed"]));
     });
 
@@ -361,7 +361,7 @@ export function jobsContract(name: string, open: () => Promise<Stores>): void {
     it("is followed in the process that runs it and in any other, to its end", async () => {
       const { promise: held, resolve: letGo } = Promise.withResolvers<void>();
       const first = await process(stepping(STEPS, (_, step) => (step === 1 ? held : undefined)));
-      // Another process that serves callers and runs nothing yet.
+      // Another process that serves callers and runs no jobs yet.
       const other = openJobs(stores, `process-${++number}`, [stepping(STEPS, () => {})]);
       opened.push(other);
       const id = await first.launch(nameOf());
@@ -398,7 +398,7 @@ export function jobsContract(name: string, open: () => Promise<Stores>): void {
       if (told === null || told instanceof Error) throw new Error("no stream");
       const events = told[Symbol.asyncIterator]();
       expect((await events.next()).value?.event).toBe("progress");
-      // The launch may be told before the first step.
+      // The launch event may come before the first step.
       let beat: IteratorResult<ToldEvent | null> = { value: { event: "progress", json: "" } };
       while (beat.done !== true && beat.value !== null) {
         const next = events.next();
@@ -410,7 +410,7 @@ export function jobsContract(name: string, open: () => Promise<Stores>): void {
       expect(await events.next()).toEqual({ value: undefined, done: true });
     });
 
-    /** What is told of a job to its payer. */
+    /** The events of a job that its payer gets. */
     async function eventsOf(jobs: JobsStage["jobs"], id: string, signal = new AbortController().signal) {
       const told = await createJobEvents({ ...EVENTS, jobs: () => jobs })(id, PAYER, signal);
       if (told === null || told instanceof Error) throw new Error(`no events of ${id}`);
@@ -418,7 +418,7 @@ export function jobsContract(name: string, open: () => Promise<Stores>): void {
       return { next: async () => (await events.next()).value ?? { event: "none" } };
     }
 
-    /** Every put of a job but its first fails, as if the process died there. */
+    /** Fails every put of a job except the first, as if the process died there. */
     function onlyTheFirst(put: Stores["records"]["put"]): Stores["records"]["put"] {
       return (record) =>
         record.kind === "job" && record.ifVersion !== 0 ? Promise.reject(new Error("died")) : put(record);

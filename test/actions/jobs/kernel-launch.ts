@@ -1,4 +1,4 @@
-// Launches as the whole kernel makes them: announced, held, answered and handed over, or undone where one of these fails.
+// Launches as the complete kernel makes them: announced, held, answered and handed over, or undone if one of these fails.
 
 import type { Jobs } from "../../../src/actions/jobs/jobs.ts";
 import { jobIdOf } from "../../../src/core/ids.ts";
@@ -13,7 +13,7 @@ import { WholeAnswer } from "../../../src/kernel/whole-answer.ts";
 import { CALLER, planOver, READING, scriptedDeps } from "../../support/scripted-plan.ts";
 import { BUDGET, HOLD_LEASE_MS, type Work } from "./stage.ts";
 
-/** Answers every launch at once. */
+/** Answers every launch immediately. */
 const ANSWERING: Candidate = {
   provider: "tollgate",
   model: "core/stepping",
@@ -31,11 +31,11 @@ const ANSWERING: Candidate = {
 export interface Launch {
   readonly jobId: string;
   readonly ended: Ended;
-  /** Its caller was told that the job runs. */
+  /** The caller was told that the job runs. */
   readonly told: boolean;
 }
 
-/** Launches the job of `tx_<name>`; `leaseMs`: how long its hold lives before it is first renewed. */
+/** Launches the job of `tx_<name>`; `leaseMs`: the lifetime of its hold before the first renewal. */
 export async function launchThroughKernel(
   stores: Pick<Stores, "ledger" | "records">,
   { keeper }: Jobs,

@@ -1,5 +1,5 @@
-// Run by the kill tests as a process of its own: launches jobs as fast as it can, deep ones among them, runs them, and says each launch that was
-// acknowledged, with what it is to be charged. As `serve` it launches and leaves the running to others, as `work` it only runs.
+// The child process of the kill tests: launches jobs, including deep ones, as fast as it can, runs them, and reports each acknowledged
+// launch with its expected charge. As `serve` it only launches, as `work` it only runs.
 import { join } from "node:path";
 import { jobNews } from "../../../src/actions/jobs/job-news.ts";
 import { GatewayError } from "../../../src/core/errors.ts";
@@ -16,7 +16,7 @@ const [folder = "", run = "", mode = "", redisUrl = ""] = process.argv.slice(2);
 
 const archive = { ARCHIVE_URL: `file://${folder}/archive.db` };
 const environment = {
-  // Of two that run at a time each has a spool of its own.
+  // If two processes run at once, each has its own spool.
   DATA_DIR: mode === "work" ? join(folder, "work") : folder,
   ...(redisUrl === "" ? {} : { REDIS_URL: redisUrl, REDIS_COMMAND_MS: "10000", ...archive }),
 };
@@ -41,7 +41,7 @@ const { jobs, launch } = openJobs(stores, self, [stepping(STEPS, pause), ...deep
 await jobs.start();
 await jobs.adopt();
 
-/** Where no process that runs jobs has said yet that it lives, it is asked again. */
+/** Retries if no job-running process has sent a heartbeat yet. */
 async function launched(...asked: Parameters<typeof launch>): Promise<string> {
   for (;;) {
     const id = await launch(...asked).catch((error: unknown) => {
@@ -56,7 +56,7 @@ async function launched(...asked: Parameters<typeof launch>): Promise<string> {
 async function lane(number: number): Promise<void> {
   for (let at = 0; ; at++) {
     const name = `${run}x${number}x${at}`;
-    // Every other one is deep.
+    // Every other job is deep.
     const work = at % 2 === 0 ? undefined : DEEP_WORK[((at - 1) / 2) % DEEP_WORK.length]?.(name);
     const id = await launched(name, PAYER.keyId, work);
     process.stdout.write(`${id} ${work === undefined ? STEPS : work.amountNano / CENT}\n`);
@@ -68,7 +68,7 @@ if (mode === "launch" || mode === "serve")
   await Promise.all(Array.from({ length: LANES }, (_, number) => lane(number)));
 else if (mode === "work") await new Promise(() => {});
 else {
-  // Nobody else lives any more; over Redis it takes a lease to be sure of that.
+  // No other process is alive; over Redis, a lease must expire to prove it.
   const untilMs = Date.now() + 2_500;
   while (Date.now() < untilMs || jobs.running() > 0) {
     await jobs.adopt();

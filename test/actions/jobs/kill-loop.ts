@@ -1,4 +1,4 @@
-// Kills a process that launches and runs jobs, again and again, and looks at what has become of every launch it acknowledged.
+// Repeatedly kills a process that launches and runs jobs, and checks the outcome of every launch it acknowledged.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -14,9 +14,9 @@ import { endWithTests } from "../../support/end-with-tests.ts";
 import { ACCOUNT, moneyOf } from "./stage.ts";
 
 const CHILD = fileURLToPath(new URL("./kill-child.ts", import.meta.url));
-/** The dearest job (composites/deep-stage.ts). */
+/** The most expensive job (composites/deep-stage.ts). */
 const CENTS_MAX = 24;
-/** Launches that a child has under way at once (kill-child.ts). */
+/** A child's number of concurrent launches (kill-child.ts). */
 const LANES = 4;
 const KILL_MS_MAX = 50;
 
@@ -29,8 +29,8 @@ function start(folder: string, words: readonly string[]) {
 }
 
 /**
- * Each launch that was told of has ended, was charged once and in full, and nothing is held. Answers how many there were. `parted`: what
- * is launched in one process is run in another, and both are killed.
+ * Expects each reported launch to have ended, charged once and in full, with nothing held. Returns their number. `parted`: one process
+ * launches, another runs, and both are killed.
  */
 export async function killLoop(kills: number, launches: number, redisUrl = "", parted = false): Promise<number> {
   const folder = mkdtempSync(join(tmpdir(), "tollgate-jobs-kill-"));
@@ -65,7 +65,7 @@ export async function killLoop(kills: number, launches: number, redisUrl = "", p
       const told = jobs.map((stored, at) => [acked[at]?.id, stored?.job.state, stored?.job.chargedCents]);
       expect(told).toEqual(acked.map(({ id, cents }) => [id, "succeeded", cents]));
       const { spent, held } = await moneyOf(stores);
-      // What was launched and never acknowledged has ended as well, one way or the other.
+      // Unacknowledged launches have ended too, one way or the other.
       const charged = acked.reduce((sum, { cents }) => sum + cents, 0);
       expect(held).toBe(0);
       expect(spent).toBeGreaterThanOrEqual(charged);

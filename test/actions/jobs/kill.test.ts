@@ -1,4 +1,4 @@
-// Kills of processes that run jobs, a few: the long run is among the fault tests.
+// A few kills of processes that run jobs; the long run is among the fault tests.
 import { expect, it } from "vitest";
 import { onlyAProcessShows } from "../../support/process-fact.ts";
 import { killLoop } from "./kill-loop.ts";

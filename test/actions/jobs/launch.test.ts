@@ -1,4 +1,4 @@
-// A job launched over HTTP: a budget that is held, an answer at once, and work that goes on after it.
+// Launching a job over HTTP: its budget is held, the answer comes immediately, and the work continues afterwards.
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import type { RunningJob } from "../../../src/catalog/job-kind.ts";
@@ -10,7 +10,7 @@ import { postAs, sendAs } from "../../support/keyed-fetch.ts";
 import { startAcmeGateway } from "../run/acme-gateway.ts";
 
 const CENT = 10_000_000;
-/** What a running job waits for before it goes on; each test says. */
+/** What a running job waits for before it continues; set by each test. */
 let gate = Promise.resolve();
 
 const deep = localAction({

@@ -1,4 +1,4 @@
-// core/result as events, by a real client of server-sent events: from the launch to the end, for whom, how many, and what is left behind.
+// core/result as server-sent events, read by a real client: from launch to end, for whom, how many, and what remains afterwards.
 import { EventSourceParserStream } from "eventsource-parser/stream";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { z } from "zod";
@@ -76,7 +76,7 @@ async function launch(times: number): Promise<string> {
   return (json.data as { job_id: string }).job_id;
 }
 
-/** Every step waits until it is let go. */
+/** Makes every step wait until it is released. */
 function steps() {
   const held: (() => void)[] = [];
   gate = () => new Promise((resolve) => void held.push(resolve));
@@ -87,7 +87,7 @@ function steps() {
   };
 }
 
-/** Asks for the events of a job, as a program does that reads them one by one. */
+/** Requests a job's events, as a program that reads them one by one. */
 async function follow(job_id: string, key = account.key, accept = "text/event-stream") {
   const leaving = new AbortController();
   opened.push(leaving);

@@ -1,4 +1,4 @@
-// core/result and core/cancel over HTTP: jobs of ours and the vendors' own, whose they are, and what asking costs.
+// core/result and core/cancel over HTTP: our jobs and the vendors', their owners, and the price of polling.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { z } from "zod";
 import type { RunningJob } from "../../../src/catalog/job-kind.ts";
@@ -80,7 +80,7 @@ const over = (job_id: string) =>
     const { status } = json.data as { status: string };
     return status === "succeeded" || status === "failed" ? json : undefined;
   }, `the end of ${job_id}`);
-/** A gate that lets so many steps pass and holds the next; opened by `open`. */
+/** A gate that lets this many steps pass and holds the next until `open`. */
 function gateAt(step: number) {
   const { promise: held, resolve: open } = Promise.withResolvers<void>();
   const { promise: reached, resolve: reach } = Promise.withResolvers<void>();

@@ -1,4 +1,4 @@
-// Processes that launch jobs and run none, beside processes that run them, over a real Redis.
+// Processes that launch jobs without running any, beside processes that run them, over a real Redis.
 import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
 import { jobNews } from "../../../src/actions/jobs/job-news.ts";
 import { isOver, type JobRecord } from "../../../src/actions/jobs/job-record.ts";
@@ -16,7 +16,7 @@ import { launchThroughKernel } from "./kernel-launch.ts";
 import { ACCOUNT, type Asked, type JobsStage, moneyOf, openJobs, PAYER, stepping } from "./stage.ts";
 
 const STEPS = 3;
-/** A beat is a quarter of it: longer than any test waits, so that what is seen was told. */
+/** Heartbeats come at a quarter of this, longer than any test waits, so anything a process notices came from a notification. */
 const NO_BEATS_MS = 600_000;
 const folder = folderForFile("tollgate-roles-");
 let redis: LentRedis;
@@ -61,7 +61,7 @@ async function open(kind: JobKind, more: Partial<JobsOptions>): Promise<Process>
   const stage = openJobs({ ...stores, records: more.records ?? stores.records }, self, [kind], { asked, ...told });
   opened.push(stage);
   await stage.jobs.start();
-  // Its first look is over: the next one begins when it is asked for.
+  // Its first scan is over: the next one starts on request.
   await stage.jobs.adopt();
   return { ...stage, self };
 }
@@ -76,7 +76,7 @@ const seen = (id: string, what: string, is: (job: JobRecord) => boolean) =>
   }, `${id}: ${what}`);
 const ended = (id: string) => seen(id, "its end", isOver);
 
-/** It says no more that it lives: others may take what it has. */
+/** It stops sending heartbeats: others may take over its jobs. */
 const dies = ({ self }: Process) => stores.records.delete("runner", self);
 
 it("what is launched where jobs are not run is run where they are as soon as it is told, and charged once", async () => {
@@ -87,7 +87,7 @@ it("what is launched where jobs are not run is run where they are as soon as it 
   expect(await ended(id)).toMatchObject({ state: "succeeded", runner: work.self, chargedCents: 3 });
   expect(asked.map(({ by }) => by)).toEqual([work.self, work.self, work.self]);
   expect((await moneyOf(stores)).spent).toBe(before.spent + 3);
-  // The operator hears of deaths by this.
+  // The operator learns of deaths through this.
   expect(work.jobs.seen().adopted).toBe(0);
   expect(serve.jobs.running()).toBe(0);
 });
@@ -214,13 +214,13 @@ it("without a process that runs jobs a launch is refused before anything is held
   const { told, jobId } = await launchThroughKernel(stores, serve.jobs, nameOf());
   expect(told).toBe(true);
   await ended(jobId);
-  // Neither is it launched for one that has gone.
+  // A launch does not wait for a process that is gone either.
   await work.jobs.stop();
   const again = await launchThroughKernel(stores, serve.jobs, nameOf());
   expect(again.ended.error).toMatchObject({ code: "jobs_unavailable" });
 });
 
-/** A store that answers its process no more from the first operation on that fits: as if it had died there. */
+/** A store that stops answering from the first matching operation on, as if its process had died there. */
 function until(fits: (operation: string) => boolean): Records {
   let isDead = false;
   const dying = <Args extends readonly unknown[], T>(name: string, run: (...args: Args) => Promise<T>) => {
@@ -299,7 +299,7 @@ it("a process that dies in the middle of a job leaves it to another that runs jo
   await seen(id, "two steps", ({ progress }) => progress === 2);
   const second = await working();
   await dies(first);
-  // Who runs none takes none.
+  // A process that runs no jobs takes none over.
   await serve.jobs.adopt();
   expect((await serve.jobs.find(id, PAYER))?.runner).toBe(first.self);
   await second.jobs.adopt();

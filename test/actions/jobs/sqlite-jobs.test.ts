@@ -1,4 +1,4 @@
-// Jobs over the file of one process.
+// Jobs over a single process's file.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

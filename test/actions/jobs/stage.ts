@@ -1,4 +1,4 @@
-// Jobs over real stores, with calls that a test sees, and launches as the kernel makes them.
+// Jobs over real stores, with calls that a test can observe, and launches as the kernel makes them.
 
 import { createJobs, type Jobs, type JobsOptions } from "../../../src/actions/jobs/jobs.ts";
 import type { JobKind, RunningJob } from "../../../src/catalog/job-kind.ts";
@@ -26,10 +26,10 @@ export const BUDGET = nano(10 * CENT);
 export const HOLD_LEASE_MS = 1_800_000;
 const WANTED = { action: "acme/step", params: {} };
 
-/** What the calls of jobs did, over all processes of a test. */
+/** The calls that jobs made, across all processes of a test. */
 export type Asked = { readonly jobId: string; readonly by: string }[];
 
-/** Calls that always answer, at a cent each where `costOf` does not say otherwise, and are noted. */
+/** Calls that always succeed, at one cent each unless `costOf` says otherwise, and are logged. */
 export function callsOf(
   outer: OuterCall,
   by: string,
@@ -60,10 +60,10 @@ export function callsOf(
   return { ...paidBy(outer.spend), legs: () => legs, ended: async () => legs, paidBy };
 }
 
-/** Work of a job's own, which leaves no leg here. */
+/** A job's own work, without a leg here. */
 const ownWork: InnerCalls["own"] = async ({ run }) => ({ id: null, done: await run() });
 
-/** Goes `steps` steps, each a call and a save; waits at each for what the test says. Charges a cent a step. */
+/** Takes `steps` steps, each a call and a save, and waits at each for what the test specifies. Charges one cent a step. */
 export function stepping(steps: number, before: (job: RunningJob, step: number) => Promise<void> | void): JobKind {
   return {
     name: "stepping",
@@ -83,7 +83,7 @@ export function stepping(steps: number, before: (job: RunningJob, step: number) 
   };
 }
 
-/** What a launch asks for. */
+/** The parameters of a launch. */
 export interface Work {
   readonly job: string;
   readonly start: unknown;
@@ -92,7 +92,7 @@ export interface Work {
 
 export interface JobsStage {
   readonly jobs: Jobs;
-  /** Launches a job as the kernel does; answers its id. */
+  /** Launches a job as the kernel does; returns its id. */
   launch(name: string, keyId?: string, work?: Work): Promise<string>;
 }
 
@@ -164,7 +164,7 @@ export function openJobs(
   };
 }
 
-/** Of the account: what it has spent and what is held, in cents. */
+/** An account's spent and held amounts, in cents. */
 export async function moneyOf({ ledger }: Pick<Stores, "ledger">): Promise<{ spent: number; held: number }> {
   const account = await ledger.account(ACCOUNT);
   return { spent: (account?.spentNano ?? ZERO) / CENT, held: (account?.heldNano ?? ZERO) / CENT };

@@ -1,4 +1,4 @@
-// A gateway whose catalog has two vendors of the test's own, and calls to it as an agent makes them.
+// A gateway with two vendors of the test in its catalog, and calls to it as an agent makes them.
 import { fileURLToPath } from "node:url";
 import { type AccountOptions, startTestGateway, type TestAccount, type TestGateway } from "../../support/gateway.ts";
 import { startVendor, type VendorServer } from "../../support/vendor-server.ts";

@@ -1,4 +1,4 @@
-// Calls without a key, over HTTP, through doors of the test's own: one that pays, and one that says so and lies.
+// Calls without a key, over HTTP, with the test's own payers: one that pays, and one that only claims to.
 import { describe, expect, it } from "vitest";
 import type { GatewayRequest } from "../../../src/core/endpoint.ts";
 import { GatewayError } from "../../../src/core/errors.ts";
@@ -7,10 +7,10 @@ import type { Capture, Charge, Funds, Held, OpenPlan, Payer, Plan, Release } fro
 import { forFile } from "../../support/for-file.ts";
 import { readAnswer, startAcmeGateway } from "./acme-gateway.ts";
 
-/** What a door's funds were asked for, by address. */
+/** The operations on a payer's funds, by address. */
 const moves: string[] = [];
 
-/** Payments of one address: verified before the work, captured after it. A liar's payment is refused at its capture. */
+/** A payment of one address: verified before the work, captured after it. A liar's payment is refused at capture. */
 class Payment implements Funds {
   readonly #address: string;
 
@@ -43,7 +43,7 @@ class Payment implements Funds {
   }
 }
 
-/** Believes the header: its value is the address that pays. Without one it tells the price. */
+/** Trusts the header: its value is the paying address. Without the header, it answers with the price. */
 async function pay({ quote }: Plan | OpenPlan, { headers }: GatewayRequest) {
   const address = headers.get("x-payment");
   if (address === undefined) {

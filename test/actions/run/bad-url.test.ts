@@ -1,4 +1,4 @@
-// What is to be a URL and is none is told as `bad_url`, by every action alike.
+// Every action reports an invalid URL param as `bad_url`.
 import { describe, expect, test } from "vitest";
 import { type CatalogAction, openActionCatalog } from "../../../src/actions/run/action-catalog.ts";
 import { descriptorOf, rowDescriptor } from "../../../src/actions/run/descriptor.ts";
@@ -15,7 +15,7 @@ const gateway = forFile(await startTestGateway({}));
 const catalog = await shippedCatalog();
 const actions = openActionCatalog(() => catalog, []).all({ sandbox: true });
 
-/** Params that are named as URLs are, in a schema and in the objects inside it. */
+/** Params with a URL-like name, in a schema and in its nested objects. */
 function urlParams(
   schema: JsonSchema,
   base: Record<string, unknown>,
@@ -75,7 +75,7 @@ describe("what is no URL", () => {
         }),
     );
     expect(found.length).toBeGreaterThan(12);
-    // An archive opens nothing.
+    // An archive does not open the URL.
     expect(found.filter((one) => one.endsWith(" accepted") && !one.startsWith("wayback/"))).toEqual([]);
     expect(found.filter((one) => one.includes(" bad_url,")).length).toBeGreaterThan(12);
     const media = actions.find(({ id }) => id === "fal/generate");

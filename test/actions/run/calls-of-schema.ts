@@ -1,4 +1,4 @@
-// Calls made from a published schema and from what it forbids: by the seed, always the same ones.
+// Generates calls that a published schema allows, and calls that it forbids, reproducibly by seed.
 import fc from "fast-check";
 import type { JsonSchema } from "../../../src/actions/run/params-schema.ts";
 import { type Chance, chanceFrom } from "../../simulation/random.ts";
@@ -7,7 +7,7 @@ import { runs } from "../../support/runs.ts";
 const ITEMS_MAX = 24;
 const PAIRS_MAX = runs(15, 60);
 const RANDOM_CALLS = runs(10, 40);
-/** What no param of any kind is likely to be. */
+/** Values that are unlikely to be valid for any param. */
 const STRANGERS: readonly unknown[] = [null, true, -1, 0, 1.5, 1_000_000, "", " ", "tea", [], [null], {}, { x: 1 }];
 const DATES = ["2026-01-31", "2024-02-29", "2026-02-30", "2026-13-01", "20260131", "2026-01-31T12:00:00Z"];
 
@@ -17,13 +17,13 @@ function listOf(value: unknown): readonly JsonSchema[] {
   return Array.isArray(value) ? value : [];
 }
 
-/** Texts that a pattern finds, and those a little beside them. */
+/** Strings that match a pattern, and strings that nearly match. */
 function textsLike(pattern: string, seed: number): readonly string[] {
   let found: string[] = [];
   try {
     found = fc.sample(fc.stringMatching(new RegExp(pattern, "u")), { numRuns: 6, seed });
   } catch {
-    // Looking ahead is beyond the generator; the example has a text that fits.
+    // The generator does not support lookahead; the example has a matching text.
   }
   const urls = ["https://example.com/a", "HTTP://EXAMPLE.COM", " https://example.com", "https://", "ftp://example.com"];
   const all = [...found.map((text) => text.slice(0, 300)), ...(pattern.includes("[hH]") ? urls : [])];
@@ -64,7 +64,7 @@ function objectsOf(schema: JsonSchema, seed: number): readonly unknown[] {
   return [...callsOf(schema, {}, seed + 7)].slice(0, 80);
 }
 
-/** Values that a schema allows, and others near them. */
+/** Values that a schema allows, and others close to them. */
 export function valuesOf(schema: JsonSchema, seed: number): readonly unknown[] {
   const choices = [...listOf(schema.anyOf), ...listOf(schema.oneOf)].flatMap((one) => valuesOf(one, seed));
   const enumerated = (schema.enum ?? ("const" in schema ? [schema.const] : [])) as readonly unknown[];
@@ -87,15 +87,15 @@ function pick<T>(list: readonly T[], chance: Chance): T | undefined {
 }
 
 /**
- * Calls of a schema: the example with each value of each param in turn, without each param and with one too many; each two params with
- * nothing else but what is required; and params at random.
+ * Calls for a schema: the example with each value of each param in turn, without each param and with an extra one; each pair of params
+ * with only the required ones; and random params.
  */
 export function* callsOf(schema: JsonSchema, example: Call, seed: number): Generator<Call> {
   const chance = chanceFrom(seed);
   const properties = Object.entries((schema.properties ?? {}) as Record<string, JsonSchema>);
   const values = new Map(properties.map(([name, one], at) => [name, valuesOf(one, seed + at)]));
   const required = new Set((schema.required ?? []) as readonly string[]);
-  /** The first values are those that a schema names, or that are drawn from its pattern. */
+  /** The first values are those that the schema names, or that come from its pattern. */
   const likely = (name: string) =>
     name in example ? example[name] : pick((values.get(name) ?? []).slice(0, 6), chance);
   yield example;

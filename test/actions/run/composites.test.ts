@@ -1,4 +1,4 @@
-// A function of ours that calls actions: children of its hold, legs of its posting, stopped when it stops.
+// One of our functions that calls actions: they are children of its hold and legs of its posting, and are cancelled with it.
 import type { ServerResponse } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { beforeEach, describe, expect, it } from "vitest";
@@ -12,9 +12,9 @@ import { startAcmeGateway } from "./acme-gateway.ts";
 const SEARCH = { action: "acme/search", params: { q: "tea" } };
 const BUY = { action: "acme/buy", params: { sku: "x" } };
 
-/** What the action under test does with its calls; each test says. */
+/** What the action under test does with its calls; set by each test. */
 let play: (call: LocalCall) => Promise<unknown> = async () => null;
-/** What the calls of the last run may have cost us at most, in cents. */
+/** The maximum cost of the last run's calls to us, in cents. */
 let upstreamCentsMax = 10;
 
 const composed = localAction({

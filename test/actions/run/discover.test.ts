@@ -18,7 +18,7 @@ async function discover(body: unknown, key: string) {
   return { status: response.status, json: (await response.json()) as Record<string, unknown> };
 }
 
-/** The intents of which no right answer is among the first three, each with what was found. */
+/** The intents without a right answer among the first three results, each with the results. */
 async function missed(intents: readonly Intent[], key: string): Promise<string[]> {
   const misses: string[] = [];
   for (const { says, right } of intents) {
@@ -30,7 +30,7 @@ async function missed(intents: readonly Intent[], key: string): Promise<string[]
 }
 
 describe("what agents ask for, in their own words", () => {
-  // A play account sees every vendor as configured, a live one those that need no key: neither changes what is right.
+  // A sandbox account sees every vendor as configured, a live one only those without a key: neither changes the right answers.
   test.each(["sandbox", "personal"] as const)(
     "is among the first three for nine in ten of a hundred and fifty intents (%s account)",
     async (kind) => {
@@ -171,7 +171,7 @@ describe("the search", () => {
     ).search("find pages with clips", 50);
     expect(found.filter(({ row }) => row !== null)).toHaveLength(20);
     const at = found.findIndex(({ action }) => action.id === "finders/profiles");
-    // Behind the better one, and behind the first few rows.
+    // After the better match, and after the first few rows.
     expect(at).toBeGreaterThanOrEqual(0);
     expect(at).toBeLessThanOrEqual(4);
   });

@@ -109,7 +109,7 @@ describe("GET /api/run/{service}/{action}", () => {
         `${endpoint}?${new URLSearchParams({ [param]: name })}`,
       );
       expect(row.params.properties[param]?.const).toBe(name);
-      // A call may leave out the beginning where the end is enough; so may a question about it.
+      // A call may omit the beginning of a name if the rest is unambiguous; so may a lookup.
       const short = await dataOf(`${endpoint}?${new URLSearchParams({ [param]: name.replace(/^\/api\/v1/, "") })}`);
       expect(short).toEqual(row);
       const wrong = await get(`${endpoint}?${new URLSearchParams({ [param]: `${name}x` })}`);
@@ -119,7 +119,7 @@ describe("GET /api/run/{service}/{action}", () => {
   });
 });
 
-/** The head and body of an answer, with nothing added or taken by a client that knows better. */
+/** The head and body of an answer, without any changes by an HTTP client. */
 function raw(path: string, headers: Record<string, string>, method = "GET") {
   return new Promise<{ status: number; headers: Record<string, unknown>; body: string }>((resolve, reject) => {
     const call = httpRequest(`${gateway.url}${path}`, { method, headers }, (response) => {

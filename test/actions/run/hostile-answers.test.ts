@@ -1,4 +1,4 @@
-// Answers that no vendor should give: what the caller is told, that nothing is charged for what is broken, and that the gateway lives.
+// Answers that no vendor should give: what the caller gets, that broken answers are free, and that the gateway survives.
 import { gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
 import { forFile } from "../../support/for-file.ts";
@@ -11,7 +11,7 @@ const account = await gateway.live({ creditCents: 100_000 });
 
 const MIB = 1024 * 1024;
 
-/** Bytes on the vendor's socket, whatever they are; then the socket is closed. */
+/** Sends raw bytes on the vendor's socket, then closes it. */
 const raw = (bytes: string | Buffer): VendorAnswer => {
   return (response) => void response.socket?.end(bytes);
 };
@@ -24,7 +24,7 @@ const typed = (type: string, body: string | Buffer): VendorAnswer => ({ headers:
 const nested = (depth: number) => "[".repeat(depth) + "]".repeat(depth);
 const bomb = gzipSync(Buffer.alloc(64 * MIB, 0x20), { level: 9 });
 
-/** What an account has, once nothing is held. */
+/** An account's balance, once nothing is held. */
 async function settledCents(): Promise<number> {
   await eventually(async () => ((await gateway.heldCents(account)) === 0 ? true : undefined), "the hold to end");
   return gateway.balanceCents(account);

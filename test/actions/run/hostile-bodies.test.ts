@@ -1,4 +1,4 @@
-// Any body at all, sent to actions of the shipped catalog: never an error of ours, no hold left, and the connection lives.
+// Arbitrary bodies sent to actions of the shipped catalog: they cause no internal error, leave no hold, and keep the connection alive.
 import { Agent, request as send } from "node:http";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -12,7 +12,7 @@ const RUNS = runs(800, 4_000);
 const MIB = 1024 * 1024;
 
 const catalog = await shippedCatalog();
-// One request, and quick to answer: what waits for its vendor would only make this slow.
+// Only actions with one quick request: those that wait for their vendor would slow this down.
 const actions = catalog.actions(PLAY).filter(({ offers }) => offers.every(({ spec }) => spec.steps === undefined));
 
 const agent = new Agent({ keepAlive: true, maxSockets: 1 });
@@ -30,7 +30,7 @@ afterAll(async () => {
 interface Told {
   readonly status: number;
   readonly json: { readonly ok?: boolean; readonly error?: string };
-  /** The connection, by its own port. */
+  /** Identifies the connection by its local port. */
   readonly port: number | undefined;
 }
 
@@ -117,7 +117,7 @@ const names = fc.oneof(
   fc.string({ maxLength: 12 }),
 );
 
-/** A good call with some of its params made strange, some left out, some added. */
+/** A valid call with some params mutated, some removed and some added. */
 const mutated = fc
   .record({
     action: fc.constantFrom(...actions),
@@ -134,7 +134,7 @@ const mutated = fc
         : [name, value];
     });
     const kept = drop ? changed.slice(1) : changed;
-    // Written by hand, so that `__proto__` and a name that comes twice are sent as they are.
+    // Serialized by hand, so that `__proto__` and duplicate names are sent as they are.
     const fields = [...kept, ...added].map(([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)}`);
     return { id: action.id, body: `{${fields.join(",")}}` };
   });
@@ -169,7 +169,7 @@ describe("a body of any kind", () => {
       { numRuns: RUNS, endOnFailure: true },
     );
     expect(ports.size).toBe(1);
-    // Both ends were met: calls that went through, and calls that were turned away.
+    // Both outcomes occurred: calls that succeeded, and calls that were refused.
     expect(statuses.get(200)).toBeGreaterThan(RUNS / 50);
     expect(statuses.get(400)).toBeGreaterThan(RUNS / 4);
   });

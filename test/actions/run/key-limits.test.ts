@@ -1,4 +1,4 @@
-// What a key may still do: paused, limited to some services, at its ceiling, in a frozen account.
+// What a restricted key can still do: paused, limited to some services, at its ceiling, or in a frozen account.
 import { expect, it } from "vitest";
 import { forFile } from "../../support/for-file.ts";
 import type { TestAccount } from "../../support/gateway.ts";
@@ -7,7 +7,7 @@ import { startAcmeGateway } from "./acme-gateway.ts";
 const gateway = forFile(await startAcmeGateway());
 gateway.vendor.answers({ body: { results: ["a"], ok: 1 } });
 
-/** An agent key of the account, and a way to change it. */
+/** An agent key of the account, and a function to change it. */
 async function agentKey(account: TestAccount, fields: Record<string, unknown>) {
   const headers = { authorization: `Bearer ${account.key}`, "content-type": "application/json" };
   const send = async (method: string, path: string, body: unknown) => {

@@ -1,4 +1,4 @@
-// A gateway that is killed while a vendor works, and what the same call under its Idempotency-Key gets of the next one.
+// A gateway killed while a vendor works, and what a repeat of the call under its Idempotency-Key gets from the next gateway.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

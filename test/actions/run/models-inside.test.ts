@@ -1,4 +1,4 @@
-// A function of ours calls a vendor's models as it calls any action: paid by what it may spend, a leg of its posting.
+// One of our functions calls a vendor's models like any action: paid from its budget, as a leg of its posting.
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { type LocalCall, localAction } from "../../../src/catalog/local-action.ts";

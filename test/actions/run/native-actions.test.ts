@@ -1,4 +1,4 @@
-// A vendor's own models as actions: in the envelope, at their prices by the token, at most a dollar a call.
+// A vendor's own models as actions: in the envelope, at their token prices, at most one dollar per call.
 import { describe, expect, it } from "vitest";
 import { forFile } from "../../support/for-file.ts";
 import { startTestGateway } from "../../support/gateway.ts";
@@ -55,7 +55,7 @@ describe("native actions", () => {
   });
 
   it("lower the output to what a dollar pays for beside the prompt, and refuse a prompt that costs more alone", async () => {
-    // 150,000 bytes of prompt and 16,384 tokens of answer cost more than a dollar at 5 and 25 USD a million.
+    // 150,000 bytes of prompt and 16,384 tokens of answer cost more than a dollar at 5 and 25 USD per million.
     const long = [{ role: "user", content: "word ".repeat(30_000) }];
     const body = { model: "claude-opus-5", max_tokens: 128_000, messages: long };
     const { status, json, headers } = await run("anthropic/messages", body);
@@ -139,7 +139,7 @@ describe("native actions", () => {
       expect(json.data.data).toHaveLength(1);
       const record = await gateway.record(headers.get("x-request-id"));
       expect(record).toMatchObject({ provider: "openai" });
-      // Less than a cent is told in whole cents once several have come together.
+      // Fractions of a cent are reported in whole cents once they add up.
       expect(record.charged_nano_usd).toBeGreaterThan(0);
     });
 

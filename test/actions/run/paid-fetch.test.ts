@@ -1,4 +1,4 @@
-// POST /api/v1/fetch: requests to public addresses, and merchants among them that are paid, or that take the money and give nothing.
+// POST /api/v1/fetch: requests to public addresses, including merchants that we pay, and merchants that take the money without delivering.
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
@@ -239,7 +239,7 @@ describe("a merchant", () => {
     },
   );
 
-  // Each has a name of its own: a merchant that takes money for nothing is not paid for a while.
+  // Each has its own name: a merchant that took money without delivering is not paid for a while.
   it.each([
     ["takes and asks again", 402],
     ["takes and fails", 500],
@@ -263,7 +263,7 @@ describe("a merchant", () => {
     const { json } = await ask({ url: paidUrl("/thing", "asks-again.example") });
     expect(json).toMatchObject({ ok: true, charged_cents: 3, data: { status: 402 } });
     merchant.nowS = () => Math.floor(Date.now() / 1_000) + 600;
-    // Payments that have just left are looked at a second later.
+    // Recent payments are checked after a second.
     await eventually(async () => {
       const { json: looked } = await gateway.admin("POST", "/admin/v1/wallet/reconcile", {});
       return looked.unmade === 1 ? true : undefined;

@@ -1,4 +1,4 @@
-// Browsers with proxies at a gateway over either store: how many an account has at once.
+// Browsers with proxies, at a gateway over either store: how many an account can have at once.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type FakeBrowserbase, startBrowserbase } from "../../support/browserbase.ts";
 import type { TestAccount } from "../../support/gateway.ts";

@@ -1,4 +1,5 @@
-// No published schema differs from what is accepted: calls made from every schema, and from what it forbids, are held against both.
+// Published schemas accept exactly what the gateway accepts: calls that every schema allows, and calls that it forbids, are checked by
+// both.
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import formats from "ajv-formats";
 import { beforeAll, describe, expect, test } from "vitest";
@@ -44,7 +45,7 @@ beforeAll(async () => {
 
 type Call = Record<string, unknown>;
 
-/** What a call is refused for, as its fields are told; null: it is accepted. */
+/** The errors for which a call is refused, by field; null: it is accepted. */
 function refusalOf(action: CatalogAction, call: Call): readonly string[] | null {
   const read = readParams(action, call);
   const refused = read instanceof GatewayError ? read : vendorsRefuse(action, read);
@@ -58,7 +59,7 @@ function vendorsRefuse(action: CatalogAction, { params, row }: Exclude<ReturnTyp
   return offered instanceof GatewayError ? offered : null;
 }
 
-/** Everything that a schema says in words. */
+/** All descriptions in a schema. */
 function saidIn(schema: unknown): readonly string[] {
   if (typeof schema !== "object" || schema === null) return [];
   const { $comment: own } = schema as JsonSchema;
@@ -71,7 +72,7 @@ interface Tally {
   wrong: string[];
 }
 
-/** Holds calls against the published schema and against what is accepted. */
+/** Compares the published schema's verdict on calls with the gateway's. */
 function compare(
   name: string,
   schema: JsonSchema,
@@ -89,7 +90,7 @@ function compare(
     const shown = `${name} ${JSON.stringify(call).slice(0, 300)}`;
     if (refused === null && !isValid(call))
       tally.wrong.push(`accepted, but not published: ${shown} ${ajv.errorsText(isValid.errors)}`);
-    // What JSON Schema cannot say is said beside it, in the very words of the refusal.
+    // What JSON Schema cannot express is in the descriptions, with the exact words of the error.
     const isTold = refused?.every((message) => said.some((words) => words.includes(message)));
     if (refused !== null && isTold === false && isValid(call))
       tally.wrong.push(`refused, but published: ${shown} ${refused}`);
@@ -101,7 +102,7 @@ describe("no published schema differs from what is accepted", () => {
   test("for calls made from the schema of every action, and from what it forbids", () => {
     const all: string[] = [];
     for (const action of actions) {
-      // The rest of its params are a row's; of those below.
+      // Its other params belong to a row; see below.
       const table = tableOf(action) !== null;
       const refusal = (call: Call) => {
         if (!table) return refusalOf(action, call);
@@ -128,7 +129,7 @@ describe("no published schema differs from what is accepted", () => {
         if (shown === null) throw new Error(`${action.id} has no ${name}`);
         const refusal = (call: Call) => refusalOf(action, call);
         const example = shown.example as Call;
-        // Another name may be another row, which has a schema of its own.
+        // Another name may select another row, which has its own schema.
         const pinned = (call: Call) => (call[Object.keys(example)[0] ?? ""] === name ? refusal(call) : ["another row"]);
         all.push(...compare(`${action.id} ${name}`, shown.params, example, pinned).wrong);
         rows += 1;

@@ -1,4 +1,4 @@
-// What a call of an action that came to nothing says of money: nothing was charged, what is left, and what would have done.
+// What a failed action call says about money: nothing was charged, the remaining balance, and what would have been sufficient.
 import { describe, expect, it } from "vitest";
 import { nanoFromCents } from "../../../src/core/money.ts";
 import { shortError } from "../../../src/kernel/refused-hold.ts";

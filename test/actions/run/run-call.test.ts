@@ -1,4 +1,4 @@
-// Calling an action: what goes to the vendor, what the caller gets, and what the ledger shows.
+// Calling an action: the vendor's request, the caller's answer and the ledger's entries.
 import { describe, expect, it } from "vitest";
 import { forFile } from "../../support/for-file.ts";
 import { startAcmeGateway } from "./acme-gateway.ts";

@@ -1,4 +1,5 @@
-// The same call under one Idempotency-Key: run once, answered again, never charged twice, and a write never sent twice.
+// Repeats of a call under one Idempotency-Key: it runs once, the answer is repeated, it is never charged twice, and a write is never sent
+// twice.
 import { describe, expect, it } from "vitest";
 import { forFile } from "../../support/for-file.ts";
 import { eventually } from "../../support/gateway.ts";
@@ -9,7 +10,7 @@ const gateway = forFile(await startAcmeGateway());
 
 const KEY = { "idempotency-key": "order-1" };
 
-/** An answer that waits until it is let go. */
+/** An answer that waits until it is released. */
 function held(body: unknown): { answer: VendorAnswer; letGo: () => void } {
   const { promise, resolve } = Promise.withResolvers<void>();
   const answer: VendorAnswer = (response) => void promise.then(() => response.end(JSON.stringify(body)));

@@ -1,4 +1,4 @@
-// Actions whose requests are a function of their adapter's: what it may ask, what its end means, and what goes wrong in it.
+// Actions whose requests are made by a function of their adapter: what it may request, what its result means, and what can go wrong in it.
 import { describe, expect, it } from "vitest";
 import { forFile } from "../../support/for-file.ts";
 import { startAcmeGateway } from "./acme-gateway.ts";

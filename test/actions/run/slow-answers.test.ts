@@ -1,4 +1,4 @@
-// A long answer and a caller who does not read it: the vendor is held back, nothing piles up here, and what is read is whole.
+// A long answer and a caller who does not read it: the vendor gets backpressure, nothing accumulates here, and what is read is complete.
 import { connect, type Socket } from "node:net";
 import { describe, expect, it } from "vitest";
 import { forFile } from "../../support/for-file.ts";
@@ -8,12 +8,12 @@ import { startAcmeGateway } from "./acme-gateway.ts";
 const MIB = 1024 * 1024;
 const PARTS = 96;
 const PART = Buffer.alloc(MIB, 0x61);
-/** What the kernel keeps for the two connections, at most. */
+/** The kernel's maximum buffers of the two connections. */
 const IN_SOCKETS = 32 * MIB;
 
 const gateway = forFile(await startAcmeGateway());
 
-/** The vendor writes as fast as it is read; tells how many parts it could write so far. */
+/** The vendor writes as fast as it can; reports how many parts it has written. */
 function longAnswer(): { readonly written: () => number } {
   let written = 0;
   gateway.vendor.answers(async (response) => {
@@ -27,7 +27,7 @@ function longAnswer(): { readonly written: () => number } {
   return { written: () => written };
 }
 
-/** Asks, and reads nothing. */
+/** Sends a request and does not read the answer. */
 function askWithoutReading(account: TestAccount): Socket {
   const { port } = new URL(gateway.url);
   const socket = connect({ port: Number(port), host: "127.0.0.1" });
@@ -38,7 +38,7 @@ function askWithoutReading(account: TestAccount): Socket {
   return socket;
 }
 
-/** Waits until the vendor has got no further for a while. */
+/** Waits until the vendor has made no progress for a while. */
 async function stalled(written: () => number): Promise<number> {
   let [last, sinceMs] = [-1, performance.now()];
   return eventually(() => {

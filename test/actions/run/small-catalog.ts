@@ -1,4 +1,4 @@
-// A catalog of a few actions of every kind, for tests of what is said about them.
+// A catalog with a few actions of every kind, for tests of their descriptions.
 
 import { type ActionCatalog, type CatalogAction, openActionCatalog } from "../../../src/actions/run/action-catalog.ts";
 import { type AdapterSpec, action, bearer, z } from "../../../src/catalog/adapter.ts";
@@ -104,7 +104,7 @@ export const SMALL = catalogOf(
 
 export const smallCatalog: ActionCatalog = openActionCatalog(() => SMALL, []);
 
-/** An action that is known to be there. */
+/** An action that must exist. */
 export function inSmallCatalog(id: string, actionCatalog: ActionCatalog = smallCatalog): CatalogAction {
   const found = actionCatalog.find(id, LIVE);
   if (found === null) throw new Error(`no ${id}`);

@@ -1,4 +1,4 @@
-// Whose an id is, in every shape that vendors give ids and callers write them, and that our key stays with its vendor.
+// Ownership of ids, in every form that vendors issue and callers write; and our key never leaves its vendor.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { TestAccount } from "../../support/gateway.ts";
 import { type AcmeGateway, startAcmeGateway } from "./acme-gateway.ts";

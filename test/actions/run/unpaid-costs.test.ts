@@ -1,10 +1,10 @@
-// What an account's calls may cost us in a day above what they were charged: misses for which a vendor takes its price all the same.
+// The daily limit on what an account's calls cost us beyond their charges: misses that a vendor charges for anyway.
 import type { ServerResponse } from "node:http";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { TestAccount } from "../../support/gateway.ts";
 import { type AcmeGateway, startAcmeGateway } from "./acme-gateway.ts";
 
-/** How a vendor leaves a call, and what that has cost us. */
+/** How a vendor ends a call, and its cost to us. */
 const ENDS: [string, (response: ServerResponse) => void, number][] = [
   ["does not answer in time may have done its work", () => {}, 5_000_000],
   ["breaks off its answer has done it", (to) => void to.writeHead(200).write("{", () => to.destroy()), 5_000_000],
@@ -40,7 +40,7 @@ describe("an account whose free misses cost us more than it may have", () => {
       response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
     });
   const miss = (account: TestAccount) => gateway.run(account, "acme/search", { q: "nothing" });
-  /** How many misses an account has before it is refused, and the refusal. */
+  /** The number of misses before an account is refused, and the refusal. */
   async function misses(account: TestAccount) {
     answers({ results: [] });
     let last = await miss(account);
@@ -52,7 +52,7 @@ describe("an account whose free misses cost us more than it may have", () => {
   it("is refused whatever may cost us more until midnight; what is free goes on, and others", async () => {
     const [eve, ada] = [await gateway.live({ creditCents: 100 }), await gateway.live({ creditCents: 100 })];
     answers({}, 503);
-    // An outage costs nobody anything.
+    // An outage costs neither side anything.
     for (let call = 0; call < 4; call++) expect((await miss(eve)).status).toBe(500);
     const { free, last } = await misses(eve);
     expect(free).toBeGreaterThan(1);

@@ -1,4 +1,4 @@
-// Actions of several steps, long answers, ids that belong to somebody, and callers who leave.
+// Actions with several steps, long answers, owned ids, and callers who disconnect.
 import { createHash } from "node:crypto";
 import { request } from "node:http";
 import { describe, expect, it } from "vitest";
@@ -189,7 +189,7 @@ describe("a caller who leaves", () => {
     const leaving = request({ port, method: "POST", path: "/api/run/bulk/dump", headers });
     leaving.on("error", () => {});
     const begun = new Promise<void>((resolve) => {
-      // The bytes are not read: the gateway has to stop the vendor until its caller has gone.
+      // The bytes are not read: the gateway must pause the vendor until its caller has gone.
       leaving.on("response", (response) => {
         response.pause();
         resolve();

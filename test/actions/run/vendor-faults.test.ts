@@ -1,4 +1,4 @@
-// What can go wrong at a vendor: what the caller gets, how often the vendor was asked, and that the ledger shows a void.
+// Faults of a vendor: what the caller gets, how often the vendor is called, and that the ledger shows a void.
 import { readFileSync } from "node:fs";
 import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
@@ -36,7 +36,7 @@ interface Told {
   readonly json: { readonly error?: string; readonly data?: Record<string, unknown> } & Record<string, unknown>;
 }
 
-/** A call with a fault. */
+/** A call with a simulated fault. */
 async function call(account: TestAccount, action: string, fault: string): Promise<Told> {
   const response = await fetch(`${gateway.url}/api/run/fickle/${action}`, {
     method: "POST",
@@ -55,7 +55,7 @@ async function get(account: TestAccount, path: string): Promise<Record<string, u
   return (await (await fetch(`${gateway.url}${path}`, { headers })).json()) as Record<string, unknown>;
 }
 
-/** The hold has ended without a posting: all of the credit is free again, and no transaction is listed. */
+/** Expects the hold to have ended without a posting: all credit is free again, and no transaction is listed. */
 async function expectVoid(account: TestAccount): Promise<void> {
   const { balance_cents, held_cents } = await get(account, "/api/v1/account");
   expect({ balance_cents, held_cents }).toEqual({ balance_cents: CREDIT_CENTS, held_cents: 0 });
@@ -63,7 +63,7 @@ async function expectVoid(account: TestAccount): Promise<void> {
   expect((transactions as { kind: string }[]).filter(({ kind }) => kind === "charge")).toEqual([]);
 }
 
-/** The requests that reached the vendor's stand-in for a call, by the stand-in's own count. */
+/** The requests of a call that reached the vendor's stand-in, by the stand-in's own count. */
 async function asked(told: Told): Promise<CallLogRow[]> {
   const { requests } = (await gateway.books()) as unknown as { requests: CallLogRow[] };
   return requests.filter(({ requestId }) => requestId === told.headers.get("x-request-id"));
@@ -77,9 +77,9 @@ interface Row {
   readonly fault: string;
   readonly status: number;
   readonly error: string;
-  /** The class of every attempt. */
+  /** The failure class of every attempt. */
   readonly kind: string;
-  /** How often the vendor is asked for a read, and for a write. */
+  /** How often the vendor is called for a read, and for a write. */
   readonly times: readonly [read: number, write: number];
 }
 
@@ -93,7 +93,10 @@ const failed = (fault: string, kind: string, times: Row["times"]): Row => {
   return { fault, status: 500, error: "upstream_error", kind, times };
 };
 
-/** A read that may succeed the next time is sent three times; a write that may have happened once, one that was turned away again. */
+/**
+ * A read that may succeed the next time is sent three times. A write that may have happened is sent once; one that was refused is sent
+ * again.
+ */
 const FAULTS: readonly Row[] = [
   rejected("400"),
   rejected("404"),

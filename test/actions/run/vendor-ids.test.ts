@@ -1,4 +1,4 @@
-// For how long an id that a vendor issued is its payer's: 90 days, or as many as the action says.
+// How long a vendor's id belongs to its payer: 90 days, or as many as the action says.
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { foreignId, keepIssued } from "../../../src/actions/run/vendor-ids.ts";

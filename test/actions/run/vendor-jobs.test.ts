@@ -1,4 +1,4 @@
-// How often a vendor is asked about what it runs on its own, by a clock of the test's.
+// How often a vendor is polled about its asynchronous jobs, with the test's own clock.
 import { expect, it } from "vitest";
 import { keepVendorJob, vendorJob } from "../../../src/actions/run/vendor-jobs.ts";
 import type { PollSpec } from "../../../src/catalog/action.ts";
@@ -14,7 +14,7 @@ const PAYER = { id: "acct:ada", sandbox: false } as const;
 const poll: PollSpec = { action: "status", param: "id", at: "/status", done: ["done"], failed: ["failed"] };
 const offer = { id: "acme/crawl", adapter: { id: "acme" }, spec: { issues: [{ kind: "crawl", at: "/id", poll }] } };
 const clock = manualClock(1_700_000_000_000);
-/** What the vendor says, and how often it was asked. */
+/** The vendor's answer, and how often it was called. */
 let says: unknown = {};
 let asked = 0;
 

@@ -1,4 +1,4 @@
-// What a caller is told whose vendor takes fewer calls at once, or is not asked for want of something that is no key.
+// What callers get if their vendor limits concurrency, or is not configured for a reason other than a key.
 import { expect, test } from "vitest";
 import { forFile } from "../../support/for-file.ts";
 import { startVendor } from "../../support/vendor-server.ts";
@@ -20,7 +20,7 @@ test("a vendor that wants calls one after another: 409, when to try again, and h
   expect(json.hint).toContain("one after another");
   expect(json).toMatchObject({ charged_cents: 0, balance_remaining_cents: 100 });
   expect(vendor.asked).toHaveLength(1);
-  // Nothing is wrong with the vendor: the next call goes there at once.
+  // The vendor is healthy: the next call goes there immediately.
   vendor.answers({ headers: { "content-type": "text/html" }, body: "<h1>A</h1>" });
   expect((await gateway.run(account, "scrapingant/residential-scrape", PAGE)).status).toBe(200);
 });

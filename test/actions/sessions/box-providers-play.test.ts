@@ -1,4 +1,4 @@
-// The sandbox plays every vendor of machines in its own wire, streams and web sockets among them, through a whole gateway.
+// The sandbox simulates every machine vendor in its own wire format, including streams and WebSockets, through a complete gateway.
 import { describe, expect, it } from "vitest";
 import { forFile } from "../../support/for-file.ts";
 import { startTestGateway } from "../../support/gateway.ts";

@@ -1,4 +1,4 @@
-// What becomes of a session's box: at create, in use, and at the end, also where its vendor hangs, forgets or cannot be reached.
+// The lifecycle of a session's box: at create, in use, and at the end, including vendors that hang, forget or are unreachable.
 import { afterEach, describe, expect, it } from "vitest";
 import { BoxGone } from "../../../src/catalog/session.ts";
 import { GatewayError } from "../../../src/core/errors.ts";
@@ -52,7 +52,7 @@ describe("a create", () => {
     await process.create();
     await stage.minutes(1);
     await process.sweep();
-    // Only now it is there.
+    // The box exists only from here on.
     stage.vendor.make(stage.vendor.labels[0] ?? "");
     await stage.minutes(5);
     await process.sweep();

@@ -1,4 +1,4 @@
-// What a session costs by the minute, where its money comes from, and every way in which it ends, as the ledger and the vendor see it.
+// A session's price per minute, how it is paid, and every way in which it ends, as the ledger and the vendor see it.
 import { afterEach, describe, expect, it } from "vitest";
 import type { SessionSpec } from "../../../src/catalog/adapter.ts";
 import { GatewayError } from "../../../src/core/errors.ts";
@@ -15,7 +15,7 @@ afterEach(async () => {
   await stage.dispose();
 });
 
-/** A cent a minute; at 10:00, with so many cents. */
+/** Opens a session at one cent a minute, at 10:00, with this many cents. */
 async function open(credit: number, more: Partial<SessionSpec> = {}, startMs?: number): Promise<void> {
   stage = await sessionStage(more, startMs);
   process = await stage.process();
@@ -63,7 +63,7 @@ describe("a session's minutes", () => {
     await open(1_000, {}, Date.UTC(2026, 2, 12, 22, 30));
     const id = await created();
     await stage.minutes(91);
-    // At 23:30 an hour was over, at midnight a day.
+    // An hour ended at 23:30, a day at midnight.
     expect((await postings()).map(({ amountNano }) => amountNano / 1e7)).toEqual([30, 60]);
     expect(await moneyOf(stage, payer)).toEqual({ spent: 90, held: 31 });
     await process.call("close", { session_id: id }, payer);
@@ -109,7 +109,7 @@ describe("a session's minutes", () => {
     const id = await created();
     await stage.minutes(59);
     const job = await stage.job(process, id, payer);
-    // The next hold is decided, the old one is posted, and then the process is no more.
+    // The next hold is placed, the old one is posted, and then the process dies.
     const succeeding = {
       chargeNano: cents(60),
       served: { provider: "acme", action: "acme/create_session", upstreamNano: cents(48) },

@@ -1,4 +1,4 @@
-// A metered session through a whole gateway, as its caller sees it and as the ledger has it: opened, used, closed, and paid by the minute.
+// A metered session through a complete gateway, as its caller and the ledger see it: opened, used, closed, and paid by the minute.
 import { describe, expect, it } from "vitest";
 import { forFile } from "../../support/for-file.ts";
 import { startTestGateway, type TestAccount } from "../../support/gateway.ts";
@@ -29,7 +29,7 @@ describe("a session", () => {
     const opened = await run(account, "create_session", { envs: { WHO: SECRET } });
     expect(opened.json).toMatchObject({ ok: true, charged_cents: 0, data: { status: "open", vcpus: 2, memory_gb: 4 } });
     const session_id = idOf(opened);
-    // Thirty minutes of 18.3 cents an hour.
+    // Thirty minutes at 18.3 cents an hour.
     expect(await moneyOf(account)).toEqual({ balance: 100, held: 10 });
     const { json: listed } = await gateway.admin("GET", "/admin/v1/jobs");
     expect(listed.jobs).toMatchObject([{ kind: "session", account_id: account.accountId, sandbox: true }]);

@@ -1,4 +1,4 @@
-// Sessions over real stores and a clock that a test moves, at a vendor that keeps its boxes in memory and does what a test says.
+// Sessions over real stores with a clock that the test controls, at a vendor with boxes in memory that does what the test says.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -33,13 +33,13 @@ import { callsOf } from "../jobs/stage.ts";
 export const START_MS = Date.UTC(2026, 2, 12, 10);
 export const MINUTE_MS = 60_000;
 
-/** The vendor: what boxes it has, and what it does when it is asked. */
+/** The vendor: its boxes, and its behavior when called. */
 export class BoxVendor {
   readonly boxes = new Map<string, { label: string; envs: Readonly<Record<string, string>> }>();
   readonly asked: string[] = [];
-  /** Of the boxes that were asked for. */
+  /** The labels of the requested boxes. */
   readonly labels: string[] = [];
-  /** What the next calls of a script come to, instead of what is usual. */
+  /** Overrides the results of a script's next calls. */
   readonly faults = new Map<string, () => unknown>();
   prints: (command: BoxCommand) => BoxOutput | Promise<BoxOutput> = ({ text }) => {
     return { stdout: text, stderr: "", exit_code: 0 };
@@ -98,21 +98,21 @@ export function away(): VendorFailure {
   return new VendorFailure({ ...failureOfKind("provider_timeout", "no answer"), mayHaveRun: true });
 }
 
-/** What a call of a session's action comes to. */
+/** The result of a session action. */
 export type Said = Record<string, unknown> | GatewayError;
 
 export interface SessionProcess {
   readonly jobs: Jobs;
   readonly sessions: Sessions;
-  /** Goes once over the boxes that are to be closed. */
+  /** Makes one pass over the boxes that must be closed. */
   sweep(): Promise<void>;
-  /** Boxes that are to be closed, as the last sweep left them. */
+  /** Boxes still to be closed after the last sweep. */
   unclosed(): CleanupsSeen;
-  /** Calls an action as a caller does, but for create_session. */
+  /** Calls an action as a caller does, except create_session. */
   call(action: "session" | "close", params: object, payer?: AccountPayer): Promise<Said>;
-  /** As the kernel launches it; answers the session's id, or why there is none. */
+  /** Launches as the kernel does; returns the session's id, or the error. */
   create(params?: object, maxCostNano?: Nano | null, payer?: AccountPayer): Promise<string | GatewayError>;
-  /** Its process has died: nothing of it is heard any more. */
+  /** Its process dies: nothing is heard from it any more. */
   die(): Promise<void>;
 }
 
@@ -121,12 +121,12 @@ export interface SessionStage {
   readonly records: Records;
   readonly vendor: BoxVendor;
   readonly clock: ReturnType<typeof manualClock>;
-  /** How often each operation of the ledger was asked. */
+  /** How often each ledger operation was called. */
   readonly operations: Map<string, number>;
   process(): Promise<SessionProcess>;
-  /** Lets minutes go by: after each, all that was to happen has happened. */
+  /** Advances the clock by minutes; after each, everything due has happened. */
   minutes(count: number, ms?: number): Promise<void>;
-  /** An account with so many cents, as who pays. */
+  /** An account with this many cents, as a payer. */
   account(name: string, cents: number): Promise<AccountPayer>;
   /** The job of a session, once it is over. */
   over(process: SessionProcess, sessionId: string, payer: AccountPayer): Promise<JobRecord>;
@@ -139,7 +139,7 @@ interface Waiting {
   readonly wake: () => void;
 }
 
-/** `disk`: where its stores lie, and what is kept free there; default: a folder of its own, and nothing. */
+/** `disk`: the stores' folder, and how much space to keep free there; default: its own folder, and none. */
 export async function sessionStage(
   more: Partial<SessionSpec> = {},
   startMs = START_MS,
@@ -169,7 +169,7 @@ export async function sessionStage(
   const processes: SessionProcess[] = [];
   let [number, calls] = [0, 0];
 
-  /** Short waits are those of somebody who looks again: they are real. */
+  /** Short waits are polls: they run in real time. */
   function wait(ms: number, signal: AbortSignal): Promise<void> {
     if (ms > 0 && ms < 1_000) return new Promise((resolve) => setTimeout(resolve, 5));
     return new Promise((resolve) => {
@@ -213,7 +213,7 @@ export async function sessionStage(
       runnerLeaseMs: 3_600_000,
       holdLeaseMs: 1_800_000,
       innerCalls: (outer) => callsOf(outer, "", []),
-      // A store whose clock has been moved says so, and is asked again: a session that does not go on is seen by its test.
+      // A store whose clock was moved reports it, and is retried: its test sees a session that does not continue.
       onBroken: () => {},
     });
     await jobs.start();
@@ -327,7 +327,7 @@ export async function sessionStage(
 
 export const ADA: AccountPayer = { id: "acct:ada", accountId: "ada", keyId: "ada.key", sandbox: false };
 
-/** Of an account: what it has spent and what is held, in cents. */
+/** An account's spent and held amounts, in cents. */
 export async function moneyOf({ ledger }: Pick<SessionStage, "ledger">, payer: AccountPayer) {
   const account = await ledger.account(payer.accountId);
   return { spent: (account?.spentNano ?? ZERO) / 1e7, held: (account?.heldNano ?? ZERO) / 1e7 };

@@ -1,4 +1,4 @@
-// A list of models held against what is sold: what is taken, what waits for a word, and what makes the whole list unbelievable.
+// Compares a model list with what is sold: which changes are applied, which need approval, and what makes the whole list not credible.
 import { describe, expect, it } from "vitest";
 import type { ModelSpec } from "../../../src/catalog/adapter.ts";
 import type { VendorFacts } from "../../../src/catalog/updates/changes.ts";

@@ -1,4 +1,4 @@
-// A chain of our own in place of Base, with a coin at the address of USDC, and the reference facilitator of x402 in front of it.
+// A local chain in place of Base, with a coin at USDC's address, and the reference x402 facilitator in front of it.
 import http from "node:http";
 import type { AddressInfo } from "node:net";
 import { json } from "node:stream/consumers";
@@ -14,7 +14,7 @@ import { compileCoin } from "./coin.ts";
 export const USDC = "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913";
 const NETWORK = "eip155:8453";
 
-/** What a facilitator is asked. */
+/** A request to the facilitator. */
 interface Asked {
   readonly paymentPayload: Parameters<x402Facilitator["verify"]>[0];
   readonly paymentRequirements: Parameters<x402Facilitator["verify"]>[1];
@@ -23,16 +23,16 @@ interface Asked {
 export interface BaseChain {
   readonly rpcUrl: string;
   readonly facilitatorUrl: string;
-  /** An account with so many millionths of a dollar. */
+  /** An account with this many millionths of a dollar. */
   payer(units: bigint): Promise<PrivateKeyAccount>;
   balance(address: string): Promise<number>;
-  /** Gives an account ten thousand of the chain's own coin, which pays for gas. */
+  /** Gives an account ten thousand of the chain's native coin, for gas. */
   fund(address: string): Promise<void>;
-  /** Whether transactions get into a block as soon as they come; else none does. */
+  /** Whether transactions are mined as soon as they arrive, or not at all. */
   takesTransactions(takes: boolean): Promise<void>;
-  /** How many an account has sent that are in a block. */
+  /** The number of an account's mined transactions. */
   transactions(address: string): Promise<number>;
-  /** The chain's clock goes forward. */
+  /** Advances the chain's clock. */
   advance(seconds: number): Promise<void>;
   close(): Promise<void>;
 }
@@ -59,7 +59,7 @@ export async function startBaseChain(): Promise<BaseChain> {
   const facilitator = new x402Facilitator();
   const signer = toFacilitatorEvmSigner({ ...wallet, address: house.address } as never);
   registerExactEvmScheme(facilitator, { signer, networks: NETWORK });
-  // The chain takes one transaction at a time, and refuses one whose number is not the next.
+  // The chain takes one transaction at a time, and refuses one whose nonce is not the next.
   let last: Promise<unknown> = Promise.resolve();
   function inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
     const done = last.then(work);

@@ -1,4 +1,4 @@
-// A coin with EIP-3009, as much of USDC as payments need, compiled when a test begins. Name and version are those of USDC on Base.
+// A coin with EIP-3009, the part of USDC that payments need, compiled when a test begins. Name and version are those of USDC on Base.
 import { createRequire } from "node:module";
 import type { Abi } from "viem";
 
@@ -39,7 +39,7 @@ interface Compiled {
   readonly contracts: Record<string, Record<string, { abi: Abi; evm: { deployedBytecode: { object: string } } }>>;
 }
 
-/** The coin's interface, and its code as it stands on chain. */
+/** The coin's interface, and its deployed bytecode. */
 export function compileCoin(): { readonly abi: Abi; readonly code: `0x${string}` } {
   const solc = createRequire(import.meta.url)("solc") as { compile(input: string): string };
   const input = {
