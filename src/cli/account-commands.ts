@@ -1,4 +1,4 @@
-// Commands on accounts: open, look, limit, freeze, credit, refund.
+// Commands for accounts: open, show, limit, freeze, credit, refund.
 import type { accountRow } from "../money/accounts/rows.ts";
 import { allOf } from "./admin-client.ts";
 import { type Command, requesting, type Typed, UsageError } from "./command.ts";

@@ -1,20 +1,20 @@
-// Speaks to a running gateway: its admin listener, with the token from its data folder; or as one of its callers, with a key.
+// Calls a running gateway: its admin listener, with the token from its data folder; or its API, with a key.
 import { adminTokenPath, readAdminToken } from "../money/accounts/admin-token.ts";
 import type { Config } from "../platform/config.ts";
 import { CommandError } from "./command.ts";
 
-/** A backup of a large ledger takes a while. */
+/** Backing up a large ledger takes a while. */
 const ANSWER_MS_MAX = 600_000;
 
-/** There is no gateway to speak to: nothing listens where it should, or none was ever started here. */
+/** There is no gateway: nothing listens at its address, or none was ever started here. */
 export class NoGateway extends CommandError {}
 
 export interface AdminClient {
-  /** The parsed body of a good answer. Throws CommandError with the gateway's words, NoGateway where none answers. */
+  /** The parsed body of a successful answer. Throws CommandError with the gateway's message, NoGateway where none answers. */
   call<T = Record<string, unknown>>(method: string, path: string, body?: unknown): Promise<T>;
 }
 
-/** Addresses that mean "all of them" are reached on loopback. */
+/** A gateway that listens on all addresses is reached on loopback. */
 function reachable(host: string): string {
   if (host === "0.0.0.0") return "127.0.0.1";
   if (host === "::") return "[::1]";
@@ -44,7 +44,7 @@ function refusal(status: number, text: string): CommandError {
     const reason = typeof data?.reason === "string" ? ` ${data.reason}` : "";
     if (typeof message === "string" && typeof error === "string") return new CommandError(`${message}${reason}`, error);
   } catch {
-    // Not our own words: shown below as they are.
+    // Not our own error format: shown below as it is.
   }
   return new CommandError(`The gateway answered ${status}: ${text.slice(0, 200)}`);
 }
@@ -52,7 +52,7 @@ function refusal(status: number, text: string): CommandError {
 interface Listener {
   readonly origin: string;
   readonly token: () => string;
-  /** The settings that say where it is. */
+  /** The settings that determine its address. */
   readonly settings: string;
 }
 
@@ -86,13 +86,13 @@ export function createAdminClient(config: Config): AdminClient {
   return createClient({ origin, token: () => tokenOf(config), settings: "ADMIN_HOST and ADMIN_PORT" });
 }
 
-/** As the caller whose key is TOLLGATE_API_KEY. */
+/** A client with the key in TOLLGATE_API_KEY. */
 export function createOwnClient(config: Config): AdminClient {
   const origin = config.publicUrl?.replace(/\/$/, "") ?? `http://${reachable(config.host)}:${config.port}`;
   return createClient({ origin, token: () => keyOf(config), settings: "PUBLIC_URL, or HOST and PORT" });
 }
 
-/** What a list has on all of its pages. A gateway of a release that listed all at once names no next one. */
+/** The rows of all pages of a list. A gateway of a release without pages names no next one. */
 export async function allOf<Row>(admin: AdminClient, path: string, name: string): Promise<readonly Row[]> {
   const rows: Row[] = [];
   for (let cursor: unknown = ""; typeof cursor === "string"; ) {

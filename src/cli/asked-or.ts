@@ -1,14 +1,14 @@
-// Asks the running gateway, or finds the answer without one where none runs.
+// Calls the running gateway, or computes the answer locally where none runs.
 import { type AdminClient, NoGateway } from "./admin-client.ts";
 
 export interface Asked<T> {
   readonly from: "gateway" | "environment";
   readonly answer: T;
-  /** Text for people; says so where no gateway was asked. */
+  /** Text for people; notes where no gateway was called. */
   told(text: string): string;
 }
 
-/** Asks the gateway, and calls `otherwise` only where none runs. A refusal of the gateway is final. */
+/** Calls the gateway, and `otherwise` only where none runs. A refusal by the gateway is final. */
 export async function askedOr<T>(ask: () => Promise<T>, otherwise: () => Promise<T>): Promise<Asked<T>> {
   try {
     return { from: "gateway", answer: await ask(), told: (text) => text };
@@ -20,7 +20,7 @@ export async function askedOr<T>(ask: () => Promise<T>, otherwise: () => Promise
   }
 }
 
-/** The providers that are on in the running gateway. */
+/** The providers enabled in the running gateway. */
 export async function providersOn(admin: AdminClient): Promise<readonly string[]> {
   const { providers } = await admin.call<{ providers: { id: string; on: boolean }[] }>("GET", "/admin/v1/providers");
   return providers.flatMap(({ id, on }) => (on ? [id] : []));

@@ -1,4 +1,4 @@
-// `tollgate check`: asks every provider that is on whether it serves us, through the gateway that runs, or else from this shell.
+// `tollgate check`: checks whether each enabled provider serves us, through the running gateway or directly from this shell.
 import type { ProviderCheck } from "../gateway/check-provider.ts";
 import type { AdminClient } from "./admin-client.ts";
 import { askedOr, providersOn } from "./asked-or.ts";
@@ -6,7 +6,7 @@ import { type Command, CommandError, type Workplace } from "./command.ts";
 import { catalogOf } from "./local-commands.ts";
 import { table } from "./text.ts";
 
-/** Who can be asked, and how. */
+/** The providers to check, and how to check them. */
 interface Checker {
   readonly ids: readonly string[];
   check(id: string): Promise<readonly ProviderCheck[]>;
@@ -50,7 +50,7 @@ function rowOf({ provider, asked, verdict, ms }: ProviderCheck): readonly string
   return [provider, verdict, asked === null ? "" : `${ms}`, asked ?? ""];
 }
 
-/** A line for each proxy, with the providers that are asked through it. */
+/** A line per proxy, with the providers reached through it. */
 function proxiesOf(checks: readonly ProviderCheck[]): readonly string[] {
   const proxied = Object.groupBy(checks, ({ proxy }) => proxy ?? "");
   return Object.entries(proxied).flatMap(([proxy, those = []]) =>
@@ -58,7 +58,7 @@ function proxiesOf(checks: readonly ProviderCheck[]): readonly string[] {
   );
 }
 
-/** What there is to say beyond the verdict, a line each. */
+/** Details besides the verdict, one per line. */
 function detailsOf(checks: readonly ProviderCheck[]): readonly string[] {
   return checks
     .filter(({ detail }) => detail !== "")

@@ -1,10 +1,10 @@
-// What a command of `tollgate` is: its words, what it takes, what it does; and how it fails.
+// The form of a `tollgate` command: its words, its arguments, what it does; and how it fails.
 import type { Config, Environment } from "../platform/config.ts";
 import type { AdminClient } from "./admin-client.ts";
 
-/** The command could not be done: exit code 1. Its message is for the operator. */
+/** The command failed: exit code 1. Its message is for the operator. */
 export class CommandError extends Error {
-  /** The gateway's error code, where it was the gateway that refused. */
+  /** The gateway's error code, where the gateway refused. */
   readonly code: string;
 
   constructor(message: string, code = "failed") {
@@ -17,20 +17,20 @@ export class CommandError extends Error {
 export class UsageError extends Error {}
 
 export interface OptionShape {
-  /** What stands for its value in the usage line, such as `CENTS`; null: a flag. */
+  /** The placeholder for its value in the usage line, such as `CENTS`; null: a flag. */
   readonly value: string | null;
   readonly required?: boolean;
   readonly meaning: string;
 }
 
-/** What was typed, checked against the command's shape. */
+/** The parsed command line, checked against the command's form. */
 export interface Typed {
-  /** A word by the name the command's `takes` gives it. */
+  /** An argument by its name in the command's `takes`. */
   word(name: string): string;
-  /** The words behind those of `takes`, where the command has a `rest`. */
+  /** The arguments after those of `takes`, where the command has a `rest`. */
   rest(): readonly string[];
   text(option: string): string | undefined;
-  /** A whole number that is not negative. Throws UsageError otherwise. */
+  /** A non-negative integer. Throws UsageError otherwise. */
   number(option: string): number | undefined;
   flag(option: string): boolean;
 }
@@ -40,13 +40,13 @@ export interface Workplace {
   readonly environment: Environment | undefined;
   readonly config: Config;
   readonly admin: AdminClient;
-  /** As the caller whose key is TOLLGATE_API_KEY. */
+  /** A client with the key in TOLLGATE_API_KEY. */
   readonly own: AdminClient;
-  /** For commands that run until they are stopped: a line at once. */
+  /** For commands that run until they are stopped: prints a line at once. */
   say(line: string): void;
-  /** How far a command is, for the person who waits: beside the result, never within it. */
+  /** Reports progress to the person who waits, separate from the result. */
   progress(line: string): void;
-  /** How wide the terminal is that text goes to; Infinity where it goes to none. */
+  /** The width of the terminal that text goes to; Infinity without a terminal. */
   readonly columns: number;
 }
 
@@ -62,16 +62,16 @@ export interface Result {
 export interface Command {
   /** One or two words, such as `account create`. */
   readonly name: string;
-  /** The names of its words, all required. Default: none. */
+  /** The names of its arguments, all required. Default: none. */
   readonly takes?: readonly string[];
-  /** The name of any number of words behind them. */
+  /** The name of any further arguments. */
   readonly rest?: string;
   readonly options?: Readonly<Record<string, OptionShape>>;
   readonly summary: string;
   readonly run: (typed: Typed, place: Workplace) => Promise<Result>;
 }
 
-/** A command that is one request to the admin listener, and shows its answer. */
+/** A command that sends one request to the admin listener and shows the answer. */
 export function requesting<Answer>({
   request,
   shown,

@@ -1,4 +1,4 @@
-// The main job on an empty machine: a gateway, a sandbox account, the official client, a fallback one can watch.
+// A demo on an empty machine: a gateway, a sandbox account, the official client, and a visible fallback.
 import { randomBytes } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -17,7 +17,7 @@ const { values: flags } = parseArgs({
   options: { keep: { type: "boolean", default: false }, x402: { type: "boolean", default: false } },
 });
 
-/** What the last chunk carries beside OpenAI's fields, because the request asked for it. */
+/** What the last chunk has besides OpenAI's fields, because the request asked for it. */
 interface Trace {
   readonly tollgate?: {
     readonly attempts: readonly {
@@ -51,7 +51,7 @@ async function call(gateway: Gateway, path: string, key: string, body?: unknown)
   return (await response.json()) as Record<string, unknown>;
 }
 
-/** Streams one completion and prints it as it arrives; answers what the last chunk said. */
+/** Streams a completion and prints it as it arrives; returns the trace of the last chunk. */
 async function streamOne(client: OpenAI, models: readonly string[], question: string) {
   const body = {
     models,
@@ -72,7 +72,7 @@ async function streamOne(client: OpenAI, models: readonly string[], question: st
   return last;
 }
 
-/** Finds an action as an agent would, and runs two: one succeeds and is paid, one fails at the vendor and is not. */
+/** Finds an action as an agent would, and runs two: one succeeds and is charged, one fails at the vendor and is not. */
 async function runActions(gateway: Gateway, key: string): Promise<void> {
   const find = { query: "search the web by meaning" };
   const { data } = await call(gateway, `${gateway.url}/api/run/core/discover`, key, find);
@@ -131,7 +131,7 @@ async function actingModel(gateway: Gateway, key: string): Promise<void> {
   say();
 }
 
-/** What core/result tells of the job. */
+/** A job's state, from core/result. */
 interface Job {
   readonly status: string;
   readonly charged_cents: number;
@@ -151,7 +151,7 @@ const PAGES = ["https://example.com/", "https://example.com/about", "https://exa
 const POLL_MS = 100;
 const POLLS_MAX = 300;
 
-/** Launches a job that reads pages, and polls it to its end; it is paid for the pages that it could read. */
+/** Launches a job that reads pages, and polls it until it ends; only the pages that it could read are charged. */
 async function runJob(gateway: Gateway, key: string): Promise<void> {
   const run = async (action: string, params: object) => {
     const { data } = await call(gateway, `${gateway.url}/api/run/${action}`, key, params);
@@ -178,7 +178,7 @@ async function runJob(gateway: Gateway, key: string): Promise<void> {
   say();
 }
 
-/** What a challenge asks for, as far as a wallet needs it. */
+/** The parts of a payment challenge that a wallet needs. */
 interface Challenge {
   readonly accepts: readonly {
     readonly network: string;
@@ -193,7 +193,7 @@ interface Challenge {
 const inHeader = (value: unknown) => Buffer.from(JSON.stringify(value)).toString("base64");
 const fromHeader = (header: string | null) => JSON.parse(Buffer.from(header ?? "", "base64").toString("utf8"));
 
-/** Signs what a challenge asks for, as the clients of x402 do. */
+/** Signs the payment of a challenge, as x402 clients do. */
 function signPayment({ accepts }: Challenge, key: Hex): string {
   const [accepted] = accepts;
   if (accepted === undefined) throw new Error("the challenge asks for nothing");
@@ -205,7 +205,7 @@ function signPayment({ accepts }: Challenge, key: Hex): string {
   return inHeader({ x402Version: 2, accepted, payload: { signature: signatureOf(digest, key), authorization } });
 }
 
-/** A call without a key, paid by a wallet that was made a moment ago, on the sandbox's chain: x402 without money. */
+/** A call without a key, paid by a new wallet on the sandbox's chain: x402 without real money. */
 async function payWithoutAccount(gateway: Gateway): Promise<void> {
   const path = "/api/run/brave/search";
   const ask = (headers: Record<string, string>) =>

@@ -1,4 +1,4 @@
-// Commands on what has happened, and on the addresses that the operator has it sent to.
+// Commands for events, and for the operator's webhooks.
 import type { hookRow } from "../money/events/event-endpoints.ts";
 import type { eventRow } from "../money/events/event-log.ts";
 import { type Command, requesting, type Typed, UsageError } from "./command.ts";

@@ -1,4 +1,4 @@
-// What a new account's holder does first: one call that can be pasted as it stands.
+// The first step after opening an account: a call to paste.
 import type { AdminClient } from "./admin-client.ts";
 import { CommandError } from "./command.ts";
 
@@ -9,7 +9,7 @@ interface SetupAnswer {
   readonly first_model: string | null;
 }
 
-/** A model to ask for, and a word on it where it is only a place for one; null: none is served. */
+/** A model to call, and a note where it is only a placeholder; null: none is available. */
 function modelOf(setup: SetupAnswer, sandbox: boolean): { readonly model: string; readonly word: string } | null {
   if (sandbox && setup.tiers[0] !== undefined) return { model: `core/${setup.tiers[0].id}`, word: "" };
   if (setup.first_model !== null) return { model: setup.first_model, word: "" };
@@ -18,7 +18,7 @@ function modelOf(setup: SetupAnswer, sandbox: boolean): { readonly model: string
   return { model: `${any.id}/MODEL`, word: `(MODEL: \`tollgate check --provider ${any.id}\` lists what it serves.)` };
 }
 
-/** The words below a new key; none where the gateway does not say enough. */
+/** The text below a new key; empty where the gateway does not say enough. */
 export async function firstCallText(admin: AdminClient, key: string, sandbox: boolean): Promise<string> {
   const setup = await admin.call<SetupAnswer>("GET", "/admin/v1/providers").catch((error: unknown) => {
     if (error instanceof CommandError) return null;

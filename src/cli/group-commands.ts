@@ -1,4 +1,4 @@
-// Commands on groups of an account's keys, and on what bounds the account as a whole.
+// Commands for groups of an account's keys, and for the limits of the whole account.
 import type { BudgetsShown } from "../money/accounts/budgets.ts";
 import type { GroupShown } from "../money/accounts/groups.ts";
 import { accountPath } from "./account-commands.ts";
@@ -15,7 +15,7 @@ export function ceilingText({
   return cents === null ? "none" : `${dollars(cents)} USD a ${period}`;
 }
 
-/** A list as it is typed: nothing for all, and `none` for an empty one. */
+/** A list as it is typed: `all` for null, and `none` for an empty one. */
 export function listText(list: readonly string[] | null): string {
   if (list === null) return "all";
   return list.length === 0 ? "none" : list.join(", ");
@@ -42,7 +42,7 @@ const LOWER_AT: OptionShape = {
   value: "50|80",
   meaning: "percent of the ceiling from which on a tier is served by the one below it; or never",
 };
-/** How a mark and rates are typed, of a group and of a key. */
+/** How thresholds and rates of a group or a key are typed. */
 export const RULES: Readonly<Record<string, OptionShape>> = {
   "lower-at": LOWER_AT,
   "requests-per-minute": { value: "COUNT", meaning: "requests in a minute; or any" },
@@ -57,7 +57,7 @@ const LIMITS: Readonly<Record<string, OptionShape>> = {
   models: { value: "LIST", meaning: "models or tiers its keys may ask for, by commas; or all, or none" },
 };
 
-/** A list by commas as the API wants it: null for `all`, empty for `none`. */
+/** A comma-separated list as the API takes it: null for `all`, empty for `none`. */
 export function listOf(typed: Typed, option: string): readonly string[] | null | undefined {
   const text = typed.text(option);
   if (text === undefined || text === "all") return text === undefined ? undefined : null;
@@ -67,7 +67,7 @@ export function listOf(typed: Typed, option: string): readonly string[] | null |
 const orNull = (typed: Typed, option: string, word: string) =>
   typed.text(option) === word ? null : typed.number(option);
 
-/** What of the rules was typed; the rest is left out. */
+/** The typed rules; others are absent. */
 export function rulesOf(typed: Typed) {
   return {
     lower_at: orNull(typed, "lower-at", "never"),
@@ -120,7 +120,7 @@ const show = requesting<GroupShown>({
   shown: groupText,
 });
 
-/** A change that names nothing is not sent. */
+/** Refuses a change that changes nothing. */
 export function named<C extends object>(change: C): C {
   if (Object.values(change).every((value) => value === undefined)) throw new UsageError("Name what is to change.");
   return change;

@@ -1,4 +1,4 @@
-// The command on work that outlives its request: what runs, for whom, how far it is, and what stands still.
+// The command for long-running jobs: which run, for whom, their progress, and which are stuck.
 import type { JobRow } from "../actions/jobs/job-view.ts";
 import type { Command } from "./command.ts";
 import { table } from "./text.ts";

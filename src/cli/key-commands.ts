@@ -1,4 +1,4 @@
-// Commands on an account's keys.
+// Commands for an account's keys.
 
 import { systemClock } from "../core/clock.ts";
 import type { keyRow } from "../money/accounts/rows.ts";
@@ -47,7 +47,7 @@ const LIMITS = {
   "expires-at": { value: "TIME", meaning: "when it stops working, such as 2027-01-31T12:00:00Z; or never" },
 };
 
-/** What of a key's limits was typed; the rest is left out. */
+/** The typed limits of a key; others are absent. */
 function limitsOf(typed: Typed) {
   const expires = typed.text("expires-at");
   return {

@@ -1,4 +1,4 @@
-// Reads a list of models from a file, an address, or a vendor whose key is set. Bounded in bytes and time.
+// Reads a list of models from a file, a URL, or a vendor whose key is set. Limited in bytes and time.
 import { readFile, stat } from "node:fs/promises";
 import type { Adapter } from "../catalog/catalog.ts";
 import type { SessionContext } from "../catalog/session.ts";
@@ -11,13 +11,13 @@ import { fetchThrough } from "../upstream/tunnel.ts";
 import { createUpstream } from "../upstream/upstream.ts";
 import { VendorFailure } from "../upstream/vendor-failure.ts";
 
-/** All of it, to the last byte. */
+/** For the whole list. */
 const READ_MS_MAX = 20_000;
 const ADDRESS = /^https?:\/\//;
 
 export interface ReadSource {
   readonly bytes: Uint8Array;
-  /** The adapter whose own list it is; null: it is a list of many. */
+  /** The adapter whose own list it is; null: a list of many vendors. */
   readonly vendor: string | null;
 }
 
@@ -67,14 +67,14 @@ async function bytesFrom(adapter: Adapter, proxies: Proxies): Promise<Uint8Array
   }
 }
 
-/** A source as it may be shown: an address without a password and a query. */
+/** A source as it may be shown: a URL without password and query. */
 export function sourceText(from: string): string {
   if (!ADDRESS.test(from)) return from;
   const { origin, pathname } = new URL(from);
   return origin + pathname;
 }
 
-/** Reads a source: an address, a configured provider's id, or a file. Throws BadList. */
+/** Reads a source: a URL, a configured provider's id, or a file. Throws BadList. */
 export async function readSource(
   from: string,
   adapters: ReadonlyMap<string, Adapter>,

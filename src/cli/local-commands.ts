@@ -1,4 +1,4 @@
-// Commands that need no gateway, though they ask it where one runs: settings and prices; and the sandbox upstream by itself.
+// Commands that need no gateway but use a running one: settings and prices; and the sandbox upstream on its own.
 
 import { once } from "node:events";
 import { existsSync } from "node:fs";
@@ -16,10 +16,10 @@ import { askedOr } from "./asked-or.ts";
 import { type Command, CommandError, UsageError } from "./command.ts";
 import { table } from "./text.ts";
 
-/** Prices are read, nothing is called: the sandbox's address does not matter. */
+/** Only prices are read and nothing is called, so the sandbox's address does not matter. */
 const NOWHERE = "http://127.0.0.1:1";
 
-/** The catalog of the files as they are now, with `update` in place of the model list that is kept. */
+/** The catalog from the current files, with `update` instead of the stored model list. */
 export async function catalogOf(settings: Config, update?: ModelsUpdate) {
   const [{ loadCatalog }, { readModelsFile }] = await Promise.all([
     import("../catalog/load.ts"),
@@ -43,7 +43,7 @@ export function settingsText(columns: number): string {
   return table(["VARIABLE", "DEFAULT", "MEANING"], rows, columns);
 }
 
-/** The same as docs/reference/settings.md has it. */
+/** The same as in docs/reference/settings.md. */
 function settingsMarkdown(): string {
   const cell = (text: string) => text.replaceAll("|", "\\|").replaceAll("<", "&lt;");
   const rows = describeSettings().map((row) => `| ${cell(row.name)} | ${cell(row.default)} | ${cell(row.meaning)} |`);
@@ -68,7 +68,7 @@ const config: Command = {
   },
 };
 
-/** What the gateway says of prices, and of what it has lost by them today. */
+/** The gateway's prices, and today's losses by them. */
 interface Listed {
   readonly tiers: readonly TierPriceRow[];
   readonly models: readonly PriceRow[];
@@ -77,7 +77,7 @@ interface Listed {
   readonly unpriced: readonly UnpricedRow[];
 }
 
-/** A line for every model that has cost more than it was sold for today, and for every counter that has no price. */
+/** A line for each model that cost more today than it sold for, and for each counter without a price. */
 function lossLines({ losses, unpriced }: Listed): readonly string[] {
   const lost = losses.map(({ provider, model, charged_usd, upstream_usd, percent, rests }) => {
     const rest = rests ? "; it rests behind others until midnight" : "";
@@ -89,7 +89,7 @@ function lossLines({ losses, unpriced }: Listed): readonly string[] {
   return [...lost, ...counted];
 }
 
-/** The providers that are on and are not asked for a model, because it costs more there than it is sold for. */
+/** The enabled providers that are not used for a model, because it costs more there than it sells for. */
 function dearTable({ models }: Listed, columns: number): readonly string[] {
   const rows = models.flatMap(({ model, tooDear }) => tooDear.map((provider) => [provider, model]));
   if (rows.length === 0) return [];
@@ -141,10 +141,10 @@ const prices: Command = {
   },
 };
 
-/** The list that the tests hold the prices against; an image does not have it. */
+/** The list against which the tests check the prices; an image does not contain it. */
 const CHECKED_LIST = fileURLToPath(new URL("../../test/fixtures/prices/list.json", import.meta.url));
 
-/** The list in a file, or without one that of the checkout. */
+/** The list in the named file, or by default that of the checkout. */
 async function priceListIn(named: string | undefined): Promise<PriceList> {
   if (named === undefined && !existsSync(CHECKED_LIST)) {
     throw new CommandError("No list of prices is installed here; name one with --file.");

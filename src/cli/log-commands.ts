@@ -1,4 +1,4 @@
-// Commands on the request log: switch it on for an account, list what is kept, read one call; as the operator, or as the account's owner.
+// Commands for the request log: enable it for an account, list its calls, read one call; as the operator or as the account's owner.
 import type { callRow, nameRow } from "../gateway/request-log.ts";
 import { accountPath } from "./account-commands.ts";
 import { type Command, UsageError } from "./command.ts";

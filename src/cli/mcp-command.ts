@@ -1,5 +1,5 @@
-// `tollgate mcp`: MCP over standard input and output, for clients that start a program instead of asking an address. Every message goes to
-// a gateway's /mcp as it came, and what comes of it is written as a line.
+// `tollgate mcp`: MCP over standard input and output, for clients that start a program instead of connecting to a URL. Passes every message
+// on to a gateway's /mcp unchanged, and writes each answer as a line.
 import { randomUUID } from "node:crypto";
 import { createInterface } from "node:readline";
 import { isEventStream } from "../core/event-stream.ts";
@@ -9,10 +9,10 @@ import type { Command } from "./command.ts";
 const VERSION_KEY = "io.modelcontextprotocol/protocolVersion";
 const ACCEPT = "application/json, text/event-stream";
 
-/** Tells this program's calls from those of others with the same key, so that its client can cancel them. */
+/** Distinguishes this program's calls from those of others with the same key, so that its client can cancel them. */
 const SESSION = randomUUID();
 
-/** What the address wants to read of a message in its head (MCP 2026-07-28, Streamable HTTP). */
+/** What the server reads of a message from its headers (MCP 2026-07-28, Streamable HTTP). */
 function headersOf(message: Json, key: string | null): Record<string, string> {
   const headers: Record<string, string> = { "content-type": "application/json", accept: ACCEPT };
   headers["mcp-session-id"] = SESSION;
@@ -27,7 +27,7 @@ function headersOf(message: Json, key: string | null): Record<string, string> {
   return headers;
 }
 
-/** The messages of a stream of events, as they come (WHATWG HTML, 9.2.6). */
+/** The messages of an event stream, as they arrive (WHATWG HTML, 9.2.6). */
 async function* messagesIn(body: ReadableStream<Uint8Array>): AsyncGenerator<string> {
   const decoder = new TextDecoder();
   let text = "";
@@ -46,7 +46,7 @@ function failure(id: unknown, message: string): string {
   return JSON.stringify({ jsonrpc: "2.0", id, error: { code: -32_000, message } });
 }
 
-/** Sends one message; what is answered is handed on line by line. */
+/** Sends one message, and passes its answers on line by line. */
 async function passOn(message: Json, url: string, key: string | null, say: (line: string) => void): Promise<void> {
   const isRequest = message.id !== undefined && message.method !== undefined;
   try {

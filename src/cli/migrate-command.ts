@@ -1,4 +1,4 @@
-// Moves everything kept from a data folder's file to Redis, or back, while no gateway runs; and proves that nothing changed.
+// Moves all stored data from a data folder's file to Redis, or back, while no gateway runs; and verifies that nothing changed.
 import { existsSync, mkdirSync, renameSync, rmSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { systemClock as clock } from "../core/clock.ts";
@@ -12,7 +12,7 @@ import { type Command, CommandError, UsageError, type Workplace } from "./comman
 type Database = ReturnType<typeof openDatabase>;
 type Moved = CarriedBooks & { readonly records: number };
 
-/** Throws where a gateway answers: it would go on writing to what is being left. */
+/** Throws where a gateway answers: it would continue to write to the old store. */
 export async function requireNoGateway({ admin }: Workplace): Promise<void> {
   const answered = await admin.call("GET", "/admin/v1/accounts/acct_none").then(
     () => true,
@@ -29,7 +29,7 @@ async function requireSound(books: BookSource, which: string): Promise<void> {
   throw new CommandError(`The doctor has ${findings.length} findings on ${which}, the first: ${words}`);
 }
 
-/** Throws unless all of it can be moved: no call holds money, and the doctor finds nothing. */
+/** Throws unless everything can be moved: no call holds money, and the doctor finds nothing. */
 async function requireMovable(source: BookSource): Promise<void> {
   const held = await source.settle();
   if (held === 0) return requireSound(source, "what is to be moved; nothing was moved");
@@ -38,7 +38,7 @@ async function requireMovable(source: BookSource): Promise<void> {
   );
 }
 
-/** The move itself, and its proof: what has arrived is sound, and every account, key and idempotency key the same. */
+/** Moves and verifies: the target is sound, and every account, key and idempotency key is the same. */
 async function carry(source: BookSource, target: BookTarget, reread: () => BookSource): Promise<CarriedBooks> {
   const { carryBooks, differingAccounts } = await import("../money/ledger/books.ts");
   const carried = await carryBooks(source, target);

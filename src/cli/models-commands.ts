@@ -1,4 +1,4 @@
-// `tollgate models`: what is sold, by whom, since when and until when; and the update of that from a public list.
+// `tollgate models`: the models for sale, their providers and dates; and their update from a public list.
 import type { Proposal } from "../catalog/updates/proposal.ts";
 import type { SoldRow } from "../catalog/updates/rows.ts";
 import { systemClock } from "../core/clock.ts";
@@ -13,7 +13,7 @@ interface Models {
   readonly list: { readonly taken_at: string; readonly checked_at: string; readonly source: string } | null;
 }
 
-/** The day, UTC. */
+/** Today, UTC. */
 function today(): string {
   return new Date(systemClock.epochMs()).toISOString().slice(0, 10);
 }
@@ -57,7 +57,10 @@ interface Updated {
   readonly file: string;
 }
 
-/** Compares the catalog with a list, and writes the file that the next load lays over the adapters. Throws CommandError where the list cannot be believed. */
+/**
+ * Compares the catalog with a list, and writes the file that the next load applies to the adapters. Throws CommandError where the list is
+ * implausible.
+ */
 async function updated(typed: Typed, config: Config): Promise<Updated> {
   const from = typed.text("from") ?? config.modelsSource;
   if (from === null) throw new CommandError("No source is set: name one with --from, or set MODELS_SOURCE.");

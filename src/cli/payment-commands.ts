@@ -1,4 +1,4 @@
-// Commands on payments on chain of which it is not known yet whether they were made.
+// Commands for on-chain payments with an unknown outcome.
 import type { paymentRow } from "../edge/x402/payment-endpoints.ts";
 import { type Command, CommandError } from "./command.ts";
 import { table } from "./text.ts";
@@ -23,7 +23,7 @@ function shown(rows: readonly Row[]): string {
   return table(HEADS, lines);
 }
 
-/** Where payments are not taken, the gateway has no such endpoint. */
+/** A gateway that does not accept payments has no such endpoint. */
 function taken(error: unknown): never {
   if (error instanceof CommandError && error.code === "not_found")
     throw new CommandError("No payments are taken here: X402_PAY_TO is not set.");

@@ -1,4 +1,4 @@
-// Redis and its archive as a command has them for itself: no gateway may be at work on them.
+// Exclusive access of a command to Redis and its archive: no gateway may use them meanwhile.
 import { randomUUID } from "node:crypto";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -19,20 +19,20 @@ import { CommandError } from "./command.ts";
 
 /** Commands wait for large answers; calls never would. */
 const COMMAND_MS_MAX = 60_000;
-/** A command that says nothing for so long is thought to have died; it says something this often. */
+/** A command that has not renewed its claim for this long counts as dead; it renews it more often. */
 const ALONE_MS = 60_000;
 const BEAT_MS = 10_000;
 
 /**
- * `alone`: no other process may be at work on them until they are closed here. `filling`: the same, and Redis is empty; unless it ends with
- * `filled`, no process takes it for a ledger. `shared`: beside others, to look.
+ * `alone`: no other process may use them until they are closed here. `filling`: the same, and Redis is empty; unless it ends with
+ * `filled`, no process accepts it as a ledger. `shared`: read-only, beside other processes.
  */
 type Use = "alone" | "filling" | "shared";
 
 export interface OwnBooks extends RedisBooks {
-  /** Copies the archive; null where it has a backup of its own. */
+  /** Copies the archive; null where the archive has its own backup. */
   readonly backupArchive: ((path: string) => Promise<void>) | null;
-  /** Everything has been put into Redis. */
+  /** Marks Redis as completely filled. */
   filled(): Promise<void>;
 }
 
@@ -41,12 +41,12 @@ export function isFile({ archiveUrl }: Config): boolean {
   return archiveUrl?.startsWith("file:") ?? true;
 }
 
-/** Where the archive's file is, or would be. */
+/** The path of the archive's file, whether or not it exists. */
 export function archiveFile({ archiveUrl, dataDir }: Config): string {
   return archiveUrl?.startsWith("file:") ? fileURLToPath(archiveUrl) : join(dataDir, "archive.db");
 }
 
-/** Connects to the server at `url`. Throws where it would lose money. */
+/** Connects to the server at `url`. Throws where its settings could lose money. */
 export async function openServer(url: string, config: Config): Promise<RedisLink> {
   const link = await openRedis(url, { onBroken() {}, commandMsMax: COMMAND_MS_MAX });
   const problems = await link.problems();
@@ -55,7 +55,10 @@ export async function openServer(url: string, config: Config): Promise<RedisLink
   throw new CommandError(`This server would lose money. ${problems.join(" ")} REDIS_UNSAFE=1 goes on all the same.`);
 }
 
-/** Keeps all others from moving postings until `end`. `lost` rejects where another has taken over, as after a machine slept. */
+/**
+ * Prevents all other processes from moving postings until `end`. `lost` rejects where another has taken over, such as after this machine
+ * slept.
+ */
 async function claimAlone(link: RedisLink, every: Every) {
   const run = ledgerScripts(link);
   const self = `command ${randomUUID()}`;
@@ -63,7 +66,7 @@ async function claimAlone(link: RedisLink, every: Every) {
     (await run("exporter", EXPORTER, argumentsOf("exporter", { who: self, ms })))[0] === "own";
   const isFree = (await claim(ALONE_MS)) && !(await someServe(redisRecords(link)));
   if (!isFree) {
-    // Another's claim stays as it is.
+    // Another process's claim stays as it is.
     await claim(0);
     throw new CommandError(
       "A gateway or another command is at work on this Redis: stop it and repeat this. One that was killed is out of the way after a minute.",
@@ -88,12 +91,12 @@ async function claimAlone(link: RedisLink, every: Every) {
   };
 }
 
-/** Runs `work` on the books in `link` and the archive of the settings. */
+/** Runs `work` on the books in `link` and the configured archive. */
 export async function useBooks<T>(
   { link, config, use, every = everyInterval }: BookPlace & { readonly link: RedisLink },
   work: (books: OwnBooks) => Promise<T>,
 ): Promise<T> {
-  // To look must not make one: a Redis with anything in it takes no copy any more.
+  // Reading must not create a ledger: a Redis that is not empty accepts no copy.
   if (use !== "filling" && !(await isLedger(link))) {
     throw new CommandError("There is no ledger in this Redis; REDIS_URL must name the one that the gateways have.");
   }
@@ -129,7 +132,7 @@ interface BookPlace {
   readonly every?: Every;
 }
 
-/** Runs `work` on the Redis of the settings. */
+/** Runs `work` on the configured Redis. */
 export async function withBooks<T>(place: BookPlace, work: (books: OwnBooks) => Promise<T>): Promise<T> {
   const { config } = place;
   if (config.redisUrl === null) throw new CommandError("REDIS_URL must say which Redis is meant.");

@@ -1,4 +1,4 @@
-// Copies of everything kept, written and taken back while no gateway runs: a data folder's file, or all of Redis with its archive.
+// Backups of all stored data, written and restored while no gateway runs: a data folder's file, or all of Redis with its archive.
 import { existsSync, mkdirSync, rmSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { systemClock as clock } from "../core/clock.ts";
@@ -8,7 +8,7 @@ import type { Config } from "../platform/config.ts";
 import { type Command, CommandError } from "./command.ts";
 import { requireEmpty, requireNoGateway } from "./migrate-command.ts";
 
-/** Beside the dump of Redis, where the archive is a file. */
+/** Beside the Redis dump, where the archive is a file. */
 const archiveCopy = (path: string) => `${path}.archive.db`;
 
 /** Writes all of Redis to `path`, and the archive beside it where that is a file. */
@@ -18,11 +18,11 @@ export async function dumpBooks(config: Config, path: string): Promise<void> {
   const { ARCHIVE_ID, EXPORTER } = await import("../money/ledger/archive/export.ts");
   const { dumpRedis } = await import("../platform/storage/redis-dump.ts");
   await withBooks({ config, use: "alone" }, async (books) => {
-    // The archive has all postings then: together with it the dump is whole, and any later archive takes it on from there.
+    // The archive then has all postings: with it the dump is complete, and any later archive continues from there.
     await archiveAll(books);
     const besides = books.backupArchive === null ? null : archiveCopy(path);
     if (existsSync(path)) throw new CommandError(`${path} is there already. Nothing was written.`);
-    // The dump comes last: where it is, so is the archive's copy.
+    // The dump is written last: if it exists, so does the archive's copy.
     if (besides !== null) await books.backupArchive?.(besides);
     const head = { nowMs: clock.epochMs(), note: books.archive.id, without: [EXPORTER, ARCHIVE_ID] };
     await dumpRedis(books.link, path, head).catch((error: unknown) => {
@@ -34,11 +34,11 @@ export async function dumpBooks(config: Config, path: string): Promise<void> {
 
 interface Restored {
   readonly report: DoctorReport;
-  /** Postings that the archive had beyond the copy. */
+  /** The number of archived postings that the copy did not have. */
   readonly replayed: number;
 }
 
-/** Throws where the copy's postings are not in the archive of the settings; brings that from beside the copy where it is missing. */
+/** Throws where the copy's postings are not in the configured archive; if that is missing, restores it from beside the copy first. */
 async function requireArchive(path: string, note: string, config: Config): Promise<void> {
   const { archiveFile, isFile } = await import("./redis-books.ts");
   const { openArchive } = await import("../money/ledger/archive/open-archive.ts");
@@ -85,16 +85,16 @@ async function restoreRedisBooks(path: string, url: string, config: Config): Pro
   }
 }
 
-/** Puts a copy of a file of SQLite where it belongs; its folder is made where it is missing. */
+/** Puts a copy of an SQLite file in place; creates its folder if missing. */
 async function takeBackFile(copy: string, file: string, unit: "ledger" | "archive"): Promise<void> {
   const { takeBack } = await import("../platform/storage/backup.ts");
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
   await takeBack(copy, file, unit);
 }
 
-/** Runs `work` on the stores of the settings, which no gateway has open. */
+/** Runs `work` on the configured stores, which no gateway has open. */
 export async function withStores<T>(config: Config, work: (stores: Stores) => Promise<T>): Promise<T> {
-  // Loaded only here: the other commands start faster without the whole gateway.
+  // Imported lazily: the other commands start faster without the whole gateway.
   const { openStores } = await import("../gateway/stores.ts");
   const stores = await openStores(config, {
     onFatal(error) {

@@ -1,4 +1,4 @@
-// `tollgate routes`: which routes rest, and what routes have failed with lately, in their providers' own words.
+// `tollgate routes`: which routes rest, and the latest failures of routes, in the providers' own words.
 import type { RouteRow } from "../upstream/route-rows.ts";
 import type { Command } from "./command.ts";
 import { table } from "./text.ts";

@@ -1,4 +1,4 @@
-// From words on a command line to an exit code: finds the command, checks what it was given, prints what came of it.
+// From a command line to an exit code: finds the command, checks its arguments, prints its result.
 import { parseArgs } from "node:util";
 import { VERSION } from "../core/version.ts";
 import { type Environment, readConfig } from "../platform/config.ts";
@@ -44,15 +44,15 @@ export const COMMANDS: readonly Command[] = [
 const USAGE_INDENT = "         ";
 
 export interface Surroundings {
-  /** Without it, the process's own. */
+  /** Default: the process's own. */
   readonly environment?: Environment;
   readonly out: (line: string) => void;
   readonly err: (line: string) => void;
-  /** How wide the terminal is; without it lines are as long as they are. */
+  /** The terminal's width; without it lines are not wrapped. */
   readonly columns?: number;
 }
 
-/** What every command line may end in, beside its own options. */
+/** Any command line may end in one of these. */
 const ASKS_HELP = ["--help", "-h"];
 const ASKS_VERSION = ["--version", "-V", "version"];
 
@@ -77,12 +77,12 @@ function help(command: Command, columns: number): string {
   return (command.name === "config" ? [...lines, "", settingsText(columns)] : lines).join("\n");
 }
 
-/** Commands whose first word this is, of two. */
+/** The two-word commands with this first word. */
 function groupOf(word: string | undefined): readonly Command[] {
   return COMMANDS.filter(({ name }) => name.startsWith(`${word} `));
 }
 
-/** The command whose words the line begins with, and the rest of the line. */
+/** The command that the line begins with, and the rest of the line. */
 function find(words: readonly string[]): { command: Command; rest: readonly string[] } {
   for (const count of [2, 1]) {
     const command = COMMANDS.find(({ name }) => name === words.slice(0, count).join(" "));
@@ -161,7 +161,7 @@ async function perform(command: Command, rest: readonly string[], place: Surroun
   return result.good === false ? 1 : 0;
 }
 
-/** The help that a line asks for before it names a command of its own; null: it asks for none. */
+/** The help for a line that names no command; null: the line does not ask for help. */
 function helpFor(words: readonly string[], columns: number): string | null {
   const [first = "help", second = ""] = words;
   const asksFirst = ["help", ...ASKS_HELP].includes(first);
@@ -174,14 +174,14 @@ function helpFor(words: readonly string[], columns: number): string | null {
   return asksFirst ? help(find(named).command, columns) : null;
 }
 
-/** What an error says, with what is behind it: "the ledger cannot be reached" alone leaves the operator to guess. */
+/** An error's message with its causes: "the ledger cannot be reached" alone leaves the operator to guess. */
 function wordsOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const cause = error.cause instanceof Error ? wordsOf(error.cause) : "";
   return cause === "" || error.message.includes(cause) ? error.message : `${error.message} (${cause})`;
 }
 
-/** Runs a command line. Answers the exit code: 0 good, 1 failed, 2 not understood. */
+/** Runs a command line. Returns the exit code: 0 success, 1 failure, 2 usage error. */
 export async function run(words: readonly string[], place: Surroundings): Promise<number> {
   const { out, err } = place;
   let command: Command | null = null;

@@ -1,4 +1,4 @@
-// Commands on the ledger as a whole. They ask the running gateway, and open the store themselves where none runs.
+// Commands for the whole ledger. They call the running gateway, or open the store themselves where none runs.
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import type { KeptPrice } from "../gateway/price-versions.ts";
@@ -11,7 +11,7 @@ import { migrate } from "./migrate-command.ts";
 import { dumpBooks, restore, withStores } from "./restore-command.ts";
 import { table } from "./text.ts";
 
-/** Runs `work` on the ledger that no gateway of this machine has open. */
+/** Runs `work` on the ledger, which no gateway of this machine has open. */
 async function withLedger<T>(config: Config, work: (ledger: Ledger) => Promise<T>): Promise<T> {
   if (config.redisUrl !== null) return withRedisLedger(config, work);
   const { storeFile } = await import("../gateway/file-stores.ts");
@@ -19,19 +19,22 @@ async function withLedger<T>(config: Config, work: (ledger: Ledger) => Promise<T
   throw new CommandError(`No gateway answers and there is no ledger at ${storeFile(config)}; set DATA_DIR.`);
 }
 
-/** Runs `work` on the ledger in Redis, whose other gateways go on. */
+/** Runs `work` on the ledger in Redis, beside running gateways. */
 async function withRedisLedger<T>(config: Config, work: (ledger: Ledger) => Promise<T>): Promise<T> {
   const { withBooks } = await import("./redis-books.ts");
   const { redisLedger } = await import("../money/ledger/redis/ledger.ts");
   return withBooks({ config, use: "shared" }, (books) => work(redisLedger(books)));
 }
 
-/** Asks the gateway, and does it without one where none runs. */
+/** Calls the gateway, or works without one where none runs. */
 async function either<T>(ask: () => Promise<T>, withoutGateway: () => Promise<T>): Promise<T> {
   return (await askedOr(ask, withoutGateway)).answer;
 }
 
-/** What is not confirmed of the vendors that are on, a line each. The gateway that runs says which those are, or else this shell's settings. */
+/**
+ * The unconfirmed findings of the enabled vendors, one per line. The running gateway names those vendors, or else this shell's settings
+ * do.
+ */
 async function beliefLines({ admin, config }: Workplace): Promise<readonly string[]> {
   const { catalogOf } = await import("./local-commands.ts");
   const adapters = [...(await catalogOf(config)).adapters({ sandbox: false }).values()];
@@ -48,7 +51,7 @@ function beliefLine(id: string, name: string, why: string): string {
   return `Not confirmed yet of ${name === "*" ? id : `${id}/${name}`}: ${why}. \`tollgate certify ${id}\` asks.`;
 }
 
-/** What a version of a price was, as a posting names it. */
+/** A version of a price, as a posting names it. */
 async function oldPrice(version: string, { admin, config, columns }: Workplace): Promise<Result> {
   const price = await either(
     () => admin.call<KeptPrice>("GET", `/admin/v1/price?version=${encodeURIComponent(version)}`),
@@ -63,7 +66,7 @@ async function oldPrice(version: string, { admin, config, columns }: Workplace):
   return { json: price, text: `First sold ${price.first_sold}, in USD\n\n${table(["OF", "PRICE"], rows, columns)}` };
 }
 
-/** What a gateway that runs knows beside its books: payments as chains have them, and vendors that refuse it. */
+/** What a running gateway knows besides its books: the comparison of payments with chains, and vendors' refusals. */
 interface Proven {
   readonly refusals?: readonly Refusal[];
   readonly payments?: readonly { readonly of: string; readonly proved: number; readonly unknown: number }[];

@@ -1,11 +1,11 @@
-// How results look to people: pairs and tables in plain text, within the columns of a terminal where they go to one.
+// Formats results for people: pairs and tables in plain text, within the width of the terminal if there is one.
 
 const GAP = "  ";
 const INDENT = "    ";
-/** A narrower column is not worth wrapping text in. */
+/** Text is not wrapped in narrower columns. */
 const COLUMN_MIN = 20;
 
-/** Words in lines of at most `width`; a longer word has a line of its own. */
+/** Wraps text into lines of at most `width`; a longer word gets its own line. */
 export function wrapped(text: string, width: number): readonly string[] {
   const lines: string[] = [];
   for (const word of text.split(" ")) {
@@ -16,12 +16,12 @@ export function wrapped(text: string, width: number): readonly string[] {
   return lines;
 }
 
-/** Lines, those after the first one set in. */
+/** Indents all lines but the first. */
 function hanging(lines: readonly string[], indent: number): string {
   return lines.join(`\n${" ".repeat(indent)}`);
 }
 
-/** Name and value by line, the values in a column. */
+/** A name and a value per line, the values aligned. */
 export function pairs(rows: readonly (readonly [name: string, value: string])[], columns = Infinity): string {
   const width = Math.max(...rows.map(([name]) => name.length)) + GAP.length;
   const room = Math.max(columns - width, COLUMN_MIN);
@@ -31,7 +31,7 @@ export function pairs(rows: readonly (readonly [name: string, value: string])[],
 interface Layout {
   readonly heading: readonly string[];
   readonly widths: readonly number[];
-  /** Columns of numbers stand to the right. */
+  /** Columns of numbers are right-aligned. */
   readonly numeric: readonly boolean[];
 }
 
@@ -43,7 +43,7 @@ function layoutOf(heading: readonly string[], rows: readonly (readonly string[])
   };
 }
 
-/** How wide the first `count` columns are together. */
+/** The width of the first `count` columns together. */
 function widthOf({ widths }: Layout, count: number): number {
   return widths.slice(0, count).reduce((sum, width) => sum + width + GAP.length, -GAP.length);
 }
@@ -56,7 +56,7 @@ function lineOf(cells: readonly string[], { widths, numeric }: Layout): string {
   return padded.join(GAP).trimEnd();
 }
 
-/** What has no room beside the rest of its row stands below it, by its title. */
+/** Cells that do not fit beside the rest of their row, below it, with their titles. */
 function below(row: readonly string[], shown: number, { heading }: Layout, columns: number): readonly string[] {
   const cells = row.flatMap((cell, column) =>
     column < shown || cell === "" ? [] : [{ title: heading[column], cell }],
@@ -65,7 +65,7 @@ function below(row: readonly string[], shown: number, { heading }: Layout, colum
   return text === "" ? [] : wrapped(text, columns - INDENT.length).map((line) => INDENT + line);
 }
 
-/** A table with a heading. Columns that do not fit are told below their row; a last one with room to be wrapped is. */
+/** A table with a heading. Cells of columns that do not fit follow below their row; the last column is wrapped if it has room. */
 export function table(heading: readonly string[], rows: readonly (readonly string[])[], columns = Infinity): string {
   const layout = layoutOf(heading, rows);
   let shown = heading.length;

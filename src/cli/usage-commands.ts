@@ -1,4 +1,4 @@
-// Commands on what was spent: usage by account, key, model, provider, day or tag, and the transactions behind it.
+// Commands for spending: usage by account, key, model, provider, day or tag, and the transactions behind it.
 
 import type { NanoSum } from "../core/money.ts";
 import { rounded } from "../edge/web/kit/shown.ts";
@@ -7,7 +7,7 @@ import { type Command, type OptionShape, type Typed, UsageError, type Workplace 
 import { table } from "./text.ts";
 
 const PAGE = 1_000;
-/** Transactions that are printed unless more are asked for. */
+/** The default number of transactions to print. */
 const TRANSACTIONS = 50;
 
 type Row = Readonly<Record<string, unknown>>;
@@ -25,14 +25,14 @@ const CSV: OptionShape = { value: null, meaning: "print comma-separated values" 
 
 interface Asked {
   readonly path: string;
-  /** Under what the rows stand in an answer. */
+  /** The member of the answer that has the rows. */
   readonly name: string;
   readonly filters: readonly string[];
   readonly rowsMax: number;
   readonly more?: Readonly<Record<string, string>>;
 }
 
-/** The rows of as many pages as it takes. */
+/** The rows of as many pages as needed. */
 async function rowsOf({ admin }: Workplace, typed: Typed, asked: Asked): Promise<Row[]> {
   const filters = asked.filters.flatMap((name) => {
     const value = typed.text(name);
@@ -62,7 +62,7 @@ function asTable(columns: Readonly<Record<string, string>>, rows: readonly Row[]
   );
 }
 
-/** Every column that some row has, in the order in which they come. */
+/** Every column that any row has, in order of first appearance. */
 function columnsOf(rows: readonly Row[]): string[] {
   return [...new Set(rows.flatMap((row) => Object.keys(row)))];
 }

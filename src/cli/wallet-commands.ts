@@ -1,4 +1,4 @@
-// Commands on what the operator's wallet has paid to merchants, and on payments of which it is not known yet whether they were made.
+// Commands for the operator's wallet: payments to merchants, and payments with an unknown outcome.
 import type { paidRow } from "../money/wallet/wallet-endpoints.ts";
 import { type Command, CommandError } from "./command.ts";
 import { table } from "./text.ts";
@@ -28,7 +28,7 @@ function shown({ addresses, spent_today_usd, most_a_day_usd, in_doubt }: WalletS
   return [...at, spent, "In doubt:", table(HEADS, lines)].join("\n");
 }
 
-/** Where no merchant is paid, the gateway has no such endpoint. */
+/** A gateway that pays no merchants has no such endpoint. */
 function paying(error: unknown): never {
   if (error instanceof CommandError && error.code === "not_found")
     throw new CommandError(

@@ -1,7 +1,7 @@
-// What a vendor's answer looks like without what it says: each field's place and type, and how two such shapes differ.
+// The shape of a vendor's answer without its content: each field's place and type, and the differences between two shapes.
 import { isEventStream } from "../../core/event-stream.ts";
 
-/** JSON pointers, with `*` for every item of a list, and the types that stood there. The root is `""`. */
+/** JSON pointers, with `*` for every list item, and the types found there. The root is `""`. */
 export type Shape = Readonly<Record<string, readonly string[]>>;
 
 const DEPTH_MAX = 32;
@@ -30,7 +30,7 @@ function jsonIn(text: string): unknown {
   }
 }
 
-/** The values in a body: of a stream of events one for each that is JSON, else the body's own. Empty where it is no JSON. */
+/** The JSON values in a body: one per event of a stream, otherwise the whole body. Empty where there is no JSON. */
 function valuesIn(body: Buffer, contentType: string): readonly unknown[] {
   const text = body.toString("utf8");
   const parts = isEventStream(contentType)
@@ -39,7 +39,7 @@ function valuesIn(body: Buffer, contentType: string): readonly unknown[] {
   return parts.map(jsonIn).filter((value) => value !== undefined);
 }
 
-/** The shape of a body; of a stream the shapes of all its events in one. Empty where the body is no JSON. */
+/** The shape of a body; for a stream the merged shape of all its events. Empty where the body is not JSON. */
 export function shapeOf(body: Buffer, contentType: string): Shape {
   const types = new Map<string, Set<string>>();
   for (const value of valuesIn(body, contentType)) note(value, "", types);
@@ -57,16 +57,13 @@ function parentOf(at: string): string {
   return at.slice(0, at.lastIndexOf("/"));
 }
 
-/** A list that came empty, or a field that came as null, says nothing of what is below it. */
+/** An empty list or a null field says nothing about what would be below it. */
 function isOpen(at: string, shape: Shape): boolean {
   const types = shape[at];
   return types !== undefined && !types.includes("null") && !(types.includes("list") && shape[`${at}/*`] === undefined);
 }
 
-/**
- * How the shape that came differs from the one that is expected. Of a field that is missing those below it are not told, and
- * null agrees with every type.
- */
+/** The differences between the actual shape and the expected one. Omits fields below a missing field; null matches every type. */
 export function shapeDifferences(expected: Shape, came: Shape): readonly ShapeDifference[] {
   const gone = Object.entries(expected).flatMap(([at, types]): ShapeDifference[] => {
     const found = came[at];

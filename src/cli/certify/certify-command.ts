@@ -1,4 +1,4 @@
-// `tollgate certify`: small real calls to the vendors that have keys, held against what their adapters say; without keys the stand-ins.
+// `tollgate certify`: small real calls to the vendors with keys, compared with their adapters; without keys to the stand-ins.
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Adapter, Catalog } from "../../catalog/catalog.ts";
@@ -13,7 +13,7 @@ import type { Certificate, CertifiedCall, Made } from "./certify.ts";
 const CENTS_MAX = 50;
 const NAME = /[^a-z0-9.-]+/gi;
 
-/** The vendors that are named, or all that are on; their stand-ins where that is wanted or no key is there. */
+/** The named vendors, or all enabled ones; their stand-ins on request or without keys. */
 function adaptersOf(catalog: Catalog, named: readonly string[], wantsStandIns: boolean): readonly Adapter[] {
   const live = [...catalog.adapters({ sandbox: false }).values()].filter(({ configured }) => configured);
   const withKey = live.filter(({ keys }) => keys.length > 0);
@@ -53,7 +53,7 @@ function reportText({ calls, stopped, stand_ins, spent_nano_usd }: Certificate, 
   return [...found, sum, ...(stopped === null ? [] : [STOPPED[stopped]])].join("\n");
 }
 
-/** Opens what it needs, runs, and closes it again whatever happens. */
+/** Opens what the run needs, runs, and always closes it. */
 async function certifyWith({ config, progress }: Workplace, { named, centsMax, record, standIns }: Wanted) {
   const [{ certify }, { createUpstream }, { tapVendors }, { openCatalog }, { playMerchantPayers }, { DIALECTS }] =
     await Promise.all([
@@ -104,7 +104,7 @@ async function certifyWith({ config, progress }: Workplace, { named, centsMax, r
   }
 }
 
-/** Sends the result to the running gateway, if there is one, for its console. Returns a sentence about that. */
+/** Sends the result to the running gateway, if any, for its console. Returns a sentence about that. */
 async function keep({ admin }: Workplace, certificate: Certificate, made: Made) {
   const { byVendor } = await import("./certify.ts");
   const kept = byVendor(certificate, made);

@@ -1,5 +1,5 @@
-// `tollgate certify`: asks vendors for real what their adapters say of them, and says where an answer is another than expected.
-// What is expected is what the vendor's stand-in answers to the same question: it speaks as our adapters read.
+// `tollgate certify`: calls vendors for real to verify their adapters, and reports answers that differ from the expected ones. The expected
+// answer is that of the vendor's stand-in to the same question: it follows our adapters.
 import { randomBytes } from "node:crypto";
 import { upstreamCentsTaken } from "../../actions/run/action-price.ts";
 import type { Adapter, Catalog } from "../../catalog/catalog.ts";
@@ -19,43 +19,43 @@ import { NEEDS_ANOTHER, type Question, type QuestionKind, questionsFor } from ".
 
 const CONTENT_MS_MAX = 60_000;
 const WHOLE_MS_MAX = 120_000;
-/** A vendor's own cost may differ from ours by so much before it is told: prices are rounded. */
+/** A vendor's own cost may differ from ours by this fraction without a finding: prices are rounded. */
 const COST_PARTS = 20;
 const STOPPED = "it was stopped";
 const LIMIT_HEADER = /ratelimit|rate-limit|^retry-after/;
 
-/** One way in which what came is other than the adapter says. Nothing of what was said is in it. */
+/** One difference between the answer and the adapter. Contains no content of the answer. */
 export interface Finding {
   readonly what: "failed" | "answered" | "content" | "usage" | "events" | "price" | "field" | "type" | "status";
-  /** What a person is told: names, numbers and types alone. */
+  /** For people: only names, numbers and types. */
   readonly detail: string;
 }
 
-/** One question and what came of it. */
+/** One question and its result. */
 export interface CertifiedCall {
   readonly provider: string;
   readonly asked: string;
   readonly kind: QuestionKind;
   readonly verdict: "fine" | "differs" | "not asked";
-  /** The vendor's last status; 0 where none was seen. */
+  /** The vendor's last HTTP status; 0 where there was none. */
   readonly status: number;
   readonly ms: number;
-  /** By our price, and by the vendor's own word where it gives one; in nano-USD. */
+  /** In nano-USD: by our price, and by the vendor's own statement where it makes one. */
   readonly cost_nano_usd: number;
   readonly told_nano_usd: number | null;
   readonly findings: readonly Finding[];
   /** Fields that the stand-in does not have. */
   readonly new_fields: readonly string[];
-  /** The names of the headers that tell limits. */
+  /** The names of the rate-limit headers. */
   readonly limit_headers: readonly string[];
-  /** Why it was not asked; "" where it was. */
+  /** Why the question was skipped; "" where it was not. */
   readonly note: string;
 }
 
 export interface Certificate {
-  /** True: the stand-ins were asked, for want of keys or because that was wanted. */
+  /** True: the stand-ins were called, on request or for lack of keys. */
   readonly stand_ins: boolean;
-  /** Why it ended early; null: everything was asked. */
+  /** Why the run stopped early; null: it is complete. */
   readonly stopped: "max_cents" | "interrupted" | null;
   readonly spent_nano_usd: number;
   readonly calls: readonly CertifiedCall[];
@@ -66,7 +66,7 @@ export interface CertifyDeps {
   readonly upstream: Upstream;
   readonly clock: Clock;
   readonly tap: VendorTap;
-  /** What vendors counted since the last time that has no price here. */
+  /** Vendor counters without a price here, since the last call. */
   readonly unpriced: () => readonly UnpricedUsage[];
 }
 
@@ -74,9 +74,9 @@ export interface CertifyOrder {
   readonly adapters: readonly Adapter[];
   readonly centsMax: number;
   readonly signal: AbortSignal;
-  /** Hears of each call as it ends, with what all of them have cost, and with the vendor's own words of a failure. */
+  /** Called after each call, with the cost so far, and the vendor's message of a failure. */
   onCall(call: CertifiedCall, spentNano: Nano, words: string): void;
-  /** Hears the shape of each answer. */
+  /** Called with the shape of each answer. */
   onShape(call: CertifiedCall, shape: Shape): void;
 }
 
@@ -87,7 +87,7 @@ interface Came {
   readonly ms: number;
 }
 
-/** The shape of the answer that the call ended with: how often an action's steps ask before it depends on how fast the vendor is. */
+/** The shape of the last answer: how often an action polls before it depends on the vendor's speed. */
 function lastShape(answers: readonly SeenAnswer[]): Shape {
   const last = answers.at(-1);
   return last === undefined ? {} : shapeOf(last.body, last.headers["content-type"] ?? "");
@@ -111,14 +111,14 @@ async function comeOf(
   return { asked, answers, shape: lastShape(answers), ms } satisfies Came;
 }
 
-/** What the vendor takes by our own price; null where its answer does not say enough. */
+/** What the vendor charges by our price; null where its answer does not say enough. */
 function ourCost({ offer, boundNano }: Question, { asked }: Came, nowMs: number): Nano | null {
-  // What was refused is not taken for; of an answer that broke off, or could not be read, that is not known.
+  // A refused call costs nothing; for an answer that was cut off or unreadable it is unknown.
   if (asked.failure !== null) return asked.failure.status >= 400 ? ZERO : null;
   if (offer.of === "action") {
     const { spec } = offer.offer;
     const listed = nanoFromCents(upstreamCentsTaken(spec, offer.params, null, asked.reading.miss === true));
-    // What is paid by the call costs what the vendor asked for it, up to what is listed.
+    // A call paid on demand costs what the vendor asked for, up to the listed price.
     return spec.price.paid === undefined ? listed : least(listed, asked.reading.upstreamCostNano ?? listed);
   }
   const { usage } = asked.reading;
@@ -133,7 +133,7 @@ function jsonOf(text: unknown): unknown {
   }
 }
 
-/** Whether the answer says what was asked for, as callers would have read it. */
+/** Whether the answer has the requested content, as callers would have read it. */
 function contentFindings(kind: QuestionKind, { final, streamed, reading }: Asked): readonly Finding[] {
   const missing = (detail: string): readonly Finding[] => [{ what: "content", detail }];
   if (kind === "streamed") return streamed.length > 0 ? [] : missing("no content was streamed");
@@ -178,7 +178,7 @@ function usageFindings({ offer }: Question, { reading, failure }: Asked): readon
   return isCounted ? events : [...events, { what: "usage", detail: `${prompt} in, ${usage.outputTokens} out` }];
 }
 
-/** How the answer's shape differs from the stand-in's. */
+/** The differences between the answer's shape and the stand-in's. */
 function shapeFindings(expected: Came | null, came: Came) {
   if (expected === null || Object.keys(expected.shape).length === 0) return { findings: [], newFields: [] };
   const all = shapeDifferences(expected.shape, came.shape);
@@ -202,7 +202,7 @@ function notAsked(adapter: Adapter, { kind, asked }: Question, note: string): Ce
   return Object.assign({ provider: adapter.id, asked, kind, verdict: "not asked" as const, note }, nothing, lists);
 }
 
-/** Whether the stand-in does not know what the example names, such as a thing by an id that callers choose. */
+/** Whether the stand-in does not know what the example names, such as an id that callers choose. */
 function isUnmade({ kind }: Question, came: Came | string): boolean {
   return kind === "action" && typeof came !== "string" && came.asked.failure?.status === 404;
 }
@@ -221,7 +221,7 @@ async function judge(
   const { deps } = within;
   const none = (note: string): Judged => ({ call: notAsked(adapter, question, note), came: null, takenNano: ZERO });
   const isStandIn = adapter.isSandbox === true;
-  // Of its stand-in first: a live call is not paid for that nothing could be held against.
+  // The stand-in first: a live call with nothing to compare would be a waste of money.
   const expected = isStandIn ? null : await comeOf(question, true, within);
   deps.unpriced();
   if (within.signal.aborted) return none(STOPPED);
@@ -230,7 +230,7 @@ async function judge(
   if (typeof came === "string") return none(came);
   if (isStandIn && isUnmade(question, came)) return none(NEEDS_ANOTHER);
   const { asked, answers, shape, ms } = came;
-  // It may have been paid for, and what came of it says nothing of the vendor.
+  // The call may have been charged, and its result says nothing about the vendor.
   if (within.signal.aborted && asked.failure !== null) {
     return { call: notAsked(adapter, question, STOPPED), came: null, takenNano: question.boundNano };
   }
@@ -262,7 +262,7 @@ async function judge(
     limit_headers: limitHeaders(answers),
     note: "",
   };
-  // Of an answer without usage nothing is known but the most that it can have cost.
+  // For an answer without usage only the maximum cost is known.
   return {
     call,
     came: { asked, answers, shape, ms },
@@ -271,8 +271,8 @@ async function judge(
 }
 
 /**
- * Asks everything of every adapter, one question at a time, until what was taken and what the next one may take would be more
- * than `centsMax`, or until the signal. Stand-ins cost nothing, so that their bound is not kept.
+ * Runs every question to every adapter, one at a time, until the money spent plus the maximum cost of the next question would exceed
+ * `centsMax`, or until the signal. Stand-ins are free, so their cost does not count.
  */
 export async function certify(deps: CertifyDeps, order: CertifyOrder): Promise<Certificate> {
   const calls: CertifiedCall[] = [];
@@ -304,10 +304,10 @@ export async function certify(deps: CertifyDeps, order: CertifyOrder): Promise<C
   return { stand_ins: standIns, stopped, spent_nano_usd: spentNano, calls };
 }
 
-/** When a run was made, and by which version. */
+/** The time of a run, and the program's version. */
 export type Made = Pick<VendorCertificate, "at" | "version">;
 
-/** The result of a run for each vendor. Runs against stand-ins are not kept: they prove nothing about a vendor. */
+/** The result of a run per vendor. Runs against stand-ins are not stored: they prove nothing about a vendor. */
 export function byVendor(
   { calls, stand_ins }: Certificate,
   { at, version }: Made,
@@ -326,7 +326,7 @@ export function byVendor(
       differs: verdict === "differs" ? [...differs, other].slice(0, DIFFERS_MAX) : differs,
     });
   }
-  // A vendor that was asked nothing keeps its last certificate.
+  // A vendor without any question keeps its last certificate.
   for (const [provider, { fine, differs }] of kept) if (fine + differs.length === 0) kept.delete(provider);
   return kept;
 }

@@ -1,4 +1,4 @@
-// What `tollgate certify` asks one vendor: five questions to the cheapest model of each family, and the example of each action.
+// The questions of `tollgate certify` to one vendor: five to the cheapest model of each family, and the example of each action.
 
 import { upstreamCentsOf } from "../../actions/run/action-price.ts";
 import type { ActionOffer, Adapter, Catalog, Offer } from "../../catalog/catalog.ts";
@@ -15,7 +15,7 @@ import {
 } from "../../gateway/check-question.ts";
 import type { ChatBody } from "../../models/formats/chat-completions/fields.ts";
 
-/** More tokens than any prompt below counts for, with what vendors add to it. */
+/** More tokens than any prompt below, including what vendors add to it. */
 const PROMPT_TOKENS_MAX = 600;
 /** Enough for a short thought and a short answer. */
 const OUTPUT_TOKENS = 300;
@@ -29,13 +29,13 @@ export interface Question {
   readonly kind: QuestionKind;
   /** The vendor's model, or the action. */
   readonly asked: string;
-  /** The most that it can cost. */
+  /** Its maximum cost. */
   readonly boundNano: Nano;
-  /** What the vendor takes by our price is read from this. */
+  /** The offer that our price comes from. */
   readonly offer:
     | { readonly of: "model"; readonly offer: Offer }
     | { readonly of: "action"; readonly offer: ActionOffer; readonly params: Params };
-  /** Why it is not asked; null: it is. */
+  /** Why it is skipped; null: it is not. */
   readonly without: string | null;
   /** The question to this vendor, or to its stand-in. Null: the stand-in does not know it. */
   open(order: CheckOrder, sandbox: boolean): CheckAsk;
@@ -64,7 +64,7 @@ const BODIES: Readonly<Record<Exclude<QuestionKind, "action">, ChatBody>> = {
   refusal: { messages: says("Answer with the word ok.") },
 };
 
-/** Models that a vendor is spoken to about in the same way are one family; its cheapest one speaks for it. */
+/** Models of a vendor with the same wire format are a family; its cheapest model represents it. */
 function familiesOf(offers: readonly ModelOffer[]): readonly ModelOffer[] {
   const families = new Map<string, ModelOffer>();
   const cheapest = [...offers].sort((a, b) => cheapestFirst(a.offer, b.offer));
@@ -121,10 +121,10 @@ function modelQuestions({ slug, offer }: ModelOffer, catalog: Catalog, nowMs: nu
   }));
 }
 
-/** Why an action is not asked whose example names what only another call of the same caller makes. */
+/** Why an action is skipped whose example names something that another call of the same caller creates. */
 export const NEEDS_ANOTHER = "it needs what another call made";
 
-/** Why a live action is not asked with its example; null: it is. */
+/** Why a live action's example is not called; null: it is. */
 function whyNot({ adapter, spec }: ActionOffer): string | null {
   if (spec.table !== undefined) return "it is a table of endpoints";
   if (!(spec.requires ?? []).every(({ inside }) => inside !== undefined)) return NEEDS_ANOTHER;
@@ -150,7 +150,7 @@ function actionQuestion(offer: ActionOffer, catalog: Catalog): Question {
   };
 }
 
-/** All that a vendor is asked, live or in its stand-in. */
+/** All questions to a vendor, live or to its stand-in. */
 export function questionsFor(adapter: Adapter, catalog: Catalog, nowMs: number): readonly Question[] {
   const sandbox = adapter.isSandbox === true;
   const families = familiesOf(modelOffers(catalog, adapter.id, sandbox));

@@ -1,4 +1,4 @@
-// Processes report rows in small batches, so that calls run in between, on this thread and on the one that looks up names.
+// Handles report rows in small batches, so that calls run in between, on this thread and on the one that looks up names.
 import { ownSlice } from "../../core/slices.ts";
 
 /** Each row may take two store operations, and a few tens of microseconds here. */
