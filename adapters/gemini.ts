@@ -38,7 +38,7 @@ const argon = [
 ];
 
 const inDecember = (successor: string) => ({ retires: { on: "2026-12-01", successor: `google/${successor}` } });
-/** Google announces the earliest day and postpones it when needed. */
+/** Google announces the earliest possible day; it may announce a later one. */
 const inMay = { retires: { on: "2027-05-07", successor: "google/gemini-3.5-flash-lite" } };
 // An image is 1,120 tokens at 1K (1,290 with 2.5); the output limit, which is sent with every request, leaves room for three images and for
 // reasoning.

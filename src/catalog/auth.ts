@@ -21,7 +21,6 @@ export interface UnsignedRequest {
   readonly keyless?: true;
 }
 
-/** A request to a token server. */
 export interface TokenRequest {
   readonly url: string;
   readonly form: Readonly<Record<string, string>>;

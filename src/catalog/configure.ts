@@ -120,7 +120,7 @@ function deploymentsOf(id: string, spec: AdapterSpec, env: AdapterEnv): Adapter[
   return Map.groupBy(named, ({ model }) => model);
 }
 
-/** Locations without prices for the models. */
+/** A region setting whose value is none of the known places. */
 function strangePlaces({ regionalCost, settings = {} }: AdapterSpec, env: AdapterEnv): readonly string[] {
   const setting = settings[regionalCost?.setting ?? ""];
   const value = setting === undefined ? null : addressPart(setting, env);
@@ -273,7 +273,6 @@ export function namedModelOf(id: string, env: AdapterEnv): string | null {
   return settingOf(env, envName(id, "MODEL"));
 }
 
-/** Key files that cannot be read. */
 function unreadableKeys(id: string, spec: AdapterSpec, env: AdapterEnv): readonly string[] {
   if (spec.auth.keyFrom === undefined) return [];
   const names = spec.keyEnv ?? [envName(id, "API_KEY")];

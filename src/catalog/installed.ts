@@ -7,7 +7,6 @@ import { SESSION_ACTIONS } from "./session.ts";
 import { variablesOf } from "./variables.ts";
 
 export interface InstalledProvider {
-  /** The adapter's id. */
   readonly id: string;
   readonly name: string;
   readonly on: boolean;
@@ -20,7 +19,6 @@ export interface InstalledProvider {
   readonly sells_models: boolean;
   /** Accepts any model as `<id>/<model>`. */
   readonly serves_any: boolean;
-  /** The number of actions that it sells. */
   readonly actions: number;
 }
 

@@ -145,7 +145,6 @@ function problemsIn(name: string, value: unknown, check: Check, { isGood }: Read
   return found;
 }
 
-/** Imports and checks the files of one folder. */
 async function readFiles<Spec>(
   files: readonly CatalogFile[],
   check: Check,

@@ -38,7 +38,6 @@ export type ChatAnswer =
 
 /** A speech request by one of our functions. */
 export interface WantedSpeech {
-  /** A speech model. */
   readonly model: string;
   readonly text: string;
   readonly voice: string;
@@ -61,7 +60,6 @@ export type InnerAnswer =
   | {
       readonly ok: true;
       readonly id: string;
-      /** The action that answered. */
       readonly action: string;
       readonly provider: string;
       readonly data: unknown;

@@ -121,27 +121,22 @@ export function defineActionTier<P>(spec: ActionTierSpec<P>): ActionTierSpec {
   return spec as unknown as ActionTierSpec;
 }
 
-/** Types a page ladder. */
 export function definePageLadder(spec: Omit<PageLadderSpec, "kind">): PageLadderSpec {
   return { kind: "page-ladder", ...spec };
 }
 
-/** Types a people finder. */
 export function definePeopleFinder(spec: Omit<PeopleFinderSpec, "kind">): PeopleFinderSpec {
   return { kind: "people-finder", ...spec };
 }
 
-/** Types facets. */
 export function defineFacets(spec: Omit<FacetsSpec, "kind">): FacetsSpec {
   return { kind: "facets", ...spec };
 }
 
-/** Types hosted tools. */
 export function defineHostedTools(spec: Omit<HostedToolsSpec, "kind">): HostedToolsSpec {
   return { kind: "hosted-tools", ...spec };
 }
 
-/** Types a demo maker. */
 export function defineDemoMaker(spec: Omit<DemoMakerSpec, "kind">): DemoMakerSpec {
   return { kind: "demo-maker", ...spec };
 }

@@ -50,7 +50,7 @@ async function kindOf(asked: Promise<unknown>): Promise<string> {
   return error instanceof VendorFailure ? error.failure.kind : String(error);
 }
 
-/** Where each vendor's command is sent, and the start of a command whose output then stops in its wire format. */
+/** Where each vendor's command is sent, how the answer to it begins, and how a piece of output is encoded. */
 const WIRES: Readonly<
   Record<string, { readonly run: RegExp; begin(to: ServerResponse | Socket): void; piece(text: Buffer): Buffer }>
 > = {

@@ -118,7 +118,7 @@ test("over a socket, where its provider is said to have them: both turns come ov
   expect(readFileSync(join(work, "made.txt"), "utf8")).toBe("made by an agent\n");
   const calls = gateway.records().slice(before);
   const ofWire = calls.filter(({ endpoint }) => String(endpoint).endsWith("/responses"));
-  // It opens one socket, sends its instructions for caching first, and then makes two requests.
+  // It opens one socket, first sends only its instructions, to be cached, and then makes two requests.
   expect(ofWire.map(({ status }) => status)).toEqual([101, 200, 200, 200]);
   expect(vendor.asked.map(({ url }) => url)).toEqual(["/v1/responses", "/v1/responses"]);
 });

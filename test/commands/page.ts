@@ -122,7 +122,6 @@ class Reader {
       .replaceAll(/(acct|key)_\.\.\./g, (left, kind) => this.#ids.get(kind) ?? left);
   }
 
-  /** A call that was charged. */
   async #charge(): Promise<string> {
     const key = await this.sandboxKey();
     const response = await postAs(key, `${this.#addresses.url}/api/llm/v1/chat/completions`, {

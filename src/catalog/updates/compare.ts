@@ -95,7 +95,7 @@ function movedWords(move: number): string | null {
   return Number.isFinite(move) ? `it moves by ${Math.round(move * 10) / 10} times` : "it had no price in one place";
 }
 
-/** Which of our price distinctions the list lacks: by prompt length, or by hour. */
+/** Which of our price distinctions (by hour, or by prompt length) the list lacks; null if none. */
 function untold(ours: TokenPriceSpec, theirs: TokenPriceSpec): string | null {
   if (ours.hours !== undefined && theirs.hours === undefined)
     return "the list does not say what it costs at which hour";

@@ -32,7 +32,6 @@ export interface BaseChain {
   takesTransactions(takes: boolean): Promise<void>;
   /** The number of an account's mined transactions. */
   transactions(address: string): Promise<number>;
-  /** Advances the chain's clock. */
   advance(seconds: number): Promise<void>;
   close(): Promise<void>;
 }
