@@ -64,13 +64,13 @@ function readEvent(dialect: UnitDialect, asked: UnitAsked, context: UnitContext,
   };
 }
 
-/** Applies the model's field names and extra fields. The fields of a form are the same everywhere. */
+/** Applies the model's field names and extra fields, without nulls, which some vendors refuse. The fields of a form are the same everywhere. */
 function fitted(request: UpstreamBody, { spec }: UnitContext): UpstreamBody {
   const { body } = request;
   const origin = spec.origin === undefined ? {} : { origin: spec.origin };
   if (request.form !== undefined) return { ...request, ...origin };
   const { renamed = {}, extraFields = {}, omits = [] } = spec;
-  const sent = Object.entries(body).filter(([name]) => !omits.includes(name));
+  const sent = Object.entries(body).filter(([name, value]) => value !== null && !omits.includes(name));
   const fields = sent.map(([name, value]) => [renamed[name] ?? name, value] as const);
   return { ...request, ...origin, body: { ...Object.fromEntries(fields), ...extraFields } };
 }

@@ -48,6 +48,13 @@ test("`user`, `metadata` and the header name a call; the first of a name counts"
   ]);
 });
 
+test("so does the `metadata` of the messages format", async () => {
+  const asked = await ask({ max_tokens: 16, metadata: { user_id: "u-3" } }, {}, "messages");
+  expect(asked).toMatchObject({ status: 200 });
+  const { transactions } = await get<{ transactions: Transaction[] }>("transactions?limit=1");
+  expect(transactions[0]?.tags).toEqual(["user_id=u-3"]);
+});
+
 test("what is no short pair is left out of a body, and refuses nothing; ten are kept", async () => {
   const metadata = { ok: "1", long: "x".repeat(101), deep: {}, "a=b": "c", empty: "", line: "a\nb" };
   expect(await tagsOf({ metadata })).toEqual(["ok=1"]);

@@ -23,6 +23,34 @@ async function transactionOf(requestId: string | null, key = account.key) {
   return (await response.json()) as Record<string, unknown>;
 }
 
+describe("fields that are null", () => {
+  const nulls = (...names: string[]) => Object.fromEntries(names.map((name) => [name, null]));
+
+  it.each([
+    [
+      "/images/generations",
+      { model: "openai/gpt-image-1.5", prompt: "a boat" },
+      ["n", "size", "quality", "background", "output_format", "moderation", "stream", "partial_images", "user"],
+    ],
+    [
+      "/audio/speech",
+      { model: "openai/gpt-4o-mini-tts", input: "hello", voice: "alloy" },
+      ["instructions", "response_format", "speed", "stream_format"],
+    ],
+    [
+      "/embeddings",
+      { model: "openai/text-embedding-3-small", input: "sea" },
+      ["encoding_format", "dimensions", "user"],
+    ],
+    ["/rerank", { model: "voyage/rerank-2.5", query: "sea", documents: ["a"] }, ["top_n", "return_documents"]],
+    ["/completions", { model: "mistralai/codestral-2508", prompt: "def" }, ["suffix", "n", "stop", "seed", "logprobs"]],
+  ])("%s: are not sent", async (path, body, names) => {
+    const response = await postAs(account.key, `${gateway.url}/v1${path}`, { ...body, ...nulls(...names) });
+    expect([response.status, response.ok ? "" : await response.text()]).toEqual([200, ""]);
+    await response.arrayBuffer();
+  });
+});
+
 describe("rerank", () => {
   const documents = ["a boat on the sea", "the sea is deep", "a house on a hill"];
 
