@@ -151,11 +151,14 @@ class NodeListener implements Listener {
       this.#sessions.add(session);
       session.once("close", () => this.#sessions.delete(session));
     });
-    server.on("request", (message, reply) => {
+    const accept = (message: NodeMessage, reply: NodeReply) => {
       // The parser of HTTP/1.1 takes HTTP/2.0 in a request line, so the version does not tell them apart.
       if ("stream" in reply) host.accept(new NodeResponse(message, reply), new NodeRequest(message));
       else this.#connections.get(message.socket)?.request(message, reply);
-    });
+    };
+    server.on("request", accept);
+    // Without a listener, Node.js answers 417 itself, without our headers.
+    server.on("checkExpectation", accept);
     server.on("clientError", (error: NodeJS.ErrnoException, socket) =>
       this.#connections.get(socket as NetSocket)?.fault(error.code ?? ""),
     );

@@ -90,6 +90,13 @@ describe("a request that is in order", () => {
     await client.sees(/HTTP\/1\.1 200 OK/);
   });
 
+  test("is served whatever else it expects", async () => {
+    const { port } = await startEdge();
+    const client = await rawClient(port);
+    client.send(`${request("POST /echo", ["content-type: application/json", "content-length: 2", "expect: more"])}{}`);
+    expect(await client.sees(/\r\n\r\n/)).toMatch(/^HTTP\/1\.1 200 OK.*x-request-id: /s);
+  });
+
   test("is answered without a body when it is a HEAD, and the connection ends", async () => {
     const { port } = await startEdge();
     const client = await rawClient(port);
