@@ -1,13 +1,13 @@
-// Memory for bodies on their way through, used over and over: left to the garbage collector it would pile up faster than it is collected.
+// A pool of memory blocks for streamed bodies: without reuse they would pile up faster than the garbage collector frees them.
 
 export const BLOCK_BYTES = 128 * 1024;
-/** So many are kept for later; more than that are given up when they come back. */
+/** The pool keeps this many free blocks; further ones are left to the garbage collector. */
 const KEPT_MAX = 128;
 
 export interface BlockPool {
-  /** A block of `BLOCK_BYTES`, with whatever was in it before. */
+  /** A block of `BLOCK_BYTES` with arbitrary content. */
   take(): Uint8Array;
-  /** It may not be read afterwards. */
+  /** The caller must not read the block afterwards. */
   give(block: Uint8Array): void;
 }
 

@@ -11,7 +11,7 @@ export interface Certificate {
   readonly endMs: number;
 }
 
-/** Throws a sentence for the operator if a file cannot be read, or the key is not the certificate's. */
+/** Throws a sentence for the operator if a file is unreadable or the key does not match the certificate. */
 export function readCertificate(certFile: string, keyFile: string): Certificate {
   const [cert, key] = [readFileOf("TLS_CERT", certFile), readFileOf("TLS_KEY", keyFile)];
   const leaf = parsed("TLS_CERT", certFile, () => new X509Certificate(cert));

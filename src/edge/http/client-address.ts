@@ -1,7 +1,7 @@
-// Finds out who is calling: the socket's address, or what the proxies in front of us say, as far as they are believed.
+// Determines the client's address: the socket's, or the one from trusted proxies.
 import { isIP } from "node:net";
 
-/** A socket's address in our spelling, from its 4 or 16 bytes or from text. Empty if the socket has gone. */
+/** A socket's address in canonical form, from its 4 or 16 bytes or from text. Empty if the socket has closed. */
 export function addressText(address: ArrayBuffer | string): string {
   if (typeof address === "string") return normalAddress(address) ?? "";
   const bytes = new Uint8Array(address);
@@ -24,9 +24,9 @@ function ipv6Text(bytes: Uint8Array): string {
 }
 
 /**
- * The client's address behind `proxies` trusted proxies. Each proxy appends the address it saw to X-Forwarded-For, so with
- * n of them the n-th entry from the right is the last one that none but our own proxies wrote; all to its left is
- * the client's own claim. A list that is too short or an entry that is no address leaves the socket's address.
+ * The client's address behind `proxies` trusted proxies. Each proxy appends the address it saw to X-Forwarded-For, so the n-th entry from
+ * the right is the last one that one of n trusted proxies wrote; entries to its left are the client's own claims. Where the list is too
+ * short or the entry is not an address, the socket's address is used.
  */
 export function clientAddress(socketAddress: string, forwardedFor: string, proxies: number): string {
   if (proxies === 0 || forwardedFor === "") return socketAddress;
@@ -34,7 +34,7 @@ export function clientAddress(socketAddress: string, forwardedFor: string, proxi
   return normalAddress(entries.at(-proxies)?.trim() ?? "") ?? socketAddress;
 }
 
-/** An address as written by a proxy, with or without port and brackets, in our spelling; null if it is none. */
+/** An address as a proxy writes it, with or without port and brackets, in canonical form; null if it is not an address. */
 function normalAddress(written: string): string | null {
   const bare = /^\[([^\]]+)\](?::\d+)?$/.exec(written)?.[1] ?? /^([\d.]+):\d+$/.exec(written)?.[1] ?? written;
   const family = isIP(bare);

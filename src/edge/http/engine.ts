@@ -9,19 +9,19 @@ export type EngineName = "uws" | "node";
 export interface EngineRequest {
   getCaseSensitiveMethod(): string;
   getUrl(): string;
-  /** Undefined where the target has no question mark, whatever the types of uWebSockets.js say. */
+  /** Undefined where the target has no question mark, although uWebSockets.js' types say otherwise. */
   getQuery(): string | undefined;
-  /** Empty if the request has no such header. */
+  /** Empty if the request does not have the header. */
   getHeader(lowerCaseName: string): string;
   forEach(see: (lowerCaseName: string, value: string) => void): void;
 }
 
-/** A response, and the body of its request. Not to be touched after it has ended or was aborted. */
+/** A response, and the body of its request. Must not be used after it has ended or was aborted. */
 export interface EngineResponse {
   onAborted(handler: () => void): unknown;
   /** `part` is valid only during the call. */
   onData(handler: (part: ArrayBuffer | Uint8Array, isLast: boolean) => void): unknown;
-  /** Called when the client has room again after a write that found none. */
+  /** Called when the client can take data again after a write that it could not. */
   onWritable(handler: (offset: number) => boolean): unknown;
   /** Stops reading from the client. */
   pause(): unknown;
@@ -30,17 +30,17 @@ export interface EngineResponse {
   cork(write: () => void): unknown;
   /** Status line and headers, without `HTTP/1.1` and the last line break. */
   writeStatus(head: string): unknown;
-  /** Takes `bytes` in any case. False: the client has no room. */
+  /** Always accepts `bytes`. False: the client cannot take more. */
   write(bytes: Uint8Array | string): boolean;
-  /** Takes as much as the client has room for. `ok`: all of it was taken. `done`: with it, the answer of `bytesTotal` is complete. */
+  /** Accepts as much as the client can take. `ok`: it accepted all. `done`: that completes the answer of `bytesTotal`. */
   tryEnd(bytes: Uint8Array | string, bytesTotal: number): [ok: boolean, done: boolean];
-  /** How much of the body was taken so far. */
+  /** How much of the body was accepted so far. */
   getWriteOffset(): number;
   end(bytes?: Uint8Array | string, closesConnection?: boolean): unknown;
   endWithoutBody(): unknown;
-  /** Breaks the connection. */
+  /** Closes the connection abruptly. */
   close(): unknown;
-  /** In binary or as text; empty once the connection has gone. */
+  /** In binary or as text; empty once the connection has closed. */
   getRemoteAddress(): ArrayBuffer | string;
 }
 
@@ -51,14 +51,14 @@ export interface EngineSocket {
   getBufferedAmount(): number;
   /** Closes with a code and a reason. */
   end(code: number, reason: string): unknown;
-  /** Breaks the connection. */
+  /** Closes the connection abruptly. */
   close(): unknown;
 }
 
-/** The edge, as an engine calls it. */
+/** The edge, as engines call it. */
 export interface EngineHost {
   accept(res: EngineResponse, req: EngineRequest): void;
-  /** The endpoint at `path` that takes WebSockets. */
+  /** The endpoints that accept WebSockets, by path. */
   readonly socketPaths: ReadonlyMap<string, Endpoint>;
   /** The answer to a request that the engine's parser refuses: headers, each as `\r\nname: value`, and body. */
   unreadable(): { readonly headers: string; readonly body: string };
@@ -66,12 +66,12 @@ export interface EngineHost {
   openSocket(res: EngineResponse, req: EngineRequest, endpoint: Endpoint): Socket | null;
 }
 
-/** Bounds on connections. uWebSockets.js has its own, which cannot be set. */
+/** Limits on connections. uWebSockets.js has fixed ones of its own. */
 export interface ConnectionLimits {
-  /** Connections that one address may have open; 0: any number. */
+  /** Open connections per address; 0: unlimited. */
   readonly connectionsPerAddress: number;
   readonly requestsPerConnection: number;
-  /** How long the head of a request may take. */
+  /** The time limit for a request's head. */
   readonly headerMsMax: number;
   /** How long a connection may be idle between two requests. */
   readonly idleMsMax: number;
@@ -95,25 +95,25 @@ export interface EngineOptions {
 
 export interface Listener {
   readonly port: number;
-  /** Serves new connections with another certificate; rejects if it cannot. */
+  /** Uses another certificate for new connections; rejects if it cannot. */
   setCertificate(certificate: Certificate): Promise<void>;
-  /** Closes the listening socket and leaves connections open. */
+  /** Closes the listening socket; open connections stay. */
   stop(): void;
-  /** Breaks every connection. */
+  /** Closes every connection abruptly. */
   close(): void;
 }
 
 export interface Engine {
   readonly name: EngineName;
-  /** Its parser takes a body's framing as RFC 9112 says and nothing else, so a chunked body may be followed by another request. */
+  /** Its parser accepts only body framing that conforms to RFC 9112, so another request may follow a chunked body. */
   readonly isStrict: boolean;
-  /** Announces a keep-alive time that the engine fixes, as `\r\nkeep-alive: ...`; empty where the engine announces its own. */
+  /** The header for a keep-alive time that the engine fixes, as `\r\nkeep-alive: ...`; empty where the engine sends its own. */
   readonly keepAliveLine: string;
-  /** Rejects if the address cannot be had. */
+  /** Rejects if it cannot listen on the address. */
   listen(options: EngineOptions, host: EngineHost): Promise<Listener>;
 }
 
-/** A copy of bytes that the engine takes back. */
+/** Copies bytes whose memory the engine reuses. */
 export function copyOf(bytes: ArrayBuffer | Uint8Array): Buffer {
   return Buffer.from(bytes instanceof ArrayBuffer ? new Uint8Array(bytes) : bytes);
 }

@@ -1,4 +1,5 @@
-// What a client has no room for yet of its answer, in order, counted as its owner's until the client takes it or leaves.
+// The parts of an answer that its client cannot take yet, in order. Their memory counts against their owner until the client takes them or
+// leaves.
 import type { AnswerBytes, WaitingAnswer } from "../../platform/limits/answer-bytes.ts";
 
 export class HeldParts implements WaitingAnswer {
@@ -7,7 +8,7 @@ export class HeldParts implements WaitingAnswer {
   readonly #answers: AnswerBytes;
   #parts: Uint8Array[] = [];
 
-  /** `giveUp` is called where there is no room for it among all answers that wait. */
+  /** `giveUp` is called where the limit for all waiting answers leaves no room. */
   constructor(answers: AnswerBytes, owner: string, giveUp: () => void) {
     this.#answers = answers;
     this.owner = owner;
@@ -19,7 +20,7 @@ export class HeldParts implements WaitingAnswer {
     this.#answers.take(this, part);
   }
 
-  /** Puts a part before all others: the rest of what was shifted last. */
+  /** Puts back the rest of the part that was shifted last. */
   unshift(part: Uint8Array): void {
     this.#parts.unshift(part);
     this.#answers.take(this, part);
@@ -31,13 +32,13 @@ export class HeldParts implements WaitingAnswer {
     return part;
   }
 
-  /** The client has taken some of what is kept as a whole. */
+  /** The client has taken some of a whole answer. */
   moved(): void {
     const part = this.shift();
     if (part !== undefined) this.unshift(part);
   }
 
-  /** Keeps nothing any more. */
+  /** Drops everything. */
   close(): void {
     this.#parts = [];
     this.#answers.close(this);

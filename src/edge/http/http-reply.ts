@@ -1,4 +1,4 @@
-// Writes an answer to a response of the engine: whole, or as a stream that stops when the client does not read.
+// Writes an answer to an engine's response: whole, or as a stream that pauses while the client does not read.
 import type { Reply } from "../../core/endpoint.ts";
 import type { EngineResponse } from "./engine.ts";
 import { headerLine, statusLine } from "./head-lines.ts";
@@ -9,18 +9,18 @@ import { type Due, Gathered } from "./tick-end.ts";
 import { beginLast, beginWhole } from "./whole-answers.ts";
 
 /**
- * The most that is written in one go: what fits, with a head, into the 16 KiB that uWebSockets gathers for one system call. More would
- * be lost when the client has no room: this version forgets data that it could not put behind gathered data.
+ * The most bytes per write: with a head they fit into the 16 KiB that uWebSockets gathers for one system call. More would be lost where
+ * the client cannot take it: this version drops data that it could not append to gathered data.
  */
 const SLICE_BYTES = 14 * 1024;
-/** After a client had no room: a write of this size tells whether all earlier bytes have left, and adds but so many if not. */
+/** The write size after the client could not take more: it shows whether all earlier bytes have left, and adds little if not. */
 const PROBE_BYTES = 4 * 1024;
-/** Answers that have no body, and so nothing to say about one (RFC 9110, 15.3.5 and 15.4.5). */
+/** Statuses without a body, and without headers about one (RFC 9110, 15.3.5 and 15.4.5). */
 const BODILESS = [204, 304];
 
 /**
- * A `Reply` over the response of an engine. The response is touched only while it lives (`#res` is null afterwards), and always corked, so that
- * what belongs together is one system call. `onGone` listeners that come after the client has left are called at once.
+ * A `Reply` over an engine's response. Uses the response only while it is open (`#res` is null afterwards), and always corked, so that
+ * related writes are one system call. `onGone` listeners added after the client has left are called at once.
  */
 export class HttpReply implements Reply, SlowClient, Due {
   deadlineMs = 0;
@@ -29,24 +29,24 @@ export class HttpReply implements Reply, SlowClient, Due {
   #headers: string;
   #withBody = true;
   #hasContentType = false;
-  /** The status line and headers, while they wait for the first bytes. */
+  /** The status line and headers, until the first bytes are written. */
   #head: string | null = null;
   #begun = false;
   #ended = false;
   #gone = false;
   #closesConnection = false;
-  /** The client had no room at the last write. */
+  /** The client could not take more at the last write. */
   #blocked = false;
-  /** It had none before that, and nothing has shown yet that all has left. */
+  /** Nor before that, and it is not known yet whether all bytes have left. */
   #probing = false;
-  /** Whose memory it is that the client has no room for. */
+  /** The owner of the memory that waiting bytes take. */
   #owner = "";
-  /** What the client has no room for yet. */
+  /** What the client cannot take yet. */
   #held: HeldParts | null = null;
-  /** Small parts of this turn of the event loop. Streams that write theirs one after the other at its end cost less each. */
+  /** Small parts written in this turn of the event loop. Streams that write at its end, one after the other, cost less each. */
   #gathered: Gathered | null = null;
   #body: OpenBody | null = null;
-  /** How long the stream will be, where that is known. */
+  /** The stream's length, where it is known. */
   #bytesTotal: number | null = null;
   #goneListener: (() => void) | null = null;
   #roomListener: (() => void) | null = null;
@@ -54,7 +54,7 @@ export class HttpReply implements Reply, SlowClient, Due {
   #next: Uint8Array | string = "";
   #writeCorked: (() => void) | null = null;
 
-  /** `headers` are those that every answer has, each as `\r\nname: value`. Must be made in the route handler itself. */
+  /** `headers`: those of every answer, each as `\r\nname: value`. Must be created in the route handler itself. */
   constructor(res: EngineResponse, host: ReplyHost, headers: string) {
     this.#res = res;
     this.#host = host;
@@ -91,33 +91,33 @@ export class HttpReply implements Reply, SlowClient, Due {
     this.#owner = owner;
   }
 
-  /** The address of the other end; empty once the answer has left. */
+  /** The peer's address; empty once the answer has left. */
   remoteAddress(): ArrayBuffer | string {
     return this.#res?.getRemoteAddress() ?? "";
   }
 
-  /** The connection becomes a socket: nothing is answered here any more. */
+  /** The connection becomes a WebSocket: nothing more is answered here. */
   handOver(): void {
     this.#ended = true;
     this.#finish();
   }
 
-  /** Answers a HEAD: what is written is described and left out. */
+  /** Answers a HEAD: describes the body and omits it. */
   withoutBody(): void {
     this.#withBody = false;
   }
 
-  /** Whether bytes of the answer may have left, so that another answer is no longer possible. */
+  /** Whether bytes of the answer may have left, so that it is too late for another answer. */
   get begun(): boolean {
     return this.#begun || this.#ended;
   }
 
-  /** The body that is still being read, to be let go when the client leaves; null: it has been. */
+  /** The body that is still being read, to abandon when the client leaves; null: it was read completely. */
   whileReading(body: OpenBody | null): void {
     this.#body = body;
   }
 
-  /** Ends the connection with this answer, since the rest of its request will not be read. */
+  /** Closes the connection after this answer, since the rest of its request will not be read. */
   closeAfterwards(): void {
     this.#closesConnection = true;
   }
@@ -126,7 +126,7 @@ export class HttpReply implements Reply, SlowClient, Due {
     const res = this.#res;
     if (this.closed || res === null) return;
     if (this.#body?.answered?.() === true) this.#closesConnection = true;
-    // What is left of a stream's connection cannot be told apart from the stream, so its end is announced in its head.
+    // The client could not tell the end of the stream from the rest of the connection, so the head announces that the connection closes.
     this.#endsConnection();
     this.#begun = true;
     if (bytesTotal !== undefined && (bytesTotal === 0 || !this.#withBody)) {
@@ -151,7 +151,7 @@ export class HttpReply implements Reply, SlowClient, Due {
     return !this.#blocked;
   }
 
-  /** Writes what was gathered. Where the client has no room, its writer hears of it at the next part. */
+  /** Writes the gathered parts. Where the client cannot take them, their writer learns it with the next part. */
   tickEnded(): void {
     const gathered = this.#gathered;
     if (gathered === null || gathered.length === 0 || this.#res === null) return;
@@ -191,8 +191,8 @@ export class HttpReply implements Reply, SlowClient, Due {
   }
 
   /**
-   * Nothing is written any more, and a listener that is left hears that the client has gone when it has. Closing inside uWebSockets' own
-   * parser would free what it is still working on. What was gathered goes out first: it waits for the same moment, and has waited longer.
+   * Stops writing; remaining listeners are called when the client has gone. Closing inside uWebSockets' parser would free memory that it
+   * still uses, so this closes later. Gathered parts are sent first: they wait for the same moment, and have waited longer.
    */
   #breakOff(): void {
     this.#gone = true;
@@ -209,14 +209,14 @@ export class HttpReply implements Reply, SlowClient, Due {
     this.#res?.close();
   }
 
-  /** Whether the connection ends with this answer, which then says so. After a HEAD it does: nothing else tells whether it is read. */
+  /** Whether the connection closes after this answer, which then says so. After a HEAD it does: no body shows that the answer is read. */
   #endsConnection(): boolean {
     const ends = this.#closesConnection || this.#host.draining || !this.#withBody;
     if (ends) this.header("connection", "close");
     return ends;
   }
 
-  /** An answer without bytes. */
+  /** An answer without a body. */
   #sendBare(res: EngineResponse, status: number): void {
     if (!BODILESS.includes(status)) this.header("content-length", "0");
     res.cork(() => {
@@ -227,7 +227,7 @@ export class HttpReply implements Reply, SlowClient, Due {
     this.#finish();
   }
 
-  /** Status and headers in the one string that uWebSockets writes between `HTTP/1.1 ` and a line break: one native call for all. */
+  /** Status and headers as the one string that uWebSockets writes between `HTTP/1.1 ` and a line break: a single native call. */
   #headText(status: number): string {
     const type = this.#hasContentType || BODILESS.includes(status) ? "" : "\r\ncontent-type: application/json";
     const closes = this.#closesConnection || this.#host.draining || !this.#withBody;
@@ -240,7 +240,7 @@ export class HttpReply implements Reply, SlowClient, Due {
     this.#head = null;
   }
 
-  /** Writes as much as the client takes and holds the rest. */
+  /** Writes as much as the client takes, and holds the rest. */
   #put(bytes: Uint8Array | string): void {
     const res = this.#res;
     const write = this.#writeCorked;
@@ -270,7 +270,7 @@ export class HttpReply implements Reply, SlowClient, Due {
     return this.#held;
   }
 
-  /** The next bytes of an answer of known length: uWebSockets tells how many it took, and ends the answer with the last of them. */
+  /** Writes the next bytes of an answer of known length. uWebSockets reports how many it accepted, and the last of them end the answer. */
   #putSized(res: EngineResponse, bytes: Uint8Array | string, bytesTotal: number): void {
     const whole = typeof bytes === "string" ? Buffer.from(bytes) : bytes;
     let rest = whole.subarray(whole.length);
@@ -289,7 +289,7 @@ export class HttpReply implements Reply, SlowClient, Due {
     } else if (rest.length > 0) this.#holding().unshift(rest);
   }
 
-  /** Called corked. What this writes is taken in any case; the answer says whether what was written before it has left. */
+  /** Call corked. What this writes is always accepted; returns whether everything written before it has left. */
   #writeSlice(): void {
     const res = this.#res;
     if (res === null) return;
@@ -300,7 +300,7 @@ export class HttpReply implements Reply, SlowClient, Due {
     if (!this.#blocked) this.#probing = false;
   }
 
-  /** Keeps a small part for the end of the turn; false: it has to be written now. */
+  /** Keeps a small part until the end of the turn; false: it must be written now. */
   #gather(bytes: Uint8Array | string): boolean {
     const gathered = this.#gathered;
     const isFirst = gathered?.length === 0;
@@ -314,7 +314,7 @@ export class HttpReply implements Reply, SlowClient, Due {
     return false;
   }
 
-  /** The client has room. uWebSockets leaves it to us to flush what it holds; an empty cork does that. */
+  /** The client can take data again. uWebSockets leaves flushing its buffer to us; an empty cork does that. */
   #writable(): boolean {
     const res = this.#res;
     if (res === null || this.#gone) return true;
@@ -346,8 +346,8 @@ export class HttpReply implements Reply, SlowClient, Due {
   }
 
   /**
-   * Delivers a whole answer as its client reads; `goOn` tells whether all of it has left. Small ones go this way too: while one waits for
-   * its client, uWebSockets ends the connection at the next request, so that a client who asks and never reads cannot fill our memory.
+   * Delivers a whole answer as its client reads; `goOn` returns whether all of it has left. Small answers go this way too: while one waits
+   * for its client, uWebSockets closes the connection at the next request, so that a client that never reads cannot fill our memory.
    */
   #deliver(res: EngineResponse, body: Uint8Array | string, goOn: () => boolean): void {
     const attempt = (): boolean => {

@@ -1,4 +1,4 @@
-// Loads the HTTP engine that the settings name, or the one that this Node.js can run.
+// Loads the configured HTTP engine, or the one that this Node.js can run.
 import type { Engine, EngineName } from "./engine.ts";
 
 type Uws = typeof import("uWebSockets.js");

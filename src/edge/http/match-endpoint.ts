@@ -1,10 +1,10 @@
-// Finds the endpoint that a method and a path mean.
+// Finds the endpoint for a method and a path.
 
 import type { Endpoint, ErrorCodec } from "../../core/endpoint.ts";
 import { GatewayError, type HintOf } from "../../core/errors.ts";
 import { envelopeErrors } from "../../models/formats/envelope/errors.ts";
 
-/** Where a request goes, or why it goes nowhere. `allow` is the Allow header of a 405. */
+/** The endpoint of a request, or why there is none. `allow`: the Allow header of a 405. */
 export type Match =
   | { readonly endpoint: Endpoint; readonly params: Readonly<Record<string, string>> }
   | { readonly error: GatewayError; readonly errors: ErrorCodec; readonly allow?: string };
@@ -25,16 +25,16 @@ interface Pattern {
   readonly methods: ByMethod;
 }
 
-/** Nothing that is served has a longer path. */
+/** No served path is longer. */
 const PATH_CHARS_MAX = 200;
 
-/** Where models are asked: the version that nearly all clients use, and that of those who name the model in the path. */
+/** The base paths of models: the version of nearly all clients, and that of clients with the model in the path. */
 const BASES = ["/api/llm/v1", "/api/llm/v1beta"];
-/** A client's base URL has no more segments too many. */
+/** The most surplus segments that a client's base URL may have. */
 const EXTRA_SEGMENTS_MAX = 6;
 
 const MODELS = "/models/";
-/** One wire has the model and, behind a colon, what it is asked for in the path. */
+/** One wire format has the model in the path and, after a colon, the requested method. */
 function isModelAndVerb(path: string): boolean {
   const [models, verb] = [path.indexOf(MODELS), path.lastIndexOf(":")];
   return models >= 0 && models < verb && /^[a-zA-Z]+$/.test(path.slice(verb + 1));
@@ -54,12 +54,12 @@ function compile(path: string): { regex: RegExp; names: string[] } {
   return { regex: new RegExp(`^${source.join("/")}$`), names };
 }
 
-/** The part of a path that its neighbours share: `/api/llm` of `/api/llm/v1/models`, `/v1` of `/v1/models`. */
+/** The common prefix of neighboring paths: `/api/llm` of `/api/llm/v1/models`, `/v1` of `/v1/models`. */
 function area(path: string): string {
   return path.split("/", path.startsWith("/api/") ? 3 : 2).join("/");
 }
 
-/** What a client with a wrong base URL meant: the version is missing, doubled, or below something else. */
+/** The intended path of a client with a wrong base URL: the version is missing, doubled, or below another path. */
 function meantBy(path: string, find: (path: string) => Found | null) {
   const hasVerb = isModelAndVerb(path);
   const bases = hasVerb || path.includes("/v1beta/") ? BASES.toReversed() : BASES;
@@ -75,7 +75,7 @@ function meantBy(path: string, find: (path: string) => Found | null) {
   return null;
 }
 
-/** What is served under another beginning: a client's base URL lacked part of it, or had part of it twice. */
+/** The served path with another prefix: part of it was missing from the client's base URL, or was there twice. */
 function elsewhere(path: string, served: Iterable<string>): string | undefined {
   if (path.length < 2) return undefined;
   for (const one of served) if (one.endsWith(path) || (one !== "/" && path.endsWith(one))) return one;
@@ -91,8 +91,8 @@ function addTo<K>(table: Map<K, ByMethod>, key: K, endpoint: Endpoint): void {
 }
 
 /**
- * Compiles the endpoint table once. Exact paths win over patterns, patterns are tried in the order given. HEAD means GET.
- * Throws on two endpoints for one method and path, which is an error of the program.
+ * Compiles the endpoint table once. Exact paths win over patterns; patterns are tried in order. HEAD means GET. Throws on two endpoints
+ * for the same method and path, which is a bug.
  */
 export function matchEndpoint(endpoints: readonly Endpoint[], unknownPath: HintOf = "path"): MatchEndpoint {
   const exact = new Map<string, ByMethod>();
@@ -102,12 +102,12 @@ export function matchEndpoint(endpoints: readonly Endpoint[], unknownPath: HintO
     for (const path of [endpoint.path, ...(endpoint.alias === undefined ? [] : [endpoint.alias])]) {
       addTo(path.includes("{") ? byPattern : exact, path, endpoint);
       wires.set(path, endpoint.errors);
-      // The first of an area speaks for what is not served there.
+      // An area's first endpoint determines the error format of unknown paths in it.
       if (!wires.has(area(path))) wires.set(area(path), endpoint.errors);
     }
   }
   const patterns: Pattern[] = [...byPattern].map(([path, methods]) => ({ ...compile(path), methods }));
-  /** The wire of what is served at a path, or else nearest above it. */
+  /** The error format of a path: that of its endpoint, or of the nearest one above it. */
   const wireOf = (path: string): ErrorCodec => {
     for (let at = path.slice(0, PATH_CHARS_MAX); at !== ""; at = at.slice(0, Math.max(0, at.lastIndexOf("/")))) {
       const errors = wires.get(at);

@@ -1,4 +1,4 @@
-// The HTTP engine over node:http. Requests of one connection are served one after the other, in the order in which they came.
+// The HTTP engine over node:http. Serves the requests of a connection one after the other, in order of arrival.
 import type { IncomingMessage, Server } from "node:http";
 import type { Http2SecureServer, Http2Session } from "node:http2";
 import { type AddressInfo, Server as NetServer, type Socket as NetSocket } from "node:net";
@@ -12,15 +12,15 @@ import { createUpgrade } from "./node-socket.ts";
 const HEADER_BYTES_MAX = 16_384;
 const BUFFERED_BYTES_MAX = 16 * 1024;
 const CHECK_MS = 1_000;
-/** Of one HTTP/2 connection at a time. */
+/** Concurrent streams of one HTTP/2 connection. */
 const STREAMS_MAX = 100;
-/** When a client that sends no more is probed again, at first and at last. */
+/** The first and last intervals for probing a client that has stopped sending. */
 const PROBE_MS = 100;
 const PROBE_MS_MAX = 3_200;
-/** Pipelined requests that may wait for the answers before them. */
+/** Pipelined requests that may wait for earlier answers. */
 const WAITING_MAX = 2_048;
 
-/** What the parser's errors are answered with; 400 if not listed. */
+/** The status for the parser's errors; 400 if not listed. */
 const FAULT_STATUS: Readonly<Record<string, number>> = {
   HPE_HEADER_OVERFLOW: 431,
   HPE_CHUNK_EXTENSIONS_OVERFLOW: 413,
@@ -28,7 +28,7 @@ const FAULT_STATUS: Readonly<Record<string, number>> = {
   VERSION: 505,
 };
 
-/** What the parser lets pass: HTTP/0.9 and HTTP/2.0 in a request line, and HTTP/1.1 without a Host. */
+/** What the parser wrongly accepts: HTTP/0.9 and HTTP/2.0 in a request line, and HTTP/1.1 without a Host. */
 function headFault({ httpVersion, headers }: NodeMessage): string | null {
   if (httpVersion === "1.1") return headers.host === undefined ? "HOST" : null;
   return httpVersion === "1.0" ? null : "VERSION";
@@ -40,7 +40,7 @@ class Connection {
   readonly #socket: NetSocket;
   readonly #waiting: [NodeMessage, NodeReply][] = [];
   #active: { message: NodeMessage; reply: NodeReply; response: NodeResponse } | null = null;
-  /** Nothing more is served on it. */
+  /** Serves nothing more. */
   #broken = false;
 
   constructor(host: EngineHost, socket: NetSocket) {
@@ -65,12 +65,12 @@ class Connection {
     if (this.#waiting.length > WAITING_MAX) this.#socket.destroy();
   }
 
-  /** The parser cannot read on. */
+  /** The parser has failed. */
   fault(code: string): void {
     if (this.#broken) return;
     this.#broken = true;
     const active = this.#active;
-    // Answers of earlier requests come first; the last of them ends the connection.
+    // Answers to earlier requests come first; the last of them closes the connection.
     if (active?.message.complete === true) return;
     active?.response.abort();
     if (active?.reply.headersSent === true || !this.#socket.writable) return void this.#socket.destroy();
@@ -82,7 +82,7 @@ class Connection {
     this.#socket.destroySoon();
   }
 
-  /** Nothing behind the active request is served. */
+  /** Serves no request after the active one. */
   refuseMore(): void {
     this.#broken = true;
   }
@@ -103,9 +103,9 @@ class Connection {
   }
 
   /**
-   * The client sends no more: it waits for its answer, or it has left. Bytes that mean nothing tell which, because the system of a client
-   * that has left resets the connection, and the write after that fails: interim responses before the head, leading zeros of the next
-   * chunk's size after it.
+   * The client has stopped sending: it either waits for its answer or has left. Probes with meaningless bytes: a client that has left
+   * makes its system reset the connection, and the next write fails. The bytes are interim responses before the head, and leading zeros of
+   * the next chunk's size after it.
    */
   #probe(waitMs = PROBE_MS): void {
     const active = this.#active;
@@ -116,7 +116,7 @@ class Connection {
   }
 }
 
-/** Answers what the parser does not take, and closes the connection. */
+/** Answers what the parser refuses, and closes the connection. */
 function endWith(host: EngineHost, socket: NetSocket, status: number): void {
   const { headers, body } = host.unreadable();
   const length = Buffer.byteLength(body);
@@ -152,7 +152,7 @@ class NodeListener implements Listener {
       session.once("close", () => this.#sessions.delete(session));
     });
     const accept = (message: NodeMessage, reply: NodeReply) => {
-      // The parser of HTTP/1.1 takes HTTP/2.0 in a request line, so the version does not tell them apart.
+      // The HTTP/1.1 parser accepts HTTP/2.0 in a request line, so the version does not distinguish them.
       if ("stream" in reply) host.accept(new NodeResponse(message, reply), new NodeRequest(message));
       else this.#connections.get(message.socket)?.request(message, reply);
     };
@@ -179,7 +179,7 @@ class NodeListener implements Listener {
   }
 
   stop(): void {
-    // http.Server's own close would close connections that are between two requests as well.
+    // http.Server's own close would also close idle keep-alive connections.
     NetServer.prototype.close.call(this.#server);
     for (const session of this.#sessions) session.close();
   }
@@ -214,7 +214,7 @@ class NodeListener implements Listener {
 
   #upgraded(message: IncomingMessage, socket: NetSocket, head: Buffer): void {
     const connection = this.#connections.get(socket);
-    // The parser has let the connection go, so nothing can be served on it after the answer that is under way.
+    // The parser has released the connection, so nothing can be served on it after the current answer.
     if (connection === undefined || connection.isBusy) return connection?.refuseMore();
     const endpoint = this.#host.socketPaths.get(new NodeRequest(message).getUrl());
     const { upgrade = "", "sec-websocket-key": key } = message.headers;
@@ -230,7 +230,7 @@ class NodeListener implements Listener {
     this.#upgrade(message, socket, head, opened);
   }
 
-  /** An upgrade that is not offered is ignored (RFC 9110, 7.8): the request goes through the parser again without it. */
+  /** Ignores an upgrade that is not offered (RFC 9110, 7.8): the request goes through the parser again without it. */
   #withoutUpgrade(message: IncomingMessage, socket: NetSocket, head: Buffer): void {
     const { method, url, rawHeaders } = message;
     const lines = [`${method} ${url} HTTP/1.1`];
@@ -246,7 +246,7 @@ class NodeListener implements Listener {
 function plainServer(): Server {
   return createServer({
     insecureHTTPParser: false,
-    // Its answer would not end what is served on the connection.
+    // Node's own answer would not close the connection properly.
     requireHostHeader: false,
     maxHeaderSize: HEADER_BYTES_MAX,
     highWaterMark: BUFFERED_BYTES_MAX,
@@ -267,7 +267,7 @@ export const nodeEngine: Engine = {
   keepAliveLine: "",
   async listen(options, host) {
     const server = options.certificate === null ? plainServer() : await secureServer(options.certificate);
-    // A whole request has the edge's own clock.
+    // The edge has its own timeout for a whole request.
     server.requestTimeout = 0;
     server.headersTimeout = options.limits.headerMsMax;
     server.keepAliveTimeout = options.limits.idleMsMax;

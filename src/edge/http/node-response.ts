@@ -1,4 +1,4 @@
-// A response of node:http or node:http2, as an engine's response.
+// Adapts a node:http or node:http2 response to the engine interface.
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Http2ServerRequest, Http2ServerResponse } from "node:http2";
 import type { EngineRequest, EngineResponse } from "./engine.ts";
@@ -6,17 +6,17 @@ import type { EngineRequest, EngineResponse } from "./engine.ts";
 export type NodeMessage = IncomingMessage | Http2ServerRequest;
 export type NodeReply = ServerResponse | Http2ServerResponse;
 
-/** What both replies have in common, whose overloads TypeScript cannot join. */
+/** The common part of both response types, whose overloads TypeScript cannot merge. */
 interface Writer {
   write(bytes: Uint8Array | string): boolean;
   end(bytes: Uint8Array | string): unknown;
 }
 
 const NO_BYTES = new Uint8Array(0);
-/** The most of a whole answer that is handed to Node.js before it reports how much has left. */
+/** The most bytes of a whole answer passed to Node.js before it reports how many have left. */
 const SLICE_BYTES = 64 * 1024;
 const BEYOND_ASCII = /[\x80-\xff]/;
-/** A client that does not read the end of its answer loses its connection. */
+/** A client that does not read the end of its answer loses its connection after this time. */
 const UNREAD_END_MS_MAX = 60_000;
 
 /** Node.js reads headers as Latin-1; the edge expects UTF-8. */
@@ -29,7 +29,7 @@ const ABSOLUTE = /^https?:\/\/([^/?#]+)/i;
 export class NodeRequest implements EngineRequest {
   readonly #message: NodeMessage;
   readonly #target: string;
-  /** The host that an absolute target names, which counts instead of the Host header (RFC 9112, 3.2.2). */
+  /** The host of an absolute target, which overrides the Host header (RFC 9112, 3.2.2). */
   readonly #authority: string | null = null;
 
   constructor(message: NodeMessage) {
@@ -73,7 +73,7 @@ export class NodeRequest implements EngineRequest {
   }
 }
 
-/** The headers of a head, one pair after the other. */
+/** The headers of a head, as alternating names and values. */
 function headerPairs(lines: readonly string[]): string[] {
   const pairs: string[] = [];
   for (const line of lines) {
@@ -83,7 +83,7 @@ function headerPairs(lines: readonly string[]): string[] {
   return pairs;
 }
 
-/** HTTP/2 has no connection headers, and takes equal names as a list. */
+/** HTTP/2 has no connection headers, and takes repeated names as a list. */
 function http2Headers(pairs: readonly string[]): Record<string, string[]> {
   const headers: Record<string, string[]> = {};
   for (let i = 0; i + 1 < pairs.length; i += 2) {
@@ -104,7 +104,7 @@ export class NodeResponse implements EngineResponse {
   #hasRoom = true;
   #ended = false;
   #finished = false;
-  /** The last write found no room, so its writer waits for `onWritable`. */
+  /** The last write exceeded the client's capacity, so its writer waits for `onWritable`. */
   #writerWaits = false;
   #aborted: (() => void) | null = null;
   #writable: ((offset: number) => boolean) | null = null;
@@ -117,7 +117,7 @@ export class NodeResponse implements EngineResponse {
     const source = "stream" in reply ? reply.stream : reply;
     source.on("drain", () => this.#roomAgain());
     source.once("finish", () => {
-      // A stream of HTTP/2 also finishes when its client resets it.
+      // An HTTP/2 stream also finishes when its client resets it.
       if (!this.#ended) return;
       this.#finished = true;
       this.#roomAgain();
@@ -125,15 +125,15 @@ export class NodeResponse implements EngineResponse {
     source.once("close", () => {
       if (!this.#finished) this.abort();
     });
-    // What is wrong with a connection is seen by its end.
+    // A connection error shows in the connection's end.
     message.on("error", () => {});
     reply.on("error", () => {});
   }
 
-  /** The answer says that it is the last of its connection. */
+  /** The answer announces that the connection closes after it. */
   isLast = false;
 
-  /** Whether the answer has been handed over completely. */
+  /** Whether the answer was handed over completely. */
   get ended(): boolean {
     return this.#ended;
   }
@@ -161,7 +161,7 @@ export class NodeResponse implements EngineResponse {
     this.#message.once("end", () => {
       if (left !== 0) handler(NO_BYTES, true);
     });
-    // A reader of a body that has not come with its head has to know that it waits.
+    // The reader of a body that did not arrive with its head must learn that it has to wait.
     setImmediate(() => {
       if (isWaiting && !this.#finished) handler(NO_BYTES, false);
     });
@@ -179,7 +179,7 @@ export class NodeResponse implements EngineResponse {
     this.#message.resume();
   }
 
-  /** Each write is corked by itself, since only after it is known whether there is room. */
+  /** Corks each write separately, since only then it is known whether the client can take more. */
   cork(write: () => void): void {
     write();
   }
@@ -227,7 +227,7 @@ export class NodeResponse implements EngineResponse {
   }
 
   close(): void {
-    // After an answer that says so, Node.js closes the connection by itself.
+    // After an answer that announces the close, Node.js closes the connection by itself.
     if (this.#ended && this.#pendingBytes() === 0) return;
     if ("stream" in this.#reply) this.#reply.stream.destroy();
     else this.#message.socket.destroy();
@@ -237,7 +237,7 @@ export class NodeResponse implements EngineResponse {
     return this.#address;
   }
 
-  /** The head goes with the first bytes. */
+  /** The head is sent with the first bytes. */
   #sendHead(): void {
     if (this.#head === null) return;
     const [status = "", ...lines] = this.#head.split("\r\n");
@@ -258,7 +258,7 @@ export class NodeResponse implements EngineResponse {
     socket?.uncork();
   }
 
-  /** Hands over as much of a whole answer as there is room for. */
+  /** Hands over as much of a whole answer as fits. */
   #writeSlices(bytes: Uint8Array): void {
     if (this.#offset === this.#bytesTotal) this.#end(NO_BYTES);
     for (let at = 0; at < bytes.length && this.#hasRoom && !this.#ended; at += SLICE_BYTES) {
@@ -286,7 +286,10 @@ export class NodeResponse implements EngineResponse {
     this.#writable?.(this.#offset);
   }
 
-  /** The edge stops watching an answer that it has handed over, so the socket's timeout does, until Node.js sets the one for idle connections. */
+  /**
+   * The edge stops watching an answer that was handed over, so the socket's timeout takes over, until Node.js sets the one for idle
+   * connections.
+   */
   #hurryEnd(): void {
     const { socket } = this.#message;
     if (this.#pendingBytes() > 0 && !("stream" in this.#reply)) socket.setTimeout(UNREAD_END_MS_MAX);

@@ -39,7 +39,7 @@ class NodeSocket implements EngineSocket {
   }
 }
 
-/** Breaks a connection whose client answers no ping. */
+/** Closes a connection whose client does not answer pings. */
 function watchPongs(ws: WebSocket): void {
   let alive = true;
   ws.on("pong", () => {
@@ -70,7 +70,7 @@ export function createUpgrade(): Upgrade {
       ws.once("close", () => socket.gone());
       socket.opened(new NodeSocket(ws, connection));
     });
-    // `ws` has answered a handshake that is not valid.
+    // `ws` has answered an invalid handshake.
     if (!opened) socket.gone();
   };
 }

@@ -1,4 +1,4 @@
-// Reads a request: the head at once, the body as it comes.
+// Reads a request: the head at once, the body as it arrives.
 import type { Endpoint, GatewayRequest, IncomingBody } from "../../core/endpoint.ts";
 import { GatewayError } from "../../core/errors.ts";
 import { KEY_BEGINS } from "../../money/accounts/secrets.ts";
@@ -8,7 +8,7 @@ import { copyOf, type EngineRequest, type EngineResponse } from "./engine.ts";
 import { HeaderGuard } from "./guarded-headers.ts";
 import type { SlowClient, SlowClients } from "./slow-clients.ts";
 
-/** The request headers that anything in the gateway may read; the rest is dropped here. */
+/** The request headers that the gateway reads; all others are dropped here. */
 export const KEPT_HEADERS = [
   "authorization",
   "idempotency-key",
@@ -23,16 +23,16 @@ export const KEPT_HEADERS = [
   "x-tollgate-sandbox-fault",
 ] as const;
 
-/** Those kept of requests that can have no body, beside the ones of all. */
+/** Additional headers of requests that can have no body. */
 export const BARE_HEADERS = ["accept-encoding", "x-goog-api-client"] as const;
 
-/** Those kept besides of requests whose answer is streamed. */
+/** Additional headers of requests with a streamed answer. */
 export const STREAM_HEADERS = ["range", "if-range", "accept", "last-event-id"] as const;
 
-/** Those kept besides where browsers come by themselves. */
+/** Additional headers of requests that browsers send. */
 export const COOKIE_HEADERS = ["cookie", "origin", "x-csrf-token"] as const;
 
-/** Those kept of requests that can have a body. */
+/** Headers of requests that can have a body. */
 export const BODY_HEADERS = [
   "accept",
   "content-type",
@@ -42,26 +42,26 @@ export const BODY_HEADERS = [
   "x-tollgate-tags",
   "x-tollgate-cache",
   "anthropic-beta",
-  // What the protocol of tools says of a call beside its body, and which page made it.
+  // What MCP says of a call outside its body, and the page that made it.
   "mcp-protocol-version",
   "mcp-method",
   "mcp-name",
   "mcp-session-id",
   "origin",
   "host",
-  // A payment without an account: x402's second version, and its first.
+  // A payment without an account: version 2 of x402, and version 1.
   "payment-signature",
   "x-payment",
-  // What clients name a conversation by.
+  // The names of a conversation in clients.
   "x-session-id",
   "session_id",
   "session-id",
   "x-claude-code-session-id",
 ] as const;
 
-/** Where some clients put their key, bare. It is read as a bearer's; of two credentials that one counts. */
+/** Headers in which some clients put their bare key. It is read as a bearer token, and takes precedence over another credential. */
 const API_KEY_HEADERS: ReadonlySet<string> = new Set(["x-api-key", "x-goog-api-key"]);
-/** Where the simplest of them put it. */
+/** The query parameter in which the simplest of them put it. */
 const KEY_IN_QUERY = "key";
 
 const NO_BODY = Buffer.alloc(0);
@@ -74,20 +74,20 @@ export interface Peer {
   remoteAddress(): ArrayBuffer | string;
 }
 
-/** What a request is given by us rather than by its sender. */
+/** What we, not the sender, determine of a request. */
 export interface RequestMade {
   readonly id: string;
   readonly startedMs: number;
   readonly trustProxy: number;
-  /** Which headers are kept of a request that has no body, and of one that can have one. */
+  /** The headers kept of a request without a body, and of one that can have one. */
   readonly bareHeaders: ReadonlySet<string>;
   readonly allHeaders: ReadonlySet<string>;
 }
 
-/** Headers that say where a request ends and whom it is for: of two of them, each server on the way may believe another. */
+/** Headers that determine where a request ends and which host it is for: of duplicates, each server on the way may use another. */
 const ONE_LINE: ReadonlySet<string> = new Set(["content-length", "transfer-encoding", "host"]);
 
-/** A request as the edge read it; params and body are filled in when they are known. */
+/** A request as the edge read it; params and body are set once known. */
 export class EdgeRequest implements GatewayRequest {
   readonly id: string;
   readonly method: string;
@@ -97,20 +97,20 @@ export class EdgeRequest implements GatewayRequest {
   params: Readonly<Record<string, string>> = NO_PARAMS;
   body: Buffer = NO_BODY;
   incoming?: IncomingBody;
-  /** What its body takes of memory; null where it came with the head. */
+  /** The memory reserved for its body; null where it came with the head. */
   share: BodyShare | null = null;
   isScreened = false;
   isChunked = false;
   readonly #peer: Peer;
   readonly #trustProxy: number;
   readonly #headers = new Map<string, string>();
-  /** What is wrong with its head, so that it is not sure where it ends: its connection must. Null: nothing. */
+  /** An error in its head that makes its end uncertain, so its connection must close. Null: none. */
   fault: GatewayError | null = null;
-  /** Why it is refused, whatever it asks for: a header that guards money cannot be read. Null: nothing is wrong. */
+  /** Why the request is refused in any case: an invalid header that guards money. Null: it is not. */
   refusal: GatewayError | null = null;
   #address: string | null = null;
 
-  /** Copies what we keep of a request's head; `req` is dead once its handler has returned. */
+  /** Copies the kept parts of a request's head; `req` is invalid once its handler has returned. */
   constructor(req: EngineRequest, peer: Peer, made: RequestMade) {
     const method = req.getCaseSensitiveMethod();
     this.#keepAll(req, method === "GET" || method === "HEAD" ? made.bareHeaders : made.allHeaders, made.trustProxy > 0);
@@ -130,7 +130,7 @@ export class EdgeRequest implements GatewayRequest {
     return this.#headers;
   }
 
-  /** One pass over the head: a native call for each name that may be there would cost as much, and see but the first line of each. */
+  /** A single pass over the head: native look-ups of each possible name would cost as much and return only the first line of each. */
   #keepAll(req: EngineRequest, names: ReadonlySet<string>, proxied: boolean): void {
     let coding: string | null = null;
     let apiKey = "";
@@ -156,18 +156,18 @@ export class EdgeRequest implements GatewayRequest {
     this.fault ??= (seen & 2) === 0 ? codingFault(coding) : bothLengths();
   }
 
-  /** An empty header says nothing, but for a key: its sender means to be safe from being charged twice. */
+  /** An empty header counts as missing, except an idempotency key: its sender wants protection from being charged twice. */
   #keepFirst(name: string, value: string): void {
     if ((value !== "" || name === "idempotency-key") && !this.#headers.has(name)) this.#headers.set(name, value);
   }
 
-  /** A header that came in several lines, as the one that it means (RFC 9110, 5.3). */
+  /** Joins a header with several lines into the equivalent single one (RFC 9110, 5.3). */
   #append(name: string, value: string): void {
     const before = this.#headers.get(name);
     this.#headers.set(name, before === undefined ? value : `${before}, ${value}`);
   }
 
-  /** Keeps more headers of the head, as long as its handler runs. */
+  /** Keeps further headers of the head; call while its handler runs. */
   keep(req: EngineRequest, names: readonly string[]): void {
     for (const name of names) {
       const value = req.getHeader(name);
@@ -176,8 +176,8 @@ export class EdgeRequest implements GatewayRequest {
   }
 
   /**
-   * Found out when first asked for, since it costs a system call that most requests, having a key, can do without. It is empty if that is
-   * only after the request was answered or its client has left.
+   * Determined on first use, since it costs a system call that most requests, having a key, can avoid. Empty if first used after the
+   * request was answered or its client has left.
    */
   get address(): string {
     this.#address ??= clientAddress(
@@ -205,27 +205,27 @@ function twice(name: string): GatewayError {
   return new GatewayError("bad_request", { detail: { detail: `The request has more than one ${name} header.` } });
 }
 
-/** uWebSockets takes whatever coding there is for chunks. */
+/** uWebSockets accepts any coding beside chunked. */
 function codingFault(coding: string): GatewayError | null {
   if (coding.toLowerCase() === "chunked") return null;
   const detail = `A body with Transfer-Encoding ${coding.slice(0, 40)} is not read.`;
   return new GatewayError("unsupported_media", { detail: { detail } });
 }
 
-/** Whether a request has a body to wait for. A body of a GET means nothing (RFC 9110, 9.3.1), so its length is not even read. */
+/** Whether a request has a body to wait for. The body of a GET has no meaning (RFC 9110, 9.3.1), so its length is ignored. */
 export function hasBody({ headers }: GatewayRequest): boolean {
   return headers.has("transfer-encoding") || (headers.get("content-length") ?? "0") !== "0";
 }
 
-/** A request is not served. `rest` says what happens to the part of its body that has not come yet. */
+/** A request is refused. `rest`: what happens to the part of its body that has not arrived. */
 export interface BodyRefusal {
   readonly error: GatewayError;
   readonly rest: "ignore" | "close";
 }
 
 /**
- * What is wrong with a body before a byte of it has come: compressed, not JSON where it must be, or announced as too large. A rest of up to the
- * limit's own size is worth reading past for the sake of the connection; a larger one is not.
+ * Why a body is refused before a byte of it arrives: compressed, not JSON where it must be, or announced as too large. A rest of up to the
+ * limit's own size is skipped to keep the connection; a larger one is not.
  */
 export function refuseBody(headers: ReadonlyMap<string, string>, endpoint: Endpoint): BodyRefusal | null {
   const lengthText = headers.get("content-length") ?? "0";
@@ -246,7 +246,7 @@ export function refuseBody(headers: ReadonlyMap<string, string>, endpoint: Endpo
   return length > endpoint.bodyBytesMax ? { error: tooLarge(endpoint.bodyBytesMax), rest } : null;
 }
 
-/** Whether a body is handed on as it comes. */
+/** Whether the endpoint streams the body. */
 export function handsOn(endpoint: Endpoint): boolean {
   return ("stream" in endpoint && endpoint.bodyWhole !== true) || endpoint.upload === true;
 }
@@ -265,23 +265,23 @@ function tooLarge(bodyBytesMax: number): GatewayError {
 
 export interface BodyLimits {
   readonly slowClients: SlowClients;
-  /** How long a whole body may take. */
+  /** The time limit for a whole body. */
   readonly bodyMsMax: number;
 }
 
 export interface BodyOptions {
   readonly request: EdgeRequest;
   readonly bodyBytesMax: number;
-  /** The body does not come in one piece: whether to go on reading may be asked now, before much of it is kept. */
+  /** The body does not arrive in one piece: the caller may now decide whether to continue, before much of it is stored. */
   readonly long: (reader: BodyReader) => void;
   /** Called once, unless the body is abandoned. */
   readonly done: (body: Buffer | BodyRefusal) => void;
 }
 
 /**
- * Collects a body. Most come whole with their head, so watching for slowness begins with the first part that is not the last; of a
- * body of known length uWebSockets hands over what it has at once, even if that is nothing. `abandon` must be called
- * when the client leaves; nothing is kept or called after that.
+ * Collects a body. Most arrive whole with their head, so watching for slow senders begins with the first part that is not the last; for a
+ * body of known length uWebSockets passes what it has at once, even if that is nothing. Call `abandon` when the client leaves; nothing is
+ * stored or called after that.
  */
 export class BodyReader implements SlowClient {
   readonly deadlineMs: number;
@@ -291,7 +291,7 @@ export class BodyReader implements SlowClient {
   #parts: Buffer[] | null = null;
   #bytes = 0;
   #over = false;
-  /** Nothing more is read for now. */
+  /** Reading is paused. */
   #held = false;
 
   constructor(res: EngineResponse, limits: BodyLimits, options: BodyOptions) {
@@ -304,20 +304,20 @@ export class BodyReader implements SlowClient {
   }
 
   keepOpen(): void {
-    // A response that is held back has no timeout, and must not be read on.
+    // A paused response has no timeout, and must not be resumed here.
     if (this.#held) return;
     this.#res.pause();
     this.#res.resume();
   }
 
-  /** Holds the sender back until it is known whether it may go on. */
+  /** Pauses the sender until it is known whether it may continue. */
   hold(): void {
     if (this.#over) return;
     this.#held = true;
     this.#res.pause();
   }
 
-  /** It may go on; or not, and is told so. What still comes is read past where its end is known. */
+  /** Resumes the sender, or refuses it. The rest of a refused body is skipped where its end is known. */
   goOn(refusal: GatewayError | null): void {
     if (this.#over) return;
     this.#letGo();
@@ -345,7 +345,7 @@ export class BodyReader implements SlowClient {
     return parts;
   }
 
-  /** uWebSockets takes `part` back when this returns, so it is copied, once. It goes on sending what comes after a refusal. */
+  /** uWebSockets reuses `part`'s memory after this returns, so it is copied, once. uWebSockets keeps passing parts after a refusal. */
   #take(part: ArrayBuffer | Uint8Array, isLast: boolean): void {
     if (this.#over) return;
     this.#bytes += part.byteLength;
@@ -370,7 +370,7 @@ export class BodyReader implements SlowClient {
     this.#held = false;
   }
 
-  /** What was in the reader's buffer still comes from a sender that is held back, and its connection is good for more requests. */
+  /** Resumes a paused sender: parts already buffered still arrive, and its connection can serve more requests. */
   #end(ending: Buffer | BodyRefusal): void {
     this.#letGo();
     if ("error" in ending) this.abandon();

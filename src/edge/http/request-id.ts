@@ -1,4 +1,4 @@
-// Makes the id by which a request is known in its answer, its log line and its posting.
+// Creates request ids, which identify a request in its answer, its log line and its posting.
 import { randomFillSync } from "node:crypto";
 import type { Clock } from "../../core/clock.ts";
 
@@ -9,9 +9,9 @@ const POOL_BYTES = 8_192;
 const ID = /^(?:req|tx)_([0-9A-Za-z]{7})[0-9A-Za-z]{13}$/;
 
 /**
- * Returns a function that makes ids: `req_`, 7 base62 characters of the time in milliseconds, and 13 random ones (77 bits). Ids that
- * grow with time keep the ledger's indexes, which are ordered by them, on few pages. Randomness is bought in bulk, since a
- * call into the system's generator costs more than all the rest of reading a small request.
+ * Returns a function that creates ids: `req_`, 7 base62 characters of the time in milliseconds, and 13 random ones (77 bits). Ids that
+ * grow with time keep the ledger's indexes, which they order, on few pages. Random bytes are fetched in bulk, since a call to the system's
+ * generator costs more than the rest of reading a small request.
  */
 export function requestIds(clock: Clock): () => string {
   const bytes = Buffer.allocUnsafe(POOL_BYTES);
@@ -23,7 +23,7 @@ export function requestIds(clock: Clock): () => string {
     randomFillSync(bytes);
     let kept = 0;
     for (const byte of bytes) {
-      // 248 is the largest multiple of 62 in a byte; taking the rest in would favour the first characters.
+      // 248 is the largest multiple of 62 in a byte; using larger values would favor the first characters.
       if (byte < 248) bytes[kept++] = ALPHABET.charCodeAt(byte % 62);
     }
     pool = bytes.toString("latin1", 0, kept);
@@ -41,7 +41,7 @@ export function requestIds(clock: Clock): () => string {
   };
 }
 
-/** The alphabet is in the order of its characters' codes, so later times sort behind earlier ones. */
+/** The alphabet is in character code order, so later times sort after earlier ones. */
 function timeText(epochMs: number): string {
   let text = "";
   let rest = Math.floor(epochMs);
@@ -52,7 +52,7 @@ function timeText(epochMs: number): string {
   return text;
 }
 
-/** When a request began, in epoch ms, by its id or that of its transaction; null: it is neither. */
+/** When a request began, in epoch ms, from its id or its transaction's; null: neither. */
 export function requestTimeMs(id: string): number | null {
   const [, time] = ID.exec(id) ?? [];
   return time === undefined ? null : [...time].reduce((ms, letter) => ms * 62 + ALPHABET.indexOf(letter), 0);

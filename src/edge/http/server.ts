@@ -1,4 +1,4 @@
-// The HTTP edge: listens, reads requests, and hands them to the pipeline with the endpoint they are for.
+// The HTTP edge: listens, reads requests, and passes them to the pipeline with their endpoint.
 
 import { tmpdir } from "node:os";
 import type { Clock } from "../../core/clock.ts";
@@ -45,85 +45,85 @@ import { tickEnd } from "./tick-end.ts";
 export interface HttpOptions {
   readonly engine: Engine;
   readonly limits?: ConnectionLimits;
-  /** Left out: without TLS. */
+  /** Absent: without TLS. */
   readonly certificate?: Certificate | null;
   readonly host: string;
-  /** 0 takes a free one. */
+  /** 0 picks a free port. */
   readonly port: number;
   /** False lets several processes share the port (SO_REUSEPORT). Default true: a taken port is an error. */
   readonly exclusive?: boolean;
   readonly endpoints: readonly Endpoint[];
-  /** Answers a request. What it throws is told as `internal_error`. */
+  /** Answers a request. Errors that it throws become `internal_error`. */
   readonly handle: (request: GatewayRequest, endpoint: Endpoint, reply: Reply) => Promise<void> | void;
-  /** Answers a request that the edge itself turns away. */
+  /** Answers a request that the edge itself refuses. */
   readonly refuse: (request: GatewayRequest, reply: Reply, error: GatewayError, errors: ErrorCodec) => void;
   /**
-   * Whether the sender of a long body may go on: asked when the first part has come, and nothing more is read until it is answered, so that
-   * only a good key makes us keep megabytes. Null: yes. What it rejects with is told.
+   * Whether the sender of a long body may continue: called with the first part, and reading pauses until it resolves, so that only a valid
+   * key can make us keep megabytes. Null: yes. A rejection is sent to the caller.
    */
   readonly screen: (request: GatewayRequest, endpoint: Endpoint, body: LongBody) => Promise<Screened>;
-  /** Whether the sender of a request may open a socket, where its endpoint is asked over one. */
+  /** Whether the sender of a request may open a socket, where its endpoint accepts WebSockets. */
   readonly openSocket: OpenSocket;
-  /** What long bodies may take of memory, at all listeners together. */
+  /** The memory limit for long bodies, of all listeners together. */
   readonly bodies: BodyBytes;
-  /** What answers that wait for their clients may take of it. */
+  /** The memory limit for answers that wait for their clients. */
   readonly answers: AnswerBytes;
-  /** How many proxies in front are believed for the client's address. */
+  /** How many proxies in front are trusted for the client's address. */
   readonly trustProxy: number;
   /**
-   * Lets web pages of any origin read the answers; `announce` gives the answers that only say so the headers of every reply. Null where
-   * being on this machine is a credential.
+   * Lets web pages of any origin read the answers; `announce` adds the headers of every reply to preflight answers. Null where being on
+   * this machine is a credential.
    */
   readonly cors: { readonly announce: (request: GatewayRequest, reply: Reply) => void } | null;
-  /** Host names that requests may name, besides loopback and `host`; null takes any. Stops pages that rebind their own name to us. */
+  /** Accepted host names, besides loopback and `host`; null accepts any. Prevents DNS rebinding. */
   readonly allowedHosts: readonly string[] | null;
-  /** Which hint a path gets at which nothing is served. Default: callers'. */
+  /** The hint for an unknown path. Default: the one for callers. */
   readonly unknownPath?: HintOf;
   readonly clock: Clock;
-  /** How long a whole request body may take. Default 30 s. */
+  /** The time limit for a whole request body. Default 30 s. */
   readonly bodyMsMax?: number;
-  /** Where long bodies wait that come faster than they can be held back. Default: the system's folder for such files. */
+  /** The folder for long bodies that arrive faster than their sender can be paused. Default: the system's folder for temporary files. */
   readonly spillFolder?: string;
   /** How long a client may read nothing of its answer. Default 60 s. */
   readonly stalledMsMax?: number;
-  /** How long a socket may rest. Default 15 min. */
+  /** How long a socket may be idle. Default 15 min. */
   readonly socketIdleMsMax?: number;
-  /** What the messages that are coming in over sockets may take together: an open one counts as the longest. Default 1 GiB. */
+  /** The memory limit for incoming socket messages: an open socket counts as the longest message. Default 1 GiB. */
   readonly socketBytesMax?: number;
-  /** How long it may be open. Default 60 min, as Open Responses has it. */
+  /** How long a socket may be open. Default 60 min, as in Open Responses. */
   readonly socketOpenMsMax?: number;
 }
 
-/** A body that does not come with its head. */
+/** A body that does not arrive with its head. */
 export interface LongBody {
   readonly share: BodyShare;
-  /** How long it will be; null: it is not known, and it takes its share as it comes. */
+  /** Its announced length; null: unknown, and its memory is reserved as it arrives. */
   readonly announced: number | null;
 }
 
-/** Why a request is turned away, or null. */
+/** Why a request is refused, or null. */
 export type Screened = GatewayError | null;
 
 export interface HttpServer {
   readonly port: number;
-  /** Serves new connections with another certificate. */
+  /** Uses another certificate for new connections. */
   setCertificate(certificate: Certificate): Promise<void>;
-  /** Closes the listening socket. Open requests go on; new ones on open connections are told `draining`. */
+  /** Closes the listening socket. Open requests continue; new ones on open connections are refused with `draining`. */
   stopAccepting(): void;
   /** Closes it where other processes share the port: new requests on open connections are answered, each as the last of its connection. */
   handOver(): void;
-  /** Requests that have arrived and whose answer has not wholly left. */
+  /** Requests that have arrived and whose answer has not completely left. */
   openRequests(): number;
-  /** Breaks every connection. */
+  /** Closes every connection abruptly. */
   close(): void;
 }
 
 const CORS = "\r\naccess-control-allow-origin: *\r\naccess-control-expose-headers: *";
-/** No browser guesses that what we call JSON is a page. */
+/** Prevents browsers from taking our JSON for a page. */
 const NOSNIFF = "\r\nx-content-type-options: nosniff";
 const LOOPBACK_HOSTS = ["127.0.0.1", "localhost", "[::1]"];
 
-/** Rejects if the address cannot be had. */
+/** Rejects if it cannot listen on the address. */
 export async function listen(options: HttpOptions): Promise<HttpServer> {
   const edge = new Edge(options);
   const { host, port, exclusive = true, limits = CONNECTION_LIMITS, certificate = null } = options;
@@ -140,7 +140,7 @@ export async function listen(options: HttpOptions): Promise<HttpServer> {
     handOver() {
       if (edge.draining) return;
       edge.draining = true;
-      // The kernel resets connections that wait to be accepted: close when this turn of the event loop has taken those that did.
+      // The kernel resets connections that were not accepted yet: close after this turn of the event loop has accepted them.
       setImmediate(() => listener.stop());
       edge.sockets.leave();
     },
@@ -154,7 +154,7 @@ export async function listen(options: HttpOptions): Promise<HttpServer> {
   };
 }
 
-/** Takes the requests of one listener from their first line to the pipeline. */
+/** Takes the requests of a listener from the engine to the pipeline. */
 class Edge implements EngineHost, ReplyHost, StreamLimits, SocketsHost {
   readonly blocks: BlockPool = createBlockPool();
   readonly spillFolder: string;
@@ -165,7 +165,7 @@ class Edge implements EngineHost, ReplyHost, StreamLimits, SocketsHost {
   readonly keepAliveLine: string;
   readonly atTickEnd = tickEnd();
   draining = false;
-  /** New requests are turned away. */
+  /** New requests are refused. */
   refusing = false;
   open = 0;
   readonly #options: HttpOptions;
@@ -240,7 +240,7 @@ class Edge implements EngineHost, ReplyHost, StreamLimits, SocketsHost {
     this.#options.refuse(request, reply, error, endpoint.errors);
   }
 
-  /** A request to open a socket: it has no body, and what is said on the socket later may need any header of it. */
+  /** A request to open a socket: it has no body, and later messages may need any of its headers. */
   arrived(
     res: EngineResponse,
     req: EngineRequest,
@@ -273,7 +273,7 @@ class Edge implements EngineHost, ReplyHost, StreamLimits, SocketsHost {
     const { request, reply } = this.#arrive(res, req, this.#bareHeaders);
     if (request.method === "HEAD") reply.withoutBody();
     const { cors, engine } = this.#options;
-    // What stands behind such a body may have been misread.
+    // What follows such a body may be misread.
     if (request.isChunked && !engine.isStrict) reply.closeAfterwards();
     if (request.method === "OPTIONS" && cors !== null && request.fault === null) {
       cors.announce(request, reply);
@@ -293,7 +293,7 @@ class Edge implements EngineHost, ReplyHost, StreamLimits, SocketsHost {
     }
     const { endpoint } = matched;
     request.params = matched.params;
-    // An Idempotency-Key counts for what is asked, whichever of its two paths that came by.
+    // An Idempotency-Key identifies the same call on either of its paths.
     if (request.path === endpoint.alias) request.path = endpoint.path;
     if ("stream" in endpoint) request.keep(req, STREAM_HEADERS);
     if (endpoint.cookies === true) request.keep(req, COOKIE_HEADERS);
@@ -304,8 +304,8 @@ class Edge implements EngineHost, ReplyHost, StreamLimits, SocketsHost {
   }
 
   /**
-   * Hands a whole request on. What costs begins when all that has come on its connection has been read: another request right behind it
-   * ends the connection, since uWebSockets keeps none for later, and no caller is to be charged for an answer that cannot be sent.
+   * Passes a complete request on. Paid work starts after all pending input of its connection was read: a pipelined request makes
+   * uWebSockets close the connection, since it does not queue requests, and no caller must be charged for an answer that cannot be sent.
    */
   #begin(request: EdgeRequest, endpoint: Endpoint, reply: HttpReply): void {
     if (!("plan" in endpoint)) this.#handle(request, endpoint, reply);
@@ -318,7 +318,7 @@ class Edge implements EngineHost, ReplyHost, StreamLimits, SocketsHost {
       });
   }
 
-  /** What speaks against any request at all: we are leaving, or it names a host that is not ours. */
+  /** Why any request is refused: we are draining, or it names a host that is not ours. */
   #turnAway(headers: ReadonlyMap<string, string>): GatewayError | null {
     if (this.refusing) return new GatewayError("draining", { retryAfterSeconds: 1 });
     if (this.#hosts === null) return null;
@@ -331,7 +331,7 @@ class Edge implements EngineHost, ReplyHost, StreamLimits, SocketsHost {
 
   #readBody(res: EngineResponse, request: EdgeRequest, endpoint: Endpoint, reply: HttpReply): void {
     const done = (ending: Buffer | BodyRefusal): void => {
-      // Its reader has nothing left to let go, and a stream's answer may be long in coming.
+      // The body reader has nothing left to release, and a stream's answer may take long.
       reply.whileReading(null);
       if (!("error" in ending)) {
         request.body = ending;

@@ -1,18 +1,18 @@
-// Watches the clients that keep us waiting: bodies that are still coming in, and answers that are not being read.
+// Watches slow clients: bodies that are still arriving, and answers that are not being read.
 import type { Clock } from "../../core/clock.ts";
 
 /** A connection that waits for its client. */
 export interface SlowClient {
   /** `clock.elapsedMs()` at which we stop waiting. */
   readonly deadlineMs: number;
-  /** Puts off uWebSockets' own timeout. */
+  /** Postpones uWebSockets' own timeout. */
   keepOpen(): void;
-  /** Called once, when the deadline has passed; by then it is watched no more. */
+  /** Called once, after the deadline; it is no longer watched then. */
   expired(): void;
 }
 
 export interface SlowClients {
-  /** The time that deadlines are in. */
+  /** The clock of the deadlines. */
   nowMs(): number;
   watch(client: SlowClient): void;
   forget(client: SlowClient): void;
@@ -20,9 +20,9 @@ export interface SlowClients {
 }
 
 /**
- * One timer for all slow clients, `everyMs` apart. uWebSockets closes a connection without a word when its client has sent less than
- * 160 kB or has read nothing in 10 s (8 s at the least, since it counts in steps of 4 s). Ours are kept open until their own
- * deadline, so that a slow body is told 408 and a reader who pauses does not lose a paid answer. `everyMs` of up to 2,000 is safe.
+ * One timer for all slow clients, every `everyMs`. uWebSockets silently closes a connection whose client has sent less than 160 kB or read
+ * nothing in 10 s (at least 8 s, since it counts in steps of 4 s). Ours stay open until their own deadline, so that a slow body gets a 408
+ * and a reader who pauses does not lose a paid answer. `everyMs` of up to 2,000 is safe.
  */
 export function watchSlowClients(clock: Clock, everyMs: number): SlowClients {
   const clients = new Set<SlowClient>();

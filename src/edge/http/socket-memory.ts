@@ -1,10 +1,10 @@
-// What sockets keep of their conversations: one each, bounded together, so that those that rest give way to those that are used.
+// The memory of sockets' conversations: one per socket, with a common limit, so that idle ones give way to active ones.
 import type { SocketMemory } from "../../core/endpoint.ts";
 
-/** As long as the longest message may be, since that is what a client would have to send again. */
+/** The same as the longest message, which is what a client would have to send again. */
 const BYTES_MAX = 4 * 1024 * 1024;
 const ALL_BYTES_MAX = 64 * 1024 * 1024;
-/** Of one account's sockets, while others need the room. */
+/** The share of one account's sockets, while others need the room. */
 const SHARE_BYTES = 8 * 1024 * 1024;
 
 interface Kept {
@@ -14,15 +14,15 @@ interface Kept {
 }
 
 export interface OpenMemory extends SocketMemory {
-  /** Whose socket it is: what it keeps counts as theirs. */
+  /** Sets the socket's account: its memory counts against that account. */
   belongTo(accountId: string): void;
   /** The socket has closed. */
   close(): void;
 }
 
 /**
- * Of all sockets of a listener. What was kept longest ago is forgotten first, of accounts that have more than a share before all others,
- * and its client told that when it names it.
+ * For all sockets of a listener. The oldest conversation is forgotten first, of accounts above their share before all others; its client
+ * gets an error when it refers to it.
  */
 export function socketMemories(allBytesMax = ALL_BYTES_MAX, shareBytes = SHARE_BYTES): () => OpenMemory {
   const all = new Map<OpenMemory, Kept>();

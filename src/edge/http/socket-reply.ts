@@ -1,25 +1,25 @@
-// The answer to one request of a socket: every event of it is a message, and so is an error; it stops while the client does not read.
+// The answer to one request on a socket: each event is a message, and so is an error; pauses while the client does not read.
 import type { OverSocket, Reply } from "../../core/endpoint.ts";
 import { SseScanner } from "../../upstream/sse-scanner.ts";
 import { HeldParts } from "./held-parts.ts";
 import type { ReplyHost } from "./reply-host.ts";
 import type { SlowClient } from "./slow-clients.ts";
 
-/** No answer has a longer event: the last one is what a vendor may have said in all, and what its request says of itself. */
+/** No event is longer: the last one has at most a vendor's whole answer and the request's own data. */
 const EVENT_BYTES_MAX = 64 * 1024 * 1024;
-/** What may lie in the system's buffers of one socket before its writer waits. */
+/** The most bytes in a socket's system buffers before its writer waits. */
 const BUFFERED_BYTES_MAX = 64 * 1024;
 const DONE = Buffer.from("[DONE]");
-/** Those that a client over HTTP acts upon, where an answer is an error. */
+/** The headers of an error that clients over HTTP act on. */
 const TOLD_HEADERS = ["retry-after", "x-should-retry"];
 
 /** The part of a socket that an answer needs. */
 export interface SocketSender {
-  /** Sends all messages that `write` gives it at once. */
+  /** Sends all messages from `write` at once. */
   cork(write: () => void): void;
   sendText(message: Uint8Array | string): void;
   bufferedBytes(): number;
-  /** Closes the socket without a word: what came cannot be taken for a whole answer. */
+  /** Closes the socket abruptly: the client must not take the answer for complete. */
   breakOff(): void;
 }
 
@@ -28,7 +28,7 @@ export interface SocketReplyParts {
   readonly host: ReplyHost;
   readonly form: OverSocket;
   readonly requestId: string;
-  /** Called once, when the last message has been handed over: the status of an answer that came whole, else 200. */
+  /** Called once, when the last message was handed over: with the status of a whole answer, otherwise 200. */
   readonly done: (status: number) => void;
 }
 
@@ -120,7 +120,7 @@ export class SocketReply implements Reply, SlowClient {
     listener?.();
   }
 
-  /** The client has taken some of what was buffered. */
+  /** The client has taken some of the buffered data. */
   drained(): void {
     const { sender, host } = this.#parts;
     if (this.#gone) return;
@@ -156,7 +156,7 @@ export class SocketReply implements Reply, SlowClient {
   #say(message: Uint8Array): void {
     if (this.#gone) return;
     if (this.#held === null && !this.#isFull()) return this.#parts.sender.sendText(message);
-    // A copy: what is said lies in memory that is used again.
+    // A copy: the original memory is reused.
     this.#held ??= new HeldParts(this.#parts.host.answers, this.#owner, () => this.#parts.sender.breakOff());
     this.#held.push(Buffer.from(message));
   }
@@ -167,7 +167,7 @@ export class SocketReply implements Reply, SlowClient {
     host.slowClients.watch(this);
   }
 
-  /** The next request begins when this answer has been handed over. */
+  /** The next request begins when this answer was handed over. */
   #end(status: number): void {
     this.#ended = true;
     this.#status = status;

@@ -1,4 +1,4 @@
-// A caller's WebSocket: its messages are requests that are served one after the other, each as if it had come by itself.
+// A caller's WebSocket: its messages are requests, served one after the other as if each came over HTTP.
 import type { Endpoint, GatewayRequest, OverSocket, Reply } from "../../core/endpoint.ts";
 import { GatewayError } from "../../core/errors.ts";
 import type { BodyBytes, BodyShare } from "../../platform/limits/body-bytes.ts";
@@ -8,11 +8,11 @@ import type { SlowClient } from "./slow-clients.ts";
 import type { OpenMemory } from "./socket-memory.ts";
 import { SocketReply, type SocketSender } from "./socket-reply.ts";
 
-/** A socket holds its connection's memory for as long as a message comes, so one is shorter than a body may be. */
+/** While a message arrives, a socket uses its connection's memory, so the limit is lower than for a body. */
 export const MESSAGE_BYTES_MAX = 4 * 1024 * 1024;
-/** A client that sends nothing for this long, not even an answer to a ping, has gone. */
+/** A client that sends nothing for this long, not even a pong, has gone. */
 export const SOCKET_SILENT_SECONDS_MAX = 120;
-/** Messages that may wait while one is answered: no client sends the next before it knows the answer, but a few may cross. */
+/** Messages that may wait while one is answered: clients wait for each answer, but a few messages may cross. */
 const WAITING_MAX = 4;
 /** Close codes of RFC 6455, 7.4.1. */
 const NORMAL = 1000;
@@ -23,21 +23,21 @@ const NOT_GOOD = "the key is not good any more";
 const NO_BODY = Buffer.alloc(0);
 const MINUTE_MS = 60_000;
 
-/** What a socket was opened with: it stands in every request on it. */
+/** What a socket was opened with: part of every request on it. */
 export interface SocketOpening {
   readonly headers: ReadonlyMap<string, string>;
   readonly query: URLSearchParams;
   readonly params: Readonly<Record<string, string>>;
   readonly address: string;
-  /** The request's id. */
+  /** The id of the opening request. */
   readonly id: string;
 }
 
-/** Whose a socket is, and how many of its kind there may be. */
+/** A socket's account, and the watch on its key. */
 export interface SocketOwner {
   readonly accountId: string;
   readonly socketsMax: number;
-  /** Calls `ended` again and again once its key has ceased to be good, until the answered function is called. Left out: it stays good. */
+  /** Calls `ended` repeatedly once the key is no longer valid, until the returned function is called. Absent: it stays valid. */
   watch?(ended: () => void): () => void;
 }
 
@@ -52,15 +52,15 @@ interface Waiting {
 /** What all sockets of a listener share. */
 export interface SocketHost extends ReplyHost {
   readonly bodies: BodyBytes;
-  /** How long a socket may rest, and how long it may be open. */
+  /** How long a socket may be idle, and how long it may be open. */
   readonly socketIdleMsMax: number;
   readonly socketOpenMsMax: number;
   newId(): string;
-  /** A request has come, and its answer has left. */
+  /** A request has arrived; its answer has left. */
   begun(): void;
   handle(request: GatewayRequest, endpoint: Endpoint, reply: SocketReply): Promise<void> | void;
   refuse(request: GatewayRequest, reply: Reply, error: GatewayError, endpoint: Endpoint): void;
-  /** The socket is open no more. */
+  /** The socket has closed. */
   closed(socket: Socket): void;
 }
 
@@ -72,7 +72,7 @@ export interface SocketParts {
   readonly memory: OpenMemory;
 }
 
-/** Headers of one request alone, which would be wrong in the next; a body's are those of a message. */
+/** Headers of a single request, wrong for the next one; headers about a body describe a message. */
 const OF_ONE_REQUEST: ReadonlySet<string> = new Set([
   "idempotency-key",
   "payment-signature",
@@ -87,7 +87,7 @@ const OF_ONE_REQUEST: ReadonlySet<string> = new Set([
 ]);
 
 export class Socket implements SlowClient, SocketSender {
-  /** Whose it is; null: that is still being looked up, and no message is a request yet. */
+  /** Its account; null: the look-up is in progress, and no message is a request yet. */
   accountId: string | null = null;
   readonly #parts: SocketParts;
   readonly #headers: ReadonlyMap<string, string>;
@@ -96,7 +96,7 @@ export class Socket implements SlowClient, SocketSender {
   #restsSinceMs: number;
   readonly #waiting: Waiting[] = [];
   #reply: SocketReply | null = null;
-  /** No request is taken any more. */
+  /** No further request is accepted. */
   #leaving = false;
   #unwatch = () => {};
 
@@ -114,7 +114,7 @@ export class Socket implements SlowClient, SocketSender {
     else this.#next();
   }
 
-  /** While an answer is on its way its own clocks count. */
+  /** While an answer is being sent, its own timeouts apply. */
   get deadlineMs(): number {
     if (this.#reply !== null) return Number.POSITIVE_INFINITY;
     const { socketIdleMsMax, socketOpenMsMax } = this.#parts.host;
@@ -141,7 +141,7 @@ export class Socket implements SlowClient, SocketSender {
     this.#next();
   }
 
-  /** Its sender's key is good, for as long as `watch` does not say otherwise. What is being answered is answered to its end. */
+  /** The sender's key is valid, until `watch` reports otherwise. Then the current answer is still completed. */
   admitted({ accountId, watch }: SocketOwner): void {
     this.accountId = accountId;
     this.#parts.memory.belongTo(accountId);
@@ -152,7 +152,7 @@ export class Socket implements SlowClient, SocketSender {
     this.#next();
   }
 
-  /** It is not, or may not open a socket now. */
+  /** The key is invalid, or may not open a socket now. */
   refuse(error: GatewayError): void {
     const { host, endpoint, opening } = this.#parts;
     this.#leaving = true;
@@ -165,7 +165,7 @@ export class Socket implements SlowClient, SocketSender {
     this.#reply?.drained();
   }
 
-  /** The connection has gone, by either end. */
+  /** The connection was closed, by either side. */
   gone(): void {
     this.#ws = null;
     this.#leaving = true;
@@ -182,7 +182,7 @@ export class Socket implements SlowClient, SocketSender {
     reply.left();
   }
 
-  /** The listener goes away: what is being answered is answered to its end. */
+  /** The listener is shutting down: the current answer is still completed. */
   leave(): void {
     this.#leaving = true;
     this.#drop();
@@ -262,7 +262,7 @@ export class Socket implements SlowClient, SocketSender {
       .finally(() => share.close());
   }
 
-  /** The endpoint for a message that wants nothing: admitted and counted as any other request. */
+  /** The endpoint for a message that requests nothing: admitted and counted like any other request. */
   #ready(): Endpoint {
     const { endpoint, form } = this.#parts;
     const { method, path, auth, bodyBytesMax, errors } = endpoint;
@@ -270,7 +270,7 @@ export class Socket implements SlowClient, SocketSender {
   }
 
   #done(status: number): void {
-    // A key that is not good any more will not be good for the next message either.
+    // An invalid key stays invalid for the next message.
     if (status === 401) return this.#ended(POLICY, NOT_GOOD);
     const { host } = this.#parts;
     this.#reply = null;
@@ -278,7 +278,7 @@ export class Socket implements SlowClient, SocketSender {
     host.finished();
     if (this.#leaving) return this.leave();
     if (this.#isOld()) return this.#endOld();
-    // Not now: the answer that has ended is still being noted.
+    // Deferred: the answer that has just ended is still being recorded.
     if (this.#waiting.length > 0) setImmediate(() => this.#next());
   }
 

@@ -1,4 +1,4 @@
-// The sockets of a listener: who may open one, how many an account may have open, and that all of them end with it.
+// The sockets of a listener: who may open one, how many per account, and how they end with it.
 import type { Endpoint, GatewayRequest, Reply } from "../../core/endpoint.ts";
 import { GatewayError } from "../../core/errors.ts";
 import type { EngineRequest, EngineResponse } from "./engine.ts";
@@ -7,19 +7,19 @@ import type { EdgeRequest } from "./read-request.ts";
 import { MESSAGE_BYTES_MAX, Socket, type SocketHost, type SocketOwner } from "./socket.ts";
 import { socketMemories } from "./socket-memory.ts";
 
-/** Of one account, whatever calls it may have in flight. */
+/** Per account, independent of its calls in flight. */
 const ACCOUNT_SOCKETS_MAX = 16;
-/** When some may have closed. */
+/** Until some may have closed. */
 const FULL_SECONDS = 5;
 
-/** Says whether the sender of a request may open a socket; at once where nothing has to be looked up for that. */
+/** Whether the sender of a request may open a socket; synchronous where no look-up is needed. */
 export type OpenSocket = (
   request: GatewayRequest,
   endpoint: Endpoint,
 ) => SocketOwner | GatewayError | Promise<SocketOwner | GatewayError>;
 
 export interface SocketsHost extends SocketHost {
-  /** Reads the head of a request, and refuses it where anything speaks against it; null: it has been answered. */
+  /** Reads the head of a request and refuses invalid ones; null: it was answered. */
   arrived(
     res: EngineResponse,
     req: EngineRequest,
@@ -30,7 +30,7 @@ export interface SocketsHost extends SocketHost {
   refuse(request: GatewayRequest, reply: Reply, error: GatewayError, endpoint: Endpoint): void;
 }
 
-/** The paths that take WebSockets. */
+/** The paths that accept WebSockets. */
 export function socketPaths(endpoints: readonly Endpoint[]): ReadonlyMap<string, Endpoint> {
   const paths = new Map<string, Endpoint>();
   for (const endpoint of endpoints) {
@@ -55,7 +55,7 @@ export class Sockets {
     if (socket.accountId !== null) this.#count(socket.accountId, -1);
   }
 
-  /** Those that rest are told to connect again, the others when they have been answered. */
+  /** Tells idle sockets to reconnect, and the others after their answer. */
   leave(): void {
     for (const socket of [...this.#open]) socket.leave();
   }
@@ -66,7 +66,7 @@ export class Sockets {
     else this.#byAccount.set(accountId, now);
   }
 
-  /** Admits an upgrade; null if it was refused. If the key has to be looked up, the socket opens first and a refusal is sent over it. */
+  /** Admits an upgrade; null if it was refused. If the key must be looked up, the socket opens first and a refusal is sent over it. */
   admit(res: EngineResponse, req: EngineRequest, endpoint: Endpoint): Socket | null {
     const host = this.#host;
     const form = endpoint.overSocket;
@@ -105,8 +105,8 @@ export class Sockets {
   }
 
   /**
-   * uWebSockets keeps what has come of a message until all of it is there, and does not tell how much that is. So an open socket counts
-   * as the longest message that may come over it, and there are no more than memory can bear.
+   * uWebSockets buffers a message until it is complete, and does not report how much it has. So an open socket counts as the longest
+   * message, and memory limits their number.
    */
   #full(): GatewayError | null {
     const { socketBytesMax } = this.#host;
@@ -115,7 +115,7 @@ export class Sockets {
     return new GatewayError("bodies_in_flight", { of: "socket", detail, retryAfterSeconds: FULL_SECONDS });
   }
 
-  /** Counts the socket as its account's, or says why there is none. */
+  /** Counts the socket against its account, or returns why there is none. */
   #admitted(owner: SocketOwner | GatewayError): SocketOwner | GatewayError {
     if (owner instanceof GatewayError) return owner;
     const { accountId } = owner;

@@ -1,4 +1,4 @@
-// Where a body waits that comes faster than it can be held back: its bytes go through a file, in the order in which they came.
+// A buffer for a body that arrives faster than its sender can be paused: its bytes go through a file, in order.
 import { NamelessFile } from "../../platform/storage/nameless-file.ts";
 
 export class Spill {
@@ -18,7 +18,7 @@ export class Spill {
     this.#file.put(bytes);
   }
 
-  /** Fills a block as far as it can; answers how far. */
+  /** Fills a block as far as possible; resolves to the number of bytes. */
   async take(block: Uint8Array): Promise<number> {
     const bytes = await this.#file.read(block, this.#at);
     this.#at += bytes;

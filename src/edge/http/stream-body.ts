@@ -1,4 +1,4 @@
-// Hands a long request body on as it comes: its sender is held back until each part has been taken, so that little of it is ever kept.
+// Streams a long request body: its sender is paused until each part was taken, so that memory holds little of it.
 import type { GatewayRequest, IncomingBody } from "../../core/endpoint.ts";
 import { GatewayError } from "../../core/errors.ts";
 import { BLOCK_BYTES, type BlockPool } from "./block-pool.ts";
@@ -7,18 +7,18 @@ import type { BodyLimits } from "./read-request.ts";
 import type { SlowClient } from "./slow-clients.ts";
 import { Spill } from "./spill.ts";
 
-/** The least that a sender must manage on the whole, after the time that any body is given: 4 KiB a second. */
+/** The minimum average rate of a sender, after the time that any body may take: 4 KiB a second. */
 const BYTES_PER_MS_MIN = 4;
 
 export interface StreamLimits extends BodyLimits {
   readonly blocks: BlockPool;
-  /** Where bodies wait that come faster than they can be held back. */
+  /** The folder for bodies that arrive faster than their sender can be paused. */
   readonly spillFolder: string;
 }
 
 /**
- * So many parts of a body wait in memory. A sender that is held back may still be heard for as long as its socket fills the reader's
- * buffer, which from the same machine can be megabytes.
+ * The most parts of a body in memory. A paused sender continues until the reader's socket buffer is full, which from the same machine can
+ * be megabytes.
  */
 const PARTS_MAX = 4;
 
@@ -29,8 +29,8 @@ interface Part {
 }
 
 /**
- * One part at a time leaves the socket; the next is read when the last has been taken. Must be made in the route handler itself, and
- * told when the client leaves (`abandon`) and when its answer begins (`answered`): the response is not touched after either.
+ * Reads one part at a time from the socket; the next one when the last was taken. Must be created in the route handler itself, and told
+ * when the client leaves (`abandon`) and when its answer begins (`answered`): the response must not be used after either.
  */
 export class StreamBody implements IncomingBody, SlowClient {
   bytes = 0;
@@ -39,16 +39,16 @@ export class StreamBody implements IncomingBody, SlowClient {
   readonly #lengthKnown: boolean;
   readonly #startedMs: number;
   readonly #parts: Part[] = [];
-  /** What comes behind `#parts`. */
+  /** What follows `#parts`. */
   readonly #spill: Spill;
   #iterated = false;
   #failure: GatewayError | null = null;
   #whole = false;
-  /** The response is no longer ours to touch. */
+  /** The response must no longer be used. */
   #over = false;
-  /** When we began to hold the sender back; null: we wait for it. */
+  /** When the sender was paused; null: we wait for it. */
   #pausedMs: number | null = null;
-  /** How long we have held it back: not to be counted against it. */
+  /** How long the sender was paused: does not count against it. */
   #heldBackMs = 0;
   #wake: () => void = () => {};
 
@@ -88,7 +88,7 @@ export class StreamBody implements IncomingBody, SlowClient {
   }
 
   keepOpen(): void {
-    // A response that is held back has no timeout, and must not be read on.
+    // A paused response has no timeout, and must not be resumed here.
     if (this.#pausedMs !== null) return;
     this.#res.pause();
     this.#res.resume();
@@ -102,22 +102,22 @@ export class StreamBody implements IncomingBody, SlowClient {
   abandon(): void {
     this.#over = true;
     this.#limits.slowClients.forget(this);
-    // What has come whole is worth as much without its sender.
+    // A body that has arrived completely no longer needs its sender.
     if (!this.#whole) this.#fail(new GatewayError("bad_request", { detail: { detail: "The body broke off." } }));
   }
 
-  /** The answer begins: what is left of the body is read past. True: it is not known where it ends, so the connection must. */
+  /** The answer begins: the rest of the body is skipped. True: its end is unknown, so the connection must close. */
   answered(): boolean {
     if (this.#over) return false;
     this.#over = true;
     this.#drop();
     this.#limits.slowClients.forget(this);
-    // The last part may have come behind one that held the sender back, and its connection is good for more requests.
+    // The last part may already be buffered behind the pause, and the connection can serve more requests.
     if (this.#pausedMs !== null) this.#res.resume();
     return !this.#whole && (!this.#lengthKnown || this.#failure !== null);
   }
 
-  /** uWebSockets takes `part` back when this returns, so it is copied, once. */
+  /** uWebSockets reuses `part`'s memory after this returns, so it is copied, once. */
   #take(part: ArrayBuffer | Uint8Array, isLast: boolean): void {
     if (this.#over || this.#failure !== null) return;
     this.bytes += part.byteLength;
@@ -148,7 +148,7 @@ export class StreamBody implements IncomingBody, SlowClient {
     return { block, bytes: await this.#spill.take(block) };
   }
 
-  /** Fills what is left of the last block first: of a body in small chunks, each would else have a block of its own. */
+  /** Fills the last block first: otherwise each small chunk of a body would take a block of its own. */
   #copy(bytes: Uint8Array): void {
     for (let at = 0; at < bytes.length; ) {
       let last = this.#parts.at(-1);
@@ -170,7 +170,7 @@ export class StreamBody implements IncomingBody, SlowClient {
   }
 
   #more(): Promise<void> {
-    // It came while the file was looked at.
+    // A part arrived while the file was being read.
     if (this.#parts.length > 0) return Promise.resolve();
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#wake = resolve;

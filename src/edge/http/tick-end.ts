@@ -1,15 +1,15 @@
-// What waits for the end of a turn of the event loop, when all that had come in has been read.
+// Deferred work for the end of a turn of the event loop, when all pending input was read.
 import { ChunkList } from "../../core/chunk-list.ts";
 
-/** Parts that are larger together do not wait. */
+/** Larger parts, alone or together, do not wait. */
 const GATHERED_BYTES_MAX = 4 * 1024;
 
-/** Someone with something to do then. */
+/** An object with deferred work. */
 export interface Due {
   tickEnded(): void;
 }
 
-/** Returns a function that calls each of those given to it once, at the end of this turn of the event loop, one after the other. */
+/** Returns a function that registers objects, each called once at the end of this turn of the event loop, in order. */
 export function tickEnd(): (due: Due) => void {
   let waiting: Due[] = [];
   const run = (): void => {
@@ -22,7 +22,7 @@ export function tickEnd(): (due: Due) => void {
   };
 }
 
-/** The small parts of a stream that were written in one turn of the event loop. */
+/** The small parts of a stream written in one turn of the event loop. */
 export class Gathered extends ChunkList<Uint8Array> {
   /** Keeps a part. False: it is too large, alone or with the others. */
   add(bytes: Uint8Array | string): boolean {

@@ -1,4 +1,4 @@
-// The HTTP engine over uWebSockets.js. Its requests and responses go to the edge as they are.
+// The HTTP engine over uWebSockets.js. Passes its requests and responses to the edge unchanged.
 import type { TemplatedApp, us_listen_socket, WebSocketBehavior } from "uWebSockets.js";
 import type { Certificate } from "./certificate.ts";
 import { cannotListen, type Engine, type EngineHost, type EngineOptions, type EngineSocket } from "./engine.ts";
@@ -23,7 +23,7 @@ export function uwsEngine(uws: Uws): Engine {
   (uws as unknown as Untyped)._cfg("silent");
   return {
     name: "uws",
-    // It takes bare line feeds in chunked bodies, and whatever stands behind the last chunk.
+    // It accepts bare line feeds in chunked bodies, and anything after the last chunk.
     isStrict: false,
     // The binary closes idle connections after 8 to 12 s.
     keepAliveLine: "\r\nkeep-alive: timeout=8",
@@ -41,7 +41,7 @@ export function uwsEngine(uws: Uws): Engine {
         stop,
         async setCertificate(certificate) {
           if (socket === null) return;
-          // An app keeps its certificate, so another one takes its port. Open connections stay with the old one.
+          // An app keeps its certificate, so a new app takes over the port. Open connections stay with the old one.
           const next = appOf(uws, certificate, host);
           stop();
           socket = await listening(next, { ...options, port });
@@ -81,7 +81,7 @@ function webSockets(host: EngineHost, path: string): WebSocketBehavior<UserData>
     sendPingsAutomatically: true,
     // No message is dropped: the writer waits for the client.
     maxBackpressure: 0,
-    // Upgrading later than in this handler is unsafe: uWebSockets closes some of those sockets at once.
+    // Upgrading after this handler is unsafe: uWebSockets closes some of those sockets at once.
     upgrade: (res, req, context) => {
       const endpoint = host.socketPaths.get(path);
       const socket = endpoint === undefined ? null : host.openSocket(res, req, endpoint);

@@ -1,9 +1,9 @@
-// Writes answers whose every byte is known when they begin: as any other, or as the last of their connection.
+// Writes answers of known length: normally, or as the last of their connection.
 import type { EngineResponse } from "./engine.ts";
 
 /**
- * Returns a function that sends as much of the answer as the client takes, at first and whenever it has room again: true once all of it
- * has left. uWebSockets remembers how far it has come and keeps no copy.
+ * Returns a function that sends as much of the answer as the client takes, at first and whenever it can take more: true once all of it has
+ * left. uWebSockets remembers the position and keeps no copy.
  */
 export function beginWhole(res: EngineResponse, head: string, body: Uint8Array | string): () => boolean {
   const bytesTotal = Buffer.byteLength(body);
@@ -26,9 +26,9 @@ export function beginWhole(res: EngineResponse, head: string, body: Uint8Array |
 }
 
 /**
- * The same for the last answer of a connection, or what it says of itself to a HEAD, so that nothing behind its request is heard. For
- * uWebSockets it never comes to its end, so that it breaks the connection at whatever comes behind the request. The last byte is given
- * to it by itself: it takes that when all before it has left.
+ * The same for the last answer of a connection, or for its head after a HEAD: whatever follows the request is ignored. For uWebSockets the
+ * answer never ends, so it closes the connection at any data after the request. The last byte is written separately: uWebSockets accepts
+ * it once everything before it has left.
  */
 export function beginLast(
   res: EngineResponse,
@@ -47,7 +47,7 @@ export function beginLast(
   };
   res.cork(() => {
     res.writeStatus(head);
-    // The first call alone says how long the answer is.
+    // Only the first call sets the answer's length.
     res.tryEnd("", bytesTotal);
   });
   return () => put(bytes.length - 1) && put(bytes.length);
