@@ -135,7 +135,7 @@ export interface Auth {
 export const auth = z.custom<Auth>(
   (value) =>
     typeof value === "object" && value !== null && "authorize" in value && typeof value.authorize === "function",
-  "is no way to show a key: bearer, keyHeader(name) and the like make one",
+  "is not an auth: bearer, keyHeader(name) and the like make one",
 );
 
 export type PayOutcome = Payment | Unpaid | null;

@@ -16,8 +16,7 @@ export type AdapterEnv = Readonly<Record<string, string | undefined>>;
 /** The key in sandbox accounts' calls; worthless everywhere. */
 const SANDBOX_KEY = "sandbox";
 const USER_AGENT = "Tollgate/0.1";
-const WANTS_CONTACT =
-  "The vendor wants to know who calls: it is asked once the operator has set CONTACT to a name and a mail address.";
+const WANTS_CONTACT = "The vendor requires a contact: the operator must set CONTACT to a name and a mail address.";
 
 const DIGITS = ["ZERO", "ONE", "TWO", "THREE", "FOUR", "FIVE", "SIX", "SEVEN", "EIGHT", "NINE"];
 
@@ -187,7 +186,7 @@ export interface OwnFacts {
 /** What the vendor needs besides its key and is not set; null if nothing is missing. */
 function lacking({ auth, contact: wanted }: AdapterSpec, { contact, rails }: OwnFacts): string | null {
   if (auth.rails?.some((rail) => rails.includes(rail)) === false)
-    return `This merchant is paid call by call: it is asked once the operator has set ${auth.rails.map(walletVariable).join(" or ")}.`;
+    return `This merchant is paid per call: the operator must set ${auth.rails.map(walletVariable).join(" or ")}.`;
   return wanted === "required" && contact === null ? WANTS_CONTACT : null;
 }
 
@@ -306,10 +305,10 @@ export function* checkEnv(files: CatalogFiles, env: AdapterEnv): Steps<readonly 
       (setting) => !ADDRESS_PART.test(addressPart(setting, env) ?? "unset"),
     );
     return [
-      ...(badUrl ? [`${urlName} is no http address`] : []),
-      ...(strangePayee ? [`${payTo} is no address of 40 hexadecimal digits after 0x`] : []),
+      ...(badUrl ? [`${urlName} is not an http address`] : []),
+      ...(strangePayee ? [`${payTo} is not an address of 40 hexadecimal digits after 0x`] : []),
       ...set.flatMap((name) =>
-        parseUsdPerMillion(settingOf(env, name) ?? "") === null ? [`${name} is no price`] : [],
+        parseUsdPerMillion(settingOf(env, name) ?? "") === null ? [`${name} is not a price`] : [],
       ),
       ...(isUnpriced ? [`${envName(id, "MODEL")} needs ${prices.join(" and ")}: what is not priced is not sold`] : []),
       ...unreadableKeys(id, spec, env),

@@ -60,7 +60,7 @@ function unitProblems(files: CatalogFiles): readonly string[] {
         : [`${field} names the origin ${origin}, which is none of the adapter's`]),
       ...(retires?.successor === undefined || lasts(kind, retires.successor, retires.on)
         ? []
-        : [`${field}.retires names ${retires.successor}, which nobody sells longer`]),
+        : [`${field}.retires names ${retires.successor}, which no adapter sells longer`]),
     ];
   });
 }
@@ -70,7 +70,7 @@ function successorProblems(listing: Listing, listings: readonly Listing[]): read
   const { successor, on = "" } = listing.spec.retires ?? {};
   if (successor === undefined) return [];
   const lasting = listings.some(({ slug, spec: { retires } }) => slug === successor && (retires?.on ?? "9999") > on);
-  return lasting ? [] : [`${fieldOf(listing)}.retires names ${successor}, which nobody sells longer`];
+  return lasting ? [] : [`${fieldOf(listing)}.retires names ${successor}, which no adapter sells longer`];
 }
 
 /** An adapter sells a slug once, and only one adapter sells it first-hand: otherwise its price would be arbitrary. */
@@ -89,7 +89,9 @@ function tierProblems(files: CatalogFiles, slugs: ReadonlySet<string>): readonly
     spec.candidates.flatMap(({ model }, at) => {
       const field = `tiers/${id}.ts: candidates.${at}.model`;
       if (spec.candidates.findIndex((other) => other.model === model) < at) return [`${field} names ${model} again`];
-      return slugs.has(model) || servesAny(files, model, "chat") ? [] : [`${field} names ${model}, which nobody sells`];
+      return slugs.has(model) || servesAny(files, model, "chat")
+        ? []
+        : [`${field} names ${model}, which no adapter sells`];
     }),
   );
 }
@@ -153,7 +155,7 @@ function actionProblems(files: CatalogFiles): readonly string[] {
       ),
   );
   const standIns = [...files.standIns].flatMap(([id, { name }]) =>
-    files.adapters.has(id) ? [] : [`${name} stands in for ${id}, which is no adapter`],
+    files.adapters.has(id) ? [] : [`${name} stands in for ${id}, which is not an adapter`],
   );
   return [...tiers, ...composites, ...tables, ...rows, ...successors, ...polls, ...selfHosted, ...standIns];
 }

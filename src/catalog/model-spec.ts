@@ -4,7 +4,7 @@ import { dialect, wireFields } from "./chat-wire.ts";
 import { count, modelEnd, type Said, slug } from "./said.ts";
 import { plainTokenPrices, tokenPrices } from "./token-price.ts";
 
-const pointer = z.string().regex(/^(\/[^/]+)+$/, "is no JSON pointer");
+const pointer = z.string().regex(/^(\/[^/]+)+$/, "is not a JSON pointer");
 const pointers = z.array(pointer).min(1);
 const tokenizer = z.enum(["o200k", "unknown"]);
 const parts = z.strictObject({

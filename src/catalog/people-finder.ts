@@ -55,11 +55,14 @@ export const peopleFinder = z.strictObject({
   kind: z.literal("people-finder"),
   find,
   /** Which vendors to query about a person, in order, by the kind of identifier. */
-  enrich: z.strictObject({ email: some(enrich, "has nobody to ask"), linkedin: some(enrich, "has nobody to ask") }),
+  enrich: z.strictObject({
+    email: some(enrich, "has no vendor to ask"),
+    linkedin: some(enrich, "has no vendor to ask"),
+  }),
   /** Email providers open to the public: domains, or `name.*` for all that begin so. */
-  webmail: z.array(z.string().regex(/^[a-z0-9-]+(\.[a-z0-9-]+)*\.([a-z0-9-]+|\*)$/, "is no domain in lower case")),
+  webmail: z.array(z.string().regex(/^[a-z0-9-]+(\.[a-z0-9-]+)*\.([a-z0-9-]+|\*)$/, "is not a domain in lower case")),
   /** Words for occupations, which are not part of a person's name. Lower case, without the plural s. */
-  roles: z.array(z.string().regex(/^[\p{Ll}\p{Lo}-]+$/u, "is no word in lower case")),
+  roles: z.array(z.string().regex(/^[\p{Ll}\p{Lo}-]+$/u, "is not a word in lower case")),
 });
 
 export type PersonAnswer = Said<z.infer<typeof person>>;

@@ -17,13 +17,13 @@ type SaidMember<T> = T extends RegExp | z.ZodType | ((...given: never[]) => unkn
 
 /** A function in an adapter's own file: only TypeScript checks its parameters and result. */
 export function fn<F extends (...given: never[]) => unknown>() {
-  return z.custom<F>((value) => typeof value === "function", "is no function");
+  return z.custom<F>((value) => typeof value === "function", "is not a function");
 }
 
 /** A zod schema, from whichever copy of zod. */
 export const schema = z.custom<z.ZodType>(
   (value) => typeof (value as { safeParse?: unknown } | null)?.safeParse === "function",
-  "is no zod schema",
+  "is not a zod schema",
 );
 
 /** Names of environment variables; the first that is set counts. */
@@ -31,9 +31,9 @@ export const envNames = z.array(z.string().regex(/^[A-Z][A-Z0-9_]*$/)).min(1);
 export const count = z.int().positive();
 export const words = z.string().min(1);
 /** A location in an answer's body: `""` is the whole body. */
-export const pointer = z.string().regex(/^(\/[^/]*)*$/, "is no JSON pointer");
+export const pointer = z.string().regex(/^(\/[^/]*)*$/, "is not a JSON pointer");
 /** A location in an answer other than the whole body. */
-export const place = z.string().regex(/^(\/[^/]+)+$/, "is no JSON pointer");
+export const place = z.string().regex(/^(\/[^/]+)+$/, "is not a JSON pointer");
 export const actionId = z.string().regex(/^[a-z0-9-]+\/[a-z0-9_-]+$/, "must be <adapter>/<action>");
 /** Connection headers, which adapters may not set: over HTTP/2, some of them end all other calls on the connection too. */
 const OF_THE_CONNECTION = [
@@ -53,17 +53,18 @@ export const headers = z
     `may have none of ${OF_THE_CONNECTION.join(", ")}`,
   );
 export const tag = z.string().regex(/^[a-z0-9-]+$/);
-export const domain = z.string().regex(/^[a-z0-9-]+(\.[a-z0-9-]+)+$/, "is no domain in lower case");
+export const domain = z.string().regex(/^[a-z0-9-]+(\.[a-z0-9-]+)+$/, "is not a domain in lower case");
 export const json: z.ZodType<Json> = z.json();
 export const jsonObject = z.record(z.string(), json);
 export const cents = z.number().min(0);
-export const day = z.iso.date("is no day as YYYY-MM-DD");
+export const day = z.iso.date("is not a day as YYYY-MM-DD");
 export const price = z.string().refine((text) => parseUsdPerMillion(text) !== null, {
-  error: (issue) => `is no decimal in USD per million tokens with at most six places: ${JSON.stringify(issue.input)}`,
+  error: (issue) =>
+    `is not a decimal in USD per million tokens with at most six places: ${JSON.stringify(issue.input)}`,
 });
 /** When a list supplied a price: `20261126T002503`. */
-export const taken = z.string().regex(/^\d{8}T\d{6}$/, "is no time as YYYYMMDDTHHMMSS");
-export const slug = z.string().regex(SLUG, "is no slug as <maker>/<model>");
+export const taken = z.string().regex(/^\d{8}T\d{6}$/, "is not a time as YYYYMMDDTHHMMSS");
+export const slug = z.string().regex(SLUG, "is not a slug as <maker>/<model>");
 
 /** A non-empty list; `empty` is the error for an empty one. */
 export function some<T extends z.ZodType>(item: T, empty?: string) {

@@ -17,13 +17,13 @@ import { unitModel } from "./unit-model.ts";
 const filled = (text: string) => text.replace(/\{[a-z]+\}/g, "x");
 const origin = z
   .string()
-  .refine((text) => /^https?:$/.test(URL.parse(filled(text))?.protocol ?? ""), "is no http address")
+  .refine((text) => /^https?:$/.test(URL.parse(filled(text))?.protocol ?? ""), "is not an http address")
   .regex(/[^/]$/, "must not end in a slash");
 
 /** A host may contain params: `https://{lang}.example.org`. */
 const otherOrigin = z
   .string()
-  .regex(/^https?:\/\/[^/\s]+(\/[^\s]*[^/\s])?$/, "is no http address without a slash at the end");
+  .regex(/^https?:\/\/[^/\s]+(\/[^\s]*[^/\s])?$/, "is not an http address without a slash at the end");
 
 /** A part of an address that the operator sets. */
 const addressSetting = z.strictObject({

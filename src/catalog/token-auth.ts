@@ -109,7 +109,7 @@ export function jwt(of: { readonly issuer: string; readonly claims: Readonly<Rec
       } catch {
         // The message does not say what is wrong with a key: it might reveal the key.
       }
-      return "is no private key of P-256 as PEM";
+      return "is not a private key of P-256 as PEM";
     },
     sign(claims, { key, settings, nowS, lifeS }) {
       const ours = { iss: settings[of.issuer] ?? "", iat: nowS, exp: nowS + lifeS };

@@ -11,7 +11,7 @@ const rates = {
   /** Prompt tokens written to the vendor's cache. */
   cacheWrite: price.optional(),
 };
-const time = z.string().regex(/^([01]\d|2[0-3]):[0-5]\d$|^24:00$/, "is no time of day as HH:MM");
+const time = z.string().regex(/^([01]\d|2[0-3]):[0-5]\d$|^24:00$/, "is not a time of day as HH:MM");
 const hours = z
   .strictObject({
     /** `HH:MM`; the end is exclusive. */

@@ -17,7 +17,7 @@ const dialect = z.enum([
 ]);
 const unitPrice = z
   .string()
-  .refine((text) => parseUsdPer(1, text) !== null, "is no decimal in USD with at most nine places");
+  .refine((text) => parseUsdPer(1, text) !== null, "is not a decimal in USD with at most nine places");
 const listed = z.strictObject({
   /** `YYYY-MM-DD`, UTC. */
   since: day,

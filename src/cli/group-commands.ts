@@ -153,7 +153,7 @@ function budgetsText({ budgets, low_balance_cents: low }: BudgetsShown, _typed: 
     one.resets_at,
   ]);
   const head = ["OF", "ID", "NAME", "CEILING USD", "SPENT USD", "HELD USD", "LOWER TIERS", "ENDS"];
-  const told = low === null ? "" : `\nA balance below ${dollars(low)} USD is told.`;
+  const told = low === null ? "" : `\nA balance below ${dollars(low)} USD raises an event.`;
   return `${table(head, rows, columns)}${told}`;
 }
 
@@ -172,7 +172,7 @@ const budgetSet = requesting<BudgetsShown>({
     "ceiling-cents": { value: "CENTS", meaning: "most the account may spend in a period; or none" },
     "ceiling-period": PERIOD,
     "lower-at": LOWER_AT,
-    "low-balance-cents": { value: "CENTS", meaning: "a balance that is told when it falls below this; or none" },
+    "low-balance-cents": { value: "CENTS", meaning: "an event is raised when the balance falls below this; or none" },
   },
   summary: "Sets an account's own ceiling, and which balance is low",
   request(typed) {

@@ -154,7 +154,7 @@ async function priceListIn(named: string | undefined): Promise<PriceList> {
   try {
     return priceListOf(JSON.parse(await readFile(path, "utf8")));
   } catch (error) {
-    throw new CommandError(`${path} is no list of prices: ${error instanceof Error ? error.message : error}`);
+    throw new CommandError(`${path} is not a list of prices: ${error instanceof Error ? error.message : error}`);
   }
 }
 

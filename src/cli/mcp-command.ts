@@ -92,7 +92,7 @@ export const MCP_COMMAND: Command = {
       if (line.trim() === "") continue;
       const message = messageIn(line);
       if (message === null) {
-        say(failure(null, "a line is no JSON object"));
+        say(failure(null, "a line is not a JSON object"));
         continue;
       }
       const passed = passOn(message, url, config.apiKey, say).finally(() => running.delete(passed));

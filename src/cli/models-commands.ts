@@ -104,7 +104,7 @@ const update: Command = {
   options: {
     from: {
       value: "SOURCE",
-      meaning: "a file, an address, or a provider whose own list is asked; without it MODELS_SOURCE",
+      meaning: "a file, an address, or a provider whose own list is read; without it MODELS_SOURCE",
     },
     vendor: { value: "ID", meaning: "whose list a file or an address is, where it is one provider's own" },
     "dry-run": { value: null, meaning: "show what would change, and change nothing" },

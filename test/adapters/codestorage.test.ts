@@ -160,7 +160,7 @@ describe("what is set and asked", () => {
   ])("a key that cannot sign stops the start with the name of its variable (%#)", async (key) => {
     const env = { CODE_STORAGE_NAME: "acme", CODE_STORAGE_PRIVATE_KEY: String(key) };
     const told = await shippedCatalog({ env }).catch((error: unknown) => String(error));
-    expect(told).toContain("CODE_STORAGE_PRIVATE_KEY is no private key of P-256 as PEM");
+    expect(told).toContain("CODE_STORAGE_PRIVATE_KEY is not a private key of P-256 as PEM");
     expect(told).not.toContain(String(key).slice(0, 30));
   });
 

@@ -186,7 +186,7 @@ describe("what is configured", () => {
     const url = "http://127.0.0.1:9/v1";
     expect(of({ TWOMAKER_API_KEY: "k", TWOMAKER_BASE_URL: url })).toMatchObject({ configured: true, origin: url });
     expect(of({ "2MAKER_BASE_URL": url })?.origin).toBe(url);
-    expect(() => of({ "2MAKER_BASE_URL": "nowhere" })).toThrow(/2MAKER_BASE_URL is no http address/);
+    expect(() => of({ "2MAKER_BASE_URL": "nowhere" })).toThrow(/2MAKER_BASE_URL is not an http address/);
   });
 
   test("tells a known model that nobody serves from an unknown one", () => {
@@ -199,9 +199,9 @@ describe("what is configured", () => {
   test("wrong variables are named, their values are not", () => {
     const any = anyServer();
     const load = (env: Record<string, string>) => () => catalogOf({ adapters: { maker, any } }, { env });
-    expect(load({ MAKER_BASE_URL: "secret-host" })).toThrow(/MAKER_BASE_URL is no http address/);
+    expect(load({ MAKER_BASE_URL: "secret-host" })).toThrow(/MAKER_BASE_URL is not an http address/);
     expect(load({ MAKER_BASE_URL: "secret-host" })).not.toThrow(/secret-host/);
-    expect(load({ ANY_PROMPT_USD_PER_MILLION: "cheap" })).toThrow(/ANY_PROMPT_USD_PER_MILLION is no price/);
+    expect(load({ ANY_PROMPT_USD_PER_MILLION: "cheap" })).toThrow(/ANY_PROMPT_USD_PER_MILLION is not a price/);
     expect(load({ MAKER_PROMPT_USD_PER_MILLION: "1" })).toThrow(/MAKER_PROMPT_USD_PER_MILLION has no meaning/);
   });
 });
@@ -369,7 +369,7 @@ describe("files that do not fit together", () => {
       () =>
         catalogOf({ adapters, tiers: { cheap: tier(...models) } });
     expect(load("m/one", "any/*", "any/llama")).not.toThrow();
-    expect(load("m/one", "m/two")).toThrow("tiers/cheap.ts: candidates.1.model names m/two, which nobody sells");
+    expect(load("m/one", "m/two")).toThrow("tiers/cheap.ts: candidates.1.model names m/two, which no adapter sells");
     expect(load("m/one", "m/one")).toThrow("tiers/cheap.ts: candidates.1.model names m/one again");
   });
 });

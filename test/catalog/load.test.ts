@@ -105,7 +105,7 @@ describe("an overlay", () => {
     write("adapters/b.ts", table(`{ two: { ...${row}, origin: "nowhere" } }`));
     expect(await problemsOf(load())).toEqual([
       `${folder}/adapters/a.ts: adapters.one.origin has {place}, which is none of settings`,
-      `${folder}/adapters/b.ts: adapters.two.origin is no http address`,
+      `${folder}/adapters/b.ts: adapters.two.origin is not an http address`,
     ]);
     write("adapters/a.ts", table(`{ one: ${row.replace("{place}", "a")} }`));
     write("adapters/b.ts", table(`{ one: ${row.replace("{place}", "b")} }`));
@@ -169,7 +169,7 @@ describe("an overlay", () => {
       "tiers/onescrape.ts: rungs ours names firecrawl/nothing, which no adapter has",
     ]);
     write("tiers/onescrape.ts", 'export default { kind: "stairs" };');
-    expect(String(await problemsOf(load()))).toContain("onescrape.ts: kind is no kind of tier that there is");
+    expect(String(await problemsOf(load()))).toContain("onescrape.ts: kind is not a kind of tier");
   });
 
   test("sells at the door for those without a key what it sells by key, and nothing else", async () => {
@@ -236,13 +236,13 @@ describe("a broken file stops the loading, and says where", () => {
       "a price that is none",
       'input: "0.5"',
       'input: "half"',
-      'chat.models.one-2.prices.0.input is no decimal in USD per million tokens with at most six places: "half"',
+      'chat.models.one-2.prices.0.input is not a decimal in USD per million tokens with at most six places: "half"',
     ],
     [
       "a price finer than a pico-dollar a token",
       'input: "0.5"',
       'input: "0.0000005"',
-      "chat.models.one-2.prices.0.input is no decimal",
+      "chat.models.one-2.prices.0.input is not a decimal",
     ],
     ["a price as a number", 'input: "0.5"', "input: 0.5", "chat.models.one-2.prices.0.input"],
     [
@@ -251,7 +251,7 @@ describe("a broken file stops the loading, and says where", () => {
       "prices: []",
       "chat.models.one-2.prices has no price",
     ],
-    ["a day that is none", "2026-08-01", "2026-13-01", "chat.models.one-2.prices.0.since is no day as YYYY-MM-DD"],
+    ["a day that is none", "2026-08-01", "2026-13-01", "chat.models.one-2.prices.0.since is not a day as YYYY-MM-DD"],
     [
       "days out of order",
       'prices: [{ since: "2026-08-01"',
@@ -271,20 +271,20 @@ describe("a broken file stops the loading, and says where", () => {
       "embeddings.models.one-2.prices has `steps` or `thousandCalls`",
     ],
     ["an address with a slash at the end", "acme.example/v1", "acme.example/v1/", "origin must not end in a slash"],
-    ["an address that is none", "https://api.acme.example/v1", "api.acme.example", "origin is no http address"],
+    ["an address that is none", "https://api.acme.example/v1", "api.acme.example", "origin is not an http address"],
     ["a field that is mistyped", "contextTokens: 32_000", "contextToken: 32_000", "chat.models.one-2.contextTokens"],
     ["a dialect that is not spoken", '"chat-completions"', '"telegraph"', "chat.dialect"],
     [
       "a pointer that is none",
       'dialect: "chat-completions"',
       'dialect: "chat-completions", usageAt: ["usage"]',
-      "chat.usageAt.0 is no JSON pointer",
+      "chat.usageAt.0 is not a JSON pointer",
     ],
     [
       "a slug that is none",
       "contextTokens: 32_000",
       'slug: "One", contextTokens: 32_000',
-      "chat.models.one-2.slug is no slug as <maker>/<model>",
+      "chat.models.one-2.slug is not a slug as <maker>/<model>",
     ],
   ];
 
@@ -314,7 +314,7 @@ describe("a broken file stops the loading, and says where", () => {
     expect(await problemsOf(load())).toEqual([`${path.join(folder, "tiers/empty.ts")}: candidates has no candidate`]);
     write("tiers/empty.ts", text('[{ model: "acme/none" }]'));
     expect(await problemsOf(load())).toEqual([
-      "tiers/empty.ts: candidates.0.model names acme/none, which nobody sells",
+      "tiers/empty.ts: candidates.0.model names acme/none, which no adapter sells",
     ]);
   });
 

@@ -105,9 +105,9 @@ describe("a model with an end", () => {
       catalogOf({ adapters: { lab: vendor({ a: ending("2026-12-11"), new: spec }, { maker: "lab" }) } });
     expect(next(priced("1", "2"))).not.toThrow();
     expect(next({ ...priced("1", "2"), slug: "lab/newer" })).toThrow(
-      /retires names lab\/new, which nobody sells longer/,
+      /retires names lab\/new, which no adapter sells longer/,
     );
-    expect(next({ ...priced("1", "2"), retires: { on: "2026-12-11" } })).toThrow(/nobody sells longer/);
+    expect(next({ ...priced("1", "2"), retires: { on: "2026-12-11" } })).toThrow(/no adapter sells longer/);
   });
 });
 
@@ -152,8 +152,8 @@ describe("a model that is sold by units", () => {
   it("needs a successor of its kind that is sold, and for longer", () => {
     const made = (lab: ReturnType<typeof vendor>) => () => catalogOf({ adapters: { lab } });
     expect(made(painters("lab/fresh"))).not.toThrow();
-    expect(made(painters("lab/none"))).toThrow(/unitModels.old.retires names lab\/none, which nobody sells longer/);
-    expect(made(painters("lab/old"))).toThrow(/nobody sells longer/);
+    expect(made(painters("lab/none"))).toThrow(/unitModels.old.retires names lab\/none, which no adapter sells longer/);
+    expect(made(painters("lab/old"))).toThrow(/no adapter sells longer/);
   });
 });
 

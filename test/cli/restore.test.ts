@@ -91,7 +91,7 @@ describe("a copy of everything in Redis", () => {
     for (const [content, says] of [
       [text.replace("Ada", "Eve"), "damaged"],
       [text.slice(0, text.lastIndexOf("\n", text.length - 2) + 1), "damaged"],
-      ["nothing\n", "is no dump"],
+      ["nothing\n", "is not a dump"],
     ] as const) {
       writeFileSync(bad, content);
       expect(await tollgate(env, "restore", bad)).toMatchObject({ code: 1, out: expect.stringContaining(says) });

@@ -192,7 +192,7 @@ describe("prices check", () => {
     });
     writeFileSync(file, "{}");
     const bad = await tollgate(["prices", "check", "--file", file]);
-    expect([bad.code, bad.err]).toEqual([1, expect.stringContaining("is no list of prices")]);
+    expect([bad.code, bad.err]).toEqual([1, expect.stringContaining("is not a list of prices")]);
     expect((await tollgate(["prices", "check", "--day", "today"])).code).toBe(2);
     const own = await tollgate(["prices", "check", "--json", "--day", "2026-11-23"]);
     expect([own.code, JSON.parse(own.out).compared > 200]).toEqual([0, true]);

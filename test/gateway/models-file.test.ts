@@ -164,7 +164,7 @@ describe("a running gateway", () => {
   });
 
   it.each([
-    ["half a file", '{"gpt-5.4-mini": {"litellm_provider": "openai', "it is no whole JSON; nothing was changed"],
+    ["half a file", '{"gpt-5.4-mini": {"litellm_provider": "openai', "it is not complete JSON; nothing was changed"],
     ["HTML", "<html>", "it is a page of HTML or XML, no JSON; nothing was changed"],
     [
       "prices of nothing",

@@ -85,11 +85,11 @@ const UNFIT: readonly (readonly [feature: RegExp, rows: readonly Row[], reason: 
   // Nobody but Claude could have made its signature, and this one was made up.
   [/^the history of Claude/, CLAUDES, /Invalid `signature`/],
   // Its wire closes every object: one with free keys could only be empty.
-  [/^an open schema/, [...CLAUDES, "bedrock-open"], /nobody that it allows can serve this/],
+  [/^an open schema/, [...CLAUDES, "bedrock-open"], /none of the allowed providers can serve this/],
   [
     /^several answers/,
     [...CLAUDES, "bedrock", "bedrock-open", "cohere", "perplexity", "groq"],
-    /(nobody that it allows can serve|cannot be asked for) this/,
+    /(none of the allowed providers can serve|cannot be asked for) this/,
   ],
   // It searches, and calls nothing else.
   [

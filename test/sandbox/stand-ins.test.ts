@@ -118,7 +118,7 @@ describe("a stand-in of an overlay", () => {
   it("that has no adapter is a mistake of the catalog", async () => {
     const overlayDir = overlayOf({ "shop.ts": SHOP, "stall.sandbox.ts": PLAYED });
     await expect(shippedCatalog({ overlayDir })).rejects.toThrow(
-      /stall\.sandbox\.ts stands in for stall, which is no adapter/,
+      /stall\.sandbox\.ts stands in for stall, which is not an adapter/,
     );
   });
 });

@@ -48,7 +48,7 @@ export async function claim(deps: LifecycleDeps, payer: string, file: NewFile): 
     return noRoom(file.sizeBytes, refused.freeBytes);
   }
   const pending = await deps.rows.put({ ...fresh, state: "pending" });
-  if (pending === null) throw new Error(`somebody else changed a file that nobody knew: ${id}`);
+  if (pending === null) throw new Error(`another process changed an unknown file: ${id}`);
   return pending;
 }
 

@@ -97,7 +97,7 @@ export class Launches implements HoldKeeper {
   async takeOver({ amountNano }: Held, hold: KeptHoldSpec): Promise<void> {
     const id = jobIdOf(hold);
     const launching = this.#launching.get(id);
-    if (launching === undefined) throw new Error(`nobody has announced the job ${id}`);
+    if (launching === undefined) throw new Error(`no process has announced the job ${id}`);
     const job: JobRecord = { ...launching.job, state: "queued", amountNano };
     const version = await putJob(this.#parts.records, job, launching.version);
     this.#launching.delete(id);

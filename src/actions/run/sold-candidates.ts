@@ -50,7 +50,7 @@ export function offeredCalls(call: SoldCall): readonly OfferedCall[] | GatewayEr
   const able = read.filter((one): one is { offer: ActionOffer; params: Params } => !Array.isArray(one.params));
   if (able.length === 0) {
     const issues = read[0]?.params as readonly FieldIssue[] | undefined;
-    return fieldsError(issues ?? [{ path: sold.pinnedBy ?? "", message: "names nobody who serves this" }]);
+    return fieldsError(issues ?? [{ path: sold.pinnedBy ?? "", message: "names no vendor that serves this" }]);
   }
   const reachable = able.filter(({ offer }) => offer.adapter.configured);
   if (reachable.length === 0) return new GatewayError("upstream_not_configured", { detail: { detail: sold.id } });

@@ -44,7 +44,7 @@ function urlIssue(path: string, value: unknown): FieldIssue | null {
 }
 
 function issueOf(name: string, param: TableParam | undefined, value: unknown, known: string): FieldIssue | null {
-  if (param === undefined) return { path: name, message: `is no param of this endpoint; it takes ${known}` };
+  if (param === undefined) return { path: name, message: `is not a param of this endpoint; it takes ${known}` };
   if (value === undefined || value === null)
     return param.required ? { path: name, message: `is missing, must be of type ${param.type}` } : null;
   const isText = param.format !== "uri" || typeof value !== "number";

@@ -68,7 +68,7 @@ function jsonOf(bytes: Uint8Array): unknown {
   try {
     json = JSON.parse(text);
   } catch {
-    throw new BadList("it is no whole JSON");
+    throw new BadList("it is not complete JSON");
   }
   const twice = doubleKey(text);
   if (twice !== null) throw new BadList(`it has ${twice.slice(0, 100)} twice`);
@@ -85,5 +85,5 @@ export function readList(bytes: Uint8Array, day: string, vendor: string | null):
   }
   if (isCatalogList(json)) return catalogList(json);
   if (isFlatList(json)) return flatList(json);
-  throw new BadList("it is no list of models in a format that is known here");
+  throw new BadList("it is not a list of models in a format that is known here");
 }

@@ -9,8 +9,8 @@ import { plainTokenPrices, type TokenPriceSpec, tokenPrices } from "../token-pri
 import { type UnitModelSpec, type UnitPriceSpec, unitPrices } from "../unit-model.ts";
 
 const count = z.int().positive();
-const day = z.iso.date("is no day as YYYY-MM-DD");
-const successor = z.string().regex(SLUG, "is no slug as <maker>/<model>");
+const day = z.iso.date("is not a day as YYYY-MM-DD");
+const successor = z.string().regex(SLUG, "is not a slug as <maker>/<model>");
 
 /** The facts about one model at one vendor. Facts that are left out come from the adapter. */
 const modelUpdate = z.strictObject({
@@ -18,7 +18,7 @@ const modelUpdate = z.strictObject({
   seen: day.optional(),
   /** For a model that no adapter lists: the model of the same vendor whose wire it shares. */
   like: z.string().min(1).max(200).optional(),
-  slug: z.string().regex(SLUG, "is no slug as <maker>/<model>").optional(),
+  slug: z.string().regex(SLUG, "is not a slug as <maker>/<model>").optional(),
   prices: tokenPrices.optional(),
   contextTokens: count.optional(),
   outputTokensMax: count.optional(),
@@ -37,7 +37,7 @@ const vendor = z.strictObject({
   embeddings: z.record(name, modelUpdate.extend({ prices: plainTokenPrices.optional() })).optional(),
   unitModels: z.record(name, unitModelUpdate).optional(),
 });
-const moment = z.string().regex(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z$/, "is no time as YYYY-MM-DDTHH:MM:SSZ");
+const moment = z.string().regex(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z$/, "is not a time as YYYY-MM-DDTHH:MM:SSZ");
 const update = z.strictObject({
   format: z.literal(1),
   /** When its list was read, `YYYY-MM-DDTHH:MM:SSZ`. */

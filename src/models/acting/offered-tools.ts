@@ -214,7 +214,7 @@ export function offeredTools(
     if (some instanceof GatewayError) return some;
     for (const one of some) {
       if (callersNames.has(one.name))
-        return invalid(tool.param, `is called ${one.name}, as a function of the request is`);
+        return invalid(tool.param, `has the name of another function of the request, ${one.name}`);
       // An action named explicitly has its own bounds; a pattern never replaces it.
       if (tool.action?.endsWith("/*") === true && byName.has(one.name)) continue;
       byName.set(one.name, one);

@@ -70,6 +70,6 @@ export function prefer(
   const left = fallbacks ? sorted : listed;
   if (left.length > 0) return left;
   const providers = [...new Set(all.map(({ candidate }) => candidate.provider))];
-  const detail = `provider: nobody that it allows can serve this; those who can are ${providers.join(", ")}`;
+  const detail = `provider: none of the allowed providers can serve this; these can: ${providers.join(", ")}`;
   return new GatewayError("bad_request", { param: "provider", detail: { detail }, data: { providers } });
 }

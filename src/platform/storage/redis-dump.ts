@@ -111,7 +111,7 @@ export async function checkDump(path: string): Promise<DumpHead & DumpEnd> {
     last = text;
     count += 1;
   }
-  if (head?.format !== FORMAT) throw new Error(`${path} is no dump of this program's Redis`);
+  if (head?.format !== FORMAT) throw new Error(`${path} is not a dump of Tollgate's Redis`);
   const end = parsed<DumpEnd>(last ?? "");
   if (end?.sha256 !== digest.digest("hex") || end.keys !== count - 2) {
     throw new Error(`${path} is damaged or cut off: its checksum is not that of what is in it`);

@@ -228,7 +228,7 @@ describe("a list that is wrong", () => {
       "other units",
     ],
     ["is HTML", "<!doctype html><p>Sign in", "it is a page of HTML or XML"],
-    ["is half a file", `{"big-1.5":${row},"small-2":{"litellm_pro`, "it is no whole JSON"],
+    ["is half a file", `{"big-1.5":${row},"small-2":{"litellm_pro`, "it is not complete JSON"],
     ["has a model twice", `{"big-1.5":${row},"big-1.5":${row}}`, "it has big-1.5 twice"],
     ["has a row twice", '{"data":[{"id":"big-1.5"},{"id":"big-1.5"}]}', "it has big-1.5 twice", "lab"],
     [

@@ -46,7 +46,7 @@ function shownBy(action: CatalogAction): Operation | undefined {
 }
 
 describe("openapi.json", () => {
-  test("stands alone where no payments are taken: there is no list of what is paid for on chain", async () => {
+  test("stands alone where no payments are taken: there is not a list of what is paid for on chain", async () => {
     expect((await fetch(`${gateway.url}/.well-known/x402`)).status).toBe(404);
   });
 

@@ -109,7 +109,7 @@ test("a key from elsewhere is as good as none where none is needed, too: it open
 });
 
 test.each([[["203.0.113.0/33"]], [["203.0.113.0/"]], [["fe80::1%eth0"]], [["localhost"]], [[]], ["203.0.113.1"]])(
-  "%j is no list of addresses",
+  "%j is not a list of addresses",
   async (addresses) => {
     const { status, json } = await own("POST", "/api/v1/agents", { label: "agent", addresses });
     expect([status, String(json.message)]).toEqual([400, expect.stringMatching(/^addresses/)]);

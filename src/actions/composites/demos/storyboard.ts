@@ -119,7 +119,7 @@ export function readBoard(json: unknown, site: string): Storyboard | string {
   }
   for (const [at, one] of read.data.scenes.entries()) {
     const off = offSite(one, site);
-    if (off !== null) return `scenes.${at}.${off.path.join(".")}: ${off.address} is no page of ${site}`;
+    if (off !== null) return `scenes.${at}.${off.path.join(".")}: ${off.address} is not a page of ${site}`;
   }
   return read.data;
 }

@@ -76,14 +76,14 @@ export function readIdentifier(text: string): Identifier | string {
   if (EMAIL.safeParse(given).success) return { kind: "email", email: given };
   if (LINKEDIN.test(given)) {
     const url = profileUrl(given);
-    return url === null ? "is no person's LinkedIn profile, of /in/ or /pub/" : { kind: "linkedin", url };
+    return url === null ? "is not a person's LinkedIn profile, of /in/ or /pub/" : { kind: "linkedin", url };
   }
   if (isPhone(given)) return "is a phone number: an email address, a LinkedIn URL, or a name with a company is needed";
   const query = given.replace(/\s+/g, " ");
   const named = nameWithCompany(query);
   const words = query.split(" ").filter((word) => LETTER.test(word));
   if (named === null && words.length < ANY_NAME_WORDS_MIN) {
-    return "is no email address, no LinkedIn URL, and no name with a company, such as Ada Lovelace, Example";
+    return "is not an email address, a LinkedIn URL or a name with a company, such as Ada Lovelace, Example";
   }
   return { kind: "name", query, named };
 }
