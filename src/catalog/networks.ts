@@ -55,7 +55,7 @@ export const PLAY_NETWORK: Network = {
   name: "tollgate-sandbox",
   caip2: "eip155:4020402402",
   chainId: 4_020_402_402,
-  asset: wordAddress("play money is not a coin"),
+  asset: wordAddress("play money is no coin"),
   domain: { name: "Tollgate play money", version: "1" },
 };
 export const PLAY_PAY_TO = wordAddress("payee of the sandbox");
