@@ -40,7 +40,7 @@ function linksOf(path: string): { text: string; target: string }[] {
   return [...found].map(([, text = "", target = ""]) => ({ text, target }));
 }
 
-/** The anchors that a page's headings make, as GitHub makes them. */
+/** The anchors that GitHub makes from a page's headings. */
 function anchorsOf(path: string): string[] {
   return [...read(path).matchAll(/^#+ (.+)$/gm)].map(([, title = ""]) =>
     title
@@ -55,7 +55,7 @@ function section(page: string, title: string): string {
   return text.slice(0, text.indexOf("\n## ", 1));
 }
 
-/** The block of code after a comment that names it. */
+/** The code block after a comment that names it. */
 function example(name: string): string {
   const found = new RegExp(`<!-- ${name} -->\\n\`\`\`ts\\n([\\s\\S]*?)\`\`\``).exec(
     read("docs/guides/add-a-provider.md"),
@@ -132,7 +132,7 @@ describe("the words", () => {
   const STILTED_COMMENTS_MAX = 1_976;
 
   test.each(PLAIN)("%s is in plain English", (path) => {
-    // The dictionary names what not to write, and rows of failures name tests.
+    // The dictionary lists words to avoid, and rows of failures name tests.
     const text = asRead(written(read(path)))
       .replace(/^\| ".*$/gm, "")
       .replace(/ \| test\/.*$/gm, "");
@@ -229,7 +229,7 @@ describe("what is not there yet", () => {
     expect(missing).not.toMatch(/composite|\bjobs?\b/);
   });
 
-  /** What an endpoint or a setting would be named if a line were untrue, by words of that line. */
+  /** What an endpoint or a setting would be called if a line were untrue, by words of that line. */
   const WOULD_BE: Readonly<Record<string, RegExp>> = {
     webhook: /webhook/i,
     "groups of keys": /\/groups|GROUP/,

@@ -1,4 +1,4 @@
-// What a test has started is gone when its runner is, even where nobody could clean up.
+// Processes that a test started end with its runner, even where no cleanup could run.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { expect, onTestFinished, test } from "vitest";

@@ -1,4 +1,4 @@
-// The table of failures is a promise with a test behind each row: checks that every test it names is there, under its title.
+// The table of failures promises a test for each row: checks that every named test exists, under its title.
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -20,7 +20,7 @@ const rows: Row[] = PAGE.flatMap((line) => {
     : [{ failure, tests: tests.split("<br>") }];
 });
 
-/** Whether a file has a test of exactly this title, and one that runs. */
+/** Whether a file has a test with exactly this title that runs. */
 function has(file: string, title: string): boolean {
   const escaped = title.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
   const text = readFileSync(join(ROOT, file), "utf8");
@@ -29,7 +29,7 @@ function has(file: string, title: string): boolean {
   return found !== null && !/^\.(?:skip|todo)\b/.test(found[1] ?? "");
 }
 
-/** A suite that is not a test file itself is run by one that imports it. */
+/** A suite that is not itself a test file runs where a test file imports it. */
 function runs(file: string): boolean {
   return (
     file.endsWith(".test.ts") ||

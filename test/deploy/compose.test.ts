@@ -1,4 +1,4 @@
-// The compose file: three gateways, their proxy, and a Redis that keeps what it is told.
+// The compose file: three gateways, their proxy, and a Redis that persists its data.
 import { spawnSync } from "node:child_process";
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -23,7 +23,7 @@ interface Prometheus {
   readonly scrape_configs: readonly { readonly static_configs: readonly { readonly targets: readonly string[] }[] }[];
 }
 
-/** A variable of the operator's stands for itself, or for what it is without one. */
+/** Expands an operator's variable to its default, or to itself where it has none. */
 function filled(value: string): string {
   return value.replace(
     /\$\{(\w+)(?::-([^}]*)|:\?[^}]*)\}/g,
@@ -76,13 +76,13 @@ describe("the compose file", () => {
 
   test.runIf(has("nginx"))("has a proxy configuration that nginx takes", () => {
     const file = join(temporary(), "nginx.conf");
-    // The names are those of the compose network, and looking them up again is for newer versions than some machines have.
+    // The names are those of the compose network, and re-resolving them needs a newer nginx than some machines have.
     const here = read("nginx.conf")
       .replace(/server gateway-\d:8080 resolve/g, "server 127.0.0.1:9")
       .replace(/^ *resolver .*$/m, "");
     writeFileSync(file, `pid ${file}.pid;\n${here}`);
     const checked = spawnSync("nginx", ["-t", "-e", "stderr", "-c", file], { encoding: "utf8" });
-    // Whether it may write where its packager keeps bodies is not what is asked.
+    // This test does not check whether nginx may write to its package's body folder.
     expect(checked.stderr).toContain("syntax is ok");
   });
 
@@ -114,7 +114,7 @@ test(
       line.slice(0, line.indexOf(" ")),
       line.slice(line.indexOf(" ") + 1).replace(/^""$/, ""),
     ]);
-    // What is safe must come from the file.
+    // The safe settings must come from the file.
     const unsafe = { appendonly: "no", appendfsync: "everysec", "maxmemory-policy": "allkeys-lru" };
     const server = await startRedis({ ...unsafe, ...Object.fromEntries(pairs) });
     const link = await openLink(server.url);

@@ -1,4 +1,4 @@
-// What the tests of deploy/ read it with, and what they ask of all of its files.
+// Readers and shared checks for the tests of deploy/.
 import { spawnSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { join, posix } from "node:path";
@@ -12,7 +12,7 @@ export const DEPLOY = join(ROOT, "deploy");
 export const FILES = readdirSync(DEPLOY, { recursive: true, withFileTypes: true })
   .filter((entry) => entry.isFile())
   .map((entry) => posix.join(entry.parentPath.slice(DEPLOY.length + 1), entry.name));
-/** What a process takes beyond DRAIN_SECONDS: see CLOSE_MS_MAX of the parent. */
+/** The time a process needs beyond DRAIN_SECONDS: see the parent's CLOSE_MS_MAX. */
 export const CLOSE_SECONDS = 15;
 
 export function read(file: string): string {
@@ -26,7 +26,7 @@ export function yaml<T = unknown>(file: string): T[] {
   });
 }
 
-/** Whether a tool of the operator's is here; what it would check is not checked otherwise. */
+/** Whether the operator's tool is installed; without it, its checks are skipped. */
 export function has(tool: string): boolean {
   return spawnSync("which", [tool]).status === 0;
 }
@@ -36,10 +36,10 @@ export function temporary(): string {
   return folder;
 }
 
-/** What Node and the C library read. */
+/** Variables that Node and the C library read. */
 const RUNTIME = ["NODE_ENV", "MALLOC_ARENA_MAX"];
 
-/** Fails unless each name is a setting, and the values are ones that the gateway starts with. */
+/** Fails unless each name is a setting and the gateway accepts the values. */
 export function expectSettings(environment: Readonly<Record<string, string>>): void {
   const known = effectiveSettings(environment).flatMap(({ name, from }) => (from === "environment" ? [name] : []));
   expect(Object.keys(environment).filter((name) => !known.includes(name) && !RUNTIME.includes(name))).toEqual([]);

@@ -1,4 +1,4 @@
-// The framing list behind nginx and HAProxy, on both engines: no client is ever given another client's answer.
+// The framing list behind nginx and HAProxy, on both engines: no client receives another client's answer.
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { writeFileSync } from "node:fs";
@@ -9,7 +9,7 @@ import { echo, loadedEngine, rawClient, request, startEdge, until } from "../edg
 import { freePort } from "../support/free-port.ts";
 import { has, temporary } from "./deployed.ts";
 
-/** As in deploy/nginx.conf: HTTP/1.1 to the gateway, connections kept, bodies buffered. */
+/** As in deploy/nginx.conf: HTTP/1.1 to the gateway, keep-alive connections, buffered bodies. */
 const nginxConfig = (folder: string, port: number, to: number) => `daemon off;
 pid ${folder}/nginx.pid;
 error_log ${folder}/error.log;

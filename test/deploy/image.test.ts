@@ -1,4 +1,4 @@
-// The files of deploy/ as such, and the image: what it copies, and that this runs.
+// The files of deploy/, and the image: what it copies, and that the copy runs.
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { cpSync, existsSync, readdirSync, readFileSync, symlinkSync } from "node:fs";
@@ -72,7 +72,7 @@ describe("the image", () => {
     const folders = ["src", "adapters", "tiers"];
     const source = folders.flatMap((folder) =>
       readdirSync(join(ROOT, folder), { recursive: true, encoding: "utf8" })
-        // The demo is for whoever has the tree; a client's package is no part of the image.
+        // The demo needs the source tree; the image leaves out a client's package.
         .filter((name) => name.endsWith(".ts") && name !== "cli/demo.ts")
         .map((name) => readFileSync(join(ROOT, folder, name), "utf8")),
     );

@@ -1,4 +1,4 @@
-// The production install: what `npm ci --omit=dev` brings, and what `npm run slim` leaves of it.
+// The production install: what `npm ci --omit=dev` installs, and what `npm run slim` leaves of it.
 import { spawnSync } from "node:child_process";
 import { copyFileSync, cpSync, linkSync, lstatSync, mkdirSync, readdirSync, readFileSync, realpathSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -6,7 +6,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { spawnGateway } from "../support/gateway-process.ts";
 import { ROOT, temporary } from "./deployed.ts";
 
-/** What the review found, with the clients that only the demo uses, was 213 MB. */
+/** The review measured 213 MB, including the clients that only the demo uses. */
 const MEGABYTES_MAX = 213 / 2;
 
 interface Locked {
@@ -14,7 +14,7 @@ interface Locked {
   readonly optional?: boolean;
 }
 
-/** A copy that costs no room where the two are on one disk. */
+/** Copies a tree; takes no extra space where both folders are on one disk. */
 function copyTree(from: string, to: string): void {
   for (const entry of readdirSync(from, { recursive: true, withFileTypes: true })) {
     if (!entry.isFile()) continue;
@@ -69,7 +69,7 @@ test("the production install is less than half of what it was, and serves calls"
     kind: "sandbox",
     credit_cents: 1,
   });
-  // So little credit that the prompt's tokens have to be counted: the counter's package is whole as well.
+  // With so little credit the gateway must count the prompt's tokens, which proves that the counter's package is complete too.
   const response = await fetch(`${gateway.url}/api/llm/v1/chat/completions`, {
     method: "POST",
     headers: { authorization: `Bearer ${api_key}`, "content-type": "application/json" },

@@ -1,4 +1,4 @@
-// A real Prometheus with the configuration of deploy/ scrapes a gateway: what it finds there is what was charged, and its rules are asked.
+// A real Prometheus with the configuration of deploy/ scrapes a gateway: its metrics match the charges, and it evaluates the rules.
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -25,10 +25,10 @@ const program = await installed(
 ).catch(() => null);
 
 const RUNBOOKS = "https://docs.example.org/alarms.md";
-/** The file says ten seconds, which a test does not have; on a busy machine one answer may take far more than usual. */
+/** The file's ten seconds are too long for a test; on a busy machine one scrape may take far longer than usual. */
 const OFTEN = { scrape_interval: "2s", evaluation_interval: "500ms", scrape_timeout: "2s" };
 
-/** As the file has it, but for the gateways, where their token lies, and how often it looks. */
+/** The file's configuration, except for the gateways' addresses, the path of their token, and the intervals. */
 function configurationFor(gateway: TestGateway): string {
   const [file] = yaml<Configuration>("prometheus/prometheus.yml");
   if (file === undefined) throw new Error("prometheus.yml is empty");
@@ -111,7 +111,7 @@ describe.skipIf(program === null)("a real Prometheus", () => {
       return all.length > 0 && all.every(({ health }) => health !== "unknown") ? all : undefined;
     }, "the rules");
     expect(rules.filter(({ health }) => health !== "ok")).toEqual([]);
-    // One look that came too late makes an alarm pending, which is no alarm.
+    // One late scrape makes an alarm pending, which does not count.
     expect(rules.filter(({ state }) => state === "firing").map(({ name }) => name)).toEqual([]);
   });
 

@@ -57,7 +57,7 @@ describe("the systemd unit", () => {
 
   test.runIf(has("systemd-analyze"))("is one that systemd takes", () => {
     const file = join(temporary(), "tollgate.service");
-    // Where it will be is not where it is tried.
+    // The installed paths do not exist on the test machine.
     writeFileSync(
       file,
       unit.replace(/ExecStart=\S+/, `ExecStart=${process.execPath}`).replace(/^WorkingDirectory=.*$/m, ""),
@@ -84,7 +84,7 @@ describe("the Kubernetes manifests", () => {
     const literals = [...read("kustomization.yaml").matchAll(/--from-literal=(\w+)=(\S+)/g)];
     const secret = literals.map(([, name = "", value = ""]) => [name, value.replace(/^\.{3}$/, "sixteen-characters")]);
     expectSettings(Object.fromEntries(secret));
-    // Pods lie on several machines: a file of each would be refused by all but the first.
+    // Pods run on several machines: all but the first would reject an archive in a file.
     expect(new Map(secret as [string, string][]).get("ARCHIVE_URL")).toMatch(/^postgres:/);
   });
 
@@ -95,7 +95,7 @@ describe("the Kubernetes manifests", () => {
     while ((await status("/admin/v1/accounts")) !== 429);
     for (const probe of [container.startupProbe, container.livenessProbe, container.readinessProbe]) {
       expect(ports).toContain(probe.httpGet.port);
-      // However strict the gateway is with strangers, who asks this way restarts it where it does not answer.
+      // The probe restarts a gateway that does not answer, so it must succeed however strict the gateway is with strangers.
       for (let asked = 0; asked < 4; asked++) expect(await status(probe.httpGet.path)).toBe(200);
     }
     const targets = ["tollgate", "tollgate-admin"].flatMap((name) => of("Service", name).ports);

@@ -1,4 +1,4 @@
-// The board and the alarms: they ask for metrics that there are.
+// The dashboard and the alarms query only metrics that exist.
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -17,7 +17,7 @@ interface Rule {
   readonly annotations: Readonly<Record<string, string>>;
 }
 
-/** It comes with Prometheus; where neither can be had, what a rule makes of series is not tried. */
+/** Comes with Prometheus; where neither is available, the tests of rules over series are skipped. */
 const promtool = await installed(
   () => ["/usr/bin/promtool", "/usr/local/bin/promtool"].find(existsSync),
   "promtool",
@@ -32,7 +32,7 @@ const METRIC_NAMES = new Map<string, readonly string[]>(
   }),
 );
 
-/** Metrics and labels of a question that there are not. */
+/** A query's metrics and labels that do not exist. */
 function unknownIn(question: string): string[] {
   const names = question.match(/\b(tollgate|gen_ai|nodejs|process)_\w+(?=[{[ )]|$)/g) ?? [];
   const metrics = names.filter((name) => METRIC_NAMES.has(name));
@@ -47,10 +47,10 @@ function unknownIn(question: string): string[] {
   ];
 }
 
-/** Where the operator reads the page, or where it stands in this tree. */
+/** The URL where the operator reads the page, or its path in this tree. */
 const RUNBOOK = "{{ with $externalLabels.runbooks }}{{ . }}{{ else }}docs/guides/alarms.md{{ end }}";
 
-/** The rates and increases of a question that do not see a series which is born with its first value. */
+/** The rates and increases in a query that miss a series which first appears with its first value. */
 function blindIn(question: string): string[] {
   const all = [...question.matchAll(/\b(?:i?rate|i?delta|increase)\((\w+(?:\{[^}]*\})?)\[(\w+)\]\)/g)];
   return all
@@ -138,7 +138,7 @@ describe("what is watched", () => {
     expect(Math.max(...board.panels.map(({ gridPos: { x, w } }) => x + w))).toBeLessThanOrEqual(24);
   });
 
-  /** What Prometheus makes of series: `values` are looks, 10 s apart, of which `at` is the last. */
+  /** Evaluates a rule over series: `values` are samples 10 s apart, and `at` is the time of the last. */
   const fires = (alert: string, series: Readonly<Record<string, string>>, at: string) => ({
     ...{ interval: "10s", name: alert },
     input_series: Object.entries(series).map(([name, values]) => ({ series: name, values })),
@@ -243,7 +243,7 @@ describe("what is watched", () => {
     const file = join(folder, "try.json");
     writeFileSync(file, JSON.stringify({ rule_files: [join(DEPLOY, "prometheus/alerts.yml")], tests: [group] }));
     const tried = spawnSync(promtool ?? "", ["test", "rules", file], { encoding: "utf8" });
-    // No alarm is what the file expects: where there is one, promtool fails and names it.
+    // The file expects no alarm: where one fires, promtool fails and names it.
     expect([tried.status === 0, tried.stderr.includes(`alertname="${name}"`)], tried.stderr).toEqual([
       !isAlarm,
       isAlarm,

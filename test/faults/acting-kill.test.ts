@@ -1,4 +1,5 @@
-// A gateway that is killed in each step of a model that acts, and in the middle of a demo video: nothing is charged twice, nothing stays held, no scene is paid again.
+// A gateway killed in each step of an acting model, and in the middle of a demo video: nothing is charged twice, nothing stays held, and no
+// scene is paid again.
 import { mkdtempSync, rmSync } from "node:fs";
 import type { ServerResponse } from "node:http";
 import { tmpdir } from "node:os";
@@ -30,7 +31,7 @@ function completion(message: object) {
   };
 }
 
-/** Answers of a call of a model that acts: its first round, the action, its second round. */
+/** The answers to a call of an acting model: its first round, the action, its second round. */
 const STEPS = [completion(CALLED), FOUND, completion(SAID)];
 
 function folderOf(name: string): string {
@@ -97,11 +98,11 @@ it("a model that acts, killed in its first round, in its action and in its secon
   let step = 0;
   vendor.answers((response) => json(response, STEPS[step++]));
   expect(await (await ask()).json()).toMatchObject({ choices: [{ message: { content: "At noon." } }] });
-  // A search is a cent, and the rounds are less than one.
+  // A search costs a cent, and the rounds less than one.
   expect(await money(gateway)).toEqual({ balance: CREDIT - 2, held: 0 });
   await gateway.kill();
   const { report } = await doctorOffline(environment.DATA_DIR);
-  // The credit and the one call that came to its end.
+  // The credit and the one completed call.
   expect(report).toMatchObject({ postings: 2, findings: [] });
 });
 

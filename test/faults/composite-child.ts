@@ -1,4 +1,4 @@
-// Run by the fault tests as a process of its own: a gateway with an action of ours that calls a vendor's, and waits for the answer.
+// The fault tests run this as a separate process: a gateway with a composite action that calls a vendor's action and waits for the answer.
 import { z } from "zod";
 import { localAction } from "../../src/catalog/local-action.ts";
 import { startGateway } from "../../src/gateway/gateway.ts";

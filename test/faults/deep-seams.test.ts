@@ -1,4 +1,4 @@
-// Deep jobs whose process dies at every single operation of the store, of launch, steps and end, and of those who adopt them: over both stores.
+// Deep jobs whose process dies at every single store operation of launch, steps and end, and of the adopters: over both stores.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -14,7 +14,7 @@ import { eventually } from "../support/gateway.ts";
 import { type MortalStores, mortalStores } from "../support/mortal-stores.ts";
 import { anyRedis, REDIS_MS_MAX } from "../support/redis.ts";
 
-/** Operations after which those who adopt die in turn; the last one lives. */
+/** The operations after which each adopter dies in turn; the last adopter lives. */
 const ADOPTERS_DIE_AT = [1, 2, 3, 5, 9, 20, 60, 150, 400, 900];
 
 interface Process extends JobsStage {
@@ -27,7 +27,7 @@ async function everySeam(stores: Stores): Promise<number> {
   onTestFinished(() => void Promise.all(all.map(({ jobs }) => jobs.stop())));
   const process_ = (self: string, mortal: MortalStores): Process => {
     const innerCalls = (outer: Parameters<typeof vendorCalls>[0]) => vendorCalls(outer, self, knowsAll);
-    // Whoever adopts here knows that all others are dead.
+    // An adopter here knows that all others are dead.
     const seen = { ...mortal, shared: false };
     const made = { ...openJobs(seen, self, deepKinds(mortal.records).kinds, { innerCalls }), stores: mortal };
     all.push(made);
@@ -35,7 +35,7 @@ async function everySeam(stores: Stores): Promise<number> {
   };
   const told = new Set<string>();
   const work = new Map<string, ReturnType<(typeof DEEP_WORK)[number]>>();
-  /** One job, launched and run until it is over or its process is dead. */
+  /** Launches one job and runs it until it is over or its process is dead. */
   const live = async (name: string, kind: number, mortal: MortalStores) => {
     const wanted = DEEP_WORK[kind]?.(name);
     if (wanted === undefined) throw new Error("no such work");
@@ -49,7 +49,7 @@ async function everySeam(stores: Stores): Promise<number> {
     await Promise.race([mortal.died, over()]);
   };
 
-  // As many operations as each takes that nobody disturbs.
+  // As many operations as an undisturbed job takes.
   const deaths: Promise<void>[] = [];
   for (const kind of DEEP_WORK.keys()) {
     const whole = mortalStores(stores);
@@ -74,14 +74,14 @@ async function everySeam(stores: Stores): Promise<number> {
   let charged = 0;
   for (const [id, { amountNano, rows }] of work) {
     const job = (await findJob(stores.records, id))?.job;
-    // Nobody was told of it, so it may never have been.
+    // The launch was never acknowledged, so it may not have happened.
     if (job === undefined && !told.has(id)) continue;
     const cents = amountNano / CENT;
     expect([id, job?.state, job?.chargedCents, job?.end?.rows?.length]).toEqual([id, "succeeded", cents, rows]);
     const posting = await stores.ledger.transaction(ACCOUNT, id.replace(/^job_/, "tx_"));
     expect(posting?.chargedCents).toBe(cents);
     charged += cents;
-    // What was found is there: no row has given up for want of money that a dead process has spent.
+    // The results are complete: no row gave up for lack of money that a dead process had spent.
     const found = job?.end?.result as Record<string, unknown>;
     expect([id, found.skipped_count, found.spent_cents]).toEqual([id, 0, cents]);
   }

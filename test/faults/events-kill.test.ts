@@ -1,4 +1,4 @@
-// An event whose teller dies at every single operation of the store, from the transaction that causes it to the message that was taken: told at
+// An event whose sender dies at every single store operation, from the transaction that causes it to the delivered message: delivered at
 // least once, always under one id, over both stores; and a gateway that is killed in between.
 import { mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:http";
@@ -21,10 +21,10 @@ import { REDIS_MS_MAX, startRedis } from "../support/redis.ts";
 
 const ACCOUNT = "acct";
 const TICK_MS = 2;
-/** Beyond the first pause after a failure. */
+/** Longer than the first pause after a failure. */
 const LATER_MS = 6_000;
 
-/** Takes messages; the first one of each event is answered 500, so that it is kept once more. */
+/** Receives messages; answers 500 to the first one of each event, so that the sender stores it again. */
 async function receiver(failsFirst: boolean) {
   const times = new Map<string, number>();
   const listeners = new Set<() => void>();
@@ -62,7 +62,7 @@ async function everyStep(stores: Stores): Promise<number> {
   };
   const { log } = dispatcherOver(stores);
   let caused = 0;
-  /** One by the ledger, in the transaction of a hold; one by a part that keeps what it knows in the records. */
+  /** One event from the ledger, in the transaction of a hold; one from a part that stores its state in the records. */
   const cause = async (name: string) => {
     caused += 2;
     await stores.ledger.createKey(ACCOUNT, newKey(name));
@@ -70,7 +70,7 @@ async function everyStep(stores: Stores): Promise<number> {
     expect((await stores.ledger.reserve(holdRequest(hold, { keyId: name }))).outcome).toBe("held");
     await log.tell({ kind: "job.ended", accountId: ACCOUNT, data: { job_id: name } }, name);
   };
-  /** Over Redis the lease of a process that has died ends by itself after a while. */
+  /** Over Redis a dead process's lease ends by itself after a while. */
   const leaseEnds = () => stores.records.delete("teller", "teller");
 
   const whole = mortalStores(stores);

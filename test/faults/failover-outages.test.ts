@@ -1,5 +1,5 @@
-// Providers that are silent or away for more than a minute: what the caller sees, and how often we asked. Nearly all of it is waiting, so it has
-// no need of a machine of its own, as failover-scenarios.test.ts has.
+// Providers that are silent or unavailable for more than a minute: what the caller sees, and how often we called them. Nearly all of it is
+// waiting, so unlike failover-scenarios.test.ts it does not need a machine to itself.
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import {
@@ -39,9 +39,9 @@ describe.concurrent.each(WAYS)("%s, asked in the wire of %s", (vendor, wire) => 
     "S15: an outage of a minute is served by the fallback, and the primary is back within 30 seconds of its end",
     async () => {
       const primary = alone("flap-60");
-      // One conversation to the sandbox, and many to us: one that has moved stays where its prompt is cached.
+      // One conversation for the sandbox, and many for us: a conversation that has moved stays where its prompt is cached.
       const id = randomUUID();
-      // The first call of a gateway takes longest: the outage, which begins when it is met, is not to begin late.
+      // The outage starts with the first call, and a gateway's first call takes longest: make it before the outage.
       expectWhole(await call([fallback], true), fallback);
       const startedMs = performance.now();
       const served: { atMs: number; model: string | null }[] = [];
@@ -62,7 +62,7 @@ describe.concurrent.each(WAYS)("%s, asked in the wire of %s", (vendor, wire) => 
       const { requests } = await stage.gateway.books();
       const [adapter, model] = primary.split("/");
       const own = requests.filter((row) => row.adapter === adapter && row.model === model);
-      // Rested rather than asked every time.
+      // The provider rests instead of being called every time.
       expect(own.filter(({ status }) => status === 503).length).toBeLessThanOrEqual(10);
     },
   );

@@ -1,5 +1,5 @@
-// Fourteen ways in which a provider fails, at the clocks that users get: what the caller sees, and how often we asked. Two that take minutes
-// are in failover-outages.test.ts.
+// Fourteen provider failures, with the timeouts that users get: what the caller sees, and how often we called. Two scenarios that take
+// minutes are in failover-outages.test.ts.
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { postingOf } from "../models/chat/own-sums.ts";

@@ -1,4 +1,4 @@
-// The gateway under load, killed without warning again and again for two minutes, sometimes while it starts.
+// A gateway under load, killed repeatedly without warning for two minutes, sometimes while it starts.
 import { expect, it } from "vitest";
 import { expectNothingLost, runKillLoop } from "../support/kill-loop.ts";
 

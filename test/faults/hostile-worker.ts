@@ -1,16 +1,16 @@
-// Two hostile sides in a thread of their own: a site of pages made to be slow to read, and a tenant who sends bodies made to be slow to check.
+// Two attackers in a thread of their own: a site whose pages are slow to parse, and a tenant whose request bodies are slow to validate.
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { parentPort } from "node:worker_threads";
 
-/** Where the gateway is, and a key of a tenant who has paid. */
+/** The gateway's address, and a key of a paying tenant. */
 export interface Target {
   readonly url: string;
   readonly key: string;
   readonly seconds: number;
 }
 
-/** How often each attack was made, and the statuses that answered. */
+/** The number of runs of each attack, by answer status. */
 export type Attacked = Readonly<Record<string, Readonly<Record<string, number>>>>;
 
 const ROBOTS = `${"User-agent: x\n".repeat(2_000)}${"Disallow: /a\n".repeat(2_000)}`;
@@ -39,7 +39,7 @@ function scrape(port: number): string {
   return JSON.stringify({ urls: Object.keys(PAGES).map((path) => `http://h${host}.example:${port}${path}`) });
 }
 
-/** Sends one kind of request again and again until the time is over. */
+/** Sends one kind of request repeatedly until the time is over. */
 async function repeat(
   name: string,
   { url, key, untilMs }: { readonly url: string; readonly key: string; readonly untilMs: number },

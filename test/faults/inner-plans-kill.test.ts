@@ -64,7 +64,7 @@ it("a gateway killed while inner calls run voids their parent's hold at its star
     });
     const calls = Array.from({ length: CALLS }, () => run(gateway).catch(() => "died"));
     await eventually(() => (waiting.length === CALLS * INNER_CALLS ? true : undefined), "the vendor to be asked");
-    // What runs within them holds nothing of its own.
+    // The inner calls have no holds of their own.
     expect(await account(gateway)).toEqual({ balance: CREDIT, held: 3 * CALLS });
     await gateway.kill();
     expect(await Promise.all(calls)).toEqual(Array(CALLS).fill("died"));

@@ -1,4 +1,4 @@
-// Jobs on a disk that fills up while they are launched and run: launches are refused, and with room every job ends.
+// Jobs on a disk that fills up while they launch and run: launches are refused, and once there is room every job ends.
 import { spawnSync } from "node:child_process";
 import { closeSync, mkdtempSync, openSync, rmSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -19,7 +19,7 @@ const STEPS = 3;
 const LANES = 8;
 const RUNNING_FIRST = 100;
 const REFUSED_MIN = 40;
-/** So often the store has to fail jobs that run. */
+/** The least number of times that the store must fail running jobs. */
 const FAILED_MIN = 10;
 const BALLAST_BYTES = 2 * 1024 * 1024;
 const folder = mkdtempSync(join(tmpdir(), "tollgate-jobs-full-"));
@@ -48,7 +48,7 @@ async function open() {
   };
 }
 
-/** Takes all the room that is left. */
+/** Fills the disk. */
 function fill(path: string): void {
   const handle = openSync(path, "a");
   const block = Buffer.alloc(4096, 1);
@@ -87,7 +87,7 @@ test.skipIf(!mounted)(
     const filler = join(folder, "filler");
     const failedMin = broken.length + FAILED_MIN;
     await eventually(() => {
-      // Again and again: the ballast is let go of in the meantime.
+      // Repeatedly, because the ballast is released in the meantime.
       fill(filler);
       return refused.length >= REFUSED_MIN && broken.length >= failedMin ? true : undefined;
     }, "refusals, and jobs that cannot go on");

@@ -1,4 +1,4 @@
-// The same as in test/actions/jobs, for longer, and over Redis as well.
+// The same as in test/actions/jobs, for longer, and also over Redis.
 import { expect, it } from "vitest";
 import { killLoop } from "../actions/jobs/kill-loop.ts";
 import { anyRedis } from "../support/redis.ts";

@@ -1,4 +1,4 @@
-// Holds that the sweep ends at any moment between their placing and the first renewal by whoever runs the job, and while it runs.
+// The sweep ends holds at any moment: between their placing and the job runner's first renewal, and while the job runs.
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, it } from "vitest";
 import { findJob } from "../../src/actions/jobs/job-record.ts";
@@ -18,8 +18,8 @@ const LEASE_MS_MAX = 2_000;
 const SEED = Number(process.env.KILL_SEED ?? Date.now() % 1_000_000);
 
 /**
- * `renewedMs`: how long a hold lives once it has been renewed; long, or so short that it ends while its job runs as well. `fewest`: how
- * many jobs have to be charged for the case to say anything; a busy machine may let every short lease end.
+ * `renewedMs`: a renewed hold's lifetime; long, or so short that the hold also ends while its job runs. `fewest`: how many jobs must be
+ * charged for the case to prove anything; on a busy machine every short lease may end.
  */
 it.each([
   ["before its first renewal", 60_000, 1],
@@ -49,7 +49,8 @@ it.each([
   const told: string[] = [];
   const lane = async (number: number) => {
     for (let at = number; at < JOBS; at += LANES) {
-      // As many between 1 and 2 ms as between 1 and 2 seconds: however long a step takes here, some end before it and some after.
+      // Log-uniform, as many between 1 and 2 ms as between 1 and 2 seconds: whatever the pace here, some end before a step and some after
+      // it.
       const leaseMs = Math.ceil(LEASE_MS_MAX ** random());
       const launch = await launchThroughKernel(stores, jobs, `n${at}`, { leaseMs, broken });
       if (launch.told) told.push(launch.jobId);

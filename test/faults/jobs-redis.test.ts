@@ -1,4 +1,4 @@
-// Jobs of three processes over a Redis that is killed and comes back, or whose replica takes over, while they are launched and run.
+// Jobs of three processes over a Redis that is killed and comes back, or whose replica takes over, while they launch and run.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -21,14 +21,14 @@ const STEPS = 3;
 const LANES = 4;
 const STEP_MS_MAX = 60;
 const LAUNCHES_BETWEEN = 25;
-/** Longer than any outage here: nobody is taken for dead who lives. */
+/** Longer than any outage here, so that no live process is taken for dead. */
 const RUNNER_LEASE_MS = 10_000;
-/** A hold whose record is lost ends with its lease, and a server just started ends none for a minute. */
+/** A hold whose record is lost ends with its lease, and a server that just started ends none for a minute. */
 const HOLD_LEASE_MS = 30_000;
 const HELD_MS_MAX = 240_000;
 const SEED = Number(process.env.KILL_SEED ?? Date.now() % 1_000_000);
 
-/** The stores of so many processes over this Redis, on one machine, so that there is one archive. */
+/** The stores of `count` processes over this Redis, on one machine, so that they share one archive. */
 async function openAll(count: number, url: string): Promise<Stores[]> {
   const folder = mkdtempSync(join(tmpdir(), "tollgate-jobs-redis-"));
   const opened: Stores[] = [];
@@ -52,8 +52,8 @@ async function openAll(count: number, url: string): Promise<Stores[]> {
 }
 
 /**
- * Launches through the first two processes while `fault` comes `times` times; halfway the first one stops, and the other two adopt
- * what it has left, at once. Then every launch that was told of has ended once, is charged once, and nothing is held.
+ * Launches through the first two processes while `fault` strikes `times` times; halfway the first one stops, and the other two adopt its
+ * jobs at once. Then every acknowledged launch has ended once, is charged once, and nothing is held.
  */
 async function live(url: string, times: number, fault: (round: number) => Promise<void>): Promise<void> {
   const random = randomFrom(SEED);
@@ -77,7 +77,7 @@ async function live(url: string, times: number, fault: (round: number) => Promis
   for (const { jobs } of fleet) await jobs.start();
 
   const told: string[] = [];
-  /** What each is to be charged. */
+  /** The expected charge of each job. */
   const cents = new Map<string, number>();
   let refused = 0;
   let round = 0;
@@ -87,7 +87,7 @@ async function live(url: string, times: number, fault: (round: number) => Promis
       const one = fleet[round < times / 2 ? number % 2 : 1];
       if (one === undefined) throw new Error("nobody launches");
       const name = `l${number}x${at}`;
-      // Every fourth is deep, of each kind in turn.
+      // Every fourth is deep, each kind in turn.
       const deep = at % 4 === 0 ? DEEP_WORK[(at / 4) % DEEP_WORK.length]?.(name) : undefined;
       const work = deep ?? { job: "stepping", start: { name }, amountNano: BUDGET };
       const launch = await launchThroughKernel(one.stores, one.jobs, name, { leaseMs: HOLD_LEASE_MS, work });
@@ -127,7 +127,7 @@ async function live(url: string, times: number, fault: (round: number) => Promis
     await stores.ledger.sweep(500);
     return (await moneyOf(stores)).held === 0 ? true : undefined;
   };
-  // The store may still be away.
+  // The store may still be unavailable.
   await eventually(() => open().catch(() => undefined), "every job to have ended", HELD_MS_MAX);
   await eventually(() => noneHeld().catch(() => undefined), "nothing to be held", HELD_MS_MAX);
 
@@ -151,7 +151,7 @@ async function live(url: string, times: number, fault: (round: number) => Promis
       `${spent - charged} cents charged that nobody was told of`,
   );
   expect(adoptedTwice).toEqual([]);
-  // A launch whose answer failed is undone: it may never be charged.
+  // A launch whose answer failed is undone: it must never be charged.
   expect(spent).toBe(charged);
   expect((await stores.ledger.doctor()).findings).toEqual([]);
   await stop();

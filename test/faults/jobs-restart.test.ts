@@ -1,4 +1,4 @@
-// Ten thousand jobs whose process has died, and one process that finds them at its start.
+// Ten thousand jobs of a dead process, and one process that finds them when it starts.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

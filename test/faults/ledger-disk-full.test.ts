@@ -32,7 +32,7 @@ const open = (): Promise<SqliteThread> =>
     onFatal: (error) => broken.push(error),
   });
 
-/** Takes all the room there is. */
+/** Fills the disk. */
 function fill(path: string): void {
   const handle = openSync(path, "w");
   const block = Buffer.alloc(4096, 1);

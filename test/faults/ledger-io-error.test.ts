@@ -1,4 +1,4 @@
-// A disk that fails under the ledger's file: the process ends rather than guess, and the next one finds what was acknowledged.
+// A failing disk under the ledger's file: the process exits rather than guess, and the next one finds everything acknowledged.
 import { spawn, spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -34,7 +34,7 @@ test.skipIf(!possible)("after a failed write the store gives up, and what was ac
   const acked: string[] = [];
   for await (const line of createInterface({ input: child.stdout })) {
     acked.push(line.split(" ")[0] ?? "");
-    // A write beyond this size fails from now on, which SQLite cannot tell from a broken disk.
+    // From now on a write beyond this size fails, which SQLite cannot tell from a broken disk.
     if (acked.length === 200) spawnSync("prlimit", ["--pid", String(child.pid), "--fsize=65536"]);
   }
   expect(await ended).toBe(1);
@@ -78,7 +78,8 @@ test("after a failed sync the gateway ends, and the next one has every charge th
   const charged = transactions.filter(({ kind }) => kind === "charge").map(({ request_id }) => request_id);
   const acknowledged = told.map(({ requestId }) => requestId);
   expect(charged).toEqual(expect.arrayContaining(acknowledged));
-  // Nothing is written before a call, so the vendor has answered the last one: its posting was written, and may be found though its sync failed.
+  // Nothing is written before a call, so the vendor answered the last call; its posting was written, and may exist although its sync
+  // failed.
   expect(charged.length - acknowledged.length).toBeOneOf([0, 1]);
   await next.terminate();
   expect(await doctorOffline(dataDir)).toMatchObject({ code: 0, report: { findings: [] } });

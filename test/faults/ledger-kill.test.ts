@@ -1,4 +1,4 @@
-// A process that uses the ledger in a file is killed again and again: on a fast disk, on slow ones, and with the machine's power.
+// A process that uses a file ledger is killed repeatedly: on a fast disk, on slow ones, and with power loss.
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -20,7 +20,7 @@ beforeAll(async () => {
 
 test("a process killed 40 times under load loses no acknowledged charge and leaves no hold", async () => {
   let acknowledged = 0;
-  // All books are looked through after each kill: in one ledger of forty runs that took most of the time.
+  // Each kill checks all books: with one ledger for all forty runs, that took most of the time.
   for (let ledgers = 0; ledgers < 4; ledgers++) acknowledged += await killLoop(10, 8_000);
   console.log(`${acknowledged} acknowledged charges, none lost`);
   expect(acknowledged).toBeGreaterThan(40);
@@ -39,7 +39,7 @@ test("the machine loses its power: what was not synced is gone, and no acknowled
   const disk = await diskOf(2, true);
   let writes = 0;
   const afterKill = (folder: string) => {
-    // A part of what was not synced may have come to the disk all the same.
+    // Some unsynced writes may have reached the disk all the same.
     writes += disk.losePower(folder, Math.random() < 0.5 ? 1 : Math.random());
   };
   let acknowledged = 0;

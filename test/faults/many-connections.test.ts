@@ -1,4 +1,4 @@
-// Thousands of connections that do nothing or little, on both engines: other clients are served, and the server lets the idle ones go.
+// Thousands of connections that do nothing or little, on both engines: other clients are served, and the server drops the idle ones.
 import net from "node:net";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { loadedEngine, post, rawClient, request, startEdge, until } from "../edge/http/edge.ts";
@@ -8,7 +8,7 @@ const IDLE = 9_000;
 const SLOW = 1_000;
 const AT_ONCE = 250;
 
-/** Opens connections in groups, since the kernel's queue of new ones is short. */
+/** Opens connections in groups, because the kernel's accept queue is short. */
 async function connect(port: number, count: number): Promise<readonly net.Socket[]> {
   const sockets: net.Socket[] = [];
   onTestFinished(() => {

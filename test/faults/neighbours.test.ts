@@ -1,4 +1,4 @@
-// What a hostile tenant and hostile pages cost a neighbour: another tenant's chat is as quick as before, and no page stops the event loop.
+// The cost of a hostile tenant and hostile pages to a neighbour: another tenant's chat stays fast, and no page blocks the event loop.
 import { once } from "node:events";
 import { Worker } from "node:worker_threads";
 import { afterAll, beforeAll, expect, it } from "vitest";
@@ -9,7 +9,7 @@ const CALLS_BEFORE = 60;
 const ATTACK_SECONDS = 10;
 const ATTACKS_MAX = 3;
 const SLOWER_MAX = 3;
-/** The bound where a quiet machine is quick. */
+/** The bound on an idle machine. */
 const P99_MS_MAX = 200;
 
 let worker: Worker;
@@ -37,7 +37,7 @@ async function chatMs(): Promise<number> {
   return performance.now() - beganMs;
 }
 
-/** The time that 99 of 100 calls keep within. */
+/** The 99th percentile. */
 function p99(times: readonly number[]): number {
   const ordered = times.toSorted((a, b) => a - b);
   return ordered[Math.floor(ordered.length * 0.99)] ?? Number.NaN;
@@ -49,7 +49,7 @@ interface Felt {
   readonly attacked: Attacked;
 }
 
-/** What a neighbour's calls take before an attack, and while it lasts. */
+/** Latencies of a neighbour's calls before and during an attack. */
 async function attackOnce(): Promise<Felt> {
   const before: number[] = [];
   for (let call = 0; call < CALLS_BEFORE; call++) before.push(await chatMs());
@@ -67,7 +67,7 @@ async function attackOnce(): Promise<Felt> {
 
 it("another tenant's chat keeps its time while hostile pages and bodies come", async () => {
   for (let call = 0; call < CALLS_BEFORE; call++) await chatMs();
-  // A machine that others use may take seconds from any one attack; a gateway that gives way to hostile texts does so in each.
+  // On a shared machine any single attack may take seconds; a gateway that gives way to hostile texts takes them in each.
   for (let attack = 1; ; attack++) {
     const { before, during, attacked } = await attackOnce();
     console.log(JSON.stringify({ attack, before, during, attacked }));

@@ -1,4 +1,4 @@
-// A gateway that is killed again and again while it looks people up: every job ends, no row is paid twice, and nothing is held.
+// A gateway killed repeatedly while it looks people up: every job ends, no row is paid twice, and nothing is held.
 import { expect, it } from "vitest";
 import { deepKillLoop } from "../support/deep-kill-loop.ts";
 

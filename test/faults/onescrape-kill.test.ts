@@ -1,4 +1,4 @@
-// A gateway that is killed again and again while it reads pages: every job ends, no page is paid twice, and nothing is held.
+// A gateway killed repeatedly while it reads pages: every job ends, no page is paid twice, and nothing is held.
 import { expect, it } from "vitest";
 import { deepKillLoop } from "../support/deep-kill-loop.ts";
 

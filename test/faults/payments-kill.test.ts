@@ -1,5 +1,5 @@
-// A gateway that is killed at every step of payments on chain, of those that callers make and those that merchants get, over both stores: no
-// payer pays twice, what was paid is answered, every payment to a merchant is in the books, and nothing stays held.
+// A gateway killed at every step of on-chain payments, those from callers and those to merchants, over both stores: no payer pays twice,
+// every paid call is answered, every payment to a merchant is in the books, and nothing stays held.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -12,27 +12,29 @@ import { doctorOffline, type GatewayProcess, spawnGateway } from "../support/gat
 import { startRedis } from "../support/redis.ts";
 import { startVendor } from "../support/vendor-server.ts";
 
-/** Where a kill comes: when a payment is looked at, served, made, has been made, is asked for; when a merchant asks, and has taken. */
+/**
+ * When a kill strikes: as a payment is verified, served, settled, has moved, is looked up on the node; as a merchant asks, and has taken.
+ */
 const STEPS = ["verify", "vendor", "settle", "moved", "node", "ask", "taken"] as const;
 type Step = (typeof STEPS)[number];
 /**
- * Every start takes seconds, so over Redis a kill comes where a claim, a receipt and a booking are left. What each operation leaves there is
- * in test/edge/x402/crash.test.ts and test/money/wallet/crash.test.ts.
+ * Every start takes seconds, so over Redis a kill strikes only where it leaves a claim, a receipt and a booking.
+ * test/edge/x402/crash.test.ts and test/money/wallet/crash.test.ts test what each operation leaves there.
  */
 const STEPS_OVER = { SQLite: STEPS, Redis: ["vendor", "moved", "taken"] as const };
-/** Of a round, side by side. */
+/** Concurrent payers in a round. */
 const PAYERS = 4;
 const BUYERS = 2;
 const DOLLAR = 1_000_000;
 const CENT = 10_000;
 const MERCHANT_CENTS = 3;
 const JSON_HEAD = { "content-type": "application/json" };
-/** Over Redis the holds of a dead process end with their leases, after a minute. */
+/** Over Redis a dead process's holds end with their leases, after a minute. */
 const LEASES_MS = 150_000;
-/** Between two tries of a caller who is told to come again. */
+/** The pause between two tries of a caller that must retry. */
 const AGAIN_MS = 500;
 
-/** A gateway with a vendor, a chain with a facilitator, and a merchant around it, which outlive it. */
+/** A gateway, with a vendor, a chain with a facilitator, and a merchant that outlive it. */
 async function world(store: "SQLite" | "Redis") {
   const folder = mkdtempSync(join(tmpdir(), "tollgate-payments-kill-"));
   const redis = store === "Redis" ? await startRedis() : null;
@@ -62,7 +64,7 @@ async function world(store: "SQLite" | "Redis") {
   const came = (step: Step) => {
     if (step !== steps.wanted || --steps.left > 0) return;
     steps.wanted = null;
-    // The signal is on its way when this returns, and so before what asked is answered.
+    // The signal is sent before this returns, and so before the step is answered.
     void started.gateway.kill().then(steps.killed.resolve);
   };
   chain.onStep = came;
@@ -85,7 +87,7 @@ async function world(store: "SQLite" | "Redis") {
     vendor,
     folder,
     started,
-    /** Runs the calls of a round while the gateway is killed at the second time that a step comes, and starts it again. */
+    /** Runs a round's calls, kills the gateway at a step's second occurrence, and starts it again. */
     async killedAt(step: Step, calls: () => readonly Promise<unknown>[]): Promise<void> {
       Object.assign(steps, { wanted: step, left: 2, killed: Promise.withResolvers<void>() });
       const made = Promise.allSettled(calls());
@@ -128,7 +130,7 @@ async function killedAtEveryStep(store: "SQLite" | "Redis"): Promise<void> {
     await killedAt(step, () => round.map(({ ask }) => ask()));
   }
 
-  // Every one is sent again as it was, until it is answered.
+  // Each is sent again unchanged until it is answered.
   const answered = async ({ ask }: { ask(): Promise<Response> }) => {
     const { status } = await eventually(
       async () => {
@@ -145,7 +147,7 @@ async function killedAtEveryStep(store: "SQLite" | "Redis"): Promise<void> {
   const statuses = await Promise.all([...payers, ...buyers].map(answered));
   expect(statuses.every((status) => status === 200)).toBe(true);
 
-  // Each payer has paid once, and the books have just that.
+  // Each payer has paid once, and the books show exactly that.
   const paid = payers.map(({ wallet }) => DOLLAR - chain.balance(wallet.address));
   expect(paid).toEqual(payers.map(() => CENT));
   expect(chain.balance(PAY_TO)).toBe(payers.length * CENT);
@@ -157,10 +159,10 @@ async function killedAtEveryStep(store: "SQLite" | "Redis"): Promise<void> {
   }, "the last payment in doubt");
   const house = await gateway.admin("GET", "/admin/v1/accounts/x402");
   expect(house).toMatchObject({ balance_cents: 0, held_cents: 0 });
-  // What was served and not paid is what ran at a kill, and no more.
+  // Served but unpaid calls are at most those that ran at a kill.
   expect(vendor.asked.length).toBeLessThanOrEqual(payers.length * 2);
 
-  // The account has paid for each of its calls once, and of what merchants took nothing is missing in the books.
+  // The account has paid for each of its calls once, and the books contain everything that merchants took.
   const account = await eventually(
     async () => {
       const row = await gateway.admin("GET", `/admin/v1/accounts/${accountId}`);

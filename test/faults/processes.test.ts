@@ -1,4 +1,4 @@
-// The gateway as several processes, when all of them die, or their parent, or when they are replaced under load without end.
+// The gateway as several processes: all of them die, or their parent does, or they are replaced under load without end.
 import { expect, it, onTestFinished } from "vitest";
 import { randomFrom } from "../../src/sandbox/vocabulary.ts";
 import type { SeenCall } from "../support/chat-call.ts";
@@ -44,7 +44,7 @@ it("processes that are replaced five times under load turn nobody away, cut no s
       `${streams.length} long streams; ${reset} connections reset before an answer`,
   );
   expect(all.filter(({ status }) => status !== 0 && status !== 200)).toEqual([]);
-  // A stream that has begun ends well; a connection that waited to be accepted may be reset.
+  // A stream that has begun completes; a connection still waiting to be accepted may be reset.
   expect(charged(all)).toBe(all.length - reset);
   expect(reset).toBeLessThanOrEqual(Math.ceil(all.length / 200));
   await allReady(gateway, 2);
@@ -58,7 +58,7 @@ it("processes that are killed as soon as they are there end in exit 1, with a se
     try {
       for (const pid of gateway.children()) process.kill(pid, "SIGKILL");
     } catch {
-      // The parent has left, or a child did between the look and the kill.
+      // The parent has exited, or a child did between the check and the kill.
     }
   }, 50);
   onTestFinished(() => clearInterval(killer));
@@ -80,14 +80,14 @@ it("children whose parent is killed answer what is open, and give the port up", 
       ),
     "the port to be free",
   );
-  // The sandbox was the parent's, so the answer breaks off and is told to be broken; what matters is that all leave.
+  // The sandbox was the parent's, so the answer breaks off and says so; what matters is that all processes exit.
   await stream;
   await eventually(() => !children.some(isRunning) || undefined, "the children to leave", 10_000);
 });
 
 it("processes over one file are killed six times under load, and then the parent: nothing is lost, doubled or held", async () => {
   const credit = 1_000_000;
-  // A process that is killed within seconds, again and again, is none that cannot start.
+  // A process killed repeatedly within seconds does not count as one that cannot start.
   const patience = JSON.stringify({ againMs: 20, againMsMax: 20, shortLivesMax: 1_000 });
   const fleet = await startFleet(1, null, { WORKERS: "2" }, ["test/support/several-processes.ts", patience]);
   onTestFinished(() => fleet.dispose());
@@ -98,7 +98,7 @@ it("processes over one file are killed six times under load, and then the parent
     await processesReady(2, fleet.up()[0]?.adminUrl ?? "");
     const victims = children();
     expect(victims).toHaveLength(2);
-    // The second dies while the first is started again.
+    // The second dies while the first restarts.
     for (const pid of victims) {
       await loads[0].progress(5);
       process.kill(pid, "SIGKILL");
@@ -109,12 +109,12 @@ it("processes over one file are killed six times under load, and then the parent
   const told = fleet.up()[0]?.says(/the store has ended/);
   await fleet.kill(0);
   await eventually(() => !last.some(isRunning) || undefined, "the children to end with their store");
-  // Each without words: who kills the parent knows.
+  // They exit silently: the operator who killed the parent knows.
   await expect(told).rejects.toThrow(/ended and never said/);
   await fleet.start(0);
   await loads[0].progress(5);
   await Promise.all(loads.map((load) => load.stop()));
-  // What the killed ones held has ended with them, and not with its leases.
+  // The killed processes' holds ended with them, not with their leases.
   await expectNothingHeld(fleet, 30_000);
   await expectNothingLost(fleet, account, credit, loads[0]);
   await expectNothingLost(fleet, poor, 1, loads[1]);

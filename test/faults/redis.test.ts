@@ -1,4 +1,5 @@
-// Gateways over Redis under load while Redis stands still, is slow, cut, full, killed or loses a node: what was told is kept, what is refused is refused soon.
+// Gateways over Redis under load while Redis hangs, is slow, cut off, full, killed or loses a node: acknowledged writes survive, and
+// refusals are quick.
 import { hash } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, it, onTestFinished } from "vitest";
@@ -21,7 +22,7 @@ import { REDIS_MS_MAX, type RedisSettings, startRedis, startRedisCluster } from 
 import { startTcpProxy } from "../support/tcp-proxy.ts";
 
 const CREDIT = 1_000_000;
-/** A hold whose process has died ends with its lease of 60 seconds and the next sweep; a server just started waits as long. */
+/** A dead process's hold ends with its lease of 60 seconds and the next sweep; a server that just started waits as long. */
 const LEASE_AND_SWEEP_MS = 150_000;
 const SEED = Number(process.env.KILL_SEED ?? Date.now() % 1_000_000);
 
@@ -39,7 +40,7 @@ async function startOver(size: number, settings: RedisSettings = {}) {
 
 const chat = { model: "sandbox/ok", max_tokens: 20, messages: [{ role: "user", content: "hello" }] };
 
-/** Settles once a call has been refused for want of the ledger. */
+/** Settles once a call has been refused because the ledger is unavailable. */
 const refused = (load: Load) => {
   const before = load.endings.get("ledger_unavailable") ?? 0;
   return eventually(() => (load.endings.get("ledger_unavailable") ?? 0) > before || undefined, "a refusal");
@@ -104,7 +105,7 @@ it("Redis stands still: calls are refused within two seconds, and go on when it 
   const answer = await asked();
   expect([answer.status, answer.error?.code]).toEqual([503, "ledger_unavailable"]);
   expect(Number(answer.headers.get("retry-after"))).toBeGreaterThan(0);
-  // Half a second is what Redis has for each of two tries; a busy machine has more for the rest.
+  // Redis gets half a second for each of two tries; a busy machine needs more for the rest.
   expect(performance.now() - fromMs).toBeLessThan(4_500);
   await sleep(5_000);
   redis.thaw();
@@ -124,7 +125,7 @@ it("the way to Redis takes 100 ms, then 700, then swallows everything", async ()
   proxy.blackHole();
   await refused(load);
   proxy.pass();
-  // No connection loses what lies in its middle and goes on.
+  // A connection never loses bytes in its middle and continues.
   proxy.cut();
   await load.progress(30);
   await load.stop();
@@ -191,7 +192,7 @@ it("a node of a cluster is killed: accounts of the other nodes go on, and its ow
   }
 });
 
-/** Opens accounts until each node has one, with all that a call of it asks for on the same node: its key, its rules and the index of its leases. */
+/** Opens accounts until each node has one together with all that its calls need: its key, its rules and the index of its leases. */
 async function accountPerNode(
   fleet: Fleet,
   sends: readonly ((command: string, ...words: string[]) => Promise<unknown>)[],

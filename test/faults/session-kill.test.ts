@@ -1,4 +1,4 @@
-// A gateway whose sessions are opened, used and closed while it is killed: no machine stays, no money is held, and each is charged once.
+// A gateway whose sessions open, run and close while it is killed: no machine stays, no money is held, and each is charged once.
 import { expect, it, onTestFinished } from "vitest";
 import { STAND_INS } from "../../src/models/formats/stand-ins.ts";
 import { vendorsOf } from "../../src/sandbox/action-vendors.ts";
@@ -14,7 +14,7 @@ const WORKERS = 6;
 const LOAD_MS = [700, 1_500, 500] as const;
 const LOST = new Error("the gateway was killed");
 
-/** Outside of the gateway, so that machines outlive it. */
+/** Runs outside the gateway, so that machines outlive it. */
 async function vendor() {
   const vendors = new Map(vendorsOf(await shippedCatalog()));
   const daytona = vendors.get("daytona");
@@ -88,7 +88,7 @@ it("sessions under kills leave no machine and no hold, and are charged once", { 
   }
 
   expect(told.size).toBeGreaterThan(WORKERS);
-  // Every session that was told of is there, and can be closed, whichever process it was made by.
+  // Every acknowledged session exists and can be closed, whichever process made it.
   let cents = 0;
   for (const session_id of told) {
     const { ok, data } = await eventually(async () => {
@@ -99,7 +99,7 @@ it("sessions under kills leave no machine and no hold, and are charged once", { 
     expect(data).toMatchObject({ ended: "closed" });
     cents += Number(data.session_cents);
   }
-  // Those that nobody was told of: a session whose answer was lost goes on until its time is over, and the operator sees it.
+  // Unacknowledged sessions: a session whose answer was lost runs until its time is over, and the operator sees it.
   const { jobs } = (await gateway.admin("GET", "/admin/v1/jobs")) as unknown as { jobs: { job_id: string }[] };
   for (const { job_id } of jobs) {
     const { data } = await run("close", { session_id: job_id.replace("job_", "ses_") });

@@ -1,4 +1,4 @@
-// Sessions on a disk that fills up while they run, beside one that is closed meanwhile: with room again each goes on or has ended, every
+// Sessions on a disk that fills up while they run, and one that closes meanwhile: once there is room, each continues or has ended, every
 // minute is charged once, and no machine is left behind.
 import { spawnSync } from "node:child_process";
 import { closeSync, mkdtempSync, openSync, rmSync, writeSync } from "node:fs";
@@ -17,7 +17,7 @@ afterAll(() => {
   rmSync(folder, { recursive: true });
 });
 
-/** Takes all the room that is left. */
+/** Fills the disk. */
 function fill(path: string): void {
   const handle = openSync(path, "a");
   const block = Buffer.alloc(4096, 1);
@@ -45,7 +45,7 @@ test.skipIf(!mounted)(
     }
     const [first = "", second = "", third = ""] = ids;
     await stage.minutes(55);
-    /** Minutes that go by while the store may not let everybody go on: what failed is tried again a second later. */
+    /** Lets minutes pass while the store may fail some renewals: a failed one is retried a second later. */
     const pass = async (count: number, isFull: boolean) => {
       for (let minute = 0; minute < count; minute++) {
         stage.clock.advance(MINUTE_MS);
@@ -56,7 +56,7 @@ test.skipIf(!mounted)(
     const filler = join(folder, "filler");
     fill(filler);
     await expect(process.create({}, null, payer)).rejects.toThrow();
-    // Beyond the hour, when holds follow each other.
+    // Beyond the hour, when one hold follows another.
     await pass(8, true);
     const closed = await process.call("close", { session_id: first }, payer).catch((error: unknown) => error);
     await pass(4, true);

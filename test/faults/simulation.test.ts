@@ -1,4 +1,4 @@
-// Thousands of simulated lives: the same ones every time, so that it is a change that breaks them, and some that nobody has lived yet.
+// Thousands of simulated lives: the same ones in every run, so that only a change can break them, and some new ones.
 import { simulationSuite } from "../simulation/suite.ts";
 
 simulationSuite({ seeds: 4_000, first: 46_000_000 });

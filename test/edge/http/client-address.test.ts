@@ -1,4 +1,4 @@
-// Who is calling, by the socket and by the proxies in front.
+// The caller's address, from the socket and from the proxies in front.
 import { describe, expect, test } from "vitest";
 import { addressText, clientAddress } from "../../../src/edge/http/client-address.ts";
 

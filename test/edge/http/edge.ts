@@ -12,7 +12,7 @@ import { envelopeErrors } from "../../../src/models/formats/envelope/errors.ts";
 import { createAnswerBytes } from "../../../src/platform/limits/answer-bytes.ts";
 import { createBodyBytes } from "../../../src/platform/limits/body-bytes.ts";
 
-// Read by uWebSockets when it is loaded, which the first `listen` does.
+// uWebSockets reads this when it loads, at the first `listen`.
 process.env.UWS_HTTP_MAX_HEADERS_SIZE = "16384";
 
 export const BODY_BYTES_MAX = 64 * 1024;
@@ -36,7 +36,7 @@ const ENDPOINTS = [
   endpoint("POST", "/api/llm/v1/chat/completions", chatErrors),
 ];
 
-/** Answers what came, as JSON. */
+/** Answers with the received request as JSON. */
 export function echo(request: GatewayRequest, _endpoint: Endpoint, reply: Reply): void {
   const { id, method, path, params, address } = request;
   const headers = Object.fromEntries(request.headers);
@@ -53,7 +53,7 @@ export function refuse(_request: GatewayRequest, reply: Reply, error: GatewayErr
 
 let engineName: EngineName = "uws";
 
-/** The engine that `startEdge` starts from now on. */
+/** Sets the engine that `startEdge` starts from now on. */
 export function useEngine(name: EngineName): void {
   engineName = name;
 }
@@ -90,7 +90,7 @@ export async function startEdge(options: Partial<HttpOptions> = {}): Promise<Htt
   return server;
 }
 
-/** Waits for what has no event of its own. */
+/** Polls for a condition that has no event. */
 export async function until(condition: () => boolean, msMax = 20_000): Promise<void> {
   const deadline = performance.now() + msMax;
   while (!condition()) {
@@ -101,22 +101,22 @@ export async function until(condition: () => boolean, msMax = 20_000): Promise<v
 
 export interface RawClient {
   readonly socket: net.Socket;
-  /** All bytes that came so far. */
+  /** All bytes received so far. */
   text(): string;
   send(text: string | Uint8Array): void;
-  /** Waits until `pattern` has come. */
+  /** Waits until the received text matches `pattern`. */
   sees(pattern: RegExp): Promise<string>;
   readonly closed: Promise<void>;
 }
 
-/** A socket that says what it is told to and remembers what it hears. */
+/** A raw socket that sends what a test gives it and records what it receives. */
 export async function rawClient(port: number, host = "127.0.0.1", allowHalfOpen = false): Promise<RawClient> {
   const socket = net.connect({ port, host, allowHalfOpen });
   let heard = "";
   socket.on("data", (data) => {
     heard += data.toString("latin1");
   });
-  // A reset is one of the ways a connection ends; the tests look at `closed`.
+  // A reset is a normal end of a connection; the tests check `closed`.
   socket.on("error", () => {});
   const closed = new Promise<void>((resolve) => socket.once("close", () => resolve()));
   await new Promise<void>((resolve, reject) => {
@@ -137,7 +137,7 @@ export async function rawClient(port: number, host = "127.0.0.1", allowHalfOpen 
   };
 }
 
-/** After a chunked body uws ends the connection, since its parser takes more than it should; the node engine serves the next request. */
+/** After a chunked body uws closes the connection, since its parser consumes too much; the node engine serves the next request. */
 export async function afterChunked(client: RawClient, pattern: RegExp): Promise<void> {
   client.send(request("GET /hello"));
   if (engineName === "node") return void (await client.sees(pattern));
@@ -146,7 +146,7 @@ export async function afterChunked(client: RawClient, pattern: RegExp): Promise<
   expect(client.text()).not.toMatch(pattern);
 }
 
-/** A request as text; `headers` each end without a line break. */
+/** A request as text; `headers` have no line breaks. */
 export function request(line: string, headers: readonly string[] = [], body = ""): string {
   return [`${line} HTTP/1.1`, "host: localhost", ...headers, "", body].join("\r\n");
 }

@@ -1,4 +1,4 @@
-// Broken requests in great number: none stops the listener, gets a 500, or stays open.
+// Many broken requests: none stops the listener, gets a 500, or leaves its connection open.
 import { expect, test } from "vitest";
 import { runs } from "../../support/runs.ts";
 import { post, rawClient, request, startEdge, until } from "./edge.ts";
@@ -46,7 +46,7 @@ const SCRAPS = [
   "f".repeat(5_000),
 ];
 
-/** One request with some of its bytes changed, dropped, doubled, or replaced by a scrap of HTTP. */
+/** A request with some bytes changed, dropped, doubled, or replaced by a scrap of HTTP. */
 function broken(): Buffer {
   let text = pick(WHOLE);
   for (let changes = 1 + Math.floor(random() * 4); changes > 0; changes--) {
@@ -72,7 +72,7 @@ test("broken requests in great number", async () => {
     }
     await Promise.all(clients.map(({ closed }) => closed));
     for (const [i, client] of clients.entries()) {
-      // 505 is uWebSockets' word for a first line that does not end in HTTP/1.1.
+      // uWebSockets answers 505 to a first line that does not end in HTTP/1.1.
       if (/HTTP\/1\.1 5(?!05)/.test(client.text()))
         faults.push(`${JSON.stringify(sent[i]?.toString("latin1"))} -> ${client.text()}`);
     }

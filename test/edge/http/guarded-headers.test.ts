@@ -1,4 +1,4 @@
-// Headers that guard money: one that cannot be read is 400 by its name, at every endpoint, whatever was asked.
+// Headers that guard money: an unreadable one gets a 400 that names it, at every endpoint and for every request.
 import { describe, expect, test } from "vitest";
 import { CREDENTIALS, GUARDED_HEADERS } from "../../../src/edge/http/guarded-headers.ts";
 import { rawClient, startEdge } from "./edge.ts";
@@ -31,7 +31,7 @@ describe.each(["GET /hello", "POST /echo", "POST /api/llm/v1/chat/completions", 
       ["twice, and once empty", [`${name}: ${good}`, `${name}:`]],
       ["of a byte above 0x7F", [Buffer.concat([Buffer.from(`${name}: `), Buffer.from([0xff])])]],
     ];
-    // Without a credential a call is 401, or whatever its endpoint offers callers without one.
+    // Without a credential a call gets 401, or what its endpoint offers callers without one.
     if (CREDENTIALS.includes(name)) {
       test.each(empty)("%s is as if it were not sent", async (_, lines) => {
         expect(await answerTo(lines, line)).toMatch(new RegExp(`^HTTP/1.1 ${line === "GET /nothing" ? 404 : 200} `));

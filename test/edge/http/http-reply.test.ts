@@ -1,4 +1,4 @@
-// Answers: whole and streamed, to clients that read, that read slowly, that do not read, and that leave.
+// Answers, whole and streamed, to clients that read, read slowly, do not read, or leave.
 import { createHash, randomBytes } from "node:crypto";
 import http from "node:http";
 import { describe, expect, test } from "vitest";
@@ -7,7 +7,7 @@ import { currentEngine, type RawClient, rawClient, request, startEdge, until } f
 
 const onNode = currentEngine() === "node";
 
-/** A listener whose one request is answered by the test itself. */
+/** A listener whose single request the test answers itself. */
 async function held(options: { stalledMsMax?: number; method?: string } = {}) {
   const replies: Reply[] = [];
   const server = await startEdge({ ...options, handle: (_request, _endpoint, reply) => void replies.push(reply) });
@@ -19,7 +19,7 @@ async function held(options: { stalledMsMax?: number; method?: string } = {}) {
   return { server, client, reply };
 }
 
-/** What chunked coding carries. */
+/** The payload of a chunked body. */
 function dechunked(text: string): string {
   let rest = text.slice(text.indexOf("\r\n\r\n") + 4);
   let body = "";
@@ -32,7 +32,7 @@ function dechunked(text: string): string {
   }
 }
 
-/** Writes `chunks` of `bytes` each as the client takes them, and tells the most that was ever written ahead of `onRoom`. */
+/** Writes `chunks` of `bytes` each as the client reads them, and returns the most ever written ahead of `onRoom`. */
 function pour(reply: Reply, chunks: number, bytes: number): { done: Promise<void>; refusals(): number } {
   const piece = Buffer.alloc(bytes, "x");
   let left = chunks;
@@ -57,7 +57,7 @@ function pour(reply: Reply, chunks: number, bytes: number): { done: Promise<void
   return { done, refusals: () => refused };
 }
 
-/** An answer that is read at the reader's pace, its chunked coding checked by Node's own parser. */
+/** An answer read at the reader's pace; Node's own parser checks its chunked coding. */
 async function slowGet(port: number): Promise<http.IncomingMessage> {
   return new Promise((resolve, reject) => {
     http.get({ port, path: "/hello", agent: false }, resolve).on("error", reject);
@@ -144,14 +144,14 @@ describe("a whole answer", () => {
   });
 });
 
-/** The node engine keeps requests for later, and so ends this client by its clock. */
+/** The node engine queues requests, so a timeout ends this client. */
 const UNREAD = onNode ? { stalledMsMax: 1_000 } : {};
 test("a client that asks and asks and never reads is left, rather than answered into memory", async () => {
   const server = await startEdge(UNREAD);
   const client = await rawClient(server.port);
   client.socket.pause();
   const before = process.memoryUsage.rss();
-  // Lengths that do not divide uWebSockets' buffer would be cut in a first line, which it does not put together again.
+  // Lengths that do not divide uWebSockets' buffer would split a first line, which uWebSockets does not reassemble.
   const asked = request("GET /hello", ["x: ".padEnd(64 - request("GET /hello", [""]).length, "x")]);
   expect(asked).toHaveLength(64);
   const many = asked.repeat(1_024);
@@ -320,7 +320,7 @@ describe("a streamed answer", () => {
         let left = 3_000;
         const go = () => {
           while (left-- > 0) {
-            // Mostly small parts, as of a chat; now and then one that takes several writes.
+            // Mostly small parts, as in a chat; now and then one that takes several writes.
             const part = randomBytes(1 + Math.floor(random() ** 4 * 100_000));
             sent.update(part);
             if (!reply.write(part)) return;

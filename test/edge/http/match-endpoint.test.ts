@@ -1,4 +1,4 @@
-// Which endpoint a method and a path mean.
+// Which endpoint a method and a path select.
 import { describe, expect, test } from "vitest";
 import { matchEndpoint } from "../../../src/edge/http/match-endpoint.ts";
 import { chatErrors } from "../../../src/models/formats/chat-completions/errors.ts";

@@ -1,4 +1,4 @@
-// Bodies: in pieces, too large, too slow, given up, and followed by the next request.
+// Request bodies: in pieces, too large, too slow, abandoned, and followed by the next request.
 import { describe, expect, test } from "vitest";
 import type { Reply } from "../../../src/core/endpoint.ts";
 import {
@@ -19,7 +19,7 @@ function chunk(text: string): string {
   return `${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n`;
 }
 
-/** A listener that counts the requests which reached the pipeline. */
+/** A listener that counts the requests that reached the pipeline. */
 async function countingEdge(options: { bodyMsMax?: number } = {}) {
   const handled: string[] = [];
   const server = await startEdge({
@@ -37,7 +37,7 @@ describe("a body", () => {
     const { server, handled } = await countingEdge();
     const body = JSON.stringify({ text: "naïve – 漢字" });
     const whole = Buffer.from(post("/echo", body));
-    // This version of uWebSockets does not put a first line together again (it answers 505); the lines after it, it does.
+    // This version of uWebSockets reassembles split header lines, but answers 505 to a split first line.
     const from = whole.indexOf("\r\n") + 2;
     const cuts = Array.from({ length: whole.length - from - 1 }, (_, i) => from + i + 1);
     await Promise.all(
@@ -76,7 +76,7 @@ describe("a body", () => {
     await client.sees(/200 OK/);
     client.send(post("/echo", "x".repeat(BODY_BYTES_MAX + 1)));
     await client.sees(/413 Payload Too Large.*"body_too_large"/s);
-    // What was announced is read past, and the connection goes on.
+    // The edge reads and discards the announced bytes, and the connection stays open.
     client.send(request("GET /hello"));
     await client.sees(/"method":"GET"/);
     expect(handled).toHaveLength(2);
@@ -145,7 +145,7 @@ describe("a client that leaves", () => {
       await new Promise((resolve) => setImmediate(resolve));
       client.socket[end]();
     }
-    // A whole request after them shows that they have been dealt with.
+    // A complete request after them shows that the edge has handled them.
     const client = await rawClient(server.port);
     client.send(post("/echo", "{}"));
     await client.sees(/200 OK/);

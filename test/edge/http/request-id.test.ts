@@ -1,4 +1,4 @@
-// Ids tell requests apart and sort by time, so that what is stored under them lies together.
+// Request ids are unique and sort by time, so that records stored under them lie together.
 import { expect, it } from "vitest";
 import { manualClock } from "../../../src/core/clock.ts";
 import { requestIds } from "../../../src/edge/http/request-id.ts";

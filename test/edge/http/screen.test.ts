@@ -1,4 +1,4 @@
-// Whoever may not call does not get to send megabytes first; whoever may is not asked for small bodies.
+// A caller without access cannot send megabytes first; a caller with access is not screened for small bodies.
 import { expect, it } from "vitest";
 import { GatewayError } from "../../../src/core/errors.ts";
 import { rawClient, startEdge } from "./edge.ts";
@@ -49,7 +49,7 @@ it("leaves a connection as good as before whose body came whole while the questi
   const answers: ((refusal: null) => void)[] = [];
   const { port } = await startEdge({ screen: () => new Promise((resolve) => answers.push(resolve)) });
   const client = await rawClient(port);
-  // More than is read at once, and all of it there: uWebSockets reads on, however it is held back.
+  // More than one read, all of it available: uWebSockets keeps reading even when paused.
   for (let round = 1; round <= 3; round++) {
     client.send(`${head(60_000)}${" ".repeat(30_000)}`);
     client.send(" ".repeat(30_000));

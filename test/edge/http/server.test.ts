@@ -1,4 +1,4 @@
-// What the edge does with requests: which reach the pipeline, which it turns away, and what every answer carries.
+// How the edge handles requests: which reach the pipeline, which it rejects, and what every answer carries.
 import { request as undiciRequest } from "undici";
 import { describe, expect, test } from "vitest";
 import { currentEngine, echo, endpoint, post, rawClient, request, startEdge, until } from "./edge.ts";
@@ -127,7 +127,7 @@ describe("a request that is not", () => {
     ["GET", "/hello/", {}, 404, "not_found", "envelope"],
     ["GET", "/things/%zz", {}, 400, "bad_request", "envelope"],
     ["GET", "/api/llm/v1/chat/completions", {}, 405, "method_not_allowed", "chat-completions"],
-    // The parser of Node.js knows the registered methods only.
+    // Node's parser accepts registered methods only.
     [onNode ? "PURGE" : "BREW", "/hello", {}, 405, "method_not_allowed", "envelope"],
     ["POST", "/echo", { "content-type": "application/x-www-form-urlencoded" }, 415, "unsupported_media", "envelope"],
     ["POST", "/echo", { "content-type": "text/plain" }, 415, "unsupported_media", "envelope"],
@@ -142,7 +142,7 @@ describe("a request that is not", () => {
     expect(text).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
     expect(text).toMatch(/x-request-id: req_/);
     expect(JSON.parse(text.slice(text.indexOf("{")))).toMatchObject({ error: code, errors });
-    // The connection is as good as before.
+    // The connection is still usable.
     client.send(request("GET /hello"));
     await client.sees(/"method":"GET"/);
   });
@@ -168,7 +168,7 @@ describe("a request that is not", () => {
         "GET /hello",
         Array.from({ length: 200 }, (_, i) => `x-${i}: 1`),
       ),
-      // Its headers are few bytes, which is all that the node engine counts.
+      // Its headers are few bytes, and the node engine counts only bytes.
       onNode ? 200 : 431,
     ],
   ])("with %s ends its connection", async (_name, text, status) => {
@@ -281,7 +281,7 @@ describe("listening", () => {
     const { port } = await startEdge({ trustProxy: 1 });
     const { json } = await call(port, "/hello", { headers: { "x-forwarded-for": "6.6.6.6, 203.0.113.9" } });
     expect(json.address).toBe("203.0.113.9");
-    // Some proxies add a line of their own rather than to the client's.
+    // Some proxies add a line instead of extending the client's.
     const client = await rawClient(port);
     client.send(request("GET /hello", ["x-forwarded-for: 6.6.6.6", "x-forwarded-for: 203.0.113.7"]));
     await client.sees(/"address":"203\.0\.113\.7"/);

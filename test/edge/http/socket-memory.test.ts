@@ -1,4 +1,4 @@
-// What sockets keep: who gives way where there is no room for all.
+// The sockets' memory: which gives way when there is no room for all.
 import { expect, test } from "vitest";
 import { socketMemories } from "../../../src/edge/http/socket-memory.ts";
 

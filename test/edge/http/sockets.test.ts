@@ -1,4 +1,4 @@
-// Sockets at the edge: what is bounded of them, what their answers wait for, and how they end.
+// Sockets at the edge: their bounds, what their answers wait for, and how they end.
 import { describe, expect, test } from "vitest";
 import type { Endpoint, GatewayRequest, OverSocket, Reply } from "../../../src/core/endpoint.ts";
 import type { GatewayError } from "../../../src/core/errors.ts";
@@ -16,7 +16,7 @@ const TALK: Endpoint = { ...endpoint("POST", "/talk"), overSocket: form };
 
 const event = (text: string): string => `data: ${text}\n\n`;
 
-/** Answers every message with itself, in one event. */
+/** Echoes every message in one event. */
 function parrot({ body }: GatewayRequest, _endpoint: Endpoint, reply: Reply): void {
   reply.begin(200);
   reply.end(`${event(body.toString())}data: [DONE]\n\n`);
@@ -299,13 +299,13 @@ describe("a socket", () => {
   });
 });
 
-/** A request to open a socket, as text. */
+/** The text of an upgrade request. */
 function upgrade(path: string): string {
   const head = ["Host: x", "Connection: Upgrade", "Upgrade: websocket", "Sec-WebSocket-Version: 13"];
   return `GET ${path} HTTP/1.1\r\n${head.join("\r\n")}\r\nSec-WebSocket-Key: ${"A".repeat(22)}==\r\n\r\n`;
 }
 
-/** A short message of a client, masked with zeros. */
+/** A short client message, masked with zeros. */
 function frame(text: string): Buffer {
   return Buffer.concat([Buffer.from([0x81, 0x80 | text.length, 0, 0, 0, 0]), Buffer.from(text)]);
 }

@@ -1,4 +1,4 @@
-// Endpoints that stream: what becomes of long bodies, of their senders, and of long answers.
+// Endpoints that stream: long bodies, their senders, and long answers.
 import { createHash, randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { describe, expect, test } from "vitest";
@@ -11,7 +11,7 @@ import { newRecord } from "../../../src/platform/observe/record.ts";
 import { afterChunked, rawClient, request, startEdge, until } from "./edge.ts";
 
 const MIB = 1024 * 1024;
-/** What sockets and the kernel may hold on a body's way, beside us. */
+/** Bytes that sockets and the kernel may buffer along a body's way, besides the gateway. */
 const ON_THE_WAY_BYTES = 16 * MIB;
 
 function endpoint(method: "PUT" | "GET" | "POST", path: string): Endpoint {
@@ -44,7 +44,7 @@ async function answerDigest({ incoming }: GatewayRequest, reply: Reply): Promise
   reply.send(200, incoming === undefined ? "no body" : `${incoming.bytes >= 0} ${await digest(incoming)}`);
 }
 
-/** Sends a PUT's head and then its body, as fast as it is taken. */
+/** Sends a PUT's head and then its body, as fast as the server reads it. */
 async function send(port: number, body: Uint8Array, head: readonly string[]) {
   const client = await rawClient(port);
   client.send(request("PUT /in", head));
@@ -104,7 +104,7 @@ describe("a long body", () => {
     });
     const body = randomBytes(64 * MIB);
     const client = await send(port, body, [`content-length: ${body.length}`]);
-    // The sender stops when all that holds bytes on the way is full.
+    // The sender stops when all buffers on the way are full.
     await until(() => client.socket.writableNeedDrain && bodies.length === 1);
     const sent = client.socket.bytesWritten;
     await new Promise((resolve) => setImmediate(resolve));

@@ -1,4 +1,4 @@
-// TLS at the public listener, on both engines: HTTP/1.1, HTTP/2 on the node engine, another certificate while it serves.
+// TLS at the public listener, on both engines: HTTP/1.1, HTTP/2 on the node engine, and a new certificate while it serves.
 import { mkdtempSync, rmSync } from "node:fs";
 import http2 from "node:http2";
 import https from "node:https";

@@ -1,14 +1,14 @@
-// Clients that ask and do not read: what their answers take, and that all of it is given back.
+// Clients that send requests and never read: how much memory their answers take, and that all of it is freed.
 import { expect, onTestFinished, test } from "vitest";
 import type { Reply } from "../../../src/core/endpoint.ts";
 import { createAnswerBytes } from "../../../src/platform/limits/answer-bytes.ts";
 import { rawClient, request, startEdge, until } from "./edge.ts";
 
 const MIB = 1_048_576;
-/** More than the sockets of a connection take by themselves. */
+/** More than a connection's sockets buffer by themselves. */
 const LONG = 16 * MIB;
 
-/** Clients that have asked and do not read, and the replies that they wait for. */
+/** Clients that have sent requests and do not read, and their pending replies. */
 async function unread(owners: readonly string[], bounds: { bytesMax: number; ownerBytesMax: number }) {
   const answers = createAnswerBytes(bounds);
   const replies: Reply[] = [];
@@ -113,7 +113,7 @@ test("a client that reads steadily is not the one that goes", async () => {
   replies[1]?.send(200, Buffer.alloc(LONG, "y"));
   const heard = () => steady?.text().length ?? 0;
   steady?.socket.resume();
-  // The server goes on writing once the client has made room.
+  // The server resumes writing once the client has made room.
   await until(() => heard() > 8 * MIB);
   replies[2]?.send(200, Buffer.alloc(LONG, "z"));
   await until(() => heard() > LONG);

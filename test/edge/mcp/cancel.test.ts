@@ -1,4 +1,4 @@
-// What clients say of an answer beside what they ask: in which form they accept it, and that they want it no more.
+// Client signals about an answer: the formats the client accepts, and cancellation.
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { describe, expect, it } from "vitest";
@@ -26,7 +26,7 @@ function post(account: TestAccount, body: Json, headers: Record<string, string> 
 
 async function asked(client: Client, signal: AbortSignal) {
   await client.callTool(TOOL, { signal }).catch((error: unknown) => error);
-  // The message that cancels goes out after the call has failed.
+  // The cancelling message goes out after the call has failed.
   await eventually(async () => (await gateway.doctor()).length === 0 || undefined, "the books");
   await client.close();
 }

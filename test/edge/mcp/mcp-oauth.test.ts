@@ -1,4 +1,4 @@
-// The official client meets a gateway that it has no key for: it registers, sends its person to agree, and calls with the token that comes of it.
+// The official client without a key: it registers, sends its user to consent, and calls with the resulting token.
 import { Client, type OAuthClientProvider, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { expect, it } from "vitest";
 import { forFile } from "../../support/for-file.ts";
@@ -11,7 +11,7 @@ const account = await gateway.account({ creditCents: 1_000 });
 type KeptClient = Awaited<ReturnType<OAuthClientProvider["clientInformation"]>>;
 type KeptTokens = Awaited<ReturnType<OAuthClientProvider["tokens"]>>;
 
-/** What a client keeps of its sign-in, in memory, and where it would have opened a browser. */
+/** A client's sign-in state, in memory, and the URL where it would have opened a browser. */
 class KeptSignIn implements OAuthClientProvider {
   opened: URL | null = null;
   readonly redirectUrl = REDIRECT;
@@ -44,7 +44,7 @@ class KeptSignIn implements OAuthClientProvider {
   codeVerifier = () => this.#verifier;
 }
 
-/** The person signs in, reads what is asked, and agrees: where the browser is led back to. */
+/** The user signs in, reads the request and consents; returns where the browser is redirected. */
 async function agreed(asked: URL): Promise<URL> {
   const person = new Person(gateway.url);
   await person.signIn(account.key);

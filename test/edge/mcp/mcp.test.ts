@@ -1,4 +1,4 @@
-// MCP at /mcp with the official client, in each way that it has of finding out the revision: what a model sees, runs and pays.
+// MCP at /mcp with the official client, in each way that the client can negotiate the revision: what a model sees, runs and pays.
 import { request } from "node:http";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
@@ -11,7 +11,7 @@ import { forFile } from "../../support/for-file.ts";
 import { eventually, startTestGateway } from "../../support/gateway.ts";
 import { getAs, postAs } from "../../support/keyed-fetch.ts";
 
-/** One character more than a page holds would be cut in half. */
+/** One character longer than a page, so that the cut would fall inside a character. */
 const FACES = `x${"\u{1F600}".repeat(40_000)}`;
 
 function saying(action: string, words: string) {
@@ -29,7 +29,7 @@ function saying(action: string, words: string) {
   });
 }
 
-/** Much longer than what the gateway reads to tell of it. */
+/** Much longer than what the gateway reads to summarize it. */
 const BOOK_CHARS = 5_000_000;
 const LONG = [saying("long", "x".repeat(60_000)), saying("faces", FACES), saying("book", "y".repeat(BOOK_CHARS))];
 
@@ -45,7 +45,7 @@ const MODES: readonly [string, Mode][] = [
 
 interface Connecting {
   readonly mode?: Mode;
-  /** What the person says who is asked; null: it is not the client's to ask. */
+  /** The user's answer to an elicitation; null where the client does not support elicitation. */
   readonly asks?: ((message: string) => { action: "accept" | "decline" | "cancel"; content?: { buy: boolean } }) | null;
   readonly key?: string | null;
   readonly query?: string;
@@ -571,7 +571,7 @@ describe("a purchase", () => {
       const result = await client.callTool({ name: "run_action", arguments: search });
       expect(envelopeOf(result)).toMatchObject({ ok: true });
     });
-    // A client of the revisions before says what it can when it connects, of which nothing is kept.
+    // A client of an earlier revision states its capabilities when it connects, and the gateway stores none of them.
     await connected({ asks, mode: "legacy" }, async (client) => {
       expect(envelopeOf(await client.callTool(byName))).toMatchObject({ ok: true, charged_cents: 40 });
     });

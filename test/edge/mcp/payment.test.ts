@@ -1,4 +1,4 @@
-// The official client pays for tools without a key: the challenge is a result, the payment goes in _meta, the receipt comes back there.
+// The official client pays for tools without a key: the challenge is a result, and _meta carries the payment and the receipt.
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Requirements } from "../../../src/edge/x402/challenge.ts";
@@ -33,7 +33,7 @@ async function clientOf(headers: Record<string, string> = {}): Promise<Client> {
   return client;
 }
 const call = { name: "run_action", arguments: { action: "acme/search", params: { q: "tea" } } };
-/** The payment as an object, which is what a tool's call carries. */
+/** The payment as an object, as a tool call carries it. */
 const paying = (payment: string) => ({ ...call, _meta: { "x402/payment": decoded(payment) } });
 const askedOf = (result: Awaited<ReturnType<Client["callTool"]>>) =>
   (result.structuredContent as { accepts: Requirements[] }).accepts[0] as Requirements;

@@ -1,4 +1,4 @@
-// Access tokens by themselves: a signature that was good once is not checked again, and is good no longer than its key and its token.
+// Access tokens alone: a signature is verified once, and the result expires with its key and its token.
 import { generateKeyPairSync, type KeyObject, sign } from "node:crypto";
 import { expect, test } from "vitest";
 import { manualClock } from "../../../src/core/clock.ts";

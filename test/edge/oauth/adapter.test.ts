@@ -1,4 +1,4 @@
-// What the authorization server keeps: how long, once, and only as long as the grant's key row is there.
+// The authorization server's storage: how long entries last, single use, and that they exist only as long as the grant's key row.
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { type ManualClock, manualClock } from "../../../src/core/clock.ts";

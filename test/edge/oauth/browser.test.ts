@@ -31,7 +31,7 @@ afterAll(async () => {
   await gateway.stop();
 });
 
-/** What the page's functions use of a browser. */
+/** The parts of a browser that functions in the page use. */
 declare const document: { readonly documentElement: { readonly scrollWidth: number } };
 declare const innerWidth: number;
 

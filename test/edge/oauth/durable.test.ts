@@ -1,4 +1,4 @@
-// What a restart and a second process know of grants, sessions and codes: all of it.
+// A restart and a second process know all grants, sessions and codes.
 import { type AddressInfo, createServer } from "node:net";
 import { expect, it, onTestFinished } from "vitest";
 import { folderForTest } from "../../support/for-file.ts";
@@ -9,7 +9,7 @@ import { Client, Person, pkce, type Tokens } from "./person.ts";
 
 onlyAProcessShows("a grant after a restart");
 
-/** A port that was free a moment ago: who is asked again after a restart must be at the same address. */
+/** A port that was free a moment ago: a server must have the same address after its restart. */
 async function freePort(): Promise<number> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -58,7 +58,7 @@ it(
     const redis = await anyRedis();
     const archive = folder();
     const [port, awayPort] = [await freePort(), await freePort()];
-    // As a proxy in front would have it: one address for both, of which each takes its share.
+    // As behind a proxy: both share one address.
     const base = `http://127.0.0.1:${port}`;
     const away = `http://127.0.0.1:${awayPort}`;
     const environment = {
@@ -85,7 +85,7 @@ it(
     const { verifier, challenge } = pkce();
     const code = (await client.ask(person, challenge)).searchParams.get("code") ?? "";
 
-    // Both are asked for the same code at once, and one of them gives what it is for.
+    // Both processes receive the same code at once, and exactly one of them redeems it.
     const elsewhere = new Client(away, base);
     elsewhere.clientId = client.clientId;
     const answers = await Promise.all([client.exchange(code, verifier), elsewhere.exchange(code, verifier)]);

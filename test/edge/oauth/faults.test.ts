@@ -1,4 +1,4 @@
-// What is tried against OAuth and sign-in: forged tokens, replays, downgrades, redirects, floods, pages of other sites.
+// Attacks on OAuth and sign-in: forged tokens, replays, downgrades, redirects, floods, cross-site pages.
 import { createPrivateKey, sign } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -32,7 +32,7 @@ async function json(response: Response | Promise<Response>) {
 const part = (value: unknown) => Buffer.from(JSON.stringify(value)).toString("base64url");
 const claimsOf = (token: string) => JSON.parse(Buffer.from(token.split(".")[1] ?? "", "base64url").toString("utf8"));
 
-/** A token that is signed by the gateway's own key, with what a test changes. */
+/** A token signed with the gateway's own key, with a test's changes. */
 function signed(header: Record<string, unknown>, claims: Record<string, unknown>): string {
   const secret = readFileSync(join(gateway.dataDir, "signing.secret"), "utf8").trim();
   const [key] = signingKeys([secret], systemClock)().all;

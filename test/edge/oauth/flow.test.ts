@@ -1,4 +1,4 @@
-// OAuth at a real gateway without pages of accounts: a client registers, a person signs in and agrees, and the token spends what was agreed to.
+// OAuth at a real gateway without account pages: a client registers, a user signs in and consents, and the token spends within the consent.
 import { describe, expect, it } from "vitest";
 import { forFile } from "../../support/for-file.ts";
 import { startTestGateway } from "../../support/gateway.ts";

@@ -1,4 +1,4 @@
-// All that the metadata documents announce is used here as a client would. A new field fails until it has a use of its own.
+// Uses everything that the metadata documents announce, as a client would. A new field fails until it has a use here.
 import { createPublicKey, verify } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { forFile } from "../../support/for-file.ts";
@@ -28,7 +28,7 @@ async function signedIn(): Promise<Person> {
   return person;
 }
 
-/** A client with its own way to prove itself, and the address that its forms go to. */
+/** A client with its own authentication method, and the address that receives its forms. */
 async function clientWith(method: string) {
   const client = new Client(gateway.url);
   const made = (await (await client.register({ token_endpoint_auth_method: method })).json()) as Json;
@@ -78,7 +78,7 @@ const GRANTS: Readonly<Record<string, (set: Awaited<ReturnType<typeof tokensFor>
   [DEVICE]: byDevice,
 };
 
-/** The parts of an answer to the authorization request, in each mode in which it may come back. */
+/** Parses an answer to the authorization request, for each response mode. */
 const MODES: Readonly<Record<string, (resumed: Response) => Promise<URLSearchParams>>> = {
   query: async (resumed) => new URL(resumed.headers.get("location") ?? "").searchParams,
   fragment: async (resumed) => new URLSearchParams(new URL(resumed.headers.get("location") ?? "").hash.slice(1)),
@@ -108,7 +108,7 @@ async function inMode(mode: string): Promise<void> {
 const listOf = (value: unknown) => value as readonly string[];
 const isOurs = async (value: unknown) => expect(value).toBe(gateway.url);
 
-/** What asks an endpoint with nothing that is right: it is there, and takes the method. */
+/** Sends an endpoint an invalid request: the endpoint exists, and accepts the method. */
 async function isThere(value: unknown): Promise<void> {
   const answers = await Promise.all(
     ["GET", "POST"].map((method) => fetch(String(value), { method, redirect: "manual" })),
@@ -116,7 +116,7 @@ async function isThere(value: unknown): Promise<void> {
   expect(answers.map(({ status }) => status).some((status) => ![404, 405].includes(status))).toBe(true);
 }
 
-/** A use of every field, which fails where what it announces does not work. */
+/** A use of every field, which fails where the announced feature does not work. */
 const USES: Readonly<Record<string, (value: unknown) => Promise<unknown>>> = {
   issuer: isOurs,
   resource: async (value) => expect([gateway.url, `${gateway.url}/mcp`]).toContain(value),

@@ -1,4 +1,4 @@
-// Signing in by an operator's own OpenID provider: a real one on loopback, which a test can have lie.
+// Sign-in with an operator's own OpenID provider: a real one on loopback that a test can make lie.
 import { createPrivateKey, generateKeyPairSync, sign } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import http, { type IncomingMessage, type ServerResponse } from "node:http";
@@ -19,15 +19,15 @@ const CALLBACK = "/sign-in/oidc/callback";
 const { privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
 const JWK = { ...privateKey.export({ format: "jwk" }), kid: "one", alg: "ES256", use: "sig" };
 
-/** The operator's provider. Whoever comes is `who`. */
+/** The operator's provider. It signs everyone in as `who`. */
 class Operators {
   who = "ada";
   groups: string[] = [];
   isVerified = true;
   isAway = false;
-  /** Its token endpoint breaks off in the middle of its answer. */
+  /** Its token endpoint breaks off in mid-answer. */
   breaksOff = false;
-  /** What it answers at its token endpoint in the place of the truth: the ID token. */
+  /** Replaces the ID token that its token endpoint returns. */
   lie: ((nonce: string) => string) | null = null;
   lastNonce = "";
   #provider: Provider | null = null;
@@ -41,7 +41,7 @@ class Operators {
     await new Promise<void>((resolve) => this.#server.listen(0, "127.0.0.1", resolve));
   }
 
-  /** From here on it knows the gateways at these addresses. */
+  /** Registers the gateways at these addresses. */
   open(callbacks: readonly string[]): void {
     this.#provider = new Provider(this.issuer, {
       clients: [
@@ -129,7 +129,7 @@ beforeEach(async () => {
   operators.lie = null;
 });
 
-/** Through the provider, from where the gateway sends the browser to where the provider sends it back. */
+/** Goes through the provider, from the gateway's redirect to the provider's redirect back. */
 async function throughProvider(url: string): Promise<string> {
   const there = new Person(operators.issuer);
   for (let to = url; ; ) {
@@ -151,7 +151,7 @@ async function signIn(person: Person): Promise<Response> {
   return person.open(await throughProvider(await begin(person)));
 }
 
-/** As a person does who has the key. */
+/** Links as a user who has the key does. */
 async function link(person: Person, key = account.key): Promise<Response> {
   await person.signIn(key);
   const page = await person.submit("/sign-in/oidc/link", { csrf: await person.csrf() });
@@ -362,7 +362,7 @@ describe("where OIDC_ACCOUNTS is open", () => {
       throw new Error("the process dies");
     });
     await expect(died).rejects.toThrow("dies");
-    // One that may not be opened just now is not forgotten either.
+    // An identity that may not be opened at the moment is not forgotten either.
     expect(await identities.opened(ada, async () => "refused")).toBe("refused");
     const place = await identities.opened(ada, async (ids) => ids);
     expect(begun).toEqual([place]);
@@ -402,7 +402,7 @@ describe("the operator's console", () => {
     const { operator, answer } = await comes(who, groups);
     expect(answer.status).toBe(200);
     expect(answer.headers.getSetCookie().join()).toMatch(/tollgate_console=[^;]+; Path=\/console;.*SameSite=Strict/);
-    // What another site has led to has no strict cookie: the page itself leads on.
+    // A navigation from another site carries no strict cookie, so the page itself redirects.
     expect(await answer.text()).toContain('http-equiv="refresh" content="0; url=/console"');
     const path = `/console/accounts/${account.accountId}`;
     const csrf = await operator.csrf(path);

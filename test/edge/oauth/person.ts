@@ -1,23 +1,23 @@
-// A person with a browser, as far as the protocol goes: cookies, forms, redirects; and a client that asks for a grant.
+// A user with a browser, reduced to the protocol: cookies, forms, redirects; and a client that requests a grant.
 import { createHash, randomBytes } from "node:crypto";
 
 export const REDIRECT = "http://127.0.0.1:53682/callback";
 
 let addresses = 0;
-/** Of each another one: what comes from one address is bounded. The gateway must be told to TRUST_PROXY. */
+/** A new address each time, because requests per address are limited. The gateway needs TRUST_PROXY. */
 function nextAddress(): string {
   addresses += 1;
   return `198.18.${addresses >> 8}.${addresses & 255}`;
 }
 
-/** A browser without a screen: it keeps cookies and follows nothing by itself. */
+/** A browser without a screen: it stores cookies and follows no redirects by itself. */
 export class Person {
   readonly #reached: string;
   readonly #base: string;
   readonly #address = nextAddress();
   readonly #cookies = new Map<string, { readonly value: string; readonly path: string }>();
 
-  /** `base` is the gateway's own address as it tells it, where that is not where it is reached. */
+  /** `base` is the gateway's public address, where it differs from the address that reaches it. */
   constructor(reached: string, base = reached) {
     this.#reached = reached;
     this.#base = base;
@@ -60,7 +60,7 @@ export class Person {
     return this.submit("/sign-in", { key, next });
   }
 
-  /** The hidden field of the page at a path that proves that the page was ours. */
+  /** The hidden field that proves that the page at a path was ours. */
   async csrf(path = "/sign-in"): Promise<string> {
     const page = await (await this.open(path)).text();
     return /name="csrf" value="([^"]+)"/.exec(page)?.[1] ?? "";
@@ -82,7 +82,7 @@ export interface Tokens {
 
 export const GRANT = { dollars: "5", period: "day", what: "all", days: "90", label: "test client", decision: "allow" };
 
-/** A program that asks for a grant. */
+/** A program that requests a grant. */
 export class Client {
   readonly base: string;
   readonly #reached: string;
@@ -125,7 +125,7 @@ export class Client {
     return `/oauth/authorize?${query}`;
   }
 
-  /** Sends a form to an endpoint of the protocol. */
+  /** Posts a form to an endpoint of the protocol. */
   post(path: string, fields: Record<string, string> = {}): Promise<Response> {
     return fetch(`${this.#reached}${path}`, {
       method: "POST",
@@ -146,7 +146,7 @@ export class Client {
     return this.token({ grant_type: "refresh_token", refresh_token: refreshToken });
   }
 
-  /** Asks a person who has signed in, who agrees: the address that the browser is led back to. */
+  /** Asks a signed-in user, who consents; returns the address of the redirect. */
   async ask(
     person: Person,
     challenge: string,
@@ -161,7 +161,7 @@ export class Client {
     return new URL(resumed.headers.get("location") ?? "about:blank");
   }
 
-  /** The whole flow: tokens of a grant that the person has agreed to. */
+  /** The whole flow: the tokens of a grant that the user has consented to. */
   async tokens(
     person: Person,
     granted: Record<string, string> = {},

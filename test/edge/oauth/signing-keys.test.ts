@@ -1,4 +1,4 @@
-// The keys that sign access tokens: another each month, the same in each process, none stored.
+// The keys that sign access tokens: a new one each month, the same in each process, none stored.
 import { createPrivateKey, sign, verify } from "node:crypto";
 import { expect, it } from "vitest";
 import { manualClock } from "../../../src/core/clock.ts";

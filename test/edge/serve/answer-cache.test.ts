@@ -1,4 +1,4 @@
-// Answers that are told again: what a caller sees of a hit, what it costs, and what is never kept or told to another.
+// Cached answers: what a caller sees of a hit, what it costs, and what is never stored or shared between accounts.
 import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { beforeEach, expect, it } from "vitest";

@@ -1,4 +1,4 @@
-// The operator's guard on a real gateway: what it is shown, what its verdicts do, and what its failures do, shut and open.
+// The operator's guard on a real gateway: what it receives, what its verdicts do, and what its failures do, fail-closed and fail-open.
 import { createHash } from "node:crypto";
 import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -194,7 +194,7 @@ describe("a guard over answers", () => {
     const live = await gateway.account({ kind: "personal" });
     const message = { role: "assistant", content: "Fine." };
     const usage = { prompt_tokens: 1_000, completion_tokens: 100 };
-    // One server is the guard and the vendor between its two judgements.
+    // One server is the guard and, between its two verdicts, the vendor.
     guard.answers(pass, { body: { choices: [{ index: 0, message, finish_reason: "stop" }], usage } }, no);
     const response = await postAs(live.key, `${gateway.url}${chat}`, { ...hello, model: "openai/gpt-5.4-mini" });
     expect([response.status, guard.asked.length]).toEqual([403, 3]);
@@ -281,7 +281,7 @@ describe("a guard that is a model of the catalog", () => {
     const encoded = createHash("shake256", { outputLength: 30_000 }).update("a picture").digest("base64");
     const url = `data:image/png;base64,${encoded.slice(0, 20_000)}violence${encoded.slice(20_000)}`;
     const image = { type: "image_url", image_url: { url } };
-    // Samples of a quiet sound, which has as many slashes as words have blanks.
+    // Samples of a quiet sound, which has as many slashes as prose has spaces.
     const samples = Int16Array.from({ length: 1_500 }, (_, at) => Math.round(40 * Math.sin(at * at)));
     expect(shownText([Buffer.from(samples.buffer).toString("base64")])).toBe("");
     const body = {

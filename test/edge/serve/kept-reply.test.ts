@@ -1,4 +1,4 @@
-// A reply that is kept in memory for a call inside of the process: it counts as its owner's, and gives way where there is no room.
+// A reply buffered in memory for an in-process call: it counts towards its owner's memory, and gives way where there is no room.
 import { expect, it } from "vitest";
 import { KeptReply } from "../../../src/edge/serve/kept-reply.ts";
 import { createAnswerBytes } from "../../../src/platform/limits/answer-bytes.ts";

@@ -1,4 +1,4 @@
-// The request log in a bucket that all processes share, and what becomes of it while the bucket is slow or away.
+// The request log in a bucket that all processes share, also while the bucket is slow or unavailable.
 import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect, it } from "vitest";
@@ -53,7 +53,7 @@ it("lists and shows the calls of all processes, sealed, by the command", async (
     observer: { callLogged() {} },
     broken() {},
   } as unknown as Parameters<typeof openRequestLog>[0]);
-  // Begun in the same millisecond.
+  // Started in the same millisecond.
   const theirs = `${id.slice(0, 10)}${"0".repeat(13)}`;
   keep(other, theirs, { accountId: "acct_other", body: "from the other process" });
   await other.close();
@@ -142,7 +142,7 @@ it("of an account whose calls are all older than what is found, no object is rea
   expect(asked).toBe(1);
 });
 
-/** A log over a bucket that answers as it is told, with what came of its calls. */
+/** A log over a bucket with scripted answers, and the results of its calls. */
 async function logOver(answer: RequestListener, waitMs = 10) {
   const server = createServer(answer);
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));

@@ -1,4 +1,5 @@
-// The request log on a real gateway: off by itself, sealed on the disk, redacted by rules, read by the operator; and what it does without room.
+// The request log on a real gateway: off by default, encrypted on disk, redacted by rules, read by the operator; and its behaviour on a
+// full disk.
 import {
   existsSync,
   mkdirSync,
@@ -227,7 +228,7 @@ it("finds one among many by when it began, and nobody else's", async () => {
     log.sealed({ id: `tx_${n}`, beganMs: dayMs + n * 20_000 - 500, accountId, bytesMax: 100_000 });
   for (const n of [0, 1_999, 3_999]) expect(Number.parseInt((await find(n, null)) ?? "", 10)).toBe(n);
   expect([await find(1_998, "b"), (await find(1_998, "a"))?.startsWith("1998.")]).toEqual([null, true]);
-  // Of the last 16 KB, in which a line is cut.
+  // From the last 16 KB, which begin in the middle of a line.
   const last = await log.newest({ accountId: "b", bytesMax: 16_000 }, 100);
   expect([last.length, last[0]?.transactionId, last.every(({ accountId }) => accountId === "b")]).toEqual([
     7,

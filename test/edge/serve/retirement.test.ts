@@ -50,7 +50,7 @@ describe("a retirement", () => {
   });
 });
 
-/** A day so many days from today. */
+/** The day that is `days` from today. */
 function day(days: number): string {
   return new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10);
 }

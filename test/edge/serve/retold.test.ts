@@ -1,4 +1,4 @@
-// An answer that was kept whole is told again as a stream, and a stream whole, in every wire: what is said, by whom, under which id.
+// The cache replays a whole answer as a stream, and a stream as a whole answer, in every wire: the content, the model, and the id.
 import { describe, expect, it } from "vitest";
 import { ResponseRecorder } from "../../../src/models/chat/response-recorder.ts";
 import { MODEL_WIRES } from "../../../src/models/formats/model-wires.ts";
@@ -24,7 +24,7 @@ const MODEL = "core/cheap";
 const SCHEMA = { type: "object", properties: { city: { type: "string" } } };
 const body = (body: Json, stream: Json = { stream: true }) => ({ body, streamed: { ...body, ...stream } });
 
-/** How each wire is asked, with words, or for a call of a tool. */
+/** A request in each wire, for text or for a tool call. */
 const ASKED: Readonly<Record<string, (prompt: string, calls: boolean) => Asked>> = {
   "chat-completions"(prompt, calls) {
     const tools = [{ type: "function", function: { name: "weather", parameters: SCHEMA } }];
@@ -123,7 +123,7 @@ describe.each(Object.entries(ASKED))("in the wire %s", (wire, asked) => {
         expect(saidIn(wire, again)).toEqual(saidIn(wire, first));
         const digits = /\d{20}/.exec(first.text)?.[0];
         if (digits !== undefined) expect(again.text).toContain(digits);
-        // The place of a call is among calls.
+        // A call's index is its position among the calls.
         const places = [...again.text.matchAll(/"tool_calls":\[\{"index":(\d+)/g)].map(([, place]) => place);
         expect(places.every((place) => place === "0")).toBe(true);
         expect((await ask(whole, headers)).text).toBe(first.text);

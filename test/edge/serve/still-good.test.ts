@@ -1,4 +1,5 @@
-// All that is authorized once and lasts, as docs/internals/failures.md lists it, ends within seconds of a change that another process may have made.
+// Every authorization that lasts, as docs/internals/failures.md lists them, ends within seconds of a change, even one that another process
+// made.
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -15,7 +16,7 @@ import { Client, Person } from "../oauth/person.ts";
 type Json = Record<string, unknown>;
 type Headers = Record<string, string>;
 
-/** As many times later as a busy machine may make of two seconds. */
+/** Two seconds, stretched for a busy machine. */
 const SECONDS_MS = 20_000;
 const PAGE = readFileSync(join(import.meta.dirname, "../../../docs/internals/failures.md"), "utf8");
 const LISTED = (PAGE.split("## What lasts")[1]?.split("\n## ")[0] ?? "")
@@ -23,7 +24,7 @@ const LISTED = (PAGE.split("## What lasts")[1]?.split("\n## ")[0] ?? "")
   .filter((line) => line.includes("test/edge/serve/still-good.test.ts"))
   .map((line) => line.split(" | ")[0]?.slice(2) ?? "");
 
-/** A job that goes on until it is cancelled. */
+/** A job that runs until it is cancelled. */
 const endless = localAction({
   service: "core",
   action: "endless",
@@ -49,7 +50,7 @@ const ENDLESS = {
   },
 } as const;
 
-/** By what somebody came in; `at` is where, `elsewhere` another process over the same store. */
+/** An established authorization; `at` is its address, `elsewhere` another process over the same store. */
 interface Entered {
   readonly at: TestGateway;
   readonly elsewhere: TestGateway;
@@ -57,7 +58,7 @@ interface Entered {
   readonly person: Person;
   readonly keyId: string;
   readonly headers: Headers;
-  /** What an agent key, or a grant, is told to other endpoints by. */
+  /** What identifies an agent key, or a grant, to other endpoints. */
   readonly secret: string;
   readonly client: Client | null;
 }
@@ -171,7 +172,7 @@ const CHANGES: Readonly<Record<Kind, Readonly<Record<string, Change>>>> = {
   "operator's session": { "the operator signs out": operatorSignedOut },
 };
 
-/** Reads until the end of a body, which has begun. */
+/** Reads a body that has begun to its end. */
 async function readOn(response: Response): Promise<{ readonly ended: Promise<unknown> }> {
   expect(response.status).toBe(200);
   const reader = response.body?.getReader();
@@ -213,7 +214,7 @@ const LASTING: Readonly<Record<string, Lasting>> = {
       const socket = new WebSocket(`${at.url.replace(/^http/, "ws")}/v1/responses`, { headers });
       const ended = new Promise((resolve) => socket.addEventListener("close", resolve));
       await new Promise((resolve) => socket.addEventListener("open", resolve));
-      // It is open before its key has been looked up; a message is answered after that.
+      // The socket opens before its key has been looked up; a message is answered after that.
       const answered = new Promise((resolve) => socket.addEventListener("message", resolve));
       socket.send("{}");
       await answered;
@@ -264,7 +265,7 @@ const CASES = Object.entries(LASTING).flatMap(([what, { by, open }]) =>
     })),
   ),
 );
-/** What a paused key may do, or a frozen account, it may go on with. */
+/** Things that a paused key or a frozen account may still do. */
 const GOES_ON: readonly string[] = ["its key is paused", "its account is frozen"];
 const MCP = "Progress of a job over MCP: `get_result`";
 

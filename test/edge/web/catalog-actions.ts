@@ -1,11 +1,11 @@
-// Actions by the thousand for tests of the catalog's page. Their words are made up, so that they compress no better than real ones.
+// Thousands of actions for tests of the catalog page. Their words are made up so that they compress no better than real ones.
 import { z } from "zod";
 import { CATEGORIES } from "../../../src/catalog/action.ts";
 import { type LocalAction, localAction } from "../../../src/catalog/local-action.ts";
 
 const SYLLABLES = "ba ce di fo gu ha je ki lo mu na pe qui ro su ta ve wi xo zu ster lan der ing pro con".split(" ");
 
-/** A number from 0 to 1 that looks random and is the same in every run (mulberry32). */
+/** Numbers from 0 to 1 that look random and are the same in every run (mulberry32). */
 function randomNumbers(seed: number): () => number {
   let state = seed;
   return () => {

@@ -9,7 +9,7 @@ import { startTestGateway, type TestGateway } from "../../support/gateway.ts";
 import { postAs } from "../../support/keyed-fetch.ts";
 import { manyActions } from "./catalog-actions.ts";
 
-/** What the functions that run inside the page use of a browser; the project itself has no such things. */
+/** The parts of a browser that functions in the page use; the project itself has no such types. */
 interface InPage {
   readonly className: string;
   readonly tagName: string;
@@ -24,7 +24,7 @@ declare const document: {
   readonly activeElement: InPage | null;
   querySelector(selector: string): InPage | null;
 };
-/** What `main` shows, once it has been fetched. */
+/** What `main` shows after loading. */
 interface Shown extends InPage {
   readonly dataset: { readonly shows?: string };
 }
@@ -60,7 +60,7 @@ beforeEach(async () => {
   page.on("console", (message) => complaints.push(`${message.type()}: ${message.text()}`));
   page.on("pageerror", (error) => complaints.push(String(error)));
   page.on("requestfailed", (request) => {
-    // Words that were typed on are asked for no more: the page lets go of its own request.
+    // The page aborts its own search request when the user types on.
     if (request.failure()?.errorText !== "net::ERR_ABORTED") complaints.push(`failed: ${request.url()}`);
   });
   page.on("response", (response: HTTPResponse) => {
@@ -74,7 +74,7 @@ afterEach(async () => {
 });
 
 const open = (rest = "") => page.goto(`${gateway.url}/catalog${rest}`);
-/** What people see of what a selector finds. */
+/** The visible text of the elements that a selector finds. */
 const seen = (selector: string) =>
   page.$$eval(selector, (all) =>
     all.filter((one) => one.checkVisibility()).map((one) => one.id || (one.textContent ?? "")),
@@ -83,7 +83,7 @@ const entries = () => seen(".list > details");
 const SEARCH = "input[type=search]";
 const BYTES_MAX = 60_000;
 
-/** Waits until the page shows what is asked for at an address. */
+/** Waits until the page shows the search of an address. */
 const shows = (address: string) =>
   page.waitForFunction(
     (wanted) => (document.querySelector("main") as Shown | null)?.dataset.shows === wanted,
@@ -96,7 +96,7 @@ async function search(words: string): Promise<void> {
   await shows(`/catalog?${new URLSearchParams({ q: words })}`);
 }
 
-/** What is inside an entry, once it is there. */
+/** An entry's content, once it exists. */
 async function inside(id: string): Promise<string> {
   const box = await page.waitForSelector(`[id="${id}"] > .inside:not(:has(.more))`, { visible: true });
   return (await box?.evaluate((one) => one.textContent ?? "")) ?? "";
@@ -122,7 +122,7 @@ async function pricing() {
   return json<{ models: PriceRow[]; tiers: Record<string, string[]> }>("/api/llm/v1/pricing");
 }
 
-/** The bytes of an answer on the wire, head and all, for somebody who can read `coding`. */
+/** The bytes of an answer on the wire, headers included, for a client that accepts `coding`. */
 function wireBytes(url: string, coding: string): Promise<number> {
   return new Promise((resolve, reject) => {
     const asked = request(url, { agent: false, headers: { "accept-encoding": coding } }, (response) => {
@@ -137,7 +137,7 @@ function wireBytes(url: string, coding: string): Promise<number> {
 
 const run = promisify(execFile);
 
-/** What a copied call gives somebody who pastes it into a shell. */
+/** Runs a copied call in a shell and returns its result. */
 async function runCopied(call: string, key: string): Promise<unknown> {
   const env = { PATH: process.env.PATH, TOLLGATE_API_KEY: key };
   const { stdout, stderr } = await run("sh", ["-c", call.replace("curl ", "curl -sS ")], { env });
@@ -202,7 +202,7 @@ describe("the catalog's page", () => {
         data: { service: string; action: string; params?: Record<string, string> }[];
       };
       await search(query);
-      // Endpoints are on the page in a section of their own.
+      // The page lists endpoints in a section of their own.
       const actions = data.filter(({ service }) => service !== "llm" && service !== "account").slice(0, FOUND_MAX);
       const found = actions.map(({ service, action, params }) => {
         const row = Object.entries(params ?? {}).map(([name, value]) => `?${name}=${encodeURIComponent(value)}`);
@@ -438,7 +438,7 @@ describe("the catalog's page", () => {
       expect(bytes).toBeLessThan(BYTES_MAX);
       const shown = await entries();
       expect(shown.length).toBeGreaterThan(300);
-      // What is not among the first lines is found all the same.
+      // The search also finds what is not among the first lines.
       const beyond = (await (await fetch(`${large.url}/api/run`)).json()) as {
         data: { service: string; action: string }[];
       };

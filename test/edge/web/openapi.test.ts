@@ -120,7 +120,7 @@ describe("an error is what the document says that it is", () => {
   const CHAT = "/api/llm/v1/chat/completions";
   const HI = { model: "core/cheap", messages: [{ role: "user", content: "hi" }] };
 
-  /** The schema of what a path answers with a status, as a validator of its own. */
+  /** A validator for the schema that a path declares for a status. */
   function errorOf(path: string, status: string): ValidateFunction {
     const { components, paths } = document as unknown as {
       components: { responses: Record<string, { content: { "application/json": { schema: { $ref: string } } } }> };
@@ -145,7 +145,7 @@ describe("an error is what the document says that it is", () => {
     const error = await response.json();
     expect(response.status, JSON.stringify(error)).toBe(status);
     expect(errorOf(path, String(status))(error), JSON.stringify(error)).toBe(true);
-    // Each wire has its own, and neither is the other.
+    // Each wire has its own schema, and rejects the other's.
     const [own, other] = schema === "Error" ? [path, CHAT] : [CHAT, "/api/run/brave/search"];
     expect([own, errorOf(other, "400")(error)]).toEqual([path, false]);
   });
@@ -193,7 +193,7 @@ describe("an error is what the document says that it is", () => {
 const ajv = new Ajv2020({ strict: false, allErrors: false });
 formats.default(ajv);
 
-// test/actions/run/published-schemas.test.ts holds the descriptor's schema against what a call accepts.
+// test/actions/run/published-schemas.test.ts compares the descriptor's schema with what a call accepts.
 describe("the schemas of openapi.json", () => {
   test("are the descriptor's, with max_cost_cents", () => {
     for (const action of actions) {
@@ -255,7 +255,7 @@ describe("everything can be found from llms.txt", () => {
     const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
     const body = one.method === "POST" ? { body: "{}" } : {};
     const { status } = await fetch(`${gateway.url}${one.path}`, { method: one.method, headers, ...body });
-    // A form is refused for not being one.
+    // A form gets a refusal because it is a form.
     expect(one.method === "POST" ? [400, 415] : [200]).toContain(status);
   });
 });

@@ -1,5 +1,5 @@
-// A chain with one coin, a facilitator in front of it, and its node, on loopback: it refuses what the real ones refuse. Wallets sign with a
-// keyed hash in place of a curve; the real signatures are in the lane of clients.
+// A chain with one coin, its facilitator and its node, on loopback: it refuses what the real ones refuse. Wallets sign with a keyed hash
+// instead of a curve; the clients lane tests the real signatures.
 import { createHmac, randomBytes } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import http from "node:http";
@@ -41,7 +41,7 @@ const signatureOf = (by: string, authorization: Authorization, domain: unknown) 
 
 export interface Wallet {
   readonly address: string;
-  /** Signs what a challenge asks for; `more` replaces fields before, `after` behind the signature. */
+  /** Signs what a challenge asks for; `more` replaces fields before signing, `after` after it. */
   pay(accepts: Asked, more?: Partial<Authorization>, after?: Partial<Authorization>): string;
   payV1(accepts: Asked): string;
 }
@@ -61,18 +61,18 @@ const inHeader = (value: unknown) => Buffer.from(JSON.stringify(value)).toString
 export class TestChain {
   readonly balances = new Map<string, bigint>();
   readonly used = new Map<string, string>();
-  /** What each transaction has moved. */
+  /** Each transaction's transfer. */
   readonly moved = new Map<string, Authorization>();
   mood: Mood = "well";
-  /** Its node answers nobody. */
+  /** Its node does not answer. */
   isNodeAway = false;
-  /** The newest block's time, in seconds. */
+  /** The time of the newest block, in seconds. */
   nowS = () => Math.floor(Date.now() / 1_000);
-  /** Called at each step of the way of a payment, before it is answered. */
+  /** Called at each step of a payment, before the step is answered. */
   onStep: (step: "verify" | "settle" | "moved" | "node") => void = () => {};
-  /** What is not answered the next time, because its connection breaks. */
+  /** Steps whose next answer is lost because the connection breaks. */
   readonly breaks = new Set<string>();
-  /** Milliseconds that it and its node have taken to answer. */
+  /** Milliseconds that the facilitator and its node take to answer. */
   answeringMs = 0;
   verifies = 0;
   settles = 0;
@@ -95,7 +95,7 @@ export class TestChain {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  /** With so many millionths of a dollar. */
+  /** A wallet with a balance in millionths of a dollar. */
   wallet(units: number): Wallet {
     const address = `0x${randomBytes(20).toString("hex")}`;
     secrets.set(address, randomBytes(32));
@@ -178,7 +178,7 @@ export class TestChain {
     this.balances.set(to, (this.balances.get(to) ?? 0n) + BigInt(value));
   }
 
-  /** Why it cannot be made, as the reference says it. */
+  /** Why a payment cannot be made, in the reference's words. */
   #reason(body: Record<string, unknown>): string | null {
     const { paymentPayload, paymentRequirements: asked } = body as {
       paymentPayload: { x402Version: number; payload: { signature: string; authorization: Authorization } };

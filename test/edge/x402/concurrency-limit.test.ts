@@ -1,4 +1,4 @@
-// The turns of a server that is asked so much at once: what waits too long is told so, and takes no place of those behind it.
+// The queue for a server with limited concurrency: a caller that waits too long gets a refusal, and takes no place from those behind it.
 import { expect, it } from "vitest";
 import { atOnce } from "../../../src/edge/x402/concurrency-limit.ts";
 

@@ -1,4 +1,4 @@
-// Processes that die, and stores that are shared, between a payment and its answer: nobody pays twice, and what was paid is booked.
+// Process crashes and shared stores between a payment and its answer: no one pays twice, and every payment is booked.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -30,14 +30,14 @@ onlyAProcessShows("x402 payments in Redis");
 const CENT_NANO = nano(10_000_000);
 const PRICE = requirementsOf(CENT_NANO, { payTo: PAY_TO, network: NETWORKS.base });
 const DOLLAR = 1_000_000;
-/** What making a payment costs us. */
+/** Our cost of making a payment. */
 const SETTLEMENT = nano(2_000_000);
 
 const chain = new TestChain();
 beforeAll(() => chain.listen());
 afterAll(() => chain.close());
 
-/** What a call of a cent is to the funds; the rest of a plan is nothing to them. */
+/** The funds' part of a call for one cent; they ignore the rest of a plan. */
 const plan = {
   operation: "run",
   asked: "acme/search",
@@ -121,7 +121,7 @@ describe.each(["SQLite", "Redis"])("over %s", (store) => {
     return got;
   }
 
-  /** What another process finds of the payments that are open. */
+  /** Another process checks the open payments. */
   const look = (parts = deps()) =>
     createReconciler(parts, (error) => {
       throw error;
@@ -146,9 +146,9 @@ describe.each(["SQLite", "Redis"])("over %s", (store) => {
       const ended = await fundsOf(header, parts)
         .capture(got, capture)
         .catch((error: unknown) => error);
-      // Its hold ends with its lease, as that of any process which has died.
+      // Its hold ends with its lease, as for any dead process.
       if (ended instanceof Error) await stores.ledger.void({ accountId: "x402", holdId: got.id }, "its process died");
-      // Whoever comes with it again is told of the call that it was for, and asked for no other payment.
+      // A caller that sends the payment again learns which call it paid for, and owes no other payment.
       const again = await fundsOf(header).reserve(plan, `tx_${++calls}_${store}`);
       const isPaid = chain.balance(wallet.address) < DOLLAR;
       if (isPaid) expect([step, again]).toEqual([step, { replayOf: got.id }]);
@@ -161,7 +161,7 @@ describe.each(["SQLite", "Redis"])("over %s", (store) => {
       );
       const booked = (own?.amountNano ?? 0) + (late?.amountNano ?? 0);
       expect([step, booked]).toEqual([step, paid * 1_000]);
-      // What it cost to make it is booked with it, and once.
+      // The cost of making the payment is booked with it, exactly once.
       expect([step, (own?.upstreamNano ?? 0) + (late?.upstreamNano ?? 0)]).toEqual([step, paid > 0 ? SETTLEMENT : 0]);
       expect(paid === 0 || paid === 10_000).toBe(true);
     }
@@ -279,7 +279,7 @@ describe.each(["SQLite", "Redis"])("over %s", (store) => {
     await funds.capture(got, capture);
     chain.mood = "well";
     expect(await look(parts)).toEqual(["open"]);
-    // The operator gives it a node.
+    // The operator configures a node.
     await look();
     expect(await openReceipts(stores.records, HOUSE)).toEqual([]);
   });

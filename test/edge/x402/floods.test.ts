@@ -1,4 +1,4 @@
-// What costs its sender nothing costs us little: challenges and forged payments leave nothing behind, and claims that are never settled end.
+// Requests that cost their sender nothing cost us little: challenges and forged payments leave no trace, and unsettled claims end.
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import { type AcmeGateway, type RunAnswer, readAnswer, startAcmeGateway } from "../../actions/run/acme-gateway.ts";
 import { PAY_TO, TestChain } from "./chain.ts";
@@ -36,7 +36,7 @@ async function ask(headers: Record<string, string> = {}): Promise<RunAnswer> {
   return readAnswer(response);
 }
 
-/** What the ledger has of strangers: holds that are open, and postings. */
+/** The ledger's entries of strangers: open holds, and postings. */
 async function books() {
   const { json } = await gateway.admin("GET", "/admin/v1/doctor");
   return { holds: json.holds, postings: json.postings };

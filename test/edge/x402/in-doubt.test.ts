@@ -1,4 +1,4 @@
-// Payments of which nobody says whether they were made, as the operator sees them: listed, counted, and found out on demand.
+// Payments whose settlement is unknown, as the operator sees them: listed, counted, and resolved on demand.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { run } from "../../../src/cli/run.ts";
 import { type AcmeGateway, startAcmeGateway } from "../../actions/run/acme-gateway.ts";
@@ -36,7 +36,7 @@ async function call(headers: Record<string, string> = {}): Promise<Response> {
   });
 }
 
-/** The operator's command, as `tollgate x402 ... --json`. */
+/** Runs the operator's command `tollgate x402 ... --json`. */
 async function tollgate(word: "pending" | "reconcile") {
   const environment = { DATA_DIR: gateway.dataDir, ADMIN_PORT: new URL(gateway.adminUrl).port };
   const out: string[] = [];
@@ -51,7 +51,7 @@ describe("a payment in doubt", () => {
     const [asked] = JSON.parse(Buffer.from(challenge, "base64").toString("utf8")).accepts as [Asked];
     chain.mood = "moves and is not heard";
     chain.isNodeAway = true;
-    // Some wallets sign for ever, which is no date.
+    // Some wallets sign without an expiry, with a number that is no valid date.
     const payment = wallet.pay(asked, { validBefore: "9".repeat(78) });
     expect((await call({ "payment-signature": payment })).status).toBe(503);
     const known = { payer: wallet.address, amount_usd: "0.01", account_id: null, lapses_at: null };
@@ -86,7 +86,7 @@ describe("doctor", () => {
     chain.moved.set(transaction, { ...authorization, value: "9999" });
     const short = await proven();
     chain.moved.delete(transaction);
-    // A node that has dropped it, or is behind, does not say that it was not paid.
+    // A node that dropped the transaction, or lags, does not prove that it was not paid.
     const dropped = await proven();
     expect(dropped).toEqual({ payments: [{ of: "payments of callers", proved: 1, unknown: 1 }], findings: [] });
     const use = `${authorization.from} ${authorization.nonce}`;

@@ -1,4 +1,4 @@
-// Answers that are kept for payments: addresses are free, so all of them share one room, and the disk is nobody's to fill.
+// Stored answers to payments: addresses are free, so all of them share one quota, and no caller can fill the disk.
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { type AcmeGateway, startAcmeGateway } from "../../actions/run/acme-gateway.ts";
 import { type Asked, PAY_TO, TestChain } from "./chain.ts";

@@ -1,4 +1,4 @@
-// Answers of models without a key: sold where the request bounds them, at that bound, paid before they are given.
+// Model answers without a key: sold where the request bounds the price, at that bound, and paid in advance.
 import { describe, expect, it } from "vitest";
 import { forFile } from "../../support/for-file.ts";
 import { startTestGateway } from "../../support/gateway.ts";

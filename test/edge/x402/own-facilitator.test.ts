@@ -1,5 +1,5 @@
-// The facilitator within the gateway before a node that says no: nothing is sent that would revert, nor promised without gas. What gets into
-// blocks is in the lane of clients, which has a chain.
+// The gateway's own facilitator with a node that refuses: it sends nothing that would revert, and promises nothing without gas. The clients
+// lane has a chain and tests what gets into blocks.
 import { mkdtempSync, rmSync } from "node:fs";
 import http from "node:http";
 import type { AddressInfo } from "node:net";
@@ -26,7 +26,7 @@ const PRICE = requirementsOf(nano(10_000_000), { payTo: PAY_TO, network: NETWORK
 const FEE_WEI_MAX = 1_000n;
 const MEANT = { balance: "0x70a08231", state: "0xe94a0102" };
 
-/** What the node says of the next transfer and of the wallet, and what it was sent. */
+/** What the node answers about the next transfer and the wallet, and what it received. */
 let isReverting = false;
 let isUsed = false;
 let gasBalance = 0n;
@@ -74,7 +74,7 @@ function walletOf({ signer, clock }: { readonly signer: Signer; readonly clock: 
   return new GasWallet({ ...shared, signer, chainId: 8453, node: rpc(), feeWeiMax: FEE_WEI_MAX });
 }
 
-/** One of its own for each test: it remembers whether it has gas. */
+/** A new one for each test, because it remembers whether it has gas. */
 function facilitator(): Facilitator {
   const wallet = walletOf({ signer: keySigner(`0x${"11".repeat(32)}`), clock: systemClock });
   return ownFacilitator({ network: NETWORKS.base, node: rpc(), wallet, clock: systemClock });

@@ -1,4 +1,4 @@
-// Calls without a key, paid on chain: what is told, what is moved, and that nothing is paid twice or served unpaid.
+// Calls without a key, paid on chain: the challenge, the transfer, and that nothing is paid twice or served unpaid.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { type AcmeGateway, type RunAnswer, readAnswer, startAcmeGateway } from "../../actions/run/acme-gateway.ts";
 import { type Asked, PAY_TO, TestChain } from "./chain.ts";
@@ -44,7 +44,7 @@ async function ask(headers: Record<string, string> = {}, body: unknown = TEA, pa
 }
 
 const decoded = (header: string | null) => JSON.parse(Buffer.from(String(header), "base64").toString("utf8"));
-/** What a call without a payment is asked to pay. */
+/** The payment requirements for a call without a payment. */
 async function asked(body: unknown = TEA, path = PATH): Promise<Asked> {
   const { headers } = await ask({}, body, path);
   return decoded(headers.get("payment-required")).accepts[0] as Asked;
@@ -108,7 +108,7 @@ describe("a call without a key", () => {
     expect([failed.status, failed.headers.get("payment-required")]).toEqual([500, null]);
     expect(chain.balance(wallet.address)).toBe(DOLLAR);
     gateway.vendor.answers({ body: { results: ["found"] } });
-    // What was not used is good as it was.
+    // The unused payment is still valid.
     expect((await ask(payment)).status).toBe(200);
     expect(chain.balance(wallet.address)).toBe(DOLLAR - CENT);
   });
@@ -324,7 +324,7 @@ describe("what is free", () => {
     const settles = chain.settles;
     const payment = signed(wallet.pay(accepts));
     expect((await ask(payment, {}, FREE)).status).toBe(200);
-    // It is good again until it lapses.
+    // It is valid again until it expires.
     expect((await ask(payment, {}, FREE)).status).toBe(200);
     expect(chain.settles).toBe(settles);
   });

@@ -1,4 +1,4 @@
-// The sandbox's chain in both stores: what is signed moves once, and an address spends what it has and no more.
+// The sandbox's chain in both stores: a signed transfer moves once, and an address spends its balance and no more.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

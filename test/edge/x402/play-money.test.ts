@@ -1,4 +1,4 @@
-// Payments that an agent's author tries without money: the sandbox's chain checks as the real one does, and no vendor is asked.
+// Payments that an agent's author tries without money: the sandbox's chain checks as the real one does, and no vendor is called.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { NETWORKS } from "../../../src/catalog/networks.ts";
 import { addressOfKey } from "../../../src/money/wallet/keys.ts";

@@ -1,4 +1,4 @@
-// An account that fills itself on chain: credited once, by what was paid, for whoever's key came with it.
+// An account that tops itself up on chain: credited once, by the amount paid, to the account whose key came with the payment.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { type AcmeGateway, readAnswer, startAcmeGateway } from "../../actions/run/acme-gateway.ts";
 import type { TestAccount } from "../../support/gateway.ts";
@@ -56,7 +56,7 @@ describe("an account", () => {
     expect(decoded(headers.get("payment-response"))).toMatchObject({ success: true, payer: wallet.address });
     expect(chain.balance(wallet.address)).toBe(DOLLAR / 2);
     expect(await gateway.balanceCents(ada)).toBe(50);
-    // What making the payment has cost us is a posting of the house.
+    // Our cost of making the payment is a posting of the house account.
     const id = String(json.transaction_id).replace(/_in$/, "_paid");
     const { json: cost } = await gateway.admin("GET", `/admin/v1/transactions/${id}`);
     expect(cost).toMatchObject({ account_id: "x402", charged_nano_usd: 0, upstream_nano_usd: 2_000_000 });

@@ -1,4 +1,4 @@
-// A wallet with a key, which signs what a challenge asks for as the clients of x402 do.
+// A wallet with a key that signs a challenge as x402 clients do.
 import { randomBytes } from "node:crypto";
 import type { Requirements } from "../../../src/edge/x402/challenge.ts";
 import { type Hex, hexOf } from "../../../src/money/wallet/hex.ts";
@@ -10,7 +10,7 @@ import {
 
 export interface KeyWallet {
   readonly address: string;
-  /** The header of version 2; `more` replaces fields before, `after` behind the signature. */
+  /** The header of version 2; `more` replaces fields before signing, `after` after it. */
   pay(accepted: Requirements, more?: Partial<Authorization>, after?: Partial<Authorization>): string;
 }
 
@@ -40,7 +40,7 @@ export function keyWallet(): KeyWallet {
   };
 }
 
-/** What the header of a challenge asks for. */
+/** The requirements in a challenge's header. */
 export function askedBy(response: Pick<Response, "headers">): Requirements {
   return (decoded(response.headers.get("payment-required")).accepts as Requirements[])[0] as Requirements;
 }

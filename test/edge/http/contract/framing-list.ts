@@ -1,9 +1,9 @@
-// Requests of RFC 9112 and of known smuggling families, each with what must come of it.
+// Requests of RFC 9112 and of known smuggling families, each with its expected outcome.
 import { post, request } from "../edge.ts";
 
 /**
- * What may come back, by engine. `ok`: it is answered 2xx. `error`: it is answered 4xx. `refused`: 4xx, 501 or 505, or the connection is closed without an answer, and
- * nothing behind the request is served. `closed`: it may be answered 2xx, but nothing behind it is served.
+ * The expected outcome, by engine. `ok`: a 2xx answer. `error`: a 4xx answer. `refused`: 4xx, 501 or 505, or the connection closes without
+ * an answer, and nothing behind the request is served. `closed`: a 2xx answer is allowed, but nothing behind it is served.
  */
 export type Outcome = "ok" | "error" | "refused" | "closed";
 

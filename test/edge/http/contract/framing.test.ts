@@ -1,4 +1,4 @@
-// The framing list against each engine directly: no request is read as part of another, none hangs, and what is refused is not served.
+// The framing list against each engine directly: no request is read as part of another, none hangs, and no refused request is served.
 import { expect, test } from "vitest";
 import type { Endpoint, GatewayRequest, Reply } from "../../../../src/core/endpoint.ts";
 import { currentEngine, echo, rawClient, request, startEdge, until } from "../edge.ts";
@@ -6,7 +6,7 @@ import { FRAMING_LIST, type FramingCase } from "./framing-list.ts";
 
 const engine = currentEngine();
 
-/** An edge that notes what it served, by path. */
+/** An edge that records the paths it served. */
 async function notingEdge() {
   const served: string[] = [];
   const handle = (asked: GatewayRequest, to: Endpoint, reply: Reply) => {
@@ -19,13 +19,13 @@ async function notingEdge() {
 const answers = (text: string): readonly string[] =>
   [...text.matchAll(/HTTP\/1\.1 (\d{3}) /g)].flatMap(([, status = ""]) => (status === "100" ? [] : [status]));
 
-/** Sends a request of the list and another behind it; what came of both. */
+/** Sends a request of the list and another behind it; returns both outcomes. */
 async function answersTo(port: number, { sent }: FramingCase, behind: string): Promise<readonly string[]> {
   const client = await rawClient(port);
   client.send(sent);
   await new Promise((resolve) => setImmediate(resolve));
   client.send(request(`GET ${behind}`, ["connection: close"]));
-  // An answer to the second request shows that the connection goes on; without one it must end by itself.
+  // An answer to the second request shows that the connection stays open; without one the connection must end by itself.
   await until(() => client.socket.destroyed || client.text().includes(`"path":"${behind}"`));
   return answers(client.text());
 }

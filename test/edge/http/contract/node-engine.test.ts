@@ -1,4 +1,4 @@
-// What only the node engine does: pipelining of slow requests, half-closed clients, limits on connections.
+// Behaviour of the node engine alone: pipelining of slow requests, half-closed clients, limits on connections.
 import { beforeEach, describe, expect, test } from "vitest";
 import type { Reply } from "../../../../src/core/endpoint.ts";
 import { CONNECTION_LIMITS } from "../../../../src/edge/http/engine.ts";

@@ -1,4 +1,4 @@
-// Runs the contract of the HTTP engines on the node engine. The files beside this folder run on uws, and here once more.
+// Runs the HTTP engines' contract on the node engine. The files beside this folder run on uws, and here again on node.
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe } from "vitest";
@@ -9,7 +9,7 @@ const FOLDERS = [
   import.meta.dirname,
   join(import.meta.dirname, "../../../regression"),
 ];
-/** Tests of parts that know no engine. */
+/** Tests of parts that do not depend on the engine. */
 const WITHOUT = ["client-address", "guarded-headers", "match-endpoint", "request-id", "socket-memory"];
 
 function contractFiles(): string[] {
@@ -23,10 +23,10 @@ function contractFiles(): string[] {
   return files.filter((file) => !skip.test(file) && !regression.test(file));
 }
 
-/** Every second file, from `first` on: two test files share the work. */
+/** Every second file, starting with `first`: two test files share the work. */
 export function runOnNode(first: 0 | 1): void {
   describe("node", async () => {
-    // Also while tests are collected, since some apply to one engine only.
+    // Also needed while tests are collected, since some apply to one engine only.
     useEngine("node");
     beforeAll(() => useEngine("node"));
     afterAll(() => useEngine("uws"));
