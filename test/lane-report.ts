@@ -1,4 +1,4 @@
-// The last words of a lane: what its files took, and what this machine cannot run. The quick lane also says whether it still is quick.
+// A lane's summary: how long its files took, and what this machine cannot run. For the quick lane, also whether it is still quick.
 import { relative } from "node:path";
 import type { Reporter, TestModule, Vitest } from "vitest/node";
 
@@ -7,11 +7,11 @@ const SHOWN = 5;
 export interface LaneBounds {
   /** What the lane leaves out. */
   readonly leftOut?: string;
-  /** The most processor time that all of its files may take. */
+  /** The most CPU time for all of its files together. */
   readonly cpuSecondsMax?: number;
 }
 
-/** Why tests were skipped, and which. */
+/** The skipped tests by reason. */
 function missingIn(modules: readonly TestModule[]): ReadonlyMap<string, readonly string[]> {
   const found = new Map<string, string[]>();
   for (const module of modules) {

@@ -1,11 +1,11 @@
-// The lanes of the suite: what each one leaves out follows from what the files import.
+// The lanes of the suite: a file's imports decide which lane leaves it out.
 import { existsSync } from "node:fs";
 import { expect, test } from "vitest";
 import { DOORS, suiteFiles } from "./lanes.ts";
 import { PROCESS_FACTS } from "./support/process-fact.ts";
 
 const files = suiteFiles();
-/** Wherever it is: files move. */
+/** Finds a file in any folder, because files move. */
 const fileAt = (name: string) => files.find(({ path }) => path.endsWith(`/${name}`));
 
 test.each([
@@ -27,7 +27,7 @@ test("npm test has what runs in process, and one file for each fact that only a 
   expect(shown.toSorted()).toEqual(PROCESS_FACTS.toSorted());
   for (const { path, starts, lane, fact } of files)
     expect([path, lane]).toEqual([path, starts === "processes" && fact === null ? "system" : "test"]);
-  // A file that names a fact and starts nothing has no need of it.
+  // A file that names a fact but starts nothing needs no fact.
   expect(files.filter(({ fact, starts }) => fact !== null && starts !== "processes")).toEqual([]);
   expect(files.filter(({ lane }) => lane === "system").length).toBeLessThan(files.length / 5);
 });

@@ -11,41 +11,41 @@ import { importsOf, withoutComments } from "./support/imports.ts";
 
 const ROOT = join(import.meta.dirname, "..");
 
-/** What a test file starts, lightest first. */
+/** The kinds of things that a test file starts, lightest first. */
 const STARTS = ["nothing", "a gateway", "random histories", "processes"] as const;
 type Starts = (typeof STARTS)[number];
 
-/** Real Redis, PostgreSQL and gateways of their own processes all come by way of `node:child_process`. */
+/** Real Redis, PostgreSQL and separate gateway processes all come through `node:child_process`. */
 const STARTERS: readonly (readonly [Starts, RegExp])[] = [
   ["processes", /^(node:child_process|puppeteer-core|src\/processes\/supervisor\.ts)$/],
   ["random histories", /^test\/simulation\/|^test\/money\/ledger\/model\/suite\.ts$|\.fuzz\.test\.ts$/],
   ["a gateway", /^src\/gateway\/gateway\.ts$/],
 ];
 
-/** One file for each door runs in the quick lane although it starts a gateway: that lane, too, has seen calls go through. */
+/** One file for each door runs in the quick lane although it starts a gateway, so that this lane makes real calls too. */
 export const DOORS: readonly string[] = [
   "test/docs.test.ts",
   "test/models/chat/client.test.ts",
   "test/actions/run/run-call.test.ts",
 ];
 
-/** What belongs to the whole process, so that a file that ran before, or leaves something running, would be counted too. */
+/** Process-wide state, which would also count earlier files, or ones that leave something running. */
 const PROCESS_WIDE =
   /\bprocess\s*\.\s*(memoryUsage|getActiveResourcesInfo|resourceUsage|cpuUsage|listenerCount|on|once)\b|\bcreateHook\(|\bmonitorEventLoopDelay\(|\bperformance\s*\.\s*eventLoopUtilization\b/;
 
 const FACT = /^onlyAProcessShows\("([^"]+)"\);$/m;
 
 export interface TestFile {
-  /** From the root of the tree. */
+  /** Relative to the root of the tree. */
   readonly path: string;
   readonly starts: Starts;
   readonly lane: "test" | "system";
-  /** What it shows that only a process can show. */
+  /** The fact it shows that only a process can show. */
   readonly fact: string | null;
-  /** The more it starts, the heavier. */
+  /** Grows with what it starts. */
   readonly weight: number;
   readonly quick: boolean;
-  /** It reads what belongs to the whole process, and so has one of its own. */
+  /** Whether it reads process-wide state, and so runs in a process of its own. */
   readonly ownProcess: boolean;
 }
 
@@ -53,7 +53,7 @@ function codeOf(path: string): string {
   return withoutComments(readFileSync(join(ROOT, path), "utf8"));
 }
 
-/** Whatever `path` imports by value, and what the files of test/ among that import in turn. */
+/** Everything that `path` imports by value, with the imports of those files of test/. */
 function reachOf(path: string, found = new Set<string>()): ReadonlySet<string> {
   if (found.has(path)) return found;
   found.add(path);
@@ -78,7 +78,10 @@ function describeFile(path: string): TestFile {
   };
 }
 
-/** Lanes of their own: fault tests own the machine while they run, clients and SDKs have packages of their own, the matrix is large, the corpus prints its scores, and counts of cost are of one Node alone. */
+/**
+ * Separate lanes: fault tests need the whole machine, clients and SDKs have their own packages, the matrix is large, the corpus prints its
+ * scores, and cost counts apply to one Node version only.
+ */
 const OTHER_LANES: readonly string[] = ["faults", "clients", "matrix", "corpus", "vendor-sdks", "cost"];
 
 function filesUnder(folder: string): readonly string[] {
@@ -87,7 +90,7 @@ function filesUnder(folder: string): readonly string[] {
   );
 }
 
-/** Every test file but those of the lanes that are folders. */
+/** Every test file except those in lane folders. */
 export function suiteFiles(): readonly TestFile[] {
   return readdirSync(join(ROOT, "test"), { withFileTypes: true })
     .filter(({ name }) => !OTHER_LANES.includes(name))

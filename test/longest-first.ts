@@ -1,7 +1,7 @@
-// The order of a lane's files: a few that take minutes begin first, so that none of them is left running alone at the end.
+// The order of a lane's files: a few that take minutes go first, so that none of them runs alone at the end.
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
-/** `names`: those files without `.test.ts`, the longest first. The rest follow in the runner's own order. */
+/** `names`: those files without `.test.ts`, longest first. The rest follow in the runner's own order. */
 export function longestFirst(names: readonly string[]) {
   const rankOf = ({ moduleId }: TestSpecification) => {
     const rank = names.findIndex((name) => moduleId.endsWith(`/${name}.test.ts`));

@@ -1,4 +1,4 @@
-// Clients that are slower than uWebSockets' own timeouts of 8 to 12 s, which the edge puts off.
+// Clients slower than uWebSockets' own timeouts of 8 to 12 s, which the edge extends.
 import { expect, test } from "vitest";
 import { rawClient, request, startEdge } from "../edge/http/edge.ts";
 

@@ -1,4 +1,4 @@
-// A disk that is slow to sync: what must be on it waits, and what a crash may forget does not.
+// A disk that syncs slowly: durable writes wait for it, and writes that a crash may lose do not.
 import { execFile } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -40,7 +40,7 @@ test("a call's first token does not wait for a sync that runs, and a change does
   const before = statSync(log).mtimeMs;
   const order: string[] = [];
   const change = gateway.admin("PATCH", `/admin/v1/accounts/${id}`, { name: "b" }).then(() => order.push("change"));
-  // It is written, and on its way to the disk.
+  // The write has been issued; its sync is pending.
   await vi.waitFor(() => expect(statSync(log).mtimeMs).toBeGreaterThan(before), { timeout: PATIENT_MS, interval: 5 });
   const answer = await call();
   const reader = answer.body?.getReader();
@@ -73,7 +73,7 @@ test.runIf(process.platform === "linux")(
       disk.dispose();
       rmSync(place, { recursive: true });
     });
-    // All its threads, and so those that they start.
+    // Pins all its threads, and so also the threads that they start.
     await promisify(execFile)("taskset", ["-a", "-p", "-c", firstCore(), String(gateway.pid)]);
     const newAccount = { name: "a", kind: "sandbox", credit_cents: 1_000 };
     const { api_key: key } = await gateway.admin("POST", "/admin/v1/accounts", newAccount);

@@ -1,4 +1,4 @@
-// Everything is killed, frozen, slowed and cut at random under load; at the end the provider's own books are held against the ledger.
+// Kills, freezes, slows and cuts everything at random under load; at the end it compares the provider's own books with the ledger.
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, it, onTestFinished } from "vitest";
 import type { CallLogRow } from "../../src/sandbox/call-log.ts";
@@ -22,7 +22,7 @@ const SIZE = 3;
 const CREDIT = 100_000_000;
 const LEASE_AND_SWEEP_MS = 150_000;
 const BOOKS_READ_MS = 1_000;
-/** What the sandbox's models take for a token, in nano-USD. */
+/** The prices of a token at the sandbox's models, in nano-USD. */
 const [NANO_IN, NANO_OUT] = [1_000, 2_000];
 
 interface Ground {
@@ -39,7 +39,7 @@ async function replace({ fleet, random }: Ground, count: number): Promise<void> 
   await Promise.all(places.map((at) => fleet.start(at)));
 }
 
-/** What can go wrong. Each ends with everything as it was. */
+/** Possible faults. Each restores everything at its end. */
 const TROUBLES: Readonly<Record<string, (ground: Ground) => Promise<unknown>>> = {
   "a gateway is killed": (ground) => replace(ground, 1),
   "all gateways are killed": (ground) => replace(ground, SIZE),
@@ -88,7 +88,7 @@ function keepBooks(fleet: Fleet) {
 const nanoOf = ({ tokensIn, tokensOut }: CallLogRow) => tokensIn * NANO_IN + tokensOut * NANO_OUT;
 const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
 
-/** Where the provider served a whole answer, its cost was charged to the nano, or it is the operator's and nobody was told of it. */
+/** Where the provider served a whole answer, its cost was charged to the nano, or the operator bears it and no caller received it. */
 function expectBooksAgree(rows: readonly CallLogRow[], charges: readonly FleetCharge[], told: ReadonlySet<string>) {
   const charged = new Map(charges.map((charge) => [charge.request_id, charge.charged_nano_usd]));
   const served = new Map(Object.entries(Object.groupBy(rows, (row) => row.requestId ?? "")));

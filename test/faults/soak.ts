@@ -1,4 +1,4 @@
-// `npm run soak -- --minutes=60 --seed=7`: the soak of the fault tests, for as long as wanted.
+// `npm run soak -- --minutes=60 --seed=7`: runs the fault tests' soak for a chosen time.
 import { spawn } from "node:child_process";
 import { parseArgs } from "node:util";
 

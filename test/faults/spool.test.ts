@@ -1,4 +1,4 @@
-// Two processes under load over a Redis that is killed, stopped, slowed and cut, and that forgets what it has acknowledged.
+// Two processes under load over a Redis that is killed, stopped, slowed and cut, and that loses acknowledged writes.
 import { beforeAll, expect, it } from "vitest";
 import { INSTALLED_MS_MAX } from "../support/apt-install.ts";
 import { frailDisk } from "../support/frail-disk.ts";

@@ -1,4 +1,4 @@
-// What vendors' connections do over TLS, in HTTP/1.1 and HTTP/2: what the client sees, and that the ledger shows each answer once and nothing held.
+// Vendor connections over TLS, in HTTP/1.1 and HTTP/2: what the client sees, and that the ledger shows each answer once and nothing held.
 import { once } from "node:events";
 import { mkdirSync, readFileSync } from "node:fs";
 import type { ServerHttp2Session } from "node:http2";
@@ -19,9 +19,9 @@ import { startTcpProxy, type TcpProxy } from "../support/tcp-proxy.ts";
 import { ANSWER_NANO, startPlainVendor, startTlsVendor, type TlsVendor, WORD } from "../support/tls-vendor.ts";
 
 const CREDIT_CENTS = 1_000;
-/** A connection that is pinged and silent for so long is given up. */
+/** After this long, the gateway gives up a connection that does not answer pings. */
 const LONGER_THAN_PINGS_MS = 9_500;
-/** So long that nothing but what is tested can end a call. */
+/** So long that only the tested fault can end a call. */
 const CLOCKS = { FIRST_TOKEN_SECONDS: "170", CHUNK_GAP_SECONDS: "170" };
 
 const trusted = getCACertificates("default");
@@ -46,7 +46,7 @@ async function proxied({ port }: TlsVendor): Promise<TcpProxy> {
   return proxy;
 }
 
-/** Vendors of the operator's own, by name, each at a port of this machine. */
+/** The operator's own vendors, by name, each at a local port. */
 function environmentOf(ports: Readonly<Record<string, number>>, spare: number): Record<string, string> {
   const named = Object.entries(ports).map(([name, port]) => [name, `https://127.0.0.1:${port}/v1`] as const);
   const all = [...named, ["spare", `http://127.0.0.1:${spare}/v1`] as const];
@@ -63,14 +63,14 @@ function environmentOf(ports: Readonly<Record<string, number>>, spare: number): 
 }
 
 interface Asked {
-  /** The first word has come. */
+  /** Settles when the first word has arrived. */
   readonly begun: Promise<void>;
-  /** All that came. */
+  /** The whole text. */
   readonly text: Promise<string>;
   leave(): void;
 }
 
-/** A stream of the vendor `name`, whose fallback is the plain one. */
+/** Streams from the vendor `name`, with the plain vendor as fallback. */
 function ask(gateway: TestGateway, account: TestAccount, name: string, prompt: string): Asked {
   const begun = Promise.withResolvers<void>();
   const leaving = new AbortController();
@@ -96,7 +96,7 @@ function ask(gateway: TestGateway, account: TestAccount, name: string, prompt: s
 const isWhole = (text: string) => text.includes('"content":"word"') && text.trimEnd().endsWith("data: [DONE]");
 const hasBroken = (text: string) => text.includes('"finish_reason":"error"') && !text.includes("[DONE]");
 
-/** What the account has been charged for, by the vendor that answered, once nothing of it is held. */
+/** The account's charges by vendor, once nothing is held. */
 async function chargedBy(gateway: TestGateway, account: TestAccount): Promise<Record<string, number>> {
   const get = async (path: string) => {
     const headers = { authorization: `Bearer ${account.key}` };
@@ -137,20 +137,20 @@ function trust(...files: readonly CertificateFiles[]): void {
   setDefaultCACertificates([...trusted, ...files.map(({ certificateFile }) => readFileSync(certificateFile, "utf8"))]);
 }
 
-/** A record of TLS that nobody has sealed. */
+/** A TLS record that was never encrypted. */
 const GARBAGE = Buffer.concat([Buffer.from([0x17, 0x03, 0x03, 0x00, 0x40]), Buffer.alloc(64, 7)]);
 
 const FLOOD_BYTES = 20_000_000;
-/** A frame of settings in which nothing is set (RFC 9113, 6.5); each is to be acknowledged. */
+/** An empty SETTINGS frame (RFC 9113, 6.5); each must be acknowledged. */
 const SETTINGS_FRAME = Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0]);
 
 interface FloodingVendor {
   readonly port: number;
-  /** The most that was sent over one connection. */
+  /** The most bytes sent over one connection. */
   written(): number;
 }
 
-/** It answers what it is asked by frames of settings, as fast as they are read. */
+/** Answers requests with SETTINGS frames, as fast as the gateway reads them. */
 async function startFlood({ keyFile, certificateFile }: CertificateFiles): Promise<FloodingVendor> {
   const block = Buffer.concat(Array.from({ length: 1_000 }, () => SETTINGS_FRAME));
   let most = 0;
@@ -184,14 +184,14 @@ function frame(type: number, flags: number, stream: number, payload: Buffer): Bu
   return Buffer.concat([head, payload]);
 }
 
-/** Behind the preface, has a whole frame of headers begun? */
+/** Whether a HEADERS frame follows the preface. */
 function hasHeaders(bytes: Buffer): boolean {
   for (let at = 24; at + 9 <= bytes.length; at += 9 + bytes.readUIntBE(at, 3)) if (bytes[at + 3] === 1) return true;
   return false;
 }
 
 /**
- * It gives up the first stream after a word, with a code that undici takes for an end. Node's own server ends a stream properly before it
+ * Resets the first stream after one word, with a code that undici takes for an end. Node's own server ends a stream properly before it
  * resets it, so these frames are written by hand (RFC 9113, 6.4): status 200, the word, RST_STREAM with CANCEL.
  */
 async function startCut({ keyFile, certificateFile }: CertificateFiles): Promise<number> {
@@ -220,7 +220,7 @@ async function startCut({ keyFile, certificateFile }: CertificateFiles): Promise
   return (server.address() as AddressInfo).port;
 }
 
-/** Once the other side has acknowledged it. */
+/** Settles once the peer has acknowledged the new limit. */
 function lowered(session: ServerHttp2Session, maxConcurrentStreams: number): Promise<void> {
   return new Promise((resolve) => session.settings({ maxConcurrentStreams }, () => resolve()));
 }
@@ -265,7 +265,7 @@ describe("HTTP/2", () => {
     const later = ask(gateway, payer, "goaway", "say 3");
     expect(isWhole(await later.text)).toBe(true);
     second.finish();
-    // Pings have ended with it: a connection is not dead because nothing comes over it.
+    // Pings stop when the stream ends: an idle connection is not a dead one.
     await setTimeout(LONGER_THAN_PINGS_MS);
     first.finish();
     expect((await Promise.all(calls.map(({ text }) => text))).map(isWhole)).toEqual([true, true]);
@@ -320,7 +320,7 @@ describe("HTTP/2", () => {
     const half = speak("begin 2").then((response) => response.text());
     const { socket } = await sound.held("begin 2");
     socket.destroy();
-    // No word of it has gone out, so it is asked for once more.
+    // None of its words reached the client, so the gateway retries.
     expect(isWhole(await half)).toBe(true);
     expect(sound.sessions.size).toBe(0);
     expect(Object.values(await chargedBy(gateway, payer))).toEqual([2]);
@@ -363,7 +363,7 @@ describe("HTTP/2", () => {
       expect(open).toBeLessThanOrEqual(2);
     });
     const after = [4, 5, 6].map((n) => ask(gateway, payer, "limit", `say ${n}`));
-    // One of them waits in the connection's own queue; the others have a connection of their own.
+    // One of them waits in the connection's own queue; the others have their own connection.
     await Promise.any(after.map(({ begun }) => begun));
     for (const n of [1, 2, 3]) {
       const call = await limit.held(`begin ${n}`);
@@ -400,7 +400,7 @@ describe("HTTP/2", () => {
     await Promise.all(silent.map((_, n) => vendors.dead.held(`silent ${n}`)));
     expect(vendors.dead.connections).toHaveLength(1);
     dead.freeze();
-    // Where it is asked again, nobody is there.
+    // The retry finds the vendor unreachable.
     dead.leadTo(1, "keep");
     const frozenMs = performance.now();
     const moved = await Promise.all(silent.map(({ text }) => text));
@@ -412,7 +412,7 @@ describe("HTTP/2", () => {
 });
 
 describe("what is agreed upon with a vendor that offers both", () => {
-  /** It says which it was, and opens web sockets in HTTP/1.1 alone. */
+  /** Reports the version it spoke, and opens WebSockets in HTTP/1.1 alone. */
   async function startBoth(): Promise<string> {
     const files = { key: readFileSync(good.keyFile), cert: readFileSync(good.certificateFile) };
     const server = createServer({ ...files, ALPNProtocols: ["h2", "http/1.1"] }, (socket) => {
@@ -469,7 +469,7 @@ describe("HTTP/1.1 over TLS", () => {
     for (const files of [ended, other, unknown]) unasked.push(await vendor(files, true));
     alerted = await vendor(good, false);
     alert = await proxied(alerted);
-    // It offers HTTP/2 too, which is not taken.
+    // It also offers HTTP/2, which the gateway does not use.
     warm = await vendor(good, true);
     keyless = await vendor(good, false);
     const [endedPort = 0, otherPort = 0, unknownPort = 0] = unasked.map(({ port }) => port);

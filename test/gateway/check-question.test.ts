@@ -9,20 +9,20 @@ import { createUpstream, type Upstream } from "../../src/upstream/upstream.ts";
 import { shippedCatalog } from "../support/shipped-catalog.ts";
 
 const LIVE = { sandbox: false };
-/** Whose actions all have an effect, need what another one made, cost more than a cent, or are rows of a table. */
+/** Vendors whose actions all have side effects, need another action's result, cost more than a cent, or are rows of a table. */
 const NOT_ASKED =
   "2captcha agentfax agentmail allium apex-db browserbase codestorage coingecko daytona e2b fal gemini-embeddings govlaws icypeas letta modal nansen nyne primary-sources recallradar rentcast runloop rxatlas sprites strale tikhub trends trialbase-db vercel-sandbox".split(
     " ",
   );
 
-/** What stands in a variable, by its last word. */
+/** A variable's value, by the last word of its name. */
 const VALUES: Readonly<Record<string, string>> = {
   URL: "http://127.0.0.1:1/v1",
   CREDENTIALS: "{}",
   DEPLOYMENTS: "gpt-4.1=deployed",
 };
 
-/** A key that signs has to be one. */
+/** A signing key must be valid. */
 const SIGNING = generateKeyPairSync("ec", { namedCurve: "P-256" }).privateKey.export({ type: "pkcs8", format: "pem" });
 
 function madeUp(name: string): string {
@@ -38,7 +38,7 @@ beforeAll(async () => {
   const bare = await shippedCatalog();
   const names = [...bare.adapters(LIVE)].flatMap(([id, { spec }]) => variablesOf(id, spec));
   const env = Object.fromEntries(names.map((name) => [name, madeUp(name)]));
-  // A merchant is asked once there is a wallet: its key stands with the settings, not with the vendors'.
+  // A merchant is checked only where there is a wallet: its key is among the settings, not among the vendors' keys.
   const rails = (["mpp", "x402"] as const).filter((rail) => names.includes(`${rail.toUpperCase()}_WALLET_PRIVATE_KEY`));
   catalog = await shippedCatalog({ env, contact, rails });
 });

@@ -1,4 +1,4 @@
-// The stores in a file that a parent serves to its children: what becomes of a child's holds where they cannot be ended at once.
+// File stores that a parent serves to its children: what happens to a child's holds when they cannot be ended at once.
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, onTestFinished, test } from "vitest";

@@ -1,4 +1,4 @@
-// A model whose vendor says that it costs more than we sell it for: what is lost is seen, and it goes behind others for the day.
+// A model whose vendor reports a higher cost than our price: the loss is visible, and the model ranks behind others for the day.
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -78,7 +78,7 @@ it("is a metric, a line of the prices, and goes behind others", async () => {
   const out: string[] = [];
   await run(["prices"], { environment: there, out: (line) => out.push(line), err: (line) => out.push(line) });
   expect(out.join("\n")).toContain(`Lost today: ${MODEL} at openrouter cost`);
-  // It still serves where nobody else can.
+  // It still serves where no other model can.
   const before = asked;
   await call(account);
   expect(asked).toBe(before + 1);
@@ -97,7 +97,7 @@ function folderOfOurs(): string {
   return folder;
 }
 
-/** A dollar of loss by one answer. */
+/** Loses a dollar on one answer. */
 async function lose(of: TestGateway) {
   costUsd = 1;
   await call(await of.account({ kind: "personal", creditCents: 10_000 }));
@@ -112,7 +112,7 @@ it("is known after a restart, and the model goes on behind the others", async ()
   const second = await startTestGateway(kept);
   expect(await lossesOf(second)).toEqual([lost]);
   expect(await second.metricsText()).toMatch(/^tollgate_route_resting\{[^}]*model="qwen\/qwen3\.7-max"[^}]*\} 1$/m);
-  // What is lost now comes on top.
+  // New losses add to the old ones.
   const again = await lose(second);
   expect(again.percent).toBe(lost.percent);
   await second.drain();

@@ -1,4 +1,4 @@
-// The list of models: `tollgate models update` writes models.json, and a reload has the gateway sell by it while calls run.
+// The model list: `tollgate models update` writes models.json, and a reload makes the gateway sell by it while calls run.
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
@@ -19,7 +19,7 @@ const listOf = (input: number, output: number) => ({
   },
 });
 
-/** An overlay of no file is refused, so it begins with a list that says nothing. */
+/** The gateway refuses an overlay without files, so it starts with an empty list. */
 const NOTHING =
   '{"format":1,"takenAt":"2026-01-01T00:00:00Z","checkedAt":"2026-01-01T00:00:00Z","source":"none","vendors":{}}';
 
@@ -157,7 +157,7 @@ describe("a running gateway", () => {
     writeFileSync(file, good.replace('"format": 1', '"format": 7'));
     await expect(gateway.reload()).rejects.toThrow(`${file}: format`);
     expect(await outputPrice(gateway)).toBe(30);
-    // The former file is the way back.
+    // Restoring the old file undoes the update.
     writeFileSync(file, NOTHING);
     await gateway.reload();
     expect(await outputPrice(gateway)).toBe(4.5);

@@ -1,4 +1,4 @@
-// What every version of a price was: a record for the adapters' own, one for each list, and what was kept when all were in one is found too.
+// Every version of a price: one record for the adapters' own, one per list; and the older format, a single record for all, is still read.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,5 +1,5 @@
-// A key that a vendor refuses is the first thing the operator sees, wherever the operator looks; callers never see it. One row per vendor of
-// the catalog that is turned on by one key: a new one joins by itself.
+// A key that a vendor rejects is the first thing the operator sees, in every view; callers never see it. One row per vendor of the catalog
+// that a single key enables: a new one joins by itself.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { envName } from "../../src/catalog/configure.ts";
 import { keyVariablesOf, variablesOf } from "../../src/catalog/variables.ts";
@@ -23,7 +23,7 @@ const REFUSALS = [
 
 const catalog = await shippedCatalog({ sandboxOrigin: "http://127.0.0.1:1" });
 const models = catalog.models({ sandbox: true });
-/** What each vendor is asked for: the first chat model it sells. */
+/** The first chat model that each vendor sells. */
 const VENDORS = [...catalog.adapters({ sandbox: true }).values()].flatMap((adapter) => {
   const { id, spec } = adapter;
   const model = models.find(({ listed, offers }) => listed && offers.some((offer) => offer.adapter.id === id))?.slug;
@@ -48,7 +48,7 @@ const listed = async (status: string, id: string) => {
   return json.transactions as Row[];
 };
 
-/** What the command prints. */
+/** The output of the command. */
 async function printed(...words: string[]): Promise<string> {
   const there = { DATA_DIR: gateway.dataDir, ADMIN_PORT: new URL(gateway.adminUrl).port };
   const out: string[] = [];
@@ -125,7 +125,7 @@ describe.each(REFUSALS)("a vendor that says $status", ({ verdict, status, says }
       for (const page of pages) expect(page.indexOf(words)).toBeGreaterThan(0);
     }
     expect(gateway.lines().filter((line) => line.includes(`${says} (${verdict})`))).toHaveLength(
-      // A key that already rests is not logged again.
+      // A key that is already resting is not logged again.
       verdict === "key bad" ? VENDORS.length : 0,
     );
     expect([doctor, start, ...pages, ...gateway.lines()].join("\n")).not.toContain(KEY);

@@ -1,4 +1,4 @@
-// A hold whose acknowledgement is lost on the way from Redis: the ledger is asked again, and the call goes on as if nothing had been.
+// Redis's acknowledgement of a hold is lost: the gateway repeats the request, and the call continues as if nothing had happened.
 import { expect, onTestFinished, test } from "vitest";
 import { callChat } from "../support/chat-call.ts";
 import { startTestGateway } from "../support/gateway.ts";
@@ -18,7 +18,7 @@ test(
     });
     const { key, accountId } = await gateway.account();
     const body = { model: "sandbox/ok", messages: [{ role: "user", content: "hello" }] };
-    // With the first call Redis learns the script; what is cut then is the answer to a hold.
+    // With the first call Redis learns the script; the cut then hits the answer to a hold.
     expect((await callChat(body, { url: gateway.url, key })).acknowledged).toBe(true);
     const cut = proxy.cutAfter("tx_");
     const [seen] = await Promise.all([callChat(body, { url: gateway.url, key }), cut]);

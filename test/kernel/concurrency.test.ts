@@ -1,4 +1,4 @@
-// Many calls at once against one bound: exactly as many pass as it covers, and the money is right afterwards.
+// Many concurrent calls against one bound: exactly as many pass as it covers, and the balance is right afterwards.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { NANO_PER_CENT } from "../../src/core/money.ts";
 import { callChat, type SeenCall } from "../support/chat-call.ts";
@@ -16,7 +16,7 @@ import { runs } from "../support/runs.ts";
 const CALLS = runs(128, 512);
 const COVERED = runs(25, 100);
 
-/** So many tokens allowed that a hold is more than a cent: then some whole number of cents covers COVERED calls and not one more. */
+/** Allows so many tokens that a hold is more than a cent: then some whole number of cents covers exactly COVERED calls. */
 const BODY = {
   model: "sandbox/ok",
   stream: true,
@@ -62,7 +62,7 @@ async function accountRow({ accountId }: TestAccount): Promise<Record<string, un
   return (await gateway.admin("GET", `/admin/v1/accounts/${accountId}`)).json;
 }
 
-/** Every call is either refused or waits at the upstream, all at the same time; then those that wait are let through. */
+/** Every call is either refused or waits at the upstream, all at once; then the waiting calls are released. */
 async function burst(account: TestAccount, key: string) {
   const refused: SeenCall[] = [];
   gate.shut();
@@ -84,7 +84,7 @@ async function openAccount(options: AccountOptions = {}): Promise<TestAccount> {
   return gateway.account({ creditCents: 100_000, ...options });
 }
 
-/** Those that the bound covers went through whole, each was charged what the upstream counted, nothing is held, and nothing is missing. */
+/** The calls that the bound covers completed, each was charged by the upstream's count, nothing is held, and nothing is missing. */
 async function expectSettled(account: TestAccount, passed: readonly SeenCall[], grantedCents: number): Promise<number> {
   expect(passed.map(({ acknowledged }) => acknowledged)).toEqual(Array(COVERED).fill(true));
   const rows = gate.sandbox
@@ -103,7 +103,7 @@ async function expectSettled(account: TestAccount, passed: readonly SeenCall[], 
   return spentNano;
 }
 
-/** Only running calls are in the way, and the refusal says so before any byte of a stream. */
+/** Only running calls cause the refusal, and it says so before the first byte of a stream. */
 function expectTemporary(refused: readonly SeenCall[], status: number, code: string): void {
   expect(refused).toHaveLength(CALLS - COVERED);
   for (const seen of refused) {
@@ -115,7 +115,7 @@ function expectTemporary(refused: readonly SeenCall[], status: number, code: str
   }
 }
 
-/** What is free, to the nano, as a call that needs far more is told: no sandbox model is dear enough. */
+/** The free balance to the nano, as the refusal of a call that needs far more states it: no sandbox model is expensive enough. */
 async function freeNano(key: string): Promise<number> {
   const asked = await call(key, { ...BODY, n: 8, max_tokens: 16_384, model: "openai/gpt-5.5" });
   const free = /and the account has ([\d.]+) USD free|leaves ([\d.]+) USD/.exec(asked.error?.message ?? "");

@@ -1,4 +1,4 @@
-// SIGTERM: running answers finish and are charged, new calls are turned away, and no money stays held.
+// SIGTERM: running answers finish and are charged, new calls are refused, and no money stays held.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -56,13 +56,13 @@ function stream(words: number, perSecond: number, leaveAfter?: number) {
   return callChat(body, { url: gateway.url, key, ...(leaveAfter === undefined ? {} : { leaveAfter }) });
 }
 
-/** So many answers are under way at the upstream, and have begun. */
+/** Waits until `count` answers have begun at the upstream. */
 function running(count: number): Promise<true> {
   const open = () => sandbox.books().requests.filter(({ ended, tokensOut }) => ended === "open" && tokensOut > 0);
   return eventually(() => (open().length === count ? true : undefined), `${count} running answers`);
 }
 
-/** What the stopped gateway has left in its folder: no hold, nothing wrong, and these charges. */
+/** Checks the stopped gateway's folder for holds and errors, and returns its charges. */
 async function chargesLeft(): Promise<readonly PostingRow[]> {
   const { ledger } = await openStores(readConfig({ DATA_DIR: dataDir }), {
     onFatal(error) {

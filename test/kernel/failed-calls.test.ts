@@ -1,10 +1,10 @@
-// What the operator sees of calls that nobody paid for.
+// What the operator sees of failed calls that no account paid for.
 import { expect, test } from "vitest";
 import { forFile } from "../support/for-file.ts";
 import { startTestGateway } from "../support/gateway.ts";
 import { getAs, postAs } from "../support/keyed-fetch.ts";
 
-// A vendor that is not there.
+// An unreachable vendor.
 const gateway = forFile(
   await startTestGateway({ OPENAI_API_KEY: "sk-test", OPENAI_BASE_URL: "http://127.0.0.1:9/v1" }),
 );

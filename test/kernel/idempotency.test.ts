@@ -1,4 +1,4 @@
-// Idempotency-Key on unary chat: one charge however often a request is sent, and nothing kept of what was not charged.
+// Idempotency-Key on unary chat: one charge however often a request is sent, and no stored answer for uncharged calls.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,4 +1,4 @@
-// The short form of test/faults/gateway-kill.test.ts: a gateway killed under load has lost nothing and charged nothing twice.
+// The short form of test/faults/gateway-kill.test.ts: a gateway killed under load loses nothing and charges nothing twice.
 import { it } from "vitest";
 import { expectNothingLost, runKillLoop } from "../support/kill-loop.ts";
 import { onlyAProcessShows } from "../support/process-fact.ts";

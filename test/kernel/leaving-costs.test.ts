@@ -1,4 +1,4 @@
-// Leaving costs what it has cost us: the prompt once a vendor has it, and reasoning that nobody was shown.
+// A caller that leaves pays what we paid: the prompt once a vendor has it, and hidden reasoning.
 import { describe, expect, it } from "vitest";
 import { systemClock } from "../../src/core/clock.ts";
 import { forFile } from "../support/for-file.ts";

@@ -1,4 +1,4 @@
-// A client that leaves, or stops reading, at every step of the pipeline: one end of the hold, one end of the attempt.
+// A client that leaves, or stops reading, at every step of the pipeline: the hold ends once, the attempt ends once.
 import { AsyncLocalStorage, createHook } from "node:async_hooks";
 import { afterEach, describe, expect, it, onTestFinished } from "vitest";
 import type { Quote } from "../../src/core/plan.ts";
@@ -28,7 +28,7 @@ function gate(): { readonly opened: Promise<void>; open: () => void } {
   return { opened: promise, open: resolve };
 }
 
-/** The timers there are that were begun within `begunHere`; the process has others, its runner's among them. */
+/** The live timers started within `begunHere`; the process has others, among them the test runner's. */
 function watchTimers() {
   const ours = new AsyncLocalStorage<true>();
   const timers = new Map<number, NodeJS.Timeout>();
@@ -172,7 +172,7 @@ describe("a client that leaves an attempt", () => {
     run.reply.leave();
     await run.over;
     expect(stage.moves).toEqual(["reserve", "void left_before_content"]);
-    // The next route had been begun by then, and is stopped.
+    // The next route had started by then, and is aborted.
     expect(run.attempts.map(({ calls }) => calls)).toEqual([[], ["abort"]]);
   });
 
@@ -255,7 +255,7 @@ describe("time and timers", () => {
         }
         await run.over;
       });
-      // The end of a timer is told a turn later.
+      // A timer's end is reported one turn later.
       await new Promise((resolve) => setImmediate(resolve));
       expect([end, timers().filter((timer) => timer.hasRef())]).toEqual([end, []]);
     }
@@ -357,7 +357,7 @@ describe("what is broken in the gateway itself", () => {
     const { begunHere, timers } = watchTimers();
     const run = begunHere(() => stage.begin({ plan: { candidates }, deps: { health } }));
     await run.over;
-    // The end of a timer is told a turn later.
+    // A timer's end is reported one turn later.
     await new Promise((resolve) => setImmediate(resolve));
     expect([notes, timers()]).toEqual([["trying", "gateway_internal"], []]);
     expect([run.reply.status, run.reply.text()]).toEqual([500, expect.stringContaining("internal_error")]);

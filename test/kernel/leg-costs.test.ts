@@ -1,4 +1,4 @@
-// What a vendor took is never forgotten: whatever a call comes to, the legs that its funds are handed carry what every attempt cost us.
+// No vendor cost is ever forgotten: whatever a call's outcome, the legs given to its funds carry the cost of every attempt.
 import { beforeEach, describe, expect, it } from "vitest";
 import { systemClock } from "../../src/core/clock.ts";
 import { GatewayError } from "../../src/core/errors.ts";
@@ -11,7 +11,7 @@ import { race } from "../../src/kernel/routes/race.ts";
 import { retrying } from "../../src/kernel/routes/retrying.ts";
 import { planOver } from "../support/scripted-plan.ts";
 
-/** How its money ended, with each leg's vendor and cost. */
+/** How the call's money ended, with each leg's vendor and cost. */
 let ends: (readonly [how: string, legs: readonly (readonly [string, number])[]])[] = [];
 let broken: unknown[] = [];
 
@@ -40,7 +40,7 @@ const DEPS: KernelDeps = {
   onBroken: (error) => broken.push(error),
 };
 
-/** A vendor that a test speaks for. Each byte that it has said costs a nano, and what it was asked 100. */
+/** A vendor that a test scripts. Each answered byte costs a nano, and the request 100. */
 interface Vendor extends Candidate {
   said: number;
   sink(): AnswerSink;

@@ -1,4 +1,4 @@
-// A door with other funds: somebody without a key is asked for the price first, and pays without an account.
+// A door with other funds: a caller without a key first gets the price, then pays without an account.
 import { describe, expect, it } from "vitest";
 import { GatewayError } from "../../src/core/errors.ts";
 import { ZERO } from "../../src/core/money.ts";
@@ -7,10 +7,10 @@ import type { AnonymousAccess } from "../../src/edge/serve/deps.ts";
 import { forFile } from "../support/for-file.ts";
 import { COST, HOLD, openStage } from "../support/scripted-plan.ts";
 
-/** What happens when the work is done and the money is asked for. */
+/** What happens when the work is done and the payment is captured. */
 type AtCapture = "paid" | "refused" | "unknown";
 
-/** Payments that were authorized by a header, as a chain would have them: verified before the work, captured after it. */
+/** Payments authorized by a header, as on a chain: verified before the work, captured after it. */
 class Authorized implements Funds {
   readonly calls: string[] = [];
   readonly #atCapture: AtCapture;
@@ -54,7 +54,7 @@ class Authorized implements Funds {
 const PAYER: Payer = { id: "x402:0xabc", sandbox: false };
 const CHALLENGE = new GatewayError("credits_required", { detail: { needed_usd: "0.000001", free_usd: "0" } });
 
-/** A door that lets in whoever says that they pay, and tells everybody else the price. */
+/** A door that admits callers that claim to pay, and states the price to all others. */
 function door(funds: Funds | null): AnonymousAccess {
   return {
     takes: () => "money",

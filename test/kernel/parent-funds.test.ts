@@ -1,4 +1,4 @@
-// What a parent's spend lets its inner calls have: the cheap bound first, then the counted one, and never more than is free.
+// What a parent's spend grants its inner calls: the cheap bound first, then the counted one, and never more than is free.
 import { expect, it } from "vitest";
 import { nano } from "../../src/core/money.ts";
 import type { Quote } from "../../src/core/plan.ts";
@@ -8,7 +8,7 @@ import { planOver } from "../support/scripted-plan.ts";
 const CHEAP = nano(100);
 const COUNTED = nano(40);
 
-/** A quote that is counted when it is asked for. */
+/** A quote that counts only when asked. */
 function quoted(): { readonly quote: Quote; counted(): number } {
   let counts = 0;
   const quote: Quote = {
@@ -50,7 +50,7 @@ it("what a part has spent is finished once it has ended", () => {
   one.end();
   one.end();
   expect([spend.spentNano, spend.finishedNano]).toEqual([25, 15]);
-  // A call that answers after its row was given up is finished with it.
+  // A call that answers after its row was given up no longer counts for it.
   one.setAside(nano(20));
   one.settle(nano(20), nano(3));
   expect([spend.spentNano, spend.finishedNano]).toEqual([28, 18]);

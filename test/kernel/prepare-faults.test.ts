@@ -1,4 +1,4 @@
-// What must be kept before the charge cannot be kept, or the cost cannot be counted: nothing is charged, and no hold is left.
+// A record that must precede the charge cannot be stored, or the cost cannot be counted: nothing is charged, and no hold is left.
 import { describe, expect, it } from "vitest";
 import { GatewayError } from "../../src/core/errors.ts";
 import type { Plan } from "../../src/core/plan.ts";
@@ -9,7 +9,7 @@ const stage = forFile(await openStage());
 
 const AWAY = new GatewayError("ledger_unavailable", { retryAfterSeconds: 5 });
 
-/** One call to its end: the status, and what moved money. */
+/** Runs one call to its end: the status, and the money movements. */
 async function call(plan: Partial<Plan>, good = true): Promise<{ status: number; code: unknown; moves: string[] }> {
   const { reply, over, attempt } = stage.begin({ plan });
   const answered = attempt(0).then((one) => (good ? one.done() : one.sink.failed(DEEP)));
@@ -20,7 +20,7 @@ async function call(plan: Partial<Plan>, good = true): Promise<{ status: number;
   return { status: reply.status, code, moves: stage.moves.map((move) => move.split(" ")[0] ?? "") };
 }
 
-/** A refusal that cannot be written down. */
+/** A refusal that cannot be serialized. */
 const DEEP = {
   kind: "caller_invalid",
   status: 404,

@@ -1,4 +1,4 @@
-// A mixed load, and then four books side by side: what clients saw, what the upstream served, the ledger, the metrics.
+// A mixed load, then a comparison of four books: what clients saw, what the upstream served, the ledger, the metrics.
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { NANO_PER_CENT } from "../../src/core/money.ts";
@@ -11,10 +11,10 @@ import { getAs } from "../support/keyed-fetch.ts";
 const CALLS = 400;
 const AT_ONCE = 32;
 const CREDIT_CENTS = 10_000;
-/** `RECONCILE_SEED=...` plays a failed run again. */
+/** `RECONCILE_SEED=...` repeats a failed run. */
 const seed = Number(process.env.RECONCILE_SEED ?? Date.now() % 1_000_000);
 
-/** What the client means to do with the answer. */
+/** What the client intends to do with the answer. */
 type Intent = "reads" | "leaves";
 
 interface Planned {
@@ -150,7 +150,7 @@ beforeAll(async () => {
   made = results;
   await eventually(async () => {
     const text = await metricsText();
-    // The one in flight is the question itself.
+    // The one call in flight is the metrics request itself.
     const quiet = total(text, "tollgate_holds_open") === 0 && total(text, "tollgate_in_flight") === 1;
     return quiet ? true : undefined;
   }, "all calls to end");
@@ -173,7 +173,7 @@ function chargesOf(requestId: string | null): Transaction[] {
   return charges.filter(({ request_id }) => request_id === requestId);
 }
 
-/** Of the sandbox's own models: 1 USD per million tokens in, a tenth of that from the cache, 2 out. */
+/** By the prices of the sandbox's own models: 1 USD per million tokens in, a tenth of that from the cache, 2 out. */
 function priceNano({ input_tokens, cache_read_tokens, output_tokens }: Transaction["usage"]): number {
   return input_tokens * 1_000 + cache_read_tokens * 100 + output_tokens * 2_000;
 }
@@ -240,7 +240,7 @@ describe("after a mixed load", () => {
   it("nothing is charged beyond that, and nothing was served that no call stands for", () => {
     const explained = new Set([
       ...made.filter(({ seen }) => seen.acknowledged).map(({ seen }) => seen.requestId),
-      // Whoever left may have left so late that the answer was whole.
+      // A client may have left so late that the answer was complete.
       ...paidRecords()
         .filter(({ outcome }) => String(outcome).startsWith("left") || outcome === "success")
         .map(({ request_id }) => request_id),
@@ -281,9 +281,9 @@ describe("after a mixed load", () => {
     const upstreamNano = sum(records, ({ upstream_nano_usd }) => Number(upstream_nano_usd));
     expect(upstreamNano).toBeGreaterThan(0);
     expect(Math.round(total(text, "tollgate_upstream_cost_usd_total") * 1e9)).toBe(upstreamNano);
-    // What failed or was left may have cost us as well.
+    // Failed and abandoned calls may have cost us as well.
     expect(upstreamNano).toBeGreaterThanOrEqual(chargedNano);
-    // The sandbox's models are sold at what they cost, and so are the tiers'.
+    // The sandbox's models are sold at cost, and so are the tiers'.
     for (const { transaction_id, charged_nano_usd } of charges.slice(0, 20)) {
       const { json } = await gateway.admin("GET", `/admin/v1/transactions/${transaction_id}`);
       const legs = json.legs as { readonly ok: boolean; readonly upstream_nano_usd: number }[];

@@ -1,4 +1,5 @@
-// How the gateway behaves around a provider's trouble in time: it comes back to one that has recovered, and waits for no goodbye.
+// How the gateway reacts to a provider's trouble over time: it returns to a recovered provider, and does not wait for a connection to
+// close.
 import { describe, expect, it } from "vitest";
 import { callChat, type SeenCall } from "../support/chat-call.ts";
 import { forFile } from "../support/for-file.ts";
@@ -13,7 +14,7 @@ function call(models: readonly string[], content: string, session?: string): Pro
   return callChat(request, { url: gateway.url, key: account.key, headers });
 }
 
-/** The attempts of a model that the sandbox has counted. */
+/** The number of attempts that the sandbox has counted for a model. */
 async function asked(model: string): Promise<number> {
   return (await gateway.books()).requests.filter((row) => `${row.adapter}/${row.model}` === model).length;
 }
@@ -23,13 +24,13 @@ describe.concurrent("a provider in trouble", () => {
     const startedMs = performance.now();
     const served: { model: string | null; atMs: number }[] = [];
     while (served.at(-1)?.model !== "sandbox/flap-3" && performance.now() - startedMs < 40_000) {
-      // Each a conversation of its own: one that went elsewhere stays there.
+      // Separate conversations: one that moved elsewhere stays there.
       const seen = await call(["sandbox/flap-3", "sandbox-messages/ok"], "flap", String(served.length));
       expect([seen.acknowledged, seen.chunks]).toEqual([true, 60]);
       served.push({ model: seen.headers.get("x-tollgate-model"), atMs: performance.now() - startedMs });
       await new Promise((resolve) => setTimeout(resolve, 200));
     }
-    // Three failures in a row rest it; once the rest is over it is healthy again, and stays first.
+    // After three failures in a row it rests; after the rest it is healthy again, and stays first.
     expect(served.filter(({ model }) => model === "sandbox-messages/ok").length).toBeGreaterThan(5);
     expect(served.at(-1)?.atMs).toBeLessThan(30_000);
     expect(await asked("sandbox/flap-3")).toBe(4);

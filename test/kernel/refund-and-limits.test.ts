@@ -1,4 +1,4 @@
-// Money given back, and everything that turns a paid call away: what the caller is told, and what stays as it was.
+// Refunds, and everything that refuses a paid call: the caller's error, and that nothing else changes.
 import { describe, expect, it } from "vitest";
 import { NANO_PER_CENT } from "../../src/core/money.ts";
 import { callChat, type SeenCall } from "../support/chat-call.ts";
@@ -46,7 +46,7 @@ async function agent({ key }: TestAccount, fields: Record<string, unknown> = {})
   return { id: String(json.id), key: String(json.api_key) };
 }
 
-/** Refused before the first byte, and nothing went upstream or into the ledger. */
+/** The call was refused before the first byte, and reached neither the upstream nor the ledger. */
 async function expectRefused(seen: SeenCall, status: number, code: string): Promise<void> {
   expect([seen.status, seen.error?.code]).toEqual([status, code]);
   expect(await gateway.record(seen.requestId)).toMatchObject({ outcome: "refused", status, code });
@@ -121,7 +121,7 @@ describe("who may not pay", () => {
     expect((await call(account.key)).status).toBe(200);
   });
 
-  /** A call whose answer has begun and goes on for a while. */
+  /** A call whose answer has begun and lasts a while. */
   async function running(key: string): Promise<{ readonly ends: Promise<SeenCall> }> {
     const ends = call(key, { ...HELLO, model: "sandbox/ok-at-200" });
     await eventually(async () => {
@@ -183,7 +183,7 @@ describe("request windows", () => {
     for (let at = 0; at < 8; at++) seen.push(await call(account.key));
     const passed = seen.filter(({ status }) => status === 200);
     const refused = seen.filter(({ status }) => status !== 200);
-    // A window may have ended in between: then a second one has let its own three through.
+    // A window may have ended in between: then the second window has admitted three of its own.
     expect([3, 4, 5, 6]).toContain(passed.length);
     expect(refused.length).toBeGreaterThan(0);
     for (const one of refused) {

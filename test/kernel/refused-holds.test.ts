@@ -1,4 +1,4 @@
-// Calls that the ledger refuses before it has done anything: however many come, they leave nothing to undo and nothing to keep.
+// Calls that the ledger refuses before it changes anything: however many there are, they leave nothing to undo or to store.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -27,7 +27,7 @@ const NO_RECORDS: Records = {
 };
 let made = 0;
 
-/** What becomes of calls at this ledger, and how many voids they leave. */
+/** The outcome of calls at this ledger, and how many voids they leave. */
 async function callAt(ledger: Ledger) {
   let voids = 0;
   const counted: Ledger = {

@@ -1,4 +1,4 @@
-// Routes as values: what repeats, orders of preference and races of candidates do, and which legs they leave.
+// Routes as values: what repeats, preference orders and candidate races do, and which legs they leave.
 import { describe, expect, it } from "vitest";
 import { systemClock } from "../../src/core/clock.ts";
 import type { FailureKind } from "../../src/core/failures.ts";
@@ -17,7 +17,7 @@ import { retrying } from "../../src/kernel/routes/retrying.ts";
 
 const FINAL: FinalPart = { kind: "body", body: { json: "1" } };
 
-/** Everything that has happened, in order. */
+/** All events, in order. */
 let heard: string[] = [];
 
 interface Scripted extends Candidate {
@@ -88,7 +88,7 @@ function run(route: Route, more: Partial<Tries> = {}): { tries: Tries; attempt: 
   return { tries, attempt: route.open(sink, tries, true) };
 }
 
-/** Each leg, and whether its vendor had taken the request. */
+/** Each leg, and whether its vendor had accepted the request. */
 const legs = ({ taken }: Tries) => taken.map(({ leg, accepted }) => [leg.provider, leg.failure, accepted]);
 
 describe("a ladder", () => {

@@ -1,10 +1,10 @@
-// A client that reads slowly: the time it takes is its own, and does not make an answer free that it has got most of.
+// A client that reads slowly: its reading time is its own, and does not make a mostly delivered answer free.
 import { describe, expect, it } from "vitest";
 import { forFile } from "../support/for-file.ts";
 import { eventually } from "../support/gateway.ts";
 import { COST, openStage } from "../support/scripted-plan.ts";
 
-/** Enough for a busy machine to begin a call in. */
+/** Enough for a busy machine to start a call. */
 const WHOLE_MS = 500;
 
 const stage = forFile(await openStage());

@@ -1,4 +1,4 @@
-// A store that fails in the middle of a paid call: what the caller is told, and what becomes of the money.
+// A store that fails in the middle of a paid call: the caller's error, and what happens to the money.
 import { beforeEach, describe, expect, it } from "vitest";
 import { systemClock } from "../../src/core/clock.ts";
 import type { Endpoint, GatewayRequest } from "../../src/core/endpoint.ts";
@@ -117,7 +117,7 @@ async function spentNano(): Promise<number> {
   return (await stores.ledger.account("ada"))?.spentNano ?? -1;
 }
 
-/** Everything that holds money for this process is ended, as after its death. */
+/** Ends all of this process's holds, as after its death. */
 async function holdsLeft(): Promise<readonly string[]> {
   return stores.ledger.sweep(100, "another process");
 }

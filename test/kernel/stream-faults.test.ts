@@ -7,13 +7,13 @@ import { forFile } from "../support/for-file.ts";
 import { startTestGateway } from "../support/gateway.ts";
 import { getAs } from "../support/keyed-fetch.ts";
 
-/** 60 words, one token each: what the sandbox says unless told otherwise. */
+/** 60 words of one token each: the sandbox's default answer. */
 const WORDS = 60;
 
 interface Seen {
   readonly text: string;
   readonly finish: string | null;
-  /** `status code` of an error told before content, `in-stream code` of one told after. */
+  /** `status code` for an error before content, `in-stream code` for one after it. */
   readonly error: string | null;
   readonly usage: OpenAI.CompletionUsage | null;
   readonly ms: number;
@@ -24,9 +24,9 @@ interface Seen {
 const gateway = forFile(
   await startTestGateway({
     FIRST_TOKEN_SECONDS: "1",
-    // Far above what a busy machine needs, and below what the silent faults take.
+    // Far longer than a busy machine needs, and shorter than the silent faults take.
     LAST_FIRST_TOKEN_SECONDS: "4",
-    // The vendor is in this process too, and writes bodies byte by byte: on a busy machine it is silent for a second by itself.
+    // The vendor runs in this process too, and writes bodies byte by byte: on a busy machine it is silent for a second by itself.
     CHUNK_GAP_SECONDS: "4",
   }),
 );
@@ -180,7 +180,7 @@ describe("a stream with a second route", () => {
       ]);
       const charge = await chargeOf(seen.requestId);
       expect(charge?.model).toBe("sandbox-messages/ok");
-      // The slowest of them would have spoken after five seconds, and been the model that is charged for.
+      // The slowest of them would have answered after five seconds, and been the model that is charged.
       expect(seen.ms).toBeLessThan(15_000);
     },
   );

@@ -1,6 +1,6 @@
-// What a vendor took is never forgotten, whatever it sells: images, sound, ranks, completions, embeddings, actions and searches made of
-// several. A vendor that answers each of them in every way there is, over either store: our books hold what it took, and one window all
-// that stayed unpaid of it.
+// No vendor cost is ever forgotten, whatever the vendor sells: images, sound, ranks, completions, embeddings, actions and composite
+// searches. A vendor answers each of them in every possible way, over either store: our books hold all that it charged, and one window
+// holds all that stayed unpaid.
 import { cpSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import type { ServerResponse } from "node:http";
 import { tmpdir } from "node:os";
@@ -17,12 +17,12 @@ const UNPAID_CENTS = 12;
 const NANO_A_CENT = 10_000_000;
 const OUTCOMES = ["ok", "zeros", "untold", "empty", "malformed", "half", "refused"] as const;
 type Outcome = (typeof OUTCOMES)[number];
-/** An answer that breaks off is tried again after a while: few of them do. */
+/** A broken answer is retried after a while, so only few answers break off. */
 const ROLLED: readonly Outcome[] = [...OUTCOMES, ...OUTCOMES, ...OUTCOMES].filter(
   (one, at) => one !== "half" || at < 7,
 );
 
-/** A vendor that sells one of everything that is sold by units, at round prices. */
+/** A vendor that sells one of everything sold by units, at round prices. */
 const ADAPTER = `// Lab: what paints, hears, speaks, ranks and goes on.
 import { bearer, defineAdapter } from "#adapter";
 const since = "2026-01-01";
@@ -45,7 +45,7 @@ export default defineAdapter({
 });
 `;
 
-/** What the vendor took for one request; `exact`: it has told what that was. */
+/** The vendor's charge for one request; `exact`: the vendor reported it. */
 interface Took {
   readonly nano: number;
   readonly exact: boolean;
@@ -55,15 +55,15 @@ interface Script {
   readonly ins: number;
   readonly outs: number;
 }
-/** One thing that is sold: how it is asked for, and what the vendor says and takes for it. */
+/** One product: how to request it, and the vendor's answer and charge. */
 interface Sold {
   readonly path: string;
   body(): object | FormData;
-  /** A good answer without what it used. */
+  /** A good answer without its usage. */
   readonly good: object | Buffer;
   readonly empty: object | Buffer;
   usage(ins: number, outs: number): object;
-  /** Null: what it costs is not in what the vendor tells of its use. */
+  /** Null where the usage that the vendor reports does not contain the cost. */
   readonly nano: ((ins: number, outs: number) => number) | null;
 }
 
@@ -227,7 +227,7 @@ describe.each(["SQLite", "Redis"])("over %s", (store) => {
       headers: { authorization: `Bearer ${account.key}`, ...(isForm ? {} : { "content-type": "application/json" }) },
       body: isForm ? body : JSON.stringify(body),
     });
-    // Sound that breaks off breaks the connection.
+    // A sound that breaks off closes the connection.
     await response.arrayBuffer().catch(() => {});
     const record = await gateway.record(response.headers.get("x-request-id"));
     const nano = (name: string) => Number(record[name] ?? 0);
@@ -265,7 +265,7 @@ describe.each(["SQLite", "Redis"])("over %s", (store) => {
       return json.unpaid as { today_nano_usd: number; margin_nano_usd: number };
     };
     expect((await window()).today_nano_usd).toBe(unpaid);
-    // Misses alone bring it to its bound, and no further.
+    // Failures alone bring it to its bound, and no further.
     let last = 200;
     for (let at = 0; at < CALLS && last === 200; at++)
       last = (await next("acme/search", [{ outcome: "empty", ins: 0, outs: 0 }])).status;

@@ -1,5 +1,5 @@
-// What a vendor took is never forgotten, by a vendor that answers in every way there is, in all its wires, to callers of all of ours: after
-// five hundred calls our books hold all that it took.
+// No vendor cost is ever forgotten: a vendor answers in every possible way, in all its wires, to callers of all of ours; after five hundred
+// calls our books hold all that it charged.
 import type { ServerResponse } from "node:http";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
@@ -13,9 +13,9 @@ const OUTCOMES = ["ok", "refusal", "empty", "usage alone", "huge", "malformed", 
 type Outcome = (typeof OUTCOMES)[number];
 
 const CALLS = 500;
-/** `UNPAID_COST_CENTS`, where nobody has set it. */
+/** The default of `UNPAID_COST_CENTS`. */
 const UNPAID_NANO = 200 * 10_000_000;
-/** Of the overlay's models, in nanos for a token. */
+/** Prices of the overlay's models, in nanos per token. */
 const [IN_NANO, OUT_NANO] = [1_000, 2_000];
 
 interface Script {
@@ -24,7 +24,7 @@ interface Script {
   readonly outTokens: number;
 }
 
-/** What the vendor took for one request; `exact`: it has told its usage. */
+/** The vendor's charge for one request; `exact`: it reported its usage. */
 interface Took {
   readonly nano: number;
   readonly exact: boolean;
@@ -32,7 +32,9 @@ interface Took {
 
 let vendor: VendorServer;
 let gateway: TestGateway;
-/** Of the calls at random, and of those whose outcome is known: what the first leave unpaid stands in nobody else's way. */
+/**
+ * The account of the random calls, apart from that of calls with a known outcome: what the former leave unpaid does not block the latter.
+ */
 let wild: TestAccount;
 let calm: TestAccount;
 let scripts: Script[] = [];
@@ -84,7 +86,7 @@ const SAID: Readonly<Record<Outcome, string>> = {
   error: "",
 };
 
-/** A good answer's body, or its events, which `half` ends before their end. */
+/** A good answer's body, or its events, which `half` cuts short. */
 const WRITERS: Readonly<Record<DialectName, (script: Script) => { whole: object; events: readonly object[] }>> = {
   "chat-completions": ({ outcome, inTokens, outTokens }) => {
     const finish_reason = outcome === "refusal" ? "content_filter" : "stop";
@@ -163,7 +165,7 @@ function answer(response: ServerResponse, request: VendorRequest): void {
   const streamed = isStreamed(request);
   const { whole, events } = WRITERS[dialectOf(request)](script);
   const isTold = outcome !== "malformed" && outcome !== "half" && !(streamed && outcome === "usage alone");
-  // Whatever it says of it, a vendor takes its price for what it was asked.
+  // Whatever usage it reports, a vendor charges its price for the request.
   took.push(isTold ? { nano: inTokens * IN_NANO + outTokens * OUT_NANO, exact: true } : { nano: 1, exact: false });
   response.writeHead(200, { "content-type": streamed ? "text/event-stream" : "application/json" });
   if (outcome === "malformed") return void response.end("<html>Certainly.</html>");
@@ -237,7 +239,7 @@ it(`after ${CALLS} calls our legs hold all that the vendor took, and what is unp
   expect(totals.refused).toBeGreaterThan(0);
 }, 120_000);
 
-/** What each wire says of a refusal, and of an answer without a word. */
+/** How each wire reports a refusal, and an answer without text. */
 const TOLD: Readonly<Record<string, Readonly<Record<"refusal" | "empty", RegExp>>>> = {
   "chat/completions": { refusal: /"finish_reason":"content_filter"/, empty: /"finish_reason":"stop"/ },
   messages: { refusal: /"stop_reason":"refusal"/, empty: /"stop_reason":"end_turn"/ },

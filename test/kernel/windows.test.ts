@@ -1,4 +1,4 @@
-// What is counted of work that goes on from one hold to the next.
+// The windows' counts for work that continues from one hold to the next.
 import { describe, expect, test } from "vitest";
 import { nano } from "../../src/core/money.ts";
 import type { AccountPayer, Budget } from "../../src/core/plan.ts";

@@ -1,4 +1,4 @@
-// `tollgate certify` without keys: every question to every vendor's stand-in.
+// `tollgate certify` without keys: sends every question to every vendor's mock.
 import { expect, test } from "vitest";
 import { run } from "../../src/cli/run.ts";
 import { folderForTest } from "../support/for-file.ts";

@@ -1,4 +1,5 @@
-// Every feature of a chat request over every chat adapter, whole and streamed: served without a refusal of the vendor, or refused by us with the reason.
+// Every feature of a chat request with every chat adapter, whole and streamed: served without a vendor error, or refused by us with the
+// reason.
 
 import { generateKeyPairSync } from "node:crypto";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -14,7 +15,7 @@ import { DEPLOYMENTS } from "../support/strict-clouds.ts";
 import { type StrictVendors, startStrictVendors } from "../support/strict-vendors.ts";
 import { startVendor, type VendorServer } from "../support/vendor-server.ts";
 
-/** One model of each vendor, one that sees where there is one; OpenAI's in both of its wires. */
+/** One model of each vendor, with vision where there is one; OpenAI's in both of its wires. */
 const MODELS = {
   openai: "openai/gpt-5.2",
   "openai-tools-elsewhere": "openai/gpt-5.4-mini",
@@ -44,7 +45,7 @@ const MODELS = {
 } as const;
 type Row = keyof typeof MODELS;
 const ROWS = Object.keys(MODELS) as Row[];
-/** Rows that are a second model of a vendor. */
+/** Rows with a vendor's second model. */
 const SECONDS: Readonly<Record<string, string>> = {
   "openai-tools-elsewhere": "openai",
   "openai-thinking": "openai",
@@ -65,14 +66,14 @@ const tool = (name: string, more: object = {}) => ({
   },
 });
 
-/** What a request asks for, by the feature's name. */
+/** The request for each feature, by the feature's name. */
 const FEATURES = JSON.parse(readFileSync(new URL("features.json", import.meta.url), "utf8")) as Record<string, object>;
 
 const CLAUDES: readonly Row[] = ["anthropic", "anthropic-newer", "bedrock-anthropic", "vertex-anthropic"];
 
-/** What we refuse before anybody is asked, because its meaning would be lost, with words of the reason. */
+/** What we refuse before any vendor call, because its meaning would be lost, with words of the reason. */
 const UNFIT: readonly (readonly [feature: RegExp, rows: readonly Row[], reason: RegExp])[] = [
-  // It is opened by us, and nothing here leads outside.
+  // The gateway fetches the link, and the test has no outside network.
   [/^an image by its link/, ["bedrock", "bedrock-anthropic", "vertex-anthropic"], /a link in the request/],
   [
     /^an image/,
@@ -82,7 +83,7 @@ const UNFIT: readonly (readonly [feature: RegExp, rows: readonly Row[], reason: 
     ] as Row[],
     /does not take content of kind/,
   ],
-  // Nobody but Claude could have made its signature, and this one was made up.
+  // Only Claude can make its signature, and this one is made up.
   [/^the history of Claude/, CLAUDES, /Invalid `signature`/],
   // Its wire closes every object: one with free keys could only be empty.
   [/^an open schema/, [...CLAUDES, "bedrock-open"], /none of the allowed providers can serve this/],
@@ -91,7 +92,7 @@ const UNFIT: readonly (readonly [feature: RegExp, rows: readonly Row[], reason: 
     [...CLAUDES, "bedrock", "bedrock-open", "cohere", "perplexity", "groq"],
     /(none of the allowed providers can serve|cannot be asked for) this/,
   ],
-  // It searches, and calls nothing else.
+  // It searches, and calls no other tools.
   [
     /tools?\b|^results of parallel calls|^the history of/,
     ["perplexity"],
@@ -124,12 +125,12 @@ function refusalOf(feature: string, row: Row): RegExp | null {
 
 let sandbox: Sandbox;
 let vendors: StrictVendors;
-/** What models that act search with. */
+/** Serves the searches of acting models. */
 let searches: VendorServer;
 let gateway: TestGateway;
 let client: OpenAI;
 let folder: string;
-/** What stands before the paths of an address that others know by it. */
+/** The path prefix of a vendor's address. */
 const BELOW: Readonly<Record<string, string>> = {
   vertex: "/v1/projects/project-1/locations/global/publishers/google",
   "vertex-anthropic": "/v1/projects/project-1/locations/global/publishers/anthropic",
@@ -188,7 +189,7 @@ beforeEach(() => {
 
 type Asked = { model: string; messages: ChatCompletionMessageParam[] };
 
-/** The sandbox answers at once where it is told to. */
+/** Makes the sandbox answer at once. */
 const AT_ONCE = " [[pace: 100000]]";
 
 function hurried(messages: readonly ChatCompletionMessageParam[]): ChatCompletionMessageParam[] {
@@ -298,9 +299,9 @@ describe.each(ROWS)("%s in other wires", (row) => {
   });
 });
 
-/** The ways in which vendors are told not to think, or as little as they can. */
+/** How vendors are told not to think, or to think as little as possible. */
 const OFF = /"thinking":\{"type":"disabled"\}|"(reasoning_)?effort":"(none|low)"|"reasoning":\{"enabled":false\}/;
-/** Those that think, and take money for it, unless they are told not to, or that think in any case. */
+/** Models that think, at a cost, unless told not to, or that always think. */
 const THINKERS: readonly Row[] = [
   ...(["openai", "openai-thinking", "openai-tools-elsewhere", "azure-openai", "anthropic-newer", "deepseek"] as const),
   ...(["mistral-thinking", "xai", "groq", "together", "fireworks", "moonshot"] as const),

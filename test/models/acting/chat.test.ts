@@ -1,4 +1,4 @@
-// A model in the chat wire that calls actions: what it is told, what its caller gets, and what the one posting says.
+// A model in the chat wire that calls actions: what it receives, what its caller gets, and what the one posting says.
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { TestAccount } from "../../support/gateway.ts";
 import { postAs } from "../../support/keyed-fetch.ts";
@@ -79,7 +79,7 @@ it("runs the action and asks again with what it brought, in one posting with a l
     ["brave", true],
     ["openai", true],
   ]);
-  // 100 tokens in and 10 out, twice, at the model's price, and one search.
+  // Two rounds of 100 tokens in and 10 out, at the model's price, and one search.
   expect(json.usage.cost).toBeCloseTo(2 * (100 * 1.25e-6 + 10 * 10e-6) + 0.01, 9);
 });
 

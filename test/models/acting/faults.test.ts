@@ -1,4 +1,4 @@
-// Callers who leave and models that break in each round: what they pay, what the legs say, and that nothing stays held.
+// Callers that leave and models that break in each round: what they pay, what the legs say, and that nothing stays held.
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { eventually, type TestAccount } from "../../support/gateway.ts";
 import { postAs } from "../../support/keyed-fetch.ts";
@@ -35,7 +35,7 @@ async function ask(signal: AbortSignal | null = null, more: object = {}): Promis
   });
 }
 
-/** Reads until the text has come, and leaves. */
+/** Reads until the text has arrived, and leaves. */
 async function leaveAt(text: string): Promise<void> {
   const leaving = new AbortController();
   const response = await ask(leaving.signal);
@@ -74,7 +74,7 @@ it("who leaves while an action runs pays the round before it and the action, whi
     ["openai", true],
     ["brave", true],
   ]);
-  // A search is a cent; the round 100 tokens in and 10 out.
+  // A search costs a cent; the round is 100 tokens in and 10 out.
   expect(posting.charged_nano_usd).toBe(10_000_000 + 225_000);
   expect(stage.rounds()).toHaveLength(1);
   await released();
@@ -137,7 +137,7 @@ it("a result that carries instructions is data: what changes something was not o
     response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify({ web: { results } }));
   });
   const text = await (await ask()).text();
-  // A function that the caller has not declared goes to the caller, as it does without actions.
+  // A function that the caller did not declare is passed to the caller, as without actions.
   expect(text).toContain("agentmail__send_message");
   expect(stage.searches()).toHaveLength(1);
 });
@@ -167,7 +167,7 @@ it("an action that answers ten megabytes: the model has its beginning, and is to
   expect((await charged()).charged_nano_usd).toBe(10_000_000 + 2 * 225_000);
 });
 
-/** What calls have cost us that nobody was charged for, in dollars. */
+/** Our unpaid cost, in dollars. */
 async function unpaidUsd(): Promise<number> {
   const metrics = await (await fetch(`${stage.gateway.adminUrl}/metrics`)).text();
   return Number(/^tollgate_unpaid_cost_usd_total\{charged="0"\} (.+)$/m.exec(metrics)?.[1] ?? 0);
@@ -315,7 +315,7 @@ describe("a ceiling that is reached between two rounds", () => {
     stage.says(LOOK, { text: "At noon." });
     const between = Promise.withResolvers<unknown>();
     stage.finds((response) => {
-      // While the action runs nothing is left below the ceiling, which is then set to what is spent already.
+      // While the action runs, nothing is left below the ceiling, which is then set to what is already spent.
       const use = async () => {
         const other = await wholeBy(key);
         const lower = { ceiling_cents: 1 };

@@ -1,4 +1,4 @@
-// A job that a model waits for: how it is asked after, and what of it the model is told.
+// A job that a model waits for: how the gateway polls it, and what it reports to the model.
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import type { InnerAnswer } from "../../../src/catalog/local-action.ts";
 import { GatewayError } from "../../../src/core/errors.ts";
@@ -21,7 +21,7 @@ const running = told({ job_id: "job_1", status: "running" });
 const done = told({ job_id: "job_1", status: "succeeded", result: { rows: [] } });
 const failed: InnerAnswer = { ok: false, id: "tx_1.1", error: new GatewayError("upstream_error"), ms: 1 };
 
-/** What is told of the job, one answer for each time it is asked after, the last for ever. */
+/** Polls a job with scripted answers, one per poll; the last repeats forever. */
 async function after(answers: readonly InnerAnswer[], secondsMax = 600) {
   let asked = 0;
   const call = async () => answers[Math.min(asked++, answers.length - 1)] ?? failed;

@@ -1,4 +1,4 @@
-// A model and a vendor of searches on loopback, both scripted, behind a real gateway: what the model is asked in each round is remembered.
+// A scripted model and search vendor on loopback, behind a real gateway; records the model's input in each round.
 import type { ServerResponse } from "node:http";
 import { startTestGateway, type TestAccount, type TestGateway } from "../../support/gateway.ts";
 import { startVendor, type VendorRequest } from "../../support/vendor-server.ts";
@@ -9,20 +9,20 @@ export interface Call {
   readonly args: unknown;
 }
 
-/** What the model says in one round. */
+/** The model's output in one round. */
 export interface Said {
   readonly text?: string;
   readonly calls?: readonly Call[];
   readonly finish?: string;
-  /** In place of an answer. */
+  /** Replaces the answer by an error. */
   readonly status?: number;
-  /** Of such an error. */
+  /** The error's code. */
   readonly code?: string;
-  /** It breaks off after its words. */
+  /** Breaks off after its words. */
   readonly breaks?: true;
-  /** It says its words, and ends when that is resolved. */
+  /** Sends its words, and ends when the promise resolves. */
   readonly endsWith?: Promise<void>;
-  /** What it has written, in place of ten tokens. */
+  /** The reported output tokens; ten by default. */
   readonly outputTokens?: number;
 }
 
@@ -32,19 +32,19 @@ export const MODEL = "openai/gpt-5.1";
 export interface Stage {
   readonly gateway: TestGateway;
   account(creditCents?: number): Promise<TestAccount>;
-  /** What the model says, round by round; the last for ever. */
+  /** Scripts the model's output, round by round; the last repeats forever. */
   says(...rounds: readonly Said[]): void;
-  /** The same, by what it is asked. */
+  /** The same, computed from the request. */
   thinks(says: (body: Record<string, unknown>) => Said): void;
-  /** How a search is answered from now on. */
+  /** Sets how a search is answered from now on. */
   finds(answer: (response: ServerResponse, request: VendorRequest) => void): void;
-  /** The bodies of the rounds that the model was asked. */
+  /** The request bodies of the model's rounds. */
   rounds(): readonly Record<string, unknown>[];
   searches(): readonly VendorRequest[];
   get(path: string, by: TestAccount): Promise<Record<string, unknown>>;
-  /** The charges of an account, the newest first, with their legs. */
+  /** An account's charges with their legs, newest first. */
   charges(by: TestAccount): Promise<readonly Charge[]>;
-  /** What an account has, and what of it is held. */
+  /** An account's balance, and how much of it is held. */
   money(by: TestAccount): Promise<{ readonly balance_cents: number; readonly held_cents: number }>;
   stop(): Promise<void>;
 }

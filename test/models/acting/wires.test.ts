@@ -1,4 +1,4 @@
-// Actions and hosted tools in each wire: its own items and events, with sources, from a model whose vendor has no such tool.
+// Actions and hosted tools in each wire: its own items and events, with sources, from a model whose vendor lacks such tools.
 import OpenAI from "openai";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { TestAccount } from "../../support/gateway.ts";

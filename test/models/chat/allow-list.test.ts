@@ -1,4 +1,4 @@
-// What of a body reaches a vendor, what reaches a server of one's own, and what the caller is told of the rest.
+// Which fields of a body reach a vendor, which reach a custom server, and what the caller learns about the rest.
 import { beforeEach, describe, expect, it } from "vitest";
 import { forFile } from "../../support/for-file.ts";
 import { startTestGateway } from "../../support/gateway.ts";
@@ -35,7 +35,7 @@ function ask(fields: Record<string, unknown>, headers: Record<string, string> = 
   return post("/chat/completions", { model: "openai/gpt-5.2", messages: [USER], ...fields }, headers);
 }
 
-/** What came, without what the gateway itself sets. */
+/** The received body without the gateway's own fields. */
 function arrived(): Record<string, unknown> {
   const { model: _model, max_completion_tokens: _most, max_tokens: _mostToo, ...body } = vendor.arrivals[0]?.body ?? {};
   return body;
@@ -91,7 +91,7 @@ const CONVERSATION = [
   USER,
 ];
 
-/** The same as this vendor takes it: no thoughts but its own, and no marks for a cache. */
+/** The same as this vendor accepts it: no foreign thoughts, and no cache marks. */
 const TAKEN = CONVERSATION.map((message) => {
   if (message.role === "user" && Array.isArray(message.content)) {
     return { ...message, content: [{ type: "text", text: "see" }, message.content[1]] };
@@ -105,7 +105,7 @@ describe("a vendor is sent", () => {
     const { status, dropped } = await ask({ ...NEUTRAL, messages: CONVERSATION });
     expect([status, dropped]).toEqual([200, "metadata,temperature,top_p,presence_penalty,frequency_penalty"]);
     const { metadata: _withStoredAnswersOnly, ...others } = NEUTRAL;
-    // A model that thinks takes no sampling.
+    // A thinking model accepts no sampling parameters.
     const { temperature: _, top_p: __, presence_penalty: ___, frequency_penalty: ____, ...taken } = others;
     expect(arrived()).toEqual({ ...taken, messages: TAKEN });
   });

@@ -1,8 +1,8 @@
-// What the tests of the official client ask for: by every kind of name, with the same tools, and how they count.
+// Requests for the tests of the official client: every kind of name, with the same tools, and how their tokens count.
 import type OpenAI from "openai";
 import { eventually, type TestGateway } from "../../support/gateway.ts";
 
-/** What is asked for, and the slug that must answer. */
+/** The requested name, and the slug that must answer. */
 export const NAMES = [
   ["sandbox/ok", "sandbox/ok"],
   ["sandbox-messages/ok", "sandbox-messages/ok"],
@@ -38,7 +38,7 @@ export function words(text: string | null | undefined): number {
   return (text ?? "").split(" ").filter(Boolean).length;
 }
 
-/** Settles once the upstream of a request has heard that nobody waits for it any more. */
+/** Settles once a request's upstream has noticed that the client left. */
 export async function upstreamLeft(gateway: TestGateway, id: string | null): Promise<void> {
   await eventually(async () => {
     const { requests } = await gateway.books();

@@ -1,4 +1,4 @@
-// What the lists say can be had: for the key that asks; without one for a live account, and whether the sandbox would answer.
+// Availability in the lists: for the caller's key; without one for a live account; and whether the sandbox would answer.
 import { describe, expect, it } from "vitest";
 import { forFile } from "../../support/for-file.ts";
 import { startTestGateway } from "../../support/gateway.ts";
@@ -171,7 +171,7 @@ describe("tiers", () => {
       expect(candidates.length).toBeGreaterThan(2);
       expect([tier.pricing, tier.context_length]).toEqual([candidates[0]?.pricing, candidates[0]?.context_length]);
       for (const field of ["prompt", "completion"] as const) {
-        // The hour at which it is dearest counts.
+        // The most expensive hour counts.
         const each = candidates.flatMap((one) =>
           one === undefined ? [] : [one.pricing, ...(one.pricing.hours_utc ?? [])].map((price) => Number(price[field])),
         );

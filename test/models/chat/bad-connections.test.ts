@@ -1,4 +1,4 @@
-// Requests that are wrong before they are JSON: too large, too many headers, broken off. Sent as bytes on a socket.
+// Requests that fail before they are JSON: too large, too many headers, broken off. Sent as bytes on a socket.
 import { describe, expect, it } from "vitest";
 import { post, rawClient, request } from "../../edge/http/edge.ts";
 import { forFile } from "../../support/for-file.ts";
@@ -18,7 +18,7 @@ function head(headers: readonly string[], key = account.key): string {
 
 const goodRequest = () => post(CHAT, JSON.stringify(GOOD), [`authorization: Bearer ${account.key}`]);
 
-/** A good request of exactly so many bytes. */
+/** A valid request of exactly this many bytes. */
 function paddedTo(bytes: number): Buffer {
   const frame = JSON.stringify({ ...GOOD, user: "" });
   return Buffer.from(frame.replace('"user":""', `"user":"${"x".repeat(bytes - frame.length)}"`));

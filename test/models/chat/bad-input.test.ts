@@ -1,4 +1,4 @@
-// Every malformed request gets a clear 4xx in its wire's shape; nothing is held for it, and its connection goes on.
+// Every malformed request gets a clear 4xx in its wire's shape; nothing is held for it, and its connection stays open.
 import { Client } from "undici";
 import { describe, expect, it } from "vitest";
 import { forFile } from "../../support/for-file.ts";
@@ -41,7 +41,7 @@ let connections = 0;
 
 const gateway = forFile(await startTestGateway({ ADDRESS_REQUESTS_PER_MINUTE: "100000", OPENAI_API_KEY: "sk-test" }));
 const account = await gateway.account();
-/** One connection, one request at a time: a request after a bad one comes by the same socket. */
+/** One connection, one request at a time: a request after a bad one uses the same socket. */
 const line = forFile(new Client(gateway.url, { pipelining: 1 }));
 line.on("connect", () => connections++);
 
@@ -63,7 +63,7 @@ async function purse(of = account): Promise<Record<string, unknown>> {
   return { balance: json.balance_cents, held: json.held_cents };
 }
 
-/** What every refusal must have, whatever was wrong. */
+/** Checks what every refusal must have, whatever was wrong. */
 function errorOf(seen: Seen, path = CHAT): ToldError {
   const error = seen.json.error as ToldError;
   const { error: _, ...beside } = seen.json;
@@ -84,7 +84,7 @@ function errorOf(seen: Seen, path = CHAT): ToldError {
   return error;
 }
 
-/** Sends a bad request and then a good one, which must come by the same connection. */
+/** Sends a bad request and then a good one, which must use the same connection. */
 async function refused(wish: BadRequest): Promise<Seen> {
   const before = await purse();
   const opened = connections;
@@ -98,7 +98,7 @@ async function refused(wish: BadRequest): Promise<Seen> {
   return seen;
 }
 
-/** The names of models in a bad request. */
+/** The model names in a bad request. */
 function namesOf({ body }: BadRequest): Record<string, unknown> {
   const { model, models } = body as Record<string, unknown>;
   return { model, models };

@@ -1,8 +1,8 @@
-// Requests that are wrong in one way each, and what they must be told: the tables of the tests of bad input.
+// Requests with one error each, and the expected answers: the tables for the tests of bad input.
 
 export interface BadRequest {
   readonly what: string;
-  /** Overrides of a good request; `body` as an object is sent as JSON, as text or bytes as it is. */
+  /** Overrides of a valid request; an object `body` is sent as JSON, text or bytes as they are. */
   readonly body?: Record<string, unknown> | string | Buffer;
   readonly headers?: Record<string, string>;
   readonly method?: string;
@@ -15,7 +15,7 @@ export interface BadRequest {
 export const CHAT = "/api/llm/v1/chat/completions";
 export const RESPONSES = "/api/llm/v1/responses";
 export const MESSAGES = "/api/llm/v1/messages";
-/** Where models are asked, with a good request in each wire. */
+/** The endpoints for models, with a valid request in each wire. */
 export const WIRES = [
   [CHAT, { model: "sandbox/ok", messages: [{ role: "user", content: "hello" }] }],
   [RESPONSES, { model: "sandbox/ok", input: "hello" }],
@@ -111,7 +111,7 @@ const WRONG_TYPES: readonly [param: string, value: unknown][] = [
   ["models", Array(17).fill("sandbox/ok")],
 ];
 
-/** A wrong value deeper in, and the path of the field. */
+/** A wrong nested value, and the path of the field. */
 const WRONG_INSIDE: readonly [what: string, fields: Record<string, unknown>, param: string][] = [
   ["a message that is text", { messages: ["hello"] }, "messages.0"],
   ["a message of null", { messages: [USER, null] }, "messages.1"],
@@ -225,7 +225,7 @@ export const BAD_RESPONSES: readonly BadRequest[] = (
 const blocks = (...content: unknown[]) => ({ messages: [{ role: "user", content }] });
 const said = (fields: Record<string, unknown>) => blocks({ type: "text", text: "x", ...fields });
 
-/** In the messages wire: the field, and the code where it is not a value that is wrong but one that is not sold. */
+/** In the messages wire: the field, and the code where the value is not wrong but not sold. */
 export const BAD_MESSAGES: readonly BadRequest[] = (
   [
     ...(["model", "stream", "tools", "models", "messages", "system", "temperature", "thinking"] as const).map(
@@ -312,7 +312,7 @@ export const PRICED: readonly BadRequest[] = [
   priced("a suffix", { model: "sandbox/ok", models: ["openai/gpt-5.4-mini:floor"] }, "models.0"),
 ];
 
-/** Fields whose value changes nothing, and null where a field may be left out. */
+/** Fields whose value changes nothing, and null for optional fields. */
 export const NEUTRAL: readonly Record<string, unknown>[] = [
   { service_tier: "auto" },
   { service_tier: "default" },

@@ -6,13 +6,13 @@ import { startVendor, type VendorServer } from "../../support/vendor-server.ts";
 
 type Json = Record<string, unknown>;
 
-/** Its maker lists cached tokens at 0.11 USD per million; the router has no price for them, so they cost 0.6 there. */
+/** Its maker charges 0.11 USD per million cached tokens; the router has no price for them, so they cost 0.6 there. */
 const MODEL = "z-ai/glm-4.7";
 const USAGE = { prompt_tokens: 1_200, completion_tokens: 100, prompt_tokens_details: { cached_tokens: 1_000 } };
 const IN_FULL_NANO = 1_200 * 600 + 100 * 2_200;
 const DISCOUNTED_NANO = 200 * 600 + 1_000 * 110 + 100 * 2_200;
 
-/** How each wire is asked, and where it tells what came from a cache. */
+/** A request in each wire, and where its answer reports cached tokens. */
 const WIRES: Readonly<Record<string, { ask(stream: boolean): readonly [path: string, body: Json]; told: RegExp }>> = {
   "chat-completions": {
     ask: (stream) => [

@@ -1,4 +1,4 @@
-// What callers call their calls: kept on the posting, and told by in reports.
+// The callers' tags: stored on the posting, and used to group reports.
 import { expect, test } from "vitest";
 import { forFile } from "../../support/for-file.ts";
 import { startTestGateway } from "../../support/gateway.ts";

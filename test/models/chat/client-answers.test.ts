@@ -1,4 +1,4 @@
-// Several answers to one request, clients that do not wait, and long conversations, by way of the official client.
+// Several answers to one request, impatient clients, and long conversations, with the official client.
 import OpenAI from "openai";
 import { describe, expect, it } from "vitest";
 import { forFile } from "../../support/for-file.ts";
@@ -39,7 +39,7 @@ describe("several answers to one request", () => {
     const alone = client.chat.completions.create({ model: "sandbox-messages/ok", messages: user("twice"), n: 2 });
     await expect(alone).rejects.toBeInstanceOf(OpenAI.BadRequestError);
     await expect(alone).rejects.toMatchObject({ param: "n", code: "bad_request" });
-    // A reseller of the same model speaks a wire that has room for two.
+    // A reseller of the same model uses a wire that supports two.
     const { data, response } = await client.chat.completions
       .create({ model: "anthropic/claude-haiku-4.5", messages: user("twice"), n: 2 })
       .withResponse();
@@ -94,7 +94,7 @@ describe("a stream that breaks", () => {
         model: "sandbox/cut-clean-after-40",
         messages: user(`which one? ${at}`),
         n: 2,
-        // Words of the sandbox: one answer meets one of them, and the other does not.
+        // Words of the sandbox: one answer contains one of them, and the other does not.
         stop: [" found", " held", " made", " left"],
         stream: true,
       });

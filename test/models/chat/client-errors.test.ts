@@ -1,4 +1,4 @@
-// What the official client makes of failures: its error classes, what it retries, fallback lists, trace and keep-alives.
+// How the official client handles failures: its error classes, what it retries, fallback lists, trace and keep-alives.
 import OpenAI, { APIError } from "openai";
 import { describe, expect, it } from "vitest";
 import { forFile } from "../../support/for-file.ts";
@@ -21,17 +21,17 @@ const account = await gateway.account({ creditCents: 10_000 });
 
 const HELLO: OpenAI.ChatCompletionMessageParam[] = [{ role: "user", content: "hello" }];
 
-/** Fields that the client's types do not know. */
+/** Fields that the client's types lack. */
 function params(fields: Record<string, unknown>): Params {
   return { messages: HELLO, ...fields } as unknown as Params;
 }
 
-/** How many requests of an account, or with no account, the gateway has recorded. */
+/** The number of requests the gateway has recorded for an account, or without one. */
 function requests(accountId: string | undefined): number {
   return gateway.records().filter(({ account_id }) => account_id === accountId).length;
 }
 
-/** The error of a call made by a client that retries as it does by default, and how often it asked. */
+/** The error of a call by a client with default retries, and how often it tried. */
 async function failure(body: Record<string, unknown>, from: TestAccount = account) {
   const before = requests(from.accountId);
   const error = await from.client

@@ -1,4 +1,4 @@
-// A client that goes away, at every stage of a call: the upstream is stopped at once, and what was delivered is paid.
+// A client that leaves at every stage of a call: the upstream stops at once, and the delivered part is paid.
 
 import { describe, expect, it } from "vitest";
 import { post, type RawClient, rawClient, request, until } from "../../edge/http/edge.ts";
@@ -7,12 +7,12 @@ import { eventually, startTestGateway, type TestAccount } from "../../support/ga
 import { getAs } from "../../support/keyed-fetch.ts";
 import { CHAT } from "./bad-requests.ts";
 
-/** The sandbox's prices: 1 and 2 USD for a million tokens, in nano-USD for one. */
+/** The sandbox's prices: 1 and 2 USD per million tokens, in nano-USD per token. */
 const INPUT_NANO = 1_000;
 const OUTPUT_NANO = 2_000;
-/** Between a client's leaving and the upstream's noticing: much less than what was under way would have taken. */
+/** The time between a client's leaving and the upstream's noticing: far less than the rest of the answer would take. */
 const AT_ONCE_MS = 4_000;
-/** The tokenizer takes the brackets of the sandbox's directives apart, the sandbox does not. */
+/** The tokenizer splits the brackets of the sandbox's directives, the sandbox does not. */
 const INPUT_APART = 10;
 
 const VENDORS = ["sandbox", "sandbox-messages", "sandbox-gemini", "sandbox-responses", "sandbox-converse"];
@@ -37,12 +37,12 @@ async function ask(
   return client;
 }
 
-/** The words that have come so far. */
+/** The words received so far. */
 function wordsOf(client: RawClient): number {
   return [...client.text().matchAll(/"content":"[^"]+"/g)].length;
 }
 
-/** Leaves, and tells when. */
+/** Disconnects, and returns the time. */
 function leave(client: RawClient): number {
   client.socket.destroy();
   return Date.now();
@@ -58,7 +58,7 @@ async function rowsOf(requestId: unknown): Promise<Record<string, unknown>[]> {
   return (await gateway.books()).requests.filter((row) => row.requestId === requestId);
 }
 
-/** The sandbox's line of a call, once it has ended. */
+/** The sandbox's log row of a call, once the call has ended. */
 async function rowOf(requestId: unknown): Promise<Record<string, unknown>> {
   return eventually(
     async () => (await rowsOf(requestId)).find(({ ended }) => ended !== "open"),
@@ -66,7 +66,7 @@ async function rowOf(requestId: unknown): Promise<Record<string, unknown>> {
   );
 }
 
-/** Waits until the sandbox has the only request of a model that is running. */
+/** Waits until the sandbox has the only running request of a model. */
 async function started(model: string): Promise<void> {
   await eventually(
     async () => (await gateway.books()).requests.find((row) => row.model === model && row.ended === "open"),
@@ -88,7 +88,7 @@ async function heldCents(account: TestAccount): Promise<unknown> {
   return (await gateway.admin("GET", `/admin/v1/accounts/${account.accountId}`)).json.held_cents;
 }
 
-/** A call that was left before anything of worth came, by a vendor that had accepted it: stopped, and its prompt is paid. */
+/** A call abandoned before content, at a vendor that had accepted it: stopped, and its prompt is paid. */
 async function expectPromptPaid(account: TestAccount, leftAtMs: number): Promise<void> {
   const record = await recordOf(account);
   expect(record.outcome).toBe("left_before_content");
@@ -103,7 +103,7 @@ async function expectPromptPaid(account: TestAccount, leftAtMs: number): Promise
   expect(await heldCents(account)).toBe(0);
 }
 
-/** A stream that was left, at a time when nothing was under way: stopped upstream, and what was delivered is charged by our count. */
+/** A stream abandoned while no piece was on its way: stopped upstream, and the delivered part is charged by our count. */
 async function expectPaid(account: TestAccount, client: RawClient, leftAtMs: number): Promise<Record<string, unknown>> {
   const seen = wordsOf(client);
   const record = await recordOf(account);
@@ -175,7 +175,7 @@ describe.each(VENDORS)("a client of %s leaves", (vendor) => {
       outcome: "left_before_content",
       charged_nano_usd: 0,
     });
-    // It would have waited for two seconds.
+    // Otherwise it would have waited for two seconds.
     expect(Number(record.ms)).toBeLessThan(2_000);
     expect(await rowsOf(refused.requestId)).toHaveLength(1);
     expect(await heldCents(account)).toBe(0);
@@ -186,7 +186,7 @@ describe.each(VENDORS)("a client of %s leaves", (vendor) => {
     const client = await ask(account, { model: `${vendor}/stall-after-${count}`, text: "hello [[words: 400]]" });
     await until(() => wordsOf(client) >= count);
     const record = await expectPaid(account, client, leave(client));
-    // The other wires tell their usage as they go; where it is what we count ourselves, nothing is estimated.
+    // The other wires report their usage as they stream; where it is our own count, nothing is estimated.
     if (vendor === "sandbox") expect(record.estimated).toBe(true);
   });
 
@@ -207,7 +207,7 @@ describe.each(VENDORS)("a client of %s leaves", (vendor) => {
     expect(await heldCents(account)).toBe(0);
   });
 
-  // Two wires say goodbye with the very word that it is over, or that says what it took.
+  // In two wires the last event is also the one that says that the answer is over, or reports the usage.
   it.skipIf(vendor === "sandbox-responses" || vendor === "sandbox-converse")(
     "after all words, before the vendor's goodbye",
     async () => {
@@ -231,7 +231,7 @@ describe.each(VENDORS)("a client of %s leaves", (vendor) => {
     const parameters = { type: "object", properties, required: Object.keys(properties) };
     const tools = [{ type: "function", function: { name: "fill", parameters } }];
     const client = await ask(account, { model: `${vendor}/ok-at-20`, fields: { tools } });
-    // Two wires stream arguments bit by bit, the third has them in one piece.
+    // Two wires stream arguments bit by bit, the third sends them in one piece.
     await until(() => /"arguments":"[^"]/.test(client.text()) || client.text().includes("tool_calls"));
     leave(client);
     const record = await recordOf(account);
@@ -280,7 +280,7 @@ it("sixty that leave whenever they like: every call ends, nothing is held, and n
     Array.from({ length: 60 }, async (_, at) => {
       const model = models[at % models.length] ?? "";
       const client = await ask(account, { model, text: `${at} [[words: 60]]`, stream: at % 4 !== 0 });
-      // Every fifth waits for its answer, and every fifth for the beginning of one; the others leave whenever it is.
+      // Every fifth waits for its answer, and every fifth for its beginning; the others leave at any time.
       if (at % 5 === 0) await client.sees(/\[DONE\]|"usage"/);
       else if (at % 5 === 1) await client.sees(/"content"/);
       else await new Promise((resolve) => setTimeout(resolve, (at * 37) % 500));
@@ -293,13 +293,13 @@ it("sixty that leave whenever they like: every call ends, nothing is held, and n
   const isHis = (row: Record<string, unknown>) => row.account_id === account.accountId && row.operation === "chat";
   const charges = await postingsOf(account);
   for (const record of gateway.records().filter(isHis)) {
-    // Who leaves before the upstream has been reached leaves no line there.
+    // A client that leaves before the upstream call starts has no row there.
     const rows = await eventually(async () => {
       const found = await rowsOf(record.request_id);
       return found.every(({ ended }) => ended !== "open") ? found : undefined;
     }, "the sandbox's end");
     const mine = charges.filter(({ request_id }) => request_id === record.request_id);
-    // Before content the prompt is paid where it had been sent to a vendor by then, and nothing where it had not.
+    // Before content, the prompt is paid if a vendor had received it by then, and nothing otherwise.
     if (record.outcome === "left_before_content") expect(mine.length).toBeLessThanOrEqual(1);
     else expect(mine.length).toBe(1);
     const made = rows.reduce((sum, { tokensOut }) => sum + Number(tokensOut), 0);

@@ -1,4 +1,4 @@
-// What the official client finds beside chat: the list of models, prices, embeddings, and the account behind its key.
+// What the official client finds besides chat: the model list, prices, embeddings, and the account of its key.
 
 import OpenAI from "openai";
 import { describe, expect, it } from "vitest";
@@ -42,7 +42,7 @@ describe("the models", () => {
     expect(new Set(models.map(({ id }) => id)).size).toBe(models.length);
     for (const { id, object, owned_by, created, context_length, pricing } of models) {
       expect([object, owned_by, typeof created]).toEqual(["model", id.split("/")[0], "number"]);
-      // What is sold by units has no context, and a price by unit.
+      // A model sold by units has no context, and a price per unit.
       if (pricing.prompt === undefined) continue;
       expect(context_length).toBeGreaterThan(0);
       for (const field of ["prompt", "completion"]) expect(pricing[field]).toMatch(/^\d+(\.\d+)?$/);
@@ -89,7 +89,7 @@ describe("embeddings", () => {
     expect(data.data[0]?.embedding).toEqual(one.data[0]?.embedding);
     expect(response.headers.get("x-tollgate-model")).toBe("openai/text-embedding-3-small");
     const posting = await postingOf(gateway, account, request_id);
-    // Two hundredths of a dollar for a million tokens is 20 nano-USD for one.
+    // 0.02 USD per million tokens is 20 nano-USD per token.
     expect(Number(posting?.charged_nano_usd)).toBe(data.usage.prompt_tokens * 20);
     expect((data.usage as unknown as { cost: number }).cost).toBe(Number(posting?.charged_nano_usd) / 1e9);
   });

@@ -1,4 +1,4 @@
-// What a user of the official client sees, through every wire and by every kind of name: the features of chat.
+// Chat with the official client, through every wire and by every kind of name: the features that a user sees.
 import type OpenAI from "openai";
 import { zodResponseFormat } from "openai/helpers/zod";
 import { describe, expect, it } from "vitest";
@@ -8,9 +8,9 @@ import { startTestGateway } from "../../support/gateway.ts";
 import { NAMES, TOOLS, upstreamLeft, user, words } from "./asking.ts";
 import { expectOwnSum, type GatewayUsage, postingOf } from "./own-sums.ts";
 
-/** Served over the wire that has thinking blocks, no JSON mode and one answer to a request. */
+/** Served over the wire that has thinking blocks, no JSON mode and one answer per request. */
 
-/** Those that charge for reasoning which they do not show. */
+/** Models that charge for hidden reasoning. */
 const HIDES_REASONING = /^(openai\/gpt-[56]|google\/)/;
 
 /** One pixel. */
@@ -23,7 +23,7 @@ const gateway = forFile(await startTestGateway());
 const account = await gateway.account({ creditCents: 100_000 });
 const client = account.client;
 
-/** The usage, the posting and our own sum say the same. */
+/** The usage, the posting and our own sum agree. */
 function expectCharged(requestId: string | null, slug: string, usage: unknown): Promise<GatewayUsage> {
   return expectOwnSum(gateway, account, { requestId, slug, usage });
 }
@@ -160,7 +160,7 @@ describe.concurrent.each(NAMES)("%s", (model, slug) => {
         parallel_tool_calls: false,
       })
       .withResponse();
-    // Two wires have no word for it: that is said, as an error or, where its vendor is asked without it, in a header.
+    // Two wires cannot express it: an error says so, or a header where the vendor is called without it.
     if (slug === "sandbox-gemini/ok" || slug === "sandbox-converse/ok") {
       await expect(single).rejects.toMatchObject({ status: 400, code: "bad_request", param: "parallel_tool_calls" });
       return;
@@ -246,7 +246,7 @@ describe.concurrent.each(NAMES)("%s", (model, slug) => {
     const { data, request_id } = await client.chat.completions.create({ model, messages: user(text) }).withResponse();
     const usage = await expectCharged(request_id, slug, data.usage);
     expect(usage.prompt_tokens_details.cached_tokens).toBe(120);
-    // Gemini's wire does not tell what was written.
+    // Gemini's wire does not report cache writes.
     if (!slug.includes("gemini")) expect(usage.prompt_tokens_details.cache_write_tokens).toBe(40);
   });
 
@@ -268,7 +268,7 @@ describe.concurrent.each(NAMES)("%s", (model, slug) => {
     expect(posting?.model).toBe(slug);
     const output = Number(posting?.usage?.output_tokens ?? posting?.usage?.completion_tokens);
     if (isReadOn) {
-      // Its usage was learned, and nothing had to be guessed.
+      // Its usage was reported, and nothing was estimated.
       expect([output, record.estimated ?? false]).toEqual([300, false]);
       return;
     }

@@ -1,5 +1,5 @@
-// Vendors that want more than a key in a header: tokens fetched for it, signatures over the request, frames in binary. A door before the
-// sandbox looks at each as the vendor would, by its own arithmetic.
+// Vendors that need more than a key in a header: fetched tokens, signed requests, binary frames. A server in front of the sandbox checks
+// each request as the vendor would, with its own implementation.
 
 import { createHash, createHmac, createVerify, generateKeyPairSync } from "node:crypto";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -30,17 +30,17 @@ let gateway: TestGateway;
 let client: OpenAI;
 let folder: string;
 const arrivals: Arrival[] = [];
-/** What the token servers were asked, and what they say. */
+/** The requests at the token servers, and their answers. */
 const asked: URLSearchParams[] = [];
 let tokens = 0;
 let tokenStatus = 200;
-/** Vendors that are down, by the first part of their path. */
+/** Unavailable vendors, by the first part of their path. */
 const down = new Set<string>();
 
 const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
 const hmac = (key: string | Buffer, text: string) => createHmac("sha256", key).update(text).digest();
 
-/** AWS Signature Version 4 as AWS computes it from what came in. */
+/** Verifies AWS Signature Version 4 over the received request, as AWS does. */
 function isSigned(secret: string, { path, headers, body }: Arrival): boolean {
   const [, day, region, service, names, signature] =
     /^AWS4-HMAC-SHA256 Credential=AKID\/(\d{8})\/([^/]+)\/([^/]+)\/aws4_request, SignedHeaders=([^,]+), Signature=(\w+)$/.exec(
@@ -66,7 +66,7 @@ function isSigned(secret: string, { path, headers, body }: Arrival): boolean {
   return hmac(key, `AWS4-HMAC-SHA256\n${date}\n${scope}\n${sha256(canonical)}`).toString("hex") === signature;
 }
 
-/** A service account's assertion, looked at as the token server would. */
+/** Verifies a service account's assertion as the token server would. */
 function isAsserted(assertion: string, audience: string): boolean {
   const [head = "", claims = "", signature = ""] = assertion.split(".");
   const read = (part: string) => JSON.parse(Buffer.from(part, "base64url").toString()) as Record<string, unknown>;
@@ -325,7 +325,7 @@ it("a token is fetched once for calls at the same time, and one that cannot be h
     expect(tokens - before).toBe(1);
     expect(asked.at(-1)?.get("scope")).toBe("https://cognitiveservices.azure.com/.default");
     expect(fresh.lines().join("\n")).not.toContain("entra-secret");
-    // In the sandbox nobody signs or fetches, but the wires are the vendors' own.
+    // The sandbox needs no signatures or tokens, but uses the vendors' own wires.
     const play = await fresh.account({ kind: "sandbox" });
     for (const [model, provider] of [
       ["amazon/nova-pro-v1", "bedrock"],

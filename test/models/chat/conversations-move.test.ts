@@ -1,4 +1,4 @@
-// A conversation with tools goes on when a tier moves it from one vendor to another, whichever they are.
+// A conversation with tools continues when a tier moves it from one vendor to another, for every pair.
 
 import OpenAI from "openai";
 import type { ChatCompletionMessageParam, ChatCompletionTool } from "openai/resources/chat/completions";
@@ -9,7 +9,7 @@ import { startTestGateway, type TestAccount, type TestGateway } from "../../supp
 import { STRICT_CLOUDS } from "../../support/strict-clouds.ts";
 import { STRICT, type StrictVendors, startStrictVendors } from "../../support/strict-vendors.ts";
 
-/** One model of each vendor that differs from others in what it takes. */
+/** One model of each vendor that differs from others in what it accepts. */
 const MODELS = {
   openai: "openai/gpt-5.2",
   anthropic: "anthropic/claude-haiku-4.5",
@@ -17,14 +17,14 @@ const MODELS = {
   mistral: "mistralai/mistral-large-2512",
   deepseek: "deepseek/deepseek-v4-flash",
   xai: "x-ai/grok-4.3",
-  // With tools it is asked in the newer of its maker's two wires.
+  // With tools the gateway uses the newer of its maker's two wires.
   "openai-responses": "openai/gpt-5.4-mini",
   bedrock: "amazon/nova-2-lite-v1",
   cohere: "cohere/command-a",
 } as const;
 type Vendor = keyof typeof MODELS;
 const VENDORS = Object.keys(MODELS) as Vendor[];
-/** Who is asked for a row's model. */
+/** The provider that serves a row's model. */
 const providerOf = (vendor: Vendor): string => (vendor === "openai-responses" ? "openai" : vendor);
 
 let sandbox: Sandbox;
@@ -73,7 +73,7 @@ const ASKED: ChatCompletionMessageParam[] = [
   { role: "user", content: "What now? [[pace: 100000]]" },
 ];
 
-/** The turn's message, as the official client has it for the next turn. */
+/** The turn's message, as the official client stores it for the next turn. */
 async function turn(models: readonly string[], messages: ChatCompletionMessageParam[], stream: boolean, more = {}) {
   const [model = ""] = models;
   const asked = { model, models, messages, tools: TOOLS, reasoning_effort: "low" as const, seed: 7, ...more };
@@ -99,7 +99,7 @@ describe.each([
     const others = VENDORS.filter((to) => providerOf(to) !== providerOf(from) && MODELS[to] !== MODELS[from]);
     const served = await Promise.all(
       others.map(async (to) => {
-        // Some of the models are sold by others of them as well.
+        // Other vendors of the list also sell some of the models.
         const both = { provider: { only: [providerOf(from), providerOf(to)] } };
         const second = await turn([MODELS[from], MODELS[to]], history, stream, both);
         return [to, second.model, /\w/.test(second.message?.content ?? "")];

@@ -1,4 +1,4 @@
-// What a vendor of each dialect says: the same short answers, as events and whole. A dialect without an entry does not compile.
+// A vendor's output in each dialect: the same short answers, as events and whole. A dialect without an entry does not compile.
 import type { DialectName } from "../../../src/catalog/chat-wire.ts";
 import { ResponseRecorder } from "../../../src/models/chat/response-recorder.ts";
 import { MODEL_WIRES } from "../../../src/models/formats/model-wires.ts";
@@ -16,9 +16,9 @@ export interface Speech {
   event(json: unknown, name?: string): Buffer;
   /** A whole answer. */
   whole(text: string): Json;
-  /** A stream of these pieces, each of which comes with a reason to finish, or the first alone. */
+  /** A stream of these pieces, with a finish reason on each, or on the first alone. */
   early(pieces: readonly string[], marks: "first" | "each"): readonly Buffer[];
-  /** A stream that begins and says nothing: what it says again and again. */
+  /** A stream that begins and has no content: the event that it repeats. */
   readonly nothing: Readonly<Record<string, Buffer>>;
 }
 
@@ -98,7 +98,7 @@ export const SPEECHES: Readonly<Record<DialectName, Speech>> = {
     type: SSE,
     event: data,
     whole: response,
-    // Its reasons to finish come with its end alone; items that are done are the nearest thing.
+    // Its finish reason arrives only at the end; completed items are the nearest equivalent.
     early: (pieces) => [
       begun,
       ...pieces.flatMap((delta, output_index) => [
@@ -144,7 +144,7 @@ export const SPEECHES: Readonly<Record<DialectName, Speech>> = {
 
 export const DIALECT_NAMES = Object.keys(DIALECTS) as readonly DialectName[];
 
-/** How each wire is asked for a word; a wire without an entry fails. */
+/** A request for a word in each wire; a wire without an entry fails. */
 const ASKING: Readonly<
   Record<string, (model: string, stream: boolean) => { readonly path: string; readonly body: Json }>
 > = {
@@ -165,7 +165,7 @@ const ASKING: Readonly<
 
 export const WIRE_NAMES = MODEL_WIRES.map(({ name }) => name);
 
-/** A gateway with a vendor of each dialect at that address. */
+/** A gateway with a vendor of each dialect at this address. */
 export function gatewayVia(url: string, settings: Readonly<Record<string, string>> = {}): Promise<TestGateway> {
   const names = DIALECT_NAMES.map((dialect) => `VIA_${dialect.toUpperCase().replace("-", "_")}_BASE_URL`);
   return startTestGateway({
@@ -178,7 +178,7 @@ export function gatewayVia(url: string, settings: Readonly<Record<string, string
 export interface Answered {
   readonly status: number;
   readonly text: string;
-  /** What was said and why it ended, in nobody's format; `error`: it broke off. */
+  /** The text and the finish reason, independent of the wire; `error`: the stream broke off. */
   readonly said: string;
   readonly reason: string;
   readonly requestId: string | null;

@@ -1,4 +1,4 @@
-// What a caller is told of the fields that were not sent: enough to find them, and never a head too long to be read.
+// The header that names dropped fields: enough to find them, and never too long to be read.
 import { describe, expect, it } from "vitest";
 import { headerLine } from "../../../src/edge/http/head-lines.ts";
 import { droppedHeader, listed } from "../../../src/models/chat/dropped-header.ts";

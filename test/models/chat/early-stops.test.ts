@@ -1,4 +1,4 @@
-// Stop sequences that end an answer before its first word: an answer all the same, not a provider that failed.
+// Stop sequences that end an answer before its first word: still an answer, not a failed provider.
 import type { ChatCompletionChunk } from "openai/resources";
 import { describe, expect, it } from "vitest";
 import { forFile } from "../../support/for-file.ts";
@@ -53,7 +53,7 @@ describe("a probe of one token at a model that was asked to think, of", () => {
     expect(chunks.at(-1)?.choices[0]?.finish_reason).toBe("length");
   });
 
-  // Fewer than sixteen tokens are refused by its vendor, and more would be charged than was asked for.
+  // Its vendor rejects fewer than sixteen tokens, and more would be charged than the caller asked for.
   it("sandbox-responses is refused with the reason, and served by whoever is next", async () => {
     const body = { messages: [{ role: "user" as const, content: "quota" }], max_tokens: 1 };
     const create = account.client.chat.completions.create.bind(account.client.chat.completions);

@@ -1,4 +1,4 @@
-// Embeddings of vendors that speak nearly OpenAI's wire: what each is sent, and what a call costs where usage has one number or none.
+// Embeddings from vendors that almost use OpenAI's wire: what each receives, and what a call costs where usage has one number or none.
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { startTestGateway, type TestAccount, type TestGateway } from "../../support/gateway.ts";
 import { startVendor, type VendorServer } from "../../support/vendor-server.ts";

@@ -1,4 +1,5 @@
-// Models that end, as clients see them: a header while they are served, an error that names the successor after. And one with prices by the hour.
+// Models that retire, as clients see them: a header while they are served, then an error that names the successor. Also one with hourly
+// prices.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { APIError } from "openai";

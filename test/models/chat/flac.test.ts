@@ -1,4 +1,5 @@
-// FLAC is held for by its frames: hours of silence take a few bytes a block, and what the head says of its length is its sender's word.
+// A FLAC file's hold follows from its frames: hours of silence take a few bytes per block, and the length in the header is only the
+// sender's claim.
 import { describe, expect, it } from "vitest";
 import { soundSecondsMax } from "../../../src/models/chat/units/sound-seconds.ts";
 
@@ -14,14 +15,14 @@ function crc8(bytes: Uint8Array): number {
   return crc;
 }
 
-/** The marker and a STREAMINFO block that claims no samples at all. */
+/** The marker and a STREAMINFO block that claims no samples. */
 function streamInfo(hertz: number): Buffer {
   const info = Buffer.alloc(34);
   info.writeUIntBE(hertz << 4, 10, 3);
   return Buffer.concat([Buffer.from("fLaC"), Buffer.from([0x80, 0, 0, 34]), info]);
 }
 
-/** A frame of silence: 4,096 samples of one channel, constant, of the stream's own rate. */
+/** A frame of silence: 4,096 constant samples of one channel, at the stream's own rate. */
 function silentFrame(number: number): Buffer {
   const coded = number < 0x80 ? [number] : [0xc0 | (number >> 6), 0x80 | (number & 0x3f)];
   const head = Buffer.from([0xff, 0xf8, 0xc0, 0x08, ...coded]);

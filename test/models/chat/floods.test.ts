@@ -1,4 +1,5 @@
-// Vendors whose streams are made to be slow to read or to be kept: what cannot be read ends soon, what says nothing is not kept, and others have their turn.
+// Vendors whose streams are made to be slow to parse or expensive to buffer: unreadable ones end soon, empty ones are not buffered, and
+// others get their turn.
 import { pipeline, Readable } from "node:stream";
 import { describe, expect, it } from "vitest";
 import { forFile } from "../../support/for-file.ts";
@@ -7,7 +8,7 @@ import { startVendor } from "../../support/vendor-server.ts";
 import { ask, DIALECT_NAMES, gatewayVia, SPEECHES, WIRE_NAMES } from "./dialect-speech.ts";
 
 const MIB = 1024 * 1024;
-/** A stream of ten thousand pieces is read in more turns than its bytes alone would take. */
+/** A stream of ten thousand pieces takes more turns than its bytes alone would. */
 const PIECES = 10_000;
 const TURNS_MIN = 30;
 const GROWN_BYTES_MAX = 64 * MIB;
@@ -16,7 +17,7 @@ const vendor = forFile(await startVendor());
 const gateway = forFile(await gatewayVia(vendor.url));
 const account = await gateway.account({ kind: "personal", creditCents: 100_000 });
 
-/** Sends `first`, and then the same event until so many bytes are sent. Counts them. */
+/** Sends `first`, and then repeats one event up to `bytesMax`. Counts the bytes. */
 function flood(type: string, first: Buffer, event: Buffer, bytesMax: number) {
   const sent = { bytes: 0 };
   const piece = Buffer.concat(Array<Buffer>(Math.ceil((64 * 1024) / event.length)).fill(event));
@@ -31,7 +32,7 @@ function flood(type: string, first: Buffer, event: Buffer, bytesMax: number) {
   return sent;
 }
 
-/** How often the loop has turned while `work` was done. */
+/** How often the event loop turned during `work`. */
 async function turnsOf(work: Promise<unknown>): Promise<number> {
   let [turns, isOver] = [0, false];
   const turn = () => {
@@ -93,7 +94,7 @@ describe.each(DIALECT_NAMES)("a vendor that speaks %s", (dialect) => {
     async (what) => {
       const event = speech.nothing[what] ?? Buffer.alloc(0);
       const before = process.memoryUsage().rss;
-      // Each format meets one of the events; the long form gives each of them all.
+      // Each format gets one of the events; the long form gives each all of them.
       const at = Object.keys(speech.nothing).indexOf(what) % WIRE_NAMES.length;
       for (const other of LONG_RUNS ? WIRE_NAMES : WIRE_NAMES.slice(at, at + 1)) {
         flood(speech.type, Buffer.alloc(0), event, 4 * MIB);

@@ -1,5 +1,5 @@
-// Whole answers that are to fit a JSON Schema, on a real gateway: what is nearly JSON is mended, a route that was told the schema in words is
-// asked once more, and what was asked for without a schema stays as the vendor wrote it.
+// Whole answers that must fit a JSON Schema, on a real gateway: near-JSON is repaired, a route that got the schema in words is called once
+// more, and an answer without a schema stays as the vendor wrote it.
 import { expect, it } from "vitest";
 import { fitsSchema } from "../../../src/upstream/fits-schema.ts";
 import { mended } from "../../../src/upstream/formed-lane.ts";
@@ -36,7 +36,7 @@ const gateway = forFile(
 );
 const account = await gateway.account({ kind: "personal", creditCents: 10_000 });
 
-/** The vendor says these texts, one after the other. */
+/** Makes the vendor answer with these texts in turn. */
 function says(texts: readonly string[], finish_reason = "stop") {
   const [first, ...more] = texts.map((content) => ({
     body: {
@@ -134,7 +134,7 @@ it("a schema is read as far as it can be told in so many steps", () => {
   expect(fitsSchema(null, { anyOf: [{ type: "string" }, { type: ["integer", "null"] }] })).toBe(true);
   expect(fitsSchema({ a: [1] }, { oneOf: [{ const: { a: [1] } }, { type: "array" }] })).toBe(true);
   expect(fitsSchema(1, { allOf: [{ minimum: 0 }, { maximum: 0.5 }] })).toBe(false);
-  // Twice the next one, sixty times over, and a reference to itself: neither can be told, so neither is held against the answer.
+  // Each level is twice the next, sixty levels deep, and a self-reference: neither can be validated, so neither counts against the answer.
   const twice = Array.from({ length: 60 }, (_, at) => [
     `d${at}`,
     { allOf: Array(2).fill({ $ref: `#/$defs/d${at + 1}` }) },
@@ -144,7 +144,7 @@ it("a schema is read as far as it can be told in so many steps", () => {
 });
 
 it("what an answer has of names counts for each alternative that looks at them", () => {
-  // Twice the next one, six times over: each of 64 alternatives is refused by the first name.
+  // Each level is twice the next, six levels deep: the first name rejects each of 64 alternatives.
   const doubled = Array.from({ length: 6 }, (_, at) => [`d${at}`, { anyOf: Array(2).fill({ $ref: `#/d${at + 1}` }) }]);
   const doubles = { ...Object.fromEntries(doubled), d6: { additionalProperties: false }, $ref: "#/d0" };
   const named = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, at) => [`k${at}`, 1]));
@@ -159,7 +159,7 @@ it("an answer that is nested without end ends its call at once, with what it cos
   const seen = await chat(NATIVE, { response_format: form });
   expect(seen).toMatchObject({ text: nested, repaired: null, asked: 1 });
 
-  // Parts within parts, which is where reading the answer throws.
+  // Deep nesting makes the parser throw.
   const usage = '"usage":{"prompt_tokens":1000,"completion_tokens":100}';
   const parts = `${'[{"type":"text","text":'.repeat(20_000)}1${"}]".repeat(20_000)}`;
   const message = `{"role":"assistant","content":${parts}}`;

@@ -10,7 +10,7 @@ import { CHAT } from "./bad-requests.ts";
 import { mutatedBody } from "./mutations.ts";
 
 const FAULTLESS = ["sandbox/ok", "sandbox-messages/ok", "sandbox-gemini/ok"];
-/** Vendors' own models take their time, even in the sandbox. */
+/** Vendors' own models are slow, even in the sandbox. */
 const MODELS = [...Array<string[]>(6).fill(FAULTLESS).flat(), "sandbox-messages/no-usage", "core/cheap", "core/best"];
 const REQUESTS = Number(process.env.FUZZ_REQUESTS ?? runs(500, 2_000));
 const CONNECTIONS = 16;
@@ -19,7 +19,7 @@ const gateway = forFile(await startTestGateway({ ADDRESS_REQUESTS_PER_MINUTE: "1
 const account = await gateway.account({ creditCents: 100_000 });
 const pool = forFile(new Pool(gateway.url, { connections: CONNECTIONS, pipelining: 1 }));
 
-/** Whether a changed byte has named a model that the sandbox itself must refuse: it takes any name. */
+/** Whether a changed byte names a model that only the sandbox can reject: the adapter accepts any name. */
 function namesAnother(body: Buffer): boolean {
   try {
     const { model } = JSON.parse(body.toString("utf8")) as { model?: unknown };
@@ -65,7 +65,7 @@ it(`${REQUESTS} mutated requests`, { timeout: 600_000 }, async () => {
     }),
   );
   expect(wrong.slice(0, 5), `FUZZ_SEED=${seed}`).toEqual([]);
-  // The requests are worth sending only where some pass, some are ours to refuse and some the vendor's.
+  // The test means something only where some requests pass, we reject some and the vendor rejects some.
   console.info(Object.fromEntries([...counts].sort()));
   for (const outcome of ["200", "400 bad_request", "400 unsupported_field", "400 upstream_rejected"]) {
     expect(counts.get(outcome), outcome).toBeGreaterThan(5);

@@ -1,4 +1,4 @@
-// How long an answer each vendor is asked for: never longer than it takes, whatever others that sell the same model take.
+// The answer length requested from each vendor: never above its own limit, whatever the limits of others with the same model.
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { startTestGateway, type TestAccount, type TestGateway } from "../../support/gateway.ts";
 import { startVendor, type VendorServer } from "../../support/vendor-server.ts";

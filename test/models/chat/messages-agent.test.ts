@@ -1,4 +1,4 @@
-// What a coding agent really sends, recorded once and scrubbed, is served over every dialect: a call of a tool, then its result.
+// A coding agent's real requests, recorded once and scrubbed, over every dialect: a tool call, then its result.
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { forFile } from "../../support/for-file.ts";
@@ -33,7 +33,7 @@ it.each(["sandbox/ok", "sandbox-responses/ok", "sandbox-gemini/ok", "sandbox-mes
     const call = asked.message.content.find(({ type }) => type === "tool_use");
     expect(call).toMatchObject({ name: "Bash", input: { command: expect.stringContaining("made.txt") } });
     expect(asked.message.stop_reason).toBe("tool_use");
-    // It wants its thoughts back, not to read them.
+    // The agent sends thoughts back and does not read them.
     for (const block of asked.message.content) if (block.type === "thinking") expect(block.thinking).toBe("");
 
     const second = recorded(2);

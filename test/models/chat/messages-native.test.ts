@@ -1,4 +1,4 @@
-// The messages wire over a vendor that speaks it too: the caller's bytes go out, the vendor's come back, and what cannot be sold is refused.
+// The messages wire over a vendor that uses it too: the caller's bytes go out, the vendor's come back, and what cannot be sold is refused.
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { forFile } from "../../support/for-file.ts";
@@ -95,7 +95,7 @@ describe("what goes out", () => {
     expect(seen.status, JSON.stringify(seen.message)).toBe(200);
     const [asked] = vendor.asked;
     expect(asked?.url).toBe("/anthropic/v1/messages");
-    // Of this model's own: it does not let itself be told how to sample.
+    // Particular to this model: it accepts no sampling parameters.
     expect(asked?.text).toBe(`{"model":"claude-opus-5","max_tokens":128000,${kept}}`);
     expect(asked?.headers["anthropic-beta"]).toBe("effort-2025-11-24,interleaved-thinking-2025-05-14");
     expect(asked?.headers["anthropic-version"]).toBe("2026-10-21");
@@ -429,7 +429,7 @@ describe("what the vendor counts and nobody has priced", () => {
     else vendor.answers({ body: { ...WHOLE, usage } });
     const { message } = await ask({ ...HELLO, stream, max_tokens: 1_000 });
     expect(message.usage).toMatchObject({ input_tokens: 1_007, cache_read_input_tokens: 300, output_tokens: 205 });
-    // $5 and $25 for a million in and out, a tenth of that for what is read from the cache, a quarter more for what is written.
+    // $5 and $25 per million in and out, a tenth of the input price for cache reads, a quarter more for cache writes.
     expect(message.usage.cost).toBeGreaterThan((1_007 * 5 + 205 * 25) / 1e6);
     expect([await counted("iterations"), await counted("server_tool_use")]).toEqual(before.map((count) => count + 1));
     expect(warned()).toHaveLength(2);

@@ -1,4 +1,4 @@
-// What stands beside the messages endpoint: counts of tokens, the list of models, names that agents have, keys, errors before a call.
+// What accompanies the messages endpoint: token counts, the model list, agents' model names, keys, errors before a call.
 import { describe, expect, it } from "vitest";
 import { forFile } from "../../support/for-file.ts";
 import { startTestGateway } from "../../support/gateway.ts";
@@ -25,7 +25,7 @@ describe("count_tokens", () => {
     const before = await gateway.admin("GET", `/admin/v1/accounts/${account.accountId}`);
     const plain = await countOf(asked(text));
     expect(plain).toBe(await countOf(asked([{ type: "text", text }])));
-    // 401 by OpenAI's tokenizer.
+    // OpenAI's tokenizer counts 401.
     expect(plain).toBeGreaterThan(400);
     expect(plain).toBeLessThan(650);
     const after = await gateway.admin("GET", `/admin/v1/accounts/${account.accountId}`);
@@ -60,7 +60,7 @@ describe("count_tokens", () => {
     const path = "/v1/messages/count_tokens";
     const big = JSON.stringify(asked("x".repeat(7_900_000)));
     const statuses: number[] = [];
-    // The minute may end meanwhile, once.
+    // The minute may end meanwhile, at most once.
     while (statuses.length < 20 && !statuses.includes(429)) {
       const { status, headers } = await callMessages(big, { url: gateway.url, key: other.key, path });
       statuses.push(status);

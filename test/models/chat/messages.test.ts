@@ -1,4 +1,4 @@
-// What a caller of the messages wire sees, over every dialect: whole and streamed, with tools, and what it is charged.
+// The messages wire over every dialect, as a caller sees it: whole and streamed, with tools, and the charges.
 
 import { describe, expect, it } from "vitest";
 import { forFile } from "../../support/for-file.ts";
@@ -28,7 +28,7 @@ function ask(body: Record<string, unknown>, headers: Record<string, string> = {}
 
 const said = (content: unknown) => [{ role: "user", content }];
 
-/** What was posted for a call agrees with what its answer says. */
+/** A call's posting agrees with its answer. */
 async function expectCharged({ headers, message }: MessageSeen): Promise<void> {
   const requestId = headers.get("request-id");
   expect(requestId).toBe(headers.get("x-request-id"));
@@ -57,7 +57,7 @@ describe.each(MODELS)("%s", (model) => {
       const seen = await ask({ model, stream, messages: said("[[say: one two three]]") });
       expect(seen.status).toBe(200);
       expect(seen.text).toBe("one two three");
-      // Nothing stands beside it: some clients refuse even a null that the wire's own vendor never sends.
+      // No extra fields: some clients reject even a null that the wire's own vendor never sends.
       expect(seen.message.content).toEqual([{ type: "text", text: "one two three" }]);
       expect(seen.message).toMatchObject({ type: "message", role: "assistant", model, stop_reason: "end_turn" });
       expect(String(seen.message.id)).toMatch(/^msg_/);
@@ -109,7 +109,7 @@ describe.each(MODELS)("%s", (model) => {
       const stopped = await ask({ model, stream, stop_sequences: ["two"], messages: said("[[say: one two]]") });
       expect(stopped.text.trim()).toBe("one");
       expect(stopped.message.stop_reason).toMatch(/^(end_turn|stop_sequence)$/);
-      // Some vendors do not say that it was a stop of the caller's.
+      // Some vendors do not report that the caller's stop sequence ended the answer.
       const exact = stopped.message.stop_reason === "stop_sequence";
       expect([exact, stopped.message.stop_sequence]).toEqual([/messages|converse/.test(model), exact ? "two" : null]);
     });

@@ -1,4 +1,4 @@
-// What a caller may call a model: its slug, a name that one maker alone has, and what is said about every other name.
+// The names that a caller may use for a model: its slug, a name that only one maker has; and the errors for every other name.
 import OpenAI from "openai";
 import { describe, expect, it } from "vitest";
 import { forFile } from "../../support/for-file.ts";
