@@ -19,7 +19,7 @@ const gateway = forFile(await startTestGateway({ ADDRESS_REQUESTS_PER_MINUTE: "1
 const account = await gateway.account({ creditCents: 100_000 });
 const pool = forFile(new Pool(gateway.url, { connections: CONNECTIONS, pipelining: 1 }));
 
-/** Whether a changed byte names a model that only the sandbox can reject: the adapter accepts any name. */
+/** Whether a changed body names a model outside `MODELS`, for which `upstream_not_configured` is a correct answer. */
 function namesAnother(body: Buffer): boolean {
   try {
     const { model } = JSON.parse(body.toString("utf8")) as { model?: unknown };

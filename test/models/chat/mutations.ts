@@ -1,4 +1,4 @@
-// Makes bad requests out of good ones: changes of the JSON's structure, and of its bytes.
+// Makes bad requests from good ones: changes the JSON's structure, and its bytes.
 import { readFileSync } from "node:fs";
 import fc from "fast-check";
 
@@ -6,11 +6,11 @@ type Json = unknown;
 type Place = { readonly holder: Record<string, Json> | Json[]; readonly key: string };
 
 interface Material {
-  /** Bodies that use most of what the schema knows. The test puts the model in. */
+  /** Bodies that use most of the schema's fields. The test fills in the model. */
   readonly goodBodies: readonly Record<string, Json>[];
-  /** Fields that the schema knows, with values that pass it or nearly do. */
+  /** Fields of the schema, with values that are valid or nearly so. */
   readonly knownFields: readonly (readonly [field: string, value: Json])[];
-  /** Messages of every role, with what may and may not be in them. */
+  /** Messages of every role, with valid and invalid parts. */
   readonly knownMessages: readonly Json[];
 }
 
@@ -100,14 +100,14 @@ function deep(levels: number): Json {
   return value;
 }
 
-/** Every place of a value that can be changed. */
+/** The location of every value that can change. */
 function places(value: Json): Place[] {
   if (typeof value !== "object" || value === null) return [];
   const holder = value as Record<string, Json>;
   return Object.keys(holder).flatMap((key) => [{ holder, key }, ...places(holder[key])]);
 }
 
-/** `__proto__` as JSON.parse makes it: a property like any other. */
+/** Sets `__proto__` as JSON.parse does: as an ordinary property. */
 function put(holder: Place["holder"], key: string, value: Json): void {
   Object.defineProperty(holder, key, { value, writable: true, enumerable: true, configurable: true });
 }
@@ -187,7 +187,7 @@ function mutateBytes(bytes: Buffer, { at, kind, byte }: ByteMutation): Buffer {
   return Buffer.concat([before, Buffer.alloc(byte * 64, byte), after]);
 }
 
-/** Text that JSON.stringify would refuse or change: numbers too large, keys given twice. */
+/** Text that JSON.stringify would reject or change: numbers too large, duplicate keys. */
 function roughen(json: string, how: number): string {
   if (how === 1) return json.replace(/:\s*\d+/, ":1e999");
   if (how === 2) return json.replace("{", '{"messages":[],"model":"x",');
@@ -195,7 +195,7 @@ function roughen(json: string, how: number): string {
   return how === 4 ? json.replace(/"content":"[^"]*"/, '"content":"\\ud800\\u0000"') : json;
 }
 
-/** A request's body: a good one with a few changes, now and then with changed bytes. */
+/** A request body: a good one with a few changes, sometimes with changed bytes. */
 export function mutatedBody(models: readonly string[]): fc.Arbitrary<Buffer> {
   return fc
     .record({
@@ -212,7 +212,7 @@ export function mutatedBody(models: readonly string[]): fc.Arbitrary<Buffer> {
     .map(({ good, model, stream, mutations, rough, bytes }) => {
       const body: Record<string, Json> = structuredClone({ ...good, ...(stream ? { stream } : {}) });
       for (const one of mutations) mutate(body, one);
-      // Most keep a model that exists, so that they get past the first check.
+      // Most keep a model that exists, so that they pass the first check.
       if (rough > 0) put(body, "model", model);
       return bytes.reduce(mutateBytes, Buffer.from(roughen(JSON.stringify(body), rough)));
     });

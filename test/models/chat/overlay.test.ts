@@ -1,4 +1,4 @@
-// A provider and a tier of the operator's own, as files beside a running gateway: used at start, read again on SIGHUP.
+// The operator's own provider and tier, as files beside a running gateway: read at start, and again on SIGHUP.
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -60,7 +60,7 @@ function until(pattern: RegExp): Promise<RegExpExecArray> {
   return eventually(() => pattern.exec(said) ?? undefined, `${pattern} on standard error`);
 }
 
-/** Tells the gateway to read its files again and waits for its word. */
+/** Makes the gateway read its files again, and waits for its log line. */
 async function reread(pattern: RegExp): Promise<void> {
   said = "";
   gateway.kill("SIGHUP");

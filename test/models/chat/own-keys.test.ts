@@ -1,4 +1,4 @@
-// Keys of an account's own at a provider: which key a vendor is shown, what the call is charged, and what is kept and told of the key.
+// An account's own provider keys: which key a vendor receives, what the call costs, and where the gateway stores and shows the key.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, expect, it } from "vitest";
@@ -33,7 +33,7 @@ async function call(key: string, method: string, path: string, body?: unknown) {
 
 const put = (body: Json, provider = "openai") => call(account.key, "PUT", `/api/v1/provider-keys/${provider}`, body);
 
-/** The vendor refuses these keys and answers everything else. */
+/** The vendor rejects these keys and accepts all others. */
 async function chat(refuses: readonly string[] = [], more: Json = {}) {
   vendor.answers((response, { headers }) => {
     const isRefused = refuses.some((key) => headers.authorization === `Bearer ${key}`);
@@ -66,7 +66,7 @@ it("is shown to the vendor in place of ours, for a twentieth of the price, and c
   const { transaction_id: id } = await lastPosting();
   const told = await call(account.key, "GET", `/api/llm/v1/generation?id=${id}`);
   expect(told.json.data).toMatchObject({ is_byok: true });
-  // What the vendor has promised us it has not promised them.
+  // The vendor's promises to us do not cover the account's own key.
   expect((await chat([], { provider: { zdr: true } })).keys).toEqual(["sk-ours"]);
   const other = account;
   account = await gateway.account({ kind: "personal", creditCents: 10_000 });

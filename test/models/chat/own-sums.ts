@@ -1,11 +1,11 @@
-// What a call must cost by the price list that anyone can read, computed apart from the gateway's own arithmetic.
+// What a call must cost by the public price list, computed independently of the gateway's own arithmetic.
 
 import type OpenAI from "openai";
 import { expect } from "vitest";
 import type { TestAccount, TestGateway } from "../../support/gateway.ts";
 import { getAs } from "../../support/keyed-fetch.ts";
 
-/** Usage as the gateway sends it: OpenAI's, and what it adds. */
+/** Usage as the gateway sends it: OpenAI's fields, and the gateway's additions. */
 export interface GatewayUsage extends OpenAI.CompletionUsage {
   readonly cost: number;
   readonly prompt_tokens_details: { readonly cached_tokens: number; readonly cache_write_tokens: number };
@@ -19,7 +19,7 @@ interface Pricing {
   readonly input_cache_write: string;
 }
 
-/** The models named after faults are not for sale, so no list has them; docs/guides/sandbox.md does. */
+/** The models named after faults are not for sale, so only docs/guides/sandbox.md has their prices. */
 const OF_SANDBOX: Pricing = {
   prompt: "0.000001",
   completion: "0.000002",
@@ -27,7 +27,7 @@ const OF_SANDBOX: Pricing = {
   input_cache_write: "0.000001",
 };
 
-/** USD per token, as a decimal string, in millionths of a millionth. */
+/** Converts USD per token, a decimal string, to trillionths of a dollar. */
 function pico(usd: string): bigint {
   const [whole = "0", fraction = ""] = usd.split(".");
   if (fraction.length > 12) throw new Error(`finer than a pico-USD: ${usd}`);
@@ -62,7 +62,7 @@ export interface Posting {
   readonly usage: Record<string, unknown> | null;
 }
 
-/** The posting that a request led to; undefined where it was not charged. */
+/** A request's posting; undefined where it was not charged. */
 export async function postingOf(
   gateway: TestGateway,
   account: TestAccount,
@@ -73,7 +73,7 @@ export async function postingOf(
   return transactions.find(({ request_id }) => request_id === requestId);
 }
 
-/** Checks that the usage an answer told, its posting and our own sum say the same. */
+/** Checks that an answer's usage, its posting and our own sum agree. */
 export async function expectOwnSum(
   gateway: TestGateway,
   account: TestAccount,

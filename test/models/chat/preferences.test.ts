@@ -1,4 +1,4 @@
-// What OpenRouter's clients ask for beside OpenAI's fields: usage in streams, and who may serve, in which order.
+// OpenRouter's fields beyond OpenAI's: usage in streams, and which providers may serve, in which order.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { callChat } from "../../support/chat-call.ts";
 import { startTestGateway, type TestAccount, type TestGateway } from "../../support/gateway.ts";

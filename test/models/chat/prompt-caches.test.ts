@@ -1,4 +1,5 @@
-// Vendors' caches know a prompt by how its request begins: two following turns have all in common, up to the end of what both have said.
+// Vendors' caches identify a prompt by the beginning of its request: two consecutive turns must share everything up to the end of their
+// common messages.
 import { describe, expect, it } from "vitest";
 import { bearer } from "../../../src/catalog/adapter.ts";
 import type { Adapter, Offer } from "../../../src/catalog/catalog.ts";
@@ -18,13 +19,13 @@ const upstream = forFile(createUpstream(systemClock, { dialects: DIALECTS }));
 
 const SHARED_END = "the last shared words";
 const TOOL = { name: "weather", description: "Tells the weather.", parameters: { type: "object", properties: {} } };
-/** As a cloud has it: the model in its path, and a version that is sent beside the rest. */
+/** As on a cloud: the model in the path, and a version field in the body. */
 const CLOUD: ChatWire = {
   paths: { whole: "/models/{model}:whole", stream: "/models/{model}:stream", without: ["model"] },
   extraFields: { cloud_version: "2026-01-01" },
 };
 
-/** What the vendor is sent. */
+/** The body that the vendor receives. */
 async function sentFor(dialect: DialectName, wire: ChatWire, asked: CallerRequest): Promise<string> {
   const adapter = {
     id: "vendor",
@@ -76,7 +77,7 @@ const SHARED: readonly Turn[] = [
 ];
 const NEXT: readonly Turn[] = [...SHARED, { role: "assistant", content: "New." }, { role: "user", content: "Newer." }];
 
-/** The growing list comes first, as many clients have it. */
+/** The growing list comes first, as in many clients. */
 const CALLERS: Readonly<Record<string, (turns: readonly Turn[]) => CallerRequest>> = {
   "chat-completions": (turns) =>
     chatRequest({

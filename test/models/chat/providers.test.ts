@@ -1,4 +1,4 @@
-// Live accounts against every vendor's wire: keys and addresses from the environment, one key alone, several keys in turn.
+// Live accounts against every vendor's wire: keys and addresses from the environment, a single key, several keys in turn.
 import type OpenAI from "openai";
 import { beforeEach, describe, expect, it } from "vitest";
 import { forFile } from "../../support/for-file.ts";
@@ -6,7 +6,7 @@ import { startTestGateway, type TestGateway } from "../../support/gateway.ts";
 import { LONG_RUNS } from "../../support/runs.ts";
 import { startRecordingVendor } from "./recording-vendor.ts";
 
-/** How each vendor is shown our key, and the path its calls end with. */
+/** How each vendor receives our key, and the path at the end of its calls. */
 const BEARER = { header: "authorization", prefix: "Bearer ", path: "/chat/completions" };
 const VENDORS = {
   openai: BEARER,
@@ -27,7 +27,7 @@ const vendor = forFile(await startRecordingVendor());
 
 beforeEach(() => vendor.forget());
 
-/** The settings that configure one vendor, with its address at ours. */
+/** The settings for one vendor, with our address. */
 function configured(id: string, keys = `key-of-${id}`): Record<string, string> {
   const name = id.toUpperCase();
   return { [`${name}_API_KEY`]: keys, [`${name}_BASE_URL`]: `${vendor.url}/${id}/v1` };
@@ -89,7 +89,7 @@ describe.each(Object.entries(VENDORS))("with a key of %s alone", (id, { header, 
       const served = Object.entries(tiers).map(
         ([tier, slugs]) => [tier, slugs.find((one) => available.has(one))] as const,
       );
-      // One tier that reaches the vendor and one that does not; the long form asks all of them.
+      // One tier that reaches the vendor and one that does not; the long form tries all of them.
       const both = [true, false].map((isServed) => served.find(([, slug]) => (slug !== undefined) === isServed));
       for (const [tier, expected] of LONG_RUNS ? served : both.filter((one) => one !== undefined)) {
         const call = client.chat.completions.create({ model: `core/${tier}`, messages: HELLO });
@@ -154,7 +154,7 @@ describe("a model that searches, for a fee beside its tokens", () => {
         tool_choice: "required",
         max_steps: 1,
       });
-      // Three quarters of a cent are left: enough for a fee and the tokens of such an answer, but not twice, with what it may find.
+      // Three quarters of a cent are left: enough for one such answer with its fee, but not for two, including what it may find.
       await client.chat.completions.create(body);
       await expect(client.chat.completions.create(body)).rejects.toMatchObject({ status: 402 });
       const sonar = (await client.models.retrieve("perplexity/sonar")) as unknown as { pricing: { request: string } };
@@ -186,7 +186,7 @@ describe("servers of the operator's own", () => {
       const { usage } = await client.chat.completions.create({ model: "custom/x", messages: HELLO });
       const { prompt_tokens, completion_tokens, cost } = usage as OpenAI.CompletionUsage & { cost: number };
       expect(Math.round(cost * 1e9)).toBe(prompt_tokens * 3_000 + completion_tokens * 7_000);
-      // A tier reaches the one model that the operator names.
+      // A tier reaches the only model that the operator names.
       const tier = await client.chat.completions.create({ model: "core/best", messages: HELLO });
       expect(tier.model).toBe("ollama/llama3.2");
       const account = await fetch(`${gateway.url}/api/v1/account`, { headers: { authorization: `Bearer ${key}` } });
@@ -250,7 +250,7 @@ describe("several keys of one vendor", () => {
       vendor.refuse(own, status, headers);
       const startedMs = performance.now();
       const { data, response } = await client.chat.completions.create({ model: MODEL, messages: HELLO }).withResponse();
-      // It would have waited for half a minute.
+      // Otherwise it would have waited for half a minute.
       expect(performance.now() - startedMs).toBeLessThan(15_000);
       expect(words(data.choices[0]?.message.content)).toBe(60);
       expect(response.headers.get("x-tollgate-attempts")).toBe("2");
@@ -269,7 +269,7 @@ describe("several keys of one vendor", () => {
       for (const text of texts) await ask(text);
       const taken = keysSeen();
       expect(new Set(taken)).toEqual(new Set(["first", "second"]));
-      // Each goes on with the key at which its prompt is cached.
+      // Each stays with the key at which its prompt is cached.
       for (const text of texts.slice(0, 4)) await ask(text);
       expect(keysSeen()).toEqual([...taken, ...taken.slice(0, 4)]);
       vendor.refuse("first", 401);

@@ -1,4 +1,4 @@
-// Every vendor at one address: a stand-alone sandbox behind a door that writes down what came, and can refuse keys.
+// Every vendor at one address: a stand-alone sandbox behind a server that records requests and can reject keys.
 
 import { createServer, type IncomingHttpHeaders, request } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -6,7 +6,7 @@ import { STAND_INS } from "../../../src/models/formats/stand-ins.ts";
 import { startSandbox } from "../../../src/sandbox/server.ts";
 
 export interface Arrival {
-  /** With the vendor as its first part. */
+  /** The first part is the vendor. */
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
   readonly body: Readonly<Record<string, unknown>>;
@@ -14,15 +14,15 @@ export interface Arrival {
 
 export interface RecordingVendor {
   readonly url: string;
-  /** What came since the last `forget`. */
+  /** The requests since the last `forget`. */
   readonly arrivals: Arrival[];
-  /** Answers calls with this key by a status from now on. */
+  /** Answers calls with this key with a status from now on. */
   refuse(key: string, status: number, headers?: Readonly<Record<string, string>>): void;
   forget(): void;
   close(): Promise<void>;
 }
 
-/** The sandbox wants a key of every caller; a server of one's own wants none. */
+/** The sandbox requires a key of every caller; a custom server requires none. */
 const ANY_KEY = { authorization: "Bearer any" };
 
 export async function startRecordingVendor(): Promise<RecordingVendor> {

@@ -1,4 +1,4 @@
-// Calls in the responses wire where the vendor speaks it too, and where it does not: what the caller sees, what the vendor is sent, what is charged.
+// Calls in the responses wire, with a vendor that uses it and with others: what the caller sees, what the vendor receives, what is charged.
 
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
@@ -8,7 +8,7 @@ import { getAs } from "../../support/keyed-fetch.ts";
 import { callResponses, type Json, outputOf, typesOf } from "../../support/responses-call.ts";
 import { startRecordingVendor } from "./recording-vendor.ts";
 
-/** The same model's vendor in either lane: bytes pass at the first, the others are translated. */
+/** The same model's vendor on both paths: the first passes bytes on, the others translate. */
 const LANES = [
   ["passed", "sandbox-responses"],
   ["translated", "sandbox-messages"],
@@ -125,10 +125,10 @@ describe.each(LANES)("%s", (_, adapter) => {
 
   it.each(["plain", "lite"])("both turns of a recorded agent, with its tools in their %s form", async (form) => {
     for (const { body } of RECORDED[form] ?? []) {
-      // One wire cannot hold its model to one call at a time, and says so.
+      // One wire cannot limit its model to one call at a time, and says so.
       const said = await ask({ ...body, model, parallel_tool_calls: true });
       expect([said.error, said.done]).toEqual([null, true]);
-      // Its search of the web is served here.
+      // The gateway serves its web search.
       expect(said.headers.get("x-tollgate-dropped")).toBeNull();
       const last = outputOf(said).findLast(({ type }) => type !== "reasoning");
       if (JSON.stringify(body.input).includes("call_output")) expect(last).toMatchObject({ type: "message" });
@@ -156,7 +156,7 @@ describe.each(LANES)("%s", (_, adapter) => {
     const said = await ask({ model, input: "Think", reasoning, include, stream: true });
     const items = outputOf(said);
     expect(items.at(-1)).toMatchObject({ type: "message" });
-    // These sign nothing but calls.
+    // These sign only calls.
     if (adapter === "sandbox" || adapter === "sandbox-gemini") return;
     const [thought] = items;
     expect(thought).toMatchObject({ type: "reasoning", encrypted_content: expect.stringMatching(/^tgs1_/) });
@@ -167,7 +167,7 @@ describe.each(LANES)("%s", (_, adapter) => {
       include,
     });
     expect(next.error).toBeNull();
-    // Another's thoughts, or a forged seal, are left out without a word.
+    // The gateway silently omits another account's thoughts, and forged seals.
     const forged = { ...thought, encrypted_content: "gAAAAA-of-somebody" };
     const input = [{ role: "user", content: "Think" }, forged, items.at(-1), { role: "user", content: "More" }];
     expect((await ask({ model, input, reasoning })).error).toBeNull();
@@ -264,7 +264,7 @@ it("an answer without a bound may be as long as a quarter of what is free pays f
   const model = "anthropic/claude-opus-5.5";
   const rich = await ask({ model, input: "Hello" });
   expect(rich.headers.get("x-tollgate-max-tokens")).toBeNull();
-  // Twenty dollars a million: a quarter of two dollars is twenty-five thousand.
+  // At 20 USD per million tokens, a quarter of two dollars buys 25,000.
   const modest = await gateway.account({ creditCents: 200 });
   const lowered = await callResponses({ url: gateway.url, key: modest.key }, { model, input: "Hello", stream: true });
   expect(lowered.response.status).toBe("completed");

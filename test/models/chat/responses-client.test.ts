@@ -1,4 +1,4 @@
-// What a user of the official client sees at /responses, over every dialect: whole, streamed, with tools, and charged once.
+// The official client at /responses, over every dialect: whole, streamed, with tools, and charged once.
 import type OpenAI from "openai";
 import { zodTextFormat } from "openai/helpers/zod";
 import { describe, expect, it } from "vitest";

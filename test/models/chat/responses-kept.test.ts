@@ -1,4 +1,4 @@
-// Answers that are kept because their callers said so: what goes on from them, who may see them, and what is never kept.
+// Answers that callers asked us to store: which calls continue from them, who may see them, and what is never stored.
 import { randomUUID } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -29,7 +29,7 @@ it.each(["sandbox-responses/ok", "sandbox-messages/ok"])("%s: a chain of ids is 
     instructions: "Be brief",
   });
   expect(first.response).toMatchObject({ store: true, previous_response_id: null, status: "completed" });
-  // Streamed or whole, it is there as soon as its last event is.
+  // Streamed or whole, the answer is stored as soon as its last event is out.
   const tools = [WEATHER];
   const previous_response_id = String(first.response.id);
   const second = await callResponses(asking, { model, input: "Go on", previous_response_id, store: true, tools });
@@ -40,7 +40,7 @@ it.each(["sandbox-responses/ok", "sandbox-messages/ok"])("%s: a chain of ids is 
   const third = await callResponses(asking, { model, input, previous_response_id: String(second.response.id), tools });
   expect(third.error).toBeNull();
   expect(third.response).toMatchObject({ store: false, status: "completed" });
-  // The whole conversation is asked and paid again, and the caller sees how long it is.
+  // Each turn sends and pays the whole conversation again, and the caller sees its length.
   const tokens = [first, second, third].map(({ response }) => Number((response.usage as Json).input_tokens));
   expect(tokens[1]).toBeGreaterThan(tokens[0] ?? 0);
   expect(tokens[2]).toBeGreaterThan(tokens[1] ?? 0);

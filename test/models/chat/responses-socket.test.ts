@@ -1,4 +1,4 @@
-// The responses wire over a WebSocket, as its client sees it: each message is a call of its own, with its own hold and posting.
+// The responses wire over a WebSocket, as its client sees it: each message is a separate call with its own hold and posting.
 import { describe, expect, test } from "vitest";
 import { forFile } from "../../support/for-file.ts";
 import { eventually, startTestGateway } from "../../support/gateway.ts";
@@ -260,7 +260,7 @@ describe("opening a socket", () => {
   test("is possible as often as the account may have calls in flight", async () => {
     const own = await gateway.account({ creditCents: 1_000, inFlight: 2 });
     const headers = { authorization: `Bearer ${own.key}` };
-    // A key that is known is counted before its socket opens; any other is looked up behind it.
+    // A known key is counted before its socket opens; any other is looked up afterwards.
     await fetch(`${gateway.url}/api/v1/account`, { headers });
     const sockets = [await open(own.key), await open(own.key)];
     const third = await refusedSocket({ url: gateway.url, headers });

@@ -1,5 +1,5 @@
-// Where a call goes beyond the catalog's order: conversations that stay where they were served, deployments that share their calls, routes
-// by measured speed, and the trace that says why.
+// Routing beyond the catalog's order: conversations that stay where they were served, deployments that share their calls, routes by
+// measured speed, and the trace with the reasons.
 import type OpenAI from "openai";
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import { startTestGateway, type TestGateway } from "../../support/gateway.ts";
@@ -46,7 +46,7 @@ async function ask(text: string, more: object = {}, headers: Record<string, stri
   return { provider: attempts.at(-1)?.provider ?? "", routes: response.headers.get("x-tollgate-routes") ?? "" };
 }
 
-// The first of all: what others measure of the routes would count, too.
+// This test runs first: measurements by other tests would count, too.
 it("sort by latency and by throughput go by what was measured", async () => {
   for (const only of SELLERS) {
     const pace = only === "avian" ? "[[pace: 20]]" : "[[pace: 100000]]";
@@ -66,11 +66,11 @@ it("sort by latency and by throughput go by what was measured", async () => {
 it("a conversation goes on where it was served last, and others do not follow it", async () => {
   const first = (await ask("what is sold here?")).provider;
   const other = SELLERS.find((id) => id !== first) ?? "";
-  // It fails once, so that the first conversation moves; nobody rests for a single failure.
+  // It fails once, so that the first conversation moves; a single failure rests no provider.
   vendor.refuse(`key-of-${first}`, 422);
   expect((await ask("the one that moves")).provider).toBe(other);
   vendor.forget();
-  // A later turn begins as the first one did.
+  // A later turn begins like the first one.
   const later = (begin: string) => ({
     messages: [...words(begin), { role: "assistant" as const, content: "So it is." }, ...words("and?")],
   });
@@ -79,10 +79,10 @@ it("a conversation goes on where it was served last, and others do not follow it
   expect(again.routes).toContain(`1 ${other}/`);
   expect(again.routes).toContain("the conversation was served there");
   expect((await ask("", later("another one altogether"))).provider).toBe(first);
-  // The same prompt by itself is no turn of that conversation, and takes it nowhere else.
+  // The same prompt alone is not a turn of that conversation, and stays at its provider.
   expect((await ask("the one that moves")).provider).toBe(first);
   expect((await ask("", later("the one that moves"))).provider).toBe(other);
-  // Whoever says the order himself has it.
+  // An explicit order in the request wins.
   expect((await ask("", { ...later("the one that moves"), provider: { order: [first] } })).provider).toBe(first);
 });
 
@@ -110,7 +110,7 @@ it("deployments of one model share its calls by weight, a conversation always at
   }
   const west = asked.filter((name) => name === "west").length;
   expect(asked.filter((name) => name === "east").length + west).toBe(60);
-  // Three parts of four, of sixty draws that are always the same.
+  // Three quarters of sixty deterministic draws.
   expect(west).toBeGreaterThan(35);
   expect(west).toBeLessThan(58);
   await client.chat.completions.create({ model: "openai/gpt-4.1", messages: words("conversation 0") });

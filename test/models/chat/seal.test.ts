@@ -1,4 +1,4 @@
-// A sealed thought opens for the account and the maker that it was sealed for, and for nobody else, whatever is done to it.
+// A sealed thought opens only for the account and the maker that it was sealed for, whatever the tampering.
 import { expect, test } from "vitest";
 import type { ReasoningBlock } from "../../../src/core/neutral.ts";
 import { SEAL_CHARS_MAX, thoughtSeal } from "../../../src/models/chat/seal.ts";

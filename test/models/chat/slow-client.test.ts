@@ -1,4 +1,4 @@
-// A client that does not read: the upstream waits for it, nothing piles up, and the stream goes on when it reads again.
+// A client that does not read: the upstream waits for it, nothing accumulates, and the stream resumes when it reads again.
 import { connect, type Socket } from "node:net";
 import { describe, expect, it } from "vitest";
 import { post } from "../../edge/http/edge.ts";
@@ -6,20 +6,20 @@ import { forFile } from "../../support/for-file.ts";
 import { eventually, startTestGateway, type TestAccount } from "../../support/gateway.ts";
 import { CHAT } from "./bad-requests.ts";
 
-/** More than all buffers between two sockets of this machine hold: 64 MiB. */
+/** More than all buffers between two local sockets hold: 64 MiB. */
 const WORDS = 16_384;
 const WIDTH = 4_096;
-/** Much shorter than the client's pause. */
+/** Far shorter than the client's pause. */
 const GAP_S = 1;
 const PAUSE_MS = 1_500;
-/** What the kernel keeps for three sockets, a multiple of its usual bounds. */
+/** A generous bound on what the kernel buffers for three sockets. */
 const UNDER_WAY_BYTES_MAX = 32 * 1024 * 1024;
-/** One whose events are passed on as they are, and one whose events are translated. */
+/** One whose events pass through unchanged, and one whose events are translated. */
 const VENDORS = ["sandbox", "sandbox-messages"];
 
 const gateway = forFile(await startTestGateway({ CHUNK_GAP_SECONDS: String(GAP_S), FIRST_TOKEN_SECONDS: "5" }));
 
-/** Asks for a long stream and reads nothing of it. */
+/** Requests a long stream and reads nothing of it. */
 async function askWithoutReading(account: TestAccount, model: string): Promise<Socket> {
   const socket = connect(Number(new URL(gateway.url).port), "127.0.0.1");
   socket.on("error", () => {});
@@ -35,7 +35,7 @@ async function running(vendor: string): Promise<Record<string, unknown>[]> {
   return (await gateway.books()).requests.filter(({ adapter, ended }) => adapter === vendor && ended === "open");
 }
 
-/** Waits until the sandbox has written no more for a while, and tells how many tokens it has. */
+/** Waits until the sandbox has stopped writing, and returns its token count. */
 async function stuckAt(vendor: string): Promise<number> {
   let tokens = -1;
   let sinceMs = performance.now();
@@ -51,7 +51,7 @@ function pauseForAWhile(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
 }
 
-/** Reads to the end; the words and the last bytes are all that is kept. */
+/** Reads to the end; keeps only the word count and the last bytes. */
 async function readOn(socket: Socket): Promise<{ words: number; end: string }> {
   let words = 0;
   let line = "";
@@ -111,9 +111,9 @@ it("twelve that do not read cost no memory to speak of", async () => {
   const [beforeBytes, before] = [process.memoryUsage().rss, await asked()];
   const sockets = await Promise.all(Array.from({ length: 12 }, () => askWithoutReading(account, "sandbox/ok")));
   await stuckAt("sandbox");
-  // On a busy machine some may have been hung up on by now, as who reads nothing for ten seconds is.
+  // On a busy machine the gateway may have closed some by now, because it drops clients that read nothing for ten seconds.
   expect(await asked()).toBe(before + 12);
-  // All of it would be 768 MiB.
+  // Buffering all of it would take 768 MiB.
   expect(process.memoryUsage().rss - beforeBytes).toBeLessThan(128 * 1024 * 1024);
   for (const socket of sockets) socket.destroy();
   await eventually(async () => ((await running("sandbox")).length === 0 ? true : undefined), "the end of all");

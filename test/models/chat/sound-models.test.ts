@@ -1,17 +1,17 @@
-// Sound in and out, and files in forms, by way of the official client: what is told, held and charged, and what a broken form gets.
+// Sound in and out, and files in forms, with the official client: answers, holds and charges, and the error for a broken form.
 import { fileURLToPath } from "node:url";
 import { toFile } from "openai";
 import { describe, expect, it } from "vitest";
 import { forFile } from "../../support/for-file.ts";
 import { startTestGateway } from "../../support/gateway.ts";
 
-/** Models of images that no vendor ends. */
+/** Image models that no vendor retires. */
 const OVERLAY_DIR = fileURLToPath(new URL("../../fixtures/images-overlay", import.meta.url));
 
 const gateway = forFile(await startTestGateway({ OVERLAY_DIR }));
 const account = await gateway.account({ creditCents: 10_000 });
 
-/** Plain sound of so many seconds: 8,000 samples of one byte each. */
+/** Plain sound of a given length: 8,000 samples of one byte per second. */
 function wav(seconds: number): Buffer {
   const head = Buffer.alloc(44);
   head.write("RIFF", 0, "latin1");
@@ -50,7 +50,7 @@ describe("transcriptions", () => {
     expect(Object.keys(data)).toEqual(["text", "usage"]);
     const requestId = response.headers.get("x-request-id");
     expect(await transactionOf(requestId)).toMatchObject({ endpoint: "transcription", charged_nano_usd: 3_000_000 });
-    // The head of the file, which is no sound, is a part of a second.
+    // The file's header, which is not sound, counts as a fraction of a second.
     expect(await gateway.record(requestId)).toMatchObject({ held_nano_usd: 3_100_000, charged_nano_usd: 3_000_000 });
   });
 

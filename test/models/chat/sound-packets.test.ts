@@ -1,4 +1,4 @@
-// How long crafted Ogg and WebM files sound at most: what a vendor would bill cannot be more than what is held.
+// The longest that crafted Ogg and WebM files can sound: a vendor cannot bill more than the hold.
 import { describe, expect, it } from "vitest";
 import { soundSecondsMax } from "../../../src/models/chat/units/sound-seconds.ts";
 
@@ -77,7 +77,7 @@ describe("Opus in Ogg", () => {
   it("counts a packet over two pages once, and what is no page as the least that could be hidden", async () => {
     const long = Buffer.concat([speech, Buffer.alloc(255 - speech.length)]);
     const whole = page({ packets: [long] });
-    // Its last lace is 255: it goes on in the next page.
+    // Its last lacing value is 255: it continues in the next page.
     const open = Buffer.concat([whole.subarray(0, 26), Buffer.from([1, 255]), long]);
     const rest = page({ packets: [Buffer.alloc(20)], flags: 1 });
     expect(await secondsOf(Buffer.concat([opusHead, ...Array<Buffer>(50).fill(Buffer.concat([open, rest]))]))).toBe(1);
@@ -94,7 +94,7 @@ it("Vorbis in Ogg is as long as the most that its packets can be", async () => {
   expect(await secondsOf(file)).toBe(2_500 * (2_048 / 8_000));
 });
 
-/** An element of EBML, with a size of eight bytes; null: it is open, as a recording that runs. */
+/** An EBML element with a size of eight bytes; null: its size is unknown, as in a live recording. */
 function element(id: number, body: Buffer | null): Buffer {
   const name = Buffer.from(id.toString(16), "hex");
   const size = Buffer.alloc(8, 255);

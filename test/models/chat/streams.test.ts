@@ -1,4 +1,4 @@
-// Streams of every dialect in every wire: where an answer ends, which form it comes in, and how its bytes are compressed.
+// Streams of every dialect in every wire: where an answer ends, its form, and the compression of its bytes.
 import { setTimeout } from "node:timers/promises";
 import { brotliCompressSync, constants, createGzip, deflateSync, gzipSync, zstdCompressSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
@@ -30,7 +30,7 @@ describe.each(ALL)("on %s, of a vendor that speaks %s", (wire, dialect) => {
     vendor.answers({ headers: { "content-type": speech.type }, body: Buffer.concat(speech.early(pieces, marks)) });
     const { status, said, reason, requestId, text } = await ask(gateway, account, { ...via, stream: true });
     expect([status, said, reason]).toEqual([200, "Hello", "stop"]);
-    // Who stops reading at the reason has read all of it.
+    // A client that stops reading at the finish reason has read everything.
     expect(text.lastIndexOf("o")).toBeGreaterThan(0);
     expect(await charge(requestId)).toBe(5 * 1_000 + 2 * 2_000);
   });
@@ -51,7 +51,7 @@ describe.each(ALL)("on %s, of a vendor that speaks %s", (wire, dialect) => {
   });
 });
 
-/** Longer in all than a complete answer may stay silent, with pauses that are shorter. */
+/** Longer in total than a complete answer may stay silent, with shorter pauses. */
 const SLOW_MS = 7_000;
 
 it("a vendor with a reason to finish on each piece is heard to its end, however long that takes", async () => {
@@ -124,7 +124,7 @@ describe.each(DIALECT_NAMES)("of a vendor that speaks %s", (dialect) => {
       });
       const cut = await ask(gateway, account, { wire, dialect, stream });
       const ended = DIALECTS[dialect].end !== null && stream;
-      // Behind its end mark nothing of an answer can be missing.
+      // After the end mark no part of an answer can be missing.
       if (!ended || cut.said !== "Hello")
         expect([cut.said === "Hello" && cut.reason === "stop", await charge(cut.requestId)]).toEqual([false, 0]);
     }
@@ -142,7 +142,7 @@ describe.each(DIALECT_NAMES)("of a vendor that speaks %s", (dialect) => {
   });
 });
 
-/** A vendor that thinks, signs a call, and lists its events or says them one by one. */
+/** A vendor that thinks, signs a call, and sends its events as a list or one by one. */
 const THOUGHT = { candidates: [{ index: 0, content: { parts: [{ text: "pondering", thought: true }] } }] };
 const CALL = { functionCall: { name: "f", args: {} }, thoughtSignature: "c2lnbmF0dXJl" };
 const CALLED = { candidates: [{ index: 0, content: { parts: [CALL] }, finishReason: "STOP" }] };

@@ -1,4 +1,4 @@
-// The tight bound is a bound for tokenizers that are not ours: measured with other ones, over scripts that ours knows better.
+// The tight bound holds for other tokenizers than ours: measured with several, over scripts that ours handles better.
 import { get_encoding } from "tiktoken";
 import { afterAll, describe, expect, it } from "vitest";
 import { createTokenCounter } from "../../../src/models/chat/token-counter.ts";
@@ -16,7 +16,7 @@ afterAll(async () => {
   o200k.free();
 });
 
-/** The first article of the declaration of human rights, or what comes near it. */
+/** The first article of the Universal Declaration of Human Rights, or a similar text. */
 const SCRIPTS = {
   Latin: "All human beings are born free and equal in dignity and rights.",
   "Latin with marks": "Tất cả mọi người sinh ra đều được tự do và bình đẳng về nhân phẩm và quyền lợi.",

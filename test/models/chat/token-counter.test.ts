@@ -1,4 +1,4 @@
-// Real token counts: exact for ordinary text, and quick for text that is made to be slow.
+// Real token counts: exact for ordinary text, and fast for text made to be slow.
 import { get_encoding } from "tiktoken";
 import { afterAll, describe, expect, it } from "vitest";
 import { createTokenCounter } from "../../../src/models/chat/token-counter.ts";
@@ -30,7 +30,7 @@ describe("a run without a break", () => {
     await counter.count("warm");
     const before = process.cpuUsage();
     const tokens = await counter.count(unit.repeat(200_000 / unit.length));
-    // Without a cut this is a minute and more of the processor for each.
+    // Without a cut each takes more than a minute of CPU time.
     const { user, system } = process.cpuUsage(before);
     expect((user + system) / 1_000_000).toBeLessThan(5);
     const some = 4_096;

@@ -1,4 +1,4 @@
-// Models that take tools at another address of their vendor than everything else: each request goes where it is taken.
+// Models whose vendor accepts tools only at a different address: each request goes to the address that accepts it.
 import { expect, it } from "vitest";
 import { forFile } from "../../support/for-file.ts";
 import { startTestGateway } from "../../support/gateway.ts";
@@ -12,7 +12,7 @@ const account = await gateway.account({ kind: "personal", creditCents: 10_000 })
 const tools = [{ type: "function", function: { name: "weather", parameters: { type: "object", properties: {} } } }];
 const MESSAGES = [{ role: "user", content: "How is the weather?" }];
 
-/** As its vendor has answered since the first of these models, for tools in the chat wire. */
+/** The vendor's answer, since the first of these models, to tools in the chat wire. */
 const REFUSAL =
   "Function tools with reasoning_effort are not supported for this model in /v1/chat/completions. Please use /v1/responses instead.";
 

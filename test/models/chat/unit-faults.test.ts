@@ -1,4 +1,4 @@
-// Models that are sold by units, at vendors that fail, break off, bill more than was held, or say nothing of what was used.
+// Models sold by units, at vendors that fail, break off, bill more than the hold, or report no usage.
 
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createConnection } from "node:net";
@@ -129,7 +129,7 @@ it("an outage in which vendors close every connection locks no honest account ou
     const asked = honest.client.images.generate({ model: "lab/sees", prompt: "x", n: 10 }, { maxRetries: 0 });
     await expect(asked).rejects.toMatchObject({ status: 502, code: "upstream_error" });
   };
-  // Side by side, as most of each is the pause before another try.
+  // Concurrently, since most of each is the pause before a retry.
   for (let round = 0; round < 6; round++) await Promise.all(Array.from({ length: 5 }, fails));
   const { json } = await gateway.admin("GET", `/admin/v1/accounts/${honest.accountId}`);
   expect(json.unpaid).toMatchObject({ today_nano_usd: 0 });
@@ -148,7 +148,7 @@ it("a vendor's refusal of a prompt is told as one, and costs nothing", async () 
 it("sound that breaks off ends in a broken connection, and costs nothing", async () => {
   first.answers((response) => {
     response.writeHead(200, { "content-type": "audio/mpeg", "content-length": "10000000" });
-    // More than one piece of what a socket is read in, so that the first of them has gone out.
+    // Larger than one socket read, so that the first piece has gone out.
     response.write(Buffer.alloc(1_000_000, 1), () => setImmediate(() => response.destroy()));
   });
   const response = await account.client.audio.speech.create({ model: "lab/speaks", voice: "x", input: "calm" });

@@ -1,11 +1,11 @@
-// Models that are sold by units, by way of the official client: what they answer, what is held, and what the ledger shows.
+// Models sold by units, with the official client: their answers, their holds, and the ledger's postings.
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { forFile } from "../../support/for-file.ts";
 import { startTestGateway } from "../../support/gateway.ts";
 import { getAs, postAs } from "../../support/keyed-fetch.ts";
 
-/** Models of images that no vendor ends. */
+/** Image models that no vendor retires. */
 const OVERLAY_DIR = fileURLToPath(new URL("../../fixtures/images-overlay", import.meta.url));
 
 const gateway = forFile(await startTestGateway({ OVERLAY_DIR }));
@@ -16,7 +16,7 @@ async function post(path: string, body: unknown, headers: Record<string, string>
   return { response, json: (await response.json()) as Record<string, never> & { error?: Record<string, unknown> } };
 }
 
-/** The transaction of an answer, as its payer looks it up. */
+/** An answer's transaction, as its payer looks it up. */
 async function transactionOf(requestId: string | null, key = account.key) {
   const id = String(requestId).replace(/^req_/, "tx_");
   const response = await getAs(key, `${gateway.url}/api/v1/transactions/${id}`);
@@ -99,7 +99,7 @@ describe("rerank", () => {
     const long = Array.from({ length: 60 }, () => "word ".repeat(600));
     const { response } = await post("/rerank", { model: "cohere/rerank-v3.5", query: "sea", documents: long });
     const record = await gateway.record(response.headers.get("x-request-id"));
-    // Sixty documents of three thousand bytes are at most seven chunks each, which is five searches.
+    // Sixty documents of 3,000 bytes make at most seven chunks each, which is five searches.
     expect(record).toMatchObject({ held_nano_usd: 10_000_000 });
   });
 
@@ -170,7 +170,7 @@ describe("images", () => {
       .generate({ model: "easel/gpt-image-by-token", prompt, n: 2, size: "1024x1536", quality: "low" })
       .withResponse();
     expect(data.data?.map(({ b64_json }) => typeof b64_json)).toEqual(["string", "string"]);
-    // 8 tokens of text at 5 USD a million, and twice 408 of image at 32.
+    // 8 text tokens at 5 USD per million, and twice 408 image tokens at 32.
     expect(data.usage).toMatchObject({ input_tokens: 8, output_tokens: 816, cost: (8 * 5 + 816 * 32) / 1e6 });
     const requestId = response.headers.get("x-request-id");
     expect(await transactionOf(requestId)).toMatchObject({

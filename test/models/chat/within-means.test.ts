@@ -1,11 +1,12 @@
-// A ladder whose dearest candidate is beyond what is free: those that fit serve, what is held is the dearest of them, and nobody overspends.
+// A ladder whose most expensive candidate exceeds the free balance: those that fit serve, the hold covers the most expensive of them, and
+// no account overspends.
 import { describe, expect, it } from "vitest";
 import { type CallOptions, callChat } from "../../support/chat-call.ts";
 import { forFile } from "../../support/for-file.ts";
 import { startTestGateway } from "../../support/gateway.ts";
 import { postAs } from "../../support/keyed-fetch.ts";
 
-/** 4,096 tokens of an answer are 0.2 cents of the first and 2 cents of the second. */
+/** 4,096 output tokens cost 0.2 cents at the first and 2 cents at the second. */
 const CHEAP = "openai/gpt-5.4-nano";
 const DEAR = "anthropic/claude-haiku-4.5";
 const CENT = 10_000_000;
@@ -24,7 +25,7 @@ async function agent(limits: object): Promise<string> {
   return ((await response.json()) as { api_key: string }).api_key;
 }
 
-/** The models that were tried, in order. */
+/** The tried models, in order. */
 const tried = (record: Record<string, unknown>) =>
   ((record.attempts as string[] | undefined) ?? []).map((attempt) => attempt.split(" ")[1]);
 
@@ -51,7 +52,7 @@ describe("a list whose dearest model does not fit", () => {
   });
 
   it("is served in its own order where all of it fits", async () => {
-    // Another conversation: one that had to go elsewhere stays there.
+    // A different conversation: one that had to go elsewhere stays there.
     const messages = [{ role: "user", content: "another" }];
     const { record } = await ask(rich.key, { models: [DEAR, CHEAP], messages });
     expect(record.served).toBe(DEAR);
@@ -69,7 +70,7 @@ describe("a list whose dearest model does not fit", () => {
 
   it("is counted first, so that a long text alone leaves nobody out", async () => {
     const long = [{ role: "user", content: "word ".repeat(1_800) }];
-    // By its bytes the prompt would be two cents of the dear one, counted as a text half of that.
+    // Estimated by bytes, the prompt would cost two cents at the expensive model; counted as text, half of that.
     const { record } = await ask(rich.key, {
       models: [DEAR, CHEAP],
       messages: long,

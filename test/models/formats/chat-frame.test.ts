@@ -1,4 +1,4 @@
-// The last bytes of a stream name the model that answered, also where a keep-alive's head went out before any was tried.
+// The last bytes of a stream name the model that answered, even where keep-alive headers went out before any model was tried.
 import { expect, it } from "vitest";
 import { GatewayError } from "../../../src/core/errors.ts";
 import { nano } from "../../../src/core/money.ts";

@@ -1,4 +1,4 @@
-// Types of a table of fields and zod schemas of the same meaning report the same first issue, in the same words.
+// A table of field types and a zod schema of the same meaning report the same first issue, in the same words.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";

@@ -1,4 +1,4 @@
-// The generate-content wire over every dialect: what a caller of it sees, whole, as events and as a list, and what the ledger shows.
+// The generate-content wire over every dialect: what its caller sees, whole, as events and as a list, and the ledger's postings.
 import { describe, expect, it } from "vitest";
 import { forFile } from "../../support/for-file.ts";
 import { startTestGateway } from "../../support/gateway.ts";
@@ -29,7 +29,7 @@ function ask(path: string, body: unknown, headers: Record<string, string> = { "x
   });
 }
 
-/** The pieces of an answer in whichever form it came. */
+/** The pieces of an answer in any form. */
 async function pieces(answer: Response): Promise<Piece[]> {
   const text = await answer.text();
   if (answer.headers.get("content-type")?.startsWith("text/event-stream")) {

@@ -1,4 +1,4 @@
-// What vendors of every dialect answer, and what callers ask of them. The bytes that come of it are kept in test/fixtures/golden.
+// Vendors' answers in every dialect, and callers' requests. test/fixtures/golden stores the resulting bytes.
 import { readdirSync } from "node:fs";
 import { fixture } from "../../support/dialect-replay.ts";
 
@@ -8,9 +8,9 @@ export interface AnswerCase {
   readonly name: string;
   readonly dialect: DialectName;
   readonly streamed: boolean;
-  /** What the vendor sends. */
+  /** The vendor's bytes. */
   readonly vendor: string;
-  /** What the caller asks for beside the messages. */
+  /** The caller's fields besides the messages. */
   readonly asked?: Readonly<Record<string, unknown>>;
 }
 
@@ -41,5 +41,5 @@ export const ANSWERS: readonly AnswerCase[] = [
   ),
 ];
 
-/** Bodies of requests. Each goes to a vendor of every dialect; what the vendor is sent is kept, or why it is not asked. */
+/** Request bodies. Each goes to a vendor of every dialect; the golden file has the vendor's request, or why there is none. */
 export const ASKED = asked;

@@ -1,4 +1,4 @@
-// The bytes of OpenAI's wire, kept: what callers get of every dialect's answers, and what every dialect is asked.
+// Golden bytes of OpenAI's wire: what callers get from every dialect's answers, and what every dialect receives.
 import { describe, expect, test } from "vitest";
 import { forFile } from "../../support/for-file.ts";
 import { startTestGateway } from "../../support/gateway.ts";
@@ -8,7 +8,7 @@ import { ANSWERS, ASKED, type DialectName } from "./golden-cases.ts";
 
 const DIALECTS: readonly DialectName[] = ["chat-completions", "responses", "messages", "generate-content"];
 const HEADERS = ["content-type", "cache-control", "x-tollgate-model", "x-tollgate-attempts", "x-should-retry"];
-/** An answer that every dialect takes for good. */
+/** An answer that every dialect accepts. */
 const GOOD: Readonly<Record<DialectName, unknown>> = {
   "chat-completions": { choices: [{ index: 0, message: { role: "assistant", content: "ok" }, finish_reason: "stop" }] },
   responses: { status: "completed", output: [{ type: "message", content: [{ type: "output_text", text: "ok" }] }] },
@@ -27,7 +27,7 @@ const gateway = forFile(
 );
 const account = await gateway.account({ kind: "personal", creditCents: 100_000 });
 
-/** What differs from one run to the next. */
+/** Replaces what differs between runs. */
 function steady(text: string): string {
   return text
     .replace(/chatcmpl-[\w-]+/g, "chatcmpl-ID")

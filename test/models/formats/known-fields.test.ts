@@ -1,4 +1,4 @@
-// Bodies that were made to break the sieve or to keep it busy.
+// Bodies crafted to break the sieve or to slow it down.
 import { describe, expect, it } from "vitest";
 import { GatewayError } from "../../../src/core/errors.ts";
 import { textTokensMax } from "../../../src/models/chat/prompt-bounds.ts";
@@ -26,7 +26,7 @@ function many<T>(length: number, make: (at: number) => T): T[] {
   return Array.from({ length }, (_, at) => make(at));
 }
 
-/** Bounded loosely: what is quadratic takes minutes. */
+/** A loose bound: quadratic work takes minutes. */
 const MS_MAX = 5_000;
 
 describe("much of everything", () => {

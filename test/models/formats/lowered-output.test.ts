@@ -1,4 +1,5 @@
-// More output than a model can give is lowered and said in a header, in every wire, streamed or not, with tools of ours or without.
+// A request for more output than a model can give is lowered, and a header says so, in every wire, streamed or not, with and without our
+// tools.
 import { describe, expect, it } from "vitest";
 import { forFile } from "../../support/for-file.ts";
 import { startTestGateway } from "../../support/gateway.ts";
@@ -15,7 +16,7 @@ const contents = [{ parts: [{ text: words }] }];
 const stream = true;
 const action = { type: "action", action: "brave/search" };
 
-/** Where output is bounded: what is asked, without the bound, and the field of the bound. */
+/** Where output is bounded: the request without the bound, and the bound's field. */
 const WAYS: readonly [string, string, string, Record<string, unknown>][] = [
   ["/v1/chat/completions", "chat", "max_tokens", { model: MODEL, messages }],
   ["/v1/chat/completions", "chat", "max_completion_tokens", { model: MODEL, messages }],

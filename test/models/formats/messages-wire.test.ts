@@ -1,4 +1,4 @@
-// What others got wrong in the messages wire, case by case, by the reports of their users.
+// Errors of other implementations in the messages wire, case by case, from their users' reports.
 import { describe, expect, it } from "vitest";
 import type { NeutralEvent, ReasoningBlock } from "../../../src/core/neutral.ts";
 import { chatCompletions } from "../../../src/models/formats/chat-completions/vendor.ts";
@@ -35,7 +35,7 @@ const sealed = (told: Partial<ReasoningBlock>): NeutralEvent => {
 
 const HEAD = { id: "msg_1", createdS: 1, model: "maker/m" };
 
-/** The message that a client puts together from these events. */
+/** The message that a client assembles from these events. */
 function written(events: readonly NeutralEvent[], shown: ThoughtsShown = "all") {
   const encoder = messagesAnswers({ head: HEAD, promptTokens: 9, stops: [], shown }).encoder();
   const bytes = events.map((event) => encoder.encode(event).toString());
@@ -110,7 +110,7 @@ describe("a stream", () => {
 
   it("anthropics/claude-code#16785: an answer with a call ended for it, whatever its vendor says", () => {
     expect(written([call(0, "f", "{}"), finish("stop")]).message?.stop_reason).toBe("tool_use");
-    // One that its bound has cut is none that could be run.
+    // A call that the token limit cut off cannot be run.
     expect(written([call(0, "f", '{"a":1}'), finish("length")]).message?.stop_reason).toBe("max_tokens");
   });
 
@@ -154,7 +154,7 @@ describe("a stream", () => {
   });
 });
 
-/** What a vendor of OpenAI's wire is sent. */
+/** The body that a vendor of OpenAI's wire receives. */
 function sentTo(body: Omit<MessagesBody, "messages"> & { readonly messages: readonly unknown[] }) {
   const context = chatContext({ stream: false, spec: { dialect: "chat-completions", models: {} } });
   const asked = messagesRequest(body as MessagesBody);

@@ -1,4 +1,4 @@
-// Bodies that would cost more than they weigh are refused before they are parsed.
+// Bodies that would cost more than their size suggests are refused before they are parsed.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { GatewayError } from "../../../src/core/errors.ts";
@@ -72,7 +72,7 @@ describe("what a body holds", () => {
     fc.assert(
       fc.property(fc.jsonValue({ maxDepth: 6 }), fc.constantFrom(0, 1, 2), (value, indent) => {
         const { names, values } = counted(value);
-        // So many more names, or values, are at the bound; one more is beyond.
+        // This many more names, or values, reach the bound; one more exceeds it.
         const nameless = VALUES_MAX - values;
         const full = (more: number) =>
           told(`[${"1,".repeat(nameless - 1 + more)}${JSON.stringify(value, null, indent)}]`);

@@ -1,4 +1,4 @@
-// The responses wire by itself: what others have got wrong in it, case by case, as neutral events in and events of the wire out.
+// The responses wire alone: errors of other implementations, case by case, from neutral events to the wire's events.
 import { describe, expect, test } from "vitest";
 import type {
   AnswerBlock,
@@ -51,7 +51,7 @@ const sealed = (told: string): ReasoningBlock => ({
   callId: null,
 });
 
-/** The events that come of these, each checked, and the object of the last one. */
+/** The wire's events for these, each validated, and the object of the last one. */
 function streamed(events: readonly NeutralEvent[], fields?: Partial<ResponsesBody>) {
   const encoder = codecOf(fields).encoder();
   const bytes = events.map((event) => encoder.encode(event).toString()).join("");

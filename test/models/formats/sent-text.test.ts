@@ -1,4 +1,4 @@
-// By construction nothing goes upstream uncounted: whatever a dialect sends of a body is in the text that the bound counts.
+// By construction nothing goes upstream uncounted: the counted text contains everything that a dialect sends of a body.
 import fc from "fast-check";
 import { get_encoding } from "tiktoken";
 import { afterAll, describe, expect, it } from "vitest";
@@ -27,7 +27,7 @@ function tokens(text: string): number {
   return encoding.encode_ordinary(text).length;
 }
 
-/** A body that has most of what may be in one, so that a mark can be put anywhere. */
+/** A body with most of the possible fields, so that a mark can go anywhere. */
 function rich(): Json {
   return {
     model: "sandbox/ok",
@@ -78,7 +78,7 @@ function holders(value: unknown): Holder[] {
   return [value as Holder, ...Object.values(value).flatMap(holders)];
 }
 
-/** Every name that the allow-list knows anywhere, and some that it does not. */
+/** Every name in the allow-list, and some that are not in it. */
 function namesOf(place: Field): string[] {
   const below = [
     ...(place.fields?.values() ?? []),
@@ -99,7 +99,7 @@ const mark = fc.constantFrom<(text: string) => unknown>(
   (text) => `data:image/png;base64,${text}`,
 );
 
-/** What was sent without encoded media, which is bounded by the part. */
+/** The sent body without encoded media, which is bounded per part. */
 function withoutMedia(value: unknown): unknown {
   if (typeof value !== "object" || value === null) return value;
   if (Array.isArray(value)) return value.map(withoutMedia);
@@ -149,7 +149,7 @@ describe("whatever a dialect sends", () => {
   });
 });
 
-/** Where each string of a value stands. */
+/** The location of each string in a value. */
 function strings(value: unknown, path = ""): { path: string; holder: Holder; key: string }[] {
   if (typeof value !== "object" || value === null) return [];
   return Object.entries(value).flatMap(([key, inner]) =>

@@ -1,4 +1,4 @@
-// A wire that nobody has heard of is served over every dialect, whole and streamed: adding one touches no file of another.
+// An invented wire works over every dialect, whole and streamed: adding a wire touches no other wire's file.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { bearer } from "../../../src/catalog/adapter.ts";
 import type { Adapter, Offer } from "../../../src/catalog/catalog.ts";
@@ -37,13 +37,13 @@ function offerOf(dialect: DialectName, origin: string): Offer {
     cost: {} as never,
     healthKey: "vendor:ok",
     chat: { dialect, models: {}, reasoningFormat: dialect },
-    // What it has thought is shown to callers whom its vendor knows.
+    // Its thoughts are shown to callers that its vendor knows.
     wire: { reasoningSummary: "auto" },
   };
 }
 
 interface Said {
-  /** What the caller got before the last part. */
+  /** The caller's bytes before the last part. */
   readonly before: string;
   readonly last: string;
   readonly reading: Reading;
@@ -58,7 +58,7 @@ const CHARGE = {
   balanceNano: null,
 };
 
-/** The route of one question in the toy wire. */
+/** The route of one request in the toy wire. */
 function routeOf(
   dialect: DialectName,
   body: ToyBody,
@@ -83,7 +83,7 @@ function routeOf(
   return route;
 }
 
-/** Asks in the toy wire; a failure is thrown. */
+/** Sends a request in the toy wire; throws a failure. */
 function ask(dialect: DialectName, body: ToyBody, stream: boolean, origin?: string): Promise<Said> {
   const route = routeOf(dialect, body, stream, origin);
   return new Promise((resolve, reject) => {
@@ -107,7 +107,7 @@ function ask(dialect: DialectName, body: ToyBody, stream: boolean, origin?: stri
 
 type Line = Readonly<Record<string, unknown>>;
 
-/** The lines of an answer, however it came. */
+/** The lines of an answer, whole or streamed. */
 function linesOf({ before, last }: Said): Line[] {
   const lines = `${before}${last}`
     .split("\n")
@@ -176,7 +176,7 @@ describe.each(NAMES)("over the %s dialect", (dialect) => {
     });
   });
 
-  // One wire has no place for a stop, and says so.
+  // One wire has no stop sequences, and says so.
   test.skipIf(dialect === "responses")("its own stop may leave nothing to say", async () => {
     const lines = linesOf(await ask(dialect, { talk: [me("[[say: stop here]]")], until: "stop" }, true));
     expect(lines).toEqual([{ over: "stop" }, { bill: 2 }]);

@@ -1,4 +1,4 @@
-// Every field that a vendor's wire has is served or refused by its name, and none is passed over in silence; what nobody knows as well.
+// Every field of a vendor's wire is served or refused by name, and none is silently ignored; unknown fields too.
 import { describe, expect, it } from "vitest";
 import { GatewayError } from "../../../src/core/errors.ts";
 import { CHAT_FIELDS } from "../../../src/models/formats/chat-completions/fields.ts";
@@ -14,7 +14,7 @@ type Json = Record<string, unknown>;
 
 const WORD = "nothing-known";
 
-/** The fields of GenerateContentRequest and what it is made of, as its vendor's reference of November 2026 has them. */
+/** The fields of GenerateContentRequest and its parts, from its vendor's reference of November 2026. */
 const SERVED: readonly [path: string, value: unknown][] = [
   ["contents.0.role", "user"],
   ["contents.0.parts.0.text", "Hi"],
@@ -91,7 +91,7 @@ const REFUSED: readonly [path: string, value: unknown][] = [
   ["generationConfig.thinkingConfig.thinkingLevel", WORD],
 ];
 
-/** A good body with a value at a path; `0` is the only item of a list. */
+/** A valid body with a value at a path; `0` is a list's only item. */
 function bodyWith(path: string, value: unknown): Json {
   const body: Json = { contents: [{ parts: [{}] }] };
   const names = path.split(".");

@@ -1,4 +1,4 @@
-// A client whose base URL is wrong is told so in its own wire's form of errors, with the path that it meant, for every path of every wire.
+// A client with a wrong base URL gets an error in its own wire's form that names the path it meant, for every path of every wire.
 import { describe, expect, it } from "vitest";
 import { MODEL_WIRES } from "../../../src/models/formats/model-wires.ts";
 import type { WirePaths } from "../../../src/models/formats/wire.ts";
@@ -18,7 +18,7 @@ async function ask(method: string, path: string): Promise<{ status: number; json
   return { status: answer.status, json: (await answer.json()) as Record<string, unknown> };
 }
 
-/** What tells a wire's errors apart, and their message. */
+/** The distinguishing shape of a wire's errors, and their message. */
 const SHAPES: Readonly<Record<string, (json: Record<string, unknown>) => { message: string } | undefined>> = {
   "chat-completions": ({ error, type }) => (type === undefined ? (error as { message: string }) : undefined),
   responses: ({ error, type }) => (type === undefined ? (error as { message: string }) : undefined),

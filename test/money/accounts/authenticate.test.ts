@@ -8,7 +8,7 @@ import type { KeyBooks } from "../../../src/money/accounts/books.ts";
 import { keyHash, mintKey } from "../../../src/money/accounts/secrets.ts";
 import { createRequestWindows } from "../../../src/platform/limits/request-windows.ts";
 
-/** Books that count how often they are asked and can be changed behind the authenticator's back. */
+/** Books that count lookups and can change without the authenticator's knowledge. */
 function setUp(options: { sandbox?: boolean; kind?: AccountRow["kind"]; missesPerMinute?: number } = {}) {
   const clock = manualClock(0);
   const minted = mintKey(options.kind === "sandbox");

@@ -23,7 +23,7 @@ import { openSqliteThread } from "../../../src/platform/storage/sqlite-thread.ts
 
 export const ADMIN_TOKEN = "admin-token-of-the-tests";
 
-/** An answer, or the error's status and body, as a test wants to see them. */
+/** An answer, or the error's status and body, in a form for tests. */
 export interface Seen {
   readonly status: number;
   // biome-ignore lint/suspicious/noExplicitAny: bodies are what the test is about.
@@ -37,7 +37,7 @@ export interface Gate {
   readiness: Readiness;
   call(key: string | null, method: string, path: string, body?: unknown): Promise<Seen>;
   admin(method: string, path: string, body?: unknown): Promise<Seen>;
-  /** Charges a key: a hold and its posting. Answers the transaction id. */
+  /** Charges a key: a hold and its posting. Returns the transaction id. */
   charge(accountId: string, keyId: string, cents: number): Promise<string>;
   close(): Promise<void>;
 }
@@ -56,7 +56,7 @@ function leg(more: Partial<PostedLeg>): PostedLeg {
   };
 }
 
-/** Any address may miss as often as it likes. */
+/** No address is limited in its misses. */
 export function noMisses(): AddressMisses {
   return {
     take: () => ({ allowed: true, limit: 1, windowSeconds: 60, resetSeconds: 1 }),
@@ -143,7 +143,7 @@ export async function openGate(options: { sandbox?: boolean } = {}): Promise<Gat
     try {
       return await endpoint.answer({ request, caller });
     } catch (error) {
-      // As the door renders what an endpoint throws.
+      // As the door renders an endpoint's exceptions.
       if (error instanceof GatewayError && error.status < 500) return error;
       throw error;
     }

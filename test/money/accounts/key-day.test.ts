@@ -1,4 +1,4 @@
-// A key's day on a real gateway: its secret is rotated with an overlap, it is used from elsewhere, and someone asks why it is refused.
+// A key's day on a real gateway: its secret is rotated with an overlap, it is used from elsewhere, and its owner asks why it is refused.
 import { expect, test } from "vitest";
 import { forFile } from "../../support/for-file.ts";
 import { eventually, startTestGateway } from "../../support/gateway.ts";

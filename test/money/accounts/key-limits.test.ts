@@ -1,4 +1,4 @@
-// Keys with lists and expiry at a real gateway: what the caller sees, and that nothing is charged for what was refused.
+// Keys with allow-lists and expiry at a real gateway: what the caller sees, and that refused calls cost nothing.
 import { describe, expect, it } from "vitest";
 import { modelsRefusal, serviceAllowed, serviceRefusal } from "../../../src/money/accounts/allowed.ts";
 import { callChat } from "../../support/chat-call.ts";
@@ -44,7 +44,7 @@ describe("a key with a list of models", () => {
 
   it.each([
     [["core/cheap"], { model: "core/mid" }, "core/mid", "model"],
-    // What a tier leads to is not what was allowed, nor the other way round.
+    // Allowing a tier does not allow its models, nor the other way round.
     [["core/cheap"], { model: "openai/gpt-5.4-nano" }, "openai/gpt-5.4-nano", "model"],
     [["openai/gpt-5.4-nano"], { model: "cheap" }, "cheap", "model"],
     [["sandbox/ok"], { models: ["sandbox/ok", "core/cheap"] }, "core/cheap", "models.1"],

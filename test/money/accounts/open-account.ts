@@ -1,4 +1,4 @@
-// Accounts and agents' keys for tests of the endpoints, made over the endpoints.
+// Opens accounts and agents' keys for endpoint tests, through the endpoints.
 import type { Gate } from "./gate.ts";
 
 export interface Account {

@@ -39,7 +39,7 @@ describe("a key's secret", () => {
         expect(isMistyped(secret.slice(0, at) + wrong + secret.slice(at + 1))).toBe(true);
       }
     }
-    // Made before there were check digits: nothing can be told of it.
+    // Predates check digits, so its validity cannot be judged.
     const old = `tg_sk_${"a".repeat(43)}`;
     expect([looksLikeKey(old), isMistyped(old)]).toEqual([true, false]);
   });

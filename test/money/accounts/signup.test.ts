@@ -1,4 +1,4 @@
-// Signing up at a real gateway: who gets an account, with how much, and how often.
+// Signing up at a real gateway: who gets an account, with how much credit, and how often.
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { folderForTest } from "../../support/for-file.ts";
@@ -28,7 +28,7 @@ async function signUp(body: unknown = {}, address = "203.0.113.1", at = gateway)
   return { status: response.status, headers: response.headers, body: (await response.json()) as any };
 }
 
-/** Signs up from another address each time. */
+/** Signs up from a different address each time. */
 function crowd(count: number, from = 0) {
   return Promise.all(Array.from({ length: count }, (_, at) => signUp({}, `198.51.100.${from + at}`)));
 }
@@ -138,7 +138,7 @@ describe("where it is open", () => {
     const told = ["limit", "remaining", "policy"].map((name) => headers.get(`ratelimit-${name}`));
     expect(told).toEqual(["3", "0", "3;w=3600"]);
     expect(headers.get("ratelimit-reset")).toBe(headers.get("retry-after"));
-    // What else the address asks for is in its usual window.
+    // The address's other requests count in their usual window.
     expect((await fetch(`${gateway.url}/api/run`)).headers.get("ratelimit-limit")).toBe("120");
   });
 

@@ -1,4 +1,4 @@
-// What clients of hosted gateways ask beside their calls: the key, what is left, and what a call has cost, which agrees with the books.
+// What clients of hosted gateways request besides calls: the key, the remaining credit, and a call's cost, which agrees with the books.
 import { expect, it } from "vitest";
 import { forFile } from "../../support/for-file.ts";
 import { startTestGateway } from "../../support/gateway.ts";
@@ -13,7 +13,7 @@ async function get(path: string, key = account.key) {
   return { status: response.status, ...json };
 }
 
-/** What has been charged of a model, by the metrics. */
+/** A model's charges, by the metrics. */
 async function chargedBy(model: string): Promise<number> {
   const text = await (await fetch(`${gateway.adminUrl}/metrics`)).text();
   const lines = text

@@ -1,4 +1,4 @@
-// The teller over a store that fails: what it does while the records are away, and what it sends when they are back.
+// The dispatcher over a failing store: what it does while the records are unavailable, and what it sends once they are back.
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { manualClock } from "../../../src/core/clock.ts";
@@ -29,7 +29,7 @@ afterEach(async () => {
   await thread.close();
 });
 
-/** A teller that keeps what it has sent, and to where. */
+/** A dispatcher that records its messages and their targets. */
 function dispatcherOver(
   of: Records,
   { shared = true, send = async () => null as string | null, onTick = () => {} } = {},
@@ -73,7 +73,7 @@ describe("a teller whose store goes away in the middle of a delivery", () => {
       ...records,
       get(kind, id) {
         if (kind === "teller") ticks += 1;
-        // It is back after a hundred tries: that many would be made at once by a teller that does not wait.
+        // The store recovers after a hundred tries, which a dispatcher without pauses would make at once.
         if (kind === "webhook" && ++asked <= 100) return Promise.reject(new Error("the store is away"));
         return records.get(kind, id);
       },
@@ -101,7 +101,7 @@ describe("events that are taken side by side", () => {
     const slow: Records = {
       ...records,
       async put(record) {
-        // Those that come first take longest.
+        // The first ones take longest.
         if (record.kind === "event") await new Promise((resolve) => setTimeout(resolve, later--));
         return records.put(record);
       },
@@ -219,7 +219,7 @@ test("messages to one receiver that fail together are all sent again", async () 
       if (record.kind !== "delivery" || !record.value.includes('"failures":1')) return version;
       const both = Promise.withResolvers<void>();
       kept.push(both.resolve);
-      // One commit has both, and takes longer than the pause before the next try.
+      // One commit contains both, and takes longer than the pause before the next try.
       if (kept.length === 2) clock.advance(6_000);
       if (kept.length === 2) for (const go of kept) go();
       await both.promise;

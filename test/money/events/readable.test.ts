@@ -1,5 +1,5 @@
-// What has happened, as people read it: dollars beside nano-USD, dates beside milliseconds, names and labels beside ids, in lists, in webhooks,
-// in the command's table and on pages. Every field of every event is looked at, so a new one joins by itself.
+// Events as people read them: dollars beside nano-USD, dates beside milliseconds, names and labels beside ids, in lists, in webhooks, in
+// the command's table and on pages. The test checks every field of every event, so a new one joins by itself.
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -23,7 +23,7 @@ const BESIDE = [
   [/^account_id$/, "account_name", /^Ada$/],
 ] as const;
 
-/** Fields that stand alone, with the event they are of. */
+/** Fields without a readable form beside them, with their event. */
 function bare(kind: string, data: Json): string[] {
   return Object.keys(data).flatMap((name) =>
     BESIDE.flatMap(([exact, readable, looks]) => {

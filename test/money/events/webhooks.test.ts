@@ -1,4 +1,4 @@
-// Events of a real gateway, from the call that causes them to a receiver that proves who sent them.
+// Events of a real gateway, from the call that causes them to a receiver that verifies the sender.
 import { createHmac } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -16,7 +16,7 @@ interface Received {
   readonly body: string;
 }
 
-/** A receiver that keeps what it gets and answers as it is told. */
+/** A receiver that records messages and sends a scripted answer. */
 async function receiver(answer: (response: ServerResponse, seen: number) => void = (response) => response.end()) {
   const received: Received[] = [];
   const server: Server = createServer((request, response) => {
@@ -52,7 +52,7 @@ const chat = (key: string) =>
 
 const eventsOf = async (key: string) => (await own(key, "GET", "/api/v1/events")).json.events as Json[];
 
-/** As the specification has receivers check it. */
+/** Verifies a signature as the specification requires of receivers. */
 function isSigned({ headers, body }: Received, secret: string): boolean {
   const signed = `${headers["webhook-id"]}.${headers["webhook-timestamp"]}.${body}`;
   const key = Buffer.from(secret.replace("whsec_", ""), "base64");
@@ -85,7 +85,7 @@ describe("what happens to an account's money", () => {
   });
 });
 
-/** What an event stream says until `enough` of its events are there; then the client leaves. */
+/** Reads an event stream until `enough` events have arrived; then the client leaves. */
 async function streamed(url: string, headers: Record<string, string>, enough: number, cause: () => Promise<unknown>) {
   const left = new AbortController();
   const response = await fetch(url, { headers: { accept: "text/event-stream", ...headers }, signal: left.signal });
@@ -148,7 +148,7 @@ describe("events as they happen", () => {
         ...{ model: "core/best", max_tokens: 20 },
         messages: [{ role: "user", content: "tide ".repeat(words) }],
       });
-    // By its bytes it could cost more than the ceiling, by its tokens it does not.
+    // Estimated by bytes it could exceed the ceiling, counted in tokens it does not.
     expect((await ask(9_000)).status).toBe(200);
     await eventually(async () => ((await eventsOf(key)).length > 0 ? true : undefined), "the first use");
     expect((await eventsOf(key)).map(({ kind }) => kind)).not.toContain("budget.refused");
@@ -215,7 +215,7 @@ describe("a webhook", () => {
   test("that fails or redirects is sent to again with the same id, at its own address, and others do not wait for one that hangs", async () => {
     const { key } = await gateway.account();
     const other = await receiver();
-    /** Sends the first message elsewhere, and takes the second. */
+    /** Redirects the first message, and accepts the second. */
     const redirects = (status: number, location: () => string) =>
       receiver((response, seen) => {
         if (seen === 1) response.writeHead(status, { location: location() });

@@ -7,7 +7,7 @@ import { sqliteStore } from "./store.ts";
 
 const store = forFile(await sqliteStore());
 
-/** Each call reserves and then posts or voids; each message is sent once to three times, and late. */
+/** Each call reserves and then posts or voids; each message is sent one to three times, and late. */
 const calls = fc.array(
   fc.record({
     cost: fc.nat({ max: 3 * CENT }),

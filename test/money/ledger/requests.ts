@@ -1,4 +1,4 @@
-// Requests to the ledger with everything filled in that a test does not care about.
+// Requests to the ledger with defaults for fields that a test does not care about.
 import type { NewAccount, NewKey, PostedLeg } from "../../../src/core/account-rows.ts";
 import { nano } from "../../../src/core/money.ts";
 import type { Ledger, PostRequest, ReserveRequest } from "../../../src/money/ledger/model/ledger.ts";
@@ -57,7 +57,7 @@ export function postRequest(
   };
 }
 
-/** A leg of what `postRequest` costs: it answered, and is all of it. */
+/** A leg that answered and bears the whole cost of `postRequest`. */
 export function legOf(more: Partial<PostedLeg>): PostedLeg {
   const leg = {
     vendor: "vendor",
@@ -71,7 +71,7 @@ export function legOf(more: Partial<PostedLeg>): PostedLeg {
   return { ...leg, ...more };
 }
 
-/** Holds and posts, for tests that need a charge to be there. */
+/** Holds and posts, for tests that need an existing charge. */
 export async function charge(
   ledger: Ledger,
   hold: { accountId: string; holdId: string; cents: number; nowMs: number },

@@ -68,7 +68,7 @@ test("processes that start together share one new file, and only its owner can r
   rmSync(folder, { recursive: true });
 });
 
-/** As releases had it that made no sums. */
+/** As in releases without sums. */
 const WITHOUT_SUMS = `DROP TABLE tollgate_usage_day; DROP TABLE tollgate_usage_total; DROP TABLE tollgate_usage_tag;
   DROP INDEX tollgate_posting_by_time;`;
 
@@ -114,11 +114,11 @@ test("an archive of the release before this one opens, and keeps what it has", {
   expect(await ofServer.sumFaults()).toEqual([]);
   expect(await ofServer.append(after)).toBeNull();
   expect(await ofServer.after("a", 0, 9)).toEqual(after);
-  // A process of that release goes on beside it.
+  // A process of that release keeps running beside it.
   await client.query(`INSERT INTO tollgate_posting (${old}) SELECT ${old.replace(/\bnumber\b/, "4").replace("transaction_id", "'a.4'")}
     FROM tollgate_posting WHERE number = 3`);
   expect((await ofServer.transaction("a", "a.4"))?.legs).toEqual([]);
-  // What it adds is counted all the same, and once.
+  // Its additions are counted all the same, exactly once.
   expect(await ofServer.sumFaults()).toEqual([]);
   expect((await pagesOf(ofServer, { ...EVERYTHING, by: ["account"], kind: "charged" })) as unknown).toMatchObject([
     { group: { account: "a" }, calls: 3, amountNano: "8" },
@@ -139,7 +139,7 @@ test("where the disk is nearly full postings stay where they are, and the ballas
   await expect(archive.append([posting("a", 2)])).rejects.toMatchObject({ code: "ledger_unavailable" });
   expect(await archive.last("a")).toBe(1);
   await archive.close();
-  // The ballast of the spool, which may lie in the same folder.
+  // The ballast of the spool, which may be in the same folder.
   writeFileSync(join(folder, "ballast"), "room for running calls");
   expect(guardDisk(file, disk).dropBallast()).toBe(false);
   expect(existsSync(join(folder, "ballast"))).toBe(true);

@@ -1,4 +1,4 @@
-// What every archive must do, whatever keeps it. An archive's test calls `archiveContract` with the way to open one.
+// The contract of every archive, for any backend. An archive's test calls `archiveContract` with a function that opens one.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { nano } from "../../../../src/core/money.ts";
 import type { Archive, NumberedPosting } from "../../../../src/money/ledger/archive/archive.ts";
@@ -9,12 +9,12 @@ const DAY = Math.floor(START_MS / 86_400_000);
 
 export interface TestArchive {
   readonly archive: Archive;
-  /** Another process's way into the same archive. */
+  /** Opens the same archive as another process would. */
   another(): Promise<Archive>;
   dispose(): Promise<void>;
 }
 
-/** Posting `number` of an account: number 1 is its credit, the others are charges of their number in nano. */
+/** Posting `number` of an account: number 1 is its credit, the others are charges of `number` nano. */
 export function posting(accountId: string, number: number, more: Partial<NumberedPosting> = {}): NumberedPosting {
   const base = {
     ...{ transactionId: `${accountId}.${number}`, accountId, number, createdAtMs: START_MS + number, day: null },
@@ -41,7 +41,7 @@ export function posting(accountId: string, number: number, more: Partial<Numbere
     usage: { inputTokens: 10, cacheReadTokens: 0, cacheWriteTokens: 0, outputTokens: 5, reasoningTokens: 0 },
     estimated: true,
     tags: number % 2 > 0 ? [] : ["team=red", `user=${number % 3}`],
-    // Of every third posting it is known whose work it was.
+    // Every third posting names the user that its work was for.
     legs:
       number % 3 > 0
         ? []

@@ -11,7 +11,7 @@ import { modelSuite } from "../model/suite.ts";
 import { redisStore } from "../redis/store.ts";
 import type { TestStore } from "../store.ts";
 
-/** A ledger of which every posting is in the archive before the operation that made it is answered. */
+/** A ledger that answers an operation only once the archive has its postings. */
 async function openArchived(): Promise<TestStore> {
   const server = await anyRedis();
   const link = await openLink(server.url);
@@ -31,7 +31,7 @@ async function openArchived(): Promise<TestStore> {
   });
   let moving: Promise<unknown> = Promise.resolve();
 
-  /** One move at a time, as of all processes one moves: of one account, or of all where nobody knows whose. */
+  /** One move at a time, as only one of all processes moves: of one account, or of all where the account is unknown. */
   function moveAll(touched: unknown): Promise<unknown> {
     const { accountId = touched } = (typeof touched === "object" ? touched : {}) as { accountId?: unknown };
     const some = typeof accountId === "string" && accounts.has(accountId) ? [accountId] : [...accounts];

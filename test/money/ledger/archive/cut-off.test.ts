@@ -1,4 +1,4 @@
-// The move of postings to the archive breaks off: nothing is lost of it, and nothing is there twice.
+// The move of postings to the archive breaks off: nothing is lost, and nothing is duplicated.
 import { afterAll, describe, expect, test } from "vitest";
 import type { Archive } from "../../../../src/money/ledger/archive/archive.ts";
 import { openPostgresArchive } from "../../../../src/money/ledger/archive/postgres.ts";
@@ -13,7 +13,7 @@ const { link, archive, clock, ledger, open, exporter, account, charges, listed, 
 afterAll(dispose);
 
 describe("a step that is cut off", () => {
-  /** The archive or Redis does what it is asked, and the answer gets lost. */
+  /** The archive or Redis does the work, and its answer is lost. */
   class Cut extends Error {}
 
   test.each([

@@ -1,4 +1,4 @@
-// Postings move from Redis to the archive, and whoever reads them sees no difference.
+// Postings move from Redis to the archive, and readers see no difference.
 import { DatabaseSync } from "node:sqlite";
 import { afterAll, describe, expect, test } from "vitest";
 import type { Archive } from "../../../../src/money/ledger/archive/archive.ts";
@@ -133,7 +133,7 @@ test("pages go from Redis into the archive without a gap or a double while posti
 });
 
 describe("what does not fit is told, and nothing is lost", () => {
-  /** Changes the archive's file behind its back. */
+  /** Changes the archive's file directly. */
   function edit(sql: string, ...values: string[]): void {
     const database = new DatabaseSync(file, { timeout: 5_000 });
     database.prepare(sql).run(...values);
@@ -162,7 +162,7 @@ describe("what does not fit is told, and nothing is lost", () => {
     await charges(lost, 1, 2);
     await exporter().flush(only(lost));
     const { transactionId: _, ...rest } = (await archive.page({ accountId: lost, keyId: null }, null, 1))[0] ?? {};
-    // Redis has come back without its last charges, and made others since.
+    // Redis has come back without its last charges, and has made others since.
     await archive.append([{ ...rest, transactionId: `${lost}.lost`, number: 4 } as never]);
     await charges(lost, 3, 4);
     await charges(sound, 1, 2);
@@ -197,7 +197,7 @@ test("an archive that is away is not asked, nor the log told, for every account 
     return Promise.reject(new Error("the archive is away"));
   };
   const away = exporter({ archive: { ...archive, append } });
-  // Long enough to ask for each of them.
+  // Long enough to request each of them.
   for (let round = 0; round < 500; round++) {
     away.tick();
     await link.call("PING");
@@ -206,7 +206,7 @@ test("an archive that is away is not asked, nor the log told, for every account 
   clock.advance(400_000);
   expect(away.behindMs()).toBeGreaterThanOrEqual(400_000);
   expect(away.errors.length).toBeGreaterThan(0);
-  // As many as are moved at a time.
+  // As many as one batch moves.
   expect(Math.max(asked, away.errors.length)).toBeLessThanOrEqual(4);
   clock.advance(70_000);
   const back = exporter();

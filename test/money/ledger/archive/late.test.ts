@@ -1,4 +1,4 @@
-// Charges that come after their hold's lease, where the postings before them have moved to the archive.
+// Charges after their hold's lease, where the earlier postings have moved to the archive.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -16,7 +16,7 @@ import { START_MS } from "../store.ts";
 const LEASE_MS = 60_000;
 const RANGE_MS = 120_000;
 
-/** An account, and a step that moves everything of it to the archive and then takes the marks of it out of Redis. */
+/** An account, and a step that moves all its postings to the archive and then removes their marks from Redis. */
 async function start(accountId: string) {
   const server = await anyRedis();
   const link = await openLink(server.url);

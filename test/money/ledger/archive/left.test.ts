@@ -1,4 +1,4 @@
-// What Redis still knows, and still answers, of postings that have moved to the archive.
+// What Redis still knows, and still answers, about postings that have moved to the archive.
 import { afterAll, describe, expect, test } from "vitest";
 import { nano } from "../../../../src/core/money.ts";
 import { DAY_MS } from "../../../../src/money/ledger/model/windows.ts";
@@ -60,7 +60,7 @@ test("day sums that no ceiling asks for any more leave Redis; the others stay, a
   await ledger.createKey(accountId, newKey(second));
   await ledger.reserve(holdRequest(jobs, { keyId: second, inference: false, leaseMs: 200 * DAY_MS, owner: "job:1" }));
   const firstDay = Math.floor(clock.epochMs() / DAY_MS);
-  // A key that remembers a month, and is not used any more.
+  // A key that remembers a month, and is no longer used.
   const third = `${accountId}.third`;
   await ledger.createKey(accountId, newKey(third));
   await ledger.patchKey(accountId, third, { ceilingNano: nano(100 * CENT), ceilingPeriod: "month" });
@@ -75,7 +75,7 @@ test("day sums that no ceiling asks for any more leave Redis; the others stay, a
     clock.advance(DAY_MS);
   }
   const fromDay = Math.floor(clock.epochMs() / DAY_MS);
-  // Half a year in steps that a clock guard believes.
+  // Half a year in steps that a clock guard accepts.
   for (let month = 1; month <= 4; month++) {
     clock.advance(30 * DAY_MS);
     await charges(accountId, 10 * month, 10 * month + 1);
@@ -114,8 +114,8 @@ test("what a finished call takes of Redis' memory is bounded, and little once it
   expect((await bytes()) - before).toBeLessThan(100 * 1_000);
   await exporter().flush(only(accountId));
   expect((await bytes()) - before).toBeLessThan(100 * 200);
-  // Of a call there is only its mark left, and that lapses.
+  // Only a call's mark is left, and it expires.
   expect((await keys()).filter((key) => key.includes(":c:"))).toHaveLength(101);
-  // Beside it the account, its keys and spend, and what is to be told of it, which no process takes here.
+  // Besides it the account, its keys and spend, and its pending events, which no process takes here.
   expect(await keys()).toHaveLength(101 + 4);
 });

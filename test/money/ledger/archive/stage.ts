@@ -1,4 +1,4 @@
-// A ledger in Redis with an archive beside it, and exporters that move postings when a test tells them to.
+// A ledger in Redis with an archive, and exporters that move postings when a test says so.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -35,7 +35,7 @@ export async function openArchiveStage() {
     return redisLedger({ link: settled, clock, clockIsServers: true, leaseMs: LEASE_MS, archive: to });
   }
 
-  /** An exporter that works when it is told to. */
+  /** An exporter that runs on demand. */
   function exporter(options: Partial<ExportOptions> = {}) {
     const errors: unknown[] = [];
     let tick = () => {};

@@ -1,4 +1,4 @@
-// The contract of windows that a hold brings, for every ledger: budgets of any scope, and what calls cost us unpaid. A part of
+// The contract of windows that a hold brings, for every ledger: budgets of any scope, and the unpaid cost of calls. A part of
 // `ledgerContract`.
 import { describe, expect, test } from "vitest";
 import { type Nano, nano, ZERO } from "../../../../src/core/money.ts";
@@ -10,7 +10,7 @@ import type { Stage } from "./stage.ts";
 
 const DAY_MS = 86_400_000;
 
-/** Budgets that the stores know nothing of. */
+/** Budgets that the stores do not know. */
 const GROUP: Window = {
   ...{ scope: "group:7", period: "month", max: nano(10 * CENT), code: "api_key_limit_exceeded", counts: "charge" },
 };
@@ -36,7 +36,7 @@ export function broughtContract(stage: Stage): void {
     windows: readonly Window[],
     more: Partial<ReserveRequest> = {},
   ) => stage.store.ledger.reserve(holdRequest(to.hold(id, cents), { windows, ...more }));
-  /** Posts so many cents of a call that has cost us so many. */
+  /** Posts `cents` for a call that cost us `cost`. */
   const post = (to: Account, id: string, cents: number, cost: number) =>
     stage.store.ledger.post(postRequest(to.hold(id, cents), { upstreamNano: nano(cost * CENT) }));
   const fail = (to: Account, id: string, cost: number) =>

@@ -16,7 +16,7 @@ export function keptContract(stage: Stage): void {
   const place = (to: Account, id: string, cents: number, more: Partial<ReserveRequest> = {}) =>
     stage.store.ledger.reserve(holdRequest(to.hold(id, cents), { ...kept, ...more }));
   const clean = async () => expect((await stage.store.ledger.doctor()).findings).toEqual([]);
-  /** Ends what is over, until nothing is. */
+  /** Ends expired holds until none is left. */
   async function sweep(onlyOwner?: string): Promise<string[]> {
     const ended: string[] = [];
     for (let more = true; more; ) {
@@ -44,7 +44,7 @@ export function keptContract(stage: Stage): void {
         if (minute % 20 === 0) expect(await sweep()).toEqual([]);
       }
       expect(await stage.store.ledger.account(to.accountId)).toMatchObject({ heldNano: 11 * CENT, spentNano: 0 });
-      // Another process ends it than placed it.
+      // A different process ends it.
       const ledger = await stage.store.reopen();
       expect(await ledger.post(postRequest(to.hold("job", 7)))).toMatchObject({
         ...{ outcome: "posted", repeat: false, chargedNano: 7 * CENT, absorbedNano: 0 },
@@ -132,7 +132,7 @@ export function keptContract(stage: Stage): void {
       expect(await ask("two")).toEqual({ outcome: "idempotency_in_progress", holdId });
       const other = { idempotency: { ...launched.idempotency, fingerprint: "another" } };
       expect(await place(to, "two", 5, other)).toEqual({ outcome: "idempotency_mismatch" });
-      // A job may run for longer than its key is kept: until it has ended the key is its own.
+      // A job may run longer than its key is kept: until the job has ended, the key stays its own.
       for (let hour = 0; hour < 60; hour++) {
         clock.advance(HALF_HOUR_MS - 1);
         await stage.store.ledger.renew([to.hold("one", 0)], HALF_HOUR_MS);
@@ -167,7 +167,7 @@ export function keptContract(stage: Stage): void {
       expect(await grow(11)).toMatchObject({ outcome: "insufficient", freeNano: 6 * CENT });
       await ledger.patchKey(to.accountId, to.keyId, { paused: true });
       expect(await grow(5)).toEqual({ outcome: "paused" });
-      // What it has already it may go on with, and note what it has used.
+      // It may continue with what it has, and record its usage.
       expect(await grow(4)).toEqual({ outcome: "extended", amountNano: 4 * CENT });
       await ledger.patchAccount(to.accountId, { frozen: true });
       expect(await grow(5)).toEqual({ outcome: "frozen" });

@@ -1,4 +1,4 @@
-// What a ledger that several processes share must do with a charge whose hold has ended by its lease before the charge came.
+// What a shared ledger must do with a charge whose hold ended by its lease before the charge arrived.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { nano } from "../../../../src/core/money.ts";
 import type {

@@ -1,4 +1,4 @@
-// What every ledger must do, whatever keeps it. A store's test calls `ledgerContract` with the way to open one.
+// The contract of every ledger, for any backend. A store's test calls `ledgerContract` with a function that opens one.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { nano, ZERO } from "../../../../src/core/money.ts";
 import { dayOf, periodEnd } from "../../../../src/money/ledger/model/windows.ts";
@@ -14,7 +14,7 @@ import { strictContract } from "./strict.ts";
 import { windowsContract } from "./windows.ts";
 
 const DAY_MS = 86_400_000;
-/** A server may have to be installed first. */
+/** A server may need to be installed first. */
 const OPEN_MS_MAX = 300_000;
 
 export function ledgerContract(name: string, open: () => Promise<TestStore>): void {
@@ -32,7 +32,7 @@ export function ledgerContract(name: string, open: () => Promise<TestStore>): vo
     const stage = stageOf(() => store);
     const { account } = stage;
 
-    /** 512 at once, of which the bound has room for 100. */
+    /** 512 concurrent holds, of which the bound admits 100. */
     async function stampede(to: Awaited<ReturnType<typeof account>>): Promise<Map<string, number>> {
       const calls = Array.from({ length: 512 }, (_, at) => store.ledger.reserve(holdRequest(to.hold(at, 1))));
       const outcomes = new Map<string, number>();
@@ -158,7 +158,7 @@ export function ledgerContract(name: string, open: () => Promise<TestStore>): vo
       const grow = (cents: number) => ledger.extend(to.hold("a", 0), nano(cents * CENT), nano(CENT), 60_000);
       const grown = { outcome: "extended", amountNano: 5 * CENT };
       expect(await Promise.all([grow(5), grow(5)])).toEqual([grown, grown]);
-      // An older one that comes late takes nothing away.
+      // A late older request takes nothing away.
       expect(await grow(3)).toEqual(grown);
       expect(await ledger.account(to.accountId)).toMatchObject({ heldNano: 5 * CENT });
       expect(await ledger.keys(to.accountId)).toMatchObject([{ periodHeldNano: 5 * CENT }]);
@@ -288,7 +288,7 @@ export function ledgerContract(name: string, open: () => Promise<TestStore>): vo
         await store.ledger.reserve(holdRequest(to.hold("call", 5)));
         await store.ledger.reserve(holdRequest(to.hold("job", 5), { owner: "job:1" }));
         if (store.shared) {
-          // Nobody can tell a dead process from a busy one: until its lease has ended every hold stands.
+          // A dead process looks like a busy one: every hold stands until its lease has ended.
           const other = await store.reopen();
           store.clock.advance(59_999);
           expect(await other.sweep(100, "process-2")).toEqual([]);

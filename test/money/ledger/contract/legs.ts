@@ -1,4 +1,4 @@
-// The contract of what a posting says of its parts, for every ledger: a part of `ledgerContract`.
+// The contract of a posting's parts, for every ledger: a part of `ledgerContract`.
 import { expect, test } from "vitest";
 import { nano } from "../../../../src/core/money.ts";
 import { holdRequest, legOf, postRequest } from "../requests.ts";

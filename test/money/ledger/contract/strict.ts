@@ -10,7 +10,7 @@ export function strictContract(stage: Stage): void {
   const { account } = stage;
   type Account = Awaited<ReturnType<typeof account>>;
 
-  /** A call that costs so much more than it held; answers whether the bounds are strict since. */
+  /** A call that exceeds its hold by `nanoAbove`; returns whether the bounds are strict since. */
   async function overrun(to: Account, id: string, nanoAbove: number): Promise<boolean> {
     const hold = to.hold(id, 1);
     expect(await stage.store.ledger.reserve(holdRequest(hold))).toEqual({ outcome: "held" });
@@ -36,7 +36,7 @@ export function strictContract(stage: Stage): void {
     expect(await overrun(to, "three of it", 2 * CENT)).toBe(true);
     expect(await isStrict(to)).toBe(true);
     expect(await overrun(to, "one more", 2 * CENT)).toBe(false);
-    // Whoever asks again about the posting that made them so is told what was charged.
+    // A repeat of the posting that made the bounds strict returns the charged amount.
     expect(await stage.store.ledger.post(postRequest(to.hold("three of it", 1)))).toMatchObject({ repeat: true });
     nextDay();
     expect(await isStrict(to)).toBe(true);

@@ -1,4 +1,4 @@
-// The contract of what is absorbed, for every ledger: it takes room in the windows and is nobody's charge. A part of `ledgerContract`.
+// The contract of absorbed cost, for every ledger: it takes room in the windows and no account is charged. A part of `ledgerContract`.
 import { expect, test } from "vitest";
 import { nano } from "../../../../src/core/money.ts";
 import { dayOf, periodEnd } from "../../../../src/money/ledger/model/windows.ts";
@@ -11,7 +11,7 @@ export function windowsContract(stage: Stage): void {
   const { account } = stage;
   type Account = Awaited<ReturnType<typeof account>>;
 
-  /** A call that holds so many cents and costs more. */
+  /** A call that holds `held` cents and costs more. */
   async function overrun(to: Account, id: string, held: number, cost: number, more = {}) {
     expect(await stage.store.ledger.reserve(holdRequest(to.hold(id, held), more))).toEqual({ outcome: "held" });
     return stage.store.ledger.post(postRequest(to.hold(id, cost)));
@@ -110,7 +110,7 @@ export function windowsContract(stage: Stage): void {
     expect(await ledger.reserve(holdRequest(to.hold("again", 6)))).toMatchObject({
       ...{ outcome: "ceiling", spentNano: CENT, absorbedNano: 3 * CENT },
     });
-    // A ceiling of a month counts the day before as well, where the month has not ended with it.
+    // A monthly ceiling also counts the day before, where that is in the same month.
     await ledger.patchKey(to.accountId, to.keyId, { ceilingPeriod: "month" });
     const before = new Date(clock.epochMs()).getUTCDate() === 1 ? 0 : 8 * CENT;
     expect(await ledger.reserve(holdRequest(to.hold("again", 9)))).toMatchObject({

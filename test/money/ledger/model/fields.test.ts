@@ -1,4 +1,4 @@
-// One table names every field of a hold and of a posting; here the stores are held to it, and the scripts to their arguments.
+// One table names every field of a hold and of a posting; this test compares the stores with it, and the scripts with their arguments.
 import { readdirSync, readFileSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { expect, onTestFinished, test } from "vitest";
@@ -17,7 +17,7 @@ import { redisStore } from "../redis/store.ts";
 import { CENT, holdRequest, legOf, newAccount, postRequest } from "../requests.ts";
 import { sqliteStore, type TestStore } from "../store.ts";
 
-/** What SQLite alone keeps of a posting: its number among all, and the links of the lists. */
+/** Fields of a posting that only SQLite has: its global number, and the links of the lists. */
 const OF_SQLITE = ["seq", "before_of_account", "before_of_key"];
 
 const columnsOf = (fields: typeof HOLD_FIELDS | typeof POSTING_FIELDS) =>
@@ -73,7 +73,7 @@ const wish: Partial<ReserveRequest> = {
 };
 const hold = (store: TestStore) => ({ accountId: "ada", holdId: "tx", cents: 5, nowMs: store.clock.epochMs() });
 
-/** A hold and its posting, all of whose fields say something. */
+/** A hold and its posting, with no empty field. */
 async function play(store: TestStore): Promise<PostingRow> {
   await store.ledger.openAccount(newAccount("ada", 100));
   expect(await store.ledger.reserve(holdRequest(hold(store), wish))).toEqual({ outcome: "held" });
@@ -106,7 +106,7 @@ test(
     const [here, there] = [await play(first), await play(second)];
     expect(there).toEqual(here);
     const empty = Object.entries(here).filter(([, value]) => value === null || value === false || value === "");
-    // Of a charge that was made in time nothing else is empty.
+    // A charge in time has no other empty fields.
     expect(empty.map(([name]) => name).sort()).toEqual(["reason", "reference"]);
     const lines = postingLines(await second.text("ada", "tx"));
     expect(postingText(lines ?? {})).toBe(await second.text("ada", "tx"));
@@ -128,7 +128,7 @@ test("the scripts read what they are told by its name, and all of it", () => {
   expect([...used].filter((name) => !name.endsWith(".rest") && !named.includes(name) && !time.includes(name))).toEqual(
     [],
   );
-  // What `settle_orphan` hands on to `post` is read there by the names that `post` has for it.
+  // `post` reads what `settle_orphan` passes to it under the names of `post`.
   const handedOn = ["SETTLE_ORPHAN.absorb_reason"];
   expect(named.filter((name) => !used.has(name) && !handedOn.includes(name))).toEqual([]);
   expect(argumentsOf("trim", { to: 9, from: 3 })).toEqual([3, 9]);

@@ -1,4 +1,4 @@
-// Legs are bounded and shortened without losing a nano of what they cost.
+// Legs are bounded and shortened without losing a nano of their cost.
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { PostedLeg } from "../../../../src/core/account-rows.ts";

@@ -1,4 +1,4 @@
-// The ledger as it should be, in the plainest words: lists of what happened, every number added up anew when asked for.
+// A reference model of the ledger in the simplest terms: lists of events, and every number summed anew on each read.
 import type {
   AccountPatch,
   CeilingPeriod,
@@ -33,7 +33,7 @@ export interface ModelHold {
   accrued: number;
   leaseEndsMs: number;
   state: HoldState;
-  /** Once voided: what its idempotency key means. */
+  /** Once voided: the state of its idempotency key. */
   fate: KeyFate;
 }
 
@@ -45,12 +45,12 @@ interface ModelPosting {
   readonly absorbed: number;
   readonly hold: ModelHold | null;
   readonly reference: string | null;
-  /** Of a charge that nobody posted in time: why it is there. */
+  /** Why a charge that was not posted in time exists. */
   readonly reason: string | null;
   readonly atMs: number;
 }
 
-/** What a call has cost us above its charge, or was charged above its cost, in one of its windows. */
+/** A call's cost above its charge, or its charge above its cost, in one of its windows. */
 interface ModelCost {
   readonly scope: string;
   /** When its hold was placed. */
@@ -58,29 +58,29 @@ interface ModelCost {
   readonly nano: number;
 }
 
-/** One account. The test tells it the time: what people read, and what only goes forward. */
+/** One account. The test passes the time: the wall clock, and a monotonic one. */
 export class ModelAccount {
   readonly keys = new Map<string, ModelKey>();
   readonly live = new Map<string, ModelHold>();
   readonly ended = new Map<string, HoldState>();
-  /** When holds ended without a posting, while that is remembered. */
+  /** When holds ended without a posting, as long as the ledger remembers. */
   readonly buriedMs = new Map<string, number>();
   readonly postings: ModelPosting[] = [];
   readonly costs: ModelCost[] = [];
   readonly idempotency = new Map<string, { fingerprint: string; hold: ModelHold; lapsesMs: number }>();
   frozen = false;
   strictBounds = false;
-  /** Postings before this one count for nothing in `strictBounds`. */
+  /** Earlier postings do not count in `strictBounds`. */
   #strictFrom = 0;
   inferenceCapNano: number;
   epochMs: number;
   elapsedMs: number;
-  /** The latest time that money was taken or given at. */
+  /** The latest time of a money movement. */
   clockMs: number;
 
   /**
-   * A store that several processes share forgets ended holds by its server's clock, which a test cannot move: as far as it can
-   * see, never. And its sweep ends holds in the order of their leases.
+   * A shared store forgets ended holds by its server's clock, which a test cannot move: to the test, never. And its sweep ends holds in
+   * the order of their leases.
    */
   readonly #shared: boolean;
 
@@ -104,7 +104,7 @@ export class ModelAccount {
     return total(this.postings.map((posting) => posting.absorbed));
   }
 
-  /** Spent, held and absorbed by the holds for which `counts` is true. */
+  /** Spent, held and absorbed amounts of the holds for which `counts` is true. */
   private used(counts: (hold: ModelHold) => boolean) {
     const charges = this.postings.filter((posting) => posting.hold !== null && counts(posting.hold));
     const spentNano = total(charges.map((posting) => posting.amount)) as Nano;
@@ -113,21 +113,21 @@ export class ModelAccount {
     return { spentNano, heldNano, absorbedNano };
   }
 
-  /** What a key has spent and holds in the period that `atMs` lies in. */
+  /** A key's spent and held amounts in the period of `atMs`. */
   ofKey(keyId: string, period: CeilingPeriod, atMs: number) {
     const { fromMs, toMs } = periodOf(period, atMs);
     const used = this.used(({ request, atMs }) => request.keyId === keyId && atMs >= fromMs && atMs < toMs);
     return { ...used, resetsAtMs: toMs };
   }
 
-  /** What counts toward the inference cap on the day of `atMs`. */
+  /** The amounts that count toward the inference cap on the day of `atMs`. */
   protected ofInference(atMs: number) {
     const { fromMs, toMs } = periodOf("day", atMs);
     const used = this.used((hold) => hold.request.inference && hold.atMs >= fromMs && hold.atMs < toMs);
     return { ...used, resetsAtMs: toMs };
   }
 
-  /** What a scope that a hold has brought has come to. */
+  /** The amounts of a scope that a hold brings. */
   ofScope(scope: string, period: CeilingPeriod, atMs: number) {
     const { fromMs, toMs } = periodOf(period, atMs);
     const counts = (window: Window) => window.scope === scope && window.counts === "charge";
@@ -135,7 +135,7 @@ export class ModelAccount {
     return { ...used, resetsAtMs: toMs };
   }
 
-  /** What a scope of cost has come to. */
+  /** The sum of a cost scope. */
   cost(scope: string, period: CeilingPeriod, atMs: number): number {
     const { fromMs, toMs } = periodOf(period, atMs);
     return total(
@@ -299,7 +299,7 @@ export class ModelAccount {
     return this.#becomesStrict(absorbed, reason) ? { ...posted, strict: true } : posted;
   }
 
-  /** Whether a charge that is about to be posted takes a scope past half, four fifths or all of a mark, or the balance below one. */
+  /** Whether a charge about to be posted takes a scope past half, four fifths or all of a mark, or the balance below one. */
   #passesMarks({ request, atMs }: ModelHold, charged: number, absorbed: number): boolean {
     return request.windows.some(({ scope, counts, period, max }) => {
       if (counts !== "marks" || max === null) return false;
@@ -314,7 +314,7 @@ export class ModelAccount {
     });
   }
 
-  /** Whether the bounds are strict since this posting: three of its day have absorbed more than a cent. */
+  /** Whether this posting makes the bounds strict: three of its day have absorbed more than a cent. */
   #becomesStrict(absorbed: number, reason: string | null): boolean {
     const day = (atMs: number) => Math.floor(atMs / DAY_MS);
     const isLarge = (one: ModelPosting) => one.absorbed > 10_000_000 && one.reason === null && one.kind === "charge";
@@ -410,20 +410,20 @@ export class ModelAccount {
     const key = this.keys.get(keyId);
     if (key === undefined) return;
     const { ceilingNano, ceilingPeriod } = { ...key, ...patch };
-    // A period without a ceiling is none, and a ceiling that nobody named a period for is one of a day.
+    // A period without a ceiling is dropped, and a ceiling without a period is daily.
     Object.assign(key, patch, { ceilingPeriod: ceilingNano === null ? null : (ceilingPeriod ?? "day") });
   }
 }
 
-/** Charges are looked at before costs. */
+/** Charges are checked before costs. */
 function byCost(one: Window, other: Window): number {
   return Number(one.counts !== "charge") - Number(other.counts !== "charge");
 }
 
-/** Without a cost: what the sweep posts, which knows none. */
+/** Without a cost: the sweep's postings, which know none. */
 type ModelPost = Pick<PostRequest, "holdId" | "amountNano" | "beside"> & { readonly upstreamNano?: Nano };
 
-/** What is gone of a bound. */
+/** The used part of a bound. */
 export function taken(used: { spentNano: number; heldNano: number; absorbedNano: number }): number {
   return used.spentNano + used.heldNano + used.absorbedNano;
 }

@@ -1,4 +1,4 @@
-// Random histories, played to a ledger and to the model: every reply must be equal, and so must everything seen at the end.
+// Plays random histories to a ledger and to the model: every reply must be equal, and so must the final state.
 import fc from "fast-check";
 import { expect } from "vitest";
 import type { CeilingPeriod, KeyLimits } from "../../../../src/core/account-rows.ts";
@@ -34,20 +34,20 @@ type Step =
   | { do: "time"; ms: number; backward: boolean };
 
 const amount = fc.constantFrom(0, 1, 3_333_333, CENT, CENT + 1, 2 * CENT, 4 * CENT);
-/** What was charged for the same work elsewhere. */
+/** The charge for the same work elsewhere. */
 const before = fc.constantFrom(0, 0, 1, CENT);
 
 function besideOf(charged: number) {
   return charged === 0 ? {} : { beside: { chargedNano: nano(charged), costNano: nano(CENT - charged) } };
 }
 
-/** How many holds ago it was made; -1 is the one that will be made next. */
+/** How many holds ago it was made; -1 is the next one. */
 const hold = fc.constantFrom(-1, 0, 0, 0, 1, 1, 2, 2, 3, 4, 6);
 const recent = fc.constantFrom(-1, 0, 0, 0, 0, 0, 1, 1, 1, 2, 2, 3);
-/** The third is the one that is revoked. */
+/** The third is the revoked one. */
 const key = fc.constantFrom(0, 1, 2, 2);
 
-/** Budgets of a group and of a tag, and what calls cost us unpaid; all of them made anew for each call, with bounds of its own. */
+/** Budgets of a group and of a tag, and the unpaid cost of calls; each call makes them anew, with its own bounds. */
 const window: fc.Arbitrary<Window> = fc
   .record({
     scope: fc.constantFrom("group:7", "tag:team=red", "unpaid", "unpaid", "unpaid:key", "margin", "unpaid:group:7"),
@@ -65,7 +65,7 @@ const window: fc.Arbitrary<Window> = fc
       ...(widened && max !== null && counts === "unpaid" ? { widenedBy: "margin" } : {}),
     };
   });
-/** What is told when it is passed. `key:` stands for the key that calls. */
+/** The event when a mark is passed. `key:` stands for the calling key. */
 const mark: fc.Arbitrary<Window> = fc.record({
   scope: fc.constantFrom("group:7", "tag:team=red", "key:", "balance"),
   period: fc.constantFrom<CeilingPeriod[]>("day", "week", "month"),
@@ -188,7 +188,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 
 export const history: fc.Arbitrary<Step[]> = fc.array(step, { maxLength: 160, size: "max" });
 
-/** Every kind of reply there is; a run that meets one too seldom proves too little. */
+/** Every kind of reply; a run that meets one too rarely proves too little. */
 export const REPLIES: readonly string[] = [
   ..."held exists unknown_key frozen paused clock_skew insufficient ceiling inference_cap window_full slots".split(" "),
   ..."idempotency_in_progress idempotency_mismatch idempotency_done idempotency_unknown".split(" "),
@@ -213,13 +213,13 @@ export const REPLIES: readonly string[] = [
     ["refund refunded", "refund exists", "refund unknown_transaction"],
   );
 
-/** What only a store that can forget answers. */
+/** Replies that only a store that can forget gives. */
 export const SHARED_REPLIES: readonly string[] = [
   ...["settle posted", "settle repeat", "settle voided", "settled as an orphan", "settled late"],
   ...["settled late in part", "idempotency_done after late"],
 ];
 
-/** Plays one history on an account of its own. */
+/** Plays one history on its own account. */
 export async function play(store: TestStore, steps: readonly Step[], account: string, count: (reply: string) => void) {
   const { clock } = store;
   const Model = store.shared ? SharedModelAccount : ModelAccount;
@@ -248,7 +248,7 @@ function countLate({ orphans, late, postings }: SharedModelAccount, count: (repl
   }
 }
 
-/** The sweep sees all accounts: a history leaves no holds to the next. */
+/** The sweep covers all accounts, so a history must leave no holds to the next. */
 async function endHolds(ledger: Ledger, account: string, made: number): Promise<void> {
   for (let hold = 0; hold <= made; hold++) {
     await ledger.void({ accountId: account, holdId: `${account}.h${hold}` }, "the history ended");
@@ -282,16 +282,16 @@ interface RunState {
   readonly store: TestStore;
   readonly model: ModelAccount;
   readonly account: string;
-  /** Which step this is. */
+  /** The index of the step. */
   at: number;
-  /** How many holds have been asked for. */
+  /** The number of requested holds. */
   made: number;
-  /** What each hold was placed with, or refused. */
+  /** The request of each hold, granted or refused. */
   readonly asked: Map<string, ReserveRequest>;
   readonly count: (reply: string) => void;
 }
 
-/** One step on both sides: what the ledger said, and what it should have. */
+/** Plays one step on both sides: the ledger's reply, and the expected one. */
 async function take(state: RunState, step: Step): Promise<readonly [unknown, unknown]> {
   const { store, model, account, at } = state;
   const { ledger, clock } = store;
@@ -376,7 +376,7 @@ async function take(state: RunState, step: Step): Promise<readonly [unknown, unk
       ];
     }
     case "sweep": {
-      // Where a store is shared nobody is known to be dead, and every hold ends with its own lease.
+      // In a shared store no owner is known to be dead, and every hold ends with its own lease.
       const orphans = step.orphans && !store.shared;
       const said = await (step.orphans ? ledger.sweep(1_000, PROCESS) : ledger.sweep(1_000));
       return [[...said].sort(), model.sweep(orphans ? PROCESS : null).sort()];
@@ -424,14 +424,14 @@ async function change({ store, model, account }: RunState, step: Change, keyId: 
     case "deleteKey":
       return [await ledger.deleteKey(account, keyId(2)), model.keys.delete(keyId(2))] as const;
     case "time":
-      // A server's leases are counted on its own clock: while that has fallen back, they last longer.
+      // A server counts leases on its own clock: while that clock is behind, they last longer.
       if (step.backward && !store.shared) clock.setEpochMs(clock.epochMs() - step.ms);
       else clock.advance(step.ms);
       return [null, null] as const;
   }
 }
 
-/** Everything that can be read of the account. */
+/** Compares everything readable of the account. */
 async function compare(ledger: Ledger, model: ModelAccount, account: string): Promise<void> {
   const row = await ledger.account(account);
   expect(row).toMatchObject({

@@ -13,9 +13,9 @@ import type {
 import { ModelAccount, type ModelHold, taken } from "./model.ts";
 
 export class SharedModelAccount extends ModelAccount {
-  /** Calls that were charged though their hold was not there. */
+  /** Calls charged although their hold was missing. */
   readonly orphans = new Set<string>();
-  /** Calls that were charged after their lease had ended. */
+  /** Calls charged after their lease had ended. */
   readonly late = new Set<string>();
 
   constructor(inferenceCapNano: number, epochMs: number, elapsedMs = epochMs) {
@@ -26,7 +26,7 @@ export class SharedModelAccount extends ModelAccount {
     return this.state(holdId);
   }
 
-  /** What may still be charged for a hold that is not counted any more. */
+  /** The largest possible charge for a hold that no longer counts. */
   #room({ request, atMs }: ModelHold): number {
     const left = [this.sum("credit") - this.sum("charge") - this.held()];
     const take = (bound: number, used: Parameters<typeof taken>[0]) => left.push(bound - taken(used));
@@ -47,7 +47,7 @@ export class SharedModelAccount extends ModelAccount {
     const amount = Math.min(amountNano, origin.amountNano, this.#room(hold));
     this.#restoreKey(hold, "free");
     (why === "orphan" ? this.orphans : this.late).add(holdId);
-    // Held for a moment and no longer, so that it is posted as any other.
+    // Held only for a moment, so that it is posted like any other.
     this.live.set(holdId, Object.assign(hold, { amount, state: "held" as const }));
     return this.post(request, why);
   }
@@ -73,7 +73,7 @@ export class SharedModelAccount extends ModelAccount {
     if (idempotency === null) return;
     const name = `${keyId} ${idempotency.key}`;
     const kept = this.idempotency.get(name);
-    // Nothing is kept of a key that is free again: its record is made anew.
+    // A key that is free again leaves no trace: its record is new.
     const before = kept === undefined || isFree(kept.hold) ? undefined : kept;
     if (before !== undefined && before.hold.request.holdId !== holdId) return;
     hold.fate = fate;
@@ -82,7 +82,7 @@ export class SharedModelAccount extends ModelAccount {
   }
 }
 
-/** Whether the key of a call may be used again: it was let go, or nobody knows what became of a call that only read. */
+/** Whether a call's key may be used again: it was released, or the outcome of a read-only call is unknown. */
 function isFree({ state, fate, request }: ModelHold): boolean {
   return state === "voided" ? fate === "free" : state === "expired" && request.effect === "read";
 }

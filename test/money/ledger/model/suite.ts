@@ -1,4 +1,4 @@
-// Random histories over a store and the pure model, for each store that there is.
+// Random histories over a store and the pure model, for each store.
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { UsageRow } from "../../../../src/core/usage-rows.ts";
@@ -15,7 +15,7 @@ const TELLING_RUNS_MIN = 200;
 const MORE_RUNS = 50;
 const MORE_MAX = 8;
 
-/** What reports say that each account has spent, has had absorbed, and was granted; in the order in which accounts were opened. */
+/** The spent, absorbed and granted amounts of each account by the reports, in the order in which accounts were opened. */
 async function usageByAccount(ledger: Ledger) {
   const query = { ...EVERYTHING, by: ["account" as const] };
   const told = async (kind: "charged" | "credited") =>
@@ -29,7 +29,7 @@ async function usageByAccount(ledger: Ledger) {
   ]);
 }
 
-/** `runsDefault` histories, unless LEDGER_MODEL_RUNS says how many. */
+/** Plays `runsDefault` histories, unless LEDGER_MODEL_RUNS is set. */
 export function modelSuite(name: string, open: () => Promise<TestStore>, runsDefault: number): void {
   const RUNS = Number(process.env.LEDGER_MODEL_RUNS ?? runsDefault);
   describe(name, () => {
@@ -53,7 +53,7 @@ export function modelSuite(name: string, open: () => Promise<TestStore>, runsDef
           (reply) => (replies.get(reply) ?? 0) < REPLIES_MIN,
         );
       if (RUNS >= TELLING_RUNS_MIN) {
-        // Some kinds are rare: what chance has left out so far comes with some more histories.
+        // Some kinds are rare: a few more histories meet the ones still missing.
         for (let more = 1; more <= MORE_MAX && missing().length > 0; more++)
           await fc.assert(property, { seed: SEED + more, numRuns: MORE_RUNS });
         expect(missing()).toEqual([]);

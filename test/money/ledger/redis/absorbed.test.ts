@@ -1,4 +1,4 @@
-// A Redis of the release before this one, which counted in no window what calls cost above their holds: it opens and works.
+// A Redis of the previous release, which counted calls' cost above their holds in no window: it opens and works.
 import { expect, onTestFinished, test } from "vitest";
 import { nano } from "../../../../src/core/money.ts";
 import { only, openArchiveStage } from "../archive/stage.ts";
@@ -16,7 +16,7 @@ test("what is absorbed counts in the days, in Redis and in the archive, from the
     await ledger.post(postRequest({ ...hold, cents: cost }));
   };
   await overrun("before", 1, 4);
-  // As a release would have left it that knew of no such windows.
+  // As left by a release without such windows.
   const days = ((await link.call("HKEYS", `${base}:b`)) as string[]).filter((name) => /:\d+a$/.test(name));
   expect(days).toHaveLength(2);
   await link.call("HDEL", `${base}:b`, "absorbed_from", ...days);

@@ -1,4 +1,4 @@
-// An older copy of Redis that is brought up to its archive: what was charged since counts once, and stays charged when it is repeated.
+// An older copy of Redis that catches up with its archive: later charges count once, and a repeat does not charge again.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -15,7 +15,7 @@ import { CENT, holdRequest, newAccount, postRequest } from "../requests.ts";
 
 const LEASE_MS = 60_000;
 
-/** Whatever is sent to Redis comes there twice, as it may where an answer is lost. */
+/** Sends every command to Redis twice, as happens where an answer is lost. */
 function twice(link: RedisLink): RedisLink {
   return {
     ...link,
@@ -57,7 +57,7 @@ test(
     await restoreRedis(link, copy, { nowMs: clock.epochMs(), without: [] });
     expect(await replayArchive({ ...books, link: twice(link) })).toBe(2);
     expect(await ledger.account("ada")).toMatchObject({ grantedNano: 107 * CENT, spentNano: 3 * CENT, heldNano: 0 });
-    // What it cost above its hold takes room again.
+    // Its cost above the hold takes room again.
     await ledger.patchAccount("ada", { inferenceCapNano: nano(9 * CENT) });
     expect(await ledger.reserve(holdRequest(hold("more")))).toMatchObject({
       ...{ outcome: "inference_cap", spentNano: 3 * CENT, absorbedNano: 5 * CENT },

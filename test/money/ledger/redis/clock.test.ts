@@ -1,4 +1,4 @@
-// A Redis whose clock is not the gateways': a leap of it, or a replica set wrong that takes over, moves no money and no window.
+// A Redis whose clock differs from the gateways': a jump, or the failover to a replica with a wrong clock, moves no money and no window.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -18,7 +18,7 @@ const LEASE_MS = 60_000;
 const HOUR_MS = 3_600_000;
 const TIMELESS = ["write_key", "delete_key", "first_end", "exporter"];
 
-/** A gateway and a server, each with a clock of its own, and the account `ada` with a ceiling of eight cents for `period`. */
+/** A gateway and a server with separate clocks, and the account `ada` with a ceiling of eight cents for `period`. */
 async function startApart(period: "day" | "month") {
   const server = await anyRedis();
   const link = await openLink(server.url);

@@ -1,4 +1,4 @@
-// What is told of accounts in Redis: those that were named are looked at, all of them once at first, and nothing is missed.
+// Events of accounts in Redis: the dispatcher checks the accounts that were named, all of them once at first, and misses nothing.
 import { expect, it, onTestFinished } from "vitest";
 import { systemClock } from "../../../../src/core/clock.ts";
 import { redisLedger } from "../../../../src/money/ledger/redis/ledger.ts";

@@ -1,4 +1,4 @@
-// Holds and postings of the release before this one, which knew no windows but a key's and the inference cap, beside those of this one.
+// Holds and postings of the previous release, which knew no windows but a key's and the inference cap, beside those of this one.
 import { expect, onTestFinished, test } from "vitest";
 import { nano } from "../../../../src/core/money.ts";
 import type { Window } from "../../../../src/money/ledger/model/window-list.ts";
@@ -23,25 +23,25 @@ test("what a hold has brought stands where that release hands it on unread, and 
   const place = (id: string) => `{a:${accountId}}:c:${accountId}.${id}`;
   const text = async (id: string) => String(await link.call("GET", place(id)));
 
-  // Its own holds end here as they always did.
+  // Its own holds end here as before.
   await ledger.reserve(holdRequest(hold("old", 2)));
   expect(Object.keys(JSON.parse(holdLines(await text("old"))?.meta ?? ""))).toEqual(META);
   expect(await ledger.void(hold("old", 0), "test", { upstreamNano: nano(9 * CENT) })).toEqual({ outcome: "voided" });
   expect(await ledger.spentToday(accountId, ["unpaid"])).toEqual([0]);
 
-  // It reads ten lines of a hold, of which the last is the meta that it copies into its posting.
+  // It reads ten lines of a hold; the last is the meta, which it copies into its posting.
   await ledger.reserve(holdRequest(hold("new", 2), { windows: [UNPAID] }));
   expect((await text("new")).split("\n")).toHaveLength(11);
   expect(JSON.parse(holdLines(await text("new"))?.meta ?? "")).toMatchObject({
     windows: "-unpaid,day,10000000,unpaid_costs",
   });
   await ledger.post(postRequest(hold("new", 2), { upstreamNano: nano(3 * CENT) }));
-  // Of a posting it reads what stands before the line that is new, which is the last.
+  // Of a posting it reads everything before the new line, which is the last.
   const posted = await text("new");
   expect(posted.split("\n").at(-1)).toBe("-unpaid");
   expect(Object.keys(JSON.parse(postingLines(posted)?.meta ?? ""))).toEqual(META);
 
-  // As it posts: with the hold's meta, and without the last line. Nothing is missed of what is not told.
+  // As it posts: with the hold's meta, and without the last line. Nothing reads the missing line as an error.
   await ledger.reserve(holdRequest(hold("mixed", 2), { windows: [{ ...UNPAID, max: null }] }));
   const { meta = "" } = holdLines(await text("mixed")) ?? {};
   await ledger.post(postRequest(hold("mixed", 2), { upstreamNano: nano(2 * CENT) }));

@@ -1,4 +1,5 @@
-// What people do to accounts and keys in Redis: acknowledged when a failover cannot take it back, and lost by nobody else's change.
+// Changes that people make to accounts and keys in Redis: acknowledged only when a failover cannot undo them, and no other change
+// overwrites them.
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { KeyRow } from "../../../../src/core/account-rows.ts";
 import { systemClock } from "../../../../src/core/clock.ts";
@@ -60,7 +61,7 @@ describe("with a replica", () => {
     };
     way.blackHole();
     await refusedByAll();
-    // They hold at once all the same, and asking again is no way to an answer that a failover could take back.
+    // They take effect at once all the same, and a repeat does not get an answer that a failover could undo.
     const changed = {
       [OWN]: OPEN,
       paused: { ...OPEN, paused: true },
@@ -104,7 +105,7 @@ describe("with a replica", () => {
   });
 });
 
-/** The link of a process that runs `step` before one transition, once; `lost`: the first answer to it does not come, so it is sent again. */
+/** The link of a process that runs `step` before one transition, once; `lost`: its first answer is lost, so it is sent again. */
 function meddled(
   link: LedgerLink,
   transition: Transition,

@@ -1,4 +1,4 @@
-// Opens ledgers in a real Redis for tests, with a clock that the test moves in the server's place.
+// Opens ledgers in a real Redis for tests, with a manual clock in place of the server's.
 import { manualClock } from "../../../../src/core/clock.ts";
 import { type Archive, NO_ARCHIVE } from "../../../../src/money/ledger/archive/archive.ts";
 import { redisLedger } from "../../../../src/money/ledger/redis/ledger.ts";
@@ -10,7 +10,7 @@ const LEASE_MS = 60_000;
 /** A ledger over a link to an empty server; `dispose` ends both. */
 export function redisStore(link: LedgerLink, dispose: () => Promise<void>, archive: Archive = NO_ARCHIVE): TestStore {
   const clock = manualClock(START_MS);
-  // The server has been up for long as far as the test's own clock goes.
+  // By the test's clock the server has long been up.
   const settled = { ...link, uptimeMs: () => Promise.resolve(LEASE_MS) };
   const open = () => redisLedger({ link: settled, clock, clockIsServers: true, leaseMs: LEASE_MS, archive });
   let ledger = open();

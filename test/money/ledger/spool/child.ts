@@ -1,4 +1,4 @@
-// Run by the spool's kill tests as a process of its own: one paid call over Redis, and its own end at a named point.
+// The spool's kill tests run this as a separate process: one paid call over Redis, and an exit at a named point.
 
 import { once } from "node:events";
 import { writeSync } from "node:fs";
@@ -9,7 +9,7 @@ import { LEASE_MS, openSpooled } from "./spooled.ts";
 
 const [url = "", folder = "", name = "", wanted = ""] = process.argv.slice(2);
 
-/** Passes a point, or dies there. */
+/** Passes a point, or exits there. */
 function pass(point: string): void {
   if (point === wanted) process.kill(process.pid, "SIGKILL");
 }
@@ -29,7 +29,7 @@ const { ledger } = await openSpooled(url, folder, {
     },
   }),
 });
-// It is never closed: its folder goes with the test's.
+// It is never closed: its folder is removed with the test's.
 const stage = await openStage(join(folder, "stage"));
 const running = stage.begin({
   deps: { leaseMs: LEASE_MS },

@@ -1,4 +1,4 @@
-// What the spool remembers does not grow old because somebody sets the clock.
+// The spool's entries do not age when the clock is changed.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

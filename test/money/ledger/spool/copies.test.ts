@@ -1,4 +1,4 @@
-// What a replica has not got is remembered by the spool for as long as it takes: whoever takes over is told of it.
+// The spool remembers what a replica lacks for as long as necessary, and tells the replica that takes over.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -39,7 +39,7 @@ it("charges that the replica never had are there after it has taken over, once, 
   const { ledger, link, hold, redis, proxy, way, replica, clock } = await startReplicated();
   for (const id of ["tx_copied", "tx_held", "tx_lost"]) expect(await hold(id, 5)).toEqual({ outcome: "held" });
   expect(await ledger.post(cost("tx_copied", 1))).toMatchObject({ outcome: "posted", repeat: false });
-  // A replica that has just begun is busy with its files.
+  // A replica that has just started is busy with its files.
   const isCopied = async () => (await link.waitForReplicas("{a:ada}:b")) || undefined;
   await eventually(isCopied, "the replica to have the first charge");
   way.blackHole();
@@ -49,10 +49,10 @@ it("charges that the replica never had are there after it has taken over, once, 
     ["tx_unseen", 3],
   ] as const)
     expect(await ledger.post(cost(id, cents))).toMatchObject({ outcome: "posted", repeat: false });
-  // A look at the spool has it note on disk what was answered, and when.
+  // A look at the spool makes it record on disk what was answered, and when.
   expect((await ledger.doctor()).findings).toEqual([]);
   clock.advance(LONG_MS);
-  // The end of a call is when the spool forgets what is old.
+  // The spool forgets old entries when a call ends.
   expect(await ledger.post(cost("tx_held", 4))).toMatchObject({ outcome: "posted", repeat: false });
   expect((await ledger.doctor()).findings).toEqual([]);
 

@@ -1,4 +1,4 @@
-// A process that dies between a hold and its answer, at each point: what was answered is charged once, nothing stays held.
+// A process that dies between a hold and its answer, at each point: every answered call is charged once, nothing stays held.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync } from "node:fs";
@@ -10,7 +10,7 @@ import { endWithTests } from "../../../support/end-with-tests.ts";
 import { COST } from "../../../support/scripted-plan.ts";
 import { allResolved, openSpooled, type SpooledTest, startSpooled } from "./spooled.ts";
 
-/** In the order in which a call passes them; where the process dies at each is said in the child. */
+/** In the order in which a call passes them; the child says where the process dies at each. */
 const POINTS = ["held", "asked", "answering", "ending", "spooled", "told", "answered", "noted"];
 const CHILD = fileURLToPath(new URL("./child.ts", import.meta.url));
 

@@ -1,4 +1,4 @@
-// What callers and the ledger see of a Redis that is away, slow or full. Titles name the rows of the failure table.
+// What callers and the ledger see of a Redis that is unavailable, slow or full. Titles name the rows of the failure table.
 import { describe, expect, it, onTestFinished } from "vitest";
 import { systemClock } from "../../../../src/core/clock.ts";
 import { GatewayError } from "../../../../src/core/errors.ts";
@@ -18,7 +18,7 @@ describe("Redis down at reserve", () => {
     await redis.kill();
     const fromMs = systemClock.elapsedMs();
     await expect(hold("tx_1", 5)).rejects.toEqual(AWAY);
-    // Half a second is what Redis has for an answer; a busy machine has more for the rest.
+    // Redis gets half a second for an answer; a busy machine needs more for the rest.
     expect(systemClock.elapsedMs() - fromMs).toBeLessThan(4_000);
     await redis.start();
     await eventually(() => hold("tx_2", 5).catch(() => undefined), "the ledger to be back");
@@ -92,7 +92,7 @@ describe("Redis down at settle", () => {
     expect(await ledger.post(cost("tx_1", 3))).toEqual({
       ...{ outcome: "spooled", ...charged(3), absorbedNano: 0, balanceNano: null },
     });
-    // More than the hold: the rest is the operator's, as it would have been.
+    // More than the hold: the operator bears the rest, as usual.
     expect(await ledger.post(cost("tx_2", 9))).toMatchObject({ ...charged(5), absorbedNano: 4 * CENT });
     expect(await ledger.void(ada("tx_3"), "failed")).toEqual({ outcome: "voided" });
     expect(ledger.spoolState()).toMatchObject({ depth: 3 });
@@ -171,7 +171,7 @@ describe("Redis down at settle", () => {
 describe("connection cut after send", () => {
   it("a hold whose answer was lost is this call's own, and a charge whose answer was lost is made once", async () => {
     const { ledger, proxy, hold, other } = await startSpooled();
-    // The server knows the scripts from here on: what follows is sent once and run.
+    // From here on the server knows the scripts: each following command is sent once and run.
     await hold("tx_0", 5);
     await ledger.post(cost("tx_0", 1));
     const atHold = proxy.cutAfter("tx_1");
@@ -182,7 +182,7 @@ describe("connection cut after send", () => {
     await atPost;
     expect(posted).toMatchObject({ outcome: "posted", repeat: true, chargedNano: 3 * CENT });
     expect(await other.account("ada")).toMatchObject({ heldNano: 0, spentNano: 4 * CENT });
-    // Whoever asks for the same hold a second time is told so.
+    // A second request for the same hold gets the same answer.
     expect(await hold("tx_2", 5)).toEqual({ outcome: "held" });
     expect(await hold("tx_2", 5)).toEqual({ outcome: "exists", state: "held" });
   });
@@ -261,7 +261,7 @@ describe("late settle after sweep", () => {
     proxy.cut();
     await told();
     expect(await other.transaction("ada", "tx_1")).toMatchObject({ amountNano: 3 * CENT, reason: "late" });
-    // What was answered lately is told again: it changes nothing.
+    // A recent answer is sent again: it changes nothing.
     const before = tries;
     ledger.repeat();
     await eventually(() => (tries > before ? true : undefined), "it to be told again");

@@ -1,4 +1,4 @@
-// Run by the fault tests as one gateway process of several: holds and ends calls over Redis until it is told to stop or killed.
+// The fault tests run this as one of several gateway processes: holds and ends calls over Redis until it is stopped or killed.
 import { mkdirSync } from "node:fs";
 import { systemClock } from "../../../../src/core/clock.ts";
 import { nano } from "../../../../src/core/money.ts";

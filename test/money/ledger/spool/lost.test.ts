@@ -1,4 +1,4 @@
-// A Redis that has forgotten what it acknowledged, and the bounds of the spool that remembers it.
+// A Redis that has lost acknowledged writes, and the bounds of the spool that remembers them.
 import { describe, expect, it } from "vitest";
 import { systemClock } from "../../../../src/core/clock.ts";
 import { GatewayError } from "../../../../src/core/errors.ts";
@@ -78,7 +78,7 @@ describe("settle_orphan", () => {
       other.settleOrphan({ ...cost(holdId, cents), accountId: "eve" }, { ...lost(holdId, 100), ...more }, "orphan");
     expect(await settle("tx_1", 7, { keyId: "capped" })).toMatchObject({ ...charged(5), absorbedNano: 2 * CENT });
     expect(await settle("tx_2", 1, { keyId: "capped" })).toMatchObject({ ...charged(0), absorbedNano: CENT });
-    // Of the cap 5 are spent, and 3 were absorbed.
+    // Of the cap, 5 are spent and 3 absorbed.
     expect(await settle("tx_3", 30, { keyId: "eve.key" })).toMatchObject({ ...charged(12), absorbedNano: 18 * CENT });
     const outside = { keyId: "eve.key", inference: false, amountNano: nano(8 * CENT) };
     expect(await settle("tx_4", 9, outside)).toMatchObject({ ...charged(8), absorbedNano: CENT });

@@ -26,7 +26,7 @@ export const CREDIT_CENTS = 10_000;
 
 type Forfeit = Parameters<SpooledLedgerOptions["onForfeit"]>[0];
 
-/** A process's own part: its connection, its spool, and the ledger behind both. */
+/** A process's own part: its connection, its spool, and the ledger over both. */
 export interface OpenLedger {
   readonly ledger: SpooledLedger;
   readonly link: RedisLink;
@@ -37,17 +37,17 @@ export interface OpenLedger {
 
 export interface OpenOptions extends Partial<Pick<SpoolOptions, "disk" | "openMax">> {
   readonly leaseMs?: number;
-  /** The spool's own time; the store goes by the system's. */
+  /** The spool's own clock; the store uses the system's. */
   readonly spoolClock?: Clock;
-  /** Where the store's postings go. */
+  /** The archive for the store's postings. */
   readonly archive?: Archive;
-  /** Puts something between the spool and the store. */
+  /** Wraps the store for the spool. */
   readonly wrap?: (store: SharedLedger) => SharedLedger;
-  /** Puts something before the spool. */
+  /** Wraps the spool. */
   readonly wrapSpool?: (spool: Spool) => Spool;
 }
 
-/** Opens the ledger as a gateway does, and replays what is in the folder's spool. */
+/** Opens the ledger as a gateway does, and replays the folder's spool. */
 export async function openSpooled(url: string, folder: string, options: OpenOptions = {}): Promise<OpenLedger> {
   const { leaseMs = LEASE_MS, spoolClock = systemClock, archive, ...others } = options;
   const { wrap = (store) => store, wrapSpool = (spool) => spool, ...bounds } = others;
@@ -76,17 +76,17 @@ export interface SpooledTest extends OpenLedger {
   readonly redis: RedisServer;
   readonly proxy: TcpProxy;
   readonly folder: string;
-  /** The store as another process sees it, by a connection that nothing happens to. */
+  /** The store as another process sees it, over an undisturbed connection. */
   readonly other: SharedLedger;
-  /** Opens the ledger anew on the same folder, as after a restart. */
+  /** Opens the ledger again on the same folder, as after a restart. */
   reopen(options?: OpenOptions): Promise<OpenLedger>;
-  /** The account's hold, placed for `cents`. */
+  /** Places a hold of `cents` on the account. */
   hold(holdId: string, cents: number): ReturnType<Ledger["reserve"]>;
-  /** Answers once nothing waits in the spool, and the other process sees it. */
+  /** Resolves once the spool is empty and the other process sees its calls. */
   told(): Promise<void>;
 }
 
-/** A server, a proxy before it, a ledger behind a spool, and the account `ada`. All of it ends with the test. */
+/** A server, a proxy in front of it, a ledger behind a spool, and the account `ada`. All of it ends with the test. */
 export async function startSpooled(settings: RedisSettings = {}, options: OpenOptions = {}): Promise<SpooledTest> {
   const folder = mkdtempSync(join(tmpdir(), "tollgate-spool-"));
   const redis = await startRedis(settings);
@@ -119,7 +119,7 @@ export async function startSpooled(settings: RedisSettings = {}, options: OpenOp
   };
 }
 
-/** With a replica, which can be cut off, and then take over without what it has not seen. */
+/** With a replica that can be cut off, and then take over without the latest writes. */
 export async function startWithReplica(options: OpenOptions = {}) {
   const parts = await startSpooled({}, options);
   const replica = await startRedis({ replicaof: `127.0.0.1 ${parts.redis.port}` });
@@ -140,7 +140,7 @@ export async function startWithReplica(options: OpenOptions = {}) {
   };
 }
 
-/** A primary whose replica follows by a way that can be closed, and a ledger behind a spool that knows of both. */
+/** A primary whose replication link can be closed, and a ledger behind a spool that knows both servers. */
 export async function startReplicated(options: OpenOptions = {}) {
   const clock = manualClock(systemClock.epochMs());
   const parts = await startSpooled();
@@ -165,7 +165,7 @@ export async function allTold(ledger: SpooledLedger): Promise<void> {
   await eventually(() => (ledger.spoolState().depth === 0 ? true : undefined), "the spool to be told");
 }
 
-/** Sweeps until nothing is held: what is left by the dead must end within a lease and a sweep. */
+/** Sweeps until nothing is held: the holds of dead processes must end within a lease and a sweep. */
 export async function allResolved(ledger: Ledger, accountId = "ada", msMax = 3 * LEASE_MS): Promise<void> {
   await eventually(
     async () => {

@@ -1,4 +1,4 @@
-// Calls that end while their process's own disk takes nothing: they are told from memory, and written down when there is room.
+// Calls that end while their process's own disk is full: the spool reports them from memory, and writes them once there is room.
 import { expect, it } from "vitest";
 import { systemClock } from "../../../../src/core/clock.ts";
 import { GatewayError } from "../../../../src/core/errors.ts";
@@ -7,7 +7,7 @@ import { eventually } from "../../../support/gateway.ts";
 import { CENT } from "../requests.ts";
 import { AWAY, ada, CREDIT_CENTS, cost, request, startWithReplica } from "./spooled.ts";
 
-/** A spool on a disk that can be full. */
+/** A spool on a disk that can fill up. */
 function filling() {
   const disk = { full: false, written: 0 };
   const wrapSpool = (spool: Spool): Spool => ({

@@ -44,7 +44,7 @@ beforeAll(async () => {
   await ledger.close();
 });
 
-/** What the doctor says of a copy of the sound ledger after `sql` was done to it. */
+/** The doctor's findings in a copy of the sound ledger after `sql`. */
 function findingsAfter(sql: string): readonly Finding[] {
   const file = join(folder, "broken.db");
   copyFileSync(sound, file);

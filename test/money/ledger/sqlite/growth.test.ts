@@ -18,7 +18,7 @@ beforeEach(() => {
 });
 
 const clock = manualClock(START_MS);
-/** More than are kept in memory. */
+/** More than the memory cache keeps. */
 const MANY = 20_500;
 
 test("with more accounts than are kept in memory, who has not called longest leaves; who looks at all drives nobody out", () => {
@@ -29,7 +29,7 @@ test("with more accounts than are kept in memory, who has not called longest lea
   for (let at = 0; at < MANY; at++) {
     operations.openAccount(newAccount(`a${at}`, 0));
     if (at % 100 < 99) continue;
-    // Somebody calls all the time.
+    // A caller that is active all the time.
     operations.account("a0");
     unit.flush();
   }
@@ -37,11 +37,11 @@ test("with more accounts than are kept in memory, who has not called longest lea
   let looks = 1;
   for (; !visit.done; looks++) visit = operations.examine({ begin: false });
   expect(visit.seen.findings).toEqual([]);
-  // Calls wait for each look: it is at a few accounts.
+  // Calls wait for each look, so a look covers few accounts.
   expect(looks).toBeGreaterThan(1_000);
   expect(operations.accounts(null)).toHaveLength(MANY);
   unit.flush();
-  // What is still called by its name is in memory.
+  // An account still in use stays in memory.
   database.exec("UPDATE account SET name = 'read from the file'; COMMIT");
   const nameOf = (accountId: string) => operations.account(accountId)?.name;
   expect(nameOf("a0")).toBe("a0");
@@ -59,7 +59,7 @@ test("all accounts together may have spent more than a number counts exactly, an
   }
   const spent = { accounts: 2, spentNano: "16000000000000000", absorbedNano: "0" };
   expect(await ledger.totals()).toMatchObject(spent);
-  // The key is there already: what was done in its batch is rolled back, and done again without it.
+  // The key exists already: its batch is rolled back, and done again without it.
   const credit = ledger.topUp("a", "credit", nano(3e7), "three cents");
   const calls = Promise.all([credit, ledger.createKey("a", newKey("a.key")).catch(() => "rejected")]);
   expect(await calls).toEqual([expect.objectContaining({ outcome: "credited" }), "rejected"]);
