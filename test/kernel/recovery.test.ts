@@ -1,5 +1,4 @@
-// How the gateway reacts to a provider's trouble over time: it returns to a recovered provider, and does not wait for a connection to
-// close.
+// Providers in trouble over time: the gateway returns to a recovered one, and does not wait long for a missing end of a stream.
 import { describe, expect, it } from "vitest";
 import { callChat, type SeenCall } from "../support/chat-call.ts";
 import { forFile } from "../support/for-file.ts";

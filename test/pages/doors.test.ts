@@ -1,4 +1,5 @@
-// Who has signed in is their account, whatever doors for others the settings open: every page, and every call of the playground.
+// A signed-in user acts as their own account, whatever doors for others the settings open: on every page, and in every call of the
+// playground.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { DOORS, SETTINGS } from "../../src/platform/config.ts";
 import { Person } from "../edge/oauth/person.ts";
@@ -6,7 +7,7 @@ import { startTestGateway, type TestAccount, type TestGateway } from "../support
 
 const X402 = { X402_PAY_TO: `0x${"22".repeat(20)}`, X402_FACILITATOR_URL: "http://127.0.0.1:9" };
 
-/** What opens each door. A new one has to say it here. */
+/** The settings that open each door. A new door needs an entry here. */
 const OPENED: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   SIGNUP: { SIGNUP: "open" },
   OAUTH: { OAUTH: "1" },

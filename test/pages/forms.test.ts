@@ -1,4 +1,4 @@
-// What a form of a page may do, and for whom: sessions that end, forms from elsewhere, frames, and play money in the playground.
+// What a form of a page may do, and for which user: expired sessions, cross-site forms, frames, and play money in the playground.
 import { describe, expect, it } from "vitest";
 import { Person } from "../edge/oauth/person.ts";
 import { forFile } from "../support/for-file.ts";
@@ -15,7 +15,7 @@ const own = async (path: string) =>
   ).json()) as Record<string, unknown>;
 const labels = async () => ((await own("/api/v1/agents")).agents as { label: string }[]).map(({ label }) => label);
 
-/** An operator's browser: cookies are kept by hand, as the sign-in is on another listener. */
+/** An operator's browser: the test stores cookies itself, as the sign-in is on another listener. */
 async function operator(fields: Record<string, string> = {}) {
   const response = await fetch(`${gateway.adminUrl}/console/sign-in`, {
     method: "POST",
@@ -224,7 +224,7 @@ describe("the playground", () => {
   it("takes no call without the session's token, and asks for real money where nothing says sandbox", async () => {
     expect((await ask({ "x-tollgate-sandbox": "1" })).status).toBe(401);
     const live = await ask({ "x-csrf-token": await person.csrf("/account") });
-    // No provider is on here: the refusal is of the live catalog.
+    // No provider is configured here: the live catalog refuses.
     expect(live.headers.get("x-tollgate-sandbox")).toBeNull();
     expect(live.status).toBeGreaterThanOrEqual(400);
   });
@@ -255,7 +255,7 @@ describe("the console", () => {
     expect(await odd.text()).toContain("Dollars: must be an amount");
     expect(await balance()).toBe(before);
     expect((await send(path, { ...fields, csrf: token, sure: "yes" })).status).toBe(303);
-    // The same form once more, by the back button.
+    // The same form once more, through the back button.
     expect((await send(path, { ...fields, csrf: token, sure: "yes" })).status).toBe(409);
     expect(await balance()).toBe(before + 200);
     const log = await (await look("/console/log")).text();

@@ -1,5 +1,5 @@
-// The pages in a real Chromium: six tasks in at most four clicks, what strangers write shown as text, and no violation that axe knows. What a
-// person may do by a form, and what a page of another site may not, is beside it in forms.test.ts.
+// The pages in a real Chromium: six tasks in at most four clicks, strangers' text shown as text, and no violation that axe knows.
+// forms.test.ts tests what a user may do by a form, and what another site's page may not.
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -15,7 +15,7 @@ import { startVendor, type VendorServer } from "../support/vendor-server.ts";
 const AXE = readFileSync(new URL("../../node_modules/axe-core/axe.min.js", import.meta.url), "utf8");
 const PAGE_BYTES_MAX = 120_000;
 const CLICKS_MAX = 4;
-/** What strangers put where a page shows it. Run, it would say so. */
+/** Strangers' text where a page shows it. It would reveal itself if it ran. */
 const XSS = [
   `<script>alert(1)</script>`,
   `"><img src=x onerror=alert(1)>`,
@@ -24,7 +24,7 @@ const XSS = [
   `javascript:alert(1)`,
 ];
 
-/** What the functions that run inside of a page use of a browser. */
+/** The parts of a browser that functions in the page use. */
 declare const document: {
   readonly documentElement: { readonly scrollWidth: number };
   querySelector(selector: string): { readonly textContent: string | null } | null;
@@ -36,7 +36,7 @@ let gateway: TestGateway;
 let account: TestAccount;
 let page: Page;
 let receiver: Server;
-/** A provider whose every word is a stranger's: it fails with them, or answers with them where it is asked to. */
+/** A provider whose every word is a stranger's: its errors and, on request, its answers contain them. */
 let vendor: VendorServer;
 let clicks = 0;
 let complaints: string[];
@@ -62,7 +62,7 @@ type Job = { readonly data: { readonly job_id: string; readonly status: string }
 const isOver = async (job_id: string) =>
   ((await post("/api/run/core/result", { job_id })) as unknown as Job).data.status === "succeeded";
 
-/** Of real money, at the provider. */
+/** With real money, at the provider. */
 let live: TestAccount;
 const SAYS = "say it";
 
@@ -122,7 +122,7 @@ beforeAll(async () => {
     note: XSS[0],
   });
   live = await gateway.account({ kind: "personal" });
-  // The route fails until it rests, and another one beside it.
+  // The route fails until it rests, and so does another one.
   for (const model of [...Array(6).fill("openai/gpt-5.4-nano"), "openai/gpt-5.4-mini", "openai/gpt-oss-120b"])
     await chat(String(model), "team=red", live.key);
   const deep = async (...urls: string[]) =>
@@ -174,7 +174,7 @@ async function signInAsOperator(): Promise<void> {
   await Promise.all([page.waitForNavigation(), page.click("main button")]);
 }
 
-/** One click of a task that leads to another page. */
+/** One click of a task, which leads to another page. */
 async function click(selector: string): Promise<void> {
   clicks += 1;
   await Promise.all([page.waitForNavigation(), page.click(selector)]);
@@ -182,13 +182,13 @@ async function click(selector: string): Promise<void> {
 
 const text = (selector = "main") => page.$eval(selector, (one) => one.textContent ?? "");
 
-/** What axe complains of; of one rule alone where it is named. */
+/** The violations that axe finds; of one rule where it is named. */
 async function violations(rule?: string): Promise<string[]> {
   const found = await page.evaluate((only) => axe.run(only === undefined ? {} : { runOnly: [only] }), rule);
   return found.violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html.slice(0, 120)}`));
 }
 
-/** By the protocol, not by a tag: the page's own policy lets no such script in. */
+/** Injects axe by the protocol, not by a tag, because the page's own policy blocks such a script. */
 const bringAxe = () => page.evaluate(AXE);
 
 const OF_ACCOUNT = [
@@ -230,7 +230,7 @@ async function look(base: string, path: string): Promise<void> {
     await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: look }]);
     expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth), path).toBeLessThanOrEqual(0);
     if (look === "light") expect(await violations(), path).toEqual([]);
-    // What differs in the dark is how well it can be read; these have every mood of it.
+    // Dark mode changes only the contrast; these pages have every kind of element.
     else if (IN_THE_DARK.includes(path)) expect(await violations("color-contrast"), `${path} in the dark`).toEqual([]);
     if (shots !== undefined) {
       const name = path
@@ -444,7 +444,7 @@ it("a sign-out in one tab ends the others, the way back shows nothing, and times
   await page.goto(`${gateway.url}/account/keys`);
   const [utc, own] = await page.$eval("time", (one) => [one.getAttribute("datetime"), one.getAttribute("title")]);
   const minutes = new Date(utc ?? "").getUTCMinutes();
-  // Nepal is five hours and three quarters ahead.
+  // Nepal is 5 hours and 45 minutes ahead.
   expect(own).toContain(`:${String((minutes + 45) % 60).padStart(2, "0")}:`);
   const other = await page.browserContext().newPage();
   await other.goto(`${gateway.url}/account`);
@@ -468,7 +468,7 @@ it("what is live is told anew while the page is open", async () => {
   expect(await text("[data-live]")).toContain("Calls");
 });
 
-/** The pictures of docs/guides/web-pages.md, where a folder for them is named: `TOLLGATE_SCREENSHOTS=docs/images`. */
+/** The screenshots of docs/guides/web-pages.md, where a folder for them is set: `TOLLGATE_SCREENSHOTS=docs/images`. */
 it.runIf(shots !== undefined)(
   "has its picture taken with an account that has called",
   async () => {

@@ -1,4 +1,4 @@
-// Pages whose endpoints refuse, or whose stores go away: they say so, and never that nothing was spent or changed.
+// Pages whose endpoints refuse, or whose stores become unavailable: they say so, and never that nothing was spent or changed.
 import { describe, expect, it } from "vitest";
 import type { Answer, EndpointSpec, GatewayRequest } from "../../src/core/endpoint.ts";
 import { GatewayError } from "../../src/core/errors.ts";
@@ -17,7 +17,7 @@ const BODIES: Readonly<Record<string, unknown>> = {
   "/admin/v1/models": { models: [] },
 };
 
-/** Asks where every report is refused, as while another one of the account is made. */
+/** Refuses every report, as while the account is making another one. */
 const ask: Ask = async <Body>(_method: string, path: string) =>
   (BODIES[path] as Body | undefined) ?? new Refused(429, "Another report is being made.");
 

@@ -132,7 +132,7 @@ describe("a setting that does not parse", () => {
   test("an address with a password in it that does not parse is named and not shown", () => {
     const message = refusal({ PUBLIC_URL: "ftp://own:hunter2@tollgate.example" });
     expect(message).toMatch(/^PUBLIC_URL: must be an http or https address/);
-    // And one that parses would be told to everybody in every link.
+    // A valid one would appear in every link that the gateway gives out.
     expect(refusal({ PUBLIC_URL: "https://own:hunter2@tollgate.example" })).toMatch(/^PUBLIC_URL: must have no user/);
   });
 

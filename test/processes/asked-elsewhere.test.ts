@@ -12,7 +12,7 @@ import { postAs } from "../support/keyed-fetch.ts";
 import { childrenOf, listenersTo, processesReady } from "../support/several.ts";
 
 const CREDIT = 1_000_000;
-/** Far below the lease of what a dead process held, and enough for a busy machine. */
+/** Far below the lease of a dead process's holds, and enough for a busy machine. */
 const SOON_MS = 30_000;
 
 const fleet = forFile(await startFleet(1, null, { WORKERS: "2", OAUTH: "1", TRUST_PROXY: "1" }));
@@ -25,7 +25,7 @@ function gateway(): GatewayProcess {
 
 const holds = () => gateway().gauge("tollgate_holds_open");
 
-/** Eight requests at once, on connections that come to both processes. */
+/** Eight concurrent requests, on connections that reach both processes. */
 const toBoth = <T>(ask: (at: number) => Promise<T>) => Promise.all(Array.from({ length: 8 }, (_, at) => ask(at)));
 
 test("a grant whose token is revoked at one process is refused by all of them", async () => {

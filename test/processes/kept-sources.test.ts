@@ -1,4 +1,4 @@
-// What a start keeps of the sources for the next one: used where a file is as it was, made anew where it is not, and not needed.
+// The source cache that a start leaves for the next one: used for unchanged files, rebuilt for changed ones, and optional.
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -37,7 +37,7 @@ function run(): string {
 const folder = () => join(root, "node_modules/.cache/tollgate", process.version);
 const kept = () => readdirSync(folder()).filter((name) => name.endsWith(".js"));
 
-/** The code that was kept, and its last line: the digest of what stands before it. */
+/** The cached code, whose last line is the digest of the text before it. */
 const asKept = (code: string) => `${code}\n//${createHash("sha256").update(code).digest("hex")}`;
 const codeIn = (text: string) => text.slice(0, text.lastIndexOf("\n//"));
 

@@ -8,7 +8,7 @@ onlyAProcessShows("an old Node is turned away");
 const SCRIPT = fileURLToPath(new URL("../../src/processes/node-version.cjs", import.meta.url));
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 
-/** Runs the check as the given version of Node would. `modules`: the version of what is compiled for it. */
+/** Runs the check as the given Node version would. `modules`: the ABI version of its compiled modules. */
 function check(version: string) {
   const pretend = `Object.defineProperty(process.versions, "node", { value: ${JSON.stringify(version)} });`;
   const { status, stderr } = spawnSync(process.execPath, ["-e", `${pretend} require(${JSON.stringify(SCRIPT)})`]);

@@ -10,7 +10,7 @@ import { childrenOf, processesReady } from "../support/several.ts";
 onlyAProcessShows("two workers on one file");
 
 const CREDIT = 1_000_000;
-/** Far below the lease of what a dead process held, and enough for a busy machine. */
+/** Far below the lease of a dead process's holds, and enough for a busy machine. */
 const SOON_MS = 30_000;
 
 const fleet = forFile(await startFleet(1, null, { WORKERS: "2", OAUTH: "1", TRUST_PROXY: "1" }));
@@ -21,7 +21,7 @@ function gateway(): GatewayProcess {
   return one;
 }
 
-/** Calls at the same time, each on a connection of its own, so that they come to both processes. */
+/** Concurrent calls, each on its own connection, so that they reach both processes. */
 function calls(count: number, key: string, content: string): Promise<SeenCall>[] {
   const body = { model: "sandbox/ok", stream: true, max_tokens: 1_000, messages: [{ role: "user", content }] };
   const call = () => callChat(body, { url: gateway().url, key, headers: { connection: "close" } });
@@ -54,7 +54,7 @@ test("what one process is told, the others know; a window is one for all of them
   await processesReady(2, gateway().adminUrl);
 });
 
-/** What came of `run` when all of it fell into one minute, whenever the test runs. */
+/** The result of a `run` that fell within one minute, whenever the test runs. */
 async function withinAMinute<T>(run: () => Promise<T>): Promise<T> {
   const minute = () => Math.floor(Date.now() / 60_000);
   for (;;) {

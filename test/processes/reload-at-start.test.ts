@@ -1,4 +1,4 @@
-// What a start does with a signal that comes at once, and with a secret that is not there.
+// How a start handles an immediate signal, and a missing secret.
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
@@ -11,7 +11,7 @@ import { onlyAProcessShows } from "../support/process-fact.ts";
 onlyAProcessShows("a start with a missing secret, or a signal at once");
 
 test.each(["1", "2"])("SIGHUP does not end a gateway of %s processes that is still starting", async (workers) => {
-  // It takes connections and never answers: whoever has connected is in the middle of its start.
+  // It accepts connections and never answers: a client that has connected is in the middle of its start.
   const silent = createServer().listen(0, "127.0.0.1");
   await once(silent, "listening");
   const dataDir = mkdtempSync(join(tmpdir(), "tollgate-reload-"));

@@ -1,4 +1,4 @@
-// The gateway as several processes on one port: what callers and the operator see when processes come, go and die.
+// The gateway as several processes on one port: what callers and the operator see when processes start, stop and die.
 import { once } from "node:events";
 import { createServer } from "node:net";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
@@ -11,7 +11,7 @@ import { isRunning } from "../support/is-running.ts";
 import { REDIS_MS_MAX } from "../support/redis.ts";
 import { allReady, charged, inFlight, LONG, type Several, SHORT, startSeveral } from "../support/several.ts";
 
-/** One for all tests: each leaves it as it was, but the last, which ends it. */
+/** Shared by all tests: each restores it, except the last, which ends it. */
 let gateway: Several;
 let end = async () => {};
 
@@ -27,7 +27,7 @@ async function readyz(): Promise<unknown> {
   return (await fetch(`${gateway.adminUrl}/readyz`)).json();
 }
 
-/** What the command line prints, as JSON, and its exit code. */
+/** The command line's output as JSON, and its exit code. */
 async function tollgate(...words: string[]) {
   const lines: string[] = [];
   const say = (line: string) => lines.push(line);
@@ -37,7 +37,7 @@ async function tollgate(...words: string[]) {
 
 test("calls spread over the processes, which count as one and are administered as one", async () => {
   expect(await readyz()).toEqual({ ready: true, processes: { ready: 2, wanted: 2 } });
-  // The parent, which serves no calls, knows as well as they do what is on, and where.
+  // The parent, which serves no calls, knows as well as the children what is enabled, and where.
   expect(await gateway.admin("GET", "/admin/v1/providers")).toMatchObject({ url: gateway.url, mistyped: [] });
   const calls = await Promise.all(Array.from({ length: 40 }, () => gateway.call()));
   expect(charged(calls)).toBe(40);
@@ -56,7 +56,7 @@ test("calls spread over the processes, which count as one and are administered a
   const frozenMs = performance.now();
   const some = () => Promise.all(Array.from({ length: 8 }, () => gateway.call()));
   await eventually(async () => (charged(await some()) === 0 ? true : undefined), "every process to know");
-  // Unless they are told, processes believe what they know of a key for a minute.
+  // Without a notice, processes use their cached state of a key for a minute.
   expect(performance.now() - frozenMs).toBeLessThan(10_000);
   expect(await tollgate("doctor")).toMatchObject({ code: 0, json: { accounts: 1, holds: 0, findings: [] } });
   expect(await tollgate("unfreeze", gateway.accountId)).toMatchObject({ code: 0 });
@@ -71,7 +71,7 @@ test("SIGHUP replaces every process: streams live on, new calls are answered, an
   let over = false;
   const others: SeenCall[] = [];
   const load = Array.from({ length: 2 }, async () => {
-    // On connections that stay open between calls, as clients keep them.
+    // On keep-alive connections, as clients use them.
     while (!over) others.push(await gateway.call(SHORT, "keep-alive"));
   });
   const done = gateway.says(/replaced/);
@@ -83,7 +83,7 @@ test("SIGHUP replaces every process: streams live on, new calls are answered, an
   expect(gateway.children().filter((pid) => before.includes(pid))).toEqual([]);
   const ended = await Promise.all(streams);
   expect(charged(ended)).toBe(6);
-  // A connection that the kernel had given to a process that was leaving may be reset; nobody is turned away.
+  // A connection that the kernel gave to an exiting process may be reset; no call is refused.
   expect(others.filter(({ status }) => status !== 0 && status !== 200)).toEqual([]);
   expect(charged(others)).toBeGreaterThanOrEqual(others.length - 1);
   expect(others.length).toBeGreaterThan(10);
@@ -109,7 +109,7 @@ test("a port that somebody else has is refused, although it could be shared", as
   onTestFinished(() => void stranger.close());
   const { port } = stranger.address() as { port: number };
   const dataDir = folderForTest("tollgate-several-");
-  // It is looked at before anything else, Redis included.
+  // It is checked before anything else, Redis included.
   const environment = { DATA_DIR: dataDir, PORT: String(port), WORKERS: "2", REDIS_URL: "redis://127.0.0.1:1" };
   const start = spawnGateway(environment);
   await expect(start).rejects.toThrow(`cannot listen on 127.0.0.1 port ${port}: taken`);
@@ -122,7 +122,7 @@ test("SIGTERM lets all of them leave, and cuts no answer", async () => {
   expect(await gateway.terminate()).toEqual({ code: 0, signal: null });
   expect(charged(await Promise.all(streams))).toBe(6);
   expect(children.map(isRunning)).toEqual([false, false]);
-  // Nobody answers at the admin address: the command line opens the stores itself.
+  // The admin address does not answer: the command line opens the stores itself.
   const { code, json } = await tollgate("doctor");
   expect([code, json]).toMatchObject([0, { holds: 0, findings: [] }]);
 });

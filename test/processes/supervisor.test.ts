@@ -1,4 +1,4 @@
-// The parent of several processes, with small children whose lives are told: who is replaced, when, and when it is over.
+// The parent of several processes, with small scripted children: which are replaced, when, and when it gives up.
 import { readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -141,7 +141,7 @@ test("all are replaced one at a time: there are never fewer than before", async 
   clearInterval(watch);
   expect(Math.min(...readyCounts)).toBe(2);
   const after = started().slice(2);
-  // The spare folder, then the one that the first has left.
+  // The spare folder, then the folder of the first one.
   expect(after.map(({ folder }) => folder)).toEqual(["worker-3", "worker-1"]);
   expect(before.map(({ pid }) => isRunning(pid))).toEqual([false, false]);
   expect(said).toEqual([]);
@@ -177,7 +177,7 @@ test("what was counted by those that have ended stays in the sums", async () => 
   const { supervisor, started } = await supervised();
   expect(asked(await supervisor.metrics(new Map()))).toBe(2);
   await supervisor.roll();
-  // Each counted once more as it left, and the new ones count from 1.
+  // Each counted once more as it exited, and the new ones count from 1.
   expect(asked(await supervisor.metrics(new Map()))).toBe(2 * 2 + 2);
   process.kill(started()[3]?.pid ?? 0, "SIGKILL");
   await eventually(() => (supervisor.ready() === 1 ? true : undefined), "its end");

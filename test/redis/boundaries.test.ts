@@ -1,4 +1,4 @@
-// The end of a day as four gateways' ledgers over one Redis see it: a ceiling is exact on both sides of it, and so is a minute's window.
+// The end of a day with four gateways' ledgers over one Redis: a ceiling is exact on both sides of midnight, and so is a minute's window.
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { manualClock } from "../../src/core/clock.ts";
 import { nano } from "../../src/core/money.ts";
@@ -8,7 +8,7 @@ import type { RedisLink } from "../../src/platform/storage/redis-link.ts";
 import { CENT, holdRequest, newAccount, newKey, postRequest } from "../money/ledger/requests.ts";
 import { anyRedis, type LentRedis, openLink, REDIS_MS_MAX } from "../support/redis.ts";
 
-// Processes cannot be given a clock, so these are four connections of this one, whose clock stands in for the server's.
+// Processes cannot share a manual clock, so these are four connections of this process, whose clock replaces the server's.
 const SIZE = 4;
 const LEASE_MS = 60_000;
 const CALLS = 512;
@@ -29,7 +29,7 @@ const clock = manualClock(BEFORE_MIDNIGHT_MS);
 const ledgers = (): SharedLedger[] =>
   links.map((link) => redisLedger({ link, clock, clockIsServers: true, leaseMs: LEASE_MS }));
 
-/** Holds of a cent each through all ledgers at once, each posted as soon as it is placed. While all run, the clock moves on. */
+/** Holds of one cent each through all ledgers at once, each posted as soon as it is placed. Meanwhile the clock moves on. */
 async function runAcross(accountId: string, stepMs: number, more: Partial<ReserveRequest> = {}) {
   const all = ledgers();
   const outcomes: ReserveOutcome["outcome"][][] = [[], []];
@@ -57,7 +57,7 @@ it.each(["day", "month"] as const)(
     clock.setEpochMs(BEFORE_MIDNIGHT_MS);
     const primaryKey = newKey(`${accountId}.key`, { ceilingNano: nano(100 * CENT), ceilingPeriod });
     await ledgers()[0]?.openAccount(newAccount(accountId, 10_000, { primaryKey }));
-    // A call that comes after one of the new day counts for the new day: an account's time never falls.
+    // A call after one of the new day counts for the new day: an account's time never goes back.
     const { spentSince, ...seen } = await runAcross(accountId, 1);
     expect(seen).toEqual({ held: 200, outcomes: new Set(["held", "ceiling"]), findings: [] });
     expect(spentSince).toBe(100 * CENT);

@@ -1,4 +1,4 @@
-// A Redis that is full: new calls are refused before anybody is asked, running ones are still charged.
+// A full Redis: new calls are refused before any vendor call, running ones are still charged.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -36,7 +36,7 @@ it("keeps the holds of calls that run, and ends what it has lost of them", async
   const hold = (id: string) => ({ accountId: "bob", holdId: id, cents: 3, nowMs: systemClock.epochMs() });
   await ledger.reserve(holdRequest(hold("runs")));
   await redis.send("CONFIG", "SET", "maxmemory", "1");
-  // Another process, which has not said lately that it holds something.
+  // Another process, which has not recently reported a hold.
   const other = redisLedger({ link, clock: systemClock, leaseMs: 60_000, archive: await newArchive() });
   expect(await other.renew([hold("runs")], 60_000)).toEqual([]);
   const origin = holdRequest(hold("lost"));
@@ -57,7 +57,7 @@ async function expectEmptied(name: string): Promise<void> {
   onTestFinished(() => own.close());
   const timed = { link: own, clock, clockIsServers: true, archive };
   const ledger = redisLedger({ ...timed, leaseMs: 60_000 });
-  // Where there is a replica it has to have the account, which can take a moment.
+  // A replica, where there is one, must have the account, which can take a moment.
   const open = () =>
     ledger.openAccount(newAccount(name, 100)).then(
       () => true,
@@ -85,7 +85,7 @@ async function expectEmptied(name: string): Promise<void> {
   expect(errors).toEqual([]);
 }
 
-/** A replica that follows the server; it ends with the test. */
+/** A replica of the server; it ends with the test. */
 async function startReplica() {
   const replica = await startRedis({ replicaof: `127.0.0.1 ${redis.port}` });
   onTestFinished(() => replica.dispose());
@@ -93,7 +93,7 @@ async function startReplica() {
   await eventually(follows, "the replica to follow");
 }
 
-/** A new archive in a folder of its own; both end with the test. */
+/** A new archive in its own folder; both end with the test. */
 async function newArchive() {
   const folder = mkdtempSync(join(tmpdir(), "tollgate-full-"));
   const onFatal = (error: unknown) => console.error(error);

@@ -32,7 +32,7 @@ afterAll(async () => {
   await redis.dispose();
 });
 
-/** Well before the minute for which a gateway believes what it knows of a key that it is told nothing of. */
+/** Well below the minute for which a gateway without notices uses its cached state of a key. */
 const TOLD_MS = 20_000;
 
 const first = () => gateways[0] as TestGateway;
@@ -107,7 +107,7 @@ it("the RateLimit headers of paid calls say what is left over all of them, and n
     return seen;
   };
   let seen = await callInTurn();
-  // The minute ended in between: another does not end as soon.
+  // The minute ended in between; the next one will not end as soon.
   if (seen.at(-1)?.status === 200) seen = await callInTurn();
   expect(seen.map(({ status, remaining }) => [status, remaining])).toEqual([
     ...[4, 3, 2, 1, 0].map((remaining) => [200, remaining]),
@@ -128,7 +128,7 @@ it("a key that is paused, limited or revoked at one of them is so at the others 
   const made = await send("POST", "/api/v1/agents", { label: "agent" });
   const key = String(made.api_key);
   expect((await run(second, key, { q: "tea" })).status).toBe(200);
-  // A second on a machine of our own. Without being told, a gateway would believe what it knows of a key for a minute.
+  // A second on an idle machine. Without a notice, a gateway would use its cached state of a key for a minute.
   const becomes = (status: number, what: string) =>
     eventually(
       async () => ((await run(second, key, { q: "tea" })).status === status ? true : undefined),
@@ -150,7 +150,7 @@ it("whoever changes a key or an account has told all of them in the same step, t
   const headers = { authorization: `Bearer ${made.secret}` };
   const becomes = (what: string, isSo: (response: Response) => boolean) =>
     eventually(async () => isSo(await fetch(`${second?.url}/api/v1/agents`, { headers })) || undefined, what, TOLD_MS);
-  // What a gateway does first; nothing of what it does afterwards.
+  // Only a gateway's first step; none of the later ones.
   const link = await openLink(redis.url);
   const ledger = redisLedger({ link, clock: systemClock, leaseMs: 60_000 });
   try {
@@ -175,7 +175,7 @@ it("a secret that a rotation leaves good for a while is good all along, also at 
   const whoHas = (hash: string) => keyOfFormer({ books: ledger, rules, clock: systemClock }, hash);
   const rules = redisRecords(link);
   let seen: unknown = "not asked";
-  // What another process finds that has just heard of the swap, while this one still waits for replicas.
+  // The state for a process that has just heard of the swap, while this one still waits for replicas.
   const books = Object.assign(Object.create(ledger), {
     async rotateKey(...args: Parameters<typeof ledger.rotateKey>) {
       const turned = await ledger.rotateKey(...args);
@@ -211,7 +211,7 @@ it("an Idempotency-Key means the same at all of them", async () => {
 it("what one finds out of its routes the others know a second later: who rests, and where a conversation has gone", async () => {
   const account = await first().account();
   const MODELS = ["sandbox/429-after-60", "sandbox/ok"];
-  // A prompt by itself goes on with no conversation.
+  // A prompt alone continues no conversation.
   const laterTurn = (begin: string) => [
     { role: "user", content: `${begin} [[pace: 100000]]` },
     { role: "assistant", content: "So it is." },
@@ -229,10 +229,10 @@ it("what one finds out of its routes the others know a second later: who rests, 
     return { tried: tollgate.attempts.map(({ model }) => model), routes: response.headers.get("x-tollgate-routes") };
   };
   expect((await ask(gateways[0], "the one that moves")).tried).toEqual(MODELS);
-  // What is told is told in order: who knows of this one knows of all before it.
+  // Notices arrive in order: a gateway that knows this one knows all before it.
   await ask(gateways[0], "a later one", ["sandbox/429-after-59", "sandbox/ok"]);
   for (const gateway of gateways.slice(1)) {
-    // Asking would find it out.
+    // A call would reveal it.
     await eventually(async () => {
       await new Promise((resolve) => setTimeout(resolve, 100));
       return /^tollgate_route_resting\{.*429-after-59.*\} 1$/m.test(await gateway.metricsText()) || undefined;
@@ -247,7 +247,7 @@ it("what one finds out of its routes the others know a second later: who rests, 
   }
 });
 
-/** A gateway with production's bound on its Redis, for the tests of that. */
+/** A gateway with production's timeout for Redis, for tests of that timeout. */
 async function hastyGateway(environment: Record<string, string> = {}): Promise<TestGateway> {
   const settings = { REDIS_URL: redis.url, ...archive, REDIS_COMMAND_MS: String(HASTY_MS), ...environment };
   const gateway = await startTestGateway(settings);
@@ -266,7 +266,7 @@ it("without its Redis a gateway refuses what costs within a second, and goes on 
   const from = Date.now();
   const refused = await run(gateway, account.key, { q: "tea" });
   expect([refused.status, refused.json.error]).toEqual([503, "ledger_unavailable"]);
-  // Half a second is what Redis has for an answer; a busy machine has more for the rest.
+  // Redis gets half a second for an answer; a busy machine needs more for the rest.
   expect(Date.now() - from).toBeLessThan(4_000);
   await redis.start();
   await eventually(

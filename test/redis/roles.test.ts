@@ -1,4 +1,4 @@
-// A gateway that answers callers and one that does the work, over one Redis: who does what, seen from outside.
+// A gateway that answers callers and one that does the work, over one Redis: the division of work, seen from outside.
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect, it } from "vitest";
@@ -42,7 +42,7 @@ const start = (role: string) => {
   return startTestGateway({ ...settings, ROLE: role }, { actions: [deep], jobKinds: [kind] });
 };
 const redis = forFile(await anyRedis());
-// First, so that it would have taken by now whatever it takes.
+// First, so that by now it would have taken any work that it takes.
 const serve = await start("serve");
 
 async function ask(key: string, path: string, body?: unknown) {
@@ -65,7 +65,7 @@ it("one that serves answers callers alone; what it launches, and what is told an
   const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/hook`;
   expect((await ask(key, "/api/v1/webhooks", { url })).status).toBe(201);
 
-  // Alone it launches nothing, and calls go on.
+  // Alone it launches nothing, and calls still work.
   const refused = await ask(key, "/api/run/core/deep", {});
   expect([refused.status, refused.json.error]).toEqual([503, "jobs_unavailable"]);
   expect(await balance(accountId)).toEqual([1_000, 0]);
@@ -92,7 +92,7 @@ it("one that serves answers callers alone; what it launches, and what is told an
     ]);
     expect(await serve.metricsText()).toMatch(/^tollgate_build_info\{.*role="serve"\} 1$/m);
 
-    // A gateway that ends gives its leases up: those that it held are free now, and the one that was there before it has none.
+    // A gateway that ends releases its leases: those it held are free now, and the earlier gateway holds none.
     const holders = async () => {
       const dispatcher = await redisRecords(link).get("teller", "teller");
       return { dispatcher: dispatcher?.value ?? null, exporter: await link.call("GET", EXPORTER) };
@@ -109,7 +109,7 @@ it("one that serves answers callers alone; what it launches, and what is told an
     receiver.closeAllConnections();
   }
 
-  // With one that serves alive, and none that works, commands that need the books for themselves still refuse.
+  // While a serving gateway is alive, even without a worker, commands that need exclusive books still refuse.
   const config = readConfig({ REDIS_URL: redis.url, ARCHIVE_URL: `file://${folder}/archive.db`, DATA_DIR: folder });
   const alone = () => withBooks({ config, use: "alone" }, async () => "done");
   await expect(alone()).rejects.toThrow("A gateway or another command is at work on this Redis");

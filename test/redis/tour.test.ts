@@ -1,4 +1,4 @@
-// The tour of docs/guides/processes.md: its three commands are run as they are written, on ports and in a folder of the test's own.
+// The tour of docs/guides/processes.md: runs its three commands as written, on the test's own ports and folder.
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -13,7 +13,7 @@ import { REDIS_MS_MAX, startRedis } from "../support/redis.ts";
 const ROOT = join(import.meta.dirname, "../..");
 const REDIS_PORT = "6379";
 
-/** The commands, with the one port that they name replaced. */
+/** The commands, with their only port replaced. */
 function commands(redisPort: string): string[] {
   const page = readFileSync(join(ROOT, "docs/guides/processes.md"), "utf8");
   const block = /<!-- tour: begin[^>]*-->([\s\S]*?)<!-- tour: end -->/.exec(page)?.[1] ?? "";
@@ -24,7 +24,7 @@ function commands(redisPort: string): string[] {
 it(
   "starts Redis, starts three gateways, kills one under load, and finds every answer in the books",
   async () => {
-    // Installs the server where there is none.
+    // Installs the server where it is missing.
     await (await startRedis()).dispose();
     const dataDir = mkdtempSync(join(tmpdir(), "tollgate-tour-"));
     const [port, adminPort, redisPort] = [await freePort(), await freePort(), await freePort()].map(String);
@@ -33,7 +33,7 @@ it(
     const env = { ...kept, ...own, PORT: port, ADMIN_PORT: adminPort };
     const started: { readonly child: ChildProcess; readonly closed: Promise<unknown> }[] = [];
     const run = (command: string) => {
-      // A group of its own, so that what the command starts ends with it.
+      // Its own process group, so that everything the command starts ends with it.
       const child = spawn("bash", ["-c", command], {
         cwd: ROOT,
         env,
@@ -55,7 +55,7 @@ it(
         if (child.exitCode === null && child.signalCode === null && child.pid !== undefined) {
           process.kill(-child.pid, "SIGKILL");
         }
-        // All of its group hold its output open, and may write to the folder until they have gone.
+        // The whole group holds the output open, and may write to the folder until it is gone.
         await closed;
       }
       rmSync(dataDir, { recursive: true, force: true });

@@ -1,4 +1,4 @@
-// A caller's address costs a system call, so a call with a known key never asks for it: 6 % of a call's time was spent on it.
+// Looking up a caller's address is a system call that took 6 % of a call's time, so a call with a known key never does it.
 import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { HttpReply } from "../../src/edge/http/http-reply.ts";
 import { startTestGateway, type TestGateway } from "../support/gateway.ts";

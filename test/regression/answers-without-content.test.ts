@@ -1,4 +1,4 @@
-// An answer without what it must have (the id that it issues, the content that it sells) was charged: nothing could be polled, or read.
+// An answer without its essential part (the id that it issues, the content that it sells) was charged: nothing could be polled, or read.
 import { describe, expect, it } from "vitest";
 import { readAnswer } from "../actions/run/acme-gateway.ts";
 import { forFile } from "../support/for-file.ts";

@@ -1,4 +1,4 @@
-// Bodies that are announced and come slowly: who cannot pay is told before they are read, and all of them together have a bound.
+// Announced bodies that arrive slowly: a caller that cannot pay is refused before its body is read, and all bodies together have a bound.
 import { expect, onTestFinished, test } from "vitest";
 import { rawClient } from "../edge/http/edge.ts";
 import { eventually, startTestGateway, type TestGateway } from "../support/gateway.ts";
@@ -17,7 +17,7 @@ function head(key: string, length: string): string {
   return `POST ${CHAT} HTTP/1.1\r\n${lines.join("\r\n")}\r\n\r\n`;
 }
 
-/** Announces a body, of which little is sent until the test sends more. */
+/** Announces a body, of which only a little is sent until the test sends more. */
 async function announce(gateway: TestGateway, key: string, bytes: number) {
   const client = await rawClient(Number(new URL(gateway.url).port));
   client.send(`${head(key, `content-length: ${bytes}`)}{"model":`);
@@ -34,7 +34,7 @@ test("a key without credit is told 402 before its body has come, however the bod
   const chunked = await rawClient(Number(new URL(gateway.url).port));
   chunked.send(`${head(key, "transfer-encoding: chunked")}9\r\n{"model":\r\n`);
   expect(await chunked.sees(/\}\}$/)).toMatch(/^HTTP\/1\.1 402 /);
-  // A short body that comes in two parts is read: some actions are free.
+  // A short body in two parts is read, because some actions are free.
   const short = await announce(gateway, key, 11);
   short.send("1}");
   expect(await short.sees(/\}\}$/)).toMatch(/^HTTP\/1\.1 400 /);
@@ -58,7 +58,7 @@ test("an account has so many bytes of bodies on their way in, and all accounts t
   const full = await announce(gateway, third.key, bytes);
   expect(await full.sees(/\}\}$/)).toMatch(/^HTTP\/1\.1 503 [\s\S]*retry-after: 2[\s\S]*take 80 MiB/);
   expect(await codeOf(third.key)).toBe("bodies_in_flight");
-  // What is left, or served, is given back.
+  // Abandoned and served bodies free their room.
   waiting[0]?.socket.destroy();
   waiting[1]?.send(" ".repeat(bytes - 9));
   expect(await waiting[1]?.sees(/\}\}$/)).toMatch(/^HTTP\/1\.1 400 /);

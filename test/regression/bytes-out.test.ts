@@ -1,4 +1,4 @@
-// What the record of a request says of its answer's length is what went over the wire, whatever characters were in it.
+// The answer length in a request's record is the number of bytes on the wire, whatever characters were in it.
 import { expect, test } from "vitest";
 import { forFile } from "../support/for-file.ts";
 import { startTestGateway } from "../support/gateway.ts";

@@ -1,4 +1,4 @@
-// A command whose connection to Redis had been closed stayed for another minute, waiting for it to come back.
+// A command whose Redis connection had been closed stayed for another minute, waiting for a reconnect.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { expect, test } from "vitest";

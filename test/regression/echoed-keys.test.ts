@@ -1,4 +1,4 @@
-// A vendor that repeats our request in its error: nobody is told our key, however the error comes.
+// A vendor that echoes our request in its error: no caller sees our key, whatever the form of the error.
 import type { ServerResponse } from "node:http";
 import { describe, expect, it } from "vitest";
 import { startAcmeGateway } from "../actions/run/acme-gateway.ts";
@@ -6,7 +6,7 @@ import { forFile } from "../support/for-file.ts";
 import { startTestGateway } from "../support/gateway.ts";
 import { startVendor, type VendorRequest } from "../support/vendor-server.ts";
 
-/** Long, and with characters that JSON, addresses and base64 write in another way. */
+/** Long, and with characters that JSON, URLs and base64 encode differently. */
 const KEY = 'sk-echo-"6f1c/9+d2=e8a4b70c5d';
 
 const vendor = forFile(await startVendor());
@@ -14,7 +14,7 @@ const own = (id: string) => ({ [`${id}_API_KEY`]: KEY, [`${id}_BASE_URL`]: `${ve
 const gateway = forFile(await startTestGateway({ ...own("OPENAI"), ...own("ANTHROPIC"), ...own("GEMINI") }));
 const account = await gateway.account({ kind: "personal", creditCents: 100_000 });
 
-/** Every way in which a vendor may write the key that it was sent. */
+/** Every way in which a vendor may write our key. */
 function echo({ headers }: VendorRequest): string {
   const sent = JSON.stringify({
     authorization: headers.authorization,
@@ -25,7 +25,7 @@ function echo({ headers }: VendorRequest): string {
   return `You sent ${sent}, which is ${KEY}, ?key=${encodeURIComponent(KEY)}, Basic ${basic}`;
 }
 
-/** Whole, in part, and as it stands in JSON or in an address. */
+/** Whole, in part, and as encoded in JSON or in a URL. */
 function leaks(text: string): string[] {
   const basic = Buffer.from(KEY).toString("base64");
   return [KEY.slice(-12), KEY.slice(0, 16), "9%2Bd2%3De8a4", basic.slice(4, 24)].filter((part) => text.includes(part));
@@ -137,7 +137,7 @@ describe("the key that a vendor repeats is not told", () => {
     try {
       acme.vendor.answers((response, request) => {
         const said = echo(request);
-        // A letter of the key may stand behind a backslash that is not its own.
+        // A backslash before a letter of the key may belong to something else.
         const body = { message: said, sent: { [said]: [said, `\n${KEY}`, `\\${KEY}`] }, untouched: "\\[key] \u00e9" };
         json(response, 400, body);
       });

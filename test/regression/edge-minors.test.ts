@@ -1,4 +1,4 @@
-// Small things that a careful client looks at: whose window a refusal counts in, what a 401 asks for, what an empty key means.
+// Details that a careful client checks: the window in which a refusal counts, the challenge of a 401, the meaning of an empty key.
 import { expect, test } from "vitest";
 import { forFile } from "../support/for-file.ts";
 import { startTestGateway } from "../support/gateway.ts";

@@ -1,4 +1,4 @@
-// One stream of a hostile vendor took the gateway down: events that are held back, before content and after it, were held without bound.
+// One stream of a hostile vendor took the gateway down: it buffered events without bound, before content and after it.
 import { pipeline, Readable } from "node:stream";
 import { describe, expect, test } from "vitest";
 import { bearer } from "../../src/catalog/adapter.ts";
@@ -12,7 +12,7 @@ import { createUpstream } from "../../src/upstream/upstream.ts";
 import { forFile } from "../support/for-file.ts";
 import { startVendor } from "../support/vendor-server.ts";
 
-/** Far more than is ever held, and little enough to be sent in a moment. */
+/** Far more than is ever buffered, and little enough to send in a moment. */
 const SENT_BYTES_MAX = 64 * 1024 * 1024;
 const FIRST_MS_MAX = 20_000;
 
@@ -48,7 +48,7 @@ interface Seen {
   readonly ms: number;
 }
 
-/** What one attempt tells its sink. */
+/** What one attempt passes to its sink. */
 function attempt(dialect: Offer["chat"]["dialect"], firstMs = FIRST_MS_MAX): Promise<Seen> {
   const route = upstream.chatCandidate(offerOf(dialect), {
     asked: chatRequest({ messages: [{ role: "user", content: "hi" }] }),
@@ -79,7 +79,7 @@ function attempt(dialect: Offer["chat"]["dialect"], firstMs = FIRST_MS_MAX): Pro
   });
 }
 
-/** Sends `first` and then events, as fast as they are taken or one in `everyMs`. Counts what was sent before the reader left. */
+/** Sends `first` and then events, as fast as the reader takes them or one in `everyMs`. Counts the bytes sent before the reader left. */
 function endless(first: string, event: (at: number) => string, everyMs = 0) {
   const sent = { bytes: 0 };
   async function* pieces() {

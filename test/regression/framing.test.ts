@@ -1,4 +1,5 @@
-// Where a request ends must be beyond doubt: what two servers could read as one request or as two is refused, and nothing behind it is heard.
+// The end of a request must be unambiguous: what two servers could read as one request or as two is refused, and nothing behind it is
+// processed.
 import { expect, test } from "vitest";
 import type { Endpoint, GatewayRequest, Reply } from "../../src/core/endpoint.ts";
 import { currentEngine, echo, endpoint, post, rawClient, request, startEdge, until } from "../edge/http/edge.ts";
@@ -8,7 +9,7 @@ const JSON_TYPE = "content-type: application/json";
 const SMUGGLED = request("GET /hello");
 const CHUNK = "2\r\n{}\r\n0\r\n\r\n";
 
-/** An edge that notes what was handled. */
+/** An edge that records the requests it handled. */
 async function notingEdge() {
   const handled: string[] = [];
   const handle = (asked: GatewayRequest, to: Endpoint, reply: Reply) => {
@@ -112,7 +113,7 @@ test.each(UNREAD)(
     client.socket.pause();
     const before = process.memoryUsage.rss();
     const line = `${method} /hello`;
-    // Lengths that do not divide uWebSockets' buffer would be cut in a first line, which it does not put together again.
+    // Lengths that do not divide uWebSockets' buffer would split a first line, which uWebSockets does not reassemble.
     const asked = request(line, ["x: ".padEnd(64 - request(line, [""]).length, "x")]);
     const many = asked.repeat(1_024);
     for (let i = 0; i < 1_000 && !client.socket.destroyed; i++) {

@@ -1,4 +1,4 @@
-// Counts that nobody pays for stood in line with those that a call waits for, and one account's with everybody's: a flood held all up.
+// Unpaid counts queued together with those that a call waits for, and one account's with all others': a flood blocked every call.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { FairTurns } from "../../src/models/chat/fair-turns.ts";
 import type { PromptOrder, PromptRead } from "../../src/models/chat/read-prompt.ts";

@@ -1,4 +1,5 @@
-// What calls under Idempotency-Keys keep of an account is bounded, in a file and over Redis with two gateways, and nothing is charged twice.
+// The stored answers of an account's calls with Idempotency-Keys are bounded, in a file and over Redis with two gateways, and nothing is
+// charged twice.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -13,7 +14,7 @@ const EVENTS_BYTES = 16 * 1024;
 
 interface Stage {
   readonly gateways: readonly AcmeGateway[];
-  /** Bytes of everything that is kept for a day, of all accounts. */
+  /** Bytes of everything stored for a day, of all accounts. */
   keptBytes(): Promise<number>;
   dispose(): Promise<void>;
 }
@@ -23,7 +24,7 @@ async function inOneFile(): Promise<Stage> {
   return {
     gateways: [gateway],
     async keptBytes() {
-      // The file itself is its process's alone.
+      // Only its process may open the file itself.
       const path = join(gateway.dataDir, "copy.db");
       await gateway.admin("POST", "/admin/v1/backup", { path });
       const database = new DatabaseSync(path, { readOnly: true });
@@ -76,7 +77,7 @@ describe.each([
   }, REDIS_MS_MAX);
   afterAll(() => stage.dispose());
 
-  /** By the gateways in turn. */
+  /** The gateways take turns. */
   let turn = 0;
   const call = (account: { key: string }, action: string, params: unknown, key: string) => {
     const gateway = stage.gateways[turn++ % stage.gateways.length] ?? first;
@@ -137,7 +138,7 @@ describe.each([
     for (let at = 0; at < 20; at++) {
       expect((await call(account, "acme/search", { q: "tea" }, `trouble-${at}`)).status).toBe(500);
     }
-    // A key's first use, and a route that rests, are told of as events; twenty answers would be forty thousand bytes.
+    // A key's first use and a resting route are stored as events; twenty answers would be forty thousand bytes.
     expect(await stage.keptBytes()).toBeLessThanOrEqual(before + EVENTS_BYTES);
   });
 

@@ -1,4 +1,4 @@
-// An account has at most a thousand keys; what had more before there was a bound is served, paged, and gets no further ones.
+// An account has at most a thousand keys; an account that had more before the bound is served and paged, and gets no further keys.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -17,7 +17,7 @@ import { anyRedis, openLink, REDIS_MS_MAX } from "../support/redis.ts";
 
 const BEFORE = 6_000;
 
-/** The keys that an account had, by a release that knew no bound; several are of one moment. */
+/** The keys of an account from a release without a bound; several share a timestamp. */
 const OLD = Array.from({ length: BEFORE }, (_, at) => ({
   ...newKey(`key_old${at}`, { externalId: `old ${at}:created` }),
   createdAtMs: START_MS - 1_000 + Math.floor(at / 7),
@@ -126,7 +126,7 @@ describe.each([
       seen.push(...page);
       if (page.length < 1_000) break;
       after = page.at(-1) ?? null;
-      // Where the page ended is revoked before the next one is asked for.
+      // Revokes the last key of the page before requesting the next page.
       if (seen.length === 2_000 && after !== null) await ledger.deleteKey("old", after.keyId);
     }
     const ids = seen.map(({ keyId }) => keyId);

@@ -1,4 +1,4 @@
-// A flood of made-up keys from one address: keys of other addresses are looked up all the same, known or not, in every process.
+// A flood of made-up keys from one address: keys from other addresses are still looked up, known or not, in every process.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -17,7 +17,7 @@ async function ask(gateway: TestGateway, key: string, address: string): Promise<
   return response.status;
 }
 
-/** Floods each gateway from one address while keys that were never seen are used from another. */
+/** Floods each gateway from one address while never-seen keys are used from another. */
 async function expectNobodyLockedOut(gateways: readonly [TestGateway, ...TestGateway[]]): Promise<void> {
   const [first] = gateways;
   const { accountId } = await first.account();
@@ -33,7 +33,7 @@ async function expectNobodyLockedOut(gateways: readonly [TestGateway, ...TestGat
   expect(new Set(good)).toEqual(new Set([200]));
   for (const answers of await Promise.all(flood)) {
     expect(answers.filter((status) => status !== 401 && status !== 429)).toEqual([]);
-    // What the ledger was asked for: in two windows, where a minute ended meanwhile.
+    // The ledger's lookups: in two windows, where a minute ended meanwhile.
     expect(answers.filter((status) => status === 401).length).toBeLessThanOrEqual(240);
   }
 }

@@ -1,11 +1,11 @@
-// Text that went upstream and that no hold counted: where the hold from bytes did not fit, only some fields of a body were counted.
+// Text that went upstream without counting in any hold: where the hold from bytes did not fit, only some fields of a body were counted.
 import { beforeEach, describe, expect, it } from "vitest";
 import { startRecordingVendor } from "../models/chat/recording-vendor.ts";
 import { forFile } from "../support/for-file.ts";
 import { startTestGateway } from "../support/gateway.ts";
 import { postAs } from "../support/keyed-fetch.ts";
 
-/** About 200,000 tokens: 50 cents at the model's price, of which the account has ten. */
+/** About 200,000 tokens: 50 cents at the model's price, while the account has ten. */
 const LONG = "river stone ".repeat(100_000);
 const MODEL = "openai/gpt-5.4";
 const GEMINI = "google/gemini-3-flash-preview";
@@ -76,7 +76,7 @@ describe("a long text is counted", () => {
   });
 
   it("in another script, at a tokenizer that is not ours", async () => {
-    // One token a word for us; others have been seen to take twenty.
+    // One token per word by our count; other tokenizers take up to twenty.
     const content = "გამარჯობა ".repeat(30_000);
     const { status, error } = await ask({ model: GEMINI, messages: [{ role: "user", content }] });
     expect([status, error.code]).toEqual([402, "insufficient_balance"]);

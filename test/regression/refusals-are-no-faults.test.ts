@@ -1,4 +1,4 @@
-// A request that is the caller's mistake is refused, and leaves nothing in the log that looks like a fault of the gateway.
+// A request that is the caller's mistake is refused, and leaves nothing in the log that looks like a gateway error.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
 

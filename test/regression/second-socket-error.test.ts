@@ -1,4 +1,4 @@
-// A connection to Redis that tells two errors, as TLS does where we refuse a certificate and the server says so: the process lives.
+// A Redis connection that emits two errors, as TLS does where we reject a certificate and the server says so: the process survives.
 
 import type { AddressInfo } from "node:net";
 import { createServer } from "node:net";

@@ -1,4 +1,4 @@
-// Answers of models that are sold by units which lack what was asked for, or do not say what they used: what is counted is what came.
+// Incomplete answers of models sold by units, or answers without usage: the gateway counts what arrived.
 import { describe, expect, it } from "vitest";
 import { soundSecondsMax } from "../../src/models/chat/units/sound-seconds.ts";
 import { HeldStream } from "../../src/upstream/held-stream.ts";

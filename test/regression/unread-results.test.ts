@@ -1,4 +1,4 @@
-// Long results and clients that do not read them: what they take of memory, what others notice of them, and that nothing of them stays.
+// Long results and clients that do not read them: their memory, their effect on others, and that all of it is freed.
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import http from "node:http";
@@ -49,7 +49,7 @@ const long = localAction({
 
 let gateway: AcmeGateway;
 let account: TestAccount;
-/** Puts a record where the gateway's own thread keeps them. */
+/** Stores a record where the gateway's own thread stores them. */
 async function put({ kind, id, payer, value, ttlMs }: PutRecord): Promise<number> {
   const database = new DatabaseSync(join(gateway.dataDir, "tollgate.db"), { timeout: 20_000 });
   const columns = "kind, id, payer, version, value, created_at, expires_at";
@@ -116,7 +116,7 @@ function unread(action: string, params: unknown) {
   return unreadAnswer(`POST /api/run/${action}`, [`authorization: Bearer ${account.key}`, ...type], body);
 }
 
-/** The clients have left, and nothing of their answers is kept any more. */
+/** The clients have left, and all memory of their answers is freed. */
 async function allLeave(clients: readonly RawClient[]): Promise<void> {
   for (const { socket } of clients) socket.destroy();
   await eventually(async () => ((await waitingBytes()) === 0 ? true : undefined), "all to be given back");
@@ -236,7 +236,7 @@ it(
     account = payer;
     const clients = await Promise.all(Array.from({ length: 12 }, () => unread("bulk/dump", {})));
     const bytes = await still(waitingBytes, "all of them to stand still");
-    // Of 120 MiB: of each the first that was read of it, which is little more than 1 MiB, and no more of the vendor is asked for.
+    // Of 120 MiB: only the first read of each, little more than 1 MiB; nothing more is requested from the vendor.
     expect(bytes).toBeLessThan(20 * MIB);
     await allLeave(clients);
     await eventually(async () => ((await gateway.heldCents(payer)) === 0 ? true : undefined), "the end of all calls");

@@ -1,4 +1,4 @@
-// Small vendors whose actions the sandbox stands in for: every way to show a key, to send params and to come back for more.
+// Small vendors that the sandbox mocks: every way to send a key, to send params and to poll.
 
 import type { ActionSpec } from "../../src/catalog/action.ts";
 import {
@@ -154,7 +154,7 @@ const acme: AdapterSpec = {
   },
 };
 
-/** Acme's boxes keep what is put into them. */
+/** Acme's boxes store what is put into them. */
 const standIn = defineStandIn({
   actions: {
     boot(call) {
@@ -192,7 +192,7 @@ function vendor(auth: AdapterSpec["auth"], request: RequestSpec): AdapterSpec {
   return { name: "Small", docs: "none", origin: "https://small.test", auth, actions: { ask } };
 }
 
-/** By adapter id, as the gateway hands them in. */
+/** By adapter id, as the gateway passes them in. */
 export const VENDORS: Vendors = new Map(
   Object.entries({
     acme,
@@ -209,7 +209,7 @@ export const VENDORS: Vendors = new Map(
   }),
 );
 
-/** The row of a table is the address. */
+/** The table's row is in the path. */
 const table = {
   paint: { method: "POST", path: "/models/paint", summary: "", params: {} },
   sizes: { method: "GET", path: "/sizes/{of}", summary: "", params: {} },
@@ -252,7 +252,7 @@ export interface Asked {
   readonly call?: string;
 }
 
-/** A sandbox with these vendors, and how the gateway asks it. */
+/** A sandbox with these vendors, and how the gateway calls it. */
 export async function startStandIns() {
   const sandbox = await startSandbox({
     dialects: STAND_INS,

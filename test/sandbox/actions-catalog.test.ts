@@ -1,4 +1,4 @@
-// Every action of the shipped catalog, called with a sandbox account: it answers, costs what is listed, and its rules are met.
+// Every action of the shipped catalog, called with a sandbox account: it answers, costs the listed price, and its rules are met.
 import { describe, expect, it } from "vitest";
 import { rowCents } from "../../src/actions/run/table-params.ts";
 import type { AnswerRule } from "../../src/catalog/answer-rule.ts";
@@ -21,7 +21,7 @@ const services = [...new Set(actions.map(({ service }) => service))];
 
 const gateway = forFile(await startTestGateway());
 
-/** Enough for what is bought at whatever it comes to. */
+/** Enough for purchases at whatever they cost. */
 const MAX_COST_CENTS = 15_000;
 const richAccount = () => gateway.account({ creditCents: 3 * MAX_COST_CENTS });
 
@@ -43,7 +43,7 @@ async function run(account: TestAccount, id: string, params: JsonObject, fault?:
   return { status: response.status, requestId: response.headers.get("x-request-id") ?? "", json };
 }
 
-/** The ids that a param names, and where the service's own actions give such ids out. */
+/** The ids that a param names, and which of the service's own actions issue such ids. */
 function wantedIds(action: SoldAction) {
   const required = (action.offers[0]?.spec.requires ?? []).filter(
     ({ param }) => action.exampleParams[param] !== undefined,
@@ -53,7 +53,7 @@ function wantedIds(action: SoldAction) {
       const spec = issuer.offers[0]?.spec;
       const found = spec?.issues?.find((one) => one.kind === kind);
       const renamed = spec?.answer?.kind === "json" ? spec.answer.renamed : undefined;
-      // The examples have none of those inside of a param.
+      // The examples have no such id inside a param.
       if (found !== undefined && inside !== undefined) return [];
       const at = found === undefined ? "" : `/${renamed?.[found.at.slice(1)] ?? found.at.slice(1)}`;
       if (found !== undefined) return [{ param, issuer, at }];
@@ -62,7 +62,7 @@ function wantedIds(action: SoldAction) {
   });
 }
 
-/** A file of the account's, whose bytes are there. */
+/** A file of the account with existing bytes. */
 async function storedFile(account: TestAccount): Promise<Json> {
   const { json } = await run(account, "files/upload", { filename: "a.mp4", size_bytes: 1 });
   const { put_url, file_id } = json.data as { readonly put_url: string; readonly file_id: string };
@@ -70,7 +70,7 @@ async function storedFile(account: TestAccount): Promise<Json> {
   return file_id;
 }
 
-/** What callers choose the ids of, and which call comes before because it makes that. */
+/** Things whose ids callers choose, and the action that makes them first. */
 const MADE_BY: Readonly<Record<string, string>> = {
   "zep/thread-create": "zep/user-add",
   "zep/add": "zep/thread-create",
@@ -78,13 +78,13 @@ const MADE_BY: Readonly<Record<string, string>> = {
   "zep/search": "zep/user-add",
 };
 
-/** Makes what the example names by ids that callers choose, as the vendor wants it to be there. */
+/** Makes the things that the example names by caller-chosen ids, as the vendor requires them to exist. */
 async function makeUsed({ id }: SoldAction, account: TestAccount): Promise<void> {
   const maker = actions.find((one) => one.id === MADE_BY[id]);
   if (maker !== undefined) await run(account, maker.id, await paramsOf(maker, account));
 }
 
-/** The example's params, with ids that this account has been given, and files that it has. */
+/** The example's params, with ids issued to this account, and files that it has. */
 async function paramsOf(action: SoldAction, account: TestAccount): Promise<JsonObject> {
   await makeUsed(action, account);
   const own: Record<string, Json> = { ...action.exampleParams };
@@ -97,7 +97,7 @@ async function paramsOf(action: SoldAction, account: TestAccount): Promise<JsonO
   return own;
 }
 
-/** What a call with the example's params costs, in billionths of a dollar, by what the adapter lists. */
+/** The listed price of a call with the example's params, in nano-USD. */
 function listedNano(action: SoldAction): number {
   const { facts, offers, table, exampleParams } = action;
   const { price } = facts;
@@ -152,7 +152,7 @@ describe("a call with the example's params", () => {
   });
 });
 
-/** All rules that an action's answers are held against, but those of its steps. */
+/** All rules for an action's answers, except those of its steps. */
 function rulesOf({ offers: [offer] }: SoldAction): readonly AnswerRule[] {
   return [...(offer?.spec.rules ?? []), ...(offer?.adapter.spec.rules ?? [])];
 }
@@ -166,20 +166,20 @@ function faultsOf(action: SoldAction): readonly (readonly [fault: string, code: 
   const rules = rulesOf(action);
   const kinds = [...new Set(rules.filter(isFailure).map(({ means }) => means as FailureKind))];
   const isJson = (action.offers[0]?.spec.answer?.kind ?? "json") === "json";
-  // An empty body is how some vendors say that nothing was found.
+  // Some vendors answer a miss with an empty body.
   const mayBeEmpty = rules.some(({ at, is }) => (at ?? "") === "" && is === "");
   const broken = isJson ? ["html@0", "malformed@0", ...(mayBeEmpty ? [] : ["empty@0"])] : [];
   const ofRules = kinds.map((kind) => [`means-${kind}@0`, FAILURES[kind].code] as const);
-  // Every service answers these alike for all its actions; the long form asks each one.
+  // Every service answers these alike for all its actions; the long form tests each one.
   if (!LONG_RUNS && actions.find(({ service }) => service === action.service) !== action) return ofRules;
   const ofAnyVendor = ["401@0", "402@0", "503@0", "redirect@0", "cut@0", ...broken];
   return [...ofRules, ...ofAnyVendor.map((fault) => [fault, null] as const)];
 }
 
-/** Rules of failure that no answer was found for. */
+/** Rules of failure that no answer triggered. */
 const unmet: string[] = [];
 
-/** Plays the faults one after another; what was not told as an error. */
+/** Plays the faults one after another; returns those that were not reported as errors. */
 async function wrongOnes(action: SoldAction): Promise<readonly string[]> {
   const account = await richAccount();
   const params = await paramsOf(action, account);

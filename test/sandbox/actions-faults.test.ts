@@ -1,4 +1,4 @@
-// The faults that a header asks of a vendor's stand-in, as they are on the wire.
+// The faults that a header requests of a vendor's mock, as seen on the wire.
 import { once } from "node:events";
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import { ACTION_FAULTS, actionConductOf } from "../../src/sandbox/action-faults.ts";
@@ -15,7 +15,7 @@ const GOOD = { results: [{ title: "Coins" }], total: 1 };
 const TEXT = JSON.stringify(GOOD);
 const PLACE = { action: "acme/search", isVendor: (id: string) => ["acme", "other"].includes(id) };
 
-/** The request of `search` on a bare socket, for answers that are not waited for. */
+/** The request of `search` on a raw socket, for answers that the test does not wait for. */
 function open(fault: string) {
   const headers = { authorization: "Bearer k", "acme-version": "3", "content-type": "application/json" };
   const asked = { "x-tollgate-sandbox-action": "search", "x-tollgate-sandbox-fault": fault };

@@ -1,4 +1,4 @@
-// What a vendor's stand-in takes and answers: addresses, keys and bodies checked strictly, ids made, remembered and echoed.
+// What a vendor's mock accepts and answers: it checks addresses, keys and bodies strictly, and makes, remembers and echoes ids.
 import { afterAll, describe, expect, it } from "vitest";
 import { JOB, json, startStandIns } from "./action-stand-ins.ts";
 
@@ -178,7 +178,7 @@ describe("what is kept", () => {
     expect((await get(box)).status).toBe(404);
     expect((await put(box)).status).toBe(200);
     expect((await put(box)).status).toBe(409);
-    // A name is taken in its own box alone.
+    // A name is taken only within its own box.
     expect((await put(other)).status).toBe(200);
     expect((await halt(box)).status).toBe(200);
     const refused = await put(box);

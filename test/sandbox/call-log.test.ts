@@ -1,4 +1,4 @@
-// The sandbox's own count, and what it serves beside the vendors' dialects.
+// The sandbox's own call log, and what it serves besides the vendors' dialects.
 
 import { readFileSync } from "node:fs";
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
@@ -58,7 +58,7 @@ describe("the books", () => {
     const leftMs = performance.now();
     socket.destroy();
     await until(() => row("ok-at-50")?.ended === "aborted");
-    // All of it would take a hundred seconds.
+    // The whole answer would take a hundred seconds.
     expect(performance.now() - leftMs).toBeLessThan(5_000);
     const written = row("ok-at-50")?.tokensOut ?? 0;
     await rawCall(request("ok-at-50", "[[words: 6]]"));
@@ -108,7 +108,7 @@ describe("beside the dialects", () => {
     const seconds = (performance.now() - startedMs) / 1_000;
     expect(answers.every((answer) => answer.whole)).toBe(true);
     expect(sandbox.books().totals).toMatchObject({ requests: 200, whole: 200, tokensOut: 20_200 });
-    // At the pace asked for it takes half a second; the margin is for a busy machine.
+    // At the requested pace it takes half a second; the margin is for a busy machine.
     expect(seconds).toBeLessThan(10);
   });
 

@@ -16,7 +16,7 @@ function user(content: string): OpenAI.ChatCompletionMessageParam[] {
   return [{ role: "user", content }];
 }
 
-/** The streamed answer, put together by the client, and the usage if any came. */
+/** The streamed answer, assembled by the client, and the usage where there is any. */
 async function streamed(messages: OpenAI.ChatCompletionMessageParam[], params: Params = {}) {
   return client.chat.completions
     .stream({ model: "ok", messages, stream_options: { include_usage: true }, ...params })

@@ -30,7 +30,7 @@ interface Chunk {
   readonly error?: { readonly type: string };
 }
 
-/** What a reader gets out of a stream. */
+/** What a reader gets from a stream. */
 function read(answer: RawAnswer) {
   const data = eventData(answer.body);
   const chunks: Chunk[] = [];
@@ -132,7 +132,7 @@ const SEEN: Readonly<Record<string, () => Promise<void>>> = {
     });
     const row = () => sandbox.books().requests.findLast((one) => one.model === "silent");
     await until(() => row()?.ended === "open");
-    // A whole answer to a later request shows that the silence is no slowness.
+    // A complete answer to a later request shows that the silence is not slowness.
     expectWhole(await call("ok", { text: "after silence" }));
     expect(bytes).toBe(0);
     socket.destroy();

@@ -1,4 +1,4 @@
-// The values that the sandbox makes for a schema, such as the arguments of the tools that it calls: the schema takes them.
+// The values that the sandbox generates for a schema, such as the arguments of its tool calls, are valid for the schema.
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { describe, expect, it } from "vitest";
 import { instanceOf } from "../../src/sandbox/instance.ts";

@@ -1,4 +1,4 @@
-// What sandbox accounts make at vendors is there in later calls, as it would be at the vendors themselves, and for nobody else.
+// Things that sandbox accounts make at vendors exist in later calls, as at the vendors themselves, and only for their own account.
 import { describe, expect, it } from "vitest";
 import type { Json, JsonObject } from "../../src/catalog/said.ts";
 import { valueAt } from "../../src/sandbox/action-body.ts";
@@ -27,7 +27,7 @@ async function run(account: TestAccount, action: string, params: object, fault?:
   return { status: response.status, json };
 }
 
-/** A call that must be good, and what it answered. */
+/** A call that must succeed, and its answer. */
 async function good<T = Record<string, string>>(action: string, params: object, fault?: string): Promise<T> {
   const { status, json } = await run(ada, action, params, fault);
   expect([status, json]).toMatchObject([200, { ok: true }]);
@@ -127,7 +127,7 @@ describe("memory", () => {
     expect(await good("zep/thread-create", { thread_id, user_id })).toMatchObject({ thread_id, user_id });
     await good("zep/thread-create", { thread_id: "later", user_id });
     await good("zep/add", { thread_id, messages });
-    // What is known of the user is known in every thread.
+    // A user's facts are known in every thread.
     expect(await good("zep/get-context", { thread_id: "later" })).toEqual({
       context: "<FACTS>\nI live in Bern.\n</FACTS>",
     });
@@ -249,15 +249,15 @@ describe("work that was launched", () => {
   });
 });
 
-/** One begins with a file of the account's own, the other names its repository inside of a signed token: they have tests of their own. */
+/** One starts with an account's own file, the other names its repository inside a signed token: both have their own tests. */
 const ELSEWHERE = ["cueframe", "codestorage"];
 
-/** Every action that takes an id which the vendor made. */
+/** Every action that takes an id issued by the vendor. */
 const owned = actions.filter(
   ({ service, offers: [offer] }) => !ELSEWHERE.includes(service) && (offer?.spec.requires ?? []).length > 0,
 );
 
-/** The example's params with ids that the account has been given; `ids` are those that it has by now, by kind. */
+/** The example's params with ids issued to the account; `ids` are the ids so far, by kind. */
 async function ownParams(action: (typeof owned)[number], account: TestAccount, ids: Map<string, Json>) {
   const params: Record<string, Json> = { ...action.exampleParams };
   for (const { kind, param } of action.offers[0]?.spec.requires ?? []) {
@@ -287,7 +287,7 @@ describe("an id that a vendor made", () => {
       const params: JsonObject = await ownParams(action, ada, new Map());
       expect(await statusOf(eve, id, params)).toBe(404);
       expect(await statusOf(ada, id, action.exampleParams)).toBe(404);
-      // What ends a thing ends it once, so the vendor forgets before it is asked to.
+      // An action that ends a thing ends it once, so the vendor forgets everything first.
       await fetch(`${gateway.sandboxUrl}/_sandbox/reset`, { method: "POST" });
       expect([400, 404, 409, 410], id).toContain(await statusOf(ada, id, params));
     },

@@ -1,18 +1,18 @@
-// A client on a bare socket, so that tests see what was on the wire and how the connection ended.
+// A client on a raw socket, so that tests see the bytes on the wire and how the connection ended.
 import { connect, type Socket } from "node:net";
 
 export interface RawAnswer {
   readonly status: number;
   readonly headers: ReadonlyMap<string, string>;
   readonly body: string;
-  /** The sizes of the transfer coding's chunks, in bytes; empty where the length was said in a header. */
+  /** The sizes of the transfer coding's chunks, in bytes; empty where a header gave the length. */
   readonly chunkSizes: readonly number[];
-  /** The body ended as HTTP says it ends. */
+  /** The body ended as HTTP prescribes. */
   readonly whole: boolean;
   /** The connection was reset; false where it was closed. */
   readonly reset: boolean;
   readonly headMs: number;
-  /** From the head to the last bytes that bear a token. */
+  /** From the head to the last bytes that carry a token. */
   readonly contentMs: number;
   readonly totalMs: number;
 }
@@ -58,7 +58,7 @@ function parse(bytes: Buffer): Omit<RawAnswer, "reset" | "headMs" | "contentMs" 
   return { status, headers, body: rest.toString(), chunkSizes: [], whole };
 }
 
-/** Opens a connection and sends a request on it, which the server is asked to close the connection after. */
+/** Opens a connection and sends a request with `connection: close`. */
 export function send(request: RawRequest): Socket {
   const { hostname, port, pathname, search } = new URL(request.url);
   const socket = connect(Number(port), hostname);
@@ -69,7 +69,7 @@ export function send(request: RawRequest): Socket {
   return socket;
 }
 
-/** Sends a request and waits until the connection has ended, however it did. */
+/** Sends a request and waits until the connection has ended in any way. */
 export function rawCall(request: RawRequest): Promise<RawAnswer> {
   const startedMs = performance.now();
   const socket = send(request);
@@ -93,7 +93,7 @@ export function rawCall(request: RawRequest): Promise<RawAnswer> {
   });
 }
 
-/** The data of each event, its lines joined as the standard says; comments and names left out. */
+/** The data of each event, its lines joined as the standard says; without comments and names. */
 export function eventData(body: string): string[] {
   return body
     .split(/\r?\n\r?\n/)
@@ -107,7 +107,7 @@ export function eventData(body: string): string[] {
     .filter((data) => data !== "");
 }
 
-/** Waits until `holds` does; fails after twenty seconds, which is long on a busy machine too. */
+/** Waits until `holds` is true; fails after twenty seconds, which is long on a busy machine too. */
 export async function until(holds: () => boolean): Promise<void> {
   const deadline = performance.now() + 20_000;
   while (!holds()) {

@@ -1,10 +1,11 @@
-// What a newcomer reads of the sandbox: a sentence that says what it is, and JSON where JSON was asked for, whatever the provider.
+// A newcomer's first answers from the sandbox: a sentence that says what it is, and JSON where the request asks for JSON, for every
+// provider.
 import { Ajv } from "ajv";
 import { describe, expect, it } from "vitest";
 import { forFile } from "../support/for-file.ts";
 import { startTestGateway } from "../support/gateway.ts";
 
-/** One of each dialect, and the provider whose own it is. */
+/** One of each dialect, and the provider that owns the dialect. */
 const MODELS = [
   "sandbox/ok",
   "openai/gpt-5.4-nano",

@@ -1,4 +1,4 @@
-// The files that play vendors: all that are shipped can be read, an overlay brings its own, and none is read before its vendor is asked.
+// The files that mock vendors: all shipped ones load, an overlay brings its own, and each loads only when its vendor is called.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -52,7 +52,7 @@ const PLAYED = `import { defineStandIn, put } from "#sandbox";
 Object.assign(globalThis, { shopIsPlayed: true });
 export default defineStandIn({ actions: { buy: (call) => put(call.answer, { "/thing": call.sent("thing") }) } });`;
 
-/** A folder of an operator's own with these files in its `adapters/`. */
+/** An operator's folder with these files in its `adapters/`. */
 function overlayOf(files: Readonly<Record<string, string>>): string {
   const folder = folderForTest("tollgate-stand-in-");
   mkdirSync(join(folder, "adapters"));
@@ -60,7 +60,7 @@ function overlayOf(files: Readonly<Record<string, string>>): string {
   return folder;
 }
 
-/** What the sandbox answers for the shop of such an overlay. */
+/** The sandbox's answer for the shop of such an overlay. */
 async function bought(overlayDir: string) {
   const vendors = vendorsOf(await shippedCatalog({ overlayDir }));
   const before = "shopIsPlayed" in globalThis;

@@ -1,4 +1,4 @@
-// Opens ledgers and records for tests: real files in temporary folders, a clock that the test moves.
+// Opens ledgers and records for tests: real files in temporary folders, with a manual clock.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -10,17 +10,17 @@ import { openRemoteThread } from "../../../src/platform/storage/remote-thread.ts
 import { openSqliteThread } from "../../../src/platform/storage/sqlite-thread.ts";
 import type { SqliteThread } from "../../../src/platform/storage/thread-client.ts";
 
-/** What every implementation of the ledger gives its tests. */
+/** What every ledger implementation provides for its tests. */
 export interface TestStore {
   readonly ledger: Ledger;
   readonly clock: ManualClock;
-  /** Several processes can have it open: it goes on while one of them is away, and nobody knows who is dead. */
+  /** Several processes can open it: it survives one of them, and a dead process is not recognised as such. */
   readonly shared: boolean;
-  /** Its postings are where reports are made of them before an operation is answered; a Redis without an archive makes none. */
+  /** An operation is answered only once its postings are in the reports' source; a Redis without an archive has no reports. */
   readonly tellsUsage: boolean;
-  /** The same ledger where it is shared. */
+  /** The same ledger, where it is shared. */
   readonly sharedLedger: SharedLedger | null;
-  /** Closes the store and opens it again on what it has kept. */
+  /** Closes the store and opens it again on its data. */
   reopen(): Promise<Ledger>;
   dispose(): Promise<void>;
 }
@@ -35,7 +35,7 @@ export function openLedgerThread(file: string, clock: Clock, disk: DiskBounds = 
   return openSqliteThread({ file, units: { ledger: LEDGER_UNIT }, clock, disk, sharing: "readers", onFatal });
 }
 
-/** As a child has it: the thread is another's, and is reached over a socket. */
+/** As in a child: the thread belongs to another process, behind a socket. */
 export async function openRemoteLedger(file: string, clock: Clock): Promise<SqliteThread> {
   const onFatal = (error: Error) => console.error("the store broke:", error);
   const socket = `${file}-socket/s`;

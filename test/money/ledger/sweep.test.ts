@@ -8,7 +8,7 @@ const LEASE_MS = 60_000;
 
 const store = forFile(await sqliteStore());
 
-/** A timer that the test makes ring. */
+/** A timer that fires when the test says so. */
 function bell() {
   const rings = new Map<number, () => void>();
   const every: Every = (ms, run) => {
@@ -36,7 +36,7 @@ async function place(accountId: string, owner: string, ids: readonly string[]) {
   return holds;
 }
 
-/** What was asked of the ledger so far has been answered, and who asked has heard it. */
+/** All requests to the ledger so far are answered, and their callers have seen the answers. */
 async function settled(): Promise<void> {
   await store.ledger.totals();
   await new Promise((resolve) => setImmediate(resolve));

@@ -1,4 +1,5 @@
-// A process that dies between booking, signing, showing and hearing of a payment: nothing is paid twice, and what may have been paid is found.
+// A process that dies between the booking, signing, showing and confirmation of a payment: nothing is paid twice, and possible payments are
+// found.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -30,7 +31,7 @@ describe.each(["SQLite", "Redis"])("over %s", (store) => {
   let close: () => Promise<void>;
   let clock: ReturnType<typeof manualClock>;
   let calls = 0;
-  /** The charge of a call for a merchant that its caller has named is booked. */
+  /** Whether the charge of a call for a merchant named by its caller is booked. */
   let isCharged = true;
   let call: PaidCall;
 
@@ -71,7 +72,7 @@ describe.each(["SQLite", "Redis"])("over %s", (store) => {
     call = { merchant: `m${calls}`, callId: `tx_${store}_${calls}`, mostNano: CENT, isCallers: false, sandbox: false };
   });
 
-  /** A process of this store; `signer` may be one whose wallet is away. */
+  /** A process of this store; `signer` may have an unavailable wallet. */
   function processWith(signer: Signer = keySigner(KEY), records = stores.records) {
     const books = walletBooks(stores.ledger, { maxNano: nano(10_000_000_000), owner: "wallet", clock });
     const broken: unknown[] = [];
@@ -134,7 +135,7 @@ describe.each(["SQLite", "Redis"])("over %s", (store) => {
     const full = { fullUntilMs: expect.any(Number), isWhole: false };
     expect(await one("acct:a", quarter, "1")).toBe("booked");
     await books.unbook(`${call.callId}_1`);
-    // What was given back keeps its room.
+    // A returned payment keeps its room.
     expect(await one("acct:a", CENT, "2")).toEqual(full);
     expect(await one("acct:b", nano(quarter - 10 * CENT), "3")).toBe("booked");
     expect(await one("acct:c", nano(20 * CENT), "4")).toEqual(full);
@@ -153,7 +154,7 @@ describe.each(["SQLite", "Redis"])("over %s", (store) => {
     expect(await reconciler.look(0)).toEqual([]);
     const row = await stores.ledger.account("wallet");
     expect(row?.spentNano).toBeGreaterThan(0);
-    // What was signed has taken its room of the day.
+    // A signed payment has taken its room of the day.
     expect(await books.spentToday()).toBe(before + CENT);
   });
 

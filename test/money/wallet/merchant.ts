@@ -1,4 +1,4 @@
-// A merchant on loopback that is paid by the call, over MPP or x402, with the chain where it is paid: honest, or lying in a way that a test picks.
+// A merchant on loopback that is paid per call, over MPP or x402, with its chain: honest, or lying in a way that a test picks.
 import http, { type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
@@ -15,7 +15,7 @@ const NOWHERE = "0x0000000000000000000000000000000000000000";
 const USED = "0x98de503528ee59b575ef0c0a2576a82497bfc029a5685b209e9ec333479b10a5";
 const TRANSFERRED = "0x57bc7354aa85aed339e000bccffabbc529466af35f0772c8f8ee1145927de7f0";
 
-/** `takes`: it takes the money of a payment that it then does not serve. */
+/** `takes`: takes the money of a payment and then does not serve. */
 export type Mood =
   | "honest"
   | "dear"
@@ -55,20 +55,20 @@ interface Log {
 export class Merchant {
   readonly rail: Rail;
   mood: Mood = "honest";
-  /** What the next thing costs, in millionths of a dollar. */
+  /** The price of the next thing, in millionths of a dollar. */
   units = 30_000n;
-  /** Over MPP: it bears what the network takes. */
+  /** Over MPP: the merchant bears the network fee. */
   sponsors = false;
-  /** Answers what was paid for. */
+  /** Answers a paid request. */
   answer: (seen: Seen) => { readonly status?: number; readonly body: unknown; readonly type?: string } | null = () => ({
     body: { ok: 1 },
   });
-  /** Which requests are free. */
+  /** Decides which requests are free. */
   isFree: (seen: Seen) => boolean = () => false;
   readonly seen: Seen[] = [];
-  /** What it does not answer. */
+  /** Requests left without an answer. */
   readonly hanging: ServerResponse[] = [];
-  /** Whoever has paid, what, by the payment's own name on chain. */
+  /** The payments taken, by their id on the chain. */
   readonly taken: Log[] = [];
   /** The chain's clock, in seconds. */
   nowS = () => Math.floor(Date.now() / 1_000);
@@ -144,7 +144,7 @@ export class Merchant {
     return String(this.mood === "dear" ? this.units + 1n : this.units);
   }
 
-  /** What is asked, the same each time for the same request. */
+  /** The challenge for a request, the same for each repeat. */
   #mppChallenge({ url, body }: Seen): Record<string, string> {
     const { chainId, coins } = TEMPO_NETWORKS.tempo;
     const request = base64url({
@@ -200,7 +200,7 @@ export class Merchant {
     if (shown === undefined) return null;
     const { challenge, payload, source } = JSON.parse(Buffer.from(shown, "base64url").toString("utf8"));
     const asked = this.#asked.get(challenge.id);
-    // Each challenge is good once, and must come back as it was given.
+    // Each challenge is valid once, and must come back unchanged.
     this.#asked.delete(challenge.id);
     if (JSON.stringify(asked) !== JSON.stringify(challenge) || payload.type !== "transaction") return null;
     const { currency, recipient, amount } = JSON.parse(Buffer.from(challenge.request, "base64url").toString("utf8"));

@@ -1,4 +1,4 @@
-// Every merchant's flow, over a stand-in that speaks MPP and one that speaks x402: it is asked, paid what it asks, and gives what it sells.
+// Every merchant's flow, over a mock that speaks MPP and one that speaks x402: it states its price, is paid that price, and delivers.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { ActionSpec } from "../../../src/catalog/action.ts";
 import type { Rail } from "../../../src/catalog/auth.ts";
@@ -14,7 +14,7 @@ import { Merchant } from "./merchant.ts";
 const KEY = `0x${"11".repeat(32)}` as const;
 const UNITS_PER_CENT = 10_000;
 
-/** A document of so many pages. */
+/** A document with this many pages. */
 function pdf(pages: number): string {
   const tree = `2 0 obj << /Type /Pages /Count ${pages} /Kids [] >> endobj`;
   return `%PDF-1.4\n1 0 obj << /Type /Catalog /Pages 2 0 R >> endobj\n${tree}\n%%EOF\n`;
@@ -57,7 +57,7 @@ describe.each(["mpp", "x402"] as const)("over %s", (rail: Rail) => {
     expect(findings).toEqual([]);
   });
 
-  /** The example, with a document that is there. */
+  /** The example's params, with a document that exists. */
   const paramsOf = ({ example: { params } }: ActionSpec) =>
     params.file_url === undefined ? params : { ...params, file_url: outside.url("/2") };
 
@@ -170,7 +170,7 @@ describe.each(["mpp", "x402"] as const)("over %s", (rail: Rail) => {
       merchant.answer = () => ({ body: action.example.answers[0] });
       merchant.isFree = () => true;
       const { json } = await call(`${id}/${name}`, action.example.params);
-      // An order is known once it was bought, which the tests before have done.
+      // An order exists only after a purchase, which the earlier tests have made.
       expect(json).toMatchObject({ ok: true, charged_cents: 0 });
       merchant.isFree = () => false;
       merchant.units = 1n;

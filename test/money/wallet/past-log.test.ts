@@ -1,4 +1,4 @@
-// What a chain is asked of its past after an outage: a payment that was made long ago is found, and none is called lapsed before that is sure.
+// Queries of a chain's past after an outage: a payment made long ago is found, and none counts as lapsed before that is certain.
 import http from "node:http";
 import type { AddressInfo } from "node:net";
 import { json } from "node:stream/consumers";
@@ -20,7 +20,7 @@ const NONCE = `0x${"c".repeat(64)}` as const;
 const TRANSACTION = `0x${"d".repeat(64)}`;
 const TOPICS = [USED, `0x${FROM.slice(2).padStart(64, "0")}`, NONCE] as const;
 
-/** When the payment was made, in seconds; null: it was not. */
+/** The time of the payment, in seconds; null: there is none. */
 let madeS: number | null = null;
 let asked = 0;
 
@@ -61,7 +61,7 @@ beforeEach(() => {
   asked = 0;
 });
 
-/** A payment of ours that left so many seconds ago, and was good for five minutes. */
+/** A payment of ours sent `agoS` seconds ago, and valid for five minutes. */
 function paid(agoS: number) {
   const sinceS = NOW_S - agoS;
   return {

@@ -1,4 +1,4 @@
-// Merchants that are paid by the call, honest and lying: each is paid once, what it may be paid, and the books say so.
+// Merchants that are paid per call, honest and lying: each is paid once, at most the agreed amount, and the books say so.
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { Rail } from "../../../src/catalog/auth.ts";
 import { NO_WALLET, openWallet, type Wallet } from "../../../src/money/wallet/wallet.ts";
@@ -16,7 +16,7 @@ interface Told {
   readonly headers: Headers;
 }
 
-/** What each rail is tried with: an action of a few cents of a merchant that takes it. */
+/** The action that tests each rail: it costs a few cents, at a merchant that accepts the rail. */
 const CASES: Readonly<
   Record<Rail, { readonly path: string; readonly body: object; readonly base: string; readonly payTo: string }>
 > = {
@@ -134,7 +134,7 @@ describe.each(["mpp", "x402"] as const)("over %s", (rail) => {
       const last = ((await walletOf()).last as unknown[]).length;
       const told = await gateway.admin("GET", "/admin/v1/doctor");
       expect(told.json.findings).toEqual([]);
-      // Those of tests before this one may be on no chain any more.
+      // Payments of earlier tests may no longer be on any chain.
       const [{ of, proved, unknown } = { of: "", proved: 0, unknown: 0 }] = told.json.payments as Proven[];
       expect([of, Number(proved) + Number(unknown)]).toEqual(["payments to merchants", last]);
       expect(proved).toBeGreaterThan(0);

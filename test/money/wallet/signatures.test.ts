@@ -1,4 +1,4 @@
-// Signatures, held against what viem and ox make of the same transfers with the same key.
+// Compares signatures with those that viem and ox make for the same transfers with the same key.
 import { describe, expect, it } from "vitest";
 import { addressOfKey, isPrivateKey, signatureOf, signerOf } from "../../../src/money/wallet/keys.ts";
 import { signedTransfer } from "../../../src/money/wallet/tempo-transaction.ts";

@@ -1,4 +1,4 @@
-// Transactions, held against what viem makes of the same fields with the same key.
+// Compares transactions with those that viem makes from the same fields with the same key.
 import { describe, expect, it } from "vitest";
 import { NETWORKS } from "../../../src/catalog/networks.ts";
 import { signedTransaction, transactionHash } from "../../../src/money/wallet/transaction.ts";

@@ -1,4 +1,4 @@
-// The wallet's process: it signs as the key does, and what is asked of it when it has gone is refused.
+// The wallet's process: it signs as the key does, and requests after its end are refused.
 import { afterEach, expect, it } from "vitest";
 import { addressOfKey } from "../../../src/money/wallet/keys.ts";
 import { keySigner, type Signing } from "../../../src/money/wallet/signer.ts";

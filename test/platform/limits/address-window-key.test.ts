@@ -1,4 +1,4 @@
-// Under which key the requests of an address are counted.
+// The key under which an address's requests are counted.
 import { expect, test } from "vitest";
 import { addressWindowKey } from "../../../src/platform/limits/request-windows.ts";
 

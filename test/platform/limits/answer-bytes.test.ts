@@ -4,7 +4,7 @@ import { createAnswerBytes, type WaitingAnswer } from "../../../src/platform/lim
 const MIB = 1_048_576;
 const mib = (count = 1) => Buffer.alloc(count * MIB);
 
-/** Answers of a budget, and the names of those that had to give up. */
+/** Answers under a budget, and the names of those that had to give up. */
 function answersOf(bounds: { bytesMax: number; ownerBytesMax: number }) {
   const answers = createAnswerBytes(bounds);
   const gaveUp: string[] = [];

@@ -10,7 +10,7 @@ test("bodies of one account and of all have a bound, and give back what they too
   first.close();
   first.close();
   expect([second.grow(5), second.grow(1)?.status]).toEqual([null, 503]);
-  // Asked for after it was given back.
+  // Requested after it was released.
   expect([first.grow(50), first.belongTo("a")]).toEqual([null, null]);
   second.close();
   third.close();

@@ -1,4 +1,4 @@
-// What calls take of a minute, in memory and over Redis: never more than the limit, whoever asks.
+// Calls per minute, counted in memory and over Redis: never more than the limit, whichever process asks.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -48,7 +48,7 @@ function contract(open: () => CallRates): void {
   });
 }
 
-/** Several processes, one after the other. */
+/** Several processes in turn. */
 function byTurns(own: readonly CallRates[]): CallRates {
   let next = 0;
   const turn = () => own[next++ % own.length] as CallRates;
@@ -99,7 +99,7 @@ describe("in the storage thread of another process", () => {
     const rates = threadRates(thread);
     const outcome = await rates.take("e", [taken("x", 4)]);
     const minute = "minute" in outcome ? outcome.minute : 0;
-    // In one batch, which is carried out again without the one that fails.
+    // In one batch, which then runs again without the failing operation.
     const fail = thread.unit<MortalOperations>("mortal")("fail", null);
     const batch = [rates.take("e", [taken("x", 4)]), rates.giveBack("e", minute, [taken("x", 1)]), fail];
     expect((await Promise.allSettled(batch)).map(({ status }) => status)).toEqual([
@@ -123,6 +123,6 @@ describe("over Redis", () => {
     await Promise.all(links.map((link) => link.close()));
     await redis.dispose();
   });
-  /** Two processes by turns, and names of a run of its own. */
+  /** Two processes in turn, with names unique to the run. */
   contract(() => byTurns(links.map(redisRates)));
 });

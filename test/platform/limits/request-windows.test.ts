@@ -1,4 +1,4 @@
-// Request windows: who may pass, what they are told, and what a flood of keys costs.
+// Request windows: which callers pass, the headers they get, and the memory that a flood of keys takes.
 import { describe, expect, test } from "vitest";
 import { manualClock } from "../../../src/core/clock.ts";
 import { createRequestWindows, rateLimitHeaders } from "../../../src/platform/limits/request-windows.ts";
@@ -85,7 +85,7 @@ describe("a flood of keys", () => {
   test("costs bounded memory, however many they are", () => {
     const windows = createRequestWindows({ clock: manualClock(MINUTE), keysMax: 10_000 });
     const before = process.memoryUsage().heapUsed;
-    // Two million keys kept would be 200 MB.
+    // Keeping two million keys would take 200 MB.
     for (let i = 0; i < 2_000_000; i++) windows.take(`address 10.${i}`, 120);
     expect(process.memoryUsage().heapUsed - before).toBeLessThan(160_000_000);
   });

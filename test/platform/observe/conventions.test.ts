@@ -1,4 +1,4 @@
-// What OpenTelemetry's and W3C's conventions ask of a gateway: names of providers and operations in metrics, and traces that go on.
+// The gateway follows OpenTelemetry's and W3C's conventions: names of providers and operations in metrics, and traces that continue.
 import { describe, expect, it } from "vitest";
 import { callChat } from "../../support/chat-call.ts";
 import { forFile } from "../../support/for-file.ts";
@@ -37,7 +37,7 @@ describe("metrics", () => {
       );
       expect([model, found.length]).toEqual([model, 1]);
     }
-    // Our own metrics go by the ids that settings and keys have.
+    // Our own metrics use the ids of settings and keys.
     expect((await series("tollgate_charged_usd_total", 'provider="gemini"')).length).toBe(1);
   });
 

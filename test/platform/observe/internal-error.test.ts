@@ -1,4 +1,4 @@
-// The log line of what is broken in the gateway itself names what it happened to by what that is.
+// The log line of an internal error names its subject by the right kind of id.
 import { expect, test } from "vitest";
 import { systemClock } from "../../../src/core/clock.ts";
 import { logInternalErrors } from "../../../src/platform/observe/internal-error.ts";
@@ -6,7 +6,7 @@ import { createLog } from "../../../src/platform/observe/log.ts";
 
 const FIELDS = ["request_id", "transaction_id", "job_id"];
 
-/** The ids that the line of an error has. */
+/** The ids in an error's line. */
 function idsFor(id: string): Record<string, unknown> {
   const lines: Record<string, unknown>[] = [];
   const stream = { write: (text: string) => void lines.push(JSON.parse(text) as Record<string, unknown>) };

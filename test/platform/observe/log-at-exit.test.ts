@@ -1,4 +1,4 @@
-// The log of a process that ends: every line is on its standard output.
+// The log of a process that exits: every line reaches its standard output.
 import { spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
@@ -27,7 +27,7 @@ test("lines on standard output are batched, and none is lost at exit", async () 
     .trimEnd()
     .split("\n")
     .map((line) => (JSON.parse(line) as { request_id: string }).request_id);
-  // A write that was under way may come out after those that the flush adds: every line has its time.
+  // A pending write may come out after the flushed ones: every line has its time.
   const numbers = ids.map((id) => Number(id.slice("req_".length))).sort((a, b) => a - b);
   expect(numbers).toEqual(Array.from({ length: 500 }, (_, index) => index));
 });

@@ -1,4 +1,4 @@
-// Metrics of several processes beside each other: what is added up, what is not, and what those that have ended leave.
+// Metrics of several processes: which are added up, which are not, and what ended processes leave.
 import { expect, test } from "vitest";
 import { systemClock } from "../../../src/core/clock.ts";
 import { createLog } from "../../../src/platform/observe/log.ts";

@@ -31,7 +31,7 @@ const attempt: Leg = {
   upstreamNano: nano(2_000),
 };
 
-/** A streamed chat completion that took a second and went well. */
+/** A successful streamed chat completion of one second. */
 const chat: Partial<RequestRecord> = {
   endpoint: "/api/llm/v1/chat/completions",
   status: 200,
@@ -320,7 +320,7 @@ describe("at a scrape", () => {
 
   test("the longest hold of the event loop is told once", async () => {
     const { observer } = setUp();
-    // What has held the loop is seen by a timer, when its turn comes.
+    // A timer notices a blocked loop only when its turn comes.
     const hold = async (ms: number) => {
       await setTimeout(30);
       const startedMs = performance.now();

@@ -1,4 +1,4 @@
-// What /metrics says holds to Prometheus' rules: `promtool check metrics` finds nothing where it is installed, and the same rules in process.
+// /metrics follows Prometheus' rules: `promtool check metrics`, where installed, finds nothing; the same rules also run in process.
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 afterAll(() => gateway.stop());
 
-/** What is wrong with the names and types of a text, by the rules of promtool's linter. */
+/** The errors in a text's names and types, by the rules of promtool's linter. */
 function faultsIn(metrics: string): string[] {
   const lines = metrics.split("\n");
   const types = lines.flatMap((line) => (line.startsWith("# TYPE ") ? [line.split(" ").slice(2)] : []));

@@ -1,4 +1,4 @@
-// What spans say of content with OTEL_CAPTURE_CONTENT=1: in every wire, whole and streamed, redacted, cut to size; and what they leave out.
+// Content in spans with OTEL_CAPTURE_CONTENT=1: in every wire, whole and streamed, redacted, truncated; and what they leave out.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startTestGateway, type TestAccount, type TestGateway } from "../../support/gateway.ts";
 import { postAs } from "../../support/keyed-fetch.ts";

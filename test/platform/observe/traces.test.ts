@@ -1,4 +1,4 @@
-// Traces as a collector gets them: spans of calls, attempts and jobs, how they hang together, and what happens without one.
+// Traces as a collector receives them: spans of calls, attempts and jobs, their parents, and what happens without a collector.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { idsOf, isKept } from "../../../src/platform/observe/trace-context.ts";
 import { callChat } from "../../support/chat-call.ts";

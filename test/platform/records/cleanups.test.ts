@@ -1,4 +1,4 @@
-// What ends by itself: once, at its time, by whichever process looks first, in both stores; also what an earlier version has kept.
+// Records that expire: once, at their time, by the first process to look, in both stores; also those that an earlier version stored.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -75,7 +75,7 @@ describe.each([
     };
   });
 
-  /** A process that has just been started. */
+  /** A process that has just started. */
   function sweeper(of: CleanupBook = book): Cleanups {
     const kind: CleanupKind = { book: of, pauseMs: (tries) => tries * 10_000, end: (ending) => end(ending) };
     const onBroken = (error: unknown, label: string) => broken.push(`${label}: ${(error as Error).message}`);
@@ -137,7 +137,7 @@ describe.each([
     const looks = [one.look(false)];
     await expect.poll(() => asked).toBe(1);
     await enter(records, book, "a", { label: "a", endsAtMs: inMs(0) });
-    // The look before may still be at this kind, and a kind is never looked at twice at a time.
+    // The previous look may still be at this kind, and no kind is looked at twice at a time.
     const looked = () => {
       looks.push(one.look(false));
       return ended;

@@ -1,4 +1,4 @@
-// What every store of records must do, whatever keeps it. A store's test calls `recordsContract` with the way to open one.
+// The contract of every record store, for any backend. A store's test calls `recordsContract` with a function that opens one.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { ManualClock } from "../../../src/core/clock.ts";
 import type { PutRecord, Records } from "../../../src/platform/records/records.ts";
@@ -7,7 +7,7 @@ import { sharedWindow } from "../../../src/platform/records/shared-window.ts";
 export interface TestRecords {
   readonly records: Records;
   readonly clock: ManualClock;
-  /** Closes the store and opens it again on what it has kept. */
+  /** Closes the store and opens it again on its data. */
   reopen(): Promise<Records>;
   dispose(): Promise<void>;
 }
@@ -149,7 +149,7 @@ export function recordsContract(name: string, open: () => Promise<TestRecords>):
           store.clock.advance(1);
           expect(await shared(id, "acct:old")).toBe(1);
         }
-        // 8 KiB have room for five records of 1 KiB and what each takes beside.
+        // 8 KiB hold five records of 1 KiB with their overhead.
         expect(await there(ids)).toEqual(ids.slice(-5));
         expect(await shared("long", "acct:old", { value: "x".repeat(6 * KIB) })).toBe(1);
         expect(await there([...ids, "long"])).toEqual(["old19", "long"]);

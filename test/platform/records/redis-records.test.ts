@@ -1,4 +1,4 @@
-// Records in Redis: the contract on one server and in a cluster, and what crashes, lost answers and racing writers leave behind.
+// Records in Redis: the contract on one server and in a cluster, and the effects of crashes, lost answers and racing writers.
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { type ManualClock, manualClock } from "../../../src/core/clock.ts";
 import type { Records } from "../../../src/platform/records/records.ts";
@@ -62,7 +62,7 @@ for (const kind of KINDS) {
     });
     afterAll(() => link.close());
 
-    /** How many keys there are, but for the memory of deletes, which goes by itself. */
+    /** The number of keys, without the memory of deletes, which expires by itself. */
     const keyCount = async () => {
       const found = await Promise.all(servers[kind].nodes.map((node) => node.send("KEYS", "*") as Promise<string[]>));
       return found.flat().filter((key) => !key.includes(":deleted:")).length;
@@ -77,7 +77,7 @@ for (const kind of KINDS) {
       return rows.length + pages.filter((page) => page.rows.length > 0).length;
     }
 
-    /** Lists and records say the same; and after a sweep nothing is kept but them. */
+    /** Lists and records agree; and after a sweep nothing else is left. */
     async function expectWhole(ids: readonly string[]): Promise<void> {
       await expectListed(ids);
       // Longer than any time to live here, and than a creation may take.
@@ -92,7 +92,7 @@ for (const kind of KINDS) {
       expect(await keyCount()).toBe(0);
     }
 
-    /** Records whose process dies at its operation number `last`, before it is sent. */
+    /** Records whose process dies at operation number `last`, before it is sent. */
     function dyingRecords(last: number): Records {
       let sent = 0;
       const die = <T>(send: () => Promise<T>) => (sent++ < last ? send() : Promise.reject(new Error("died")));
@@ -171,7 +171,7 @@ for (const kind of KINDS) {
       );
       expect((await bytes()) - before).toBeLessThan(200 * (100 + 1_500));
       clock.advance(90 * 86_400_000);
-      // Those of earlier tests lapse as well.
+      // Those of earlier tests expire as well.
       expect(await records.sweep(1_000)).toBeGreaterThanOrEqual(200);
       expect(await bytes()).toBeLessThanOrEqual(before);
     });

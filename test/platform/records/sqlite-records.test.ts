@@ -12,7 +12,7 @@ import { recordsContract } from "./contract.ts";
 const onFatal = (error: Error) => console.error("the store broke:", error);
 const units = { records: RECORDS_UNIT };
 
-/** The thread, and what is to be closed after it. */
+/** The thread, followed by what to close after it. */
 type Open = (folder: string, clock: Clock) => Promise<readonly [SqliteThread, ...SqliteThread[]]>;
 
 const own: Open = async (folder, clock) => [

@@ -1,4 +1,4 @@
-// The folder that everything is kept in, where a file system has none of the operator's.
+// The data folder, on a file system where the operator has none.
 import { existsSync } from "node:fs";
 import { expect, it } from "vitest";
 import { openStores } from "../../../src/gateway/stores.ts";

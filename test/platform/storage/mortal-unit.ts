@@ -1,4 +1,4 @@
-// A unit of the storage thread that keeps words, and can end its thread, or have its disk fail, in the middle of a batch.
+// A unit of the storage thread that stores words, and can end its thread, or make its disk fail, in the middle of a batch.
 import { existsSync, mkdirSync } from "node:fs";
 import type { DatabaseSync } from "node:sqlite";
 import type { SqliteUnit } from "../../../src/platform/storage/sqlite-unit.ts";
@@ -14,7 +14,7 @@ export function openUnit(database: DatabaseSync): SqliteUnit {
   return { operations: operationsOn(database, after), admissions: [], flush() {}, committed, reload() {} };
 }
 
-/** What becomes of what follows a commit. */
+/** What happens to the work that follows a commit. */
 interface Commit {
   fails: boolean;
 }
@@ -28,11 +28,11 @@ function operationsOn(database: DatabaseSync, after: Commit) {
       return word;
     },
     words: (_: null): string[] => all.all().map(({ word }) => String(word)),
-    /** A text so long. */
+    /** A text of this length. */
     tell: (length: number): string => "x".repeat(length),
-    /** So many numbers, of 24 characters each. */
+    /** An array of this length, each number 24 characters long. */
     count: (length: number): number[] => Array(length).fill(-1.2345678901234567e-100),
-    /** What follows the commit of it fails. */
+    /** The work that follows its commit fails. */
     keepAtLast(word: string): string {
       after.fails = true;
       insert.run(word);
@@ -41,13 +41,13 @@ function operationsOn(database: DatabaseSync, after: Commit) {
     fail(_: null): never {
       throw new Error("an operation failed");
     },
-    /** The disk fails, once somebody has made the folder that is waited for; that it is has a folder of its own. */
+    /** Makes the disk fail, once the awaited folder exists; announces itself by creating a folder too. */
     breakDisk([begun, awaited]: readonly [string, string]): never {
       mkdirSync(begun);
       while (!existsSync(awaited)) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1);
       throw Object.assign(new Error("disk I/O error"), { errcode: 10 });
     },
-    // In a thread this ends the thread alone.
+    // In a thread this ends only the thread.
     die: (_: null): null => process.exit(0),
   };
 }

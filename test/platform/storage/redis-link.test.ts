@@ -1,4 +1,4 @@
-// The way to Redis while Redis fails: every call is answered within its bound, and what was sent twice has counted once.
+// The link to a failing Redis: every call is answered within its bound, and a command sent twice counts once.
 import { afterEach, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { GatewayError } from "../../../src/core/errors.ts";
 import { meaningOf } from "../../../src/platform/storage/redis-failure.ts";
@@ -9,10 +9,10 @@ import { REDIS_MS_MAX, type RedisServer, type RedisSettings, startRedis } from "
 import { startTcpProxy } from "../../support/tcp-proxy.ts";
 
 const COMMAND_MS = 200;
-/** Two sendings and the wait for a connection between them, and a slow machine. */
+/** Two sends and the wait for a connection between them, on a slow machine. */
 const ANSWER_MS = 3 * COMMAND_MS + 3_000;
 
-/** Counts an id once, however often it comes, and how often it came. */
+/** Counts an id once, however often it is sent, and how often it was sent. */
 const ONCE = `
   redis.call('INCR', KEYS[1] .. ':runs')
   if redis.call('SETNX', KEYS[1] .. ':' .. ARGV[1], '1') == 1 then return {'counted', redis.call('INCR', KEYS[1])} end
@@ -53,7 +53,7 @@ async function refused(call: () => Promise<unknown>): Promise<GatewayError> {
   return refusal;
 }
 
-/** The same as a function of a library. */
+/** The same as a library function. */
 const LIBRARY = libraryOf(`local ops = {}\nfunction ops.once(KEYS, ARGV)${ONCE}\nend`, ["once"]);
 
 const answers = (call: () => Promise<unknown>) => eventually(() => call().catch(() => undefined), "an answer");
@@ -146,7 +146,7 @@ describe("what fails", () => {
     await refused(() => script.run(["n"], ["a"]));
     const both = await Promise.all([refused(() => script.run(["n"], ["b"])), refused(() => link.call("GET", "n"))]);
     expect(both).toHaveLength(2);
-    // The dead connection is given up, so what is asked next is told at once.
+    // The dead connection is dropped, so the next request fails at once.
     await eventually(async () => {
       const startMs = performance.now();
       await refused(() => link.serverEpochMs());
@@ -177,7 +177,7 @@ describe("what fails", () => {
     const { proxy, link } = await openThrough(await start());
     const script = link.script("once", ONCE);
     await script.run(["n"], ["warm"]);
-    // There and back takes longer than a command may, and not so long that the connection counts as dead.
+    // A round trip takes longer than a command may, but not so long that the connection counts as dead.
     proxy.pass(0.7 * COMMAND_MS);
     await refused(() => script.run(["n"], ["a"]));
     proxy.pass();
@@ -206,7 +206,7 @@ describe("what fails", () => {
     link.onServerChange(() => changes++);
     proxy.cut();
     await answers(() => link.call("GET", "n"));
-    // A second look comes after the first that the new connection caused.
+    // A second check follows the first one, which the new connection caused.
     await link.uptimeMs();
     expect(changes).toBe(0);
   });
@@ -236,7 +236,7 @@ describe("what fails", () => {
   });
 
   test("the server reads its files again: refused meanwhile", async () => {
-    // So slow that it takes a second, and often looking at its connections.
+    // Loading takes a second, and the server often checks its connections meanwhile.
     const slow = { "key-load-delay": "3000", "loading-process-events-interval-bytes": "1024" };
     const own = await start(slow);
     const { call, script } = await open(own.url);

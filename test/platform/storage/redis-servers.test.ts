@@ -1,4 +1,4 @@
-// What the way to Redis knows of the servers behind it: their settings, their replicas, who took over; and what they tell each other.
+// What the link to Redis knows about the servers: their settings, their replicas, failovers; and what the servers tell each other.
 import { execFile } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -124,7 +124,7 @@ test("a replica is no server for money", async () => {
 describe("replicas", () => {
   const caughtUp = (link: RedisLink) =>
     eventually(async () => (await link.waitForReplicas("k")) || undefined, "the replica");
-  /** A replica that has just begun is busy with its files, and so may the machine be. */
+  /** A replica that has just started is busy with its files, and the machine may be too. */
   const patient = { commandMsMax: 2_000 };
 
   test("what is written is waited for on a replica, by many at once", async () => {
@@ -165,7 +165,7 @@ describe("replicas", () => {
     const proxy = await startTcpProxy(primary.port);
     ends.unshift(() => proxy.close());
     const link = await open(`redis://127.0.0.1:${proxy.port}`, patient);
-    // The new primary has a replica; who writes is still at the old one, and asks for the first time.
+    // The new primary has a replica; a writer still connected to the old one asks for the first time.
     await replica.send("REPLICAOF", "NO", "ONE");
     await eventually(async () => (await replica.send("WAIT", "1", "100")) === 1 || undefined, "the third");
     proxy.leadTo(replica.port, "keep");
@@ -297,7 +297,7 @@ describe("a channel", () => {
     await eventually(() => heard.length === 1 || undefined, "the first message");
     expect([gaps, subscription.isListening()]).toEqual([0, true]);
 
-    // A connection that has died without a word.
+    // A connection that has died silently.
     proxy.blackHole();
     await eventually(() => gaps > 0 || undefined, "the news of a loss");
     expect(subscription.isListening()).toBe(false);

@@ -1,4 +1,4 @@
-// A storage thread that several processes share over a socket: what becomes of what each has sent when it, or the thread, ends.
+// A storage thread that several processes share over a socket: what happens to their sent operations when a process, or the thread, ends.
 import { once } from "node:events";
 import { cpSync, existsSync, mkdirSync, statSync, watch, writeFileSync } from "node:fs";
 import { connect, createServer } from "node:net";
@@ -54,7 +54,7 @@ async function serve() {
   return { kept, child, file, socket, news, left: left.promise, ended: ended.promise, clock };
 }
 
-/** A process's connection, bare. */
+/** A process's raw connection. */
 async function bareChild(socket: string, owner: string) {
   const raw = connect(socket);
   const heard: unknown[] = [];
@@ -76,7 +76,7 @@ test("a batch that came whole is carried out and half a one is not, and only the
   onTestFinished(() => kept.close());
   expect([statSync(socket).mode & 0o777, statSync(join(socket, "..")).mode & 0o777]).toEqual([0o600, 0o700]);
   const { raw, batch } = await bareChild(socket, "dying");
-  // In one piece with half of the next, as a process that is killed leaves them.
+  // In one piece with half of the next, as a killed process leaves them.
   raw.end(Buffer.concat([batch(["keep", "whole"]), batch(["keep", "half"]).subarray(0, -1)]));
   await left;
   expect(await kept.unit<MortalOperations>("mortal")("words", null)).toEqual(["whole"]);
@@ -88,7 +88,7 @@ test("the disk fails in one process's batch: the next one's is not carried out, 
   const fatal = Promise.withResolvers<Error>();
   await child("c", { onFatal: fatal.resolve });
   const [a, b] = [await bareChild(socket, "a"), await bareChild(socket, "b")];
-  // What it had sent and was not read resets its connection.
+  // Unread bytes that it had sent reset its connection.
   const over = [a, b].map(({ raw }) => new Promise((closed) => raw.on("error", () => {}).once("close", closed)));
   const [begun, sent] = [`${file}-begun`, `${file}-sent`];
   const watcher = watch(dirname(file));
@@ -101,7 +101,7 @@ test("the disk fails in one process's batch: the next one's is not carried out, 
   expect((await ended).message).toBe("Error: disk I/O error");
   await Promise.all(over);
   expect([a.heard, b.heard]).toEqual(Array(2).fill([{ kind: "fatal", error: "Error: disk I/O error" }]));
-  // It says nothing to the operator: the process that keeps the store does.
+  // It does not log: the process that owns the store does.
   expect(await fatal.promise).toBeInstanceOf(EndRequested);
   expect(news).toEqual([]);
   // The thread may not have ended yet.
@@ -252,7 +252,7 @@ test("a connection that never says who it is does not keep the store from closin
   const { kept, child, socket } = await serve();
   const silent = connect(socket);
   await once(silent, "connect");
-  // A later one has been welcomed: the first has been accepted.
+  // A later connection has been welcomed, so the first has been accepted.
   await child("a");
   const over = once(silent, "close");
   await kept.close();
@@ -307,7 +307,7 @@ test("processes spend one balance; a change is told to all of them, and what one
   await left;
   await endHoldsOf(kept, "a");
   expect(await second.totals()).toMatchObject({ holdsOpen: 2, heldNano: 4 * CENT });
-  // What was asked once and came to nothing may be asked again.
+  // A request that had no effect may be repeated.
   expect((await second.reserve(hold("6", 2, { owner: "b", idempotency: keyed }))).outcome).toBe("held");
 });
 
@@ -319,7 +319,7 @@ test("a batch that is rolled back has counted no request of an account", async (
   const window = { limit: 3, seconds: 60 };
   const hold = (holdId: string) =>
     ledger.reserve(holdRequest({ accountId: "acct", holdId, cents: 1, nowMs: START_MS }, { window }));
-  // In one batch, which is carried out again without the one that fails.
+  // In one batch, which then runs again without the failing operation.
   const fail = kept.unit<MortalOperations>("mortal")("fail", null);
   const [first, second, failed] = await Promise.allSettled([hold("1"), hold("2"), fail]);
   expect(failed).toEqual({ status: "rejected", reason: REFUSED });

@@ -1,4 +1,4 @@
-// Who waits for the storage thread, for how long, and what becomes of them when it dies; who reads beside it.
+// Callers that wait for the storage thread: how long, and what happens to them when it dies; and concurrent readers.
 import { randomBytes } from "node:crypto";
 import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { open } from "node:fs/promises";
@@ -34,7 +34,7 @@ test("the storage thread dies: who waits is refused, the process is told to end,
   const together = await Promise.allSettled([call("keep", "before"), call("die", null), call("keep", "after")]);
   expect(together.map((one) => one.status === "rejected" && one.reason)).toEqual([REFUSED, REFUSED, REFUSED]);
   expect((await ended.promise).message).toBe("the storage thread ended");
-  // Nothing is taken on any more, and no other thread takes its place: what it had acknowledged is known by the file alone.
+  // It accepts nothing more, and no other thread replaces it: only the file knows what it had acknowledged.
   await expect(call("keep", "too late")).rejects.toEqual(REFUSED);
   await thread.close();
   expect(endings).toBe(1);
@@ -59,7 +59,7 @@ test("what follows a commit fails: nothing of it is done again, who waits is ref
   await next.close();
 });
 
-/** Threads of this process that give way to others. */
+/** The number of threads of this process that have lowered their priority. */
 function givingWay(): number {
   const threads = readdirSync("/proc/self/task").map(Number);
   return threads.filter((thread) => getPriority(thread) === 10).length;
@@ -122,7 +122,7 @@ test("a long log is written into the database by the thread that reads, while co
   kept.close();
 });
 
-/** What the system has locked of a file. */
+/** The system's locks on a file. */
 function locksOn(file: string): number {
   const inode = `:${statSync(file).ino} `;
   return readFileSync("/proc/locks", "utf8")
@@ -169,7 +169,7 @@ test("an operation whose caller has time goes with the next that has none, and b
   expect(messages).toHaveBeenCalledTimes(1);
   expect(await call("words", null)).toEqual(["hurried", "patient"]);
   expect(await call("keep", "alone", { isPatient: true })).toBe("alone");
-  // What waits when the store is closed is kept as well.
+  // Work that waits when the store closes is stored too.
   const last = call("keep", "last", { isPatient: true });
   await thread.close();
   expect(await last).toBe("last");

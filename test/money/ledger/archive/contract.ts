@@ -41,7 +41,7 @@ export function posting(accountId: string, number: number, more: Partial<Numbere
     usage: { inputTokens: 10, cacheReadTokens: 0, cacheWriteTokens: 0, outputTokens: 5, reasoningTokens: 0 },
     estimated: true,
     tags: number % 2 > 0 ? [] : ["team=red", `user=${number % 3}`],
-    // Every third posting names the user that its work was for.
+    // Every third posting names who did its work.
     legs:
       number % 3 > 0
         ? []

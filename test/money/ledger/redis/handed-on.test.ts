@@ -41,7 +41,7 @@ test("what a hold has brought stands where that release hands it on unread, and 
   expect(posted.split("\n").at(-1)).toBe("-unpaid");
   expect(Object.keys(JSON.parse(postingLines(posted)?.meta ?? ""))).toEqual(META);
 
-  // As it posts: with the hold's meta, and without the last line. Nothing reads the missing line as an error.
+  // As it posts: with the hold's meta, and without the last line. The doctor does not count what the posting does not state.
   await ledger.reserve(holdRequest(hold("mixed", 2), { windows: [{ ...UNPAID, max: null }] }));
   const { meta = "" } = holdLines(await text("mixed")) ?? {};
   await ledger.post(postRequest(hold("mixed", 2), { upstreamNano: nano(2 * CENT) }));

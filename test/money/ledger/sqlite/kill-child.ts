@@ -21,7 +21,7 @@ async function lane(number: number): Promise<void> {
       holdRequest(hold, { amountNano: nano(10_000), owner: `process-${run}`, unwritten: at % 2 === 0 }),
     );
     if (held.outcome !== "held") throw new Error(`not held: ${held.outcome}`);
-    // Some calls are under way whenever the process dies.
+    // Leaves some calls running at any moment when the process dies.
     if (at % 10 === 9) continue;
     const posted = await ledger.post(postRequest(hold, { amountNano }));
     if (posted.outcome === "posted") process.stdout.write(`${hold.holdId} ${amountNano}\n`);

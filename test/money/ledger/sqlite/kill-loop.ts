@@ -1,4 +1,4 @@
-// Kills a process that uses the ledger, again and again, and looks at what it left behind.
+// Repeatedly kills a process that uses the ledger, and checks what it left behind.
 import { spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -13,20 +13,17 @@ import type { FrailDisk } from "../../../support/frail-disk.ts";
 import { openLedgerThread } from "../store.ts";
 
 export interface KillDisk {
-  /** What the killed processes have for a disk. */
+  /** The disk of the killed processes. */
   readonly disk?: FrailDisk;
-  /** What else happens while nobody runs, to the folder with the ledger. */
+  /** What else happens to the ledger's folder while no process runs. */
   readonly afterKill?: (folder: string) => void;
 }
 
-/** Some commits of a slow disk. */
+/** A few commits of a slow disk. */
 const KILL_MS_MAX = 20;
 const CHILD = fileURLToPath(new URL("./kill-child.ts", import.meta.url));
 
-/**
- * Runs the child until it has said `charges` charges, kills it some moments later, wherever it is then, and answers all it has
- * said.
- */
+/** Runs the child until it has printed `charges` charges, kills it at some moment shortly after, and returns all that it has printed. */
 async function runAndKill(
   file: string,
   run: string,
@@ -49,8 +46,8 @@ async function runAndKill(
 }
 
 /**
- * Each acknowledged charge must be there once and with its amount, the dead process's holds must be resolved, and the
- * doctor must find nothing. Answers how many charges were acknowledged in all.
+ * Each acknowledged charge must exist once and with its amount, the dead process's holds must be resolved, and the doctor must find
+ * nothing. Returns the total number of acknowledged charges.
  */
 export async function killLoop(kills: number, chargesMax: number, { disk, afterKill }: KillDisk = {}): Promise<number> {
   const folder = mkdtempSync(join(tmpdir(), "tollgate-kill-"));

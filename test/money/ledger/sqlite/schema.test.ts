@@ -60,7 +60,7 @@ test("a ledger of the first version opens, keeps everything, and takes what is n
       ...{ ceilingPeriod: "week", periodSpentNano: 3 * CENT, lastUsedAtMs: START_MS, ...free },
     },
   ]);
-  // Its daily sums are made when it is opened, once.
+  // The first opening computes its daily sums, once.
   const spent = () => pagesOf(ledger, { ...EVERYTHING, by: ["account", "key", "day"], kind: "charged" });
   const agents = { group: { account: "a", key: "agent", day: "2026-03-12" }, calls: 1, amountNano: String(3 * CENT) };
   expect(await spent()).toMatchObject([agents]);
@@ -71,7 +71,7 @@ test("a ledger of the first version opens, keeps everything, and takes what is n
   await ledger.createKey("a", newKey("new", limits));
   await ledger.patchKey("a", "agent", { paused: false, models: ["core/cheap"] });
   const hold = { accountId: "a", holdId: "tx_3", cents: 1, nowMs: clock.epochMs() };
-  // What had been absorbed before counts in the windows from now on.
+  // What was absorbed before counts in the windows from now on.
   expect(await ledger.reserve(holdRequest(hold, { keyId: "agent", amountNano: nano(2 * CENT) }))).toMatchObject({
     ...{ outcome: "ceiling", spentNano: 3 * CENT, absorbedNano: 46 * CENT },
   });

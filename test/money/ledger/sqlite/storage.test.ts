@@ -102,7 +102,7 @@ test("holds without a row are as the last commit left them when a batch is rolle
   await ledger.openAccount(newAccount("a", 100));
   const reserve = (id: string) => ledger.reserve(holdRequest(hold(id, 5), { unwritten: true }));
   for (const id of ["posted", "voided", "grows", "stays"]) await reserve(id);
-  // One batch: its first try is rolled back as a whole, and each operation is then run alone.
+  // One batch: its first try is rolled back as a whole, and each operation then runs alone.
   const [fresh, posted, voided, grown, brief] = await Promise.all([
     reserve("fresh"),
     ledger.post(postRequest(hold("posted", 5))),
@@ -136,10 +136,10 @@ test("a sweep ends many holds a few at a time, and forgets their ends likewise: 
   const messages = vi.spyOn(Worker.prototype, "postMessage");
   onTestFinished(() => messages.mockRestore());
   expect((await ledger.sweep(90)).length).toBe(90);
-  // 32, 32 and 26 holds, and a look at what may be forgotten.
+  // 32, 32 and 26 holds, and one search for rows to forget.
   expect(messages).toHaveBeenCalledTimes(4);
   expect((await ledger.sweep(90)).length).toBe(10);
-  // A day later their ends are forgotten, 64 rows at once.
+  // Ends of holds are forgotten a day later, 64 rows at once.
   time.advance(86_400_000 * 2);
   messages.mockClear();
   expect(await ledger.sweep(90)).toEqual([]);

@@ -1,4 +1,4 @@
-// What reports must say of any postings, whatever keeps them. A store's test calls `usageContract` with the way to fill one.
+// The contract of reports over any postings, for any backend. A store's test calls `usageContract` with a function that fills one.
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { nano } from "../../../../src/core/money.ts";
@@ -11,7 +11,7 @@ import { dayStart, searchOf, usageOf } from "./model.ts";
 const HOUR_MS = 3_600_000;
 const POSTINGS = 400;
 const ACCOUNTS = ["alpha", "beta", "gamma"];
-/** Of the third key nothing is said. */
+/** The third key is in no group. */
 const GROUPS = { "alpha.one": "grp_1", "alpha.two": "grp_2" };
 const FIELDS: readonly UsageField[] = ["account", "key", "model", "provider", "day", "tag"];
 const OPEN_MS_MAX = 300_000;
@@ -23,18 +23,18 @@ export const EVERYTHING = {
 
 export interface TestBooks {
   readonly reports: Reports;
-  /** What its tables of sums begin with. */
+  /** The prefix of its sum tables. */
   readonly prefix: string;
-  /** Keeps more postings. */
+  /** Stores more postings. */
   add(postings: readonly NumberedPosting[]): Promise<void>;
-  /** What is wrong with the sums, as the doctor finds it. */
+  /** The doctor's findings about the sums. */
   faults(): Promise<readonly string[]>;
-  /** Runs a statement in the database, past everything that guards it. */
+  /** Runs a statement in the database, bypassing every guard. */
   spoil(statement: string): Promise<void>;
   dispose(): Promise<void>;
 }
 
-/** Postings of several accounts, over several days, as chance has them. */
+/** Random postings of several accounts over several days. */
 export function randomPostings(seed: number): NumberedPosting[] {
   const one = fc.record({
     accountId: fc.constantFrom(...ACCOUNTS),
@@ -82,7 +82,7 @@ function sorted(rows: readonly Pick<UsageRow, "group">[]) {
     .sort(([a], [b]) => (a < b ? -1 : 1));
 }
 
-/** All pages of a report, of a few rows each. */
+/** All pages of a report, a few rows each. */
 export async function pagesOf(reports: Reports, query: UsageQuery, limit = 7) {
   const rows: UsageRow[] = [];
   for (let cursor: string | null = null; ; ) {
@@ -234,7 +234,7 @@ export function usageContract(name: string, open: (postings: readonly NumberedPo
       const many = Array.from({ length: 130 }, (_, at) => `n=${String(at).padStart(3, "0")}`);
       const own = many.map((tag, at) => ({
         ...posting("many", at + 2, { number: at + 1, transactionId: `many.${at}`, legs: [] }),
-        // Each has its own tag and that of another one, which may be listed or not.
+        // Each has its own tag and another's, which may or may not be listed.
         tags: [tag, many[(at * 7) % 130] ?? ""].filter((one, place, all) => all.indexOf(one) === place),
         createdAtMs: START_MS - 86_400_000,
       }));

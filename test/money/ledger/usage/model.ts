@@ -1,11 +1,11 @@
-// What reports must say, added up posting by posting: the plainest way there is, to compare stores with.
+// A reference model of the reports: sums postings one by one in the simplest way, for comparison with the stores.
 
 import type { PostingFilters, PostingSearch, UsageField, UsageQuery } from "../../../../src/core/usage-rows.ts";
 import type { NumberedPosting } from "../../../../src/money/ledger/archive/archive.ts";
 
 const DAY_MS = 86_400_000;
 const day = (ms: number) => new Date(ms).toISOString().slice(0, 10);
-/** Those of the accounts that are sandbox accounts. */
+/** The accounts that are sandbox accounts. */
 export const SANDBOX_ACCOUNTS = ["gamma"];
 const isPlay = ({ accountId }: NumberedPosting) => SANDBOX_ACCOUNTS.includes(accountId);
 const model = ({ served, asked }: NumberedPosting) => served ?? asked ?? "";
@@ -23,7 +23,7 @@ function isAsked(posting: NumberedPosting, query: PostingFilters): boolean {
   );
 }
 
-/** Under which groups a posting counts: one, or where it is told by tags, one for each of its own. */
+/** The groups in which a posting counts: one, or when grouped by tags, one for each of its own. */
 function groups(posting: NumberedPosting, { by, groups: asked = {} }: UsageQuery, listed: (tag: string) => string) {
   const tags = posting.tags.length === 0 ? [""] : [...new Set(posting.tags.map(listed))];
   return (by.includes("tag") ? tags : [""]).map((tag) => {

@@ -1,4 +1,4 @@
-// Reports over a ledger's file, an archive's file and PostgreSQL, all of the same postings.
+// Reports over a ledger file, an archive file and PostgreSQL, all with the same postings.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -58,7 +58,7 @@ async function openLedger(postings: readonly NumberedPosting[]): Promise<TestBoo
       entries.flush();
       database.close();
     },
-    // Without accounts there is more that the doctor finds.
+    // Without accounts the doctor has further findings.
     faults: async () =>
       (await ledger.doctor()).findings.flatMap((one) => (one.invariant === "I14" ? [one.detail] : [])),
     spoil: async (statement) => spoilFile(file, statement),
@@ -69,7 +69,7 @@ async function openLedger(postings: readonly NumberedPosting[]): Promise<TestBoo
   };
 }
 
-/** An archive knows no accounts: it is told which of them are sandbox accounts. */
+/** An archive does not know the accounts, so the test names the sandbox accounts. */
 function told(archive: Archive): Reports {
   return {
     usage: (query) => archive.usage(query, SANDBOX_ACCOUNTS),
@@ -123,7 +123,7 @@ test("a long report holds up neither the loop nor those who write, and too many 
   const ledger = sqliteLedger(thread);
   const count =
     "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?1) SELECT COUNT(*) AS n FROM n";
-  // Some seconds.
+  // Takes some seconds.
   const rows = 20_000_000;
   let done = false;
   const long = thread.ask(count, [rows]).then((found) => {
