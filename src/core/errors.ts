@@ -21,12 +21,12 @@ export const ERRORS = {
   bad_url: {
     status: 400,
     message: "The URL {detail}.",
-    hint: "Send an http or https address that anybody on the internet can open. Nothing was charged.",
+    hint: "Send an http or https address that is public on the internet. Nothing was charged.",
   },
   onescrape_social: {
     status: 400,
     message: "The URL {detail}.",
-    hint: "Posts and profiles are read by actions of their own: ask core/discover for the platform. Nothing was charged.",
+    hint: "Other actions read posts and profiles: search core/discover for the platform. Nothing was charged.",
   },
   onescrape_document: {
     status: 400,
@@ -36,7 +36,7 @@ export const ERRORS = {
   onefind_identifier: {
     status: 400,
     message: "The query {detail}.",
-    hint: "Send it to core/onefind-deep as one of its rows: that looks up who it is. Nothing was charged.",
+    hint: "Send it to core/onefind-deep as one of its rows: that action identifies the person. Nothing was charged.",
   },
   unsupported_field: {
     status: 400,
@@ -69,13 +69,13 @@ export const ERRORS = {
   previous_response_not_found: {
     status: 400,
     message: "No response of this id is kept.",
-    hint: "Send store: true with the request whose answer you want to go on from: it is kept for a day. Or send the whole input.",
+    hint: "To continue from an answer, send store: true with its request: the answer is kept for a day. Or send the whole input.",
   },
   websocket_connection_limit_reached: {
     status: 400,
     retry: true,
-    message: "This connection has been open for {minutes} minutes, which is the longest that one may be.",
-    hint: "Open another one and send the whole input, or go on from an answer that was kept with store: true.",
+    message: "This connection has been open for {minutes} minutes, which is the limit.",
+    hint: "Open another one and send the whole input, or continue from an answer that was kept with store: true.",
   },
   invalid_token: {
     status: 401,
@@ -94,13 +94,13 @@ export const ERRORS = {
   },
   x402_not_sellable: {
     status: 402,
-    message: "What {asked} costs does not follow from its params alone, so it is not sold without an account.",
+    message: "The price of {asked} does not depend on its params alone, so it is not sold without an account.",
     hint: "Send `Authorization: Bearer tg_sk_...` with a key; GET /api/run/{service}/{action} tells how an action is priced.",
   },
   insufficient_balance: {
     status: 402,
     message: "This call can cost up to {needed_usd} USD and the account has {free_usd} USD free.",
-    hint: "Add credit, or ask for less; for chat, lower max_tokens to what `affordable_output_tokens` says.",
+    hint: "Add credit, or ask for less; for chat, lower max_tokens to `affordable_output_tokens`.",
   },
   credits_required: {
     status: 402,
@@ -129,14 +129,14 @@ export const ERRORS = {
   },
   purchase_declined: {
     status: 403,
-    message: "The person who was asked has not agreed to the purchase.",
+    message: "The person has not agreed to the purchase.",
     hint: "Nothing was bought, and nothing was charged. Do not ask again without a new reason.",
   },
   max_cost_required: {
     status: 402,
     message:
       "What {asked} costs is known only when it is bought, so max_cost_cents must say the most that it may cost.",
-    hint: "Send max_cost_cents beside the params: so much is held, and what the purchase took of it is charged. Nothing was charged.",
+    hint: "Send max_cost_cents beside the params: that amount is held, and only the actual cost is charged. Nothing was charged.",
   },
   insufficient_scope: {
     status: 403,
@@ -161,7 +161,7 @@ export const ERRORS = {
   address_not_allowed: {
     status: 403,
     message: "This key may not be used from {address}.",
-    hint: "Call from an address that the key's list has, or have this one added to it.",
+    hint: "Call from an address on the key's list, or have this one added to it.",
   },
   verification_required: {
     status: 403,
@@ -171,7 +171,7 @@ export const ERRORS = {
   link_invalid: {
     status: 403,
     message: "{detail}",
-    hint: "For a fresh link to a stored file, POST /api/run/files/get with its file_id; an upload that has lapsed begins anew with files/upload.",
+    hint: "For a fresh link to a stored file, POST /api/run/files/get with its file_id; after an upload has expired, start again with files/upload.",
   },
   key_cannot_mint_keys: {
     status: 403,
@@ -204,7 +204,7 @@ export const ERRORS = {
   model_not_found: {
     status: 404,
     message: "No model or tier is called {model}.{more}",
-    hint: "GET /api/llm/v1/models lists every model and tier that can be asked for.",
+    hint: "GET /api/llm/v1/models lists every model and tier that you can call.",
   },
   method_not_allowed: {
     status: 405,
@@ -214,7 +214,7 @@ export const ERRORS = {
   gone: {
     status: 410,
     message: "{what} was retired on {sunset}. {instead}",
-    hint: "Use what the Link header names; GET /api/run lists every action there is.",
+    hint: "Use what the Link header names; GET /api/run lists every action.",
     hints: {
       model:
         "Ask for the `successor` that the error names; GET /api/llm/v1/models lists every model and tier there is.",
@@ -234,7 +234,7 @@ export const ERRORS = {
   },
   replay_unavailable: {
     status: 409,
-    message: "The request with this Idempotency-Key was answered and charged, and its answer is no longer kept.",
+    message: "The request with this Idempotency-Key was answered and charged, and its answer is no longer stored.",
     hint: "Look the transaction up by `transaction_id`; use a new Idempotency-Key to run again.",
   },
   outcome_unknown: {
@@ -254,13 +254,13 @@ export const ERRORS = {
   },
   too_many_keys: {
     status: 409,
-    message: "This account has {limit} keys or more, and no account can make further ones.",
+    message: "This account has reached the limit of {limit} keys.",
     hint: "DELETE /api/v1/agents/{id} revokes a key that is no longer used; PATCH changes one.",
   },
   upstream_busy: {
     status: 409,
     retry: true,
-    message: "The provider of {detail} takes no more calls at once.",
+    message: "The provider of {detail} accepts no more concurrent calls.",
     hint: "Send these calls one after another: wait for Retry-After and send this one again. Nothing was charged.",
   },
   body_too_large: {
@@ -271,7 +271,7 @@ export const ERRORS = {
   storage_quota_exceeded: {
     status: 413,
     message: "The file needs {needed} bytes and the account's files leave {free}.",
-    hint: "Delete files with files/delete. Uploads that have not come yet keep their room for an hour.",
+    hint: "Delete files with files/delete. Pending uploads keep their space for an hour.",
   },
   unsupported_media: {
     status: 415,
@@ -291,7 +291,7 @@ export const ERRORS = {
     status: 503,
     retry: true,
     message: "{whose} answers that wait to be read take {limit_mib} MiB already.",
-    hint: "Read the answers that were asked for, or close their connections; then wait for Retry-After. Nothing was charged.",
+    hint: "Read the pending answers, or close their connections; then wait for Retry-After. Nothing was charged.",
   },
   no_summary: {
     status: 422,
@@ -337,8 +337,8 @@ export const ERRORS = {
   unpaid_costs: {
     status: 429,
     message:
-      "Today this account's calls have cost more above what they were charged (misses, unreadable pages, refusals) than they may.",
-    hint: "Wait for Retry-After (midnight UTC), or ask the operator to raise UNPAID_COST_CENTS. What is free goes on.",
+      "Today the unpaid cost of this account's calls (misses, unreadable pages, refusals) has reached its limit.",
+    hint: "Wait for Retry-After (midnight UTC), or ask the operator to raise UNPAID_COST_CENTS. Free calls still work.",
   },
   inference_cap: {
     status: 429,
@@ -353,7 +353,7 @@ export const ERRORS = {
   all_blocked: {
     status: 502,
     message: "No page could be read: {detail}",
-    hint: "Nothing was charged. core/onescrape-deep goes on where this stopped: it gets past walls.",
+    hint: "Nothing was charged. core/onescrape-deep continues where this stopped: it gets past walls.",
   },
   no_people: {
     status: 502,
@@ -369,7 +369,7 @@ export const ERRORS = {
   provider_key_refused: {
     status: 403,
     message: "{provider} refused this account's own key, and the key has no fallback.",
-    hint: "Put a key that the provider takes, or one with `fallback: true`, by PUT /api/v1/provider-keys/<provider>. Nothing was charged.",
+    hint: "Set a key that the provider accepts, or one with `fallback: true`, with PUT /api/v1/provider-keys/<provider>. Nothing was charged.",
   },
   upstream_not_configured: {
     status: 503,
@@ -379,7 +379,7 @@ export const ERRORS = {
   settlement_pending: {
     status: 503,
     retry: true,
-    message: "Whether your payment has been made is not known yet. The answer is kept for it.",
+    message: "It is not known yet whether your payment was made. The answer is kept for it.",
     hint: "Send the very same request with the very same payment again: it gets the answer, and is never paid twice.",
   },
   merchant_unpaid: {
@@ -391,7 +391,7 @@ export const ERRORS = {
   payments_unavailable: {
     status: 503,
     retry: true,
-    message: "Payments cannot be looked at just now. Nothing was done, and nothing was charged.",
+    message: "Payments cannot be verified at the moment. Nothing was done, and nothing was charged.",
     hint: "Send the same request again in a few seconds, or send a key.",
   },
   ledger_unavailable: {
@@ -409,7 +409,7 @@ export const ERRORS = {
   storage_unavailable: {
     status: 503,
     retry: true,
-    message: "Files cannot be kept or fetched just now. {detail}",
+    message: "Files cannot be stored or fetched at the moment. {detail}",
     hint: "Wait for Retry-After. Nothing was charged.",
   },
   clock_skew: {
@@ -421,7 +421,7 @@ export const ERRORS = {
   guard_unavailable: {
     status: 503,
     retry: true,
-    message: "The operator's guard, which has to see what is asked and answered, does not answer.",
+    message: "The operator's guard, which must check requests and answers, does not respond.",
     hint: "Try again in a moment. Nothing was charged.",
   },
   draining: {
