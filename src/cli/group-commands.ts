@@ -120,7 +120,7 @@ const show = requesting<GroupShown>({
   shown: groupText,
 });
 
-/** Refuses a change that changes nothing. */
+/** Throws UsageError where a change sets no field. */
 export function named<C extends object>(change: C): C {
   if (Object.values(change).every((value) => value === undefined)) throw new UsageError("Name what is to change.");
   return change;

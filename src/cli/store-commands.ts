@@ -32,7 +32,7 @@ async function either<T>(ask: () => Promise<T>, withoutGateway: () => Promise<T>
 }
 
 /**
- * The unconfirmed findings of the enabled vendors, one per line. The running gateway names those vendors, or else this shell's settings
+ * The unconfirmed statements about the enabled vendors, one per line. The running gateway names those vendors, or else this shell's settings
  * do.
  */
 async function beliefLines({ admin, config }: Workplace): Promise<readonly string[]> {

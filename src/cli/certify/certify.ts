@@ -118,7 +118,7 @@ function ourCost({ offer, boundNano }: Question, { asked }: Came, nowMs: number)
   if (offer.of === "action") {
     const { spec } = offer.offer;
     const listed = nanoFromCents(upstreamCentsTaken(spec, offer.params, null, asked.reading.miss === true));
-    // A call paid on demand costs what the vendor asked for, up to the listed price.
+    // An action paid per call costs what the vendor asked for, up to the listed price.
     return spec.price.paid === undefined ? listed : least(listed, asked.reading.upstreamCostNano ?? listed);
   }
   const { usage } = asked.reading;

@@ -246,7 +246,7 @@ class NodeListener implements Listener {
 function plainServer(): Server {
   return createServer({
     insecureHTTPParser: false,
-    // Node's own answer would not close the connection properly.
+    // Node's own answer would not stop us from serving the connection further.
     requireHostHeader: false,
     maxHeaderSize: HEADER_BYTES_MAX,
     highWaterMark: BUFFERED_BYTES_MAX,

@@ -205,7 +205,7 @@ function twice(name: string): GatewayError {
   return new GatewayError("bad_request", { detail: { detail: `The request has more than one ${name} header.` } });
 }
 
-/** uWebSockets accepts any coding beside chunked. */
+/** uWebSockets takes any transfer coding for chunked. */
 function codingFault(coding: string): GatewayError | null {
   if (coding.toLowerCase() === "chunked") return null;
   const detail = `A body with Transfer-Encoding ${coding.slice(0, 40)} is not read.`;

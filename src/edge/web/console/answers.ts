@@ -56,6 +56,6 @@ export interface VendorShown {
       readonly detail: string;
     }[];
   } | null;
-  /** What no call has confirmed yet. */
+  /** The adapter's statements that no call has confirmed yet. */
   readonly unconfirmed: readonly { readonly of: string; readonly why: string }[];
 }
