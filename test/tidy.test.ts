@@ -1,10 +1,10 @@
-// Style that is executed: reads the tree and fails on a broken rule, saying what to do instead.
+// Style as executable rules: reads the tree and fails on a violation, saying what to do instead.
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join, normalize } from "node:path";
 import { describe, expect, it } from "vitest";
 import { type Import, importsOf as importsIn, withoutComments } from "./support/imports.ts";
 
-/** The rooms of src, top down. A room imports only rooms below it. Upstream and the sandbox stand side by side. */
+/** The layers of src, top down. A layer imports only layers below it. Upstream and the sandbox are side by side. */
 const ROOMS: readonly (readonly string[])[] = [
   ["main.ts"],
   ["cli"],
@@ -21,9 +21,12 @@ const ROOMS: readonly (readonly string[])[] = [
   ["core"],
 ];
 
-/** How many lines of TypeScript `src`, `adapters` and `tiers` may have together. The figure only goes down, except by what an issue allows. */
+/**
+ * The most lines of TypeScript that `src`, `adapters` and `tiers` may have together. The figure only goes down, except by what an issue
+ * allows.
+ */
 const LINES_MAX = 132_285;
-/** What stands at the top of `src`: the rooms and main.ts. */
+/** The number of entries at the top of `src`: the layers and main.ts. */
 const ROOMS_MAX = 14;
 const ROOM_README_LINES_MAX = 25;
 
@@ -61,7 +64,7 @@ const BANS: readonly { readonly pattern: RegExp; readonly except: readonly strin
   { pattern: /^import (?!type\b)[^;]*from "node:http"/m, except: [], instead: "take it from node-http.ts" },
 ];
 
-/** Words that only this house used, and the field's word for each; the glossary is in docs/internals/style.md. */
+/** Private jargon of this project, and the field's word for each; the glossary is in docs/internals/style.md. */
 const PRIVATE_WORDS: Readonly<Record<string, string>> = {
   shop: "catalog (ActionCatalog, CatalogAction)",
   shelf: "view of the catalog, for one audience or day",
@@ -74,31 +77,31 @@ const PRIVATE_WORDS: Readonly<Record<string, string>> = {
   modelRoute: "ModelCandidate: a route says how candidates are tried",
   actionRoute: "ActionCandidate: a route says how candidates are tried",
 };
-/** Where they may stand. */
+/** Places that may still use it. */
 const PRIVATE_WORDS_LEFT = [
-  // Its names are still to be looked through.
+  // Its names are not reviewed yet.
   "src/money/ledger",
 ];
 
-/** The files that list formats; the rest of the gateway reaches a format through them. */
+/** The files that list formats; the rest of the gateway reaches a format only through them. */
 const FORMAT_LISTS = ["model-wires", "vendor-dialects", "stand-ins"].map((name) => `src/models/formats/${name}.ts`);
-/** A format whose blocks are another's under new names. */
+/** A format that reuses another's blocks under new names. */
 const FORMAT_BUILT_ON: Readonly<Record<string, string>> = { converse: "messages" };
-/** What each side of a format may import beside core/: the vendor's side speaks to vendors, the stand-in plays one. */
+/** What each side of a format may import besides core/: the vendor's side calls vendors, the stand-in mocks one. */
 const FORMAT_SIDES: Readonly<Record<string, readonly string[]>> = {
   vendor: ["src/upstream", "src/catalog"],
   "stand-in": ["src/sandbox"],
 };
 
-/** What a test gives a step by the clock, at least. */
+/** The least time limit that a test gives a timed step. */
 const CLOCK_MS_MIN = 4_000;
 
 const VAGUE = /(^|[-/])(utils?|common|helpers?|managers?|services?|base)(\.ts|\/|-|$)/;
 
-/** Most files are this short. No single one is cut up for it: a bound on each bends the code that is near it. */
+/** Most files are this short. No single file is split for that: a bound on each would bend the code near it. */
 const SHORT_LINES = 200;
 const SHORT_SHARE = 0.85;
-/** Longer ones say here why they are one file. */
+/** Longer files say here why they are one file. */
 const LONG_LINES = 400;
 const LONG: Readonly<Record<string, string>> = {
   "adapters/realestateapi.ts": "one vendor, as every adapter is one file",
@@ -106,9 +109,9 @@ const LONG: Readonly<Record<string, string>> = {
   "src/core/errors.ts": "every code that callers are told, as one table",
 };
 
-/** An object that is spread where it is written puts several fields on a line; the formatter's own way is one a line. */
+/** A spread of an object literal puts several fields on a line; the formatter's own way is one per line. */
 const SPREAD_LITERAL = /\.\.\.\{/g;
-/** Files that still do so, with how often. The list only gets shorter. */
+/** Files that still do so, with the count. The list only gets shorter. */
 const SPREAD_LEFT: Readonly<Record<string, number>> = {
   "src/money/ledger/archive/archive.ts": 1,
   "src/money/ledger/redis/books.ts": 10,
@@ -128,7 +131,7 @@ const source = ["src", "adapters", "tiers"].flatMap(filesBelow);
 const text = new Map(source.map((file) => [file, readFileSync(file, "utf8")]));
 const code = new Map([...text].map(([file, whole]) => [file, withoutComments(whole)]));
 
-/** Code without its imports: a package may be called as a vendor is. */
+/** Code without its imports, because a package may have a vendor's name. */
 function bodyOf(file: string): string {
   return (code.get(file) ?? "").replace(/^import .*$/gm, "");
 }
@@ -137,7 +140,7 @@ function importsOf(file: string): readonly Import[] {
   return importsIn(file, code.get(file) ?? "");
 }
 
-/** The room that a file of src stands in; main.ts is one by itself. */
+/** The layer of a file of src; main.ts is its own. */
 function roomOf(file: string): string {
   return file.split("/")[1] ?? file;
 }
@@ -146,12 +149,12 @@ function floorOf(file: string): number {
   return ROOMS.findIndex((rooms) => rooms.includes(roomOf(file)));
 }
 
-/** The folder of its room that a file stands in; the room itself where it stands in none. */
+/** A file's folder in its layer; the layer itself where the file is in no folder. */
 function folderOf(file: string): string {
   return file.split("/").slice(1, -1).slice(0, 2).join("/");
 }
 
-/** The names in a file and its own, and the words they are made of, in lower case: `openDesk` gives `opendesk`, `open` and `desk`. */
+/** The names in a file and its own, and their words, in lower case: `openDesk` gives `opendesk`, `open` and `desk`. */
 function namesOf(file: string): ReadonlySet<string> {
   const unquoted = (code.get(file) ?? "").replace(/"(?:[^"\\\n]|\\.)*"/g, "");
   const names = `${file} ${unquoted}`.match(/[A-Za-z]\w*/g) ?? [];
@@ -249,7 +252,7 @@ describe("the house", () => {
     };
     const broken = source
       .filter((file) => !file.startsWith("src/"))
-      // The programs of sidecars are outside of this process, and import a vendor's package.
+      // Sidecar programs run outside this process, and import a vendor's package.
       .filter((file) => !file.endsWith(".helper.ts"))
       .filter((file) => importsOf(file).some(({ target }) => !allowedIn(file).includes(target)));
     expect(broken).toEqual([]);
@@ -287,7 +290,7 @@ describe("the house", () => {
 
   it("ships the packages that it imports, and no others", () => {
     const { dependencies } = JSON.parse(readFileSync("package.json", "utf8")) as { dependencies: object };
-    // The demo shows the product by a client's package; whoever runs the product alone has no use for it.
+    // The demo shows the product with a client's package, which the product alone does not need.
     const imported = source
       .filter((file) => file.startsWith("src/") && file !== "src/cli/demo.ts")
       .flatMap((file) => importsOf(file).filter(({ typeOnly }) => !typeOnly))
@@ -330,7 +333,7 @@ describe("the house", () => {
   it("has no test support that hooks into whoever imports it first", () => {
     const support = filesBelow("test").filter((file) => !file.endsWith(".test.ts"));
     const broken = support
-      // The runner reads this one before every file.
+      // The runner loads this one before every file.
       .filter((file) => file !== "test/support/file-cost.ts")
       .filter((file) => /^(before|after)(All|Each)\(/m.test(readFileSync(file, "utf8")))
       .map((file) => `${file}: a process reads it once for all of its files - use onTestFinished where it is called`);
@@ -351,7 +354,7 @@ describe("the house", () => {
   it("names no vendor outside adapters", () => {
     const vendors = filesBelow("adapters")
       .map((file) => file.replace(/^adapters\/|(\.sandbox)?\.ts$/g, ""))
-      // A server of the operator's own is no vendor's, and OpenAI's wire calls a kind of tool so too.
+      // A custom server is not a vendor's, and OpenAI's wire also has a kind of tool called custom.
       .filter((id) => !id.startsWith("sandbox") && id !== "custom");
     const pattern = new RegExp(`["'\`](${vendors.join("|")})["'\`]`);
     const broken = source

@@ -1,4 +1,4 @@
-// What must be true of every simulated run: at each moment, and when everything has come to rest.
+// Invariants of every simulated run: at each moment, and at the end when nothing is pending.
 import { GatewayError } from "../../src/core/errors.ts";
 import { NANO_PER_CENT } from "../../src/core/money.ts";
 import { UNPAID_SCOPE } from "../../src/kernel/windows.ts";
@@ -13,11 +13,11 @@ import { accountId, type Kept, keyId, LEASE_MS, type Store } from "./store.ts";
 import type { Entry } from "./upstream.ts";
 
 const REST = restId("");
-/** From the last renewal of a lease that can be missed to the sweep that ends the hold. */
+/** From a lease's last renewal that can be missed to the sweep that ends the hold. */
 const EXPIRY_MS = LEASE_MS + 30_000;
 const DAY_MS = 86_400_000;
 
-/** When something did not work: of one gateway, or of the store and so of all of them (null). */
+/** The time of a failure: of one gateway, or of the store and so of all gateways (null). */
 export interface Outage {
   readonly gateway: number | null;
   readonly what: "store" | "disk";
@@ -60,7 +60,7 @@ export function overspent(kept: Kept, { accounts, calls, jobs = [] }: Scenario, 
   return found;
 }
 
-/** Whether a posting is of what a call cost beyond what the sweep had posted of it. */
+/** Whether a posting is the remainder of a call's cost beyond what the sweep had posted. */
 export function isRest(id: string): boolean {
   return holdOf(id) !== id;
 }
@@ -73,21 +73,21 @@ interface Booked {
   readonly amount: number;
   readonly absorbed: number;
   readonly cents: number;
-  /** Charged after its lease had ended: of what its caller was told, as much as was still free. */
+  /** Charged after its lease had ended: as much as was still free of the amount in its answer. */
   readonly late: boolean;
-  /** The sweep has posted what had been noted as used. */
+  /** The sweep has posted the recorded use. */
   readonly swept: boolean;
-  /** In two postings: the cents of each are rounded. */
+  /** In two postings, so the cents of each are rounded. */
   readonly split: boolean;
 }
 
-/** What became of a hold's money in the store: a charge, and what was charged late beside it. */
+/** The store's account of a hold's money: a charge, and a late charge beside it. */
 function bookOf({ scenario, store, tries, heard, expiredMs }: Evidence) {
   const calls = new Set(tries.map(({ holdId }) => holdId));
   const postings = new Map<string, Booked>();
-  // Who adopts a job does not know how its hold was placed, so that where its lease has ended it is free.
-  // So it is where the store has forgotten the hold and a process has died: who adopted the job charges what is no more there, and who
-  // placed it is not there to place it again.
+  // An adopter does not know how the job's hold was placed, so the job is free where its lease has ended. The same holds where the store
+  // has forgotten the hold and a process has died: the adopter charges a hold that is gone, and the process that placed it is not there to
+  // place it again.
   const hasCrashed = scenario.faults.some(({ kind }) => kind === "gateway-crash");
   const hasDied = (holdId: string) => hasCrashed || (jobOf(scenario.jobs ?? [], holdId)?.deaths.length ?? 0) > 0;
   const isForgotten = (holdId: string) =>
@@ -126,7 +126,7 @@ function bookOf({ scenario, store, tries, heard, expiredMs }: Evidence) {
   return { postings, found };
 }
 
-/** Everything that is wrong once all is over. */
+/** All violations at the end of a run. */
 export function audit(evidence: Evidence): string[] {
   const { postings, found } = bookOf(evidence);
   const broken = evidence.heard.broken.filter(({ error }) => !isAway(error));
@@ -151,7 +151,7 @@ function isAway(error: unknown): boolean {
   return error instanceof GatewayError && error.code === "ledger_unavailable";
 }
 
-/** What a client was told is what the ledger has. */
+/** The ledger has what the client's answer said. */
 function answered(tried: Try, evidence: Evidence, postings: Postings): string[] {
   const { told, code } = tried;
   const { store } = evidence;
@@ -180,7 +180,7 @@ function answered(tried: Try, evidence: Evidence, postings: Postings): string[] 
   return found;
 }
 
-/** Its disk was full when the call ended, then the store forgot it too, and its process died before there was room. */
+/** Its disk was full when the call ended, then the store lost it too, and its process died before there was room. */
 function lostTwice({ holdId, gateway, owner, fromMs, toMs }: Try, { store, outages }: Evidence): boolean {
   if (owner.alive) return false;
   const isFull = outages.some(
@@ -194,7 +194,7 @@ function keysOf({ tries }: Evidence): [string, Try[]][] {
   return [...Map.groupBy(keyed, ({ call }) => call.idempotencyKey ?? "")];
 }
 
-/** One key, one charge, one answer, and of a write one execution. */
+/** One key, one charge, one answer, and for a write one execution. */
 function sameAnswers(key: string, tries: readonly Try[], evidence: Evidence): string[] {
   const { store, entries, heard, expiredMs } = evidence;
   const found: string[] = [];
@@ -205,10 +205,10 @@ function sameAnswers(key: string, tries: readonly Try[], evidence: Evidence): st
   if (isLost) return found;
   const told = tries.flatMap((one) => (one.told === null ? [] : [one.told]));
   const wasEnded = ({ charge }: Told) => expiredMs.has(charge.transactionId ?? "");
-  // Of a call whose lease had ended less may have been free than its first answer said.
+  // After a call's lease has ended, less may be free than its first answer said.
   const amountOf = (one: Told) => (wasEnded(one) ? "" : one.charge.chargedNano);
   const answers = new Set(told.map((one) => `${one.charge.transactionId} ${amountOf(one)} ${one.answer}`));
-  // A read whose lease ends while it runs leaves its key free: another may run under it, and both were told of.
+  // A read whose lease ends while it runs leaves its key free: another may run under it, and both are answered.
   const ranAgain = ran.some(({ call }) => call.effect === "read") && told.some(wasEnded);
   if (answers.size > 1 && !ranAgain)
     found.push(`${key} was answered in ${answers.size} ways: ${[...answers].join(", ")}`);
@@ -221,10 +221,10 @@ function sameAnswers(key: string, tries: readonly Try[], evidence: Evidence): st
   return found;
 }
 
-/** Time for the gateways to meet the new server, and to tell it what the old one forgot. */
+/** Time for the gateways to find the new server, and to report what the old one forgot. */
 const RETOLD_MS = 15_000;
 
-/** A key that the store has lost with its hold is not known again before its call has ended and its gateway has said so. */
+/** When the store loses a key with its hold, it knows the key again only after the call has ended and its gateway has reported it. */
 function inTheGap({ holdId, atMs }: Entry, tries: readonly Try[], { store, outages }: Evidence): boolean {
   const before = tries.filter((one) => one.holdId !== holdId && one.fromMs < atMs);
   return before.some(({ owner, toMs, gateway }) => {
@@ -233,7 +233,7 @@ function inTheGap({ holdId, atMs }: Entry, tries: readonly Try[], { store, outag
   });
 }
 
-/** Neither its disk nor the store could be told how the call ended, and it said so. */
+/** Neither its disk nor the store could record the call's end, and the gateway said so. */
 function isUnsettled({ requestId, holdId }: Try, { heard, outages }: Evidence): boolean {
   return heard.broken.some(({ of, gateway, atMs }) => {
     const hit = (one: Outage) => one.what === "disk" && one.gateway === gateway && during(one, atMs);
@@ -241,7 +241,7 @@ function isUnsettled({ requestId, holdId }: Try, { heard, outages }: Evidence): 
   });
 }
 
-/** The vendor's books against ours: every amount is charged, absorbed, or lost by a rule that was met. */
+/** Compares the vendor's books with ours: every amount is charged, absorbed, or lost by a rule that applies. */
 function cost(evidence: Evidence, postings: Postings): string[] {
   const { entries, tries, store } = evidence;
   const found: string[] = [];
@@ -252,7 +252,7 @@ function cost(evidence: Evidence, postings: Postings): string[] {
     const served = own.filter((entry) => entry.served);
     const posting = postings.get(holdId);
     const servedNano = total(served.map(({ nano }) => nano));
-    // The vendor takes money for attempts that failed, and for answers that nobody heard: that is the operator's.
+    // The vendor charges for failed attempts, and for answers that no client received: the operator bears that.
     explained += total(own.filter((entry) => !entry.served).map(({ nano }) => nano));
     const unsettled = tried.told === null && isUnsettled(tried, evidence);
     const died = !owner.alive && tried.told === null;
@@ -276,7 +276,7 @@ function cost(evidence: Evidence, postings: Postings): string[] {
   return found;
 }
 
-/** Each charge names whom its call asked, and what each of them took of what it cost us. */
+/** Each charge names the vendors that its call used, and each one's share of our cost. */
 function legs({ entries, tries, store }: Evidence, postings: Postings): string[] {
   return tries.flatMap(({ call, holdId }) => {
     const posted = store.kept.at(accountId(call.account)).postings.find(({ id }) => id === holdId);
@@ -297,7 +297,7 @@ function legs({ entries, tries, store }: Evidence, postings: Postings): string[]
   });
 }
 
-/** What is counted as unpaid is what vendors took above what was charged: never more, and what a posting tells is never left out. */
+/** The unpaid count is what vendors charged beyond our charges: never more, and never less than the postings state. */
 function unpaid({ scenario, store, entries, steps }: Evidence, postings: Postings): string[] {
   const chargedFor = (holdId: string) => postings.get(holdId)?.amount ?? 0;
   return [...scenario.accounts.keys()].flatMap((number) => {
@@ -327,10 +327,10 @@ function during({ fromMs, toMs }: Pick<Outage, "fromMs" | "toMs">, atMs: number,
   return fromMs <= atMs && toMs >= atMs - beforeMs;
 }
 
-/** So many beats in a row have to be lost for a lease to end. */
+/** The number of consecutive beats that must be lost for a lease to end. */
 const LOST_BEATS_MIN = 3;
 
-/** Whether a gateway's beats were lost on their way, though nothing else was: others cannot tell it from a dead one. */
+/** Whether a gateway's beats were lost in transit, though nothing else was: to others it looks dead. */
 function lostBeats({ heard }: Evidence, gateway: number, atMs: number): boolean {
   const lost = heard.broken.filter(({ of, error, ...one }) => {
     const isBeat = error instanceof GatewayError && String(error.cause).includes("renew was not answered");
@@ -339,13 +339,13 @@ function lostBeats({ heard }: Evidence, gateway: number, atMs: number): boolean 
   return lost.length >= LOST_BEATS_MIN;
 }
 
-/** The sweep ends only what its gateway could not: it had died, or could not reach the store for most of a lease. */
+/** The sweep ends only holds that their gateway could not end: it had died, or could not reach the store for most of a lease. */
 function expiries(evidence: Evidence): string[] {
   const { heard, expiredMs, outages, tries, store } = evidence;
   return [...expiredMs].flatMap(([holdId, atMs]) => {
     const placed = heard.placed.get(holdId);
     const tried = tries.find((one) => one.holdId === holdId);
-    // A late twin of a reserve that was refused can place a hold that nobody knows of.
+    // A late duplicate of a refused reserve can place a hold that no process knows of.
     if (placed === undefined || tried === undefined || !placed.owner.alive || store.forgotten.has(holdId)) return [];
     const hit = ({ gateway, ...outage }: Outage) =>
       (gateway === null || gateway === placed.gateway) && during(outage, atMs, EXPIRY_MS);

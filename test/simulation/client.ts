@@ -1,4 +1,4 @@
-// The clients of a simulation: they call, leave, read slowly, and try again with the same key until they have their answer.
+// The clients of a simulation: they call, leave, read slowly, and retry with the same key until they have their answer.
 
 import type { Endpoint, FramedPlan, GatewayRequest } from "../../src/core/endpoint.ts";
 import { nano } from "../../src/core/money.ts";
@@ -18,10 +18,10 @@ const NO_MORE_AFTER_MS = 400_000;
 const WHOLE_MS_MAX = 150_000;
 const PATH = "/paid";
 
-/** What the last bytes of a good answer say. */
+/** The last bytes of a good answer. */
 export interface Told {
   readonly charge: Charge;
-  /** Which of the vendor's answers it is; null in a stream. */
+  /** The number of the vendor's answer; null in a stream. */
   readonly answer: number | null;
 }
 
@@ -34,19 +34,19 @@ export interface Try {
   readonly gateway: number;
   readonly reply: MemoryReply;
   readonly fromMs: number;
-  /** When the pipeline was done with it. */
+  /** When the pipeline finished it. */
   toMs: number;
   /** The client left before the end. */
   left: boolean;
-  /** The pipeline has done with it. */
+  /** The pipeline has finished it. */
   handled: boolean;
   /** The whole answer; null where there was none. */
   told: Told | null;
-  /** The code of the error that came instead. */
+  /** The code of the error, where there was one. */
   code: string | null;
 }
 
-/** What is over for good: the same request would be told the same. */
+/** Final errors: a repeat of the request would get the same. */
 const FINAL = ["outcome_unknown", "idempotency_mismatch", "replay_unavailable", "upstream_rejected"];
 
 export class Clients {
@@ -61,7 +61,7 @@ export class Clients {
     this.#upstream = upstream;
   }
 
-  /** Lives through a call: resolves when its client has what it wants, or has given up. */
+  /** Runs a call: resolves when its client has its answer, or has given up. */
   async live(call: CallPlan): Promise<void> {
     await this.#world.time.sleep(call.atMs, OUTSIDE);
     await Promise.all([this.#insist(call, 0), ...(call.twice ? [this.#insist(call, 1)] : [])]);
@@ -187,7 +187,7 @@ export class Clients {
   }
 }
 
-/** Reads an answer that has come to its end. */
+/** Reads an answer that has ended. */
 function read(tried: Try): void {
   if (tried.reply.cutOff) return;
   const text = tried.reply.text();

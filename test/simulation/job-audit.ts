@@ -1,4 +1,4 @@
-// What must be true of work that outlives its request, once all is over: it has ended, is paid once, and its legs name who served it.
+// Invariants of work that outlives its request, at the end of a run: it has ended, is paid once, and its legs name its vendors.
 import type { JobRecord } from "../../src/actions/jobs/job-record.ts";
 import type { Evidence } from "./audit.ts";
 import { isJobs, jobOf, type LaunchTry } from "./jobs.ts";
@@ -35,7 +35,7 @@ function recordOf(holdId: string, { store }: JobEvidence): JobRecord | null {
   return record === undefined ? null : (JSON.parse(record.value) as JobRecord);
 }
 
-/** The store has lost something of it that it had acknowledged: its record, its place in a list, or its hold. */
+/** The store has lost acknowledged data of it: its record, its place in a list, or its hold. */
 function wasForgotten(holdId: string, { store }: JobEvidence): boolean {
   return [...store.forgotten].some((fact) => fact === holdId || fact.endsWith(jobIdOf(holdId)));
 }
@@ -49,12 +49,12 @@ function launched({ job, holdId, told, code }: LaunchTry, evidence: JobEvidence)
   if (charged > (jobOf(scenario.jobs ?? [], holdId)?.budgetNano ?? 0)) found.push(`${holdId} is charged ${charged}`);
   found.push(...legsOf(holdId, { store, steps }));
   const record = recordOf(holdId, evidence);
-  // Where the store has lost that its runner was known, nobody looks for what that one was running when it died.
+  // Where the store has forgotten a runner, no process looks for what that runner was running when it died.
   if (wasForgotten(holdId, evidence) || store.forgotten.has(`answer ${record?.runner}`)) return found;
   const isOver = record === null || record.state === "succeeded" || record.state === "failed";
   if (told === jobIdOf(holdId) && record === null) found.push(`${told} was told of, and nobody knows it`);
-  // Of a launch that was refused while the store was away, or answered with an earlier one's job, a record may stay: it holds nothing,
-  // nobody runs it, and one that is launching lapses by itself.
+  // A launch that was refused while the store was unavailable, or answered with an earlier one's job, may leave a record: it holds nothing,
+  // no process runs it, and one that is launching expires by itself.
   const isAnothers = told !== null && told !== jobIdOf(holdId) && record?.state === "launching";
   const isLeft = isAnothers || (told === null && (record?.state === "launching" || record?.state === "queued"));
   if (!isOver && !isLeft) found.push(`${jobIdOf(holdId)} never ended: it is ${record.state}`);
@@ -66,14 +66,14 @@ function launched({ job, holdId, told, code }: LaunchTry, evidence: JobEvidence)
   return found;
 }
 
-/** The vendors that it names have answered it, each for what the leg says. */
+/** Its named vendors have answered it, each at the leg's price. */
 function legsOf(holdId: string, { store, steps }: Pick<JobEvidence, "store" | "steps">): string[] {
   const request = store.kept.posted.get(holdId);
   if (request === undefined || !isJobs(holdId)) return [];
   const found: string[] = [];
   const sum = request.legs.reduce((all, { upstreamNano }) => all + upstreamNano, 0);
   if (sum !== request.upstreamNano) found.push(`${holdId} cost us ${request.upstreamNano}, and its legs ${sum}`);
-  // What a process had been answered and had not saved when it died is in the vendor's books alone.
+  // Answers that a process had not saved when it died are in the vendor's books only.
   const left = steps.filter(({ jobId }) => jobId === jobIdOf(holdId)).map(({ vendor, nano }) => `${vendor} ${nano}`);
   for (const { vendor, upstreamNano } of request.legs) {
     const at = left.indexOf(`${vendor} ${upstreamNano}`);
@@ -83,7 +83,7 @@ function legsOf(holdId: string, { store, steps }: Pick<JobEvidence, "store" | "s
   return found;
 }
 
-/** Under one key one job is launched. */
+/** One key launches one job. */
 function repeats(evidence: JobEvidence): string[] {
   const told = evidence.launches.filter((one) => one.told !== null && one.job.idempotencyKey !== null);
   return [...Map.groupBy(told, ({ job }) => job.idempotencyKey)].flatMap(([key, tries]) => {

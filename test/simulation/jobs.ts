@@ -1,4 +1,4 @@
-// Work of a simulation that outlives its request: who launches it, what it does step by step, and the vendor that its steps ask.
+// Work of a simulation that outlives its request: its launchers, its steps, and the vendor that its steps call.
 
 import type { JobKind } from "../../src/catalog/job-kind.ts";
 import type { InnerAnswer } from "../../src/catalog/local-action.ts";
@@ -26,7 +26,7 @@ const JOB_MS_MAX = 90_000;
 const STEP = { action: "maker/step", params: {} };
 const VENDORS = ["east", "west"] as const;
 
-/** The job that a hold or a job is of: its id begins with the job's number. */
+/** The job of a hold or a job id, which begins with the job's number. */
 export function jobOf(jobs: readonly JobPlan[], holdOrJobId: string): JobPlan | undefined {
   const number = Number(/^(?:tx|job)_j(\d+)-/.exec(holdOrJobId)?.[1]);
   return jobs.find(({ id }) => id === number);
@@ -36,7 +36,7 @@ export function isJobs(id: string): boolean {
   return /(?:tx|job)_j\d+-/.test(id);
 }
 
-/** One time that a step was asked of the vendor. */
+/** One call of a step to the vendor. */
 export interface StepEntry {
   readonly jobId: string;
   readonly vendor: string;
@@ -44,7 +44,7 @@ export interface StepEntry {
   nano: number;
 }
 
-/** Asks a vendor for each step, and keeps that vendor's books. */
+/** Calls a vendor for each step, and keeps that vendor's books. */
 export class JobVendor {
   readonly entries: StepEntry[] = [];
   readonly #world: World;
@@ -97,7 +97,7 @@ export class JobVendor {
   }
 }
 
-/** Goes so many steps as the launch says, and charges those that it has been answered. */
+/** Takes as many steps as the launch says, and charges the answered ones. */
 export const STEPPING: JobKind = {
   name: "stepping",
   msMax: JOB_MS_MAX,
@@ -116,17 +116,17 @@ export const STEPPING: JobKind = {
   },
 };
 
-/** One request that launches, and what its client saw. */
+/** One launch request, and what its client saw. */
 export interface LaunchTry {
   readonly job: JobPlan;
   readonly holdId: string;
   readonly owner: Owner;
-  /** The job that the answer named; null where there was no answer. */
+  /** The job in the answer; null where there was no answer. */
   told: string | null;
   code: string | null;
 }
 
-/** Those who launch: until they are told of a job, or give up. */
+/** The launchers, which try until they learn of a job, or give up. */
 export class Launchers {
   readonly tries: LaunchTry[] = [];
   readonly #world: World;

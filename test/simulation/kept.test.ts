@@ -1,4 +1,4 @@
-// Lives that once went wrong, lived again.
+// Replays simulated lives that once went wrong.
 import { globSync, readFileSync } from "node:fs";
 import { basename } from "node:path";
 import { expect, test } from "vitest";

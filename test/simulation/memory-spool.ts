@@ -1,4 +1,4 @@
-// A gateway's own disk in a simulation: what is written is safe a moment later, and a crash in between may take it.
+// A gateway's own disk in a simulation: a write is durable a moment later, and a crash in between may lose it.
 import { GatewayError } from "../../src/core/errors.ts";
 import type { Spool } from "../../src/money/ledger/spool/file.ts";
 import { intentIn, intentText } from "../../src/money/ledger/spool/intent.ts";
@@ -16,16 +16,16 @@ interface Row {
 }
 
 const NOTE_MS = 50;
-/** Small, so that there are several. */
+/** Small, so that there are several pages. */
 const PAGE_COUNT = 4;
 
-/** What outlives the process. */
+/** The data that outlives the process. */
 export class Disk {
   rows: Row[] = [];
   isFull = false;
   last = 0;
 
-  /** The process has died: of what was not safe yet, a share is there all the same. */
+  /** The process has died: a share of its writes that were not yet durable survives. */
   crash(keptShare: number): void {
     const open = this.rows.filter((row) => !row.durable);
     const kept = new Set(open.slice(0, Math.floor(open.length * keptShare)));
@@ -86,7 +86,7 @@ export function memorySpool(disk: Disk, owner: Owner, { time, chance, startMs }:
       });
       await time.sleep(chance.between(0.1, 2), owner);
       const starts = [...found.keys()].filter((at) => at % PAGE_COUNT === 0);
-      // What was answered lately is read from its end.
+      // Recent answers are read from the end.
       for (const at of typeof which === "object" ? starts.reverse() : starts)
         yield found.slice(at, at + PAGE_COUNT).map(stored);
     },

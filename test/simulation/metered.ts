@@ -1,4 +1,4 @@
-// Calls that are metered while they run, as long sessions are: the hold begins small and grows, and what is used of it is noted.
+// Calls that are metered while they run, as long sessions are: the hold starts small and grows, and its use is recorded.
 import { GatewayError } from "../../src/core/errors.ts";
 import { type Nano, nano, ZERO } from "../../src/core/money.ts";
 import type { HoldRef, Ledger, ReserveOutcome } from "../../src/money/ledger/model/ledger.ts";
@@ -7,16 +7,19 @@ import type { CallPlan } from "./scenario.ts";
 import { LEASE_MS } from "./store.ts";
 import type { Owner } from "./virtual-time.ts";
 
-/** From the last time that use was noted to the end of the call. */
+/** From the last record of use to the end of the call. */
 const LAST_MS_MAX = 20_000;
 
-/** The call that a hold is for: its id begins with the call's number. */
+/** The call of a hold id, which begins with the call's number. */
 export function callOf(calls: readonly CallPlan[], holdId: string): CallPlan | undefined {
   const number = Number(/^tx_(\d+)-/.exec(holdId)?.[1]);
   return calls.find(({ id }) => id === number);
 }
 
-/** The ledger before a pipeline that knows nothing of such calls: of theirs, it places half and grows it, and notes a part before the post. */
+/**
+ * Wraps the ledger for a pipeline that does not know metered calls: for those it places half and grows it, and records a part before the
+ * post.
+ */
 export function meteredLedger<Given extends Ledger>(
   ledger: Given,
   calls: readonly CallPlan[],

@@ -1,4 +1,4 @@
-// Deaths between the steps of a job: the process that sends a certain message for it dies before it goes out, or once it has.
+// Crashes between the steps of a job: the process that sends a chosen message for it dies before or after sending.
 import type { HoldRef, Ledger, SharedLedger } from "../../src/money/ledger/model/ledger.ts";
 import type { Records } from "../../src/platform/records/records.ts";
 import { isJobs, jobOf } from "./jobs.ts";
@@ -8,13 +8,13 @@ import type { Owner } from "./virtual-time.ts";
 interface Mortal {
   readonly deaths: Deaths;
   readonly owner: Owner;
-  /** Dies, to be started again after `forMs`. */
+  /** Dies, and restarts after `forMs`. */
   die(forMs: number): void;
 }
 
 /** Counts the messages of each job, over all processes. */
 export class Deaths {
-  /** How many processes have died so. */
+  /** The number of such crashes. */
   count = 0;
   readonly #jobs: readonly JobPlan[];
   readonly #sent = new Map<number, number>();
@@ -37,7 +37,7 @@ function sendFor<T>(name: string, send: () => Promise<T>, { deaths, owner, die }
   const death = owner.alive ? deaths.next(name) : undefined;
   if (death === undefined) return send();
   deaths.count += 1;
-  // What a dead process has sent is under way all the same, and nobody hears the answer.
+  // A message that a dead process has sent still arrives, and no process receives the answer.
   if (death.isSent) send().catch(() => {});
   die(death.forMs);
   return new Promise(() => {});
@@ -68,7 +68,7 @@ export function mortalLedger(ledger: JobLedger, mortal: Mortal): JobLedger {
   };
 }
 
-/** Messages about jobs go their own way, so that what happens to the others is as it would be without them. */
+/** Routes messages about jobs separately, so that the others behave as without jobs. */
 export function routedLedger(ledger: SharedLedger, ofJobs: SharedLedger): SharedLedger {
   const of = ({ holdId }: HoldRef) => (isJobs(holdId) ? ofJobs : ledger);
   return {
@@ -76,7 +76,7 @@ export function routedLedger(ledger: SharedLedger, ofJobs: SharedLedger): Shared
     reserve: (request) => of(request).reserve(request),
     extend: (hold, ...more) => of(hold).extend(hold, ...more),
     standing: (hold) => of(hold).standing(hold),
-    // Whoever renews renews calls alone, or jobs alone.
+    // One renewal covers only calls, or only jobs.
     renew: (holds, leaseMs) => (holds[0] === undefined ? ledger : of(holds[0])).renew(holds, leaseMs),
     post: (request) => of(request).post(request),
     void: (hold, reason, end) => of(hold).void(hold, reason, end),

@@ -1,4 +1,4 @@
-// A process's way to the store, with everything that can happen to a message, and what a careful sender makes of that.
+// A process's link to the store, with every possible message fault, and the retries of a careful sender.
 import { GatewayError } from "../../src/core/errors.ts";
 import type { SharedLedger } from "../../src/money/ledger/model/ledger.ts";
 import type { Records } from "../../src/platform/records/records.ts";
@@ -7,7 +7,7 @@ import type { Fault, MessageFault } from "./scenario.ts";
 import { type Kept, operations, type Store } from "./store.ts";
 import { OUTSIDE, type Owner, type VirtualTime } from "./virtual-time.ts";
 
-/** As the real connection has it: an answer that takes longer counts as lost, and the message is sent once more. */
+/** As in the real link: a slower answer counts as lost, and the message is sent once more. */
 const COMMAND_MS_MAX = 500;
 const SENDS_MAX = 2;
 
@@ -17,7 +17,7 @@ type MessageTrouble = Extract<Fault, { readonly kind: MessageFault }>;
 export interface World {
   readonly time: VirtualTime;
   readonly chance: Chance;
-  /** What people read when the virtual time is zero. */
+  /** The wall clock at virtual time zero. */
   readonly startMs: number;
   readonly store: Store;
   readonly faults: readonly Fault[];
@@ -25,7 +25,7 @@ export interface World {
   isCut(gateway: number): boolean;
 }
 
-/** Counts the messages of each kind, and says what happens to each. */
+/** Counts the messages of each kind, and decides what happens to each. */
 export function messageFaults(faults: readonly Fault[]): (operation: string) => readonly MessageTrouble[] {
   const counts = new Map<string, number>();
   const troubles = faults.filter((fault): fault is MessageTrouble => "operation" in fault);
@@ -47,7 +47,7 @@ export class Network {
     this.#troublesOf = messageFaults(world.faults);
   }
 
-  /** Resolves with the store's answer, rejects with what the store threw, or stays silent for ever. */
+  /** Resolves with the store's answer, rejects with the store's error, or never settles. */
   #message<T>(
     gateway: number,
     owner: Owner,
@@ -66,7 +66,7 @@ export class Network {
         if (!arrives()) return;
         try {
           const done = store.apply(operation, change);
-          // The answer leaves when what was done is on the disk.
+          // The answer leaves when the change is on disk.
           time.after(chance.between(0, 2), OUTSIDE, () => {
             if (store.generation !== generation || !store.isUp) return;
             done.durable();
@@ -85,7 +85,7 @@ export class Network {
     });
   }
 
-  /** Sends, once more where no answer came, and then gives up. */
+  /** Sends, retries once where no answer came, and then gives up. */
   send<T>(gateway: number, owner: Owner, operation: Operation, change: (kept: Kept, atMs: number) => T): Promise<T> {
     const { time } = this.#world;
     return new Promise((resolve, reject) => {

@@ -25,7 +25,7 @@ import type { AccountPlan, CallPlan, Scenario } from "./scenario.ts";
 import { accountId, keyId, LEASE_MS } from "./store.ts";
 import type { Owner } from "./virtual-time.ts";
 
-/** A window that nothing is counted in. */
+/** A window that counts nothing. */
 const untouched: ServeDeps["takeWindow"] = (_kind, _key, limit) => {
   return { allowed: true, limit, remaining: limit, resetSeconds: 1, windowSeconds: 60 };
 };
@@ -33,7 +33,7 @@ const untouched: ServeDeps["takeWindow"] = (_kind, _key, limit) => {
 const LOOK_MS = 1_000;
 const RESTART_MS = 1_000;
 
-/** Whoever has not said for so long that it lives has died, as in the real gateway. */
+/** A runner that has sent no beat for this long counts as dead, as in the real gateway. */
 const RUNNER_LEASE_MS = 20_000;
 
 const NOTHING_KEPT: HoldKeeper = {
@@ -42,19 +42,19 @@ const NOTHING_KEPT: HoldKeeper = {
   takeOver: () => Promise.reject(new Error("nothing is kept here")),
 };
 
-/** What gateways need beside the rest where a scenario has jobs: their own way to the store, their vendor, and their deaths. */
+/** What gateways also need where a scenario has jobs: a separate link to the store, their vendor, and their crashes. */
 export interface JobParts {
   readonly network: Network;
   readonly vendor: JobVendor;
   readonly deaths: Deaths;
 }
 
-/** What the gateways say of themselves, for the audit. */
+/** What the gateways report about themselves, for the audit. */
 export interface Heard {
-  /** Holds that a gateway knows to have placed, or may have. */
+  /** Holds that a gateway has placed, or may have. */
   readonly placed: Map<string, { readonly gateway: number; readonly owner: Owner }>;
   readonly records: Map<string, RequestRecord>;
-  /** Charges that waited in a spool when they were told. */
+  /** Charges that were in a spool when they were answered. */
   readonly spooled: Set<string>;
   readonly forfeits: Map<string, number>;
   readonly broken: { readonly gateway: number; readonly atMs: number; readonly error: unknown; readonly of: string }[];
@@ -77,7 +77,7 @@ export function callerOf(number: number, { inFlightMax }: AccountPlan): Caller {
   return { payer, ...rights, requestsPerMinute: 1e6, inFlightMax, inferenceCapNano: 1e15 as Nano, strictBounds: false };
 }
 
-/** Serves from `start` to `crash`, again and again. */
+/** Serves from each `start` to the next `crash`. */
 export class GatewayProcess {
   readonly disk = new Disk();
   offsetMs = 0;
@@ -121,7 +121,7 @@ export class GatewayProcess {
     time.after(0, owner, () => {
       this.#open(owner).catch((error: unknown) => {
         this.#broke(error, "start");
-        // It ends, and whoever watches it starts it again.
+        // It exits, and its supervisor starts it again.
         this.crash(1);
         time.after(RESTART_MS, { alive: true }, () => this.start());
       });
@@ -134,7 +134,7 @@ export class GatewayProcess {
     this.disk.crash(keptShare);
   }
 
-  /** Settles when the pipeline has done with the request; never, where the process dies before. */
+  /** Settles when the pipeline has finished the request; never, where the process dies first. */
   serve(request: GatewayRequest, endpoint: Endpoint, reply: Reply): Promise<void> {
     if (this.#deps === null) throw new Error("nobody serves here");
     return serve(request, endpoint, reply, this.#deps);
@@ -180,7 +180,7 @@ export class GatewayProcess {
           if (isJobs(request.holdId)) return metered.reserve(request);
           const known = () => this.#heard.placed.set(request.holdId, { gateway: this.#number, owner });
           const outcome = await metered.reserve(request).catch((error: unknown) => {
-            // Nobody knows, so it has to be seen to that it ends.
+            // The outcome is unknown, so the hold must be ended later.
             known();
             throw error;
           });
@@ -216,7 +216,7 @@ export class GatewayProcess {
     };
   }
 
-  /** Runs jobs as the real gateway does; whoever sends the message that is to be the last of its process dies there. */
+  /** Runs jobs as the real gateway does; a process dies where it sends its last message. */
   async #keep(
     { network, vendor, deaths }: JobParts,
     { ledger, clock, name, owner }: { ledger: Ledger; clock: Clock; name: string; owner: Owner },
@@ -244,7 +244,7 @@ export class GatewayProcess {
     return jobs.keeper;
   }
 
-  /** As the connection does: notices that the server is another one, as soon as it can be reached. */
+  /** As the link does: notices that the server is another one, as soon as it can be reached. */
   #lookAtStore(seen: number, owner: Owner, onChange: () => void): void {
     const { time, store } = this.#world;
     time.after(LOOK_MS, owner, () => {

@@ -1,15 +1,15 @@
-// Chance that can be repeated: a stream of numbers that a seed decides.
+// Repeatable randomness: a stream of numbers determined by a seed.
 export interface Chance {
-  /** At least 0 and below 1. */
+  /** From 0, inclusive, to 1, exclusive. */
   next(): number;
   between(min: number, max: number): number;
-  /** A whole number of at least `min` and at most `max`. */
+  /** A whole number from `min` to `max`, both inclusive. */
   whole(min: number, max: number): number;
   happens(share: number): boolean;
   of<T>(list: readonly [T, ...T[]]): T;
 }
 
-/** Mulberry32: small, and good enough to choose by. */
+/** Mulberry32: small, and good enough for choices. */
 export function chanceFrom(seed: number): Chance {
   let state = Math.imul(seed ^ 0x9e3779b9, 0x85ebca6b) >>> 0;
   function next(): number {

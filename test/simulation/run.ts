@@ -1,4 +1,4 @@
-// Lives through a scenario from its first call to the rest after its last fault, and answers what was wrong with it.
+// Runs a scenario from its first call until all is quiet after its last fault, and returns the violations.
 
 import { MARGIN_SCOPE, UNPAID_SCOPE } from "../../src/kernel/windows.ts";
 import { audit, type Evidence, isRest, type Outage, overspent } from "./audit.ts";
@@ -14,17 +14,17 @@ import { LEASE_MS, Store } from "./store.ts";
 import { Upstream } from "./upstream.ts";
 import { OUTSIDE, replaceTimers, VirtualTime } from "./virtual-time.ts";
 
-/** After the last fault and the last answer: a store that was started last rests for a lease, then the last leases end. */
+/** The time after the last fault and the last answer: a store that started last rests for a lease, then the last leases end. */
 const REST_MS = 3 * LEASE_MS;
 const FAULTS_OVER_MS = 260_000;
-/** What is left to chance of jobs is drawn by itself. */
+/** Jobs draw their random numbers from a separate stream. */
 const JOBS_STREAM = 104_729;
-/** Longer than any scenario: whoever still waits then waits for ever. */
+/** Longer than any scenario: a wait that lasts until then never ends. */
 const END_MS = 1_500_000;
 
 export interface Ran {
   readonly wrong: readonly string[];
-  /** How often each thing happened, to see that a simulation meets what it is for. */
+  /** How often each thing happened, which shows that a simulation meets its purpose. */
   readonly counts: ReadonlyMap<string, number>;
 }
 
@@ -35,7 +35,7 @@ interface Stage {
   readonly cuts: number[];
 }
 
-/** Runs a scenario. The same scenario always takes the same course. */
+/** Runs a scenario. The same scenario always runs the same way. */
 export async function run(scenario: Scenario): Promise<Ran> {
   const chance = chanceFrom(scenario.seed + 1);
   const time = new VirtualTime();
@@ -98,7 +98,7 @@ async function runOn(scenario: Scenario, time: VirtualTime, chance: ReturnType<t
   return { wrong: [...wrong], counts: new Map([...countsOf(evidence), ...jobCounts, ...died]) };
 }
 
-/** Sees to it that a fault begins and ends when it should. Those of messages, vendors and clients happen where they are met. */
+/** Schedules the begin and end of a fault. Faults of messages, vendors and clients happen where they occur. */
 function arrange(fault: Fault, { world, gateways, outages, cuts }: Stage): void {
   const { time, store } = world;
   if (!("forMs" in fault) || fault.kind === "slow") return;

@@ -1,4 +1,4 @@
-// What happens in one simulated run, as data that can be kept and shortened: gateways, accounts, calls, and everything that fails.
+// The events of one simulated run, as data that can be stored and shortened: gateways, accounts, calls, and all faults.
 import { type Chance, chanceFrom } from "./random.ts";
 
 export interface AccountPlan {
@@ -7,24 +7,24 @@ export interface AccountPlan {
   readonly inFlightMax: number;
 }
 
-/** Something that a client wants, and tries until it has it or gives up. */
+/** A client's wish, which it repeats until it succeeds or gives up. */
 export interface CallPlan {
   readonly id: number;
   readonly account: number;
   readonly atMs: number;
-  /** The gateways that its tries go to, one after the other. */
+  /** The gateways of its tries, in order. */
   readonly gateways: readonly number[];
   readonly idempotencyKey: string | null;
-  /** It is sent twice at the same time. */
+  /** Sent twice at the same time. */
   readonly twice: boolean;
   readonly effect: "read" | "write";
   readonly streamed: boolean;
-  /** A client that leaves does not stop it. */
+  /** Continues when its client leaves. */
   readonly finishes: boolean;
   readonly holdNano: number;
   /** The tighter bound, where there is one. */
   readonly tightNano: number | null;
-  /** Its hold grows while it runs, and ends by what has been noted as used. Absent: no. */
+  /** Its hold grows while it runs, and its recorded use decides the charge. Absent: no. */
   readonly metered?: boolean;
   readonly pieces: number;
   readonly pieceNano: number;
@@ -32,12 +32,12 @@ export interface CallPlan {
   readonly pieceMs: number;
 }
 
-/** Work that is launched and goes on after its request has been answered. */
+/** Work that is launched and continues after its request has been answered. */
 export interface JobPlan {
   readonly id: number;
   readonly account: number;
   readonly atMs: number;
-  /** The gateways that its launcher tries, one after the other. */
+  /** The gateways that its launcher tries, in order. */
   readonly gateways: readonly number[];
   readonly idempotencyKey: string | null;
   readonly budgetNano: number;
@@ -45,14 +45,14 @@ export interface JobPlan {
   readonly stepMs: number;
   readonly stepNano: number;
   readonly stepUpstreamNano: number;
-  /** Whoever sends so many messages for it dies with the last: before it goes out, or once it has. */
+  /** A process that sends the `nth` message for it dies, before or after sending. */
   readonly deaths: readonly { readonly nth: number; readonly isSent: boolean; readonly forMs: number }[];
 }
 
 export type MessageFault = "drop-request" | "drop-reply" | "delay-request" | "delay-reply" | "duplicate";
 export type UpstreamFault = "refuses" | "rejects" | "fails" | "breaks" | "hangs" | "is-silent";
 
-/** Everything that can go wrong. `nth` counts the messages of a kind, `times` are in a row, `ask` the times that a call's upstream is asked. */
+/** All possible faults. `nth` counts the messages of a kind, `times` are in a row, `ask` counts the calls to a call's upstream. */
 export type Fault =
   | {
       readonly kind: MessageFault;
@@ -62,9 +62,9 @@ export type Fault =
       readonly ms: number;
     }
   | { readonly kind: "cut"; readonly gateway: number; readonly atMs: number; readonly forMs: number }
-  /** Nothing that was answered is lost; of what was not, `kept` is a share. */
+  /** No answered change is lost; of the others, the share `kept` survives. */
   | { readonly kind: "store-crash"; readonly atMs: number; readonly forMs: number; readonly kept: number }
-  /** What was done in the last `lostMs` is lost, answered or not. */
+  /** The changes of the last `lostMs` are lost, answered or not. */
   | { readonly kind: "store-forgets"; readonly atMs: number; readonly forMs: number; readonly lostMs: number }
   | {
       readonly kind: "gateway-crash";
@@ -92,21 +92,21 @@ export type Fault =
     };
 
 export interface Scenario {
-  /** Decides how long every message takes and everything else that is left to chance. */
+  /** Decides the duration of every message and all other randomness. */
   readonly seed: number;
-  /** What people read when it begins. */
+  /** The wall clock at the start. */
   readonly startMs: number;
   readonly gateways: number;
   readonly accounts: readonly AccountPlan[];
-  /** What each account's calls may cost above their charge in a day; absent or null: no bound. */
+  /** The bound on each account's unpaid cost in a day; absent or null: no bound. */
   readonly unpaidNano?: number | null;
   readonly calls: readonly CallPlan[];
-  /** Absent in those that were kept before there were any. */
+  /** Absent in scenarios stored before there were jobs. */
   readonly jobs?: readonly JobPlan[];
   readonly faults: readonly Fault[];
 }
 
-/** Calls begin, and faults happen, before this. */
+/** Calls begin, and faults happen, before this time. */
 export const BUSY_MS = 150_000;
 const CALLS = 24;
 const MORNING_MS = Date.UTC(2026, 2, 12, 10);
@@ -141,16 +141,16 @@ const message =
 const asked =
   (kind: UpstreamFault): Maker =>
   (chance) => ({ kind, call: chance.whole(0, CALLS - 1), ask: chance.happens(0.7) ? 0 : 1 });
-/** Much happens at the same few moments. */
+/** Many events share the same few moments. */
 const rush = (chance: Chance) => chance.whole(0, 9) * (BUSY_MS / 10);
-/** Short as a rule, sometimes longer than a lease. */
+/** Usually short, sometimes longer than a lease. */
 const outage = (chance: Chance) => ({
   atMs: chance.happens(0.5) ? rush(chance) + chance.between(0, 4_000) : chance.between(0, BUSY_MS),
   forMs: chance.happens(0.25) ? chance.between(30_000, 100_000) : chance.between(200, 10_000),
 });
 const some = (chance: Chance, { gateways }: { gateways: number }) => chance.whole(0, gateways - 1);
 
-/** How often a kind comes, and how to make one. */
+/** The most of each kind, and how to make one. */
 const KINDS: Readonly<Record<Fault["kind"], readonly [most: number, make: Maker]>> = {
   "drop-request": [8, message("drop-request")],
   "drop-reply": [8, message("drop-reply")],
@@ -208,7 +208,7 @@ const KINDS: Readonly<Record<Fault["kind"], readonly [most: number, make: Maker]
       call: chance.whole(0, CALLS - 1),
       attempt: 0,
       afterMs: chance.between(0, 5_000),
-      // Who holds an answer back for longer than five seconds pays for what it got, whoever breaks it: other tests have that.
+      // A client that delays an answer for more than five seconds pays for what it got, whichever side breaks it; other tests cover that.
       forMs: chance.between(100, 2_000),
     }),
   ],
@@ -221,23 +221,23 @@ function callPlan(
 ): CallPlan {
   const holdNano = chance.whole(1, 60) * 1_000_000 + chance.whole(0, 999_999);
   const pieces = chance.whole(1, 5);
-  // Now and then an answer costs more than was held.
+  // Sometimes an answer costs more than the hold.
   const wholeNano = holdNano * (chance.happens(0.1) ? 1.5 : chance.between(0.1, 1));
   const effect = chance.happens(0.4) ? "write" : "read";
   const streamed = chance.happens(0.5);
   const idempotencyKey = chance.happens(0.7) ? `key-${id}` : null;
-  // What was noted of a call that fails is charged: its key would have to answer for that.
+  // A failed call's recorded use is charged, which its key would have to account for.
   const metered = idempotencyKey === null && chance.happens(0.4);
   const hurried = chance.happens(0.8);
   return {
     ...{ id, effect, streamed, holdNano, pieces },
     account: chance.whole(0, accounts - 1),
-    // Many come together: what is meant to be one after the other is tried side by side.
+    // Many arrive together, so that sequential steps also run concurrently.
     atMs: chance.happens(0.5) ? rush(chance) + chance.between(0, 30) : chance.between(0, BUSY_MS),
     gateways: Array.from({ length: 6 }, () => chance.whole(0, gateways - 1)),
     idempotencyKey,
     twice: chance.happens(0.15),
-    // As where plans are made: what is written is never stopped halfway.
+    // As in real plans: a write never stops halfway.
     finishes: effect === "write" || chance.happens(0.25),
     tightNano: !metered && chance.happens(0.3) ? Math.floor(holdNano / 2) : null,
     metered,
@@ -248,11 +248,11 @@ function callPlan(
 }
 
 const JOBS_MAX = 8;
-/** Messages that a job of few steps sends, from its announcement to its end. */
+/** The messages that a job of few steps sends, from its announcement to its end. */
 const JOB_MESSAGES = 24;
-/** What jobs are drawn by is no part of what everything else is drawn by: a scenario has the same calls and faults as without them. */
+/** Jobs draw from their own random stream, so that a scenario has the same calls and faults with and without them. */
 const JOBS_STREAM = 7_919;
-/** So that whether unpaid cost is bounded changes nothing else of a seed. */
+/** A separate stream, so that the bound on unpaid cost changes nothing else of a seed. */
 const UNPAID_STREAM = 15_485_863;
 
 function jobPlan(id: number, chance: Chance, { gateways, accounts }: { gateways: number; accounts: number }): JobPlan {
@@ -264,7 +264,7 @@ function jobPlan(id: number, chance: Chance, { gateways, accounts }: { gateways:
     atMs: chance.happens(0.5) ? rush(chance) + chance.between(0, 30) : chance.between(0, BUSY_MS),
     gateways: Array.from({ length: 3 }, () => chance.whole(0, gateways - 1)),
     idempotencyKey: chance.happens(0.5) ? `launch-${id}` : null,
-    // Now and then the budget ends before the steps do.
+    // Sometimes the budget ends before the steps do.
     budgetNano: chance.happens(0.2) ? Math.ceil((steps * stepNano) / 2) : steps * stepNano,
     steps,
     stepMs: chance.happens(0.8) ? chance.between(5, 3_000) : chance.between(3_000, 15_000),
@@ -284,7 +284,7 @@ function jobsOf(seed: number, scene: { gateways: number; accounts: number }): Jo
   return Array.from({ length: count }, (_, id) => jobPlan(id, chance, scene));
 }
 
-/** The scenario of a seed. A random half of the kinds of faults does not happen in it. */
+/** The scenario of a seed, with a random half of the kinds of faults disabled. */
 export function scenarioOf(seed: number): Scenario {
   const chance = chanceFrom(seed);
   const gateways = chance.whole(1, 4);

@@ -1,4 +1,4 @@
-// A failure can be repeated, and told by the few events that it takes.
+// A failure is repeatable, and shrinks to the few events that cause it.
 import { expect, test } from "vitest";
 import { run } from "./run.ts";
 import { scenarioOf } from "./scenario.ts";

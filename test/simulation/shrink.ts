@@ -1,9 +1,9 @@
-// Makes a failing scenario small: what can be left out without its failure going away is left out.
+// Makes a failing scenario small: removes everything that the failure does not need.
 import type { Scenario } from "./scenario.ts";
 
 /**
- * The shortest part of the list that still fails, by halves, quarters and so on (delta debugging): leaving out any one
- * item of it lets the failure go away.
+ * The shortest sublist that still fails, by halves, quarters and so on (delta debugging): without any one of its items the failure
+ * disappears.
  */
 async function minimal<T>(items: readonly T[], fails: (some: readonly T[]) => Promise<boolean>): Promise<readonly T[]> {
   let left = items;
@@ -27,7 +27,7 @@ async function minimal<T>(items: readonly T[], fails: (some: readonly T[]) => Pr
   return left;
 }
 
-/** The scenario with as few faults, then as few calls, as still fail; and again, while that helps. */
+/** Removes faults, then calls, while the scenario still fails; repeats while that helps. */
 export async function shrink(scenario: Scenario, fails: (smaller: Scenario) => Promise<boolean>): Promise<Scenario> {
   let small = scenario;
   const sizeOf = ({ faults, calls, jobs = [] }: Scenario) => faults.length + calls.length + jobs.length;

@@ -1,4 +1,4 @@
-// The store that all gateways of a simulation share: the model, what was done to it in order, and what it forgets when it dies.
+// The store that all gateways of a simulation share: the model, its changes in order, and what it loses when it dies.
 import type { AccountRow, PostingRow } from "../../src/core/account-rows.ts";
 import type { Nano } from "../../src/core/money.ts";
 import type {
@@ -26,11 +26,11 @@ const UNBOUNDED_NANO = 1e15;
 export const accountId = (number: number): string => `account-${number}`;
 export const keyId = (number: number): string => `account-${number}.key`;
 
-/** All that is kept, as it is at one moment. */
+/** All stored data at one moment. */
 class Kept {
   readonly accounts = new Map<string, SharedModelAccount>();
   readonly records = new Map<string, StoredRecord & { readonly put: symbol }>();
-  /** What each charge was posted with. */
+  /** The request of each charge's posting. */
   readonly posted = new Map<string, PostRequest>();
 
   constructor(plans: readonly AccountPlan[], startMs: number) {
@@ -49,13 +49,13 @@ class Kept {
     return account;
   }
 
-  /** Remembers a charge that is one. */
+  /** Records a charge, where the outcome is one. */
   note<T extends PostOutcome>(request: PostRequest, outcome: T): T {
     if (outcome.outcome === "posted" && !outcome.repeat) this.posted.set(request.holdId, request);
     return outcome;
   }
 
-  /** A record whose time has not come. */
+  /** A record that has not expired. */
   record(kind: string, id: string, atMs: number) {
     const found = this.records.get(`${kind} ${id}`);
     return found === undefined || isOver(found, atMs) ? null : found;
@@ -68,7 +68,7 @@ function isOver({ expiresAtMs }: StoredRecord, atMs: number): boolean {
 
 type Change = (kept: Kept, atMs: number) => unknown;
 
-/** What a process asks of the store; each is one atomic step, and harmless when it comes twice. */
+/** A process's operations on the store; each is one atomic step, and idempotent. */
 export const operations = {
   reserve:
     (request: ReserveRequest) =>
@@ -121,7 +121,7 @@ export const operations = {
       const posting = kept.at(account).postings.find((one) => one.id === id);
       if (posting === undefined) return null;
       const { kind, amount, cents, absorbed, reason } = posting;
-      // Nobody reads more of it than this.
+      // Readers use nothing more of it.
       const row = { transactionId: id, kind, amountNano: amount, chargedCents: cents, absorbedNano: absorbed, reason };
       return row as unknown as PostingRow;
     },
@@ -132,7 +132,7 @@ export const operations = {
       return { accountId: id, grantedNano, spentNano } as unknown as AccountRow;
     },
   put({ kind, id, payer, value, ttlMs, ifVersion }: PutRecord) {
-    // By it a put that comes twice is known.
+    // Identifies a repeated put.
     const put = Symbol();
     return (kept: Kept, atMs: number): number | null => {
       const before = kept.record(kind, id, atMs);
@@ -173,19 +173,19 @@ const READS: readonly string[] = [
 ] satisfies (keyof typeof operations)[];
 
 export interface StoreWatch {
-  /** After every change, and after something was forgotten. */
+  /** Called after every change, and after a loss. */
   changed(kept: Kept): void;
   expired(holdIds: readonly string[]): void;
 }
 
 export class Store {
   kept: Kept;
-  /** Grows with every start: a process that sees another number has met another server. */
+  /** Grows with every start: a process that sees a new number has met a new server. */
   generation = 0;
   isUp = true;
-  /** Holds, keys and records whose last change was forgotten at some time, though it had been answered. */
+  /** Holds, keys and records whose last change was ever lost although it had been answered. */
   readonly forgotten = new Set<string>();
-  /** When it last forgot anything. */
+  /** The time of its last loss. */
   forgotMs = Number.NEGATIVE_INFINITY;
   readonly #scenario: Scenario;
   readonly #time: VirtualTime;
@@ -204,10 +204,10 @@ export class Store {
     return new Kept(this.#scenario.accounts, this.#scenario.startMs);
   }
 
-  /** Does it at once; it is safe from a crash when `durable` has been called. */
+  /** Applies a change at once; it survives a crash once `durable` has been called. */
   apply<T>(operation: string, change: (kept: Kept, atMs: number) => T): { readonly value: T; durable(): void } {
     const atMs = this.#time.nowMs;
-    // Nobody could renew while it was down.
+    // No process could renew while it was down.
     const rests = operation === "sweep" && atMs - this.#upSinceMs < LEASE_MS;
     const value = rests ? ([] as T) : (this.#do(change, atMs) as T);
     if (!rests && !READS.includes(operation)) {
@@ -215,7 +215,7 @@ export class Store {
       this.#watch.changed(this.kept);
       if (operation === "sweep") this.#watch.expired(value as readonly string[]);
     }
-    // What was read has to be as safe as what was written.
+    // What was read must be as durable as what was written.
     const last = this.#done.at(-1);
     return {
       value,
@@ -225,13 +225,13 @@ export class Store {
     };
   }
 
-  /** Dies: keeps all that is durable, and a share of what is not. */
+  /** Dies: keeps everything durable, and a share of the rest. */
   crash(keptShare: number): void {
     const safe = this.#done.findLastIndex(({ durable }) => durable) + 1;
     this.#die(safe + Math.floor((this.#done.length - safe) * keptShare));
   }
 
-  /** Dies, and another takes its place that has not heard of the last `lostMs`. */
+  /** Dies, and a replacement takes over that lacks the last `lostMs`. */
   forget(lostMs: number): void {
     const from = this.#done.findIndex(({ atMs }) => atMs >= this.#time.nowMs - lostMs);
     const before = facts(this.kept);
@@ -264,7 +264,7 @@ export class Store {
   }
 }
 
-/** What is known of every hold, key and record, in a word each. */
+/** The state of every hold, key and record, in one word each. */
 function facts(kept: Kept): Map<string, string> {
   const found = new Map<string, string>();
   for (const account of kept.accounts.values()) {

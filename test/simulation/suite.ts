@@ -1,4 +1,4 @@
-// Runs many scenarios, and tells of one that fails what made it fail and how to keep it.
+// Runs many scenarios; for a failing one it reports the cause, and how to store it.
 import { setImmediate as turn } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { run } from "./run.ts";
@@ -6,7 +6,7 @@ import { type Scenario, scenarioOf } from "./scenario.ts";
 import { shrink } from "./shrink.ts";
 
 const SEED_MAX = 1_000_000_000;
-/** What every larger simulation has to meet: one that does not is no test of it. */
+/** Events that every larger simulation must meet to be a valid test. */
 const MET = [
   ...[
     "told posted",
@@ -27,7 +27,7 @@ const MET = [
 ];
 const TELLING_SEEDS_MIN = 1_000;
 
-/** `seeds` scenarios, from the seed `first` or from a random one; SIMULATION_SEEDS and SIMULATION_FROM say otherwise. */
+/** `seeds` scenarios, from the seed `first` or from a random one; SIMULATION_SEEDS and SIMULATION_FROM override both. */
 export function simulationSuite({ seeds, first }: { readonly seeds: number; readonly first?: number }): void {
   const count = Number(process.env.SIMULATION_SEEDS ?? seeds);
   const from = Number(process.env.SIMULATION_FROM ?? first ?? Math.floor(Math.random() * SEED_MAX));
@@ -45,7 +45,7 @@ export function simulationSuite({ seeds, first }: { readonly seeds: number; read
   });
 }
 
-/** What is wrong, the few events that it takes, and the file that keeps it from coming back. */
+/** The violations, the few events that cause them, and the file to store as a regression test. */
 async function storyOf(seed: number, wrong: readonly string[]): Promise<string> {
   const small = await shrink(scenarioOf(seed), async (smaller) => (await run(smaller)).wrong.length > 0);
   const { wrong: still } = await run(small);
@@ -59,7 +59,7 @@ async function storyOf(seed: number, wrong: readonly string[]): Promise<string> 
   ].join("\n");
 }
 
-/** A scenario as its file has it: an event a line. */
+/** A scenario in its file format: one event per line. */
 function textOf({ calls, jobs = [], faults, ...rest }: Scenario): string {
   const lines = (list: readonly unknown[]) => `[\n${list.map((one) => `    ${JSON.stringify(one)}`).join(",\n")}\n  ]`;
   const parts = Object.entries(rest).map(([name, value]) => `  "${name}": ${JSON.stringify(value)},`);

@@ -1,4 +1,4 @@
-// The vendor of a simulation: answers, fails, dies in the middle or never speaks, and keeps books of its own.
+// The vendor of a simulation: answers, fails, dies in mid-answer or hangs, and keeps its own books.
 import type { FailureKind } from "../../src/core/failures.ts";
 import type { Nano } from "../../src/core/money.ts";
 import type { AnswerSink, Attempt, Candidate } from "../../src/core/route.ts";
@@ -6,17 +6,17 @@ import type { World } from "./network.ts";
 import type { CallPlan, Fault, UpstreamFault } from "./scenario.ts";
 import { OUTSIDE } from "./virtual-time.ts";
 
-/** One time that the vendor was asked. */
+/** One call to the vendor. */
 export interface Entry {
   readonly holdId: string;
   readonly provider: string;
   readonly call: CallPlan;
   readonly atMs: number;
-  /** What it takes for what it has done so far. */
+  /** Its charge for the work so far. */
   nano: number;
   /** It began to act. */
   readonly ran: boolean;
-  /** Its answer was heard to the end, or the client left with a part of it: it has to be charged. */
+  /** The client read its answer to the end, or left with a part of it: it must be charged. */
   served: boolean;
 }
 
@@ -40,7 +40,7 @@ export class Upstream {
     this.#world = world;
   }
 
-  /** The candidates of a call whose client has left when `left` says so. */
+  /** The candidates of a call whose client leaves when `left` says so. */
   candidates(call: CallPlan, holdId: string, left: () => boolean): Candidate[] {
     return ["north", "south"].map((provider) => ({
       provider,
@@ -97,7 +97,7 @@ export class Upstream {
         sink.done({ kind: "body", body: { answer: this.entries.indexOf(entry) } });
       });
     const piece = () => {
-      // A vendor that is told to stop does, where it speaks piece by piece.
+      // A streaming vendor stops when told to.
       if (over && call.streamed) return;
       entry.nano += call.pieceNano;
       pieces++;
@@ -126,7 +126,7 @@ export class Upstream {
       return {
         pause() {},
         resume() {},
-        // It speaks piece by piece, and what it has not said it does not charge.
+        // It streams, and charges only for what it has sent.
         accepted: () => deliveredNano > 0,
         abort() {
           if (over) return;
@@ -134,7 +134,7 @@ export class Upstream {
           quiet();
           if (!call.finishes && left() && deliveredNano > 0) {
             entry.served = true;
-            // What was on its way to us when we hung up is the vendor's own loss.
+            // The vendor bears what was in transit to us when we hung up.
             entry.nano = deliveredNano;
           }
         },

@@ -1,10 +1,10 @@
-// Time that passes only when nothing is left to do: every timer, message and fault is an event that waits for its moment.
+// Virtual time, which advances only when nothing is left to do: every timer, message and fault is a scheduled event.
 
 import { syncBuiltinESMExports } from "node:module";
 import timersPromises from "node:timers/promises";
 import type { Chance } from "./random.ts";
 
-/** Whose event it is. What belongs to a dead process never happens. */
+/** The process that owns an event. Events of a dead process never happen. */
 export interface Owner {
   alive: boolean;
 }
@@ -17,17 +17,17 @@ interface Event {
   cancelled: boolean;
 }
 
-/** Everything outside of the gateways. */
+/** Everything outside the gateways. */
 export const OUTSIDE: Owner = { alive: true };
 
 export class VirtualTime {
   nowMs = 0;
-  /** The process that runs now: what its code starts belongs to it. */
+  /** The running process: it owns what its code starts. */
   current: Owner = OUTSIDE;
   readonly #heap: Event[] = [];
   #order = 0;
 
-  /** `run` happens after `ms`, unless its owner has died or the answered function was called. */
+  /** Calls `run` after `ms`, unless its owner has died or the returned function was called. */
   after(ms: number, owner: Owner, run: () => void): () => void {
     const event = { atMs: this.nowMs + Math.max(0, ms), order: this.#order++, owner, run, cancelled: false };
     this.#push(event);
@@ -40,7 +40,7 @@ export class VirtualTime {
     return new Promise((resolve) => void this.after(ms, owner, resolve));
   }
 
-  /** Lets everything happen up to `untilMs`, one event at a time; the next one comes when all that follows from it is done. */
+  /** Runs all events up to `untilMs`, one at a time; each starts when all consequences of the previous one are done. */
   async run(untilMs: number, isOver: () => boolean): Promise<void> {
     await settled();
     for (let event = this.#heap[0]; event !== undefined && event.atMs <= untilMs && !isOver(); event = this.#heap[0]) {
@@ -88,12 +88,12 @@ function isBefore(one: Event, other: Event): boolean {
   return one.atMs < other.atMs || (one.atMs === other.atMs && one.order < other.order);
 }
 
-/** Resolves when every promise that could go on has gone on: ticks come after them. */
+/** Resolves when every promise that can continue has continued: ticks come after them. */
 function settled(): Promise<void> {
   return new Promise((resolve) => process.nextTick(resolve));
 }
 
-/** A timer as Node's code knows it. */
+/** A timer in Node's interface. */
 function timer(cancel: () => void) {
   const made = { cancel, unref: () => made, ref: () => made, hasRef: () => true };
   return made;
@@ -101,7 +101,7 @@ function timer(cancel: () => void) {
 
 type Timer = ReturnType<typeof timer>;
 
-/** Puts virtual time and chance in the place of Node's timers; the answered function takes them out again. */
+/** Replaces Node's timers with virtual time and seeded randomness; the returned function restores them. */
 export function replaceTimers(time: VirtualTime, chance: Chance): () => void {
   const real = { ...pick(globalThis), pause: timersPromises.setTimeout, random: Math.random };
   const once = (run: (...given: unknown[]) => void, ms = 0, ...given: unknown[]) =>

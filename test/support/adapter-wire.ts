@@ -1,4 +1,4 @@
-// An adapter seen from the vendor's side: what a call sends, and what an answer means. Nothing is opened.
+// An adapter from the vendor's side: what a call sends, and what an answer means. Opens no connection.
 import type { z } from "zod";
 import { upstreamCentsOf } from "../../src/actions/run/action-price.ts";
 import { namedRow, rowCents } from "../../src/actions/run/table-params.ts";
@@ -29,33 +29,33 @@ export interface Sent {
 export interface Answered {
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
-  /** A string goes as it is; everything else as JSON. */
+  /** A string is sent unchanged; everything else as JSON. */
   readonly body: unknown;
 }
 
 export interface Meant {
   readonly verdict: Verdict;
-  /** What the caller would get: the rule's own data, or the vendor's body. */
+  /** The caller's data: the rule's own, or the vendor's body. */
   readonly data: unknown;
   readonly restMs: number | undefined;
 }
 
 export interface AdapterWire {
   readonly actions: Readonly<Record<string, ActionSpec>>;
-  /** The request of a call; with `step`, that of a step after `soFar` was answered. Throws where the params are refused. */
+  /** The request of a call; with `step`, that of a step after the answers `soFar`. Throws where the params are invalid. */
   send(action: string, params: JsonObject, step?: { readonly at: number; readonly soFar: unknown }): Sent;
-  /** The paths of the fields that are refused; none where the params are taken. */
+  /** The paths of the invalid fields; none where the params are valid. */
   refuses(action: string, params: JsonObject): string[];
   means(action: string, answer: Answered, step?: number): Meant;
-  /** The most that a call can cost, in cents. */
+  /** The maximum price of a call, in cents. */
   quote(action: string, params: JsonObject): number;
-  /** What it costs us, in cents. */
+  /** Our cost, in cents. */
   upstreamCents(action: string, params: JsonObject): number;
 }
 
 const KEY = "key-of-ours";
 
-/** Every variable that could hold a key of the adapter's is set to `key-of-ours` (`key-of-ours-1`, ... for parts). */
+/** Sets every variable that could hold a key of the adapter to `key-of-ours` (`key-of-ours-1`, ... for parts). */
 export async function wire(adapterId: string): Promise<AdapterWire> {
   const options = { sandboxOrigin: null, contact: "Ada ada@example.org" };
   const bare = await shippedCatalog(options);

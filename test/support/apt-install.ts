@@ -1,4 +1,4 @@
-// Finds the program that a test runs for real; where it is missing, Debian's package is installed if that is possible.
+// Finds a real program for a test; where it is missing, installs Debian's package if possible.
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -6,26 +6,26 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 
 const run = promisify(execFile);
-/** Shorter than a test's own limit. */
+/** Shorter than a test's own timeout. */
 const INSTALL_MS_MAX = 170_000;
-/** Room for the installation, which happens once on a machine. */
+/** Time for the installation, which happens once on a machine. */
 export const INSTALLED_MS_MAX = 300_000;
 
-/** Files of tests run side by side, and apt-get does not wait for itself: whoever comes second waits here. */
+/** Test files run concurrently, and apt-get does not wait for itself: the second caller waits here. */
 const LOCK = join(tmpdir(), "tollgate-apt-install.lock");
-/** A network that swallows packets answers nobody: better to know soon. */
+/** A network that drops packets never answers: better to fail soon. */
 const APT = "apt-get -o Acquire::Retries=0 -o Acquire::http::Timeout=10 -o Acquire::https::Timeout=10";
 const INSTALL = `${APT} update && ${APT} install -y --no-install-recommends "$@"`;
 
-/** A test that fails with this error is skipped by name: test/support/skip-missing.ts. */
+/** A test that fails with this error is skipped by name: see test/support/skip-missing.ts. */
 export class MissingProgram extends Error {
   override readonly name = "MissingProgram";
 }
 
-/** Once apt-get has failed it is not tried again by this process. */
+/** After a failure of apt-get, this process does not try it again. */
 let canInstall = process.getuid?.() === 0 && existsSync("/usr/bin/apt-get");
 
-/** Answers what `find` finds, after an installation where that is nothing. Rejects with how to install it by hand. */
+/** Returns what `find` finds, after an installation where it finds nothing. Rejects with how to install it by hand. */
 export async function installed(
   find: () => string | undefined,
   what: string,

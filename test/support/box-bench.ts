@@ -1,4 +1,4 @@
-// One vendor of machines as the gateway speaks to it, over real sockets, without the records and the money of a session.
+// One machine vendor as the gateway calls it, over real sockets, without the records and the money of a session.
 import { Agent } from "undici";
 import type { AdapterSpec } from "../../src/catalog/adapter.ts";
 import type { Adapter } from "../../src/catalog/catalog.ts";
@@ -16,13 +16,13 @@ import { VendorFailure } from "../../src/upstream/vendor-failure.ts";
 import { catalogOf, LIVE } from "../catalog/catalog-of.ts";
 import { type BoxVendor, startBoxVendor } from "./box-vendor.ts";
 
-/** Ours, or the first part of it; the others are `part-1` and so on. */
+/** Our key, or its first part; the others are `part-1` and so on. */
 export const KEY = "e2b_0123456789abcdef";
 
 export interface BoxBench {
   readonly sessions: SessionSpec;
   readonly vendor: BoxVendor;
-  /** Runs one script as the gateway does; what it throws is thrown. */
+  /** Runs one script as the gateway does; rethrows its errors. */
   scripted<T>(script: (context: SessionContext) => Promise<T>): Promise<T>;
   create(label: string, envs?: Readonly<Record<string, string>>): Promise<JsonObject>;
   run(box: JsonObject, text: string, more?: Partial<BoxCommand>): Promise<BoxOutput>;

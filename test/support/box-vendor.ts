@@ -1,23 +1,23 @@
-// A vendor of machines on a real socket: its adapter's own stand-in answers, and a test can answer in its place, byte by byte.
+// A machine vendor on a real socket: its adapter's own mock answers, and a test can answer in its place, byte by byte.
 import { createHash } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import type { BoxCommand, BoxOutput } from "../../src/catalog/session.ts";
 import type { Machine, Machines, SessionStandIn, StandInAnswer, StandInRequest } from "../../src/sandbox/stand-in.ts";
 
-/** What a machine answers to a command that has such a text in it. */
+/** A machine's output for a command that contains a given text. */
 export type Printed = Partial<BoxOutput>;
 
 export interface BoxVendor {
   readonly url: string;
-  /** What was asked, in order. */
+  /** The requests, in order. */
   readonly requests: (StandInRequest & { readonly url: string })[];
-  /** What the machines were given to run. */
+  /** The commands that the machines received. */
   readonly commands: BoxCommand[];
   readonly machines: Machines;
-  /** Commands with that text in them come to this. */
+  /** Scripts the output of commands that contain the text. */
   prints(text: string, printed: Printed): void;
-  /** The next request at such an address is answered so; a handler is given the bare response, of a socket the bare connection. */
+  /** Answers the next request at such an address; a handler gets the raw response, or for a socket the raw connection. */
   next(at: RegExp, answer: StandInAnswer | ((to: ServerResponse | Socket) => void)): void;
   close(): Promise<void>;
 }
@@ -54,7 +54,7 @@ export function socketFrame(payload: string | Uint8Array, opcode = typeof payloa
   return Buffer.concat([head, bytes]);
 }
 
-/** The whole frames of a client that `bytes` begin with, and what is left. */
+/** The complete client frames at the start of `bytes`, and the rest. */
 function clientFrames(bytes: Buffer): { readonly said: Buffer[]; readonly rest: Buffer } {
   const said: Buffer[] = [];
   let rest = bytes;
@@ -108,7 +108,7 @@ function write({ status, headers = {}, body }: StandInAnswer, response: ServerRe
   response.writeHead(status, { ...type, ...headers }).end(bytes);
 }
 
-/** Starts a vendor whose usual answers are the stand-in's. */
+/** Starts a vendor that answers as the mock does by default. */
 export async function startBoxVendor(standIn: SessionStandIn): Promise<BoxVendor> {
   const requests: BoxVendor["requests"] = [];
   const commands: BoxCommand[] = [];

@@ -1,11 +1,11 @@
-// Browserbase on loopback, after its specification of 2026-07-18: keeps its sessions and refuses what the vendor refuses.
+// Browserbase on loopback, by its specification of 2026-07-18: stores its sessions and refuses what the vendor refuses.
 import { randomUUID } from "node:crypto";
 import { z } from "zod";
 import { startVendor, type VendorRequest, type VendorServer } from "./vendor-server.ts";
 
 export interface FakeBrowserbase extends VendorServer {
   readonly sessions: Map<string, Record<string, unknown>>;
-  /** What is to go wrong with the next request that this fits. */
+  /** The fault of the next matching request. */
   fault: { readonly method: string; readonly does: "drop after" | "drop before" | "hang" | number } | null;
   alive(): string[];
 }

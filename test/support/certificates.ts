@@ -1,4 +1,4 @@
-// Certificates that are made at the run, by openssl: no key of theirs lies in the tree.
+// Certificates that openssl makes at run time: the tree contains none of their keys.
 import { execFile } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -8,14 +8,14 @@ const run = promisify(execFile);
 
 export interface CertificateFiles {
   readonly keyFile: string;
-  /** It has signed itself, and so is its own authority too. */
+  /** Self-signed, and so its own authority too. */
   readonly certificateFile: string;
 }
 
 export interface CertificateOptions {
-  /** As OpenSSL writes names; default: this machine. */
+  /** In OpenSSL's notation; default: this machine. */
   readonly names?: string;
-  /** It has ended years ago. */
+  /** It expired years ago. */
   readonly ended?: boolean;
 }
 
@@ -31,7 +31,7 @@ export async function makeCertificate(
     await run("openssl", ["req", "-x509", ...key, "-out", certificateFile, "-days", "2", ...subject]);
     return { keyFile, certificateFile };
   }
-  // `openssl req` knows no time but from now on.
+  // `openssl req` can only start validity now.
   const [request, configuration] = [join(folder, "request.pem"), join(folder, "ca.conf")];
   const lines = [
     "[ca]\ndefault_ca=own\n[own]\ndatabase=index.txt\nserial=serial\nnew_certs_dir=.\ndefault_md=sha256\npolicy=any",

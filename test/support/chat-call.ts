@@ -1,4 +1,4 @@
-// One chat call as bytes on the wire, read to its end or left on purpose: what a test says the client saw.
+// One chat call as bytes on the wire, read to its end or left on purpose: what the client saw.
 
 export interface SeenUsage {
   readonly prompt_tokens: number;
@@ -21,14 +21,14 @@ export interface SeenCall {
   readonly requestId: string | null;
   /** The body of an answer that was not a stream. */
   readonly body: string;
-  /** Content chunks that came, and their text. */
+  /** Received content chunks, and their text. */
   readonly chunks: number;
   readonly text: string;
   readonly usage: SeenUsage | null;
   readonly error: SeenError | null;
-  /** The answer ended as a good one does: a whole body, or `[DONE]`. That is the acknowledgement of the charge. */
+  /** The answer ended as a good one does: a whole body, or `[DONE]`. That acknowledges the charge. */
   readonly acknowledged: boolean;
-  /** The connection failed, or was left on purpose. */
+  /** The connection failed, or the client left on purpose. */
   readonly broken: boolean;
 }
 
@@ -36,7 +36,7 @@ export interface CallOptions {
   readonly url: string;
   readonly key: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Leaves once so many content chunks have come; 0 leaves at the answer's head. */
+  /** Leaves after this many content chunks; 0 leaves at the answer's head. */
   readonly leaveAfter?: number;
   /** Leaves before an answer. */
   readonly signal?: AbortSignal;
@@ -69,7 +69,7 @@ function readEvent(data: string, seen: Seen): void {
   }
 }
 
-/** Reads events until the stream's end; false where it was left before. */
+/** Reads events until the stream's end; false where the client left before it. */
 async function readStream(body: ReadableStream<Uint8Array>, seen: Seen, leaveAfter: number): Promise<boolean> {
   const decoder = new TextDecoder();
   let rest = "";
@@ -83,7 +83,7 @@ async function readStream(body: ReadableStream<Uint8Array>, seen: Seen, leaveAft
   return true;
 }
 
-/** Sends a chat request and reads what comes. Never rejects because of the gateway. */
+/** Sends a chat request and reads the answer. Never rejects because of the gateway. */
 export async function callChat(request: Readonly<Record<string, unknown>>, options: CallOptions): Promise<SeenCall> {
   const { url, key, leaveAfter = Number.POSITIVE_INFINITY } = options;
   const seen: Seen = { chunks: 0, text: "", usage: null, error: null, done: false };
@@ -113,7 +113,7 @@ export async function callChat(request: Readonly<Record<string, unknown>>, optio
       seen.done = status === 200;
     }
   } catch {
-    // Refused, reset, cut or left: how far it came is in the answer.
+    // Refused, reset, cut or left: the answer so far shows how far it came.
     whole = false;
   }
   const { chunks, text, usage, error, done } = seen;

@@ -1,4 +1,4 @@
-// A proxy as networks have it: it opens tunnels by CONNECT, for those who have the password, to servers that nothing else reaches.
+// A corporate proxy: it opens CONNECT tunnels, for clients with the password, to servers that are not reachable otherwise.
 import { once } from "node:events";
 import { createServer } from "node:http";
 import { type AddressInfo, connect, type Socket } from "node:net";
@@ -8,14 +8,14 @@ export interface ConnectProxy {
   /** With its credentials. */
   readonly url: string;
   readonly port: number;
-  /** What tunnels were asked for, in order. */
+  /** The requested tunnels, in order. */
   readonly asked: readonly string[];
-  /** Answers every CONNECT so; null: it opens the tunnel. */
+  /** Answers every CONNECT with this status; null: opens the tunnel. */
   refuseWith: number | null;
   close(): void;
 }
 
-/** A tunnel to whatever name leads to the port of that name on this machine; without a row, to that very address. */
+/** A tunnel to a name leads to that name's port on this machine; without an entry, to the given address itself. */
 export async function startConnectProxy(ports: Readonly<Record<string, number>> = {}): Promise<ConnectProxy> {
   const asked: string[] = [];
   const sockets = new Set<Duplex>();

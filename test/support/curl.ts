@@ -1,4 +1,4 @@
-// curl, which the pages' commands call.
+// curl, which commands in the docs call.
 import { existsSync } from "node:fs";
 import { installed } from "./apt-install.ts";
 

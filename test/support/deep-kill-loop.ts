@@ -1,4 +1,4 @@
-// Deep jobs over a vendor, in a gateway that is killed and started again and again; at the end, what each job came to beside the ledger.
+// Deep jobs over a vendor, in a gateway that is killed and restarted repeatedly; at the end, compares each job's result with the ledger.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -19,21 +19,21 @@ export interface DeepRow extends Record<string, unknown> {
 
 export interface DeepKillPlan {
   readonly kills: number;
-  /** From a start to the next kill, at most. */
+  /** The longest time from a start to the next kill. */
   readonly killMsMax: number;
   readonly jobs: number;
   readonly rows: number;
   readonly rowCents: number;
   readonly action: string;
-  /** What the job of this number is launched with. */
+  /** The launch params of a job by its number. */
   params(job: number): object;
-  /** The vendor's settings, for its stand-in at this address. */
+  /** The vendor's settings, for its mock at this address. */
   settings(vendor: string): Readonly<Record<string, string>>;
   answer(request: VendorRequest): unknown;
   expectRows(rows: readonly DeepRow[], job: number): void;
 }
 
-/** Every job ends with all of its rows, none is paid twice, at most what was under way at a kill is asked again, and nothing stays held. */
+/** Every job ends with all of its rows, none is paid twice, at most the calls running at a kill are repeated, and nothing stays held. */
 export async function deepKillLoop(plan: DeepKillPlan): Promise<void> {
   const { kills, killMsMax, jobs, rows: rowCount, rowCents, action } = plan;
   const folder = mkdtempSync(join(tmpdir(), "tollgate-deep-kill-"));
@@ -74,7 +74,7 @@ export async function deepKillLoop(plan: DeepKillPlan): Promise<void> {
   }
 
   const last = gateway;
-  // The admin's list is not counted: core/result asked all the time would run into the account's requests a minute.
+  // The admin's list is not rate limited: polling core/result would hit the account's limit of requests per minute.
   await eventually(async () => {
     const open = (await last.admin("GET", "/admin/v1/jobs")).jobs as unknown[];
     return open.length === 0 ? true : undefined;
@@ -90,7 +90,7 @@ export async function deepKillLoop(plan: DeepKillPlan): Promise<void> {
     expect(rows.map(({ charged_cents: cents }) => cents)).toEqual(Array(rowCount).fill(rowCents));
     plan.expectRows(rows, job);
   }
-  // What was under way at a kill is asked again, and nothing else.
+  // Only calls that ran at a kill are repeated.
   expect(vendor.asked.length).toBeGreaterThanOrEqual(jobs * rowCount);
   expect(vendor.asked.length).toBeLessThanOrEqual(jobs * rowCount + kills * jobs * ROWS_AT_ONCE);
   const account = await (await fetch(`${last.url}/api/v1/account`, { headers })).json();

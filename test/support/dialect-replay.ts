@@ -1,4 +1,4 @@
-// Replays a recorded stream through a dialect's reader and keeps what came out.
+// Replays a recorded stream through a dialect's reader and records the output.
 import { readFileSync } from "node:fs";
 import { ChatCompletionStream } from "openai/lib/ChatCompletionStream";
 import type { ChatCompletion } from "openai/resources/chat/completions";
@@ -12,7 +12,7 @@ import { laneOf } from "../../src/upstream/lane.ts";
 
 export type Delta = Readonly<Record<string, unknown>>;
 
-/** A context with `changes` laid over plain values. */
+/** Default values with `changes` applied. */
 export function chatContext(changes: Partial<ChatContext> = {}): ChatContext {
   return {
     upstreamModel: "vendor-model-1",
@@ -27,7 +27,7 @@ export function chatContext(changes: Partial<ChatContext> = {}): ChatContext {
   };
 }
 
-/** What a caller of OpenAI's chat wire asks for, in nobody's format. */
+/** A request in OpenAI's chat wire, in neutral form. */
 export function asked(body: Record<string, unknown>): NeutralRequest {
   return chatRequest(body as ChatBody).neutral();
 }
@@ -43,13 +43,13 @@ export function answerOf(dialect: Dialect, json: unknown, context: ChatContext):
 
 const CHUNKS = chatAnswers({ id: "", createdS: 0, model: "" }).encoder();
 
-/** Keeps what a reader says, as OpenAI's chat wire has it; as in the gateway, nothing counts after the last word. */
+/** Records a reader's output in OpenAI's chat wire; as in the gateway, nothing counts after the last word. */
 export class RecordedStream implements EventOut {
   readonly deltas: { index: number; delta: Delta }[] = [];
   readonly finishes: { index: number; reason: FinishReason; native: string }[] = [];
   readonly usages: TokenUsage[] = [];
   failure: AttemptFailure | null = null;
-  /** Why the answer says nothing; null: it says something. */
+  /** Why the answer is empty; null: it is not. */
   emptiness: string | null = null;
   ended = false;
 
@@ -87,7 +87,7 @@ export class RecordedStream implements EventOut {
     return this.deltas.flatMap(({ delta }) => (Array.isArray(delta[key]) ? (delta[key] as unknown[]) : []));
   }
 
-  /** What the official client makes of the chunks. */
+  /** What the official client assembles from the chunks. */
   async completion(context: ChatContext): Promise<ChatCompletion> {
     const head = { id: context.completionId, object: "chat.completion.chunk", created: context.createdS };
     const choices = [

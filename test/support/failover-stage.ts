@@ -1,4 +1,4 @@
-// Calls to a sandbox whose vendors fail, in every wire, for tests of failover: what the caller sees, and how often we asked.
+// Calls to a sandbox whose vendors fail, in every wire, for failover tests: what the caller sees, and how often we called.
 import { randomUUID } from "node:crypto";
 import OpenAI from "openai";
 import { expect } from "vitest";
@@ -6,7 +6,7 @@ import { postingOf } from "../models/chat/own-sums.ts";
 import { startTestGateway, type TestAccount, type TestGateway } from "./gateway.ts";
 import { callMessages, type MessageSeen } from "./messages-call.ts";
 
-/** 60 words, one token each: what the sandbox says unless told otherwise. */
+/** 60 words of one token each: the sandbox's default answer. */
 export const WORDS = 60;
 
 /** A gateway with the sandbox behind it, and a caller. */
@@ -21,13 +21,13 @@ interface Ask {
   readonly text: string;
 }
 
-/** Without a text it is one of its own. */
+/** Without a text, a unique one. */
 type Asking = Omit<Ask, "text"> & { readonly text?: string | undefined };
 
 export interface Seen {
   readonly text: string;
   readonly finish: string | null;
-  /** `status code` of an error told before content, `in-stream code` of one told after. */
+  /** `status code` for an error before content, `in-stream code` for one after it. */
   readonly error: string | null;
   readonly message: string;
   readonly usage: OpenAI.CompletionUsage | null;
@@ -38,7 +38,7 @@ export interface Seen {
 
 interface Asked {
   readonly model: string;
-  /** In ms after the first ask of the same request. */
+  /** In ms after the first attempt of the same request. */
   readonly afterMs: number;
 }
 
@@ -76,7 +76,7 @@ async function askChat({ account }: Stage, { models, stream, text }: Ask, seen: 
   seen.model = data.model;
 }
 
-/** The end of an answer in the responses wire, in the chat wire's words. */
+/** Translates the end of an answer in the responses wire to the chat wire. */
 function noteResponse({ status, usage, model }: OpenAI.Responses.Response, seen: Noted): void {
   seen.finish = status === "completed" ? "stop" : null;
   seen.model = model;
@@ -116,7 +116,7 @@ function noteError(at: number | "in-stream", told: unknown, seen: Noted): void {
   seen.message = message;
 }
 
-/** The end of a message, in the chat wire's words. */
+/** Translates the end of a message to the chat wire. */
 function noteMessage({ message }: MessageSeen, seen: Noted): void {
   const { stop_reason: reason, usage } = message;
   if (reason === null) return;
@@ -143,7 +143,7 @@ async function askMessages({ gateway, account }: Stage, { models, stream, text }
   noteMessage(answer, seen);
 }
 
-/** How each wire is asked, and the pace that makes its routes its own. */
+/** A request in each wire, and the pace that makes its routes separate. */
 export const WIRES = {
   chat: { ask: askChat, pace: 900 },
   responses: { ask: askResponses, pace: 910 },
@@ -151,7 +151,7 @@ export const WIRES = {
 } as const;
 export type Wire = keyof typeof WIRES;
 
-/** One call, and what its caller saw of it. */
+/** One call, and what its caller saw. */
 export async function callIn(stage: Stage, wire: Wire, { models, stream, text }: Asking): Promise<Seen> {
   const startedMs = performance.now();
   const seen: Noted = {
@@ -196,20 +196,20 @@ export function expectWhole(seen: Seen, model: string): void {
   expect(seen.usage?.completion_tokens).toBe(WORDS);
 }
 
-/** Never a truncated success: an error that says so, no normal finish, no usage, no charge. */
+/** Never a truncated success: an explicit error, no normal finish, no usage, no charge. */
 export async function expectHonest({ gateway, account }: Stage, seen: Seen, deliveredWords: number): Promise<void> {
   expect(seen.error).toBe("in-stream upstream_error");
   expect([words(seen.text), seen.finish, seen.usage]).toEqual([deliveredWords, null, null]);
   expect(await postingOf(gateway, account, seen.requestId)).toBe(undefined);
 }
 
-/** Opens the stage of a file. */
+/** Opens a file's stage. */
 export async function openStage(): Promise<Stage> {
   const gateway = await startTestGateway();
   return { gateway, account: await gateway.account({ creditCents: 100_000 }) };
 }
 
-/** The books of all that was called add up. */
+/** Checks that the books of all calls add up. */
 export async function closeStage({ gateway }: Stage): Promise<void> {
   const findings = await gateway.doctor();
   await gateway.stop();
@@ -217,23 +217,23 @@ export async function closeStage({ gateway }: Stage): Promise<void> {
 }
 
 const VENDORS = ["sandbox", "sandbox-messages", "sandbox-gemini", "sandbox-responses", "sandbox-converse"];
-/** Every dialect behind, and every wire before. */
+/** Every vendor dialect with every caller's wire. */
 export const WAYS = VENDORS.flatMap((vendor) =>
   (["chat", "responses", "messages"] as const).map((wire) => [vendor, wire] as const),
 );
 
-/** The names of one way's routes. */
+/** The names of one combination's routes. */
 export function routesOf(vendor: string, wire: Wire) {
   const { pace } = WIRES[wire];
   const fallback = vendor === "sandbox" ? "sandbox-messages/ok" : "sandbox/ok";
   return {
     fallback,
-    /** A route without a pace that would tell, but not another wire's either. */
+    /** A route without a noticeable pace, yet separate from the other wires' routes. */
     alone: (fault: string) => `${vendor}/${wire === "chat" ? fault : `${fault}-at-${10 * pace}`}`,
-    /** Each scenario has routes of its own, so that the rest which one earns is no other's: a pace makes a new name. */
+    /** Each scenario has its own routes, so that one's rest does not affect another's: a pace makes a new name. */
     routes: (fault: string, stream: boolean) =>
       [`${vendor}/${fault}-at-${stream ? pace : pace + 1}`, fallback] as const,
-    /** The clocks are those of the lane, whichever wire is asked: the long ones are waited for where this wire has a lane of its own. */
+    /** The timeouts are the lane's for every wire: only where a wire has its own lane does it wait for the long ones. */
     waitsLong: wire !== "messages" || vendor === "sandbox-messages",
   };
 }

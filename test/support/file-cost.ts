@@ -1,5 +1,5 @@
-// Keeps the suite fast: a file that takes more processor time than its lane allows fails. The runner reads this before every file.
-// Processor time, not wall time: load from elsewhere fails no file.
+// Keeps the suite fast: a file that takes more CPU time than its lane allows fails. The runner loads this before every file. CPU time, not
+// wall time, so that load from elsewhere fails no file.
 import { readFileSync } from "node:fs";
 import { cpuUsage } from "node:process";
 import { afterAll, inject } from "vitest";
@@ -9,19 +9,19 @@ declare module "vitest" {
     fileCpuSecondsMax: number;
   }
   interface TaskMeta {
-    /** Of a file: the processor time of its own process and of the children that have ended, in seconds. */
+    /** The CPU time of a file's own process and of its ended children, in seconds. */
     cpuSeconds?: number;
   }
 }
 
-/** Linux counts in hundredths of a second here, whatever its clock. */
+/** Linux reports hundredths of a second here, whatever its clock. */
 const TICKS_PER_SECOND = 100;
 
-/** What children that have ended took, with their own children. Zero where there is no /proc. */
+/** The CPU time of ended children with their own children. Zero where there is no /proc. */
 function childrenSeconds(): number {
   try {
     const stat = readFileSync("/proc/self/stat", "utf8");
-    // The program's name comes before, in parentheses; of the fields after it these are the fourteenth and fifteenth.
+    // The program's name precedes these in parentheses; they are the fourteenth and fifteenth of the fields after it.
     const [user, system] = stat
       .slice(stat.lastIndexOf(")") + 2)
       .split(" ")

@@ -1,4 +1,4 @@
-// Several gateways as processes of their own over one Redis and one sandbox, and load on all of them, for tests that kill what they like.
+// Several gateway processes over one Redis and one sandbox, and load on all of them, for tests that kill at will.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -36,25 +36,25 @@ const START_TRIES = 10;
 
 export interface Fleet {
   readonly sandbox: Sandbox;
-  /** Those that are running now. */
+  /** The running gateways. */
   up(): GatewayProcess[];
-  /** Ends one at once, in the middle of whatever it does. */
+  /** Kills one at once, whatever it is doing. */
   kill(at: number): Promise<void>;
-  /** Starts one again on its own folder. */
+  /** Restarts one on its own folder. */
   start(at: number): Promise<void>;
   account(creditCents: number): Promise<FleetAccount>;
   charges(account: FleetAccount): Promise<FleetCharge[]>;
-  /** What an account owns and holds, in whole cents. */
+  /** An account's balance and held amount, in whole cents. */
   balance(account: FleetAccount): Promise<readonly [balanceCents: number, heldCents: number]>;
   doctor(): Promise<FleetDoctor>;
-  /** Asks all to drain, and says with which codes they ended. */
+  /** Makes all drain, and returns their exit codes. */
   drain(): Promise<(number | null)[]>;
   dispose(): Promise<void>;
 }
 
 const FAR = { inference_cap_cents: 900_000_000, rate_limit: { requests_per_minute: 10_000_000, in_flight: 100_000 } };
 
-/** Starts `size` gateways. Each has a folder of its own, as on machines of their own; without a Redis, a ledger of its own too. */
+/** Starts `size` gateways. Each has its own folder, as on separate machines; without a Redis, its own ledger too. */
 export async function startFleet(
   size: number,
   redisUrl: string | null,
@@ -73,7 +73,7 @@ export async function startFleet(
   async function start(at: number): Promise<void> {
     const settings = {
       ...(redisUrl === null ? {} : { REDIS_URL: redisUrl }),
-      // What becomes of calls while Redis is away is what a fleet is started for.
+      // Tests start a fleet to see what happens to calls while Redis is unavailable.
       REDIS_COMMAND_MS: String(HASTY_MS),
       SANDBOX_URL: sandbox.url,
       LOG_LEVEL: "error",
@@ -83,7 +83,7 @@ export async function startFleet(
     const archive = { ARCHIVE_URL: `file://${join(folder, "archive.db")}` };
     const all = { ...settings, ...archive, ...environment, DATA_DIR: join(folder, `gateway-${at}`) };
     for (let tries = 1; !gateways.has(at); tries++) {
-      // One that cannot reach its Redis at its start ends, and whoever sees to it starts it again.
+      // A gateway that cannot reach its Redis at start exits, and its supervisor starts it again.
       const one = await spawnGateway(all, undefined, program).catch((error: Error) =>
         tries < START_TRIES && /cannot be reached/.test(error.message) ? null : Promise.reject(error),
       );
@@ -97,7 +97,7 @@ export async function startFleet(
   }
   await Promise.all(Array.from({ length: size }, (_, at) => start(at)));
 
-  /** What the operator is shown: on a busy machine Redis may not answer the first time. */
+  /** The operator's view: on a busy machine Redis may not answer the first time. */
   const looked = (path: string) =>
     eventually(
       async () => {
@@ -157,7 +157,7 @@ export async function startFleet(
   };
 }
 
-/** A charge that a client was told of. */
+/** A charge that a client received. */
 interface Acknowledged {
   readonly requestId: string;
   readonly nano: number;
@@ -165,20 +165,20 @@ interface Acknowledged {
 
 export interface Load {
   readonly acknowledged: readonly Acknowledged[];
-  /** How many calls ended how: by an error's code, else by the status; 0 where no answer came. */
+  /** Counts of calls by their end: an error's code, else the status; 0 where no answer came. */
   readonly endings: ReadonlyMap<string, number>;
-  /** The longest that any answer took, in milliseconds. */
+  /** The slowest answer, in milliseconds. */
   slowestMs(): number;
-  /** Settles once so many more charges were acknowledged. */
+  /** Settles after `count` more acknowledged charges. */
   progress(count: number, msMax?: number): Promise<void>;
-  /** Lets the running calls end. */
+  /** Stops the load and waits for the running calls. */
   stop(): Promise<void>;
 }
 
 const MODELS = ["sandbox/ok", "sandbox/ok-at-1000", "sandbox-messages/ok-at-500", "sandbox/cut-after-20"];
 const IDLE_MS = 20;
 
-/** Calls of one account through whichever gateways run, `workers` at a time, streamed and not. */
+/** Calls of one account through all running gateways, `workers` at a time, streamed and not. */
 export function startLoad(fleet: Fleet, account: FleetAccount, random: Random, workers: number): Load {
   const acknowledged: Acknowledged[] = [];
   const endings = new Map<string, number>();
@@ -212,14 +212,14 @@ export function startLoad(fleet: Fleet, account: FleetAccount, random: Random, w
       if (seen?.acknowledged) {
         acknowledged.push({ requestId: seen.requestId ?? "", nano: Math.round((seen.usage?.cost ?? 0) * 1e9) });
       } else if (seen?.status !== 200) {
-        // Whoever is refused comes back soon, as clients do.
+        // A refused client soon retries, as real clients do.
         await new Promise((again) => setTimeout(again, IDLE_MS));
       }
     }
   }
 
   const lanes = Array.from({ length: workers }, lane);
-  // Also where the test does not come to its `stop`.
+  // Also where the test never reaches its `stop`.
   onTestFinished(() => {
     over = true;
   });
@@ -238,7 +238,7 @@ export function startLoad(fleet: Fleet, account: FleetAccount, random: Random, w
   };
 }
 
-/** Every charge a client was told of is there once, at its amount, and the charges add up to what the account lacks. */
+/** Every charge that a client received exists once, at its amount, and the charges add up to what the account has spent. */
 export async function expectNothingLost(
   fleet: Fleet,
   account: FleetAccount,
@@ -251,7 +251,7 @@ export async function expectNothingLost(
     const byRequest = new Map(charges.map((charge) => [charge.request_id, charge]));
     return acknowledged.filter(({ requestId, nano }) => byRequest.get(requestId)?.charged_nano_usd !== nano);
   };
-  // What stands in a spool is told to Redis as soon as that answers.
+  // A spool's charges reach Redis as soon as Redis answers.
   for (const until = Date.now() + 20_000; missing().length > 0 && Date.now() < until; charges = await read());
   expect(missing()).toEqual([]);
   expect(new Set(charges.map(({ request_id }) => request_id)).size).toBe(charges.length);
@@ -264,7 +264,7 @@ export async function expectNothingLost(
   expect((await fleet.doctor()).findings).toEqual([]);
 }
 
-/** Nothing is held any more: what a dead process left has ended with its lease. */
+/** Nothing is held any more: a dead process's holds have ended with their leases. */
 export async function expectNothingHeld(fleet: Fleet, msMax: number): Promise<void> {
   await eventually(async () => (await fleet.doctor()).holds === 0 || undefined, "every hold to end", msMax);
 }

@@ -1,4 +1,4 @@
-// What a test file starts at its top, ended with the file: the last started first.
+// Things that a test file starts at its top end with the file: the last started first.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -17,7 +17,7 @@ async function end(started: Stopped | { close(): unknown } | { dispose(): Promis
   expect(findings).toEqual([]);
 }
 
-/** Ends it when the file ends. The books of a gateway must agree by then. */
+/** Ends it when the file ends. A gateway's books must agree by then. */
 export function forFile<T extends Parameters<typeof end>[0]>(started: T): T {
   afterAll(() => end(started));
   return started;
@@ -30,7 +30,7 @@ export function folderForFile(prefix: string): string {
   return folder;
 }
 
-/** A new folder, removed when the test that is running ends. */
+/** A new folder, removed when the running test ends. */
 export function folderForTest(prefix: string): string {
   const folder = mkdtempSync(join(tmpdir(), prefix));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));

@@ -1,4 +1,4 @@
-// A bad disk for processes of tests: its syncs take as long as a test wants, and a loss of power takes what was not synced.
+// A bad disk for test processes: a test sets how long its syncs take, and a power loss drops what was not synced.
 import {
   closeSync,
   existsSync,
@@ -18,15 +18,15 @@ import { compilePreloaded } from "./preloaded.ts";
 const SOURCE = join(import.meta.dirname, "frail-disk.c");
 
 export interface FrailDisk {
-  /** For the environment of the process that is to have this disk. */
+  /** Environment variables for the process with this disk. */
   readonly environment: Readonly<Record<string, string>>;
   /** From now on each sync takes this much longer. */
   slow(syncMs: number): void;
-  /** From now on each sync fails; `false`: no longer. */
+  /** From now on each sync fails; `false`: syncs work again. */
   fail(fails?: boolean): void;
   /**
-   * The power goes, after the process was killed: what was written to the files below the folder since they were last synced
-   * is gone, from a point on that `share` decides: 1 takes all of it, 0 nothing. Answers how many writes were lost.
+   * Simulates a power loss after the process was killed: drops what was written to the files below the folder since their last sync, from
+   * a point on that `share` decides: 1 drops all of it, 0 nothing. Returns how many writes were lost.
    */
   losePower(folder: string, share?: number): number;
   dispose(): void;
@@ -61,7 +61,7 @@ interface Note {
   readonly bytes: Buffer;
 }
 
-/** The notes of a file, in their order. The last may have been cut off by the kill: then its write did not happen either. */
+/** A file's records, in order. The kill may have cut off the last: then its write did not happen either. */
 function notesOf(text: Buffer): Note[] {
   const notes: Note[] = [];
   for (let at = 0; at + HEAD_BYTES <= text.length; ) {
@@ -90,7 +90,7 @@ function takeBack(undo: string, share: number): number {
     writeSync(handle, bytes, 0, bytes.length, offset);
   }
   closeSync(handle);
-  // The index of a write-ahead log is memory that processes share: it does not outlive the machine.
+  // The index of a write-ahead log is shared memory: it does not survive the machine.
   if (file.endsWith("-wal")) rmSync(`${file.slice(0, -"-wal".length)}-shm`, { force: true });
   return lost.length;
 }

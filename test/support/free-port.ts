@@ -1,4 +1,4 @@
-// A port for a server that a test starts, and may start again.
+// A port for a server that a test starts, and may restart.
 import { randomInt } from "node:crypto";
 import { once } from "node:events";
 import { createServer } from "node:net";
@@ -7,8 +7,8 @@ const FIRST_PORT = 11_000;
 const PORTS = 10_000;
 
 /**
- * A port that was free a moment ago. It is below those that the system gives away itself: a server that is started again finds
- * no connection of another test on its port. Ten thousand above it a cluster's node has its second one.
+ * A port that was free a moment ago. It is below the system's ephemeral ports, so that a restarted server finds no other test's connection
+ * on its port. A cluster node uses the port ten thousand above it as its second one.
  */
 export async function freePort(): Promise<number> {
   for (;;) {

@@ -1,4 +1,4 @@
-// A sandbox upstream behind a gate: calls wait there until the test lets them through, so that they overlap for sure.
+// A sandbox upstream behind a gate: calls wait there until the test releases them, so that they certainly overlap.
 
 import { createServer, request } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -11,9 +11,9 @@ export interface GatedSandbox {
   readonly sandbox: Sandbox;
   /** From now on calls wait. */
   shut(): void;
-  /** Lets all waiting calls through, and those that come. */
+  /** Releases all waiting calls, and lets later ones pass. */
   open(): void;
-  /** Calls that wait now. */
+  /** The number of waiting calls. */
   waiting(): number;
   close(): Promise<void>;
 }

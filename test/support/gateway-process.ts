@@ -1,4 +1,4 @@
-// The gateway as its own process, for tests that kill it.
+// The gateway as a separate process, for tests that kill it.
 import { spawn } from "node:child_process";
 import { EventEmitter, once } from "node:events";
 import { readFileSync } from "node:fs";
@@ -22,15 +22,15 @@ export interface GatewayProcess {
   readonly url: string;
   readonly adminUrl: string;
   readonly pid: number;
-  /** Settles with the first line on standard error, from now on, that fits; rejects where it ends without one. */
+  /** Settles with the next matching line on standard error; rejects where the process ends without one. */
   says(pattern: RegExp): Promise<string>;
   send(signal: NodeJS.Signals): void;
   readonly exited: Promise<Exit>;
-  /** Settles when it says that it drains; rejects where it ends without. */
+  /** Settles when it logs that it drains; rejects where it ends without. */
   readonly drains: Promise<void>;
-  /** Ends it at once, in the middle of whatever it does. */
+  /** Kills it at once, whatever it is doing. */
   kill(): Promise<void>;
-  /** Asks it to drain. */
+  /** Makes it drain. */
   terminate(): Promise<Exit>;
   admin(method: string, path: string, body?: unknown): Promise<Record<string, unknown>>;
   /** The value of a metric without labels. */
@@ -47,10 +47,10 @@ function spawnNode(words: readonly string[], environment: Readonly<Record<string
   return child;
 }
 
-/** The program, from its very start on. */
+/** The program, from its very start. */
 export const main = (environment: Readonly<Record<string, string>>) => spawnNode(["src/main.ts"], environment);
 
-/** Starts a gateway on `DATA_DIR`; with `signal`, it is killed when that aborts, even while it starts. */
+/** Starts a gateway on `DATA_DIR`; an abort of `signal` kills it, even while it starts. */
 export async function spawnGateway(
   environment: Readonly<Record<string, string>> & { readonly DATA_DIR: string },
   signal?: AbortSignal,
@@ -60,7 +60,7 @@ export async function spawnGateway(
     PORT: "0",
     ADMIN_PORT: "0",
     REDIS_COMMAND_MS: String(PATIENT_MS),
-    // No start with Redis goes without.
+    // Every start with Redis requires it.
     ...(environment.REDIS_URL === undefined ? {} : { SIGNING_SECRET: "of-all-the-processes" }),
   };
   const child = spawnNode(program, { ...settings, ...environment });
@@ -90,7 +90,7 @@ export async function spawnGateway(
   return {
     ...addresses,
     pid: child.pid ?? 0,
-    // A listener that stays: lines that arrive in one piece are heard one after the other, before anybody's `await` goes on.
+    // A permanent listener: lines that arrive together are handled in order, before any `await` continues.
     says(pattern) {
       const line = new Promise<string>((resolve, reject) => {
         const listen = (line: string): void => {
@@ -101,7 +101,7 @@ export async function spawnGateway(
         heard.on("line", listen);
         void closed.then(() => reject(new Error(`the gateway ended and never said ${pattern}: ${said.join("\n")}`)));
       });
-      // A test that fails before it waits for the line fails by that alone.
+      // A test that fails before it waits for the line must fail with its own error.
       line.catch(() => {});
       return line;
     },

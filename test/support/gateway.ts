@@ -1,4 +1,4 @@
-// A real gateway on free ports with a folder of its own, for tests that look at it from outside.
+// A real gateway on free ports with its own folder, for tests that observe it from outside.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -24,9 +24,9 @@ export interface AccountOptions {
 }
 
 export interface TestGateway extends Gateway {
-  /** The folder of everything it keeps. */
+  /** The folder of all its data. */
   readonly dataDir: string;
-  /** An account with a key, by way of the admin listener. */
+  /** An account with a key, made through the admin listener. */
   account(options?: AccountOptions): Promise<TestAccount>;
   admin(method: string, path: string, body?: unknown): Promise<{ status: number; json: Record<string, unknown> }>;
   /** Every line of the log so far. */
@@ -35,16 +35,16 @@ export interface TestGateway extends Gateway {
   records(): Record<string, unknown>[];
   /** The record of a request, once it has been written. */
   record(requestId: string | null): Promise<Record<string, unknown>>;
-  /** What the sandbox counted. */
+  /** The sandbox's counts. */
   books(): Promise<{ requests: Record<string, unknown>[] }>;
   doctor(): Promise<unknown[]>;
   stop(): Promise<void>;
 }
 
-/** On a machine that others load as well, what takes a moment can take many. */
+/** Under other load, what takes a moment can take many. */
 const LOOK_MS_MAX = 60_000;
 
-/** Looks until `read` gives something: for what has no event to wait for. */
+/** Polls until `read` returns a value: for conditions without an event. */
 export async function eventually<T>(
   read: () => T | undefined | Promise<T | undefined>,
   what: string,
@@ -59,7 +59,7 @@ export async function eventually<T>(
   }
 }
 
-/** With actions and jobs of the test's own, where it has some. */
+/** With the test's own actions and jobs, where it has some. */
 export async function startTestGateway(
   environment: Record<string, string> = {},
   own: Pick<GatewayOptions, "actions" | "jobKinds" | "internet" | "anonymousPayer" | "wallet" | "wires"> = {},

@@ -1,9 +1,9 @@
-// A server of a test's own as a process that ends with the test's, however that comes about.
+// A test's server as a process that ends with the test's process, however that one ends.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 
-/** When the test's process ends, its end of the pipe is closed, and the server is killed. */
+/** When the test's process ends, its end of the pipe closes, and the server is killed. */
 const GUARD = `exec 3<&0; "$@" & child=$!; echo "pid $child"; (cat <&3 >/dev/null; kill -9 $child 2>/dev/null) & wait $child`;
 
 export interface GuardedServer {
@@ -11,7 +11,7 @@ export interface GuardedServer {
   signal(name: NodeJS.Signals): void;
 }
 
-/** Settles when a line of the server's fits `ready`; rejects with all of its lines where it ends before. */
+/** Settles when a line of the server matches `ready`; rejects with all of its lines where it ends first. */
 export async function startGuarded(
   program: string,
   words: readonly string[],
@@ -45,12 +45,12 @@ export async function startGuarded(
   return {
     exited,
     signal(name) {
-      // Where it has ended by itself its number may be another process's by now.
+      // If it has ended by itself, another process may have its id by now.
       if (over) return;
       try {
         process.kill(serverPid, name);
       } catch (error) {
-        // It has ended, and this is not known here yet.
+        // It has ended, which is not known here yet.
         if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
       }
     },

@@ -1,4 +1,4 @@
-// What a source file imports, read off its text: for rules about who may import whom, and for what a test file starts.
+// A source file's imports, read from its text: for rules about layers, and for what a test file starts.
 import { dirname, join, normalize } from "node:path";
 
 export interface Import {
@@ -14,7 +14,7 @@ export function withoutComments(text: string): string {
   return text.replace(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, "");
 }
 
-/** The imports of `file`, a path from the root, whose code this is. */
+/** The imports in `code`, the text of `file`, a path from the root. */
 export function importsOf(file: string, code: string): readonly Import[] {
   return [...code.matchAll(STATEMENT)].map((match) => {
     const name = match[2] ?? match[3] ?? match[4] ?? "";

@@ -1,11 +1,11 @@
-// Whether a process is there and runs, whoever has started it.
+// Whether a process exists and runs, whichever process started it.
 import { readFileSync } from "node:fs";
 
-/** One that has ended and whose parent has not asked how does not run: who becomes an orphan may stay so for long. */
+/** A zombie, which has ended but was not reaped by its parent, does not run: an orphan may stay one for long. */
 export function isRunning(pid: number): boolean {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-    // The name of the program comes before, in parentheses.
+    // The program's name precedes it, in parentheses.
     return stat.charAt(stat.lastIndexOf(")") + 2) !== "Z";
   } catch {
     return false;

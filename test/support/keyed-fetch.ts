@@ -2,7 +2,7 @@
 
 type Headers = Readonly<Record<string, string>>;
 
-/** Without a body nothing but the head is sent. */
+/** Without a body, only the head is sent. */
 export function sendAs(
   key: string,
   method: string,

@@ -1,4 +1,4 @@
-// Load on a gateway that is killed and started again, again and again; at the end, what clients were told beside the ledger.
+// Load on a gateway that is killed and restarted repeatedly; at the end, compares the clients' answers with the ledger.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -12,15 +12,15 @@ import { callChat, type SeenCall } from "./chat-call.ts";
 import { doctorOffline, type GatewayProcess, spawnGateway } from "./gateway-process.ts";
 
 export interface KillPlan {
-  /** Decides when the kills come. What the load does in between depends on the machine as well. */
+  /** Decides when the kills come. The load in between also depends on the machine. */
   readonly seed: number;
   readonly kills: number;
-  /** Under load for this long before each kill: at least, and at most. */
+  /** The minimum and maximum time under load before each kill. */
   readonly loadMs: readonly [least: number, most: number];
   readonly workers: number;
 }
 
-/** A charge that a client was told of. */
+/** A charge that a client received. */
 interface Acknowledged {
   readonly requestId: string;
   readonly nano: number;
@@ -40,10 +40,10 @@ export interface KillReport {
   readonly acknowledged: readonly Acknowledged[];
   /** Of the account whose calls have no Idempotency-Key. */
   readonly charges: readonly Charge[];
-  /** Keys that were sent until they were answered, and the charges of their account. */
+  /** Keys that were sent until answered, and the charges of their account. */
   readonly keys: number;
   readonly chargesOfKeys: readonly Charge[];
-  /** Keys that were charged and whose answer cannot be had. */
+  /** Charged keys whose answer is lost. */
   readonly lostAnswers: number;
   /** Holds open at each start, before any new call. */
   readonly holdsAtStart: readonly number[];
@@ -91,7 +91,7 @@ class Load {
   keys = 0;
   lostAnswers = 0;
   over = false;
-  /** The gateway's address, or the promise of it while there is none. */
+  /** The gateway's address, or a promise of it while the gateway is down. */
   up = Promise.withResolvers<string>();
   readonly #random: Random;
 
@@ -148,7 +148,7 @@ export async function runKillLoop({ seed, kills, loadMs, workers }: KillPlan): P
   const environment = { DATA_DIR: dataDir, SANDBOX_URL: sandbox.url, LOG_LEVEL: "error" };
   let gateway = await spawnGateway(environment);
   const load = new Load(randomFrom(seed + 1));
-  // Not `finally`: a test that runs out of time does not come to one.
+  // Not `finally`: a timed-out test never reaches it.
   onTestFinished(async () => {
     load.over = true;
     await gateway.kill();
@@ -184,7 +184,7 @@ export async function runKillLoop({ seed, kills, loadMs, workers }: KillPlan): P
   };
 }
 
-/** A start that does not get far, or that just makes it. */
+/** Kills a process early in its start, or just after it. */
 async function killWhileStarting(environment: { DATA_DIR: string; SANDBOX_URL: string }, afterMs: number) {
   const started = await spawnGateway(environment, AbortSignal.timeout(afterMs)).catch(() => null);
   await started?.kill();
@@ -194,7 +194,7 @@ function sumNano(charges: readonly Charge[]): number {
   return charges.reduce((sum, { charged_nano_usd }) => sum + charged_nano_usd, 0);
 }
 
-/** Every acknowledged charge is there once, at its amount; no key was charged twice; nothing is held; the doctor is content. */
+/** Every acknowledged charge exists once, at its amount; no key was charged twice; nothing is held; the doctor finds nothing. */
 export function expectNothingLost(report: KillReport, { kills }: KillPlan): void {
   const { acknowledged, charges, chargesOfKeys, offline } = report;
   const byRequest = new Map(charges.map((charge) => [charge.request_id, charge]));

@@ -1,4 +1,4 @@
-// A reply in memory: what serving writes without a transport.
+// An in-memory reply, for serving without a transport.
 import type { Reply } from "../../src/core/endpoint.ts";
 
 export interface MemoryReply extends Reply {
@@ -9,7 +9,7 @@ export interface MemoryReply extends Reply {
   text(): string;
   /** The client leaves. */
   leave(): void;
-  /** From now on `write` answers false until `room` is called. */
+  /** From now on `write` returns false until `room` is called. */
   fill(): void;
   room(): void;
   /** Settles when the answer has ended or broken off. */

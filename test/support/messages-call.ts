@@ -1,4 +1,4 @@
-// One call in the messages wire as bytes on it, read as strictly as its clients could: every rule of its streams is checked.
+// One call in the messages wire as bytes, read as strictly as its clients could: checks every rule of its streams.
 import { expect } from "vitest";
 
 type Json = Record<string, unknown>;
@@ -6,11 +6,11 @@ type Json = Record<string, unknown>;
 export interface MessageSeen {
   readonly status: number;
   readonly headers: Headers;
-  /** The message, put together from its events where it was streamed; an error's body. */
+  /** The message, assembled from its events where it was streamed; an error's body. */
   readonly message: Json & { readonly content: readonly Json[]; readonly usage: Readonly<Record<string, number>> };
-  /** The types of events in the order they came; none of a whole answer. */
+  /** The event types in order; none for a whole answer. */
   readonly events: readonly string[];
-  /** The event of a stream that broke. */
+  /** The error event of a broken stream. */
   readonly error: Json | null;
   readonly text: string;
 }
@@ -22,7 +22,7 @@ export interface MessagesCallOptions {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** What has an input: the caller's tools, and those that are run for it. */
+/** Blocks that have an input: the caller's tools, and server-side tools. */
 const CALLS = ["tool_use", "server_tool_use", "mcp_tool_use"];
 
 interface OpenBlock {
@@ -31,12 +31,12 @@ interface OpenBlock {
   json: string;
 }
 
-/** Puts a streamed message together, and fails on whatever a client could stumble over. */
+/** Assembles a streamed message, and fails on anything that could break a client. */
 export class MessageReader {
   readonly events: string[] = [];
   message: Json | null = null;
   error: Json | null = null;
-  /** After `message_delta` nothing but the end may come. */
+  /** After `message_delta` only the end may come. */
   #ended: "no" | "delta" | "stop" = "no";
   #open: OpenBlock | null = null;
 
@@ -122,12 +122,12 @@ export class MessageReader {
     this.#open = null;
   }
 
-  /** All text so far, that of a block which was left open included. */
+  /** All text so far, including that of an open block. */
   text(): string {
     return textOf({ content: [...(this.message === null ? [] : this.#content()), this.#open?.block ?? {}] });
   }
 
-  /** The end of the body: a stream ends in its last event or in an error, and in nothing else. */
+  /** The end of the body: a stream must end in its last event or in an error. */
   end(): void {
     expect(this.error !== null || this.#ended === "stop", `the stream just stops: ${this.events.join(" ")}`).toBe(true);
   }
@@ -146,7 +146,7 @@ export function readEvents(text: string): MessageReader {
   return reader;
 }
 
-/** Asks, and reads the answer to its end. */
+/** Sends a request, and reads the answer to its end. */
 export async function callMessages(body: unknown, options: MessagesCallOptions): Promise<MessageSeen> {
   const { url, key, path = "/api/llm/v1/messages" } = options;
   const response = await fetch(url + path, {

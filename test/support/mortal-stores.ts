@@ -1,14 +1,14 @@
-// The stores as a process sees them that dies at one of its operations: before it, or when it was done and before anybody was told.
+// The stores for a process that dies at one of its operations: before it, or after it but before the answer.
 import type { Stores } from "../../src/gateway/stores.ts";
 
 export interface MortalStores extends Pick<Stores, "ledger" | "records" | "shared"> {
-  /** How many operations were begun. */
+  /** The number of operations begun. */
   operations(): number;
   /** Settles at its death. */
   readonly died: Promise<void>;
 }
 
-/** Dies at the operation of this number, counted from 1; from then on nothing is begun and nothing is answered. */
+/** Dies at the operation of this number, counted from 1; from then on no operation begins and none is answered. */
 export function mortalStores(
   stores: Pick<Stores, "ledger" | "records" | "shared">,
   dieAt = Number.POSITIVE_INFINITY,

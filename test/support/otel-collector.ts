@@ -1,4 +1,4 @@
-// A stand-in for a collector of OpenTelemetry's: takes traces as OTLP over HTTP, in JSON, and keeps them for a test to look at.
+// A mock OpenTelemetry collector: accepts traces as OTLP over HTTP, in JSON, and records them for a test.
 import { createServer, type IncomingHttpHeaders, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { eventually } from "./gateway.ts";
@@ -19,7 +19,7 @@ export interface Span {
 
 const SERVER = 2;
 
-/** A value as OTLP's JSON has it: under the name of its type. */
+/** A value from OTLP's JSON, where it is under the name of its type. */
 function plainOf(value: Record<string, unknown>): unknown {
   if ("arrayValue" in value) return (value.arrayValue as { values: Record<string, unknown>[] }).values.map(plainOf);
   return "intValue" in value ? Number(value.intValue) : Object.values(value)[0];
@@ -29,7 +29,7 @@ function attributesOf(rows: readonly { key: string; value: Record<string, unknow
   return Object.fromEntries(rows.map(({ key, value }) => [key, plainOf(value)]));
 }
 
-/** A message of traces in OTLP's JSON, its spans under each other. */
+/** A trace message in OTLP's JSON, with its spans nested. */
 export function readTraces(json: string): {
   readonly resource: Record<string, unknown>;
   readonly spans: readonly Span[];
@@ -44,7 +44,7 @@ export function readTraces(json: string): {
   };
 }
 
-/** Takes traces as a collector does, and keeps them. `away`: it hangs and answers nobody. */
+/** Accepts and records traces as a collector does. `away`: it hangs and never answers. */
 export class Collector {
   readonly spans: Span[] = [];
   readonly heads: IncomingHttpHeaders[] = [];

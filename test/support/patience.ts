@@ -1,6 +1,6 @@
-// How long a store may take in tests that are not about its bound: what a machine may take that others load as well.
+// The store's timeout in tests that do not test it: what a machine under other load may need.
 
-/** Beside production's half a second; tests of that one say so: `REDIS_COMMAND_MS: HASTY_MS`. */
+/** Production has half a second; tests of that one set `REDIS_COMMAND_MS: HASTY_MS`. */
 export const PATIENT_MS = 10_000;
-/** Production's own. */
+/** Production's own timeout. */
 export const HASTY_MS = 500;

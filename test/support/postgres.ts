@@ -1,4 +1,4 @@
-// A real PostgreSQL for tests, on a free port with a folder of its own: Debian's, installed where it is missing and that is possible.
+// A real PostgreSQL for tests, on a free port with its own folder: Debian's, installed where it is missing if possible.
 import { execFile } from "node:child_process";
 import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -12,14 +12,14 @@ import { type GuardedServer, startGuarded } from "./guarded-server.ts";
 const run = promisify(execFile);
 const VERSIONS = "/usr/lib/postgresql";
 const STARTED = /ready to accept connections/;
-/** Room for the installation, which happens once on a machine. */
+/** Time for the installation, which happens once on a machine. */
 export const POSTGRES_MS_MAX = INSTALLED_MS_MAX;
 
 export interface PostgresServer {
   readonly url: string;
-  /** Ends it at once, in the middle of whatever it does. */
+  /** Kills it at once, whatever it is doing. */
   kill(): Promise<void>;
-  /** Starts it again on the same port and folder. */
+  /** Restarts it on the same port and folder. */
   start(): Promise<void>;
   dispose(): Promise<void>;
 }
@@ -29,14 +29,14 @@ function findPrograms(): string | undefined {
   return versions.map((version) => join(VERSIONS, version, "bin")).find((bin) => existsSync(join(bin, "initdb")));
 }
 
-/** PostgreSQL does not run as root: there it runs as the user that its package makes. */
+/** PostgreSQL does not run as root: there it runs as the user that its package creates. */
 async function servant(): Promise<{ uid?: number; gid?: number }> {
   if (process.getuid?.() !== 0) return {};
   const id = async (flag: string) => Number((await run("id", [flag, "postgres"])).stdout);
   return { uid: await id("-u"), gid: await id("-g") };
 }
 
-/** Starts a server of the test's own, with one empty database. */
+/** Starts a server for one test, with one empty database. */
 export async function startPostgres(): Promise<PostgresServer> {
   const bin = await installed(findPrograms, "PostgreSQL", "postgresql");
   const as = await servant();
@@ -52,7 +52,7 @@ export async function startPostgres(): Promise<PostgresServer> {
 
   let running: GuardedServer | null = await launch();
   async function kill(): Promise<void> {
-    // To its parent process this is an immediate shutdown of all: as after a loss of power.
+    // On this signal the parent process shuts everything down immediately: as after a loss of power.
     running?.signal("SIGQUIT");
     await running?.exited;
     running = null;
@@ -70,7 +70,7 @@ export async function startPostgres(): Promise<PostgresServer> {
   };
 }
 
-/** The server that files of this process share. */
+/** The server that this process's test files share. */
 let shared: Promise<PostgresServer> | null = null;
 let databases = 0;
 

@@ -1,4 +1,5 @@
-// What ours are held against: prices, and ends of models, that others keep, as the programs beside test/fixtures/prices wrote them on the day they say.
+// References for our catalog: prices, and retirements of models, from other sources, as the programs beside test/fixtures/prices wrote them
+// on the stated day.
 import { readFileSync } from "node:fs";
 import { z } from "zod";
 
@@ -19,13 +20,13 @@ const byModel = <Fact extends z.ZodType>(fact: Fact) => z.record(z.string(), z.r
 const ends = z.object({
   source: z.string(),
   taken: day,
-  /** By adapter, and the vendor's name of a model: the day of its end. */
+  /** By adapter and the vendor's name of a model: the day of its retirement. */
   adapters: byModel(day),
-  /** By adapter, place and model: how many times what it costs elsewhere it costs there. */
+  /** By adapter, place and model: the factor of its price there to its price elsewhere. */
   regions: z.record(z.string(), byModel(z.number())),
-  /** Of models that the first list does not know: USD per million tokens of input and output, and of what is read from a cache. */
+  /** Of models that the first list lacks: USD per million tokens of input, output, and cache reads. */
   prices: byModel(z.array(z.number())),
-  /** By adapter: the models of sound, images, ranks and moderation that there are. */
+  /** By adapter: all models of sound, images, ranks and moderation. */
   units: z.record(z.string(), z.array(z.string())),
 });
 
@@ -36,7 +37,7 @@ const fact = z.tuple([count, count, z.boolean()]).nullable();
 const facts = z.object({
   source: z.array(z.string()),
   taken: day,
-  /** By `<adapter>/<vendor's name of a model>`: context, longest answer and whether it reads images, as each of the sources has it. */
+  /** By `<adapter>/<vendor's name of a model>`: context, longest answer and image input, from each of the sources. */
   models: z.record(z.string(), z.tuple([fact, fact])),
 });
 

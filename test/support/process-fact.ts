@@ -1,5 +1,6 @@
-// The facts that only a process can show. A test file that starts processes or servers belongs to `npm run test:system`, unless it names one
-// of these: then it is the one proof of that fact in `npm test`. test/lanes.ts reads the name; test/lanes.test.ts allows one file a fact.
+// The facts that only a process can show. A test file that starts processes or servers belongs to `npm run test:system`, unless it names
+// one of these: then it is the only proof of that fact in `npm test`. test/lanes.ts reads the name; test/lanes.test.ts allows one file per
+// fact.
 
 export const PROCESS_FACTS = [
   "a newcomer's first hour",
@@ -39,5 +40,5 @@ export const PROCESS_FACTS = [
 ] as const;
 export type ProcessFact = (typeof PROCESS_FACTS)[number];
 
-/** Says which fact the file that calls it shows. */
+/** Declares the fact that the calling file shows. */
 export function onlyAProcessShows(_fact: ProcessFact): void {}

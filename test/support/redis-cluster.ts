@@ -1,23 +1,23 @@
-// A cluster of three masters with a replica each, whose masters are killed and whose replicas take over.
+// A cluster of three masters with a replica each; tests kill the masters, and the replicas take over.
 import { setTimeout as pause } from "node:timers/promises";
 import { eventually } from "./gateway.ts";
 import { type RedisServer, startRedis, startRedisCluster } from "./redis.ts";
 
 export interface ReplicatedCluster {
   readonly url: string;
-  /** The servers that are masters now. */
+  /** The current masters. */
   masters(): Promise<RedisServer[]>;
   /**
-   * Kills a master in the middle of whatever it does; answers the replica that has taken over, and that lacks what the master
-   * acknowledged in its last `behindMs`.
+   * Kills a master, whatever it is doing; returns the replica that has taken over, and that lacks what the master acknowledged in its last
+   * `behindMs`.
    */
   failOver(master: RedisServer, behindMs: number): Promise<RedisServer>;
-  /** Starts a killed server again; answers once it follows the one that took over, and could take over itself. */
+  /** Restarts a killed server; resolves once it follows the new master, and could take over itself. */
   rejoin(server: RedisServer): Promise<void>;
   dispose(): Promise<void>;
 }
 
-/** A master that has not been heard of for so long is replaced. */
+/** A master that has been silent for this long is replaced. */
 const NODE_TIMEOUT_MS = 1_000;
 const SETTINGS = { "cluster-enabled": "yes", "cluster-node-timeout": String(NODE_TIMEOUT_MS) };
 const CHANGE_MS_MAX = 20_000;
@@ -42,12 +42,12 @@ function soon(look: () => Promise<boolean>, what: string): Promise<true> {
   return eventually(async () => (await look()) || undefined, what, CHANGE_MS_MAX);
 }
 
-/** Adds a server that follows a master of the cluster. */
+/** Adds a replica of a cluster master. */
 async function addReplica(master: RedisServer): Promise<RedisServer> {
   const replica = await startRedis(SETTINGS);
   const masterId = await idOf(master);
   await replica.send("CLUSTER", "MEET", "127.0.0.1", String(master.port));
-  // A node can follow only whom it has heard of.
+  // A node can follow only a node that it knows.
   while ((await replica.send("CLUSTER", "REPLICATE", masterId).catch(() => null)) !== "OK") await pause(LOOK_MS);
   await soon(() => isFollowing(replica), "a replica that follows");
   return replica;
@@ -59,7 +59,7 @@ export async function startReplicatedCluster(): Promise<ReplicatedCluster> {
   const servers = [...cluster.nodes, ...replicas];
   const ids = await Promise.all(servers.map(idOf));
 
-  /** All that are alive know of every replica: otherwise nobody would vote for one. */
+  /** Whether all live nodes know every replica: otherwise no node would vote for one. */
   async function allKnown(): Promise<boolean> {
     const views = await Promise.all(servers.map((server) => server.send("CLUSTER", "NODES").then(String, () => "")));
     return views
@@ -84,7 +84,7 @@ export async function startReplicatedCluster(): Promise<ReplicatedCluster> {
       const before = await masters();
       const port = /^slave0:.*port=(\d+)/m.exec(await infoOf(master))?.[1];
       const replica = servers.find((server) => String(server.port) === port);
-      // A connection that only stands still would hold what it has not passed on, and pass it on at last.
+      // A connection that merely stalls would deliver its bytes in the end.
       replica?.freeze();
       await master.send("CLIENT", "KILL", "TYPE", "replica");
       await pause(behindMs);

@@ -1,4 +1,4 @@
-// Real redis-servers for tests, each on a free port with a folder of its own: started, stopped, killed, started again.
+// Real redis-servers for tests, each on a free port with its own folder: started, stopped, killed, restarted.
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -11,25 +11,25 @@ import { PATIENT_MS } from "./patience.ts";
 
 const PLACES = ["/usr/bin/redis-server", "/usr/local/bin/redis-server"];
 const START_TRIES = 5;
-/** Room for the installation, which happens once on a machine. */
+/** Time for the installation, which happens once on a machine. */
 export const REDIS_MS_MAX = INSTALLED_MS_MAX;
 
-/** Settings by their names in redis.conf, over those that money needs. */
+/** Settings by their names in redis.conf, on top of those that money needs. */
 export type RedisSettings = Readonly<Record<string, string>>;
 
 export interface RedisServer {
   readonly url: string;
   readonly port: number;
-  /** A command by hand, such as `send("CONFIG", "SET", ...)`. */
+  /** Sends a raw command, such as `send("CONFIG", "SET", ...)`. */
   send(command: string, ...words: string[]): Promise<unknown>;
-  /** Lets it save and end. */
+  /** Lets it save and exit. */
   stop(): Promise<void>;
-  /** Ends it at once, in the middle of whatever it does. */
+  /** Kills it at once, whatever it is doing. */
   kill(): Promise<void>;
   /** Stops the process without ending it: connections stay, nothing answers. */
   freeze(): void;
   thaw(): void;
-  /** Starts it again on the same port and folder. */
+  /** Restarts it on the same port and folder. */
   start(): Promise<void>;
   /** Ends it and removes its folder. */
   dispose(): Promise<void>;
@@ -53,7 +53,7 @@ const STARTED = /Ready to accept connections|Sentinel ID is/;
 
 type Environment = Readonly<Record<string, string>>;
 
-/** Starts a server of the test's own. It ends with the test's process at the latest. */
+/** Starts a server for one test. It ends with the test's process at the latest. */
 export function startRedis(settings: RedisSettings = {}, environment: Environment = {}): Promise<RedisServer> {
   return startServer((port, folder) => {
     const all = { ...SAFE, port: String(port), bind: "127.0.0.1", dir: folder, ...settings };
@@ -90,7 +90,7 @@ async function startServer(
   let running: GuardedServer | null = null;
   for (let tries = 1; running === null; tries++) {
     port = await freePort();
-    // Between the look and the start somebody else may have taken the port.
+    // Another process may have taken the port between the check and the start.
     running = await launch().catch((error) => (tries < START_TRIES ? null : Promise.reject(error)));
   }
 
@@ -135,14 +135,14 @@ async function startServer(
   };
 }
 
-/** A connection of the test's own, patient with a busy machine. */
+/** A connection for a test, with a timeout for a busy machine. */
 export function openLink(url: string): Promise<RedisLink> {
   return openRedis(url, { onBroken() {}, commandMsMax: PATIENT_MS });
 }
 
 export type LentRedis = Pick<RedisServer, "url" | "send" | "dispose">;
 
-/** Servers of this process that no test has at the moment. */
+/** Servers of this process that no test uses at the moment. */
 const idle: RedisServer[] = [];
 
 async function giveBack(server: RedisServer): Promise<void> {
@@ -152,14 +152,17 @@ async function giveBack(server: RedisServer): Promise<void> {
   idle.push(server);
 }
 
-/** An empty server that the test neither stops nor restarts: `REDIS_URL`'s where that is set, else one that files of this process share by turns. */
+/**
+ * An empty server that the test neither stops nor restarts: the one at `REDIS_URL` where that is set, else one that this process's files
+ * share in turn.
+ */
 export async function anyRedis(): Promise<LentRedis> {
   const given = process.env.REDIS_URL;
   if (given === undefined) {
     const server = idle.pop() ?? (await startRedis());
     return { ...server, dispose: () => giveBack(server) };
   }
-  // Files of tests run side by side, each in a database of its own; 0 is left alone.
+  // Test files run concurrently, each in its own database; 0 is left alone.
   const url = new URL(given);
   url.pathname = `/${1 + (Number(process.env.VITEST_POOL_ID ?? 0) % 15)}`;
   const client = new Redis(url.href);

@@ -1,4 +1,4 @@
-// One call in the responses wire, as bytes; whatever comes must be as the open specification says.
+// One call in the responses wire, as bytes; every answer must conform to the open specification.
 import { readFileSync } from "node:fs";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { expect } from "vitest";
@@ -15,10 +15,10 @@ const schema = JSON.parse(readFileSync(FILE, "utf8")) as Schema;
 const ajv = new Ajv2020({ strict: false, allErrors: true });
 ajv.addSchema(schema, "open-responses");
 const EVENTS = new Map(schema.events.map((name) => [schema.schemas[name]?.properties.type?.enum[0] ?? "", name]));
-/** OpenAI's own, which the open specification leaves to its vendors. */
+/** OpenAI's own items, which the open specification leaves to vendors. */
 const ITEMS_BEYOND = new Set(["custom_tool_call", "image_generation_call"]);
 
-/** What is wrong with an object of the specification; empty: nothing. */
+/** The violations of an object of the specification; empty where there are none. */
 export function flaws(name: string, value: unknown): readonly string[] {
   const valid = ajv.getSchema(`open-responses#/schemas/${name}`);
   if (valid === undefined) throw new Error(`no schema of ${name}`);
@@ -27,7 +27,7 @@ export function flaws(name: string, value: unknown): readonly string[] {
     : (valid.errors ?? []).map(({ instancePath, message }) => `${name}${instancePath} ${message}`);
 }
 
-/** The object as far as the specification has words for it: tools and items of OpenAI's own are left out. */
+/** The parts of the object that the specification covers: without OpenAI's own tools and items. */
 function known(response: Json): Json {
   const list = (value: unknown) => (Array.isArray(value) ? (value as Json[]) : []);
   const choice = response.tool_choice as Json | string;
@@ -53,7 +53,7 @@ function expectEvent(event: Json): void {
   else expect(flaws(name, event)).toEqual([]);
 }
 
-/** The order that clients insist on: numbers without a gap, one open item at a time, deltas only of what is open. */
+/** The order that clients require: numbers without a gap, one open item at a time, deltas only for open items. */
 export function expectOrder(events: readonly Json[]): void {
   expect(events.map(({ sequence_number }) => sequence_number)).toEqual(events.map((_, at) => at));
   const ids = new Set<unknown>();
@@ -77,7 +77,7 @@ export function expectOrder(events: readonly Json[]): void {
   }
 }
 
-/** The events of a stream's text, each checked. `done`: it ends as a stream of this wire does. */
+/** The events in a stream's text, each validated. `done`: it ends as a stream of this wire does. */
 export function eventsOf(text: string): { readonly events: Json[]; readonly done: boolean } {
   const pieces = text.split("\n\n").filter((piece) => piece !== "" && !piece.startsWith(":"));
   const done = pieces.at(-1) === "data: [DONE]";
@@ -96,7 +96,7 @@ export interface SeenResponse {
   readonly status: number;
   readonly headers: Headers;
   readonly events: readonly Json[];
-  /** The response object: of the last event, or the body. */
+  /** The response object, from the last event or the body. */
   readonly response: Json;
   readonly error: Json | null;
   readonly done: boolean;

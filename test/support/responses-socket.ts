@@ -1,4 +1,4 @@
-// A caller's socket in the responses wire: asks, and collects what comes until an answer has ended.
+// A caller's socket in the responses wire: sends requests, and collects events until an answer has ended.
 import { onTestFinished } from "vitest";
 import { expectOrder, type Json } from "./responses-call.ts";
 
@@ -19,7 +19,7 @@ export interface TestSocket {
   /** The next answer, once it has ended. */
   answer(): Promise<Said>;
   ask(fields: Json): Promise<Said>;
-  /** The code and the reason it was closed with. */
+  /** The close code and reason. */
   readonly closed: Promise<{ readonly code: number; readonly reason: string }>;
 }
 
@@ -90,7 +90,7 @@ export async function openResponses({ url, key, path = "/v1/responses", headers 
   };
 }
 
-/** The status of the answer to a request for a socket that is refused, and its body. */
+/** The status and body of a refused upgrade. */
 export async function refusedSocket({ url, path = "/v1/responses", headers }: Omit<SocketTarget, "key">) {
   const { request } = await import("node:http");
   return new Promise<{ status: number; body: Json }>((resolve, reject) => {

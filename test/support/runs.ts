@@ -1,4 +1,5 @@
-// How much of a test's random or repeated work a run does: a short form while one works, the long form in `.ci/run`, which sets LONG_RUNS=1.
+// How much of a test's random or repeated work a run does: a short form during development, the long form in `.ci/run`, which sets
+// LONG_RUNS=1.
 
 export const LONG_RUNS = process.env.LONG_RUNS === "1";
 

@@ -1,29 +1,29 @@
-// A child of the supervisor that does what the file `part` beside its folder says at its start: plays no gateway.
+// A child of the supervisor that follows the file `part` beside its folder: it is not a real gateway.
 import { readFileSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import type { FromChild, ToChild } from "../../src/processes/messages.ts";
 
 export type Part =
-  /** Answers, and leaves when told to. */
+  /** Answers, and exits when told to. */
   | "good"
-  /** Ends before it listens. */
+  /** Exits before it listens. */
   | "stillborn"
-  /** Ends before it listens, except the one of the first folder, which is good. */
+  /** Exits before it listens, except the one of the first folder, which is good. */
   | "stillborn but one"
-  /** Ends once it has listened. */
+  /** Exits once it has listened. */
   | "frail"
-  /** Listens, and then its event loop stands still. */
+  /** Listens, and then blocks its event loop. */
   | "stuck"
-  /** Answers, but does not leave. */
+  /** Answers, but does not exit. */
   | "stubborn";
 
 let part: Part = "good";
 let counted = 0;
 
-/** In ticks of the system since its start: numbers of processes begin anew at some point. */
+/** In clock ticks since boot, because process ids wrap around. */
 function bornAt(): string {
   const stat = readFileSync("/proc/self/stat", "utf8");
-  // The name of the program comes before, in parentheses; of the fields after it this is the twentieth.
+  // The program's name precedes it in parentheses; this is the twentieth of the fields after it.
   return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19] ?? "";
 }
 
@@ -40,7 +40,7 @@ process.on("message", (message: ToChild) => {
   if (message.kind === "start") {
     const folder = dirname(message.ownDir);
     part = readFileSync(join(folder, "part"), "utf8") as Part;
-    // All of it is in the name, which is there at once and whole.
+    // The name holds all the data, because a file's name appears at once and complete.
     writeFileSync(join(folder, `started ${bornAt()} ${process.pid} ${basename(message.ownDir)}`), "");
     const isFirst = basename(message.ownDir) === "worker-1";
     if (part === "stillborn" || (part === "stillborn but one" && !isFirst)) process.exit(1);

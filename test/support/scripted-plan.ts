@@ -1,4 +1,4 @@
-// The pipeline over a real store in a temporary folder, with an upstream that says what a test tells it to.
+// The pipeline over a real store in a temporary folder, with an upstream that a test scripts.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -35,7 +35,7 @@ export const READING: Reading = {
 
 export const HOLD = nano(1_000);
 export const COST = nano(400);
-/** What an answer costs that its client has left. */
+/** The cost of an answer whose client has left. */
 export const COST_LEFT = nano(150);
 
 export const CALLER: Caller = {
@@ -51,46 +51,46 @@ export const CALLER: Caller = {
   allows: { services: null, models: null },
 };
 
-/** An attempt that the test speaks for, and what the pipeline did to it. */
+/** An attempt that the test scripts, and what the pipeline did to it. */
 export interface Scripted {
   readonly sink: AnswerSink;
   readonly calls: string[];
-  /** Whether the vendor has the request; a test says when. */
+  /** Whether the vendor has the request; the test sets it. */
   accepted: boolean;
   content(text: string): void;
   done(): void;
   fail(kind: FailureKind): void;
 }
 
-/** A call that is under way. */
+/** A running call. */
 export interface Running {
   readonly reply: MemoryReply;
   readonly over: Promise<void>;
-  /** The attempts in the order they were begun; waits for the one at `at`. */
+  /** The attempts in the order in which they began; waits for the one at `at`. */
   attempt(at: number): Promise<Scripted>;
   readonly attempts: readonly Scripted[];
 }
 
-/** What a test changes of a plan, of how its answer looks, or of the candidates that its ladder is made of. */
+/** A test's changes to a plan, to the form of its answer, or to the candidates of its ladder. */
 export type PlanChanges = Partial<Plan> &
   Partial<Pick<FramedPlan, "frame" | "keepAliveMs">> & { readonly candidates?: readonly Candidate[] };
 
 export interface Stage {
   readonly stores: Stores;
-  /** Log lines, and what broke, since the last `begin`. */
+  /** Log lines and errors since the last `begin`. */
   readonly lines: Record<string, unknown>[];
   readonly broken: unknown[];
-  /** The names of the ledger's calls that move money, in order. */
+  /** The names of the ledger calls that move money, in order. */
   readonly moves: string[];
   begin(changes?: {
     plan?: PlanChanges;
     deps?: Partial<ServeDeps>;
     ledger?: Partial<Ledger>;
-    /** How long the candidates are read on after their client has left. */
+    /** How long candidates are still read after their client has left. */
     readOnMsMax?: number;
   }): Running;
   spentNano(): Promise<number>;
-  /** Ends the holds that are still open, as after a death, and names them. */
+  /** Ends the open holds, as after a crash, and returns their names. */
   holdsLeft(): Promise<readonly string[]>;
   close(): Promise<void>;
 }
@@ -170,12 +170,12 @@ const FRAME: Frame = {
   keepAlive: { text: "alive ", headers: (reply) => reply.header("x-alive", "1") },
 };
 
-/** A window that nothing is counted in. */
+/** A window that counts nothing. */
 const untouched: ServeDeps["takeWindow"] = (_kind, _key, limit) => {
   return { allowed: true, limit, remaining: limit, resetSeconds: 1, windowSeconds: 60 };
 };
 
-/** What a call needs beside its plan: the stores, whoever calls is `CALLER`, and nothing else stands in its way. */
+/** What a call needs besides its plan: the stores; every caller is `CALLER`, and nothing else blocks it. */
 export function scriptedDeps({
   stores,
   lines,
@@ -216,7 +216,7 @@ export function scriptedDeps({
   };
 }
 
-/** Opens the stores and an account with a dollar. The folder goes when it is closed. */
+/** Opens the stores and an account with a dollar. Closing removes the folder. */
 export async function openStage(folder = mkdtempSync(join(tmpdir(), "tollgate-stage-"))): Promise<Stage> {
   const stores = await openStores(readConfig({ DATA_DIR: folder }), {
     onFatal(error) {

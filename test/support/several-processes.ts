@@ -1,4 +1,4 @@
-// The gateway as several processes whose parent has the patience that a test gives it; else as `main.ts` starts them.
+// The gateway as several processes, with a test's timeouts for the parent, or else as `main.ts` starts them.
 import { prepareEnvironment, readConfig } from "../../src/platform/config.ts";
 import { serve, stop } from "../../src/processes/serve.ts";
 import { PATIENCE } from "../../src/processes/supervisor.ts";

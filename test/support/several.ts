@@ -1,4 +1,4 @@
-// The gateway as several processes over a Redis of their own, for tests that let them come, go and die.
+// The gateway as several processes over their own Redis, for tests in which they start, stop and die.
 import { mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -10,7 +10,7 @@ import { anyRedis } from "./redis.ts";
 
 const STREAM = { stream: true, stream_options: { include_usage: true }, max_tokens: 100 };
 export const SHORT = { model: "sandbox/ok", messages: [{ role: "user", content: "hello" }], ...STREAM };
-/** A good two seconds long. */
+/** Takes a little over two seconds. */
 export const LONG = { ...SHORT, messages: [{ role: "user", content: "hello [[pace: 40]]" }] };
 
 const FAR = { inference_cap_cents: 900_000_000, rate_limit: { requests_per_minute: 10_000_000, in_flight: 100_000 } };
@@ -18,18 +18,18 @@ const FAR = { inference_cap_cents: 900_000_000, rate_limit: { requests_per_minut
 export interface Several extends GatewayProcess {
   readonly environment: Readonly<Record<string, string>>;
   readonly accountId: string;
-  /** Process ids of the children there are. */
+  /** Process ids of the current children. */
   children(): number[];
-  /** How many connections of callers each child has. */
+  /** The number of callers' connections at each child. */
   connections(): number[];
   ready(): Promise<number>;
   /** The sum of all series of a metric whose labels contain `part`. */
   total(name: string, part: string): Promise<number>;
-  /** A call on a connection of its own, or on one that stays open. */
+  /** A call on a new connection, or on one that stays open. */
   call(body?: Readonly<Record<string, unknown>>, connection?: "close" | "keep-alive"): Promise<SeenCall>;
 }
 
-/** Process ids of the children that a process has. */
+/** The process ids of a process's children. */
 export function childrenOf(pid: number): number[] {
   const file = `/proc/${pid}/task/${pid}/children`;
   return readFileSync(file, "utf8").trim().split(" ").filter(Boolean).map(Number);
@@ -43,13 +43,13 @@ function socketsOf(pid: number): Set<string> {
       const inode = /^socket:\[(\d+)\]$/.exec(readlinkSync(`/proc/${pid}/fd/${fd}`))?.[1];
       if (inode !== undefined) found.add(inode);
     } catch {
-      // Closed between the two looks.
+      // Closed between the two reads.
     }
   }
   return found;
 }
 
-/** Inodes of the sockets at a local port that are in a state, as the kernel writes it. */
+/** Inodes of the sockets at a local port in a given state, in the kernel's notation. */
 function socketsAt(port: number, wanted: string): string[] {
   const hex = port.toString(16).toUpperCase().padStart(4, "0");
   const rows = readFileSync("/proc/net/tcp", "utf8")
@@ -61,7 +61,7 @@ function socketsAt(port: number, wanted: string): string[] {
 /** Inodes of the established connections to a local port. */
 const connectionsTo = (port: number): string[] => socketsAt(port, "01");
 
-/** Process ids of the children of a gateway that listen on its public port. */
+/** Process ids of a gateway's children that listen on its public port. */
 export function listenersTo(port: number, of: readonly number[]): number[] {
   const listening = socketsAt(port, "0A");
   return of.filter((pid) => {
@@ -70,7 +70,7 @@ export function listenersTo(port: number, of: readonly number[]): number[] {
   });
 }
 
-/** With `patience`, milliseconds that replace the parent's usual ones. All of it ends with the test, or when `atEnd` says. */
+/** `patience` replaces the parent's usual milliseconds. All of it ends with the test, or when `atEnd` says. */
 export async function startSeveral(
   count: number,
   patience?: Record<string, number>,
@@ -138,7 +138,7 @@ export function allReady(gateway: Several, wanted: number): Promise<true> {
   return processesReady(wanted, gateway.adminUrl);
 }
 
-/** Waits until so many calls run, the look itself left out. */
+/** Waits until `count` calls run, without the one that asks. */
 export async function inFlight(gateway: Several, count: number): Promise<void> {
   await eventually(
     async () => (await gateway.gauge("tollgate_in_flight")) > count || undefined,

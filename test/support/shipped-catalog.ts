@@ -1,9 +1,9 @@
-// The catalog that is shipped, as a gateway without any settings has it.
+// The shipped catalog, as a gateway without settings loads it.
 import type { Catalog } from "../../src/catalog/catalog.ts";
 import { type LoadOptions, loadCatalog } from "../../src/catalog/load.ts";
 import { systemClock } from "../../src/core/clock.ts";
 
-/** `changes` are settings that a test gives it. */
+/** `changes` are a test's settings. */
 export function shippedCatalog(changes: Partial<LoadOptions> = {}): Promise<Catalog> {
   return loadCatalog({
     env: {},

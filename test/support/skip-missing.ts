@@ -1,4 +1,4 @@
-// The runner of every lane: a test that needs a program which this machine does not have, and cannot install, is skipped, and says so.
+// The runner of every lane: skips a test that needs a program which this machine lacks and cannot install, and says so.
 import { type RunnerTestCase, type RunnerTestSuite, TestRunner } from "vitest";
 
 declare module "vitest" {
@@ -8,7 +8,7 @@ declare module "vitest" {
   }
 }
 
-/** Makes of a failure by a missing program a task that was skipped. */
+/** Turns a failure by a missing program into a skipped task. */
 function skipIfMissing({ result, meta }: RunnerTestCase | RunnerTestSuite): void {
   const missing = result?.errors?.find(({ name }) => name === "MissingProgram")?.message;
   if (result === undefined || missing === undefined) return;

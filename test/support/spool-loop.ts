@@ -19,24 +19,24 @@ import { openLink } from "./redis.ts";
 import type { SpoolStage, StartStage } from "./spool-stage.ts";
 
 export interface SpoolPlan {
-  /** Decides which fault comes when. What the load does in between depends on the machine as well. */
+  /** Decides which fault comes when. The load in between also depends on the machine. */
   readonly seed: number;
   readonly rounds: number;
   readonly processes: number;
   readonly stage: StartStage;
-  /** Names of the stage's faults, and `kill a process`; one of them in each round, and none again before all have come. */
+  /** Names of the stage's faults, and `kill a process`; one in each round, and each once before any repeats. */
   readonly faults: readonly string[];
 }
 
 const CHILD = fileURLToPath(new URL("../money/ledger/spool/load-child.ts", import.meta.url));
 const LEASE_MS = 8_000;
 const SETTLED_MS_MAX = 60_000;
-/** A server that was just started lets a lease pass before it ends anything; then what is left has a lease and a sweep. */
+/** A server that has just started waits a lease before it ends anything; the rest takes a lease and a sweep. */
 const RESOLVED_MS_MAX = 2.5 * LEASE_MS;
-/** Its visits take from the spool the time to repeat what it finds missing. */
+/** Its visits delay the spool's repetition of what it finds missing. */
 const DOCTOR_EVERY_MS = 500;
 const RICH = ["rich-1", "rich-2", "rich-3"];
-/** Has credit for a few hundred calls in all: the processes compete for it. */
+/** Has credit for a few hundred calls in total: the processes compete for it. */
 const POOR = "poor";
 
 interface Charge {
@@ -74,7 +74,7 @@ function startProcess(url: string, folder: string, run: string, acknowledged: Ch
   };
 }
 
-/** As cards are dealt: each of them has come once before any comes again, so that a plan of enough rounds meets them all. */
+/** Deals faults like cards: each comes once before any repeats, so that a plan with enough rounds meets them all. */
 function* dealt(faults: readonly string[], random: Random): Generator<string, never> {
   for (;;) {
     const deck = [...faults];
@@ -89,14 +89,14 @@ async function strike(stage: SpoolStage, fault: string): Promise<void> {
 }
 
 /**
- * Every charge that was acknowledged must be there once and with its amount, nothing may be overspent or stay held, and the
- * doctor must find nothing on either side. Answers how many charges were acknowledged, and how many came by way of an orphan.
+ * Every acknowledged charge must exist once and with its amount, nothing may be overspent or stay held, and the doctor must find nothing
+ * on either side. Returns how many charges were acknowledged, and how many of them were orphans.
  */
 export async function spoolLoop(plan: SpoolPlan): Promise<{ charges: number; orphans: number }> {
   const folder = mkdtempSync(join(tmpdir(), "tollgate-spools-"));
   const random = randomFrom(plan.seed);
   const stage = await plan.stage(random);
-  // It only looks, thousands of times: one answer that a busy machine keeps back is no finding.
+  // It only reads, thousands of times: one answer delayed by a busy machine is not an error.
   const side = await openLink(stage.sideUrl);
   const checker = redisLedger({ link: side, clock: systemClock, leaseMs: LEASE_MS });
   const acknowledged: Charge[] = [];
@@ -117,11 +117,11 @@ export async function spoolLoop(plan: SpoolPlan): Promise<{ charges: number; orp
       if (fault === "kill a process") {
         const place = Math.floor(random() * processes.length);
         processes[place]?.kill();
-        // One that ended by itself before is no test's doing.
+        // It must not have ended by itself before.
         expect(await processes[place]?.over).toEqual({ code: null, signal: "SIGKILL" });
         const next = start(place);
         processes[place] = next;
-        // One that finds no store at its start ends with an error, which is another matter: it is at work before the next fault.
+        // A process that finds no store at its start exits with an error, a separate matter: so it must be running before the next fault.
         await next.began;
       } else await strike(stage, fault);
     }
@@ -129,7 +129,7 @@ export async function spoolLoop(plan: SpoolPlan): Promise<{ charges: number; orp
     for (const { stop } of processes) stop();
     const ends = await Promise.all(processes.map(({ over }) => over));
     expect(ends).toEqual(processes.map(() => ({ code: 0, signal: null })));
-    // Whoever looks has to find the servers first that have taken over.
+    // A reader must first find the servers that have taken over.
     for (const name of [...RICH, POOR])
       await eventually(() => checker.account(name).catch(() => undefined), "the servers to be found", SETTLED_MS_MAX);
     for (const { folder: place } of processes) {
@@ -163,7 +163,7 @@ async function compare(checker: ReturnType<typeof redisLedger>, acknowledged: re
   for (const charge of acknowledged) {
     const row = await checker.transaction(charge.accountId, charge.holdId);
     if (row?.reason === "orphan") orphans++;
-    // Of an account that has no more, what is left of the cost of a hold that was lost or had expired is absorbed.
+    // On an account that is out of money, the rest of a lost or expired hold's cost is absorbed.
     const isClamped = charge.accountId === POOR && (row?.reason === "orphan" || row?.reason === "late");
     const chargedNano = isClamped ? charge.chargedNano : row?.amountNano;
     const costNano = (row?.amountNano ?? 0) + (row?.absorbedNano ?? 0);

@@ -1,4 +1,4 @@
-// What stands behind the processes of a spool test, and what can happen to it: one Redis behind a proxy, or a cluster whose masters die.
+// The store behind the processes of a spool test, and its faults: one Redis behind a proxy, or a cluster whose masters die.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readdirSync, statSync, truncateSync } from "node:fs";
@@ -11,13 +11,13 @@ import { startReplicatedCluster } from "./redis-cluster.ts";
 import { startTcpProxy } from "./tcp-proxy.ts";
 
 export interface SpoolStage {
-  /** Where the processes find the store. */
+  /** The store's address for the processes. */
   readonly url: string;
-  /** Where those find it who only look. */
+  /** The store's address for readers. */
   readonly sideUrl: string;
-  /** What can happen to the store, by name; answers when it is over. */
+  /** The store's faults, by name; each resolves when it is over. */
   readonly faults: Readonly<Record<string, () => Promise<void>>>;
-  /** Nothing happens any more. */
+  /** Stops all faults. */
   calm(): void;
   dispose(): Promise<void>;
 }
@@ -27,8 +27,8 @@ export type StartStage = (random: Random) => Promise<SpoolStage>;
 const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 /**
- * Takes the last bytes of what the server has written to disk: what a machine that loses its power may do to `everysec`. Then
- * mends the file as docs/guides/processes.md says: a server that mends it by itself keeps half a transaction for its next start.
+ * Drops the last bytes of what the server has written to disk, as a power loss may with `everysec`. Then repairs the file as
+ * docs/guides/processes.md says: a server that repairs it by itself keeps half a transaction for its next start.
  */
 async function loseTail(redis: RedisServer, random: Random): Promise<void> {
   const [, folder = ""] = (await redis.send("CONFIG", "GET", "dir")) as string[];
@@ -46,14 +46,14 @@ async function loseTail(redis: RedisServer, random: Random): Promise<void> {
   expect(code).toBe(0);
 }
 
-/** The power of a server's machine goes: what it has not synced is gone. */
+/** A server's machine loses power: unsynced writes are lost. */
 async function losePower(redis: RedisServer, disk: FrailDisk): Promise<void> {
   const [, folder = ""] = (await redis.send("CONFIG", "GET", "dir")) as string[];
   await redis.kill();
   disk.losePower(folder);
 }
 
-/** Little less than a command may take. */
+/** Slightly less than a command may take. */
 const LONG_SYNC_MS = 400;
 
 export interface SingleOptions {
@@ -120,10 +120,10 @@ export function singleRedis({ appendfsync, syncMs }: SingleOptions): StartStage 
   };
 }
 
-/** How long a replica lacks what its master acknowledges, before the master dies. */
+/** How long a replica misses its master's writes before the master dies. */
 const BEHIND_MS = 300;
 
-/** Three masters with a replica each, of which one after the other dies while its replica is behind. */
+/** Three masters with a replica each; one after the other dies while its replica is behind. */
 export const replicatedCluster: StartStage = async () => {
   const cluster = await startReplicatedCluster();
   let victims: RedisServer[] = [];

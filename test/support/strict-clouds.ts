@@ -1,5 +1,5 @@
-// What clouds refuse that have other makers' models at addresses of their own, and what two vendors refuse whose wire is nearly OpenAI's.
-// Written from the texts of errors that people have reported, and from nothing of ours.
+// The rejections of clouds that host other makers' models, and of two vendors whose wire is almost OpenAI's. Written only from error texts
+// that users have reported, not from our own code.
 import { z } from "zod";
 
 export interface Refusal {
@@ -7,7 +7,7 @@ export interface Refusal {
   readonly body: unknown;
 }
 
-/** Looks at a body and the address that it was sent to. */
+/** Checks a body and the address that received it. */
 export type Check = (body: Record<string, unknown>, url: URL) => Refusal | null;
 
 type Json = Record<string, unknown>;
@@ -38,7 +38,7 @@ const converseBody = z.strictObject({
   additionalModelRequestFields: z.looseObject({}).optional(),
 });
 
-/** One block of a message, at its place. */
+/** Checks one block of a message, at its path. */
 function oddBlock(block: Json, at: string, isAmazons: boolean): Refusal | null {
   if (typeof block.text === "string" && block.text.trim() === "") {
     return validation(
@@ -102,7 +102,7 @@ const OUTPUT_MAX: readonly (readonly [RegExp, number])[] = [
   [/nova/, 10_000],
 ];
 
-/** What a model says to the fields that are its maker's own. */
+/** A model's rejection of the maker's own fields. */
 function oddFields(model: string, fields: Json, inferenceConfig: Json): Refusal | null {
   if (/gpt-oss/.test(model)) {
     const odd = Object.keys(fields).find((field) => field !== "reasoning_effort");
@@ -161,7 +161,7 @@ const bedrock: Check = (body, { pathname }) => {
 
 // ---- Anthropic's wire in clouds
 
-/** The fields that a cloud takes; the path says the rest. */
+/** The fields that a cloud accepts; the path says the rest. */
 const claudeFields = new Set([
   ...[
     "anthropic_version",
@@ -255,7 +255,7 @@ const OPENAIS = new Set([
     "safety_identifier",
   ],
 ]);
-/** Versions that are no previews. */
+/** Versions that are not previews. */
 const VERSIONS = ["2024-06-01", "2024-10-21"];
 const LATE_FIELDS = ["store", "metadata", "verbosity", "prompt_cache_key", "safety_identifier"];
 
@@ -359,7 +359,7 @@ const perplexity: Check = (body) => {
   return odd === undefined ? null : refused(`input: ${JSON.stringify(odd)} is no message`);
 };
 
-/** The deployments that there are in the cloud that has them. */
+/** The deployments that exist in the cloud that has them. */
 export const DEPLOYMENTS = { "azure-openai": ["prod-mini"], "azure-openai-dated": ["old-41"] } as const;
 
 export const STRICT_CLOUDS: Readonly<Record<string, Check>> = {

@@ -1,5 +1,5 @@
-// What single models refuse in wires that their vendors' other models speak as well: to be told how to sample while they think, and
-// to think in a way that is not theirs. Written from the texts of errors that people have reported, and from nothing of ours.
+// The rejections of single models in wires that their vendors' other models share: of sampling parameters while they think, and of the
+// wrong form of thinking. Written only from error texts that users have reported, not from our own code.
 import type { Check, Refusal } from "./strict-clouds.ts";
 
 type Json = Record<string, unknown>;
@@ -12,7 +12,7 @@ function refused(message: string, param: string): Refusal {
 }
 
 const SAMPLING = ["temperature", "top_p", "presence_penalty", "frequency_penalty"];
-/** These think only when they are asked to; gpt-5.5 unless it is told not to; all others of their kind in any case. */
+/** These think only on request; gpt-5.5 unless told not to; all others of their kind always. */
 const MAY_THINK = /^gpt-5\.[124]/;
 const MAY_NOT_THINK = /^gpt-5\.5/;
 const NEVER_THINKS = /^gpt-4/;
@@ -43,7 +43,7 @@ export const openaiResponses: Check = (body, url) => {
   return extra === undefined ? openaiSampling(body, url) : refused(`Unknown parameter: '${extra}'.`, extra);
 };
 
-/** Claude's models in their own wire: the newer ones have words for how hard they think, the older ones budgets. */
+/** Claude's models in their own wire: newer ones take an effort level, older ones a token budget. */
 export const claudeThinking: Check = (body) => {
   const say = (message: string): Refusal => {
     return { status: 400, body: { type: "error", error: { type: "invalid_request_error", message } } };

@@ -1,5 +1,5 @@
-// Vendors that refuse what the real ones refuse, in their own words, before the sandbox answers in their stead.
-// Written from the texts of errors that people have reported, and from nothing of ours.
+// Vendors that reject what the real ones reject, in their own words, before the sandbox answers for them. Written only from error texts
+// that users have reported, not from our own code.
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { z } from "zod";
@@ -28,7 +28,7 @@ const call = (id: z.ZodType = z.string()) =>
     function: z.strictObject({ name: z.string(), arguments: z.string() }),
   });
 
-/** The messages that a vendor takes: its roles, and what may stand in each beside the usual. */
+/** The messages that a vendor accepts: its roles, and the extra fields of each. */
 function messages(
   roles: readonly [string, ...string[]],
   more: z.ZodRawShape = {},
@@ -76,7 +76,7 @@ const OPENAI = {
   service_tier: z.string().optional(),
 };
 
-/** Refuses what does not fit, in words made of the first thing that is wrong. */
+/** Rejects what does not fit, with the vendor's words for the first error. */
 function strict(shape: z.ZodRawShape, say: (at: string, word: string) => Refusal): Check {
   const schema = z.strictObject(shape);
   return (body) => {
@@ -89,7 +89,7 @@ function strict(shape: z.ZodRawShape, say: (at: string, word: string) => Refusal
 
 const MISTRAL_ID = z.string().regex(/^[a-zA-Z0-9]{9}$/);
 
-/** The one of its models here that can be told to think. */
+/** Its only model here that accepts a thinking option. */
 const MISTRAL_THINKS = /^mistral-small-2603$/;
 
 const mistralFields = (more: z.ZodRawShape) =>
@@ -129,7 +129,7 @@ const deepseek: Check = (body) => {
   return null;
 };
 
-/** What its own SDK has fields for; it takes one answer at a time. */
+/** The fields of its own SDK; it allows one answer per request. */
 const GROQS = { ...USUAL, n: z.literal(1).optional(), max_completion_tokens: z.number().optional() };
 const groq = strict(
   {
@@ -186,7 +186,7 @@ const openaiFields = strict(
   (at) => invalid(`Unknown parameter: '${at}'.`),
 );
 
-/** Ids, names and schemas of tools, in the words that people have reported. */
+/** Ids, names and schemas of tools, in the words that users have reported. */
 const openaiTools: Check = (body) => {
   const said = JSON.stringify(body.messages);
   const id = said.match(/"(?:tool_call_)?id":"([^"]{65,})"/)?.[1];
@@ -210,7 +210,7 @@ const openaiTools: Check = (body) => {
 
 const openai: Check = (body, url) => openaiFields(body, url) ?? openaiTools(body, url) ?? openaiSampling(body, url);
 
-/** What its own SDK has fields for, in bodies, messages and parts. */
+/** The fields of its own SDK, in bodies, messages and parts. */
 const fireworks = strict(
   {
     ...OPENAI,
@@ -252,7 +252,7 @@ export const STRICT: Readonly<Record<string, Check>> = {
   ...STRICT_CLOUDS,
 };
 
-/** Of vendors that speak more wires than one, or none of OpenAI's: by the end of the path. */
+/** For vendors that use several wires, or none of OpenAI's: by the end of the path. */
 const STRICT_ELSEWHERE: Readonly<Record<string, Readonly<Record<string, Check>>>> = {
   responses: { openai: openaiResponses, "azure-openai": openaiResponses },
   messages: { anthropic: claudeThinking },
@@ -265,18 +265,18 @@ function checkOf(vendor: string, path: string): Check | undefined {
 
 export interface StrictVendors {
   readonly url: string;
-  /** Those that answer 503. */
+  /** Vendors that answer 503. */
   readonly down: Set<string>;
-  /** The next answer, in place of the sandbox's: a stream or the JSON of a whole one. */
+  /** Replaces the sandbox's next answer: a stream, or the JSON of a whole one. */
   answersNext(body: string): void;
-  /** The bodies that were taken, in order. */
+  /** The accepted bodies, in order. */
   readonly taken: Record<string, unknown>[];
-  /** What was refused, and by whom. */
+  /** The rejections, by vendor. */
   readonly refusals: { readonly vendor: string; readonly told: string }[];
   close(): Promise<void>;
 }
 
-/** Serves `/<vendor>/...`: what the vendor would refuse is refused, all else is the sandbox's to answer. */
+/** Serves `/<vendor>/...`: rejects what the vendor would reject, and passes everything else to the sandbox. */
 export async function startStrictVendors(sandboxUrl: string): Promise<StrictVendors> {
   const down = new Set<string>();
   const refusals: { vendor: string; told: string }[] = [];

@@ -1,23 +1,23 @@
-// A TCP proxy on loopback that does to a connection what networks do: delay, swallow, cut at the worst moment.
+// A TCP proxy on loopback that simulates network faults: delays, drops, cuts at the worst moment.
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 
 export interface TcpProxy {
   readonly port: number;
-  /** Passes everything on, each piece this much later; 0: at once. */
+  /** Forwards everything, each piece delayed by this much; 0: at once. */
   pass(delayMs?: number): void;
-  /** Takes everything and passes nothing on, in either direction; connections stay open. */
+  /** Accepts everything and forwards nothing, in either direction; connections stay open. */
   blackHole(): void;
-  /** The connections that are open now stay so and pass nothing on, in either direction; new ones are let in. */
+  /** The open connections stay open and forward nothing, in either direction; new ones work. */
   freeze(): void;
-  /** Sends bytes to the server, on every connection, that its client has not sent. */
+  /** Sends bytes to the server, on every connection, that its client did not send. */
   inject(bytes: Buffer): void;
   /**
-   * The next piece that holds `text` is passed on; once the server answers it, everything is cut and the answer is lost.
-   * Resolves at the cut.
+   * Forwards the next piece that contains `text`; when the server answers it, cuts everything, so that the answer is lost. Resolves at the
+   * cut.
    */
   cutAfter(text: string): Promise<void>;
-  /** Cuts all connections; new ones are let in. */
+  /** Cuts all connections; new ones work. */
   cut(): void;
   /** New connections lead to another server; the others are cut, or kept as they are. */
   leadTo(serverPort: number, others?: "cut" | "keep"): void;
@@ -41,7 +41,7 @@ export async function startTcpProxy(firstPort: number): Promise<TcpProxy> {
     const pair = [client, upstream] as const;
     let armed: (() => void) | null = null;
     pairs.add(pair);
-    // What is delayed stays in its order, also when what comes after it is not delayed.
+    // Delayed pieces keep their order, even before pieces without a delay.
     const late = new Map<Socket, Promise<void>>();
     const send = (to: Socket, chunk: Buffer) => {
       if (swallows || frozen.has(to)) return;

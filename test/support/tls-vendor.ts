@@ -1,4 +1,4 @@
-// A vendor of chat over TLS, in HTTP/2 or HTTP/1.1, which does to its connections what a test tells it, and keeps count of handshakes.
+// A chat vendor over TLS, in HTTP/2 or HTTP/1.1, whose connections a test controls; it counts handshakes.
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
@@ -13,7 +13,7 @@ import { createServer as createHttpsServer } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
 import type { CertificateFiles } from "./certificates.ts";
 
-/** A call that waits for what the test does to it. */
+/** A call that waits for the test. */
 export interface HeldCall {
   readonly response: ServerResponse | Http2ServerResponse;
   /** In HTTP/2. */
@@ -27,11 +27,11 @@ export interface HeldCall {
 export interface TlsVendor {
   readonly port: number;
   readonly sessions: ReadonlySet<ServerHttp2Session>;
-  /** All that have had a handshake, in order. */
+  /** All connections after their handshake, in order. */
   readonly connections: readonly Socket[];
-  /** The prompts so far, in order, with the connection that each came over. */
+  /** The prompts so far, in order, with the connection of each. */
   readonly asked: readonly { readonly prompt: string; readonly socket: Socket }[];
-  /** The call of a prompt that is held, once it has come. */
+  /** The held call of a prompt, once it has arrived. */
   held(prompt: string): Promise<HeldCall>;
   close(): void;
 }
@@ -43,11 +43,11 @@ function eventOf(delta: object, finish: string | null, usage?: object): string {
 }
 
 const USAGE = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 };
-/** What an answer begins with. */
+/** The first event of an answer. */
 export const WORD = eventOf({ role: "assistant", content: "word" }, null);
 const END = `${eventOf({}, "stop")}${eventOf({}, null, USAGE)}data: [DONE]\n\n`;
 
-/** What the whole answer costs by a price of 1 and 2 USD a million tokens. */
+/** The whole answer's cost at 1 and 2 USD per million tokens. */
 export const ANSWER_NANO = 20_000;
 
 type Request = IncomingMessage | Http2ServerRequest;
@@ -67,8 +67,8 @@ interface Desk {
 }
 
 /**
- * What is answered depends on the prompt's first word: `begin` says a word and is held the first time that it is asked, `silent` is held
- * without a word then, `reset` has its stream reset, `refuse` is refused the first time; all else is answered whole.
+ * The prompt's first word decides the answer: `begin` sends a word and is held the first time, `silent` is held before any word then,
+ * `reset` has its stream reset, `refuse` is refused the first time; all others are answered whole.
  */
 function openDesk(obeys: boolean): Desk {
   const asked: { prompt: string; socket: Socket }[] = [];
@@ -142,7 +142,7 @@ export async function startTlsVendor(
   };
 }
 
-/** Without TLS, and answers everything whole: what calls fall back to. */
+/** Without TLS; answers everything whole: the fallback of calls. */
 export async function startPlainVendor(): Promise<Pick<TlsVendor, "port" | "asked" | "close">> {
   const desk = openDesk(false);
   const server = createServer((request, response) => {

@@ -1,4 +1,4 @@
-// How each wire and each dialect says the same of tools: what a caller asks, what a vendor answers, and how both are read.
+// Tools in each wire and each dialect: a caller's requests, a vendor's answers, and readers of both.
 
 import type { DialectName } from "../../src/catalog/chat-wire.ts";
 import { namedFrame } from "../../src/sandbox/eventstream-frame.ts";
@@ -26,7 +26,7 @@ export interface Answered {
   readonly reason: unknown;
 }
 
-/** Objects of arguments as text, cut out of the bytes: parsed, they would be others. */
+/** Arguments as raw text, cut from the bytes: parsing would change them. */
 const MARK = "@@raw@@";
 const spliced = (value: unknown) =>
   JSON.stringify(value).replace(/"@@raw@@((?:[^"\\]|\\.)*)"/g, (_, text) => JSON.parse(`"${text}"`));
@@ -55,16 +55,16 @@ const at = (value: unknown, ...path: (string | number)[]): unknown =>
   path.reduce<unknown>((one, key) => (one as Json | undefined)?.[key], value);
 const raw = (args: string) => MARK + args;
 
-/** A format, from either of its sides. */
+/** A format, seen from both of its sides. */
 export interface ToolFormat {
   /** A request's body, without its model. */
   ask(asked: Asked): string;
-  /** What a request's body says. */
+  /** Reads a request's body. */
   read(text: string): Omit<Asked, "stream">;
   answer(answered: { readonly calls: readonly Call[]; readonly reason: string }): string;
-  /** What a whole answer says. */
+  /** Reads a whole answer. */
   told(text: string): Answered;
-  /** The same as a stream; null: the events say it otherwise. */
+  /** The same answer as a stream. */
   events(answered: { readonly calls: readonly Call[]; readonly reason: string }, omitsZero?: boolean): Buffer;
   streamed(text: string): Answered;
   /** Its words for an answer that stopped, and for one that called tools. */
@@ -84,7 +84,7 @@ const dataOf = (text: string, members: readonly string[] = []): Json[] =>
     .split(/\r?\n/)
     .filter((line) => line.startsWith("data: {"))
     .map((line) => (members.length === 0 ? JSON.parse(line.slice(6)) : cut(line.slice(6), members)) as Json);
-/** Some vendors leave out what is 0. */
+/** Some vendors omit zeros. */
 const indexOf = (n: number, omitsZero: boolean) => (n === 0 && omitsZero ? undefined : n);
 const halves = (text: string) => [text.slice(0, 3), text.slice(3)];
 const results = (turns: readonly Turn[]) => turns.flatMap((turn) => ("results" in turn ? turn.results : []));
@@ -429,7 +429,7 @@ const generate: ToolFormat = {
   },
 };
 
-/** No caller speaks it. */
+/** No caller uses it. */
 const converse: ToolFormat = {
   words: { stop: "end_turn", calls: "tool_use" },
   ask: () => "",

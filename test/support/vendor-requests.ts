@@ -1,10 +1,10 @@
-// Facts of vendors' own specifications, taken from them with a date: which requests there are, and what each of them takes.
+// Facts from vendors' own specifications, each with a date: the requests that exist, and what each accepts.
 import { readdirSync, readFileSync } from "node:fs";
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import formats from "ajv-formats";
 import type { Sent } from "./adapter-wire.ts";
 
-/** What a specification says of one operation; `{name}` in its path is anything but a slash. */
+/** A specification's entry for one operation; `{name}` in its path matches anything but a slash. */
 interface Operation {
   readonly query?: object;
   readonly body?: object;
@@ -14,24 +14,24 @@ interface Operation {
 interface VendorRequests {
   readonly source: string;
   readonly date: string;
-  /** What is taken from elsewhere, because the specification lags behind the vendor. */
+  /** Facts from other sources, because the specification lags behind the vendor. */
   readonly beyond?: readonly string[];
   /** By method and path. */
   readonly operations: Readonly<Record<string, Operation>>;
 }
 
 const folder = new URL("../fixtures/vendor-requests/", import.meta.url);
-/** The adapters of whose vendors there is one. */
+/** The adapters whose vendors have a specification here. */
 export const toldVendors = readdirSync(folder).map((file) => file.replace(/\.json$/, ""));
 
 const [inBody, inQuery] = [
   new Ajv2020({ strict: false, allErrors: true }),
-  // All of a query is text.
+  // All query values are text.
   new Ajv2020({ strict: false, allErrors: true, coerceTypes: "array" }),
 ];
 for (const ajv of [inBody, inQuery]) formats.default(ajv);
 
-/** One request that a vendor takes, and what is wrong with one that was made. */
+/** One request that a vendor accepts, and the errors of an actual one. */
 export interface Checked {
   readonly method: string;
   readonly path: RegExp;
@@ -72,7 +72,7 @@ interface Told {
 }
 const read = new Map<string, Told>();
 
-/** What is told of a vendor, each request ready to be held against. */
+/** A vendor's specification, with each request ready to check. */
 export function toldOf(vendor: string): Told {
   const known = read.get(vendor);
   if (known !== undefined) return known;
@@ -82,7 +82,7 @@ export function toldOf(vendor: string): Told {
   return told;
 }
 
-/** The request that was made, among those that there are. */
+/** The operation that matches a sent request. */
 export function operationOf({ method: sentBy, url }: Sent, operations: readonly Checked[]): Checked | undefined {
   const { pathname } = new URL(url);
   return operations.find(({ method, path }) => method === sentBy && path.test(pathname));

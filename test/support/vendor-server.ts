@@ -1,4 +1,4 @@
-// A vendor on loopback that answers as a test tells it, and remembers what it was asked.
+// A vendor on loopback with scripted answers, which records its requests.
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
@@ -9,7 +9,7 @@ export interface VendorRequest {
   readonly headers: IncomingMessage["headers"];
   /** Parsed where it is JSON. */
   readonly body: unknown;
-  /** As it came. */
+  /** The raw text. */
   readonly text: string;
 }
 
@@ -20,7 +20,7 @@ export type VendorAnswer =
 export interface VendorServer {
   readonly url: string;
   readonly asked: VendorRequest[];
-  /** What it answers from now on: in order, the last one for ever. */
+  /** Sets its answers from now on: in order, the last one forever. */
   answers(...answers: [VendorAnswer, ...VendorAnswer[]]): void;
   close(): Promise<void>;
 }

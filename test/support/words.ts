@@ -1,4 +1,4 @@
-// The English of pages and comments: which phrases are banned, and how prose is cut into sentences and words.
+// The English of pages and comments: the banned phrases, and splitting prose into sentences and words.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
@@ -38,7 +38,7 @@ export const BANNED: readonly Banned[] = [
   { phrase: /\bto the utmost\b|\butmost\b/i, plain: "at most, maximum" },
 ];
 
-/** Nearly the same in one pattern, for comments. Their count only goes down. */
+/** Nearly the same in one pattern, for comments. Their count must only go down. */
 export const STILTED =
   /\b(?:is|are|was|were|be|been|being) (?:asked|told|said|heard|held against)\b|\b(?:is|are) no\b|\bso (?:many|much)\b|\bas (?:many|much) as\b|\b(?:by|of) (?:itself|themselves|himself|its own|their own|his own)\b|\bgo(?:es)? on\b|\b(?:for|of|to|by) who(?:m|ever)?\b|\bcomes? to\b|\bha(?:s|ve) no say\b|\bwhat (?:it|they|there) (?:is|are|has|have)\b|\bthat there (?:is|are)\b|\bat the most\b|\bnot any more\b|\bin vain\b/i;
 
@@ -51,7 +51,7 @@ export function written(page: string): string {
     .replace(/<!--[\s\S]*?-->/g, "");
 }
 
-/** What is neither code nor a table. */
+/** Everything but code and tables. */
 export function prose(page: string): string {
   return written(page).replace(/^\|.*$/gm, "");
 }
@@ -75,7 +75,7 @@ export function sentencesOf(page: string): readonly string[] {
     .filter((sentence) => sentence !== "");
 }
 
-/** The lines of comments of all TypeScript below these folders. */
+/** The comment lines of all TypeScript below these folders. */
 export function commentLines(root: string, folders: readonly string[]): readonly string[] {
   return folders
     .flatMap((folder) =>

@@ -1,4 +1,4 @@
-// No body of a caller's may hold more names or values than there is time to look at, wherever it is sent.
+// No caller's body may hold more names or values than there is time to inspect, at any endpoint.
 import { describe, expect, it } from "vitest";
 import { NAMES_MAX, VALUES_MAX } from "../../src/core/json-bytes.ts";
 import { forFile } from "../support/for-file.ts";

@@ -1,17 +1,17 @@
-// A part of `npm run check`: no regular expression may take more than linear time, since whoever writes the text that it reads could stop the
-// gateway with it. Each is judged once, which takes up to a second; the verdicts are kept beside this file. `--keep` writes new ones down.
+// Part of `npm run check`: no regular expression may take more than linear time, since the author of its input could block the gateway with
+// it. Each check takes up to a second; the verdicts are stored beside this file. `--keep` writes new ones.
 import { readFileSync, writeFileSync } from "node:fs";
 import { EXCEPTIONS, MADE } from "./regex-exceptions.ts";
 import { type FoundRegex, regexesIn, sourcesBelow } from "./regexes.ts";
 
-// The package would look for a program or a Java machine first.
+// By default the package would first look for a native binary or a Java VM.
 process.env.RECHECK_BACKEND = "pure";
 const { checkSync } = await import("recheck");
 
 const KEPT = new URL("./safe-regexes.json", import.meta.url);
 const JUDGED_MS_MAX = 10_000;
 
-/** Without a repetition there is nothing that could take long. */
+/** A pattern without repetition is never slow. */
 const REPEATS = /[*+{]/;
 
 const safe = new Set(JSON.parse(readFileSync(KEPT, "utf8")) as string[]);

@@ -1,4 +1,4 @@
-// Files that take text apart and have no entry among the parsers, each with why nobody can make them slow.
+// Files that parse text and have no entry among the parsers, each with the reason why no input can make them slow.
 
 const OWN = "reads what this gateway has written itself";
 const OPERATOR = "reads the operator's own files, settings and commands";

@@ -1,10 +1,12 @@
-// Twice the input is twice the work, whatever it is made of: who writes what we read cannot stop us with it.
+// Twice the input is twice the work, whatever its content: the authors of what we read cannot block us with it.
 import { describe, expect, it } from "vitest";
 import { PARSERS, type Parser } from "./parsers.ts";
 
-/** Of input twice as long. Twice is linear, four times is quadratic. */
+/** For input twice as long. A ratio of two is linear, four is quadratic. */
 const RATIO_MAX = 2.5;
-/** What takes less is not measured against its double, as the collector weighs as much; what is quadratic takes far more at these sizes. */
+/**
+ * Shorter times are not compared with their double, as the garbage collector weighs as much; quadratic work takes far more at these sizes.
+ */
 const MS_MIN = 15;
 const TRIES = 20;
 
@@ -16,7 +18,7 @@ async function msOf({ of }: Parser, size: number): Promise<number> {
   return (user + system) / 1_000;
 }
 
-/** The least of the tries so far is the work itself; what is beyond it is the machine's. */
+/** The minimum of the tries so far is the work itself; anything above it is the machine's noise. */
 async function ratioOf(parser: Parser, size = parser.size): Promise<{ readonly ratio: number; readonly ms: number }> {
   let [one, two] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
   for (let tries = 0; tries < TRIES; tries++) {
@@ -32,7 +34,7 @@ describe("reading twice as much takes at most two and a half times as long", () 
     "%s: %s",
     async (_file, _what, parser) => {
       const { ratio: seen, ms } = await ratioOf(parser);
-      // The collector sets in at some size, whatever is read: what is quadratic is so at every size.
+      // Garbage collection sets in at some size, for any parser, while quadratic work shows at every size.
       const ratio = seen <= RATIO_MAX ? seen : Math.min(seen, (await ratioOf(parser, 2 * parser.size)).ratio);
       expect(ratio).toBeLessThanOrEqual(RATIO_MAX);
       expect(ms).toBeLessThan(2_000);

@@ -1,5 +1,5 @@
-// Every function that reads what callers, vendors or pages wrote, with input of a size that is made to be slow; and the files that read
-// only what we have written ourselves. A file of src or adapters that takes text apart is in one of the two lists, or a test fails.
+// Every function that parses the input of callers, vendors or pages, with input of a given size crafted to be slow; and the files that
+// parse only our own output. Every file of src or adapters that parses text is in one of the two lists, or a test fails.
 
 import { PassThrough } from "node:stream";
 import { crc32 } from "node:zlib";
@@ -73,12 +73,12 @@ import { SseScanner } from "../../src/upstream/sse-scanner.ts";
 import { readableFailure } from "../../src/upstream/without-key.ts";
 import { chatContext } from "../support/dialect-replay.ts";
 
-/** A function that reads strangers' words. `size` is what it takes some milliseconds for. */
+/** A function that parses untrusted input. It takes some milliseconds for `size`. */
 export interface Parser {
   readonly file: string;
   readonly what: string;
   readonly size: number;
-  /** Makes input of a size, and what reads it: only the reading is measured. */
+  /** Makes input of a size, and its parser: only the parsing is measured. */
   readonly of: (size: number) => () => unknown;
 }
 
@@ -94,7 +94,7 @@ async function* blocksOf(bytes: Buffer): AsyncGenerator<Uint8Array> {
   yield* pieces(bytes, 65_536);
 }
 
-/** The same bytes, `pieceBytes` at a time. */
+/** The same bytes, in pieces of `pieceBytes`. */
 function pieces(bytes: Buffer, pieceBytes: number): Buffer[] {
   return many(Math.ceil(bytes.length / pieceBytes), (at) => bytes.subarray(at * pieceBytes, (at + 1) * pieceBytes));
 }
@@ -137,7 +137,7 @@ function interleavedCalls(count: number): () => void {
   };
 }
 
-/** The calls of a vendor's stream, and their arguments by turns. */
+/** The calls in a vendor's stream, with interleaved arguments. */
 function generatedCalls(count: number): () => void {
   const form = streamForm(new URLSearchParams("alt=sse"));
   const codec = generateAnswers({ id: "g", model: "x", createdS: 1 }, { showsThoughts: true, choices: 1, form });
@@ -504,7 +504,7 @@ export const PARSERS: readonly Parser[] = [
     what: "a frame in pieces of a byte",
     size: 100_000,
     of: (size) => {
-      // Its prelude says 16 MiB; the checksum is that of these eight bytes.
+      // Its prelude claims 16 MiB; the checksum matches these eight bytes.
       const bytes = Buffer.alloc(size + 12);
       bytes.writeUInt32BE(16 * 1024 * 1024, 0);
       bytes.writeUInt32BE(crc32(bytes.subarray(0, 8)), 8);

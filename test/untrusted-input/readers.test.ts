@@ -1,4 +1,4 @@
-// Whoever writes a parser says what it reads: it is measured, or it has a reason not to be.
+// Every parser declares its input: it is measured, or it has a reason not to be.
 import { existsSync } from "node:fs";
 import { expect, it } from "vitest";
 import { NOT_STRANGERS } from "./not-strangers.ts";

@@ -1,4 +1,4 @@
-// Which files take text or bytes apart, read off their code: character by character, from one place to the next, or by a package that does.
+// Finds the files that parse text or bytes, by their code: character by character, by repeated searches, or with a parsing package.
 import { readFileSync } from "node:fs";
 import { nodesOf } from "./regexes.ts";
 
@@ -15,7 +15,7 @@ interface Called {
 }
 
 const METHODS: ReadonlySet<string> = new Set(["charCodeAt", "codePointAt", "matchAll"]);
-/** With a second argument they look from a place on, as a loop does. */
+/** With a second argument they search from a position, as a loop does. */
 const FROM_A_PLACE: ReadonlySet<string> = new Set(["indexOf", "lastIndexOf"]);
 const NUMBERS = /^read(U?Int|BigU?Int|Float|Double)/;
 const DECODERS = /^(Text|String)Decoder$/;

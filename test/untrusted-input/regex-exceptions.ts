@@ -1,4 +1,4 @@
-// Regular expressions that the checker cannot show to be linear, by file, each with why it may stay.
+// Regular expressions that the checker cannot prove to be linear, by file, each with the reason why it may stay.
 
 type ByFile = Readonly<Record<string, Readonly<Record<string, string>>>>;
 
@@ -18,7 +18,7 @@ export const EXCEPTIONS: ByFile = {
   },
 };
 
-/** Those put together when they run. */
+/** Those built at run time. */
 export const MADE: ByFile = {
   "src/catalog/price-check.ts": {
     "new RegExp(word)": "words of a price, out of an adapter",

@@ -1,4 +1,4 @@
-// The check of regular expressions sees all of them, and tells those apart that a text can make slow.
+// The check finds all regular expressions, and recognises those that a text can make slow.
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -53,7 +53,7 @@ describe("the package that judges them", () => {
   ])("calls /%s/ %s", async (source, status) => {
     process.env.RECHECK_BACKEND = "pure";
     const { checkSync } = await import("recheck");
-    // Its own bounds are times, and on a busy machine what is merely slow would count as vulnerable, or not be judged at all.
+    // The checker has time limits of its own: on a busy machine a merely slow check would count as vulnerable, or get no verdict.
     const patient = status === "safe" ? { timeout: 120_000, recallTimeout: 20_000 } : { timeout: 120_000 };
     expect(checkSync(source, "", patient).status).toBe(status);
   });

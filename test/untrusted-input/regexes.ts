@@ -1,4 +1,4 @@
-// Every regular expression of the sources, with where it stands: for the check that none takes more than linear time.
+// Every regular expression in the sources, with its location: for the check that none takes more than linear time.
 import { readdirSync, readFileSync } from "node:fs";
 import { join, normalize } from "node:path";
 import { parseAst } from "rolldown/parseAst";
@@ -10,7 +10,7 @@ export interface FoundRegex {
   readonly flags: string;
 }
 
-/** One that is put together when it runs, of parts that no reader of the source can know. */
+/** One that is built at run time, from parts that the source does not show. */
 export interface MadeRegex {
   readonly file: string;
   readonly line: number;
@@ -33,7 +33,7 @@ export function sourcesBelow(...folders: readonly string[]): string[] {
   );
 }
 
-/** Every node of a source file, parents before what is in them. */
+/** Every node of a source file, parents before their children. */
 export function* nodesOf(text: string): Generator<Node> {
   const waiting: unknown[] = [parseAst(text, { lang: "ts" })];
   while (waiting.length > 0) {
@@ -44,7 +44,7 @@ export function* nodesOf(text: string): Generator<Node> {
   }
 }
 
-/** The regular expressions of these files: those written as such, and those put together of text. */
+/** The regular expressions of these files: literals, and those built from text. */
 export function regexesIn(files: readonly string[]): { readonly found: FoundRegex[]; readonly made: MadeRegex[] } {
   const found: FoundRegex[] = [];
   const made: MadeRegex[] = [];

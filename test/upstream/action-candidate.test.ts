@@ -1,4 +1,4 @@
-// What the routes of an action share: the pace and the health of their vendor, of one action, of one row of a table.
+// What an action's routes share: the pace and the health of their vendor, of one action, or of one table row.
 import { describe, expect, it } from "vitest";
 import { type AdapterSpec, action, noAuth, z } from "../../src/catalog/adapter.ts";
 import type { Json, Params } from "../../src/catalog/said.ts";
@@ -83,7 +83,7 @@ describe("the pace", () => {
       expect(await ask("own")).toBe("served");
       const refused = await ask("own");
       expect(refused).toMatchObject({ kind: "provider_rate_limited", mayHaveRun: false });
-      // Another key of ours would have to wait as long.
+      // Another of our keys would have to wait as long.
       expect(refused).not.toHaveProperty("spareKey");
       expect(vendor.asked).toHaveLength(2);
     }));

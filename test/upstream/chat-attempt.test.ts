@@ -1,4 +1,4 @@
-// One attempt at the edge of what can be sent: failures come as words to the sink, never as exceptions.
+// One attempt at the limits of what can be sent: failures reach the sink as values, never as exceptions.
 
 import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";

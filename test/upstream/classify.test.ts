@@ -1,4 +1,4 @@
-// What a vendor's refusal is taken for. A caller's own words in it must not look like a fault of ours.
+// How a vendor's refusal is classified. A caller's own words in it must not look like our error.
 import { describe, expect, it } from "vitest";
 import { FAILURES } from "../../src/core/failures.ts";
 import { classify } from "../../src/upstream/classify.ts";

@@ -1,4 +1,4 @@
-// What a stream delivered is kept within a bound, and all of it is counted.
+// The stored text of a stream is bounded, and all of it is counted.
 import { expect, it } from "vitest";
 import { DeliveredText } from "../../src/upstream/delivered-text.ts";
 

@@ -1,4 +1,4 @@
-// Vectors come in the form that was asked for, whichever form their vendor has.
+// Embeddings come in the requested encoding, whatever the vendor's encoding.
 import { describe, expect, it } from "vitest";
 import { forFile } from "../support/for-file.ts";
 import { startTestGateway } from "../support/gateway.ts";

@@ -1,4 +1,4 @@
-// Binary frames: the format's own examples as bytes, every way to split them, and what is no frame.
+// Binary frames: the format's own examples as bytes, every way to split them, and invalid frames.
 import { expect, it } from "vitest";
 import { eventstreamFrame } from "../../src/sandbox/eventstream-frame.ts";
 import { BrokenFrame, EventstreamFrames } from "../../src/upstream/eventstream-frames.ts";
@@ -84,7 +84,7 @@ it("takes no frame whose checksums, lengths or headers are wrong, nor one beyond
     expect(() => readAll([bad]), `byte ${at}`).toThrow(BrokenFrame);
   }
   expect(() => readAll([event("x", "y".repeat(2_000))])).toThrow(EventTooLarge);
-  // A frame that is said to be shorter than its own head would be read for ever.
+  // A frame that claims to be shorter than its own header would be read forever.
   const short = Buffer.from("000000000000000000000000", "hex");
   expect(() => readAll([short])).toThrow(BrokenFrame);
 });

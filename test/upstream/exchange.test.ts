@@ -1,4 +1,4 @@
-// The clocks of an exchange: a vendor that is silent is given up, and one that has spoken while we were busy is not.
+// The timeouts of an exchange: a silent vendor is given up, and one that answered while we were busy is not.
 import { randomBytes } from "node:crypto";
 import { Worker } from "node:worker_threads";
 import { gzipSync } from "node:zlib";
@@ -8,7 +8,7 @@ import { systemClock } from "../../src/core/clock.ts";
 import { Exchange } from "../../src/upstream/exchange.ts";
 import { startVendor, type VendorServer } from "../support/vendor-server.ts";
 
-/** In a thread of its own, so that it speaks while this one is busy: something every 50 ms for 2 s; `/silent`: one word alone. */
+/** In its own thread, so that it sends while this one is busy: something every 50 ms for 2 s; `/silent`: a single word. */
 const VENDOR = `
   const { createServer } = require("node:http");
   const server = createServer((request, response) => {
@@ -40,7 +40,7 @@ afterAll(async () => {
   await vendor.terminate();
 });
 
-/** How the exchange ends; `busy` is called when its first word has come. */
+/** How the exchange ends; `busy` is called when its first word has arrived. */
 function ended(path: string, busy: () => void, from = origin): Promise<string> {
   return new Promise((resolve) => {
     let isFirst = true;
@@ -66,7 +66,7 @@ it("gives up a vendor that has fallen silent", async () => {
 });
 
 it("hears what came while the process was busy for longer than the gap", async () => {
-  // Behind the reading of sockets and before the timers, whose turn it is next.
+  // After the event loop reads sockets, and before its next turn of timers.
   const busy = () =>
     void setImmediate(() => {
       const startedMs = performance.now();

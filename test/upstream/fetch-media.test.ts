@@ -1,4 +1,4 @@
-// Links that a vendor cannot open are opened by us: guarded, bounded, once for a call, and sent as what stands there.
+// The gateway opens links that a vendor cannot open: guarded, bounded, once per call, and sends their content.
 
 import { createServer, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -30,7 +30,7 @@ const page =
   (response: ServerResponse) =>
     void response.writeHead(status, { "content-type": type }).end(bytes);
 
-/** What has been opened for nothing is counted by its minute. */
+/** Links opened for failed calls are counted per minute. */
 const minutes = manualClock(Date.parse("2026-11-22T12:00:00Z"));
 let server: Server;
 let site: string;
@@ -163,7 +163,7 @@ describe("what a vendor cannot open", () => {
         }),
       );
     expect(await outcome(undefined)).toEqual(["passed", "passed", "passed"]);
-    // Where the adapter does not say, the wire does.
+    // Where the adapter does not say, the wire decides.
     const claude = await ask(candidate(asking(image("http://a.example/cat.png")), { fetches: undefined }));
     expect(claude.kind).toBe("caller_unsupported");
     expect(await outcome("https")).toEqual(["passed", "passed", "opened"]);
@@ -212,7 +212,7 @@ describe("what a vendor cannot open", () => {
       { content: [{ content: [{ source: { type: "base64", media_type: "image/png", data: base64(PNG) } }] }] },
     ]);
     expect([max_tokens, vendor.asked[0]?.headers["some-beta"]]).toEqual([1, "b1"]);
-    // One that opens none is told of the first as well, which leads nowhere here.
+    // An adapter that opens none also reports the first link, which leads nowhere here.
     expect((await ask(candidate(asked, { fetches: "none" }))).kind).toBe("caller_unsupported");
   });
 

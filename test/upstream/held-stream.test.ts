@@ -1,4 +1,4 @@
-// When a streamed answer is whole: every choice that began has ended, and nothing less.
+// When a streamed answer is complete: every choice that began has ended.
 import { expect, test } from "vitest";
 import type { AttemptFailure, FinalPart } from "../../src/core/route.ts";
 import { chatCompletionsPassing } from "../../src/models/formats/chat-completions/vendor-passing.ts";
@@ -14,7 +14,7 @@ function chunk(index: number, text: string | null, finish_reason: string | null 
   return JSON.stringify({ id: "x", object: "chat.completion.chunk", choices: [{ index, delta, finish_reason }] });
 }
 
-/** What the relay is told after these events and the end of the body. */
+/** The relay's result after these events and the end of the body. */
 function told(...data: string[]) {
   let sent = "";
   let failure: AttemptFailure | null = null;

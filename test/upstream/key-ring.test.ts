@@ -1,4 +1,4 @@
-// Our keys at one vendor: in turn for calls of no conversation, and one conversation keeps to one key while that is fit.
+// Our keys at one vendor: calls without a conversation take turns, and a conversation stays with one key while that key is usable.
 import { expect, it } from "vitest";
 import { systemClock } from "../../src/core/clock.ts";
 import { createKeyRing } from "../../src/upstream/key-ring.ts";

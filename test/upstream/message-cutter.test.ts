@@ -1,4 +1,4 @@
-// Streams of messages come in whatever pieces the network makes of them, and what is no message ends them.
+// Message streams arrive in arbitrary network pieces, and an invalid message ends them.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Messages } from "../../src/catalog/script.ts";
@@ -17,7 +17,7 @@ const WRITES: Readonly<Record<Form, (text: string) => Buffer>> = {
 const forms = Object.keys(WRITES) as Form[];
 const FAREWELL = Buffer.from([0x88, 0]);
 
-/** Cuts bytes that come in such pieces; hears no more than `most` messages. */
+/** Cuts bytes that arrive in pieces; accepts at most `most` messages. */
 function cut(form: Form, pieces: readonly Buffer[], most = Number.POSITIVE_INFINITY) {
   const heard: string[] = [];
   const replies: Buffer[] = [];
@@ -43,7 +43,7 @@ function inPieces(bytes: Buffer, sizes: readonly number[]): Buffer[] {
 
 describe.each(forms)("messages as %s", (form) => {
   it("are the same in whatever pieces they come", () => {
-    // A line is a text without line ends, and not of white space alone.
+    // A line is a text without line breaks that is not only white space.
     const text = fc
       .string({ minLength: 1, maxLength: 200, unit: "grapheme" })
       .map((one) => `a${one.replace(/\n/g, "")}`);
@@ -84,7 +84,7 @@ describe("what ends a stream", () => {
 
   it("is of a web socket a farewell, which is answered; a lost connection is broken", () => {
     const { outcome, replies } = cut("web-socket", [socketFrame("one"), FAREWELL]);
-    // Masked, as all that a client says: code 1000.
+    // Masked, like everything that a client sends: code 1000.
     expect([outcome, replies.map((one) => one.subarray(0, 2))]).toEqual(["over", [Buffer.from([0x88, 0x82])]]);
     expect(cut("web-socket", [socketFrame("one")]).end()).toBe("broken");
   });

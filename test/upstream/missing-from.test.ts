@@ -1,4 +1,4 @@
-// What counts as an answer's content, and what of an answer is looked at.
+// What counts as an answer's content, and which parts of an answer are checked.
 import { describe, expect, it } from "vitest";
 import { type ActionSpec, action } from "../../src/catalog/action.ts";
 import { z } from "../../src/catalog/adapter.ts";

@@ -1,4 +1,4 @@
-// Conversations that have moved, as processes tell each other of them.
+// Conversations that have moved, as processes report them to each other.
 import { expect, it } from "vitest";
 import { manualClock, systemClock } from "../../src/core/clock.ts";
 import { createMovedConversations } from "../../src/upstream/moved-conversations.ts";

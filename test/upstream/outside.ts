@@ -1,4 +1,4 @@
-// Stands in for the internet in tests of fetched addresses: a server that counts as public, and beside it, on the same port, an inner one.
+// Replaces the internet in tests of fetched addresses: a server that counts as public, and beside it, on the same port, an internal one.
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { once } from "node:events";
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
@@ -15,20 +15,20 @@ import {
 const OUTER = "127.0.0.2";
 const INNER = ["127.0.0.1", "::1"];
 
-/** Says what the server does with a request; `path` is what was asked for. */
+/** Scripts the server's answer to a request; `path` is the requested path. */
 export type Play = (socket: Socket, path: string, head: string) => void;
 
 export interface Outside {
   readonly port: number;
   readonly fetch: PublicFetch;
-  /** Of a name that leads to the outer server. */
+  /** The URL of a name that resolves to the outer server. */
   url(path: string, name?: string): string;
   play: Play;
-  /** Heads of the requests that the outer server has read. */
+  /** Heads of the requests that the outer server has received. */
   readonly heads: string[];
-  /** Connections that the inner server got. */
+  /** The number of connections at the inner server. */
   innerConnections(): number;
-  /** Sockets that this process began to connect, wherever to. */
+  /** The number of connection attempts of this process, to any address. */
   dialled(): number;
   /** Settles when the connection of the newest request is closed. */
   lastClosed(): Promise<unknown>;
@@ -61,7 +61,7 @@ async function listening(server: Server, host: string, port: number): Promise<vo
 
 const TRIES_MAX = 20;
 
-/** Has all listen on one port: a port that is free at one address may be somebody's at another. */
+/** Makes all listen on one port: a port that is free at one address may be taken at another. */
 async function listenTogether(outer: Server, inners: readonly Server[]): Promise<number> {
   for (let tries = 1; ; tries++) {
     await listening(outer, OUTER, 0);
@@ -79,7 +79,7 @@ async function closed(server: Server): Promise<void> {
   await once(server, "close");
 }
 
-/** An outer server, and inner ones on the same port, so that no rule about ports can be what keeps them apart. */
+/** An outer server, and inner ones on the same port, so that no rule about ports can be what separates them. */
 export async function startOutside(options: PublicFetchOptions = {}): Promise<Outside> {
   let inner = 0;
   let dialled = 0;
@@ -132,7 +132,7 @@ export async function startOutside(options: PublicFetchOptions = {}): Promise<Ou
     innerConnections: () => inner,
     dialled: () => dialled,
     lastClosed: async () => {
-      // A connection that is reset says so before it closes; both mean that it was left.
+      // A reset connection reports the reset before it closes; both mean that the client left.
       await new Promise<void>((done) => (newest?.closed === false ? newest.once("close", () => done()) : done()));
     },
     names: { "files.example": [OUTER] },
@@ -153,7 +153,7 @@ export function answered(result: PublicAnswer | GatewayError): PublicAnswer {
   return result;
 }
 
-/** What a caller gets in the end: the whole body, or the error that came instead or on the way. */
+/** The caller's final result: the whole body, or the error before or during it. */
 export async function outcome(result: PublicAnswer | GatewayError): Promise<Buffer | GatewayError> {
   if (result instanceof GatewayError) return result;
   const pieces: Uint8Array[] = [];
@@ -166,7 +166,7 @@ export async function outcome(result: PublicAnswer | GatewayError): Promise<Buff
   return Buffer.concat(pieces);
 }
 
-/** Status, code and words of an error. */
+/** Status, code and message of an error. */
 export function told(result: unknown) {
   if (!(result instanceof GatewayError)) throw new Error(`no error but ${String(result).slice(0, 80)}`);
   return { status: result.status, code: result.code, message: result.message };

@@ -1,4 +1,4 @@
-// A vendor that answers 402 and wants to be paid by the call: paid once, by the very same request, and its cost is the leg's.
+// A vendor that answers 402 and requires payment per call: paid once, by a repeat of the same request, and the leg carries its cost.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { actionCost } from "../../src/actions/run/action-price.ts";

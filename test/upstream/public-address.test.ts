@@ -27,7 +27,7 @@ const PUBLIC = [
   "2001:200::1",
 ];
 
-/** First and last of each range that is not. */
+/** First and last address of each range that is not public. */
 const NOT_PUBLIC = [
   ["0.0.0.0", "0.255.255.255"],
   ["10.0.0.0", "10.255.255.255"],

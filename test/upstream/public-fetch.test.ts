@@ -26,7 +26,7 @@ function trouble(words: string) {
   return { status: 500, code: "upstream_error", message };
 }
 
-/** Writes the same bytes until the other side has had enough. */
+/** Writes the same bytes until the other side closes. */
 function forever(socket: Socket, bytes: Buffer): void {
   const more = () => {
     while (!socket.destroyed && socket.write(bytes)) {}

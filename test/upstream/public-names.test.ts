@@ -1,4 +1,4 @@
-// Names, asked of a name server over UDP: what it says, what it does not know, and what happens when it says nothing.
+// Name resolution over UDP: the name server's answers, unknown names, and a server that does not answer.
 import { createSocket, type Socket } from "node:dgram";
 import { once } from "node:events";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -11,7 +11,7 @@ const OK = 0;
 const SERVER_FAILURE = 2;
 const NO_SUCH_NAME = 3;
 
-/** Addresses by `name type`, as bytes; a number is the code of a refusal; null: no answer ever. */
+/** Addresses by `name type`, as bytes; a number is an error code; null: no answer. */
 type Zone = Record<string, readonly (readonly number[])[] | number | null>;
 
 let zone: Zone;
@@ -36,7 +36,7 @@ function answerTo(query: Buffer, code: number, type: number, addresses: readonly
   head.writeUInt16BE(0x8180 | code, 2);
   head.writeUInt16BE(addresses.length, 6);
   head.fill(0, 8, 12);
-  // 0xc00c points back at the name of the question; class IN, a minute to live.
+  // 0xc00c is a pointer to the name in the question; class IN, a TTL of one minute.
   const rows = addresses.map((bytes) => Buffer.from([0xc0, 12, 0, type, 0, 1, 0, 0, 0, 60, 0, bytes.length, ...bytes]));
   return Buffer.concat([head, query.subarray(12, end), ...rows]);
 }

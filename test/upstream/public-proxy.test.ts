@@ -1,4 +1,4 @@
-// The way out of a browser of ours: what a server answers that no answer may be ends that one connection, and nothing else.
+// The proxy for our own browser: an invalid answer from a server ends only its own connection.
 import { once } from "node:events";
 import { request } from "node:http";
 import type { AddressInfo } from "node:net";

@@ -30,7 +30,7 @@ const a = candidate("a");
 const b = candidate("b");
 const ROUTES = [a, b].map(retrying);
 
-/** What a provider said when it failed. */
+/** A provider's failure with this message. */
 function said(message: string, kind: FailureKind = "provider_overloaded"): AttemptFailure {
   return { ...failure(kind), status: 503, message };
 }
@@ -62,7 +62,7 @@ describe("route health", () => {
     const own = (account: number, n: number) => candidate(`own acct_${account} route ${n}`);
     for (let n = 0; n < 2_100; n++) health.bad(own(n % 3, n), failure("provider_auth_failed"));
     expect([health.news(), health.known(), health.resting()]).toEqual([[], [], []]);
-    // Of each account the newest hundred.
+    // The newest hundred of each account.
     expect([health.rests(own(0, 2_097)), health.rests(own(0, 0))]).toEqual([true, false]);
     health.bad(own(1, 1), failure("provider_auth_failed"));
     expect(health.rests(own(0, 2_097))).toBe(true);

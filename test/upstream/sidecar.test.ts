@@ -1,4 +1,4 @@
-// The process that speaks to a vendor without HTTP: when it is started and ended, and what its deaths and its floods come to.
+// The process that calls a vendor without HTTP: when it starts and ends, and the effects of its crashes and its floods.
 import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";

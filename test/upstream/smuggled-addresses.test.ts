@@ -1,4 +1,4 @@
-// Ways to make us ask an inner server: each is refused as `bad_url`, and none of them opens a connection.
+// Attempts to make us call an internal server: each is refused as `bad_url`, and none opens a connection.
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { type Outside, outcome, redirect, startOutside, told } from "./outside.ts";
 
@@ -13,7 +13,7 @@ beforeEach(() => {
 
 const NOT_PUBLIC = "The URL does not lead to a public address.";
 
-/** Hosts. The port behind each is that of the inner server, and passes. */
+/** Hosts. The port behind each is the inner server's, and is allowed. */
 const HOSTS = `
   127.0.0.1 127.1 127.0.1 127.255.255.254 2130706433 017700000001 0x7f000001 0x7f.0.0.1 0177.0.0.1 0177.0.0.01
   0x7f.1 0X7F.0X0.0X0.0X1 127.0.0.1. 127.1. 127.0.0.1.. 0 0.0.0.0 0.1.2.3 １２７.０.０.１ 127。0。0。1 ①②⑦.⓪.⓪.①
@@ -29,7 +29,7 @@ const HOSTS = `
   .trim()
   .split(/\s+/);
 
-/** What a name server may say. The first is a rebinding server's answer: one address to pass the check, one to be used. */
+/** A name server's answers. The first is a rebinding server's: one address to pass the check, one for the connection. */
 const RESOLVED: readonly (readonly string[])[] = [
   ["127.0.0.2", "127.0.0.1"],
   ["127.0.0.1", "127.0.0.2"],
@@ -45,7 +45,7 @@ const RESOLVED: readonly (readonly string[])[] = [
   ["localhost"],
   [""],
   [],
-  // This machine's own, though public: what listens there may trust it.
+  // This machine's own address, though public: servers that listen there may trust it.
   ["93.184.215.14"],
 ];
 
@@ -115,7 +115,7 @@ describe("an address that is not public", () => {
     outside.names["rebind.example"] = () => [asked++ === 0 ? "127.0.0.2" : "127.0.0.1"];
     outside.play = (socket) => redirect(socket, outside.url("/again", "rebind.example"));
     const result = await outcome(await outside.open(outside.url("/", "rebind.example")));
-    // The first answer was used, for one connection; the redirect made us ask again, and that answer was refused.
+    // The first answer was used for one connection; the redirect made us resolve again, and that answer was refused.
     expect(told(result).code).toBe("bad_url");
     expect(asked).toBe(2);
     expect(outside.innerConnections()).toBe(0);

@@ -1,4 +1,4 @@
-// The scanner sees the same events as the reference parser, however the bytes are cut.
+// The scanner finds the same events as the reference parser, however the bytes are split.
 import { createParser } from "eventsource-parser";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";

@@ -1,4 +1,4 @@
-// What counts as text by its media type: read as text from a vendor, and told as text to a caller.
+// Which media types count as text: decoded as text from a vendor, and passed as text to a caller.
 import { describe, expect, it } from "vitest";
 import { binaryAnswer } from "../../src/actions/run/binary-answer.ts";
 import { AnswerBody } from "../../src/upstream/answer-body.ts";

@@ -1,4 +1,5 @@
-// Tool calls over every wire and every dialect, whole and streamed: arguments to the digit, ids and names that each side takes, calls and results that stay paired.
+// Tool calls over every wire and every dialect, whole and streamed: exact arguments, ids and names that each side accepts, calls and
+// results that stay paired.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { DialectName } from "../../src/catalog/chat-wire.ts";
@@ -46,7 +47,7 @@ async function post(wire: DialectName, dialect: string, asked: Asked, more: Read
   const response = await fetch(gateway.url + (PATHS[wire]?.(model, stream) ?? ""), {
     method: "POST",
     headers: { authorization: `Bearer ${account.key}`, "content-type": "application/json", ...more },
-    // As text: what it says of numbers is part of the test.
+    // As raw text, because the exact form of numbers is part of the test.
     body: wire === "generate-content" ? body : body.replace("{", `{"model":"${model}",`),
   });
   const text = await response.text();
@@ -59,7 +60,7 @@ interface Said {
   readonly reason?: string;
 }
 
-/** What the caller gets of an answer of the vendor's, and what the vendor got before. */
+/** The caller's view of a vendor's answer, and the vendor's request before it. */
 async function ask(wire: DialectName, dialect: DialectName, asked: Asked, said: Said) {
   const format = TOOL_FORMATS[dialect];
   const answered = { calls: said.calls, reason: said.reason ?? format.words.calls };
@@ -71,7 +72,7 @@ async function ask(wire: DialectName, dialect: DialectName, asked: Asked, said: 
   return { ...(asked.stream ? own.streamed(text) : own.told(text)), sent: format.read(sent), text };
 }
 
-/** More digits than a number has, forms of numbers, and keys in an order that no object keeps. */
+/** More digits than a number has, different forms of numbers, and keys in an order that no object preserves. */
 const ARGS = '{"id":9223372036854775807,"b":1.0,"a":1e3,"2":-0,"1":"\\u00e9 \\"q\\" {"}';
 const ID = /^[a-zA-Z0-9_-]{1,64}$/;
 const LONG = (end: string) => `mcp__${"x".repeat(60)}__${end}`;
@@ -86,7 +87,7 @@ function takes(dialect: DialectName, name: string): boolean {
   ).test(name);
 }
 
-/** The calls that a body holds, each with what was answered to it. */
+/** The calls in a body, each with its result. */
 function paired(sent: Omit<Asked, "stream">) {
   const calls = sent.turns.flatMap((turn) => ("calls" in turn ? turn.calls : []));
   return calls.map(({ id, name, args }) => ({
@@ -185,7 +186,7 @@ describe.each(ROWS)("%s asked, %s answers", (wire, dialect) => {
     const asked = { turns, tools, forced: LONG("b"), stream };
     const { sent } = await ask(wire, dialect, asked, { calls: [{ id: "call_2", name: "weather", args: "{}" }] });
     const fitted = sent.tools.map(({ name }) => name);
-    // Where a wire can force one of several, it names that one alone.
+    // Where a wire can force one of several tools, it names only that one.
     expect(fitted.filter((name) => !takes(dialect, name))).toEqual([]);
     expect(new Set(fitted).size).toBe(fitted.length);
     expect(fitted).toContain(sent.forced);

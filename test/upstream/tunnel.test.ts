@@ -1,4 +1,4 @@
-// Every way out of the gateway goes through the operator's proxy, and a proxy that fails is nobody's fault but the gateway's.
+// Every outgoing connection of the gateway goes through the operator's proxy, and a proxy failure counts against the gateway only.
 import { once } from "node:events";
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { createServer } from "node:http";
@@ -38,7 +38,7 @@ let secure: string;
 let proxies: Proxies;
 const ends: (() => unknown)[] = [];
 
-/** Answers everything with a little JSON, which is enough to see that it was reached. */
+/** Answers everything with a little JSON, enough to show that it was reached. */
 function answer(
   request: { url?: string | undefined },
   response: { end(text: string): unknown; setHeader(name: string, value: string): unknown },
@@ -76,7 +76,7 @@ afterAll(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** The status that a vendor answers with, or why none came. */
+/** The vendor's status, or why there was none. */
 function exchanged(
   origin: string,
   more: Partial<ExchangeRequest> = {},
@@ -106,7 +106,7 @@ async function s3Of(endpoint: string): Promise<unknown> {
   return openS3Objects({ endpoint, ...keys, clock: systemClock, proxies }).get("name", 1_000);
 }
 
-/** Each way out, as a request to an address that only the proxy reaches. */
+/** Each kind of outgoing connection, as a request to an address that only the proxy reaches. */
 const WAYS: readonly (readonly [name: string, ask: (origin: string) => Promise<unknown>])[] = [
   ["vendors", (origin) => exchanged(origin)],
   ["vendors that may speak HTTP/2", (origin) => exchanged(origin, {}, true)],
@@ -159,7 +159,7 @@ describe("goes through the proxy, which connects to the address that was checked
 
   it("and TLS is spoken with the name", async () => {
     const { port } = new URL(plain);
-    // Reached at the address alone, the server has a certificate for another name.
+    // The server, reached by its bare address, has a certificate for another name.
     const before = proxy.asked.length;
     const refused = await publicFetch(false)(`https://name.example:${port}/`);
     expect(refused).toBeInstanceOf(GatewayError);
@@ -245,7 +245,7 @@ describe("a proxy that fails", () => {
     const direct = await startTestGateway({ HTTP_PROXY: proxy.url });
     const before = proxy.asked.length;
     const sandbox = await direct.account();
-    // The stand-in for vendors is a part of the gateway: no proxy stands before it.
+    // The sandbox is a part of the gateway: its connections use no proxy.
     const said = await sandbox.client.chat.completions.create({
       model: "core/cheap",
       messages: [{ role: "user", content: "hi" }],
@@ -285,7 +285,7 @@ it.each([
   expect(names).toEqual(named);
 });
 
-/** Files that open connections, and what of them is under test above or stays on this machine. */
+/** Files that open connections, and which of those are tested above or stay on this machine. */
 const OPENERS: Readonly<Record<string, string>> = {
   "src/upstream/connections.ts": "vendors",
   "src/upstream/access-tokens.ts": "access tokens, by the vendors' connections",

@@ -1,4 +1,4 @@
-// One exchange with a vendor: what comes back, what ends it early, and what is known of it until then.
+// One exchange with a vendor: its result, what ends it early, and what is known about it until then.
 import { Agent } from "undici";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { type AdapterSpec, action, noAuth, z } from "../../src/catalog/adapter.ts";

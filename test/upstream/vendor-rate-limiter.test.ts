@@ -1,4 +1,4 @@
-// The rate limiter of vendors: how many requests can leave in any stretch of time, who waits how long, and what a rest does.
+// The vendors' rate limiter: how many requests can leave in any period, which wait and how long, and the effect of a rest.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { manualClock } from "../../src/core/clock.ts";

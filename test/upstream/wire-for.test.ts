@@ -1,4 +1,5 @@
-// What a request leaves of a vendor's wire: sampling goes where the model thinks, and the caller is told what was not sent.
+// The vendor's wire after a request's limits: sampling parameters are dropped where the model thinks, and the caller learns what was
+// dropped.
 import { describe, expect, it } from "vitest";
 import type { ChatWire } from "../../src/catalog/chat-wire.ts";
 import { chatRequest } from "../../src/models/formats/chat-completions/request.ts";

@@ -1,4 +1,4 @@
-// What a vendor says of a failure, read by others: no writing of the key is in it, however long key and text are.
+// A vendor's error text, as others see it: it contains the key in no encoding, however long key and text are.
 import { expect, it } from "vitest";
 import { failureOfKind } from "../../src/upstream/vendor-failure.ts";
 import { readableFailure } from "../../src/upstream/without-key.ts";

@@ -1,4 +1,4 @@
-// What vendors' own SDKs send, beside what the actions of our adapters send for the same.
+// Compares the requests of vendors' own SDKs with those of our adapters' actions for the same purpose.
 import { afterAll, beforeAll, describe, it } from "vitest";
 import type { JsonObject } from "../../src/catalog/said.ts";
 import { wire } from "../support/adapter-wire.ts";
@@ -19,7 +19,7 @@ interface ActionRow {
   readonly action: string;
   readonly params: JsonObject;
   readonly ask: Ask;
-  /** Paths that the SDK asks by itself, before. */
+  /** Paths of requests that the SDK makes by itself beforehand. */
   readonly ofItsOwn?: RegExp;
   readonly apart?: Apart;
 }

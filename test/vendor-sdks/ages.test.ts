@@ -1,11 +1,11 @@
-// How old everything is that our wires and prices are held against: it is told, and red above 45 days for what can be taken anew.
+// The age of every reference for our wires and prices: printed, and a failure above 45 days for those that can be renewed.
 import { readdirSync, readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { ENDS_LIST, FACTS_LIST, PRICE_LIST } from "../support/price-list.ts";
 
 const DAYS_MAX = 45;
 const DAY_MS = 86_400_000;
-/** CI says when a reference is old; `CATALOG_DAY` plays another day. */
+/** CI reports old references; `CATALOG_DAY` simulates another day. */
 const TODAY = process.env.CATALOG_DAY ?? new Date().toISOString().slice(0, 10);
 
 /** The day on which package.json had the newest release of every SDK. */
@@ -33,7 +33,7 @@ it("vendors' specifications say when they were published", () => {
     const { date } = JSON.parse(readFileSync(new URL(file, SPECIFICATIONS), "utf8")) as { readonly date: string };
     return [file.replace(".json", ""), age(date)] as const;
   });
-  // A vendor publishes one when it likes to: old ones are told, and nothing newer may be had.
+  // A vendor publishes one at will: old ones are only printed, since there may be nothing newer.
   for (const [vendor, days] of ages) console.log(`the specification of ${vendor}: ${days} days old`);
   expect(ages.every(([, days]) => Number.isFinite(days))).toBe(true);
 });

@@ -1,4 +1,5 @@
-// What the SDKs of clouds send to models, beside what the gateway sends for the same, and how each side shows who it is: by a signature, by a token that it fetched.
+// Compares the model requests of the clouds' SDKs with the gateway's, and how each side authenticates: with a signature, or with a fetched
+// token.
 import { createHash, createHmac, generateKeyPairSync } from "node:crypto";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { type Recorder, startRecorder } from "./recorder.ts";
@@ -40,7 +41,7 @@ interface CloudRow extends VendorRow {
   readonly apart?: Apart;
 }
 
-/** AWS's client speaks HTTP/2 by itself; what it has made ready and signed goes over fetch instead. */
+/** AWS's client uses HTTP/2 by default; its prepared and signed requests go over fetch instead. */
 const byFetch = {
   async handle(request: {
     method: string;
@@ -167,7 +168,7 @@ it("asks for a token as google-auth-library does", async () => {
   const mine = claimsOf((await ours(row)).body);
   // Ours is the one that the key file names.
   expect([mine.aud, theirs.aud]).toEqual([`${recorder.url}/token`, "https://oauth2.googleapis.com/token"]);
-  // Google's pages have the name of the key in the head; the library leaves it to be found.
+  // Google's documentation puts the key's name in the header; the library omits it.
   const named = { ...theirs.head, typ: "JWT", kid: ACCOUNT.private_key_id };
   expect({ ...mine, aud: null }).toEqual({ ...theirs, head: named, aud: null });
 });
@@ -179,7 +180,7 @@ it.each(CLOUDS)("$sdk sends what we send: $model at $vendor", async (row) => {
   same(toldOf({ ...mine, host: hostOf(row) }), theirs, row.apart);
 });
 
-/** What AWS's signer counts with. */
+/** The hash function for AWS's signer. */
 class Sha256 {
   readonly #hash;
   constructor(secret?: Uint8Array | string) {

@@ -1,4 +1,4 @@
-// What vendors' own SDKs send to models, beside what the gateway sends for the same.
+// Compares the model requests of vendors' own SDKs with the gateway's.
 import { afterAll, beforeAll, it } from "vitest";
 import { type Recorder, startRecorder } from "./recorder.ts";
 import { type Apart, KEY, same, toldOf } from "./told.ts";

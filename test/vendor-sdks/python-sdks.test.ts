@@ -1,5 +1,5 @@
-// What vendors' Python SDKs would send, beside what the actions of our adapters send for the same. Skipped by name where there is no Python, or its
-// packages cannot be had.
+// Compares the requests of vendors' Python SDKs with those of our adapters' actions. Skipped by name where Python is missing, or its
+// packages are not available.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

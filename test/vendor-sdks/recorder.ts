@@ -1,4 +1,5 @@
-// Vendors' own SDKs believe that they speak to their vendor: whatever they ask, over fetch or node's own client, comes to a recorder on loopback.
+// Makes vendors' own SDKs believe that they reach their vendor: all their requests, over fetch or Node's own client, go to a recorder on
+// loopback.
 import { once } from "node:events";
 import http, { createServer, type IncomingHttpHeaders, type RequestOptions } from "node:http";
 import https from "node:https";
@@ -6,10 +7,10 @@ import { syncBuiltinESMExports } from "node:module";
 import type { AddressInfo } from "node:net";
 import { KEY } from "./told.ts";
 
-/** What reached the recorder: where it was meant to go, and what it said. */
+/** A request at the recorder: its intended address, and its content. */
 export interface Recorded {
   readonly method: string;
-  /** The host that it was meant for. */
+  /** The intended host. */
   readonly host: string;
   readonly path: string;
   readonly query: Readonly<Record<string, string>>;
@@ -21,8 +22,8 @@ export interface Recorded {
 export interface Recorder {
   readonly url: string;
   /**
-   * What `ask` sends first, but for what an SDK asks by itself (`ofItsOwn`, by its path). What is made of the answer does not matter, nor what is
-   * asked upon it, which is waited for (`toItsEnd`) where it would be taken for the next one's first.
+   * The first request that `ask` sends, except those that an SDK makes by itself (`ofItsOwn`, by path). The handling of the answer does
+   * not matter, nor do later requests, which are awaited (`toItsEnd`) where they could be taken for the next call's first.
    */
   first(
     ask: () => unknown,
@@ -33,7 +34,7 @@ export interface Recorder {
 
 const HOST = "x-wires-host";
 
-/** What is enough for clients that read an answer, and good for none of them in particular. */
+/** Enough for clients that parse an answer, though right for none of them in particular. */
 const ANSWER = JSON.stringify({
   id: "x",
   object: "chat.completion",
@@ -61,7 +62,7 @@ function jsonOf(bytes: Buffer): unknown {
   }
 }
 
-/** Requests of node's own client go to the recorder too: most libraries that do not use fetch end there. */
+/** Redirects Node's own client to the recorder too: most libraries without fetch use it. */
 function redirectNode(port: number): () => void {
   const [plain, secure] = [http.request, https.request];
   const redirected = (first: unknown, second?: unknown, third?: unknown) => {
@@ -106,7 +107,7 @@ export async function startRecorder(): Promise<Recorder> {
       body: jsonOf(Buffer.concat(chunks)),
     };
     waiting?.(one);
-    // An SDK that asks again meets no connection that has just been closed.
+    // An SDK that retries must not use a connection that has just been closed.
     reply.writeHead(200, { "content-type": "application/json", connection: "close" }).end(ANSWER);
   });
   server.listen(0, "127.0.0.1");

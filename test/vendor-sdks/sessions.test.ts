@@ -1,4 +1,4 @@
-// How vendors' own SDKs begin a machine or a browser, beside how the gateway begins it.
+// Compares how vendors' own SDKs start a machine or a browser with how the gateway does.
 import { afterAll, beforeAll, it } from "vitest";
 import { type Recorder, startRecorder } from "./recorder.ts";
 import { type Apart, KEY, same, toldOf } from "./told.ts";
@@ -13,17 +13,17 @@ afterAll(() => recorder.close());
 interface SessionRow extends VendorRow {
   readonly sdk: string;
   readonly ask: (recorder: string) => unknown;
-  /** The host that an SDK would ask which is told the recorder's address: its transport is its own. */
+  /** The host that an SDK with the recorder's address would use: its transport is its own. */
   readonly asks?: () => Promise<string>;
   readonly apart?: Apart;
 }
 
-/** Every session has a label of its own, which is a name at some vendors. */
+/** Every session has a unique label, which some vendors use as a name. */
 const LABEL = "tg-0123456789abcdef01234567";
 const withLabel = (body: unknown): unknown =>
   JSON.parse(JSON.stringify(body).replaceAll(/"tg-[0-9a-f]{24}"/g, JSON.stringify(LABEL)));
 
-/** What a caller sets in its machine; a browser has none. */
+/** A caller's environment variables in its machine; a browser has none. */
 const ENVS = { GREETING: "hello" };
 
 const SESSIONS: readonly SessionRow[] = [
@@ -37,7 +37,7 @@ const SESSIONS: readonly SessionRow[] = [
         keepAlive: true,
         timeout: 21_600,
         userMetadata: { tollgate: LABEL },
-        // Its types know other forms of what it sends.
+        // Its types describe other forms of what it sends.
       } as never);
     },
   },

@@ -1,21 +1,21 @@
-// What is compared of two requests, ours and an SDK's: method, host, path, how the key is shown, query and body, but for what is known to differ.
+// Compares two requests, ours and an SDK's: method, host, path, authentication, query and body, except for known differences.
 import { expect } from "vitest";
 import type { Recorded } from "./recorder.ts";
 
-/** What every adapter and every SDK is given as its key. */
+/** The key of every adapter and every SDK. */
 export const KEY = "key-of-ours";
 
-/** What is compared of a request. */
+/** The compared parts of a request. */
 export interface Told {
   readonly method: string;
   readonly at: string;
-  /** The header that has the key, and how. */
+  /** The header with the key, and its form. */
   readonly auth: string;
   readonly query: Readonly<Record<string, string>>;
   readonly body: unknown;
 }
 
-/** What is known to differ, with the reason: fields that one side alone sends, and how each says where it goes and who asks. */
+/** Known differences, with the reason: fields that only one side sends, and how each side gives its address and its identity. */
 export interface Apart {
   readonly ours?: readonly string[];
   readonly theirs?: readonly string[];
@@ -24,7 +24,7 @@ export interface Apart {
   readonly why: string;
 }
 
-/** A name and a password as they were given; of a signature whose it is, and for what: the rest of it follows from headers that each side has. */
+/** A name and password in plain text; for a signature its owner and scope, as the rest follows from headers that each side has. */
 function opened(header: unknown): string {
   return String(header)
     .replace(/^Basic (.+)$/, (_, pair: string) => `Basic ${Buffer.from(pair, "base64")}`)
@@ -53,7 +53,7 @@ function without(value: unknown, names: readonly string[] = []): unknown {
   return Object.fromEntries(Object.entries(value).filter(([name]) => !names.includes(name)));
 }
 
-/** Holds what we send against what an SDK sends, but for what is known to differ, which must differ. */
+/** Compares our request with an SDK's; known differences must actually differ. */
 export function same(ours: Told, theirs: Told, apart: Apart | undefined): void {
   const plain = (one: Told, names: readonly string[] = []) => ({
     method: one.method,
@@ -64,7 +64,7 @@ export function same(ours: Told, theirs: Told, apart: Apart | undefined): void {
   expect([ours.at, theirs.at]).toEqual(apart?.at ?? [theirs.at, theirs.at]);
   expect([ours.auth, theirs.auth]).toEqual(apart?.auth ?? [theirs.auth, theirs.auth]);
   expect(theirs.auth).not.toBe("none");
-  // A difference that is named and is none any more is to go.
+  // A listed difference that no longer exists must be removed.
   const has = (one: Told, name: string) => Object.hasOwn({ ...one.query, ...(one.body as object) }, name);
   expect((apart?.ours ?? []).filter((name) => !has(ours, name))).toEqual([]);
   expect((apart?.theirs ?? []).filter((name) => !has(theirs, name))).toEqual([]);

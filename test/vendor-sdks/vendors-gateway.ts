@@ -1,19 +1,19 @@
-// A gateway that has every vendor of the rows at the recorder's address, with the key that their SDKs are given.
+// A gateway with every vendor of the rows at the recorder's address, with the key that their SDKs use.
 import { startTestGateway, type TestGateway } from "../support/gateway.ts";
 import { shippedCatalog } from "../support/shipped-catalog.ts";
 import { KEY } from "./told.ts";
 
 export interface VendorRow {
   readonly vendor: string;
-  /** What turns the vendor on, with `{recorder}` for the recorder's address; left out: its key alone. */
+  /** The settings that enable the vendor, with `{recorder}` for the recorder's address; absent: its key alone. */
   readonly settings?: Readonly<Record<string, string>>;
 }
 
 export interface VendorsGateway {
   readonly gateway: TestGateway;
-  /** The host that the adapter asks where no test is. */
+  /** The host that the adapter calls in production. */
   hostOf(row: VendorRow): string;
-  /** A call to the gateway, until it is answered. Throws where it is refused. */
+  /** Calls the gateway and waits for the answer. Throws where it is refused. */
   post(path: string, body: object): Promise<void>;
 }
 

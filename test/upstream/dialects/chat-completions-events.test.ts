@@ -1,4 +1,4 @@
-// A stream in OpenAI's wire is read the same whether its events are alike but for their text, as nearly all are, or differ in more.
+// A stream in OpenAI's wire is parsed alike whether its events differ only in their text, as nearly all do, or in more.
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { NeutralEvent } from "../../../src/core/neutral.ts";
@@ -17,7 +17,7 @@ const context: ChatContext = {
   wire: {},
 };
 
-/** What the chunks say, each with a `created` of its own where they are to differ. */
+/** The events that the chunks produce, each chunk with a distinct `created` where they are to differ. */
 function told(chunks: readonly object[], isEachItsOwn: boolean): (NeutralEvent | string)[] {
   const heard: (NeutralEvent | string)[] = [];
   const out: EventOut = {
@@ -57,7 +57,7 @@ const chunk = fc.oneof(
 
 test("events that are alike but for their text say what they would say one by one", () => {
   const many = fc.array(chunk, { maxLength: 12 });
-  // The same chunk several times is what the short way is for.
+  // The fast path is for several copies of the same chunk.
   const rows = fc
     .tuple(many, fc.integer({ min: 1, max: 3 }))
     .map(([all, times]) => all.flatMap((one) => Array.from({ length: times }, () => one)));

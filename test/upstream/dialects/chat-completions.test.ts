@@ -1,4 +1,4 @@
-// OpenAI's wire: what goes out in our model's name, what is held back, and which events are never parsed.
+// OpenAI's wire: what is sent under our model's name, what is held back, and which events are never parsed.
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { ChatSpec } from "../../../src/catalog/adapter.ts";
 import type { FinalPart } from "../../../src/core/route.ts";
@@ -271,7 +271,7 @@ describe("what a model thinks aloud has two names", () => {
         chunk({ [name]: thoughts[1] }),
         chunk({ content: "Yes" }),
       ]);
-      // The first, which has a role, the next, from which the template is learned, and the first of another kind.
+      // The first, which has a role, the next, which teaches the template, and the first of another kind.
       expect(parse).toHaveBeenCalledTimes(3);
       parse.mockRestore();
       const deltas = sent.map((event) => JSON.parse(event.slice(6)).choices[0].delta);

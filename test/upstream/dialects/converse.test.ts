@@ -1,4 +1,4 @@
-// OpenAI chat requests come out in the converse wire with their meaning kept, and its answers come back in OpenAI's chat wire.
+// Translates OpenAI chat requests to the converse wire without loss of meaning, and its answers back to OpenAI's chat wire.
 import { describe, expect, it } from "vitest";
 import { converse } from "../../../src/models/formats/converse/vendor.ts";
 import type { ChatContext } from "../../../src/upstream/dialects/dialect.ts";
@@ -35,7 +35,7 @@ function refused(body: Record<string, unknown>, changes: Partial<ChatContext> = 
 describe("how hard to think", () => {
   it.each([
     [{ reasoning_effort: "low" }, AMAZON, { reasoningConfig: { type: "enabled", maxReasoningEffort: "low" } }],
-    // The most that it takes together with a bound on output.
+    // The highest effort that it accepts together with a bound on output.
     [{ reasoning_effort: "xhigh" }, AMAZON, { reasoningConfig: { type: "enabled", maxReasoningEffort: "medium" } }],
     [{ reasoning_effort: "none" }, AMAZON, { reasoningConfig: { type: "disabled" } }],
     [{ reasoning: { enabled: true } }, AMAZON, { reasoningConfig: { type: "enabled", maxReasoningEffort: "medium" } }],

@@ -15,7 +15,7 @@ function isJsonText(said: string): boolean {
   }
 }
 
-/** Marks of JSON, whole and broken escapes, and characters of one to four bytes. */
+/** JSON punctuation, complete and broken escapes, and characters of one to four bytes. */
 const piece = fc.constantFrom(
   ...'\\ " \\" \\\\ \\n \\u00e9 \\u00 \\x / \' { } : é 字 😀 a b'.split(" "),
   ..." \n\t\u0000\u007f\u2028",

@@ -1,4 +1,4 @@
-// OpenAI chat requests come out in the generate-content wire with their meaning kept, or are refused with a reason.
+// OpenAI chat requests are translated to the generate-content wire without loss of meaning, or refused with a reason.
 import { describe, expect, it } from "vitest";
 import { generateContent } from "../../../src/models/formats/generate-content/vendor.ts";
 import type { ChatContext } from "../../../src/upstream/dialects/dialect.ts";

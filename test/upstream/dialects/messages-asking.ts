@@ -1,4 +1,4 @@
-// What the tests of requests in the messages wire ask for, and what becomes of it.
+// Requests in the messages wire for the tests, and their results.
 
 import { messages } from "../../../src/models/formats/messages/vendor.ts";
 import type { ChatContext } from "../../../src/upstream/dialects/dialect.ts";
@@ -15,12 +15,12 @@ export const WEATHER = {
   },
 };
 
-/** The body that goes upstream for a chat of `HI`, and of what `body` adds. */
+/** The upstream body for a chat of `HI`, with the additions in `body`. */
 export function sent(body: Record<string, unknown>, changes: Partial<ChatContext> = {}) {
   return messages.request(asked({ messages: [HI], ...body }), chatContext(changes)).body;
 }
 
-/** Why such a chat cannot be said in this wire; null where it can. */
+/** Why this wire cannot express such a chat; null where it can. */
 export function refused(body: Record<string, unknown>, changes: Partial<ChatContext> = {}) {
   return messages.unsupported(asked({ messages: [HI], ...body }), chatContext(changes));
 }

@@ -1,4 +1,4 @@
-// OpenAI chat requests come out in the messages wire with their meaning kept, or are refused with a reason.
+// OpenAI chat requests are translated to the messages wire without loss of meaning, or refused with a reason.
 import { describe, expect, it } from "vitest";
 import { messages } from "../../../src/models/formats/messages/vendor.ts";
 import { asked, chatContext } from "../../support/dialect-replay.ts";

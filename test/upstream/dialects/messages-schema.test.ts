@@ -1,4 +1,4 @@
-// Schemas that the messages wire can guarantee, and those whose meaning would be lost in it.
+// Schemas that the messages wire can guarantee, and those whose meaning it would lose.
 import { expect, it } from "vitest";
 import { guaranteedSchema } from "../../../src/models/formats/messages/vendor-schema.ts";
 

@@ -1,4 +1,4 @@
-// Tools, JSON schemas and reasoning of OpenAI chat requests, as the messages wire has them.
+// Tools, JSON schemas and reasoning of OpenAI chat requests, translated to the messages wire.
 import { describe, expect, it } from "vitest";
 import { HI, refused, sent, WEATHER } from "./messages-asking.ts";
 
@@ -194,7 +194,7 @@ describe("reasoning", () => {
     expect(word({ thinking: { type: "disabled" } }, "effort-always")).not.toHaveProperty("thinking");
     const adaptive = sent({ thinking: { type: "adaptive" } }, { wire: { reasoning: "budget" } });
     expect(adaptive.thinking).toMatchObject({ type: "enabled", budget_tokens: expect.any(Number) });
-    // What nobody here knows is between client and vendor.
+    // An unknown value is a matter between client and vendor.
     expect(word({ thinking: { type: "between_tools" } }).thinking).toEqual({ type: "between_tools" });
   });
 

@@ -1,4 +1,4 @@
-// The plain form of the responses wire: how a request looks in it, and what its vendors tell of cost and cache.
+// The plain form of the responses wire: the form of its requests, and what its vendors report of cost and cache.
 import { expect, it } from "vitest";
 import { responses } from "../../../src/models/formats/responses/vendor.ts";
 import { answerOf, asked, chatContext } from "../../support/dialect-replay.ts";

@@ -1,4 +1,4 @@
-// OpenAI chat requests come out in the responses wire with their meaning kept, and its answers come back in OpenAI's chat wire.
+// Translates OpenAI chat requests to the responses wire without loss of meaning, and its answers back to OpenAI's chat wire.
 import { hash } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { responses } from "../../../src/models/formats/responses/vendor.ts";

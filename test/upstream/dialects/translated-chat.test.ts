@@ -1,4 +1,4 @@
-// OpenAI's wire at the vendor's end alone: what callers of other wires ask comes out in it, and its answers in nobody's format.
+// OpenAI's wire on the vendor's side only: requests of callers in other wires are translated to it, and its answers to the neutral form.
 import { describe, expect, test } from "vitest";
 import type { NeutralBlock, NeutralEvent, NeutralRequest } from "../../../src/core/neutral.ts";
 import type { AttemptFailure, TokenUsage } from "../../../src/core/route.ts";
@@ -126,7 +126,7 @@ describe("a request", () => {
   });
 });
 
-/** What a reader says of these chunks. */
+/** The events that a reader produces from these chunks. */
 function read(...chunks: unknown[]) {
   const events: NeutralEvent[] = [];
   const said = {

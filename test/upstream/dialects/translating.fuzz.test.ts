@@ -1,4 +1,4 @@
-// Whatever a client or a vendor sends, the translating dialects never throw.
+// The translating dialects never throw, whatever a client or a vendor sends.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { chatAnswers } from "../../../src/models/formats/chat-completions/answers.ts";
@@ -19,12 +19,12 @@ const DIALECTS: [string, Dialect][] = [
   ["generate-content", generateContent],
 ];
 
-/** What a whole answer becomes for a caller must be made of it without a fault as well. */
+/** Building the caller's answer from a whole answer must not throw either. */
 const WHOLE = chatAnswers({ id: "c", createdS: 1, model: "m" });
 
 const json = fc.jsonValue({ maxDepth: 4 });
 
-/** Objects whose keys a dialect looks for, with values it may not expect. */
+/** Objects with keys that a dialect reads, and with unexpected values. */
 function objectOf(keys: readonly string[], value: fc.Arbitrary<unknown> = json): fc.Arbitrary<Record<string, unknown>> {
   return fc.dictionary(fc.constantFrom(...keys), value, { maxKeys: 8 });
 }
