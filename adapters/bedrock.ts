@@ -25,13 +25,16 @@ const aws = {
   otelName: "aws.bedrock",
 } satisfies Partial<AdapterSpec>;
 
-/** Amazon's own models: cache points except on tools; schemas go into the prompt, because none of the models enforces one. */
+/** Amazon's own models. They accept cache points except on tools. None enforces a schema, so schemas go into the prompt. */
 const nova = {
   outputTokensMax: 10_000,
   takes: { efforts: [], formats: "json_object", cachePoints: ["system", "messages"] },
 } as const;
 const seeing = (contextTokens: number) => ({ parts: { imageTokensMax: 5_200, fileTokensMax: contextTokens } });
-/** It hides its reasoning. It rejects effort `high` together with an output limit, without which no hold can be computed. */
+/**
+ * Hides its reasoning. We do not offer effort `high`: the model rejects it together with an output limit, and without a limit no hold can
+ * be computed.
+ */
 const thinking = {
   outputTokensMax: 64_000,
   hidesReasoning: true,
@@ -70,7 +73,7 @@ export default defineAdapters({
     beliefs: {
       "*": "which regions have which models, what those cost us beside the ones of the United States, and the most tokens of an image",
     },
-    // A price list has nearly a third more for Europe, and 5 % more for Asia.
+    // One price list shows prices nearly a third higher in Europe, and 5 % higher in Asia.
     regionalCost: {
       setting: "region",
       everywhere: "global.",
@@ -82,7 +85,7 @@ export default defineAdapters({
     },
     chat: {
       dialect: "converse",
-      // The wire has no such field, so the model may make several calls at once.
+      // Converse has no such field, so the model may make several calls at once.
       dropFields: ["parallel_tool_calls"],
       models: {
         "global.amazon.nova-2-lite-v1:0": {
@@ -115,9 +118,9 @@ export default defineAdapters({
       dialect: "messages",
       toolCalls: "strict",
       dropFields: elsewhere,
-      // It fetches no URLs.
+      // Bedrock fetches no URLs.
       fetches: "none",
-      // Signed reasoning is Claude's, whichever vendor gets it back.
+      // Claude signs its reasoning in the same format at every vendor.
       reasoningFormat: "anthropic-claude-v1",
       // Models without effort levels.
       reasoning: "budget",

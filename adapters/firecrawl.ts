@@ -2,7 +2,7 @@
 import { action, bearer, defineAdapter, neededWhen, needsOne, optional, z } from "#adapter";
 
 const CREDIT_CENTS = 0.1;
-/** The price on top of the page for the enhanced proxies, and for extraction by a model. */
+/** What enhanced proxies, and extraction by a model, cost on top of a page. */
 const ENHANCED_CREDITS = 4;
 const JSON_CREDITS = 4;
 /** The vendor forwards these sites to others at thirty credits a page. */
@@ -79,7 +79,8 @@ const CENT_CREDITS = 1 / CREDIT_CENTS;
 /** One credit per page, plus the price of extraction by a model. */
 const extractCents = ({ urls }: Pick<Extract, "urls">) => Math.ceil((urls.length * (1 + JSON_CREDITS)) / CENT_CREDITS);
 /**
- * Each PDF page costs one credit: of each document, as many pages are read as the price covers, six of a single one, and always the first.
+ * The PDF pages to read per document. Each costs one credit, so we read as many as the price covers: six if there is one document, and
+ * always at least one.
  */
 const extractPdfPages = (asked: Pick<Extract, "urls">) =>
   Math.floor((extractCents(asked) * CENT_CREDITS) / asked.urls.length) - JSON_CREDITS;

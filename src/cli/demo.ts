@@ -17,7 +17,7 @@ const { values: flags } = parseArgs({
   options: { keep: { type: "boolean", default: false }, x402: { type: "boolean", default: false } },
 });
 
-/** What the last chunk has besides OpenAI's fields, because the request asked for it. */
+/** The extra field of the last chunk, which the header `x-tollgate-trace` requests. */
 interface Trace {
   readonly tollgate?: {
     readonly attempts: readonly {
@@ -98,7 +98,10 @@ async function runActions(gateway: Gateway, key: string): Promise<void> {
   say();
 }
 
-/** A model that calls an action by itself: one answer and one posting, with a leg for each round of the model and for the action. */
+/**
+ * Runs a chat in which the model calls an action itself. The result is one answer and one posting, with a leg per model round and per
+ * action call.
+ */
 async function actingModel(gateway: Gateway, key: string): Promise<void> {
   const tool = { type: "action", action: "brave/search", max_calls: 2 };
   const question = 'When is high tide in Brest? [[call: brave__search {"q": "high tide brest"}]]';

@@ -13,7 +13,7 @@ export interface OwnEndpoint {
   readonly action: string;
   readonly description: string;
   readonly keywords: string;
-  /** How people ask for it who know no endpoints: phrases, separated by semicolons. */
+  /** How people who do not know the endpoints would ask for it: phrases, separated by semicolons. */
   readonly asked: string;
   readonly required: readonly string[];
   /** The models that it takes; null: none. */

@@ -24,9 +24,9 @@ function ipv6Text(bytes: Uint8Array): string {
 }
 
 /**
- * The client's address behind `proxies` trusted proxies. Each proxy appends the address it saw to X-Forwarded-For, so the n-th entry from
- * the right is the last one that one of n trusted proxies wrote; entries to its left are the client's own claims. Where the list is too
- * short or the entry is not an address, the socket's address is used.
+ * The client's address behind `proxies` trusted proxies. Each proxy appends the address it saw to X-Forwarded-For. So with n trusted
+ * proxies, the n-th entry from the right is what the outermost one saw; the client could have made up the entries to its left. If the list
+ * is too short or the entry is not an address, returns the socket's address.
  */
 export function clientAddress(socketAddress: string, forwardedFor: string, proxies: number): string {
   if (proxies === 0 || forwardedFor === "") return socketAddress;

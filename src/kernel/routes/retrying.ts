@@ -47,7 +47,7 @@ export function mayTryOn(failure: AttemptFailure, tries: Tries): boolean {
   return nextRoute === "once" ? tries.failures.filter(({ kind }) => kind === failure.kind).length === 1 : nextRoute;
 }
 
-/** The vendor's message where our key or account is at fault; a caller's own key is the caller's to fix. */
+/** Keeps the vendor's message if our key or account is at fault. Empty for a caller's own key, which only the caller can fix. */
 function refusalIn({ kind, message, told }: AttemptFailure): Pick<Leg, "refusal"> {
   if (FAILURES[kind].code !== "upstream_not_configured" || told !== undefined) return {};
   return { refusal: message.slice(0, REFUSAL_CHARS_MAX) };
@@ -143,7 +143,7 @@ class Retrying implements RouteAttempt, AnswerSink {
   }
 
   failed(failure: AttemptFailure): void {
-    // The caller of `open` must have its attempt before it learns that it failed.
+    // `open` must return its attempt before the failure is reported.
     if (this.#opening) return queueMicrotask(() => this.failed(failure));
     if (this.#over) return;
     const tries = this.#tries;

@@ -24,7 +24,10 @@ function list(shape: RegExp, message: string, written: (entry: string) => string
 export const servicesSchema = list(SERVICE, "must be a service, or an action as <service>/<action>", (entry) => entry);
 export const modelsSchema = list(MODEL, "must be a model as <maker>/<model>, or a tier as core/<tier>", fullName);
 
-/** Returns a name on the lists that is not for sale to accounts of this kind; null: all are. The catalog is passed in. */
+/**
+ * Returns a name on the lists that is not for sale to accounts of this kind; null: all are. Injected by the gateway, which has the
+ * catalog.
+ */
 export type Unsold = (
   lists: { readonly services: readonly string[]; readonly models: readonly string[] },
   audience: { readonly sandbox: boolean },
@@ -40,7 +43,7 @@ export function serviceAllowed({ services }: Allowed, service: string, action: s
   return services === null || services.includes(service) || services.includes(`${service}/${action}`);
 }
 
-/** The same for an action that may be one of our own that every key may call. */
+/** Like `serviceAllowed`, but true for those of our own actions that every key may call (`anyKey`). */
 export function isCallable(
   allows: Allowed,
   { service, action, anyKey }: { readonly service: string; readonly action: string; readonly anyKey?: true },
@@ -59,7 +62,7 @@ export function serviceRefusal(allows: Allowed, service: string, action: string)
   return notAllowed(`${service}/${action}`, allows.services ?? []);
 }
 
-/** The same for models and tiers, by the requested names: the models behind a tier are not checked. */
+/** Like `serviceRefusal`, for models and tiers by their requested names: the models behind a tier are not checked. */
 export function modelsRefusal(
   { models }: Allowed,
   asked: readonly { readonly name: string; readonly param: string }[],

@@ -16,7 +16,7 @@ export interface OpeningParts {
   readonly limits: AccountLimits;
 }
 
-/** A primary key pays for everything. */
+/** A primary key starts without limits. */
 const UNLIMITED: KeyLimits = {
   ceilingNano: null,
   ceilingPeriod: null,

@@ -34,7 +34,7 @@ const written: readonly Query[] = linesOf("named-queries.txt").map((line) => {
   return { name, company, id: id === "-" ? null : id };
 });
 
-/** Also queries every indexed person under the exact name: found if the company is known. */
+/** Every indexed person with a known company, queried under the exact name. */
 const asTheyStand: readonly Query[] = PEOPLE.flatMap(({ id, name, company }) =>
   company === null ? [] : [{ id, name, company }],
 );

@@ -26,7 +26,7 @@ function countRead(bytes: Buffer, { seal, earlier, named }: CountContext): Count
   if (typeof previous === "string" && earlier === null) return { previous };
   const ids = named === null ? namedItems(sent.input, earlier?.items ?? []) : [];
   if (ids.length > 0) return { ids };
-  // We count for any model ourselves. Nothing that depends on the time is used.
+  // We count tokens ourselves, for any model. The clock is fixed at 0, because a count does not depend on the time.
   const read = readResponsesBody({ model: "any", ...sent, stream: false }, { seal, nowS: () => 0, earlier, named });
   if (read instanceof GatewayError) return read;
   return { model: null, shape: read.request.shape, text: read.request.readText() };
