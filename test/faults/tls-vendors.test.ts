@@ -19,7 +19,7 @@ import { startTcpProxy, type TcpProxy } from "../support/tcp-proxy.ts";
 import { ANSWER_NANO, startPlainVendor, startTlsVendor, type TlsVendor, WORD } from "../support/tls-vendor.ts";
 
 const CREDIT_CENTS = 1_000;
-/** After this long, the gateway gives up a connection that does not answer pings. */
+/** Longer than the gateway keeps a connection on which pings get no reply. */
 const LONGER_THAN_PINGS_MS = 9_500;
 /** So long that only the tested fault can end a call. */
 const CLOCKS = { FIRST_TOKEN_SECONDS: "170", CHUNK_GAP_SECONDS: "170" };
@@ -184,7 +184,7 @@ function frame(type: number, flags: number, stream: number, payload: Buffer): Bu
   return Buffer.concat([head, payload]);
 }
 
-/** Whether a HEADERS frame follows the preface. */
+/** Whether a HEADERS frame has begun after the preface. */
 function hasHeaders(bytes: Buffer): boolean {
   for (let at = 24; at + 9 <= bytes.length; at += 9 + bytes.readUIntBE(at, 3)) if (bytes[at + 3] === 1) return true;
   return false;
@@ -265,7 +265,7 @@ describe("HTTP/2", () => {
     const later = ask(gateway, payer, "goaway", "say 3");
     expect(isWhole(await later.text)).toBe(true);
     second.finish();
-    // Pings stop when the stream ends: an idle connection is not a dead one.
+    // After GOAWAY undici sends no more pings, so silence does not mean that the connection is dead.
     await setTimeout(LONGER_THAN_PINGS_MS);
     first.finish();
     expect((await Promise.all(calls.map(({ text }) => text))).map(isWhole)).toEqual([true, true]);
@@ -363,7 +363,7 @@ describe("HTTP/2", () => {
       expect(open).toBeLessThanOrEqual(2);
     });
     const after = [4, 5, 6].map((n) => ask(gateway, payer, "limit", `say ${n}`));
-    // One of them waits in the connection's own queue; the others have their own connection.
+    // One of them waits for a free stream; the others get another connection.
     await Promise.any(after.map(({ begun }) => begun));
     for (const n of [1, 2, 3]) {
       const call = await limit.held(`begin ${n}`);
@@ -412,7 +412,7 @@ describe("HTTP/2", () => {
 });
 
 describe("what is agreed upon with a vendor that offers both", () => {
-  /** Reports the version it spoke, and opens WebSockets in HTTP/1.1 alone. */
+  /** Accepts both protocols: drops HTTP/2 connections; over HTTP/1.1 it opens web sockets or answers 200. */
   async function startBoth(): Promise<string> {
     const files = { key: readFileSync(good.keyFile), cert: readFileSync(good.certificateFile) };
     const server = createServer({ ...files, ALPNProtocols: ["h2", "http/1.1"] }, (socket) => {

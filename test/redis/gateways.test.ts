@@ -79,7 +79,7 @@ it("the account's window counts paid calls through all of them", async () => {
   const account = await first().account({ requestsPerMinute: 30 });
   const calls = Array.from({ length: 60 }, (_, at) => run(gateways[at % 3] ?? first(), account.key, { q: "tea" }));
   const answers = await Promise.all(calls);
-  // A window may have begun in between.
+  // A new window may have begun during the calls.
   const good = answers.filter(({ status }) => status === 200).length;
   expect(good).toBeGreaterThanOrEqual(30);
   expect(good).toBeLessThanOrEqual(60);
@@ -107,7 +107,7 @@ it("the RateLimit headers of paid calls say what is left over all of them, and n
     return seen;
   };
   let seen = await callInTurn();
-  // The minute ended in between; the next one will not end as soon.
+  // The minute ended during the calls. The next one has only just begun, so a second try fits into it.
   if (seen.at(-1)?.status === 200) seen = await callInTurn();
   expect(seen.map(({ status, remaining }) => [status, remaining])).toEqual([
     ...[4, 3, 2, 1, 0].map((remaining) => [200, remaining]),
@@ -150,7 +150,7 @@ it("whoever changes a key or an account has told all of them in the same step, t
   const headers = { authorization: `Bearer ${made.secret}` };
   const becomes = (what: string, isSo: (response: Response) => boolean) =>
     eventually(async () => isSo(await fetch(`${second?.url}/api/v1/agents`, { headers })) || undefined, what, TOLD_MS);
-  // Only a gateway's first step; none of the later ones.
+  // Only the ledger step with which a gateway begins a change, and none of the later steps.
   const link = await openLink(redis.url);
   const ledger = redisLedger({ link, clock: systemClock, leaseMs: 60_000 });
   try {
@@ -232,7 +232,7 @@ it("what one finds out of its routes the others know a second later: who rests, 
   // Notices arrive in order: a gateway that knows this one knows all before it.
   await ask(gateways[0], "a later one", ["sandbox/429-after-59", "sandbox/ok"]);
   for (const gateway of gateways.slice(1)) {
-    // A call would reveal it.
+    // Polls the metrics, because a call would discover the failing route by itself.
     await eventually(async () => {
       await new Promise((resolve) => setTimeout(resolve, 100));
       return /^tollgate_route_resting\{.*429-after-59.*\} 1$/m.test(await gateway.metricsText()) || undefined;
@@ -247,7 +247,7 @@ it("what one finds out of its routes the others know a second later: who rests, 
   }
 });
 
-/** A gateway with production's timeout for Redis, for tests of that timeout. */
+/** A gateway with production's time limit for Redis commands, for the outage tests. */
 async function hastyGateway(environment: Record<string, string> = {}): Promise<TestGateway> {
   const settings = { REDIS_URL: redis.url, ...archive, REDIS_COMMAND_MS: String(HASTY_MS), ...environment };
   const gateway = await startTestGateway(settings);
