@@ -274,7 +274,7 @@ describe("what the pages promise of a running gateway", () => {
     gateway = await startTestGateway({
       OVERLAY_DIR: overlay,
       SIGNUP: "open",
-      // Nobody pays here: nothing is asked of it.
+      // No payment happens here, so the facilitator is never called.
       X402_PAY_TO: `0x${"0".repeat(40)}`,
       X402_FACILITATOR_URL: "http://127.0.0.1:1",
       ACME_API_KEY: "k",

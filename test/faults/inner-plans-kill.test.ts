@@ -1,4 +1,4 @@
-// A gateway that is killed while a call's inner calls run at a slow vendor: its hold ends at the next start, and nobody pays.
+// A gateway that is killed while a call's inner calls run at a slow vendor: its hold ends at the next start, and nothing is charged.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import type { ServerResponse } from "node:http";

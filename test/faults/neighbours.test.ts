@@ -67,7 +67,7 @@ async function attackOnce(): Promise<Felt> {
 
 it("another tenant's chat keeps its time while hostile pages and bodies come", async () => {
   for (let call = 0; call < CALLS_BEFORE; call++) await chatMs();
-  // On a shared machine any single attack may take seconds; a gateway that gives way to hostile texts takes them in each.
+  // On a shared machine any single attack may take seconds; a vulnerable gateway is slow in each.
   for (let attack = 1; ; attack++) {
     const { before, during, attacked } = await attackOnce();
     console.log(JSON.stringify({ attack, before, during, attacked }));

@@ -230,7 +230,7 @@ async function look(base: string, path: string): Promise<void> {
     await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: look }]);
     expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth), path).toBeLessThanOrEqual(0);
     if (look === "light") expect(await violations(), path).toEqual([]);
-    // Dark mode changes only the contrast; these pages have every kind of element.
+    // Dark mode changes only the contrast; these pages show pills of every mood.
     else if (IN_THE_DARK.includes(path)) expect(await violations("color-contrast"), `${path} in the dark`).toEqual([]);
     if (shots !== undefined) {
       const name = path

@@ -1,4 +1,4 @@
-// Several processes over one file: grants, MCP calls and sessions that one process opened and another one is asked about.
+// Several processes over one file: grants, MCP calls and sessions that one process opened and another serves.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

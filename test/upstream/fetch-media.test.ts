@@ -212,7 +212,7 @@ describe("what a vendor cannot open", () => {
       { content: [{ content: [{ source: { type: "base64", media_type: "image/png", data: base64(PNG) } }] }] },
     ]);
     expect([max_tokens, vendor.asked[0]?.headers["some-beta"]]).toEqual([1, "b1"]);
-    // An adapter that opens none also reports the first link, which leads nowhere here.
+    // For an adapter that opens none, the gateway must open the first link too, which leads nowhere here.
     expect((await ask(candidate(asked, { fetches: "none" }))).kind).toBe("caller_unsupported");
   });
 

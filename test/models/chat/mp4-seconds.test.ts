@@ -1,4 +1,4 @@
-// How long crafted MP4 files sound at most: by their samples, and by no head that says less.
+// The longest that crafted MP4 files can sound: by their samples, even where a header claims less.
 import { describe, expect, it } from "vitest";
 import { soundSecondsMax } from "../../../src/models/chat/units/sound-seconds.ts";
 
@@ -26,12 +26,12 @@ const words = (...values: readonly number[]) => {
 interface Sound {
   readonly samples: number;
   readonly sampleBytes?: number;
-  /** Its sizes stand one by one. */
+  /** Lists each sample's size. */
   readonly sizes?: readonly number[];
-  /** What every sample lasts, as its times say, in units of 1/44,100 s. */
+  /** The duration of every sample in the time table, in units of 1/44,100 s. */
   readonly delta?: number;
   readonly saysSeconds?: number;
-  /** By its index: 4 is 44,100, 11 is 8,000. */
+  /** An index: 4 means 44,100 Hz, 11 means 8,000 Hz. */
   readonly rate?: number;
   readonly kind?: number;
   readonly codec?: string;
@@ -68,7 +68,7 @@ function moov(sound: Sound): Buffer {
 const FTYP = box("ftyp", Buffer.from("M4A \0\0\0\0"));
 const MDAT = box("mdat", Buffer.alloc(5_000));
 const file = (sound: Sound) => Buffer.concat([FTYP, MDAT, moov(sound)]);
-/** All that so many bytes could hide. */
+/** The most seconds that these bytes could hide. */
 const hiddenIn = (bytes: Buffer) => Math.ceil(bytes.length / 16);
 /** Ten seconds of AAC at 44,100 samples a second. */
 const TEN = 430;

@@ -167,7 +167,7 @@ describe.each(LANES)("%s", (_, adapter) => {
       include,
     });
     expect(next.error).toBeNull();
-    // The gateway silently omits another account's thoughts, and forged seals.
+    // The gateway silently omits thoughts sealed for another account, and forged seals.
     const forged = { ...thought, encrypted_content: "gAAAAA-of-somebody" };
     const input = [{ role: "user", content: "Think" }, forged, items.at(-1), { role: "user", content: "More" }];
     expect((await ask({ model, input, reasoning })).error).toBeNull();

@@ -1,4 +1,4 @@
-// Run by the kill tests as a process of its own: holds and posts as fast as it can, and says each charge that was acknowledged.
+// The kill tests run this as a separate process: it holds and posts as fast as it can, and prints each acknowledged charge.
 import { systemClock } from "../../../../src/core/clock.ts";
 import { nano } from "../../../../src/core/money.ts";
 import { sqliteLedger } from "../../../../src/money/ledger/sqlite/ledger.ts";
