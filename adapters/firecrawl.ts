@@ -48,7 +48,7 @@ const extract = z
       .array(page.regex(/^[^*]*$/, "names a whole site"))
       .min(1)
       .max(10)
-      .describe("The pages; two of them are a cent, and each two more another"),
+      .describe("The pages; one cent per two pages, rounded up"),
     prompt: optional(words, "What to extract, in words"),
     schema: optional(z.record(z.string(), z.json()), "JSON Schema of what to extract"),
   })

@@ -77,9 +77,7 @@ const WORK: Readonly<Record<string, Work>> = {
         admin("GET", `/admin/v1/usage?${by}`),
       ),
   },
-  "transactions as CSV": {
-    once: ({ admin }) => admin("GET", "/admin/v1/transactions?format=csv&limit=1000"),
-  },
+  "transactions as CSV": { once: ({ admin }) => admin("GET", "/admin/v1/transactions?format=csv&limit=1000") },
   "the doctor": { once: ({ admin }) => admin("GET", "/admin/v1/doctor") },
   "a backup": {
     once: async ({ admin, folder }) => {

@@ -7,11 +7,9 @@ const TIMED_OUT = 124;
 /** A command that ignores SIGTERM is killed after this. */
 const KILL_SECONDS = 2;
 
-const INTERPRETERS = {
-  python: "python3 -c",
-  javascript: "node -e",
-  bash: "bash -c",
-} as const satisfies Partial<Record<SessionLanguage, string>>;
+const INTERPRETERS = { python: "python3 -c", javascript: "node -e", bash: "bash -c" } as const satisfies Partial<
+  Record<SessionLanguage, string>
+>;
 
 type Bounded = keyof typeof INTERPRETERS;
 

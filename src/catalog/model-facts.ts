@@ -60,12 +60,7 @@ export const CONTENT_KINDS = [
 ] as const satisfies readonly (readonly [string, keyof PartBounds])[];
 
 function architecture(input: readonly string[], output: string, tokenizer: string | null): Architecture {
-  return {
-    modality: `${input.join("+")}->${output}`,
-    input_modalities: input,
-    output_modalities: [output],
-    tokenizer,
-  };
+  return { modality: `${input.join("+")}->${output}`, input_modalities: input, output_modalities: [output], tokenizer };
 }
 
 export function nameOf(slug: string): string {

@@ -58,10 +58,12 @@ export const json: z.ZodType<Json> = z.json();
 export const jsonObject = z.record(z.string(), json);
 export const cents = z.number().min(0);
 export const day = z.iso.date("is not a day as YYYY-MM-DD");
-export const price = z.string().refine((text) => parseUsdPerMillion(text) !== null, {
-  error: (issue) =>
-    `is not a decimal in USD per million tokens with at most six places: ${JSON.stringify(issue.input)}`,
-});
+export const price = z
+  .string()
+  .refine((text) => parseUsdPerMillion(text) !== null, {
+    error: (issue) =>
+      `is not a decimal in USD per million tokens with at most six places: ${JSON.stringify(issue.input)}`,
+  });
 /** When a list supplied a price: `20261126T002503`. */
 export const taken = z.string().regex(/^\d{8}T\d{6}$/, "is not a time as YYYYMMDDTHHMMSS");
 export const slug = z.string().regex(SLUG, "is not a slug as <maker>/<model>");

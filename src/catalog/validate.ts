@@ -18,9 +18,7 @@ export class CatalogError extends Error {
 }
 
 const adapterId = z.string().regex(/^[a-z0-9]+(-[a-z0-9]+)*$/, "is not named in-this-way");
-const unknownKind = z.strictObject({
-  kind: z.enum(Object.keys(COMPOSITE_TIERS), "is not a kind of tier"),
-});
+const unknownKind = z.strictObject({ kind: z.enum(Object.keys(COMPOSITE_TIERS), "is not a kind of tier") });
 
 function problemsOf(file: string, error: z.ZodError): readonly string[] {
   return error.issues.map(

@@ -7,10 +7,7 @@ export interface Clock {
   elapsedMs(): number;
 }
 
-export const systemClock: Clock = {
-  epochMs: () => Date.now(),
-  elapsedMs: () => performance.now(),
-};
+export const systemClock: Clock = { epochMs: () => Date.now(), elapsedMs: () => performance.now() };
 
 /** A clock whose elapsed time is the same in all processes of a machine. */
 export const machineClock: Clock = {

@@ -143,16 +143,8 @@ export const ERRORS = {
     message: "This access token lacks the scope {scope}.",
     hint: "Ask for an access token with that scope: the WWW-Authenticate header says where.",
   },
-  key_paused: {
-    status: 403,
-    message: "This key is paused.",
-    hint: "Resume the key, or use another.",
-  },
-  account_frozen: {
-    status: 403,
-    message: "This account is frozen.",
-    hint: "Ask the operator of this gateway.",
-  },
+  key_paused: { status: 403, message: "This key is paused.", hint: "Resume the key, or use another." },
+  account_frozen: { status: 403, message: "This account is frozen.", hint: "Ask the operator of this gateway." },
   key_not_allowed: {
     status: 403,
     message: "This key may not call {asked}.",
@@ -247,11 +239,7 @@ export const ERRORS = {
     message: "The session is closed: {detail}.",
     hint: "create_session opens another one.",
   },
-  conflict: {
-    status: 409,
-    message: "{detail}",
-    hint: "Choose another value.",
-  },
+  conflict: { status: 409, message: "{detail}", hint: "Choose another value." },
   too_many_keys: {
     status: 409,
     message: "This account has reached the limit of {limit} keys.",

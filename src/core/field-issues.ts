@@ -148,10 +148,12 @@ function issuesIn(issue: z.core.$ZodIssue, known: readonly string[]): readonly F
   if (issue.code === "unrecognized_keys") {
     const names = known.slice(0, NAMES_SHOWN_MAX).join(", ");
     const there = issue.path.length > 0 || names === "" ? "" : ` (there ${known.length === 1 ? "is" : "are"} ${names})`;
-    return issue.keys.slice(0, ISSUES_MAX).map((key) => ({
-      path: [name, key].filter((part) => part !== "").join("."),
-      message: `is no field here${there}`,
-    }));
+    return issue.keys
+      .slice(0, ISSUES_MAX)
+      .map((key) => ({
+        path: [name, key].filter((part) => part !== "").join("."),
+        message: `is no field here${there}`,
+      }));
   }
   const code = codeOf(issue);
   return [code === undefined ? { path: name, message } : { path: name, message, code }];

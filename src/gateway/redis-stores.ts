@@ -97,10 +97,7 @@ export async function openServer(url: string, config: Config, options: ServerOpt
         changes = await link.subscribe(CHANGED_CHANNEL, forget, () => forget(null));
       },
       hearsChanges: () => changes?.isListening() ?? false,
-      others: {
-        tell: (text) => link.publish(NEWS_CHANNEL, text),
-        hear: newsOf(link),
-      },
+      others: { tell: (text) => link.publish(NEWS_CHANNEL, text), hear: newsOf(link) },
       async close() {
         await ledger.close();
         for (const close of opened.reverse()) await close();

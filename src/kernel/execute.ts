@@ -210,13 +210,7 @@ function ended(
     tries,
     dispatched,
     settled,
-  }: {
-    id: string;
-    held: Held | null;
-    tries: Tries;
-    dispatched: Dispatched;
-    settled: Settled;
-  },
+  }: { id: string; held: Held | null; tries: Tries; dispatched: Dispatched; settled: Settled },
 ): Ended {
   const captured = settled.kind === "captured" ? settled : null;
   const reading = "reading" in dispatched ? dispatched.reading : null;

@@ -106,14 +106,7 @@ export interface Replayed {
 
 /** The charge of a launch whose work outlives the request: nothing yet, since it is charged when it ends. */
 export function launchCharge(transactionId: string, balanceNano: Charge["balanceNano"]): Charge {
-  return {
-    transactionId,
-    chargedNano: ZERO,
-    chargedCents: 0,
-    absorbedNano: ZERO,
-    absorbReason: null,
-    balanceNano,
-  };
+  return { transactionId, chargedNano: ZERO, chargedCents: 0, absorbedNano: ZERO, absorbReason: null, balanceNano };
 }
 
 /** The stored answer or refusal of the earlier call with the same key. */

@@ -86,9 +86,7 @@ export const ACTION_FAULTS: readonly ActionFault[] = [
   scripted(
     "error-200",
     'A 200 with an error as the adapter\'s rules know it; where they know none, `{"error": ...}`.',
-    {
-      kind: "error",
-    },
+    { kind: "error" },
   ),
   scripted("empty", "A 200 without a body.", { kind: "empty" }),
   scripted("malformed", "A 200 with half of the JSON, as a whole body.", { kind: "malformed" }),

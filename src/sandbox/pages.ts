@@ -54,30 +54,16 @@ export const SANDBOX_PAGES: Readonly<Record<string, NamedPage>> = {
     text: SHELL_WORDS,
     vendorsPass: true,
   },
-  thin: {
-    does: "A short page.",
-    page: html("<title>Thin</title>", `<p>${THIN_WORDS}</p>`),
-    text: THIN_WORDS,
-  },
-  missing: {
-    does: "Status 404.",
-    page: html("<title>Not found</title>", "<p>Not found.</p>", { status: 404 }),
-  },
+  thin: { does: "A short page.", page: html("<title>Thin</title>", `<p>${THIN_WORDS}</p>`), text: THIN_WORDS },
+  missing: { does: "Status 404.", page: html("<title>Not found</title>", "<p>Not found.</p>", { status: 404 }) },
   slow: {
     does: "A good page, after three seconds.",
     page: html("<title>Slow</title>", article(), { afterMs: 3_000 }),
     text: articleText(),
     vendorsPass: true,
   },
-  hang: {
-    does: "Never answers us; vendors read it.",
-    page: html("", "", { afterMs: null }),
-    vendorsPass: true,
-  },
-  empty: {
-    does: "A page with nothing on it.",
-    page: html("<title>Empty</title>", ""),
-  },
+  hang: { does: "Never answers us; vendors read it.", page: html("", "", { afterMs: null }), vendorsPass: true },
+  empty: { does: "A page with nothing on it.", page: html("<title>Empty</title>", "") },
   scant: {
     does: "An empty shell of which vendors bring a line: less than is enough.",
     page: html(
@@ -108,10 +94,7 @@ export const SANDBOX_PAGES: Readonly<Record<string, NamedPage>> = {
     page: html("<title>Nested</title>", "<div>".repeat(NESTED_TIMES)),
     vendorsPass: true,
   },
-  image: {
-    does: "No page, by what its server says.",
-    page: { status: 200, type: "image/png", body: "", afterMs: 0 },
-  },
+  image: { does: "No page, by what its server says.", page: { status: 200, type: "image/png", body: "", afterMs: 0 } },
   off: passedOver("off", "Our own fetch is off, as by DIRECT_FETCH=0; vendors read it."),
   busy: passedOver("busy", "Our own fetch has no room for it; vendors read it."),
   time: passedOver("time", "Its time was over before our own fetch was asked; vendors read it."),

@@ -117,11 +117,7 @@ export async function scenarioOf(
     dialects,
     scriptedFaults,
     vendors,
-  }: {
-    readonly dialects: readonly Dialect[];
-    readonly scriptedFaults: ScriptedFaults;
-    readonly vendors: Vendors;
-  },
+  }: { readonly dialects: readonly Dialect[]; readonly scriptedFaults: ScriptedFaults; readonly vendors: Vendors },
 ): Promise<Scenario> {
   const { dialect, known } = dialectOf(arrival.target, dialects);
   const adapter = arrival.target.url.pathname.split("/")[1] ?? "";

@@ -27,11 +27,7 @@ export interface ScriptOrder {
 
 function headersOf({ adapter, name, requestId, sandboxFault }: ScriptOrder, at: number): Record<string, string> {
   if (adapter.isSandbox !== true) return {};
-  const named = {
-    "x-request-id": requestId,
-    "x-tollgate-sandbox-action": name,
-    "x-tollgate-sandbox-step": String(at),
-  };
+  const named = { "x-request-id": requestId, "x-tollgate-sandbox-action": name, "x-tollgate-sandbox-step": String(at) };
   return sandboxFault === null ? named : { ...named, "x-tollgate-sandbox-fault": sandboxFault };
 }
 

@@ -47,10 +47,7 @@ function headersOf(raw: RawHeaders): Record<string, string> {
 export function tapVendors(): VendorTap {
   let heard = new Map<object, Heard>();
   const onHeaders = (message: unknown) => {
-    const { request, response } = message as {
-      request: object;
-      response: { statusCode: number; headers: RawHeaders };
-    };
+    const { request, response } = message as { request: object; response: { statusCode: number; headers: RawHeaders } };
     heard.set(request, { status: response.statusCode, headers: headersOf(response.headers), chunks: [], bytes: 0 });
   };
   const onChunk = (message: unknown) => {

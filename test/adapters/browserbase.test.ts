@@ -67,10 +67,7 @@ describe("through a gateway", () => {
   let gateway: AcmeGateway;
   let [ada, eve]: TestAccount[] = [];
   beforeAll(async () => {
-    gateway = await startAcmeGateway({
-      BROWSERBASE_API_KEY: "bb-key",
-      BROWSERBASE_BASE_URL: vendor.url,
-    });
+    gateway = await startAcmeGateway({ BROWSERBASE_API_KEY: "bb-key", BROWSERBASE_BASE_URL: vendor.url });
     [ada, eve] = [await gateway.live(), await gateway.live()];
   });
   afterAll(() => gateway.stop());

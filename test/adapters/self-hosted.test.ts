@@ -80,20 +80,14 @@ describe("a server of the operator's own", () => {
   });
 
   it("costs us nothing, and shows the key that it was given", async () => {
-    const catalog = await shippedCatalog({
-      env: { MEM0_BASE_URL: "http://127.0.0.1:1", MEM0_SERVER_API_KEY: "m0sk" },
-    });
+    const catalog = await shippedCatalog({ env: { MEM0_BASE_URL: "http://127.0.0.1:1", MEM0_SERVER_API_KEY: "m0sk" } });
     const { spec, keys, configured } = catalog.adapters(LIVE).get("mem0") ?? {};
     const sent = { headers: { "x-api-key": "m0sk" } };
     expect({
       keys,
       configured,
       shown: spec?.auth.shown?.({ ...sent, query: new URLSearchParams(), fields: {} }),
-    }).toEqual({
-      keys: ["m0sk"],
-      configured: true,
-      shown: true,
-    });
+    }).toEqual({ keys: ["m0sk"], configured: true, shown: true });
     expect(catalog.action("mem0/add", LIVE)?.offers[0]?.spec.upstreamCents).toBe(0);
   });
 
@@ -110,12 +104,7 @@ describe("searxng/search", () => {
     expect(await run("searxng/search", params)).toMatchObject({ json: { charged_cents: 1, data: FOUND } });
     const asked = new URL(vendor.asked[0]?.url ?? "", vendor.url);
     expect(asked.pathname).toBe("/searx/search");
-    expect(Object.fromEntries(asked.searchParams)).toEqual({
-      ...params,
-      safesearch: "2",
-      pageno: "2",
-      format: "json",
-    });
+    expect(Object.fromEntries(asked.searchParams)).toEqual({ ...params, safesearch: "2", pageno: "2", format: "json" });
     for (const more of [{ format: "html" }, { base_url: "http://169.254.169.254" }, { engines: "!!bad" }])
       expect((await run("searxng/search", { q: "tides", ...more })).status).toBe(400);
     expect(vendor.asked).toHaveLength(1);

@@ -71,11 +71,7 @@ async function replay(offer: ActionOffer): Promise<{ final: FinalPart; reading: 
   return new Promise((resolve) => {
     const route = upstream.actionCandidate({ ...offer, adapter, spec }, order);
     const attempt = route.open(
-      {
-        content: () => {},
-        done: (final) => resolve({ final, reading: attempt.reading() }),
-        failed: resolve,
-      },
+      { content: () => {}, done: (final) => resolve({ final, reading: attempt.reading() }), failed: resolve },
       5_000,
     );
   });

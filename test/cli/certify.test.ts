@@ -169,10 +169,7 @@ describe("tollgate certify", () => {
 
   test("names a field of an action's answer that is gone or has another type", async () => {
     const { certificate } = await certificateOf("exa", (text) => text.replaceAll('"requestId":', '"request_id":'));
-    expect(found(certificate, "action")).toContainEqual({
-      what: "field",
-      detail: "/requestId (string) is missing",
-    });
+    expect(found(certificate, "action")).toContainEqual({ what: "field", detail: "/requestId (string) is missing" });
   });
 
   test("writes the shapes of answers without what they say", async () => {

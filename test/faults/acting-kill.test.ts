@@ -25,10 +25,7 @@ function json(response: ServerResponse, body: unknown): void {
 
 function completion(message: object) {
   const finish_reason = message === CALLED ? "tool_calls" : "stop";
-  return {
-    choices: [{ index: 0, message, finish_reason }],
-    usage: { prompt_tokens: 100, completion_tokens: 10 },
-  };
+  return { choices: [{ index: 0, message, finish_reason }], usage: { prompt_tokens: 100, completion_tokens: 10 } };
 }
 
 /** The answers to a call of an acting model: its first round, the action, its second round. */

@@ -40,12 +40,7 @@ async function open() {
     disk: { freeBytesMin: 0, ballastBytes: BALLAST_BYTES },
     onFatal: (error) => fatal.push(error),
   });
-  return {
-    ledger: sqliteLedger(thread),
-    records: sqliteRecords(thread),
-    shared: false,
-    close: () => thread.close(),
-  };
+  return { ledger: sqliteLedger(thread), records: sqliteRecords(thread), shared: false, close: () => thread.close() };
 }
 
 /** Fills the disk. */

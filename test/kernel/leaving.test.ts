@@ -240,11 +240,7 @@ describe("time and timers", () => {
     for (const end of ["done", "leave", "fail", "refuse"] as const) {
       await begunHere(async () => {
         const run = stage.begin({
-          plan: {
-            keepAliveMs: 60_000,
-            wholeMsMax: 60_000,
-            ...(end === "refuse" ? { quote: TOO_MUCH } : {}),
-          },
+          plan: { keepAliveMs: 60_000, wholeMsMax: 60_000, ...(end === "refuse" ? { quote: TOO_MUCH } : {}) },
         });
         if (end !== "refuse") {
           const attempt = await run.attempt(0);

@@ -69,10 +69,7 @@ const stage = forFile(await openStage());
 
 function begin(funds: Funds | null) {
   const authenticate = () => new GatewayError("invalid_token", { detail: { detail: "no" } });
-  return stage.begin({
-    deps: { anonymousPayer: door(funds), authenticate },
-    plan: { inference: false },
-  });
+  return stage.begin({ deps: { anonymousPayer: door(funds), authenticate }, plan: { inference: false } });
 }
 
 describe("a stranger", () => {

@@ -16,12 +16,7 @@ export async function startGuarded(
   program: string,
   words: readonly string[],
   ready: RegExp,
-  as: {
-    readonly uid?: number;
-    readonly gid?: number;
-    readonly cwd?: string;
-    readonly env?: NodeJS.ProcessEnv;
-  } = {},
+  as: { readonly uid?: number; readonly gid?: number; readonly cwd?: string; readonly env?: NodeJS.ProcessEnv } = {},
 ): Promise<GuardedServer> {
   const child = spawn("/bin/sh", ["-c", GUARD, "sh", program, ...words], { ...as, stdio: ["pipe", "pipe", "pipe"] });
   let over = false;

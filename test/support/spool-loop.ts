@@ -65,13 +65,7 @@ function startProcess(url: string, folder: string, run: string, acknowledged: Ch
     began.resolve();
     return { code, signal };
   });
-  return {
-    folder,
-    began: began.promise,
-    over,
-    stop: () => child.stdin.end(),
-    kill: () => child.kill("SIGKILL"),
-  };
+  return { folder, began: began.promise, over, stop: () => child.stdin.end(), kill: () => child.kill("SIGKILL") };
 }
 
 /** Deals faults like cards: each comes once before any repeats, so that a plan with enough rounds meets them all. */

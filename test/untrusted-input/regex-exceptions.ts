@@ -20,15 +20,11 @@ export const EXCEPTIONS: ByFile = {
 
 /** Those built at run time. */
 export const MADE: ByFile = {
-  "src/catalog/price-check.ts": {
-    "new RegExp(word)": "words of a price, out of an adapter",
-  },
+  "src/catalog/price-check.ts": { "new RegExp(word)": "words of a price, out of an adapter" },
   "src/models/formats/known-fields.ts": {
     'new RegExp(EXPONENT, "g")': "the same as one that is judged, for all of its places",
   },
-  "src/edge/http/head-lines.ts": {
-    'new RegExp(UNSAFE, "g")': "one class of characters",
-  },
+  "src/edge/http/head-lines.ts": { 'new RegExp(UNSAFE, "g")': "one class of characters" },
   "src/edge/http/match-endpoint.ts": {
     'new RegExp(`^${source.join("/")}$`)': "the path of an endpoint of ours, whose places end at a slash",
   },

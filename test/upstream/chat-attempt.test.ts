@@ -29,12 +29,7 @@ function offerOf(adapter: Partial<Adapter>): Offer {
   return {
     adapter: {
       id: "vendor",
-      spec: {
-        name: "Vendor",
-        docs: "",
-        origin: "",
-        auth: bearer,
-      },
+      spec: { name: "Vendor", docs: "", origin: "", auth: bearer },
       origin: "http://127.0.0.1:1/v1",
       origins: {},
       keys: ["key"],

@@ -227,9 +227,11 @@ describe("a proxy that fails", () => {
     const ask = (model: string) =>
       client.chat.completions.create({ model, messages: [{ role: "user", content: "hi" }] }, { maxRetries: 0 });
     proxy.refuseWith = 407;
-    const { data } = (await gateway.admin("POST", "/admin/v1/providers/openai/check").then(({ json }) => ({
-      data: (json.checks as { detail: string; verdict: string; proxy: string }[])[0],
-    }))) ?? { data: undefined };
+    const { data } = (await gateway
+      .admin("POST", "/admin/v1/providers/openai/check")
+      .then(({ json }) => ({ data: (json.checks as { detail: string; verdict: string; proxy: string }[])[0] }))) ?? {
+      data: undefined,
+    };
     expect(data).toMatchObject({ verdict: "unreachable", proxy: `http://***@127.0.0.1:${proxy.port}` });
     expect(data?.detail).toContain("407");
     await expect(ask("openai/gpt-4.1-mini")).rejects.toMatchObject({

@@ -83,11 +83,7 @@ const CLOUDS: readonly CloudRow[] = [
     async ask() {
       const { AnthropicBedrock } = await import("@anthropic-ai/bedrock-sdk");
       const client = new AnthropicBedrock({ awsAccessKey: KEY, awsSecretKey: SECRET, awsRegion: REGION });
-      return client.messages.create({
-        model: "global.anthropic.claude-opus-5",
-        max_tokens: 50,
-        messages: blocks,
-      });
+      return client.messages.create({ model: "global.anthropic.claude-opus-5", max_tokens: 50, messages: blocks });
     },
     apart: version,
   },

@@ -20,12 +20,7 @@ const FACETS_MAX = 3;
 const SCHEMA: JsonObject = {
   type: "object",
   properties: {
-    facets: {
-      type: "array",
-      items: { type: "string", enum: SEARCH_FACETS },
-      minItems: 1,
-      maxItems: FACETS_MAX,
-    },
+    facets: { type: "array", items: { type: "string", enum: SEARCH_FACETS }, minItems: 1, maxItems: FACETS_MAX },
     timeCritical: { type: "boolean" },
     fidelityRequired: { type: "boolean" },
   },

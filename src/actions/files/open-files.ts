@@ -70,9 +70,5 @@ export async function openFiles(options: OpenFilesOptions): Promise<OpenFiles> {
   const [secret] = secrets;
   const store = await openStore(config, clock);
   const files = createFiles({ ...options, store, secret, stampOf: stamps(options), sweeps: doesWork(config) });
-  return {
-    files,
-    actions: filesActions({ files, openPublic }),
-    endpoints: fileEndpoints({ files, secrets, clock }),
-  };
+  return { files, actions: filesActions({ files, openPublic }), endpoints: fileEndpoints({ files, secrets, clock }) };
 }

@@ -50,7 +50,7 @@ export const OWN_ENDPOINTS: readonly OwnEndpoint[] = [
   }),
   model("responses", "chat", {
     asked: "agent loop with kept answers; go on with an earlier answer",
-    description: "Asks a language model in the responses wire, with answers that are kept and gone on with",
+    description: "Calls a language model in the responses format, with stored answers that later requests can continue",
     keywords: "coding agent",
     required: ["model", "input"],
   }),

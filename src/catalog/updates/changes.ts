@@ -278,10 +278,10 @@ function newModel(
   const where = `${vendor.id}/${model}`;
   // The cache prices of the similar model do not apply to this one.
   const { cacheRead: _read, cacheWrite: _write, ...plain } = ours;
-  const { price, held } = comparedPrice(where, plain, theirs, {
-    onlyInput: kind === "embeddings",
-    since: at.day,
-  }) ?? { price: { ...plain, since: at.day }, held: null };
+  const { price, held } = comparedPrice(where, plain, theirs, { onlyInput: kind === "embeddings", since: at.day }) ?? {
+    price: { ...plain, since: at.day },
+    held: null,
+  };
   const images = facts.takesImages === false ? { imageTokensMax: 0 } : {};
   const told: ModelUpdate = {
     like,

@@ -25,10 +25,7 @@ export interface McpOptions extends McpDeps {
   readonly cancels: Cancels;
   /** True: a call without a credential gets a 401, which makes clients ask their users to sign in. False: it may read the catalog. */
   readonly wantsSignIn: boolean;
-  readonly door: {
-    allowsOrigin(origin: string): boolean;
-    allowsHost(name: string): boolean;
-  };
+  readonly door: { allowsOrigin(origin: string): boolean; allowsHost(name: string): boolean };
 }
 
 /** A request's caller, in the form in which the protocol's library passes authentication. */

@@ -120,11 +120,7 @@ export const TOOLS: readonly Tool[] = [
     description:
       "Runs an action and pays for it from the balance. A failed run costs nothing. Long work answers with a job_id: ask get_result.",
     annotations: PAID,
-    shape: {
-      action,
-      params: z.looseObject({}).describe("As describe_action tells").optional(),
-      ...BOUNDS,
-    },
+    shape: { action, params: z.looseObject({}).describe("As describe_action tells").optional(), ...BOUNDS },
     call: ({ action: id, params, ...options }) => actionCall(id, params, options),
   }),
   tool({

@@ -10,11 +10,7 @@ const CHAT_ERROR_REF = { $ref: "#/components/schemas/ChatError" };
 type Headers = Readonly<Record<string, object>>;
 
 function failure(description: string, schema: object, headers?: Headers) {
-  return {
-    description,
-    ...(headers === undefined ? {} : { headers }),
-    content: { "application/json": { schema } },
-  };
+  return { description, ...(headers === undefined ? {} : { headers }), content: { "application/json": { schema } } };
 }
 
 const INTEGER = { type: "integer", minimum: 0 };

@@ -65,11 +65,7 @@ export type Paid = Pick<Receipt, "id" | "amountNano" | "house"> & {
 function withSettlement(post: PostRequest, { settlementNano }: Paid): PostRequest {
   if (settlementNano === ZERO) return post;
   const leg = { vendor: "x402", model: "settlement", upstreamNano: settlementNano, ok: true, ms: 0, reason: null };
-  return {
-    ...post,
-    upstreamNano: add(post.upstreamNano, settlementNano),
-    legs: [...post.legs, { ...leg, count: 1 }],
-  };
+  return { ...post, upstreamNano: add(post.upstreamNano, settlementNano), legs: [...post.legs, { ...leg, count: 1 }] };
 }
 
 /** The id of the credit for a payment of a call or a top-up. */

@@ -193,12 +193,7 @@ export class ActionCalls {
     const place = this.#uses.length;
     this.#uses.push(null);
     const first = await inner.call({ action: run.id, params: params as JsonObject });
-    const answer = await finishedJob(first, {
-      calls: inner,
-      clock: deps.clock,
-      deadlineMs,
-      left,
-    });
+    const answer = await finishedJob(first, { calls: inner, clock: deps.clock, deadlineMs, left });
     const taken = this.#takenOf(tool.bounds);
     taken.nano = add(minus(taken.nano, nano), meter.spentNano);
     const { ok } = answer;

@@ -56,10 +56,7 @@ const sandbox = z
 
 /** On request the largest sums come first: a single page without a cursor. */
 const order = z.literal("amount", "must be amount, or left out").optional();
-const onePage = {
-  path: ["cursor"],
-  message: "goes on in the order of the fields; leave out order",
-};
+const onePage = { path: ["cursor"], message: "goes on in the order of the fields; leave out order" };
 const isOnePage = (asked: { readonly order?: unknown; readonly cursor?: unknown }) =>
   asked.order === undefined || asked.cursor === undefined;
 

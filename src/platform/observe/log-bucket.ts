@@ -39,11 +39,11 @@ export interface LogObjects {
   put(name: string, bytes: Uint8Array): Promise<void>;
   get(name: string, bytesMax: number): Promise<Buffer | null>;
   delete(name: string): Promise<void>;
-  list(listing: { readonly prefix: string; readonly after: string; readonly folders?: true }): Promise<{
-    readonly names: readonly string[];
-    readonly folders: readonly string[];
-    readonly hasMore: boolean;
-  }>;
+  list(listing: {
+    readonly prefix: string;
+    readonly after: string;
+    readonly folders?: true;
+  }): Promise<{ readonly names: readonly string[]; readonly folders: readonly string[]; readonly hasMore: boolean }>;
 }
 
 export interface LogBucketOptions {

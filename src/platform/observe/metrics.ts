@@ -98,12 +98,7 @@ export const METRICS = {
     help: "Fallbacks to another route; served is _none if none could answer",
     labels: ["asked", "served", "reason", "sandbox"],
   },
-  charged: {
-    name: "tollgate_charged_usd_total",
-    help: "Charged to payers",
-    labels: MODEL,
-    unit: NANO_PER_USD,
-  },
+  charged: { name: "tollgate_charged_usd_total", help: "Charged to payers", labels: MODEL, unit: NANO_PER_USD },
   upstreamCost: {
     name: "tollgate_upstream_cost_usd_total",
     help: "Cost at providers; tollgate_charged_usd_total minus this is the margin",
@@ -175,10 +170,7 @@ export const METRICS = {
     help: "1 for the running version, its Node version and its ROLE",
     labels: ["version", "node", "role"],
   },
-  diskFree: {
-    name: "tollgate_disk_free_bytes",
-    help: "Free on the disk of DATA_DIR",
-  },
+  diskFree: { name: "tollgate_disk_free_bytes", help: "Free on the disk of DATA_DIR" },
   diskNeeded: {
     name: "tollgate_disk_needed_bytes",
     help: "Below this free space paid calls are refused: DISK_FREE_MIB_MIN",
@@ -187,30 +179,15 @@ export const METRICS = {
     name: "tollgate_model_list_age_seconds",
     help: "Time since `tollgate models update` last compared the models with a list; 0: never",
   },
-  inFlight: {
-    name: "tollgate_in_flight",
-    help: "Requests whose answer has not ended",
-    merge: "sum",
-  },
+  inFlight: { name: "tollgate_in_flight", help: "Requests whose answer has not ended", merge: "sum" },
   longestHold: {
     name: "tollgate_event_loop_longest_hold_seconds",
     help: "Longest block of the event loop since the last scrape; alarm above 0.2 s",
   },
   accounts: { name: "tollgate_accounts", help: "Accounts in the ledger" },
-  holdsOpen: {
-    name: "tollgate_holds_open",
-    help: "Holds not yet posted or released",
-  },
-  held: {
-    name: "tollgate_held_usd",
-    help: "Money in open holds; sandbox accounts separately",
-    labels: ["sandbox"],
-  },
-  spent: {
-    name: "tollgate_spent_usd",
-    help: "All charges; sandbox accounts separately",
-    labels: ["sandbox"],
-  },
+  holdsOpen: { name: "tollgate_holds_open", help: "Holds not yet posted or released" },
+  held: { name: "tollgate_held_usd", help: "Money in open holds; sandbox accounts separately", labels: ["sandbox"] },
+  spent: { name: "tollgate_spent_usd", help: "All charges; sandbox accounts separately", labels: ["sandbox"] },
   spoolDepth: {
     name: "tollgate_spool_depth",
     help: "Ends of calls that the shared ledger has not confirmed",
@@ -229,33 +206,19 @@ export const METRICS = {
     help: "Memory of unread answers; ANSWERS_MIB limits it",
     merge: "sum",
   },
-  jobsRunning: {
-    name: "tollgate_jobs_running",
-    help: "Running jobs, launched or adopted",
-    merge: "sum",
-  },
-  jobsOldest: {
-    name: "tollgate_jobs_oldest_seconds",
-    help: "Since the oldest of them was launched",
-  },
+  jobsRunning: { name: "tollgate_jobs_running", help: "Running jobs, launched or adopted", merge: "sum" },
+  jobsOldest: { name: "tollgate_jobs_oldest_seconds", help: "Since the oldest of them was launched" },
   jobsStill: {
     name: "tollgate_jobs_still_seconds",
     help: "Longest time without progress of any job, or of one that cannot be adopted; alarm above two minutes",
   },
-  jobsAdopted: {
-    name: "tollgate_jobs_adopted_total",
-    help: "Jobs taken over from processes that died",
-  },
+  jobsAdopted: { name: "tollgate_jobs_adopted_total", help: "Jobs taken over from processes that died" },
   jobsEnded: {
     name: "tollgate_jobs_ended_total",
     help: "Ended jobs, by kind; status is succeeded or failed",
     labels: ["kind", "status"],
   },
-  sessionsOpen: {
-    name: "tollgate_sessions_open",
-    help: "Open sessions",
-    merge: "sum",
-  },
+  sessionsOpen: { name: "tollgate_sessions_open", help: "Open sessions", merge: "sum" },
   boxesUnclosed: {
     name: "tollgate_session_boxes_unclosed",
     help: "Machines of ended sessions whose vendors have not confirmed that they are closed, over all processes",

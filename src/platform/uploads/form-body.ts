@@ -38,10 +38,7 @@ export class FormBody {
     const heads = this.#files.map((file) => this.#head(file));
     const sizes = [this.#before().length, this.#end().length, ...heads.map((head) => head.length + LINE_END.length)];
     const length = [...sizes, ...this.#files.map(({ size }) => size)].reduce((sum, bytes) => sum + bytes, 0);
-    return {
-      "content-type": `multipart/form-data; boundary=${this.#boundary}`,
-      "content-length": String(length),
-    };
+    return { "content-type": `multipart/form-data; boundary=${this.#boundary}`, "content-length": String(length) };
   }
 
   async *bytes(): AsyncGenerator<Uint8Array, void, undefined> {

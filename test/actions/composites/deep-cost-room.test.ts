@@ -8,11 +8,7 @@ import { HTML, startPagesGateway, WALL } from "./deep-pages.ts";
 
 const vendor = forFile(await startVendor());
 const gateway = forFile(
-  await startPagesGateway({
-    SCRAPINGANT_API_KEY: "k",
-    SCRAPINGANT_BASE_URL: vendor.url,
-    UNPAID_COST_CENTS: "5",
-  }),
+  await startPagesGateway({ SCRAPINGANT_API_KEY: "k", SCRAPINGANT_BASE_URL: vendor.url, UNPAID_COST_CENTS: "5" }),
 );
 gateway.play = (socket) => say(socket, HTML, WALL);
 vendor.answers((response, { url }) => {

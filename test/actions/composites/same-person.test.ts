@@ -39,10 +39,7 @@ describe("what agrees", () => {
         { name: "Bob Frost", company: "Globex Frozen" },
         { name: "Robert Frost", company: "Globex Frozen Foods" },
       ),
-    ).toEqual({
-      name: 0.95,
-      company: 0.6,
-    });
+    ).toEqual({ name: 0.95, company: 0.6 });
   });
 
   it("is no company that begins with another's name", () => {

@@ -50,11 +50,7 @@ describe("a descriptor", () => {
     const { price, effect, deprecated } = descriptorOf(inSmallCatalog("finders/order"));
     expect(price).toEqual({ mode: "capped", min_cents: 0, max_cents: 100, free_on_miss: false });
     expect(effect).toBe("write");
-    expect(deprecated).toEqual({
-      announced: "2026-10-01",
-      sunset: "2027-02-01",
-      successor: "/api/run/finders/search",
-    });
+    expect(deprecated).toEqual({ announced: "2026-10-01", sunset: "2027-02-01", successor: "/api/run/finders/search" });
   });
 
   test("says why nobody serves it", () => {

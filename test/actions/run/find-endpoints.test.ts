@@ -46,9 +46,7 @@ describe("GET /api/run", () => {
     for (const { endpoint, price_cents, price_min_cents } of varying) {
       expect(price_min_cents, endpoint).toBeLessThan(price_cents);
     }
-    const { services } = (await (await get("/api/catalog")).json()) as {
-      services: { actions: IndexRow[] }[];
-    };
+    const { services } = (await (await get("/api/catalog")).json()) as { services: { actions: IndexRow[] }[] };
     const listed = services.flatMap(({ actions }) => actions);
     for (const { endpoint, price_cents, price_min_cents } of rows) {
       expect(listed).toContainEqual(expect.objectContaining({ endpoint, price_cents, price_min_cents }));
@@ -126,11 +124,7 @@ function raw(path: string, headers: Record<string, string>, method = "GET") {
       const parts: Buffer[] = [];
       response.on("data", (part: Buffer) => parts.push(part));
       response.on("end", () =>
-        resolve({
-          status: response.statusCode ?? 0,
-          headers: response.headers,
-          body: Buffer.concat(parts).toString(),
-        }),
+        resolve({ status: response.statusCode ?? 0, headers: response.headers, body: Buffer.concat(parts).toString() }),
       );
     });
     call.on("error", reject).end();

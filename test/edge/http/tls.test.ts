@@ -103,9 +103,7 @@ describe("HTTP/2", () => {
 
   test("tells a stream's writer that its client has reset it, and serves the others", async () => {
     const replies: Reply[] = [];
-    const { server, client } = await session({
-      handle: (_request, _endpoint, reply) => void replies.push(reply),
-    });
+    const { server, client } = await session({ handle: (_request, _endpoint, reply) => void replies.push(reply) });
     const stream = client.request({ ":path": "/hello" });
     stream.on("error", () => {});
     await until(() => replies.length === 1);

@@ -145,12 +145,7 @@ describe("the MCP server", () => {
     postAs(
       token,
       `${gateway.url}/mcp`,
-      {
-        jsonrpc: "2.0",
-        id: 1,
-        method: "tools/call",
-        params: { name: "get_balance", arguments: {} },
-      },
+      { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "get_balance", arguments: {} } },
       { accept: "application/json, text/event-stream" },
     );
 

@@ -54,12 +54,7 @@ class Operators {
       interactions: { url: (_, { uid }) => `/interaction/${uid}` },
       findAccount: (_, sub) => ({
         accountId: sub,
-        claims: () => ({
-          sub,
-          email: `${sub}@acme.example`,
-          email_verified: this.isVerified,
-          groups: this.groups,
-        }),
+        claims: () => ({ sub, email: `${sub}@acme.example`, email_verified: this.isVerified, groups: this.groups }),
       }),
       async loadExistingGrant({ oidc }) {
         const clientId = oidc.client?.clientId;

@@ -215,9 +215,7 @@ describe("a guard over answers", () => {
       pass,
       "/api/run/brave/news",
       { q: "tea" },
-      {
-        onAnswer: { body: { action: "edit", body: { results: [] } } },
-      },
+      { onAnswer: { body: { action: "edit", body: { results: [] } } } },
     );
     expect([action.status, action.json.ok, action.json.data]).toEqual([200, true, { results: [] }]);
   });

@@ -256,13 +256,7 @@ const LASTING: Readonly<Record<string, Lasting>> = {
 
 const CASES = Object.entries(LASTING).flatMap(([what, { by, open }]) =>
   by.flatMap((kind) =>
-    Object.entries(CHANGES[kind]).map(([change, make]) => ({
-      what,
-      kind,
-      change: `${kind}: ${change}`,
-      make,
-      open,
-    })),
+    Object.entries(CHANGES[kind]).map(([change, make]) => ({ what, kind, change: `${kind}: ${change}`, make, open })),
   ),
 );
 /** Things that a paused key or a frozen account may still do. */

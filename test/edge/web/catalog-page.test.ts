@@ -33,11 +33,7 @@ declare const navigator: { readonly clipboard: { readText(): Promise<string> } }
 declare function getComputedStyle(
   one: InPage,
   pseudo?: string,
-): {
-  readonly content: string;
-  readonly color: string;
-  readonly backgroundColor: string;
-};
+): { readonly content: string; readonly color: string; readonly backgroundColor: string };
 
 let gateway: TestGateway;
 let browser: BrowserContext;
@@ -290,10 +286,7 @@ describe("the catalog's page", () => {
   });
 
   test("opens what the address names: price, params, and a call that copies", async () => {
-    await browser.setPermission(gateway.url, {
-      permission: { name: "clipboard-read" },
-      state: "granted",
-    });
+    await browser.setPermission(gateway.url, { permission: { name: "clipboard-read" }, state: "granted" });
     await open("#core/discover");
     const text = await inside("core/discover");
     expect(text).toContain("query");

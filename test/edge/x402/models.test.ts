@@ -5,11 +5,7 @@ import { startTestGateway } from "../../support/gateway.ts";
 import { askedBy, decoded, keyWallet } from "./wallet.ts";
 
 const gateway = forFile(
-  await startTestGateway({
-    X402_SANDBOX: "1",
-    X402_MODELS: "1",
-    ADDRESS_REQUESTS_PER_MINUTE: "100000",
-  }),
+  await startTestGateway({ X402_SANDBOX: "1", X402_MODELS: "1", ADDRESS_REQUESTS_PER_MINUTE: "100000" }),
 );
 
 const HELLO = { model: "core/cheap", max_tokens: 100, messages: [{ role: "user", content: "Hello" }] };

@@ -38,12 +38,7 @@ async function post(body: Record<string, unknown>, by: TestAccount = account, he
   return postAs(
     by.key,
     `${stage.gateway.url}/api/llm/v1/chat/completions`,
-    {
-      model: MODEL,
-      messages: [{ role: "user", content: "When is the tide?" }],
-      tools: [SEARCH],
-      ...body,
-    },
+    { model: MODEL, messages: [{ role: "user", content: "When is the tide?" }], tools: [SEARCH], ...body },
     headers,
   );
 }

@@ -16,11 +16,7 @@ let account: TestAccount;
 
 const vendor = forFile(await startVendor());
 const gateway = forFile(
-  await startTestGateway({
-    OPENAI_API_KEY: "sk-ours",
-    OPENAI_BASE_URL: `${vendor.url}/v1`,
-    ZDR_PROVIDERS: "openai",
-  }),
+  await startTestGateway({ OPENAI_API_KEY: "sk-ours", OPENAI_BASE_URL: `${vendor.url}/v1`, ZDR_PROVIDERS: "openai" }),
 );
 beforeEach(async () => {
   account = await gateway.account({ kind: "personal", creditCents: 10_000 });

@@ -87,9 +87,7 @@ describe("provider", () => {
   it("can ask for the cheapest of a tier, and for none above a price", async () => {
     const { data } = (await (
       await fetch(`${gateway.url}/v1/models`, { headers: { authorization: `Bearer ${account.key}` } })
-    ).json()) as {
-      data: { id: string; candidates?: string[]; pricing: { prompt: string; completion: string } }[];
-    };
+    ).json()) as { data: { id: string; candidates?: string[]; pricing: { prompt: string; completion: string } }[] };
     const best = data.find(({ id }) => id === "core/best")?.candidates ?? [];
     const prices = best.map((slug) => {
       const { prompt = "", completion = "" } = data.find(({ id }) => id === slug)?.pricing ?? {};

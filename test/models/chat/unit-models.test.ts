@@ -66,10 +66,7 @@ describe("rerank", () => {
       top_n: 2,
       return_documents: true,
     });
-    expect(json).toMatchObject({
-      model,
-      results: [{ index: 1, document: { text: "the sea is deep" } }, { index: 0 }],
-    });
+    expect(json).toMatchObject({ model, results: [{ index: 1, document: { text: "the sea is deep" } }, { index: 0 }] });
     const transaction = await transactionOf(response.headers.get("x-request-id"));
     const { tokens } = json.meta as unknown as { tokens?: { input_tokens: number } };
     expect(transaction).toMatchObject({

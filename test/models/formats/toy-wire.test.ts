@@ -152,9 +152,7 @@ describe.each(NAMES)("over the %s dialect", (dialect) => {
             "with",
           ),
         ),
-      ).toEqual({
-        city: expect.any(String),
-      });
+      ).toEqual({ city: expect.any(String) });
       expect(lines.at(-2)).toEqual({ over: "tool_calls" });
       const history = asked.tools.map((tool, at) => ({ id: `call_${at}`, tool, says: "fine" }));
       const next = linesOf(await ask(dialect, { ...asked, history }, stream));

@@ -58,10 +58,7 @@ function leg(more: Partial<PostedLeg>): PostedLeg {
 
 /** No address is limited in its misses. */
 export function noMisses(): AddressMisses {
-  return {
-    take: () => ({ allowed: true, limit: 1, windowSeconds: 60, resetSeconds: 1 }),
-    giveBack() {},
-  };
+  return { take: () => ({ allowed: true, limit: 1, windowSeconds: 60, resetSeconds: 1 }), giveBack() {} };
 }
 
 export async function openGate(options: { sandbox?: boolean } = {}): Promise<Gate> {

@@ -42,10 +42,7 @@ describe.each(["mpp", "x402"] as const)("over %s", (rail: Rail) => {
     const keys = { MPP_WALLET_PRIVATE_KEY: KEY, X402_WALLET_PRIVATE_KEY: KEY };
     gateway = await startTestGateway(
       { ...keys, WALLET_CENTS_PER_DAY: "100000", ...Object.fromEntries(bases) },
-      {
-        wallet,
-        internet: { allowForTests: [`127.0.0.2:${outside.port}`], resolve: async () => ["127.0.0.2"] },
-      },
+      { wallet, internet: { allowForTests: [`127.0.0.2:${outside.port}`], resolve: async () => ["127.0.0.2"] } },
     );
     account = await gateway.account({ kind: "personal", creditCents: 50_000 });
   });

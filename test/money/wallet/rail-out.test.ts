@@ -20,12 +20,7 @@ interface Told {
 const CASES: Readonly<
   Record<Rail, { readonly path: string; readonly body: object; readonly base: string; readonly payTo: string }>
 > = {
-  mpp: {
-    path: "/api/run/govlaws/search",
-    body: { query: "tides" },
-    base: "GOVLAWS_BASE_URL",
-    payTo: "GOVLAWS_PAY_TO",
-  },
+  mpp: { path: "/api/run/govlaws/search", body: { query: "tides" }, base: "GOVLAWS_BASE_URL", payTo: "GOVLAWS_PAY_TO" },
   x402: {
     path: "/api/run/sayer-and-stone/purchase",
     body: {

@@ -39,12 +39,7 @@ export interface DirectBounds {
 export type OpenPage = (url: string, bounds: DirectBounds) => Promise<PublicAnswer | GatewayError>;
 
 export type DirectAnswer =
-  | {
-      readonly kind: "answer";
-      readonly status: number;
-      readonly finalUrl: string;
-      readonly page: PageBytes;
-    }
+  | { readonly kind: "answer"; readonly status: number; readonly finalUrl: string; readonly page: PageBytes }
   /** `off` and `time` come only from the sandbox's addresses. */
   | { readonly kind: "skipped"; readonly why: "robots" | "busy" | "off" | "time" }
   /** It is not public, breaks off, or is too large or too slow. */

@@ -89,10 +89,7 @@ function groupsTable(form: Omit<PostForm, "act">, groups: readonly GroupShown[])
       html`<strong class="name">${name}</strong>`,
       ceiling_cents === null ? "none" : html`${moneyOfCents(ceiling_cents)} a ${ceiling_period ?? "day"}`,
       String(keys.length),
-      buttonForm({ ...form, act: "ungroup", hidden: { id } }, "Delete", {
-        label: name,
-        kind: "danger small",
-      }),
+      buttonForm({ ...form, act: "ungroup", hidden: { id } }, "Delete", { label: name, kind: "danger small" }),
     ]),
   });
 }

@@ -83,10 +83,7 @@ function hookActs({ api }: EventsPlace): Readonly<Record<string, Act>> {
       told: "The event is sent again",
       run: (visit) => nothingElse(visit.ask("POST", `${one(visit)}/redeliver`, { event_id: visit.fields.event })),
     },
-    unhook: {
-      told: "The address is told no more",
-      run: (visit) => nothingElse(visit.ask("DELETE", one(visit))),
-    },
+    unhook: { told: "The address is told no more", run: (visit) => nothingElse(visit.ask("DELETE", one(visit))) },
   };
 }
 

@@ -58,9 +58,7 @@ async function jobsOf(ask: Ask, csrf: string, cursor: string): Promise<Html> {
     moneyOfCents(job.charged_cents),
     isOver(job)
       ? ""
-      : buttonForm({ action: PATH, csrf, act: "cancel", hidden: { id: job.job_id } }, "Cancel", {
-          label: job.job_id,
-        }),
+      : buttonForm({ action: PATH, csrf, act: "cancel", hidden: { id: job.job_id } }, "Cancel", { label: job.job_id }),
   ]);
   const none =
     "No job has run in the last seven days. core/onescrape and core/onefind run as jobs where they read much.";

@@ -94,13 +94,7 @@ function boundFields(key: KeyShown | null, groups: readonly GroupShown[]): Html 
       value: String(key?.requests_per_minute ?? ""),
       type: "number" as const,
     },
-    {
-      name: "expires",
-      label: "Ends on",
-      note: "UTC",
-      value: endOf(key),
-      type: "date" as const,
-    },
+    { name: "expires", label: "Ends on", note: "UTC", value: endOf(key), type: "date" as const },
     {
       name: "models",
       label: "Models",
@@ -264,10 +258,7 @@ export function keyActs({ api }: Pick<KeysPlace, "api">): Readonly<Record<string
       told: "What refuses the key now",
       run: async (visit) => whyShown(await visit.ask<WhyShown>("GET", `${one(visit)}/why`), visit.request.path),
     },
-    revoke: {
-      told: "The key was revoked",
-      run: (visit) => nothingElse(visit.ask("DELETE", one(visit))),
-    },
+    revoke: { told: "The key was revoked", run: (visit) => nothingElse(visit.ask("DELETE", one(visit))) },
   };
 }
 

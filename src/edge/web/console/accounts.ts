@@ -77,11 +77,7 @@ function freeze(frozen: boolean, told: string): Act {
   const words = frozen
     ? "Every paid call of this account is refused from now on. Work that runs ends and is charged."
     : "This account's calls are paid again.";
-  return {
-    told,
-    sure: () => words,
-    run: (visit) => nothingElse(visit.ask("PATCH", apiOf(visit), { frozen })),
-  };
+  return { told, sure: () => words, run: (visit) => nothingElse(visit.ask("PATCH", apiOf(visit), { frozen })) };
 }
 
 const creditAct: Act = {

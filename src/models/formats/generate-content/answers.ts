@@ -151,9 +151,7 @@ class GenerateEncoder implements EventEncoder {
   }
 
   #writeAction(index: number, event: ActionEvent): Buffer {
-    return this.#writeEvent({ content: NO_WORDS, index }, true, {
-      tollgate: { action: actionJson(event) },
-    });
+    return this.#writeEvent({ content: NO_WORDS, index }, true, { tollgate: { action: actionJson(event) } });
   }
 
   #candidate(index: number): OpenCandidate {

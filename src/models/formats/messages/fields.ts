@@ -113,11 +113,7 @@ const movedTool: FieldSpec = {
 };
 
 /** A fetched page counts as a document. */
-const fetched = fields({
-  url: text,
-  retrieved_at: text,
-  content: cases("type", { document }),
-});
+const fetched = fields({ url: text, retrieved_at: text, content: cases("type", { document }) });
 
 const message = object({
   role: required(oneOf("user", "assistant", "system")),

@@ -4,10 +4,7 @@ import type { ErrorCode, GatewayError } from "../../../core/errors.ts";
 import { errorObject } from "../error-object.ts";
 import { WIRE } from "./request.ts";
 
-export const responsesErrors: ErrorCodec = {
-  wire: WIRE,
-  body: (error) => ({ error: errorObject(error) }),
-};
+export const responsesErrors: ErrorCodec = { wire: WIRE, body: (error) => ({ error: errorObject(error) }) };
 
 /** Codes that agents react to; any other error inside a stream becomes a server error. */
 const STREAM_CODES: Readonly<Partial<Record<ErrorCode, string>>> = {

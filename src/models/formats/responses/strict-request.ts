@@ -71,11 +71,7 @@ const customTool = z.strictObject({
   format: z
     .union([
       z.strictObject({ type: z.literal("text") }),
-      z.strictObject({
-        type: z.literal("grammar"),
-        syntax: z.enum(["lark", "regex"]),
-        definition: z.string(),
-      }),
+      z.strictObject({ type: z.literal("grammar"), syntax: z.enum(["lark", "regex"]), definition: z.string() }),
     ])
     .optional(),
 });
@@ -144,11 +140,7 @@ const body = z.strictObject({
   tool_choice: z
     .union([
       z.enum(["none", "auto", "required"]),
-      z.strictObject({
-        type: z.enum(["function", "custom"]),
-        name: z.string(),
-        namespace: z.string().optional(),
-      }),
+      z.strictObject({ type: z.enum(["function", "custom"]), name: z.string(), namespace: z.string().optional() }),
       z.strictObject({
         type: z.literal("allowed_tools"),
         mode: z.enum(["auto", "required"]),

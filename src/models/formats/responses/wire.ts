@@ -15,7 +15,7 @@ import { overSocket } from "./socket.ts";
 const COUNTED_BYTES_MAX = 4 * 1024 * 1024;
 
 function notFound(id: string): GatewayError {
-  const detail = `no response ${id.slice(0, 80)} is kept; one is where store: true was said, for a day`;
+  const detail = `no stored response ${id.slice(0, 80)}; responses are stored for one day, and only with store: true`;
   return new GatewayError("not_found", { of: "path", detail: { detail } });
 }
 

@@ -204,11 +204,7 @@ export function keyRow(state: LedgerState, key: KeyState): KeyRow | null {
   const scope = state.accounts.scope(account, keyScope(key.keyId), day);
   const { spent, held } = periodSum(scope, period, day, periodEnd(period, day));
   const { secretHash: _, ...shown } = key;
-  return {
-    ...shown,
-    periodSpentNano: nano(spent),
-    periodHeldNano: nano(held),
-  };
+  return { ...shown, periodSpentNano: nano(spent), periodHeldNano: nano(held) };
 }
 
 export function oneKey(state: LedgerState, { accountId, keyId }: { accountId: string; keyId: string }): KeyRow | null {

@@ -16,13 +16,15 @@ export class EventTable {
   }
 
   told(countMax: number): LedgerEvent[] {
-    return this.#sql.told.all(countMax).map((row) => ({
-      id: String(row.id),
-      kind: row.kind as LedgerEvent["kind"],
-      accountId: String(row.account_id),
-      atMs: Number(row.at),
-      data: JSON.parse(String(row.data)) as LedgerEvent["data"],
-    }));
+    return this.#sql.told
+      .all(countMax)
+      .map((row) => ({
+        id: String(row.id),
+        kind: row.kind as LedgerEvent["kind"],
+        accountId: String(row.account_id),
+        atMs: Number(row.at),
+        data: JSON.parse(String(row.data)) as LedgerEvent["data"],
+      }));
   }
 
   drop(ids: readonly string[]): void {

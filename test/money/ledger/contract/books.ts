@@ -75,14 +75,7 @@ export function booksContract(stage: Stage): void {
     expect(await ledger.createKey(accountId, wish)).toBe("created");
     expect(await ledger.createKey(accountId, newKey("other", { externalId: "agent-1" }))).toBe("external_id_taken");
     expect(await ledger.createKey("nobody", newKey("x"))).toBe("unknown_account");
-    const row = {
-      keyId: wish.keyId,
-      accountId,
-      primary: false,
-      label: "agent",
-      externalId: "agent-1",
-      paused: false,
-    };
+    const row = { keyId: wish.keyId, accountId, primary: false, label: "agent", externalId: "agent-1", paused: false };
     expect(await ledger.keyByHash(wish.secretHash)).toMatchObject({ ...row, lastUsedAtMs: null });
     const free = { services: null, models: null, expiresAtMs: null };
     expect(await ledger.keyByHash(wish.secretHash)).toMatchObject(free);

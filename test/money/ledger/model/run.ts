@@ -112,16 +112,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
   { weight: 6, arbitrary: fc.record({ do: fc.constant("post" as const), hold, amount, upstream: amount, before }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant("overruns" as const), key, count: fc.constantFrom(1, 2, 3) }) },
-  {
-    weight: 3,
-    arbitrary: fc.record({
-      do: fc.constant("settle" as const),
-      hold,
-      amount,
-      upstream: amount,
-      before,
-    }),
-  },
+  { weight: 3, arbitrary: fc.record({ do: fc.constant("settle" as const), hold, amount, upstream: amount, before }) },
   {
     weight: 4,
     arbitrary: fc.record({
