@@ -28,7 +28,6 @@ export const CATEGORIES = [
   "models",
   "core",
 ] as const;
-export type Category = (typeof CATEGORIES)[number];
 
 /** The vendor's name for an action. */
 export const actionName = z.string().regex(/^[a-z0-9]+([-_][a-z0-9]+)*$/, "is not named in-this-way");
@@ -224,7 +223,6 @@ const anAction = z
 /** The actions that an adapter sells, by name. */
 export const actions = z.record(actionName, anAction);
 
-export type AnswerShape = Said<z.infer<typeof answer>>;
 export type PollSpec = Said<z.infer<typeof poll>>;
 
 /** A price with typed params. */

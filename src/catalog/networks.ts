@@ -1,7 +1,6 @@
 // The payment networks and coins that we pay in or accept, one row each.
 import { type Nano, nano } from "../core/money.ts";
 
-/** An x402 network. */
 export interface Network {
   /** Its name in x402 version 1. */
   readonly name: string;

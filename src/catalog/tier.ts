@@ -47,7 +47,6 @@ const tool = z.strictObject({
 export const hostedTools = z.strictObject({ kind: z.literal("hosted-tools"), web_search: tool, web_fetch: tool });
 
 export type HostedSource = Said<z.infer<typeof source>>;
-export type HostedToolSpec = Said<z.infer<typeof tool>>;
 export type HostedToolsSpec = Said<z.infer<typeof hostedTools>>;
 
 export { z } from "zod";

@@ -26,8 +26,7 @@ export async function firstCallText(admin: AdminClient, key: string, sandbox: bo
   });
   if (setup === null) return "";
   const found = modelOf(setup, sandbox);
-  if (found === null)
-    return "\n\nNo provider of models is on here yet: the gateway said at its start what turns one on.";
+  if (found === null) return "\n\nNo provider of models is configured yet: `tollgate config` lists the variables.";
   const body = { model: found.model, messages: [{ role: "user", content: "Hello" }] };
   const lines = [
     `curl ${setup.url}/api/llm/v1/chat/completions \\`,

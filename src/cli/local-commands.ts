@@ -11,6 +11,8 @@ import type { ModelsUpdate } from "../catalog/updates/update.ts";
 import { systemClock } from "../core/clock.ts";
 import { atOnce } from "../core/slices.ts";
 import type { LossRow, UnpricedRow } from "../gateway/losses.ts";
+import type { Setup } from "../gateway/setup.ts";
+import { configuredWords } from "../gateway/start-words.ts";
 import { type Config, describeSettings } from "../platform/config.ts";
 import { askedOr } from "./asked-or.ts";
 import { type Command, CommandError, UsageError } from "./command.ts";
@@ -53,17 +55,20 @@ function settingsMarkdown(): string {
 const config: Command = {
   name: "config",
   options: { markdown: { value: null, meaning: "explain all settings as the table of docs/reference/settings.md" } },
-  summary: "Shows the settings in force, secrets masked; with --help, explains all of them",
+  summary:
+    "Shows the settings in force, secrets masked, and the providers configured; with --help, explains all settings",
   async run(typed, { config: settings, admin, columns }) {
     if (typed.flag("markdown")) return { json: describeSettings(), text: settingsMarkdown() };
     const asked = await askedOr(
       () => admin.call<{ settings: Config["effective"] }>("GET", "/admin/v1/config"),
       async () => ({ settings: settings.effective }),
     );
+    const setup = asked.from === "gateway" ? await admin.call<Setup>("GET", "/admin/v1/providers") : null;
+    const configured = setup === null ? "" : `\n\n${configuredWords(setup).join("\n")}`;
     const rows = asked.answer.settings.map(({ name, value, from }) => [name, value, from === "default" ? "" : "set"]);
     return {
       json: { from: asked.from, settings: asked.answer.settings },
-      text: asked.told(table(["VARIABLE", "VALUE", ""], rows, columns)),
+      text: asked.told(`${table(["VARIABLE", "VALUE", ""], rows, columns)}${configured}`),
     };
   },
 };

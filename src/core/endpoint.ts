@@ -215,7 +215,6 @@ export interface ErrorCodec {
   readonly tellsBalance?: true;
   /** The header in which its clients look for the request id, beside `x-request-id`. */
   readonly requestIdHeader?: string;
-  /** The body of an error. */
   body(error: GatewayError, balance?: Nano | null, requestId?: string): Record<string, unknown>;
 }
 

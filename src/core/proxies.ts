@@ -79,7 +79,6 @@ export function createProxies(https: Proxy, http: Proxy, exempts: Exempts | null
   return { proxyFor: (to) => (exempts?.(to) === true ? null : to.secure ? https : http) };
 }
 
-/** The destination of a URL. */
 export function destinationOf({ protocol, hostname, port }: Pick<URL, "protocol" | "hostname" | "port">): Destination {
   const secure = protocol === "https:" || protocol === "wss:";
   return { secure, host: hostname.replace(/^\[|\]$/g, ""), port: port === "" ? (secure ? 443 : 80) : Number(port) };

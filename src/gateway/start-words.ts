@@ -1,6 +1,8 @@
-// What the gateway prints once it listens: what is enabled, what would enable the rest, and what to do next. At most 80 columns.
+// What the gateway prints once it listens, and what is configured. At most 80 columns.
 import type { InstalledProvider } from "../catalog/installed.ts";
 import type { Setup } from "./setup.ts";
+
+type Configured = Pick<Setup, "providers" | "tiers" | "actions">;
 
 const COLUMNS = 80;
 const INDENT = "  ";
@@ -35,8 +37,8 @@ function turningOn(providers: readonly InstalledProvider[]): string[] {
   return [...new Set(off.map(({ variables }) => variables.join(" + ")))];
 }
 
-/** What is enabled, what is not, and which variables are misspelled. */
-export function startWords({ providers, tiers, actions, mistyped }: Setup): readonly string[] {
+/** What is configured, and the variables that would configure the rest, as `tollgate config` shows it. */
+export function configuredWords({ providers, tiers, actions }: Configured): readonly string[] {
   const models = providers.filter(({ sells_models }) => sells_models);
   const others = providers.filter(({ sells_models }) => !sells_models);
   const idsOn = (list: readonly InstalledProvider[]) => list.flatMap(({ id, on }) => (on ? [id] : []));
@@ -53,7 +55,17 @@ export function startWords({ providers, tiers, actions, mistyped }: Setup): read
     ...(modelsOff.length === 0 ? [] : listed("Off, models; to turn on, set:", modelsOff)),
     ...(othersOff.length === 0 ? [] : listed("Off, actions; to turn on, set:", othersOff)),
     ...(ownServers.length === 0 ? [] : listed("Without a key, from a server of your own:", ownServers)),
-    ...mistyped.map(({ set, meant }) => `Warning: ${set} is set, and nobody reads it. Is ${meant} meant?`),
+  ];
+}
+
+/** How much is configured, and which variables look misspelled. */
+export function startWords({ providers, actions, mistyped }: Setup): readonly string[] {
+  const models = providers.filter(({ sells_models }) => sells_models);
+  const on = models.filter((provider) => provider.on).length;
+  return [
+    `Configured: ${on} of ${models.length} providers of models, ${actions.on} of ${actions.of} actions.`,
+    `All of them, and the variables of the rest: ${COMMAND} config`,
+    ...mistyped.map(({ set, meant }) => `Warning: ${set} is set but not used. Did you mean ${meant}?`),
   ];
 }
 
@@ -71,11 +83,10 @@ export function nextWords({ first_model, providers, url, sandbox }: Setup): read
   }
   return [
     ...(first_model === null && any !== undefined
-      ? [`Any model of ${any.id} can be asked for as ${any.id}/<its name>.`]
+      ? [`Any model of ${any.id} is available as ${any.id}/<its name>.`]
       : []),
-    "Next, in another terminal in this folder, with the same variables:",
-    `  ${COMMAND} check                     asks each provider`,
-    `  ${COMMAND} account create --name me  opens an account`,
-    `What can be called: ${url}/catalog`,
+    `Next: ${COMMAND} check tests the providers,`,
+    `      ${COMMAND} account create --name me opens an account.`,
+    `Logs go to standard output. What can be called: ${url}/catalog`,
   ];
 }

@@ -121,7 +121,7 @@ describe.each(REFUSALS)("a vendor that says $status", ({ verdict, status, says }
     for (const { name, variable } of VENDORS) {
       const words = `${name} ${says} (${verdict}): ${variable}; `;
       expect(doctor.slice(0, doctor.indexOf("accounts,"))).toContain(words);
-      expect(start.slice(0, start.indexOf("Models by:"))).toContain(`Warning: ${words}`);
+      expect(start.slice(0, start.indexOf("Configured:"))).toContain(`Warning: ${words}`);
       for (const page of pages) expect(page.indexOf(words)).toBeGreaterThan(0);
     }
     expect(gateway.lines().filter((line) => line.includes(`${says} (${verdict})`))).toHaveLength(

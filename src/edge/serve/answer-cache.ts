@@ -182,7 +182,6 @@ export class AnswerCache {
     return Math.max(0, Math.floor((this.#options.epochMs() - keptAtMs) / 1_000));
   }
 
-  /** The answer to cache. */
   answerOf({ headers, bytes }: Copied, made: MadeOf): CachedAnswer {
     const kept: Record<string, string> = {};
     for (const name of KEPT_HEADERS) if (headers[name] !== undefined) kept[name] = headers[name];

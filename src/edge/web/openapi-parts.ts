@@ -73,7 +73,6 @@ function references(prefix: string, table: typeof FAILED) {
 /** The answers of every call of an action. */
 export const RESPONSES = { "200": { $ref: "#/components/responses/Success" }, ...references("", FAILED) };
 
-/** The error codes. */
 const CODES = Object.keys(ERRORS);
 
 export const COMPONENTS = {

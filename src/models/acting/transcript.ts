@@ -32,7 +32,6 @@ export interface TranscriptParts {
   readonly createdS: number;
 }
 
-/** All text of a round. */
 export function textOf({ blocks }: Round): string {
   return blocks.map((block) => (block.kind === "text" ? block.text : "")).join("");
 }

@@ -61,7 +61,6 @@ function embeddingsIn(spec: WireEmbeddings, call: PlanCall, deps: ChatDeps): Fra
   return { ...made, frame: { keepAlive, last, head: frame.head.bind(frame), broken: frame.broken.bind(frame) } };
 }
 
-/** All endpoints of a wire. */
 export function wireEndpoints(wire: ModelWire, deps: WireDeps): readonly Endpoint[] {
   const { chat, host, counts } = deps;
   const { errors } = wire;

@@ -72,7 +72,6 @@ export interface AccountRules {
   readonly groups: readonly GroupRule[];
   /** By key id; keys without rules are absent. */
   readonly keys: Readonly<Record<string, KeyRule>>;
-  /** By provider. */
   readonly providerKeys: Readonly<Record<string, KeptProviderKey>>;
   /** The group of each revoked key, for sums by group; the latest ones only. */
   readonly left: Readonly<Record<string, string>>;

@@ -49,7 +49,6 @@ export function signedHeaders(hook: Webhook, message: { readonly id: string; rea
   };
 }
 
-/** The message for an event. */
 export function messageOf(event: Event): { readonly id: string; readonly body: string } {
   const { id, kind, accountId, atMs, data } = event;
   const body = { type: kind, timestamp: new Date(atMs).toISOString(), data: { ...data, account_id: accountId } };

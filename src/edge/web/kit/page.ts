@@ -68,7 +68,6 @@ function bar({ places = [], here, signOut }: Shell): Html {
   return html`<header class="top"><div><a class="brand" href="${places[0]?.href ?? "/"}"><img src="${ICON}" alt="" width="20" height="20">Tollgate</a>${nav}${out}</div></header>`;
 }
 
-/** The page as text. */
 export function pageText(shell: Shell, body: Html): string {
   const scripts = [SCRIPT.href, ...(shell.scripts ?? [])].map(
     (src) => html`<script type="module" src="${src}"></script>\n`,
@@ -99,7 +98,6 @@ ${body}
 `.text;
 }
 
-/** The page as an answer. */
 export function pageAnswer(shell: Shell, body: Html, status = 200): Answer {
   return { status, body: pageText(shell, body), headers: PAGE_HEADERS };
 }

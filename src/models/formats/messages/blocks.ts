@@ -70,7 +70,6 @@ export function actionUse(action: ActionCall): Json {
   return { type: "mcp_tool_use", id, name, server_name: "tollgate", input: inputOf(text) };
 }
 
-/** An action's result as a block. */
 export function actionResult(block: ActionBlock): Json {
   const { hosted, ok, output, sources } = block;
   const tool_use_id = idOf(block);

@@ -78,7 +78,6 @@ type Reserved = Pick<
   "holdId" | "keyId" | "parentId" | "requestId" | "operation" | "asked" | "effect" | "inference" | "owner" | "onExpire"
 >;
 
-/** A live hold. */
 export interface LiveHold extends Reserved {
   readonly account: AccountState;
   /** The day of the reserve. The hold's money counts in this day for good. */

@@ -221,7 +221,6 @@ export class AccountTables {
     this.#sql.writeOverruns.run(strictBounds ? 1 : 0, overruns, overrunDay, accountId);
   }
 
-  /** Counts a posting in a day. */
   count(day: DayState, posting: { charged: number; absorbed: number; number: number }): void {
     day.spent += posting.charged;
     day.absorbed += posting.absorbed;
