@@ -1,4 +1,4 @@
-// `npm run bench -- sites unary`: where the bytes of a call come from on the event loop's heap, function by function and by who it was called for.
+// `npm run bench -- sites unary`: where the bytes of a call come from on the event loop's heap, by function and by caller.
 import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";

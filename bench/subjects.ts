@@ -45,11 +45,11 @@ export interface Ground {
   readonly upstreamPort: number;
   /** Default: plain. */
   readonly wire?: Wire;
-  /** Where the upstream speaks without TLS: for who asks it himself, and has no handshake to wait for. Default: `upstreamPort`. */
+  /** The upstream's port without TLS, for direct requests that should not wait for a handshake. Default: `upstreamPort`. */
   readonly plainPort?: number;
   /** The authority of the upstream's certificate, where it has one. */
   readonly authorityFile?: string;
-  /** An empty folder of its own, on a real disk. */
+  /** An empty folder on a real disk. */
   readonly folder: string;
   /** A checkout of another revision of the gateway; null where none was given. */
   readonly base: string | null;

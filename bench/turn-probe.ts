@@ -6,7 +6,7 @@ import { isMainThread } from "node:worker_threads";
 
 const { TURNS_FOLDER = ".", TURNS_IN = "" } = process.env;
 const file = join(TURNS_FOLDER, String(process.pid));
-/** Turns of so much CPU are told with what they were in, where that is asked for (`TURNS_IN=1`, which slows everything down). */
+/** Turns with more CPU than this are reported with their stacks, if `TURNS_IN=1`, which slows everything down. */
 const LONG_MS = 2;
 
 /** What the loop did from one look at its timers to the next: sleep is not in it, and of `cpuMs` nothing that other programs took either. */

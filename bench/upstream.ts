@@ -30,7 +30,7 @@ function eventTail(choices: string, usage: string): string {
   return `","object":"chat.completion.chunk","created":${CREATED},"model":"${MODEL}","system_fingerprint":"fp_bench","choices":${choices}${usage}}\n\n`;
 }
 
-/** All that a stream can say, built once; with `usage` every event has the field, as OpenAI does when it was asked. */
+/** All events of a stream, built once; with `usage` every event has the field, as OpenAI sends it on request. */
 function script(asked: boolean) {
   const none = asked ? ',"usage":null' : "";
   const choice = (delta: string, finish: string) =>
@@ -169,7 +169,7 @@ function serve(res: Answer, body: string): void {
 
 const PAGE = `{"url":"https://bench.example/page","text":"${"many words ".repeat(5_950)}"},`;
 
-/** So many megabytes of one JSON value, in pieces of 64 KB, as fast as they are read. */
+/** One JSON value of this many megabytes, in pieces of 64 KB, as fast as they are read. */
 function sendPages(res: HttpResponse, megabytes: number): void {
   let left = Math.floor((megabytes * 1_000_000) / PAGE.length);
   let gone = false;
@@ -207,7 +207,7 @@ const HTML = `${HTML_HEAD}${`<p>${PARAGRAPH}</p>`.repeat(
 )}${HTML_END}`;
 const SCRAPED = SENTENCE.repeat(220);
 
-/** Answers after so many milliseconds, where somebody still waits. */
+/** Answers after `ms`, if the client still waits. */
 function later(res: HttpResponse, ms: number, type: string, text: () => string): void {
   let gone = false;
   res.onAborted(() => {
@@ -218,7 +218,7 @@ function later(res: HttpResponse, ms: number, type: string, text: () => string):
   }, ms);
 }
 
-/** A scraper's answer of 20 KB for the page that was asked, after so long by the average: pages differ, and so they do not come in step. */
+/** A scraper's answer of 20 KB for the requested page, after `ms` on average: varying times keep pages out of step. */
 function scrape(res: HttpResponse, ms: number): void {
   let body = "";
   res.onData((chunk) => {

@@ -43,13 +43,13 @@ const AGENT_HEADERS = {
   connection: "keep-alive",
 };
 
-/** A small call of the bench's own vendor: through the gateway, or past it as the vendor is asked. */
+/** A small call of the bench's own vendor: through the gateway, or directly. */
 export function searchText(subject: Subject): string {
   const body = { query: "Which lighthouses on the coast of Brittany can be visited in winter?", limit: 5 };
   return postText(subject, isGateway(subject) ? "/api/run/bench/search" : "/v1/search", body);
 }
 
-/** A call that is answered with so many megabytes. */
+/** A call with an answer of this many megabytes. */
 export function pagesText(subject: Subject, megabytes: number): string {
   return postText(subject, isGateway(subject) ? "/api/run/bench/pages" : `/v1/pages/${megabytes}`, { megabytes });
 }

@@ -25,7 +25,7 @@ const CACHED = { "x-tollgate-cache": "86400" };
 
 type Variant = "plain" | "four windows" | "traces at 1 %" | "traces at 100 %" | "a cache hit";
 
-/** A collector that takes what it is sent. */
+/** A collector that accepts everything. */
 async function startSink() {
   const server = createServer((request, response) => request.resume().on("end", () => response.end("{}")));
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -58,7 +58,7 @@ async function underWindows(subject: Subject): Promise<Subject> {
   return { ...subject, headers: { authorization: `Bearer ${key.api_key}`, "x-tollgate-tags": TAG } };
 }
 
-/** One that is told again is said to be. */
+/** Expects an answer from the cache. */
 async function expectHit(subject: Subject, request: string): Promise<void> {
   const [, body = ""] = request.split("\r\n\r\n");
   const response = await fetch(`http://127.0.0.1:${subject.port}${subject.path}`, {

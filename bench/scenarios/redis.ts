@@ -69,7 +69,7 @@ async function processRows(bench: Bench): Promise<Row[]> {
   ];
 }
 
-/** Microseconds of CPU per answer over all subjects, each of which a client of its own keeps busy. */
+/** Microseconds of CPU per answer over all subjects, each kept busy by a separate client. */
 async function costOf(subjects: readonly Subject[], clients: readonly Client[], ms: number): Promise<number> {
   const pids = subjects.map(({ pid }) => pid ?? 0);
   const used = () => pids.reduce((sum, pid) => sum + cpuMs(pid), 0);

@@ -211,7 +211,7 @@ export interface EndpointShape {
 export interface ErrorCodec {
   /** The wire's name. */
   readonly wire: string;
-  /** Errors include the payer's balance, where known; the ledger is asked for it. */
+  /** Errors include the payer's balance, where known; it is read from the ledger. */
   readonly tellsBalance?: true;
   /** The header in which its clients look for the request id, beside `x-request-id`. */
   readonly requestIdHeader?: string;

@@ -68,7 +68,7 @@ export interface OwnKey {
   readonly feePercent: number;
 }
 
-/** For whom a plan is made. The payer may be unknown until the plan has a price, because strangers must first see the price. */
+/** The audience of a plan. The payer may be unknown until the plan has a price, because anonymous callers must see the price first. */
 export interface Audience {
   readonly sandbox: boolean;
   readonly payer: Payer | null;

@@ -20,7 +20,7 @@ export class Child {
   readonly ended: Promise<string>;
   isReady = false;
   hasEnded = false;
-  /** It was told to leave. */
+  /** The parent requested its exit. */
   leaving = false;
   /** Its last reported metrics. */
   lastMetrics = "";

@@ -1,4 +1,4 @@
-// One of several processes: starts when the parent sends its settings, serves callers, and leaves when it is told to or the parent is gone.
+// One of several processes: starts when the parent sends its settings, serves callers, and exits on request or when the parent is gone.
 
 import { type Gateway, startGateway } from "../gateway/gateway.ts";
 import { openWallet } from "../money/wallet/wallet.ts";

@@ -28,7 +28,7 @@ export interface FacetOrder {
 
 const adapterOf = ({ source }: Asked) => source.action.split("/")[0];
 
-/** The first two sources that can be asked, of different vendors; fewer where there are fewer. */
+/** The first two sources that can be called, of different vendors; fewer where there are fewer. */
 function racersOf({ spec, wanted }: FacetOrder, calls: SourceCalls): readonly Asked[] {
   const able = spec.sources.slice(0, spec.racing ?? 0).flatMap((source) => {
     const params = calls.isConfigured(source.action) ? source.params(wanted) : null;

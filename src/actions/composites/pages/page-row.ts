@@ -1,4 +1,4 @@
-// The row of one page (contract 2.3), which grows with each rung that is asked.
+// The row of one page (contract 2.3), which grows with each rung that is tried.
 import type { Stopped } from "../../../catalog/job-kind.ts";
 import type { PagesWanted, RungSpec } from "../../../catalog/page-ladder.ts";
 import type { PageDetails } from "./page-details.ts";
@@ -36,7 +36,7 @@ export interface PageRow extends PageDetails {
   readonly error?: string;
 }
 
-/** Why a job's row ended before all rungs were asked. */
+/** Why a job's row ended before all rungs were tried. */
 export type RanOut = "over budget" | "unpaid_costs" | "timeout" | "cancelled" | Stopped;
 
 /** The best result so far. */

@@ -15,7 +15,7 @@ export interface PageReaderOptions {
   /** In the order of asking. */
   readonly rungs: readonly RungSpec[];
   readonly ask: AskRung;
-  /** Whether a rung can be asked at all; pages do not wait for one that cannot. */
+  /** Whether a rung can be tried at all; pages do not wait for one that cannot. */
   canAsk(rung: RungSpec): boolean;
   readonly signal: AbortSignal;
   /** How long a page waits for others to share a call; null: for as long as one may still come. */
@@ -64,7 +64,7 @@ export interface Asked {
 
 export interface AskBounds {
   readonly clock: Clock;
-  /** On `clock.elapsedMs()`; no rung is asked afterwards. */
+  /** On `clock.elapsedMs()`; no rung is tried afterwards. */
   readonly untilMs: number;
   readonly signal: AbortSignal;
 }

@@ -146,7 +146,7 @@ export function rungAction(rung: RungSpec, format: PagesWanted["format"]): strin
   return (rung[format] ?? rung.markdown ?? rung.html)?.action ?? OWN_FETCH;
 }
 
-/** Why a rung cannot be asked at all; null where it can. */
+/** Why a rung cannot be tried at all; null where it can. */
 export function cannotAsk(rung: RungSpec, format: PagesWanted["format"], parts: RungParts): RungOutcome | null {
   const action = rungAction(rung, format);
   if (isOwn(rung)) {

@@ -1,7 +1,7 @@
 // Judges what a rung brought: a wall, an empty shell, or a page, and how much of one. Pure.
 import { SHELL_WORDS, WALL_PHRASES, WALL_WORDS } from "./wall-words.ts";
 
-/** At this score no further rung is asked. */
+/** At this score no further rung is tried. */
 export const ENOUGH = 0.35;
 const FULL_CHARS = 1_000;
 /** Walls are short; a longer text with a wall's words is about walls. */
