@@ -100,7 +100,7 @@ function play(response: ServerResponse, { url, body }: VendorRequest, call: Aske
   const read = isMessages ? readMessagesRequest(body) : readResponsesRequest(body);
   if ("kind" in read) return refuse(response, `${read.param}: ${read.message}`);
   const { name, namespace } = call;
-  const named = namespace === undefined ? name : `${namespace}${isMessages ? "__" : "."}${name}`;
+  const named = namespace === undefined ? name : `${namespace}__${name}`;
   if (!read.ask.tools.some((tool) => tool.name === named)) return refuse(response, `the tool ${named} is not offered`);
   const isAnswered = /"(tool_result|function_call_output|custom_tool_call_output)"/.test(JSON.stringify(body));
   if (isMessages) return eventStream(response, isAnswered ? messagesText() : messagesCall(call));

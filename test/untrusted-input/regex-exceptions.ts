@@ -42,10 +42,6 @@ export const MADE: ByFile = {
     "new RegExp(`^(.+)-at-${NUMBER}$`)": "the name of a fault, with one number in it",
     "new RegExp(`^${fault.name.replaceAll(/<\\w>/g, NUMBER)}$`)": "the name of a fault, with one number in it",
   },
-  "src/sandbox/form.ts": {
-    'new RegExp(`[;\\\\s]${name}="([^"]*)"`, "i")':
-      "a name of ours and one value between quotes; each place where it begins ends the one before",
-  },
   "src/money/ledger/redis/script.ts": {
     'new RegExp(`\\\\b${definition.name.replace(".", "\\\\.")}\\\\b`)': "reads a script of ours, at the start",
   },

@@ -47,6 +47,8 @@ class Connection {
     this.#host = host;
     this.#socket = socket;
     socket.on("end", () => this.#probe());
+    // After an upgrade node:http no longer handles errors of the socket, and a reset would end the process.
+    socket.on("error", () => {});
     socket.once("close", () => {
       this.#broken = true;
     });

@@ -73,6 +73,25 @@ describe("the node engine", () => {
     expect(replies[0]?.reply.closed).toBe(true);
   });
 
+  test("survives a client that resets its connection behind an upgrade", async () => {
+    const server = await onNode({ handle: hold });
+    const client = await rawClient(server.port);
+    client.send(request("GET /hello"));
+    await until(() => replies.length === 1);
+    client.send(request("GET /things/1", ["connection: upgrade", "upgrade: h2c"]));
+    const gone = new Promise<void>((resolve) => replies[0]?.reply.onGone(resolve));
+    replies[0]?.reply.begin(200);
+    replies[0]?.reply.write("first");
+    await client.sees(/first/);
+    client.socket.resetAndDestroy();
+    await gone;
+    const next = await rawClient(server.port);
+    next.send(request("GET /hello"));
+    await until(() => replies.length === 2);
+    replies[1]?.reply.send(200, "still here");
+    await next.sees(/still here/);
+  });
+
   test("closes the connection of headers that take too long", async () => {
     const server = await onNode({ limits: { ...CONNECTION_LIMITS, headerMsMax: 500 } });
     const client = await rawClient(server.port);
