@@ -16,7 +16,6 @@ const SLICE_BYTES = 256 * 1024;
 /** A JSON list of events is read in one slice, so it has its own limit. */
 const LISTED_EVENTS_MAX = 10_000;
 
-/** The framing of a stream's events. */
 export type Framing = "sse" | "eventstream";
 
 /** The framing for an answer's content type; null if it is not a stream. */

@@ -48,7 +48,6 @@ export interface Lane {
   readonly passesBytes?: boolean;
 }
 
-/** The caller's side of a call. */
 export interface CallerSide {
   readonly asked: CallerRequest;
   readonly answers: AnswerCodec;
