@@ -156,7 +156,8 @@ describe("the bounds of a step", () => {
   });
 
   it("end a page that keeps a thread busy, and the next page has a thread", async () => {
-    const extractor = createExtractor({ threads: 1, msMax: 400 });
+    // A fast machine reads the hard page in half a second.
+    const extractor = createExtractor({ threads: 1, msMax: 200 });
     const order = {
       url: "https://a.example/",
       format: "markdown",
@@ -166,9 +167,9 @@ describe("the bounds of a step", () => {
     } as const;
     const reading = extractor.of("ada");
     const [hard, easy] = await Promise.all([
-      reading.page("<div><p>some, words of it</p></div>".repeat(24_000), order, never),
+      reading.page("<div><p>some, words of it</p></div>".repeat(36_000), order, never),
       // The same length, so it gets the same time, but needs almost none of it.
-      reading.page(`<p>Open at nine.</p><!-- ${"x".repeat(800_000)} -->`, order, never),
+      reading.page(`<p>Open at nine.</p><!-- ${"x".repeat(1_200_000)} -->`, order, never),
     ]);
     expect(hard).toBeNull();
     expect(easy).toMatchObject({ content: "Open at nine." });
