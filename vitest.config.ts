@@ -5,9 +5,13 @@ import { HeavyFirst } from "./test/heavy-first.ts";
 import { LANE, PROCESSES } from "./test/lane-config.ts";
 import LaneReport, { type LaneBounds } from "./test/lane-report.ts";
 import { suiteFiles, type TestFile } from "./test/lanes.ts";
+import { LONG_RUNS } from "./test/support/runs.ts";
 
-/** Files spend half their time waiting for clocks and sockets: two more than there are cores keep the cores busy. */
-const WORKERS = Math.min(8, availableParallelism() + 2);
+/**
+ * Files spend half their time waiting for clocks and sockets, so more workers than cores keep the cores busy. Two cores take 306 s with
+ * six workers and 335 s with four. The long forms use more of the processor.
+ */
+const WORKERS = Math.min(8, availableParallelism() + (LONG_RUNS ? 2 : 4));
 
 /** Shared by every process that runs tests. */
 const COMMON = {
