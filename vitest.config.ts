@@ -7,11 +7,8 @@ import LaneReport, { type LaneBounds } from "./test/lane-report.ts";
 import { suiteFiles, type TestFile } from "./test/lanes.ts";
 import { LONG_RUNS } from "./test/support/runs.ts";
 
-/**
- * Files spend half their time waiting for clocks and sockets, so more workers than cores keep the cores busy. Two cores take 306 s with
- * six workers and 335 s with four. The long forms use more of the processor.
- */
-const WORKERS = Math.min(8, availableParallelism() + (LONG_RUNS ? 2 : 4));
+/** Files spend half their time waiting for clocks and sockets: two more than there are cores keep the cores busy. */
+const WORKERS = Math.min(8, availableParallelism() + 2);
 
 /** Shared by every process that runs tests. */
 const COMMON = {
@@ -27,9 +24,11 @@ const COMMON = {
 interface Bounds extends LaneBounds {
   /** The most processor time that one file may take with its children, in seconds. */
   readonly fileCpuSecondsMax: number;
+  readonly workers?: number;
 }
 
-export function suite(files: readonly TestFile[], { fileCpuSecondsMax, ...bounds }: Bounds): ViteUserConfig {
+export function suite(files: readonly TestFile[], { fileCpuSecondsMax, workers, ...bounds }: Bounds): ViteUserConfig {
+  const maxWorkers = workers ?? WORKERS;
   const paths = (ownProcess: boolean) => files.filter((file) => file.ownProcess === ownProcess).map(({ path }) => path);
   const provide = { fileCpuSecondsMax };
   return {
@@ -37,17 +36,25 @@ export function suite(files: readonly TestFile[], { fileCpuSecondsMax, ...bounds
       globalSetup: LANE.globalSetup,
       sequence: { sequencer: HeavyFirst },
       reporters: ["default", new LaneReport(bounds)],
-      maxWorkers: WORKERS,
+      maxWorkers,
       projects: [
         {
           // A process runs one file after another: a new process that reads the sources again for each file took a quarter of the time.
           // Files share no state, since the sources have no globals; what a file of test/support opens ends with the test that opened it.
-          test: { ...COMMON, name: "shared", include: paths(false), isolate: false, provide },
+          test: { ...COMMON, maxWorkers, name: "shared", include: paths(false), isolate: false, provide },
         },
         {
           // Files that count what belongs to the whole process: its timers, its memory. Where Node reads the sources by the hook of
           // test/support/kept-sources.mjs a process keeps 200 MB more, for a reason not found yet; a gateway's own growth is the same.
-          test: { ...COMMON, experimental: {}, name: "own process", include: paths(true), isolate: true, provide },
+          test: {
+            ...COMMON,
+            maxWorkers,
+            experimental: {},
+            name: "own process",
+            include: paths(true),
+            isolate: true,
+            provide,
+          },
         },
       ],
     },
@@ -60,6 +67,7 @@ const namesFiles = process.argv.some((word) => word.endsWith(".test.ts"));
 export default defineConfig(
   suite(
     suiteFiles().filter(({ lane }) => lane === "test" || namesFiles),
-    { fileCpuSecondsMax: 40 },
+    // Two cores take 306 s with six workers and 335 s with four. The long forms use more of the processor.
+    { fileCpuSecondsMax: 40, workers: LONG_RUNS ? WORKERS : WORKERS + 2 },
   ),
 );
