@@ -136,9 +136,11 @@ export class LedgerFunds implements Funds {
       const { amountNano } = request;
       return route === null ? { id, amountNano } : { id, amountNano, route };
     } catch (cause) {
+      const told = cause instanceof GatewayError ? cause : null;
+      // The quote's error, not the ledger's: nothing is held, and a repeat may be wrong.
+      if (told !== null && told.code !== "ledger_unavailable") return told;
       // If it is unknown whether the hold was placed, a void releases it or keeps it from being placed late.
-      const nothingDone = cause instanceof GatewayError && cause.options.nothingDone;
-      if (!nothingDone) ledger.void(request, "reserve failed").catch(() => {});
+      if (told?.options.nothingDone !== true) ledger.void(request, "reserve failed").catch(() => {});
       return new GatewayError("ledger_unavailable", { cause, retryAfterSeconds: TEMPORARY_SECONDS });
     }
   }

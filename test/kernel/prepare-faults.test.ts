@@ -1,6 +1,7 @@
 // A record that must precede the charge cannot be stored, or the cost cannot be counted: nothing is charged, and no hold is left.
 import { describe, expect, it } from "vitest";
 import { GatewayError } from "../../src/core/errors.ts";
+import { nano, ZERO } from "../../src/core/money.ts";
 import type { Plan } from "../../src/core/plan.ts";
 import { forFile } from "../support/for-file.ts";
 import { COST, openStage } from "../support/scripted-plan.ts";
@@ -85,4 +86,11 @@ it("what breaks in a free call is told by its transaction, as in any other", asy
   await over;
   expect(reply.status).toBe(503);
   expect(ids).toEqual([expect.stringMatching(/^tx_/)]);
+});
+
+it("an error of the quote's own is the caller's answer, not a 503 that invites to repeat a write", async () => {
+  const tighten = () => Promise.reject(new GatewayError("outcome_unknown"));
+  const quote = { nano: nano(1e15), tighten, affordable: () => ({}), upstreamNano: () => ZERO };
+  expect(await call({ effect: "write", quote })).toEqual({ status: 409, code: "outcome_unknown", moves: ["reserve"] });
+  expect(await stage.holdsLeft()).toEqual([]);
 });

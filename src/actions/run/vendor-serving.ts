@@ -14,7 +14,7 @@ import { binaryAnswer, type RawBytes } from "./binary-answer.ts";
 import type { ActionOrder, RunDeps } from "./deps.ts";
 import { withLinks } from "./linked-files.ts";
 import type { CheckedCall } from "./read-call.ts";
-import { candidatesOf, type MerchantBound, type OfferedCall, offeredCalls, type SoldCall } from "./sold-candidates.ts";
+import { candidatesOf, type OfferedCall, offeredCalls, type SoldCall } from "./sold-candidates.ts";
 import { foreignId, keepIssued, ownItems } from "./vendor-ids.ts";
 
 /** Margin of the deadline over the attempts, whose own errors say more than a deadline's. */
@@ -85,7 +85,7 @@ class SoldServing {
   /** `linked`: the calls to send, with links in place of file ids. */
   #servedBy(offered: readonly OfferedCall[], linked = offered): Serving {
     const { sold, row } = this.#call;
-    const byCandidate = this.#candidates(linked, this.#bound);
+    const byCandidate = candidatesOf(linked, this.#call, this.#order, { ...this.#deps, paying: this.#bound });
     const offeredBy = (candidate: Candidate) => byCandidate.get(candidate as ActionCandidate) ?? null;
     return {
       offeredBy,
@@ -102,10 +102,6 @@ class SoldServing {
           }
         : null,
     };
-  }
-
-  #candidates(offered: readonly OfferedCall[], paying: MerchantBound): ReadonlyMap<ActionCandidate, OfferedCall> {
-    return candidatesOf(offered, this.#call, this.#order, { ...this.#deps, paying });
   }
 
   /** Whether asking a merchant for a price below the listed one could matter. */
@@ -125,7 +121,8 @@ class SoldServing {
     const priced = (nano: Nano) => {
       bound.mostNano = least(bound.mostNano, nano);
     };
-    for (const candidate of this.#candidates(linked, { ...bound, priced }).keys()) {
+    const paying = { ...bound, priced };
+    for (const candidate of candidatesOf(linked, this.#call, this.#order, { ...this.#deps, paying }).keys()) {
       const hasRun = await new Promise<boolean>((resolve) => {
         const sink = { content() {}, done: () => resolve(true), failed: () => resolve(false) };
         candidate.open(sink, candidate.firstTokenMsMax);
