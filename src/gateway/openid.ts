@@ -50,8 +50,8 @@ export function openOpenId({ config, stores, log, opened }: Foundation): OpenIdD
         ? null
         : async ({ email, subject }, address, ids) => {
             const name = (email ?? subject).slice(0, NAME_CHARS_MAX);
-            const opened = await signUp(opening, address, { name, kind: "personal" }, ids);
-            return opened instanceof GatewayError ? opened : ids;
+            await signUp(opening, address, { name, kind: "personal" }, ids);
+            return ids;
           },
   };
 }

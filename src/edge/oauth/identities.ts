@@ -33,7 +33,7 @@ export interface Identities {
   /** False: the identity is already linked to this or another account, or the account has reached its limit of links. */
   link(identity: Identity, place: Place): Promise<boolean>;
   /** Claims the identity, opens its account and links it. Null: another sign-in of the same person has just started that. */
-  opened<Refusal>(identity: Identity, open: (ids: Place) => Promise<Place | Refusal>): Promise<Place | Refusal | null>;
+  opened(identity: Identity, open: (ids: Place) => Promise<Place>): Promise<Place | null>;
   list(accountId: string): Promise<readonly Linked[]>;
   /** Only links of this account. */
   unlink(accountId: string, id: string): Promise<void>;
@@ -43,10 +43,6 @@ function placeIn(kept: StoredRecord): Place | null {
   const value: unknown = JSON.parse(kept.value);
   const [accountId, keyId] = isRecord(value) ? [stringOf(value.accountId), stringOf(value.keyId)] : [];
   return accountId == null || keyId == null ? null : { accountId, keyId };
-}
-
-function isPlace(value: unknown): value is Place {
-  return isRecord(value) && "accountId" in value && "keyId" in value;
 }
 
 export function createIdentities(records: Records, mintIds: () => Place): Identities {
@@ -84,12 +80,12 @@ export function createIdentities(records: Records, mintIds: () => Place): Identi
       const id = idOf(identity);
       const claim = { kind: KIND, id, payer: null, value: "{}", ttlMs: CLAIM_MS, ifVersion: 0 };
       if ((await records.put(claim)) === null) return null;
-      let opened: Awaited<ReturnType<typeof open>> | null = null;
+      let opened: Place | null = null;
       try {
         opened = await open(await openingOf(id));
         return opened;
       } finally {
-        if (isPlace(opened)) {
+        if (opened !== null) {
           await put(identity, opened, null);
           await records.delete(OPENING, id);
         } else await records.delete(KIND, id);

@@ -1,6 +1,5 @@
 // Sign-in with the operator's OpenID provider: the redirect to it, the callback, and linking an account.
 import type { Answer, EndpointSpec, GatewayRequest } from "../../core/endpoint.ts";
-import { GatewayError } from "../../core/errors.ts";
 import { fieldsOf } from "./choices-form.ts";
 import { browserEndpoint, ownPath, pageAnswer, seeOther, signedForm } from "./forms.ts";
 import type { Identities, Place } from "./identities.ts";
@@ -14,7 +13,7 @@ export interface OpenIdDoor {
   readonly provider: OpenIdProvider;
   readonly identities: Identities;
   /** Opens an account for an unknown person; null: accounts are not opened this way. */
-  readonly openAccount: ((identity: Identity, address: string, ids: Place) => Promise<Place | GatewayError>) | null;
+  readonly openAccount: ((identity: Identity, address: string, ids: Place) => Promise<Place>) | null;
 }
 
 /** What is stored of a sign-in while the person is at the provider. */
@@ -44,18 +43,17 @@ class OpenIdSignIn {
   }
 
   /** The callback. */
-  async end(request: GatewayRequest): Promise<Answer | GatewayError> {
+  async end(request: GatewayRequest): Promise<Answer> {
     const ended = await this.#way.end(request);
     if (ended === "lost") return this.#told(400, "sent you back without what you left with. Begin the sign-in anew.");
     if (ended === "away") return this.#told(503, "cannot be reached just now. Begin the sign-in anew.");
     if (ended === "refused") return this.#told(400, "did not say who you are. Begin the sign-in anew.");
     const { who, own: flow } = ended;
     const answer = await (flow.accountId === null ? this.#enter(request, flow, who) : this.#link(request, flow, who));
-    if (answer instanceof GatewayError) return answer;
     return { ...answer, cookies: [...(answer.cookies ?? []), this.#way.forgotten()] };
   }
 
-  async #enter(request: GatewayRequest, { next }: Flow, identity: Identity): Promise<Answer | GatewayError> {
+  async #enter(request: GatewayRequest, { next }: Flow, identity: Identity): Promise<Answer> {
     const { identities, openAccount } = this.#door;
     const known = await identities.of(identity);
     if (known !== null && known !== "opening") return this.#signedIn(request, next, known);
@@ -69,7 +67,7 @@ class OpenIdSignIn {
     const place = await identities.opened(identity, (ids) => openAccount(identity, request.address, ids));
     if (place === null)
       return this.#told(409, `knows ${who}, whose account is just being opened. Begin the sign-in anew.`);
-    return place instanceof GatewayError ? place : this.#signedIn(request, next, place);
+    return this.#signedIn(request, next, place);
   }
 
   async #signedIn(request: GatewayRequest, next: string, { accountId, keyId }: Place): Promise<Answer> {

@@ -357,8 +357,6 @@ describe("where OIDC_ACCOUNTS is open", () => {
       throw new Error("the process dies");
     });
     await expect(died).rejects.toThrow("dies");
-    // An identity that may not be opened at the moment is not forgotten either.
-    expect(await identities.opened(ada, async () => "refused")).toBe("refused");
     const place = await identities.opened(ada, async (ids) => ids);
     expect(begun).toEqual([place]);
     expect(await identities.of(ada)).toEqual(place);
