@@ -19,6 +19,7 @@ export function readForm(body: Buffer, contentType: string): Promise<Record<stri
     });
     busboy.on("file", (field, stream, name, ...[, type]) => {
       const chunks: Buffer[] = [];
+      stream.on("error", reject);
       stream.on("data", (chunk: Buffer) => chunks.push(chunk));
       stream.on("end", () => {
         const bytes = Buffer.concat(chunks);

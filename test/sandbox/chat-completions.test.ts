@@ -267,4 +267,10 @@ describe("a request that is wrong", () => {
     const got = await fetch(`${sandbox.url}${CHAT}`);
     expect(got.status).toBe(404);
   });
+
+  it("is refused where a form ends in the middle of a file", async () => {
+    const headers = { authorization: "Bearer any", "content-type": "multipart/form-data; boundary=x" };
+    const cut = '--x\r\ncontent-disposition: form-data; name="file"; filename="a.wav"\r\n\r\nsound';
+    expect(await post("/openai/audio/transcriptions", cut, headers)).toMatchObject({ status: 400 });
+  });
 });
