@@ -1,5 +1,6 @@
 // Passes on a binary answer as it arrives, but holds back the last piece: it acknowledges the charge, so it must follow the charge.
 import type { AnswerSink, Reading } from "../core/route.ts";
+import { malformed } from "./vendor-failure.ts";
 
 export class HeldBytes {
   readonly #sink: AnswerSink;
@@ -28,7 +29,7 @@ export class HeldBytes {
   end(): void {
     const tail = this.#last;
     if (tail !== null) return this.#sink.done({ kind: "stream", tail });
-    this.#sink.failed({ kind: "provider_malformed", status: 200, message: "the answer is empty", retryAfterMs: null });
+    this.#sink.failed(malformed("the answer is empty"));
   }
 
   reading(): Reading {

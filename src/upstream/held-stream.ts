@@ -5,7 +5,7 @@ import type { Nano } from "../core/money.ts";
 import type { AnswerSink, AttemptFailure, Counts, Reading, TokenUsage } from "../core/route.ts";
 import { DeliveredText } from "./delivered-text.ts";
 import type { BytesOut } from "./dialects/dialect.ts";
-import { emptyAnswer } from "./vendor-failure.ts";
+import { emptyAnswer, malformed } from "./vendor-failure.ts";
 
 /**
  * The limit on what is held back before content and after a finish; a vendor that sends more will not answer. The largest event does not
@@ -187,7 +187,7 @@ export class HeldStream implements BytesOut {
   #tooMuch(message: string): void {
     this.#preamble = [];
     this.#ends.clear();
-    this.fail({ kind: "provider_malformed", status: 200, message, retryAfterMs: null });
+    this.fail(malformed(message));
   }
 
   #content(event: Buffer): void {

@@ -8,7 +8,8 @@ import { openaiAudio } from "./unit-dialects/openai-audio.ts";
 import { openaiImages } from "./unit-dialects/openai-images.ts";
 import { openaiVoice } from "./unit-dialects/openai-voice.ts";
 import { cohereRerank, dataRerank } from "./unit-dialects/rerank.ts";
-import { malformed, type UnitDialect } from "./unit-dialects/unit-dialect.ts";
+import type { UnitDialect } from "./unit-dialects/unit-dialect.ts";
+import { malformed } from "./vendor-failure.ts";
 
 export type { UnitAsked } from "./unit-dialects/unit-dialect.ts";
 

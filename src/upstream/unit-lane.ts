@@ -6,7 +6,8 @@ import type { UpstreamBody } from "./dialects/dialect.ts";
 import { readError, statusInside } from "./dialects/error-body.ts";
 import type { HeldStream } from "./held-stream.ts";
 import type { Lane } from "./lane.ts";
-import { malformed, type UnitAsked, type UnitContext, type UnitDialect } from "./unit-dialects/unit-dialect.ts";
+import type { UnitAsked, UnitContext, UnitDialect } from "./unit-dialects/unit-dialect.ts";
+import { malformed } from "./vendor-failure.ts";
 
 /** The end mark of a stream, for vendors that send one besides the last event. */
 const DONE = "[DONE]";
@@ -37,7 +38,7 @@ function readEvent(dialect: UnitDialect, asked: UnitAsked, context: UnitContext,
     }
     const good = goodJson(json, dialect);
     const read = "failed" in good ? good : (dialect.event?.(good.json, asked, context) ?? null);
-    if (read === null || dialect.event === undefined) return true;
+    if (read === null) return true;
     if ("failed" in read) {
       const told = toldIn(dialect, json, { asked, context });
       if (told !== null) out.counts(told);

@@ -1,6 +1,6 @@
 // Collects the streamed tool calls of one choice: pieces are matched by index, otherwise by id, otherwise by order.
 import { isRecord, type Json, stringOf, wordOf } from "../../core/json.ts";
-import type { AnswerCallBlock, FinishReason, NeutralEvent } from "../../core/neutral.ts";
+import type { AnswerBlock, AnswerCallBlock, FinishReason, NeutralEvent } from "../../core/neutral.ts";
 import { argumentsText } from "../../core/raw-json.ts";
 import { malformed } from "../vendor-failure.ts";
 import type { ChatContext, EventOut } from "./dialect.ts";
@@ -30,6 +30,11 @@ export function wholeCalls(context: ChatContext): (told: CallPiece) => AnswerCal
     const text = argumentsText(args);
     return { kind: "tool-call", id: ids.give(id), name: context.tools?.original(name) ?? name, arguments: text };
   };
+}
+
+/** Whether a block has content for the caller. */
+export function gives(block: AnswerBlock): boolean {
+  return block.kind === "tool-call" || ("text" in block && block.text !== "");
 }
 
 /** Corrects the finish reason, because some vendors send `stop` along with tool calls. */

@@ -2,7 +2,8 @@
 import { defined, isRecord, type Json, stringOf } from "../../core/json.ts";
 import type { Counts } from "../../core/route.ts";
 import { countOf, lastAt } from "../json-pointer.ts";
-import { eventBytes, malformed, type UnitContext, type UnitDialect } from "./unit-dialect.ts";
+import { malformed } from "../vendor-failure.ts";
+import { eventBytes, type UnitContext, type UnitDialect } from "./unit-dialect.ts";
 
 const CACHED_AT = ["/prompt_tokens_details/cached_tokens", "/prompt_cache_hit_tokens"];
 

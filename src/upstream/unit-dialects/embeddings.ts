@@ -2,7 +2,8 @@
 import { isRecord } from "../../core/json.ts";
 import type { Counts } from "../../core/route.ts";
 import { countOf, lastAt } from "../json-pointer.ts";
-import { malformed, type UnitDialect } from "./unit-dialect.ts";
+import { malformed } from "../vendor-failure.ts";
+import type { UnitDialect } from "./unit-dialect.ts";
 
 const CACHED_AT = ["/prompt_tokens_details/cached_tokens"];
 

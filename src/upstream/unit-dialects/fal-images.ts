@@ -3,7 +3,8 @@ import { isRecord, type Json } from "../../core/json.ts";
 import type { VendorError } from "../dialects/dialect.ts";
 import { readError } from "../dialects/error-body.ts";
 import { atPointer } from "../json-pointer.ts";
-import { malformed, type UnitDialect } from "./unit-dialect.ts";
+import { malformed } from "../vendor-failure.ts";
+import type { UnitDialect } from "./unit-dialect.ts";
 
 const DATA = /^data:[^;,]*;base64,/;
 const PIXELS_PER_UNIT = 1_000_000;

@@ -3,7 +3,8 @@ import { isRecord } from "../../core/json.ts";
 import type { Counts } from "../../core/route.ts";
 import { generateContentError } from "../dialects/error-body.ts";
 import { atPointer, countOf } from "../json-pointer.ts";
-import { malformed, type UnitDialect } from "./unit-dialect.ts";
+import { malformed } from "../vendor-failure.ts";
+import type { UnitDialect } from "./unit-dialect.ts";
 
 /** The tokens of one modality in the details of a count. */
 function ofModality(details: unknown, modality: string): number {

@@ -3,7 +3,8 @@ import { defined, isRecord, type Json } from "../../core/json.ts";
 import type { Counts } from "../../core/route.ts";
 import { FormBody } from "../../platform/uploads/form-body.ts";
 import { atPointer, countOf } from "../json-pointer.ts";
-import { eventBytes, formFields, malformed, type UnitContext, type UnitDialect } from "./unit-dialect.ts";
+import { malformed } from "../vendor-failure.ts";
+import { eventBytes, formFields, type UnitContext, type UnitDialect } from "./unit-dialect.ts";
 
 /** Tokens, or seconds: the reported usage, else the stated duration of the audio. */
 function countsOf(json: Json, { spec }: UnitContext): Counts | null {

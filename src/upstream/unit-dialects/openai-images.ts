@@ -3,7 +3,8 @@ import { defined, isRecord, type Json } from "../../core/json.ts";
 import type { Counts } from "../../core/route.ts";
 import { FormBody } from "../../platform/uploads/form-body.ts";
 import { atPointer, countOf } from "../json-pointer.ts";
-import { eventBytes, formFields, malformed, type UnitAsked, type UnitDialect, type UnitEvent } from "./unit-dialect.ts";
+import { malformed } from "../vendor-failure.ts";
+import { eventBytes, formFields, type UnitAsked, type UnitDialect, type UnitEvent } from "./unit-dialect.ts";
 
 /** The tokens that the vendor reports, or the number of images if it charges per image. */
 function countsOf(usage: unknown, images: number, { unit }: UnitAsked): Counts | null {

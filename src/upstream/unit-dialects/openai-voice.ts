@@ -2,7 +2,8 @@
 import { isRecord } from "../../core/json.ts";
 import type { Counts } from "../../core/route.ts";
 import { countOf } from "../json-pointer.ts";
-import { eventBytes, malformed, type UnitDialect } from "./unit-dialect.ts";
+import { malformed } from "../vendor-failure.ts";
+import { eventBytes, type UnitDialect } from "./unit-dialect.ts";
 
 function countsOf(usage: unknown): Counts | null {
   if (!isRecord(usage)) return null;

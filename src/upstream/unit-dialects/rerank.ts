@@ -2,7 +2,8 @@
 import { isRecord, type Json } from "../../core/json.ts";
 import type { Counts } from "../../core/route.ts";
 import { atPointer, countOf } from "../json-pointer.ts";
-import { malformed, type UnitAnswer, type UnitAsked, type UnitContext, type UnitDialect } from "./unit-dialect.ts";
+import { malformed } from "../vendor-failure.ts";
+import type { UnitAnswer, UnitAsked, UnitContext, UnitDialect } from "./unit-dialect.ts";
 
 /** A document's text, for vendors that accept nothing else. */
 export function documentText(document: unknown): string {

@@ -67,11 +67,6 @@ export interface UnitDialect {
   readonly passesBytes?: true;
 }
 
-/** The failure of an answer that lacks what was requested. */
-export function malformed(message: string): AttemptFailure {
-  return { kind: "provider_malformed", status: 200, message, retryAfterMs: null };
-}
-
 /** A form's fields as texts; a list becomes one field per value. */
 export function formFields(body: Json): readonly (readonly [name: string, value: string])[] {
   const text = (value: unknown) => (typeof value === "object" ? JSON.stringify(value) : String(value));

@@ -33,7 +33,7 @@ export class ChatFrame extends AnswerFrame<ChatFrameOptions> {
     if (final.kind === "body") {
       const { body } = final;
       if (cost.usage !== null) body.usage = usageJson(cost.usage, charge, cost);
-      return JSON.stringify(trace ? Object.assign(body, this.trace(attempts, charge)) : body);
+      return JSON.stringify(Object.assign(body, this.trace(attempts, charge)));
     }
     const usage = includeUsage && cost.usage !== null ? { usage: usageJson(cost.usage, charge, cost) } : null;
     if (usage === null && !trace) return Buffer.concat([final.tail, DONE]);

@@ -4,9 +4,9 @@ import type { AnswerBlock, FinishReason } from "../../../core/neutral.ts";
 import type { AttemptFailure, TokenUsage } from "../../../core/route.ts";
 import type { ChatContext, ReadAnswer, VendorError } from "../../../upstream/dialects/dialect.ts";
 import { thoughtOf } from "../../../upstream/dialects/open-blocks.ts";
-import { reasonWith, wholeCalls } from "../../../upstream/dialects/tool-calls.ts";
+import { gives, reasonWith, wholeCalls } from "../../../upstream/dialects/tool-calls.ts";
 import { countOf } from "../../../upstream/json-pointer.ts";
-import { malformed } from "../../../upstream/vendor-failure.ts";
+import { emptiness, malformed } from "../../../upstream/vendor-failure.ts";
 
 /** The `format` of this vendor's signed thoughts. */
 export function formatOf(context: ChatContext): string {
@@ -54,13 +54,6 @@ export function failureOf(native: string): AttemptFailure | null {
   return BROKEN.includes(native) ? malformed(`the model's answer cannot be read (${native})`) : null;
 }
 
-/** Why an answer was empty; null where a filter, the output limit or a stop sequence explains it. */
-export function emptiness(native: string): string | null {
-  const finish = finishOf(native);
-  const isExplained = finish === "length" || finish === "content_filter" || native === "stop_sequence";
-  return isExplained ? null : `the answer is empty (${native})`;
-}
-
 function thought(content: Json, format: string): AnswerBlock | null {
   if (typeof content.redactedContent === "string") return thoughtOf(format, { sealed: content.redactedContent });
   if (!isRecord(content.reasoningText)) return null;
@@ -88,10 +81,9 @@ export function converseAnswer(json: unknown, context: ChatContext): ReadAnswer 
   const callOf = wholeCalls(context);
   const read = message.content.filter(isRecord).map((block) => blockOf(block, format, callOf));
   const blocks = read.filter((block) => block !== null);
-  const gives = blocks.some((block) => block.kind === "tool-call" || ("text" in block && block.text !== ""));
   const failure = failureOf(native);
   if (failure !== null) return failure;
-  const empty = gives ? null : emptiness(native);
+  const empty = blocks.some(gives) ? null : emptiness(finishOf(native), native);
   const choice = { index: 0, blocks, reason: reasonWith(finishOf(native), blocks), native };
   const answer = { choices: [choice], usage: usageOf(json.usage) };
   return { answer, upstreamCostNano: null, ...(empty === null ? {} : { empty }) };

@@ -5,7 +5,8 @@ import type { ChatContext, EventOut, StreamReader } from "../../../upstream/dial
 import { eventJson } from "../../../upstream/dialects/event-json.ts";
 import { OneChoice } from "../../../upstream/dialects/one-choice.ts";
 import { OpenBlocks } from "../../../upstream/dialects/open-blocks.ts";
-import { emptiness, failureOf, finishOf, formatOf, usageOf } from "./vendor-answer.ts";
+import { emptiness } from "../../../upstream/vendor-failure.ts";
+import { failureOf, finishOf, formatOf, usageOf } from "./vendor-answer.ts";
 
 class ConverseReader implements StreamReader {
   readonly #out: EventOut;
@@ -70,7 +71,7 @@ class ConverseReader implements StreamReader {
     this.#blocks.closeAll();
     const failure = failureOf(native);
     if (failure !== null) return this.#out.fail(failure);
-    const empty = this.#choice.delivered ? null : emptiness(native);
+    const empty = this.#choice.delivered ? null : emptiness(finishOf(native), native);
     if (empty !== null) this.#out.empty(empty);
     this.#choice.finish({ reason: finishOf(native), native });
   }

@@ -106,10 +106,6 @@ function reasoningOf(body: Json): ReasoningAsk | null {
   };
 }
 
-export function stopsOf(body: Json): string[] {
-  return stopsIn(configOf(body).stopSequences);
-}
-
 function foreignOf(body: Json): NeutralRequest["foreign"] {
   const { responseMimeType: type } = configOf(body);
   if (type === JSON_TYPE || PLAIN_TYPES.includes(type)) return [];
@@ -126,7 +122,7 @@ function neutralOf(body: Json): NeutralRequest {
     format: formatOf(body),
     sampling: samplingOf(configOf(body), "camel"),
     reasoning: reasoningOf(body),
-    stops: stopsOf(body),
+    stops: stopsIn(configOf(body).stopSequences),
     choices: numberOf(configOf(body).candidateCount) ?? 1,
     user: null,
     cacheMark: false,
@@ -140,7 +136,7 @@ export function generateRequest(body: Json): CallerRequest {
   return {
     wire: WIRE,
     body,
-    mayBeEmpty: stopsOf(body).length > 0,
+    mayBeEmpty: stopsIn(configOf(body).stopSequences).length > 0,
     usesTools: declarationsOf(body).length > 0,
     reasoning: () => reasoningOf(body),
     format: () => formatOf(body),

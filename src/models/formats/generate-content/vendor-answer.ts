@@ -10,7 +10,7 @@ import type {
 import type { AttemptFailure, TokenUsage } from "../../../core/route.ts";
 import { classify } from "../../../upstream/classify.ts";
 import type { ChatContext, ReadAnswer } from "../../../upstream/dialects/dialect.ts";
-import { generateContentError } from "../../../upstream/dialects/error-body.ts";
+import { generateContentError, statusInside } from "../../../upstream/dialects/error-body.ts";
 import { wholeCalls } from "../../../upstream/dialects/tool-calls.ts";
 import { countOf } from "../../../upstream/json-pointer.ts";
 import { malformed } from "../../../upstream/vendor-failure.ts";
@@ -90,9 +90,7 @@ export function blockedPrompt(json: Json): string | null {
 
 /** Classifies an error inside a 200 answer or a stream as if it had come with the status that it states. */
 export function failureInside(body: Json): AttemptFailure {
-  const code = isRecord(body.error) ? body.error.code : undefined;
-  const status = typeof code === "number" && code >= 400 && code < 600 ? code : 200;
-  return classify(status, generateContentError(body), null);
+  return classify(statusInside(body), generateContentError(body), null);
 }
 
 /** The output of one part. A signature can come with any part, even an empty one. */

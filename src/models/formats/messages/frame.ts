@@ -29,7 +29,7 @@ export class MessagesFrame extends AnswerFrame<FrameOptions & { readonly request
     if (final.kind === "body") {
       const { body } = final;
       body.usage = { ...(isRecord(body.usage) ? body.usage : {}), ...usage };
-      return jsonText(this.options.trace ? Object.assign(body, trace) : body);
+      return jsonText(Object.assign(body, trace));
     }
     const more = this.options.trace ? `,${JSON.stringify(trace).slice(1, -1)}` : "";
     return Buffer.concat([final.tail, Buffer.from(`${JSON.stringify(usage).slice(1)}${more}}\n\n${STOP}`)]);

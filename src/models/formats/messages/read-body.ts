@@ -11,14 +11,14 @@ import type { KnownBody } from "../known-fields.ts";
 import type { ModelRequest } from "../model-request.ts";
 import { invalid, parseJson } from "../parse-json.ts";
 import { shapeOf } from "../prompt-shape.ts";
-import { commonParts, sharedOutput, wantedNames } from "../request-parts.ts";
+import { commonParts, sharedOutput, stopsIn, wantedNames } from "../request-parts.ts";
 import { messagesAnswers } from "./answers.ts";
 import { holdsOurs } from "./blocks.ts";
 import { LONG_CACHE, MESSAGES_FIELDS, type MessagesBody } from "./fields.ts";
 import { MessagesFrame } from "./frame.ts";
 import { formatHeaders } from "./headers.ts";
 import { hostedIn } from "./hosted.ts";
-import { messagesRequest, stopsOf, thoughtsShown } from "./request.ts";
+import { messagesRequest, thoughtsShown } from "./request.ts";
 
 /** For JSON in any language, in a count that is never charged. */
 const BYTES_PER_TOKEN = 4;
@@ -114,7 +114,8 @@ export function readMessages(
     choices: 1,
     output: sharedOutput(body.max_tokens),
     seal,
-    answers: (head) => messagesAnswers({ head, promptTokens, shown: thoughtsShown(body), stops: stopsOf(body) }),
+    answers: (head) =>
+      messagesAnswers({ head, promptTokens, shown: thoughtsShown(body), stops: stopsIn(body.stop_sequences) }),
     frame: ({ trace }) => new MessagesFrame({ stream, trace, requestId: request.id }),
   };
 }

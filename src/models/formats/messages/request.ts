@@ -17,10 +17,8 @@ import { isCacheMark } from "./sources.ts";
 import { turnsOf } from "./turns.ts";
 
 /** The caller's own tools; every other type is a vendor's. */
-const OWN_TOOL = /^custom$/;
-
 function isFunction({ type }: Json): boolean {
-  return type === undefined || type === null || OWN_TOOL.test(wordOf(type));
+  return type === undefined || type === null || type === "custom";
 }
 
 /** Tools added by system turns count as declared. */
@@ -104,10 +102,6 @@ function foreignTools({ tools }: MessagesBody): NeutralRequest["foreign"] {
     }));
 }
 
-export function stopsOf({ stop_sequences: stops }: MessagesBody): string[] {
-  return stopsIn(stops);
-}
-
 function neutralOf(body: MessagesBody): NeutralRequest {
   return {
     turns: turnsOf(body),
@@ -117,7 +111,7 @@ function neutralOf(body: MessagesBody): NeutralRequest {
     format: formatOf(body),
     sampling: samplingOf(body),
     reasoning: reasoningOf(body),
-    stops: stopsOf(body),
+    stops: stopsIn(body.stop_sequences),
     choices: 1,
     // Clients put a session id into `metadata`, not a user.
     user: null,
@@ -132,7 +126,7 @@ export function messagesRequest(body: MessagesBody): CallerRequest {
   return {
     wire: WIRE,
     body,
-    mayBeEmpty: stopsOf(body).length > 0,
+    mayBeEmpty: stopsIn(body.stop_sequences).length > 0,
     usesTools: listOf(body.tools).length > 0,
     reasoning: () => reasoningOf(body),
     format: () => formatOf(body),

@@ -5,9 +5,9 @@ import type { AttemptFailure, TokenUsage } from "../../../core/route.ts";
 import { classify } from "../../../upstream/classify.ts";
 import type { ChatContext, ReadAnswer, VendorError } from "../../../upstream/dialects/dialect.ts";
 import { thoughtOf } from "../../../upstream/dialects/open-blocks.ts";
-import { reasonWith, wholeCalls } from "../../../upstream/dialects/tool-calls.ts";
+import { gives, reasonWith, wholeCalls } from "../../../upstream/dialects/tool-calls.ts";
 import { countOf, holdsCount } from "../../../upstream/json-pointer.ts";
-import { malformed } from "../../../upstream/vendor-failure.ts";
+import { emptiness, malformed } from "../../../upstream/vendor-failure.ts";
 
 /** The `format` of this vendor's signed thoughts. */
 export function formatOf(context: ChatContext): string {
@@ -125,12 +125,6 @@ export function explanationOf(json: Json): string | undefined {
   return isRecord(json.stop_details) ? stringOf(json.stop_details.explanation) : undefined;
 }
 
-/** Why an answer was empty; null where a refusal, the output limit or a stop sequence explains it. */
-export function emptiness(finish: FinishReason, native: string): string | null {
-  const isExplained = finish === "length" || finish === "content_filter" || native === "stop_sequence";
-  return isExplained ? null : `the answer is empty (${native})`;
-}
-
 /** A block; null if its type is unknown. */
 function blockOf(block: Json, format: string, callOf: ReturnType<typeof wholeCalls>): AnswerBlock | null {
   switch (block.type) {
@@ -145,10 +139,6 @@ function blockOf(block: Json, format: string, callOf: ReturnType<typeof wholeCal
     default:
       return null;
   }
-}
-
-function gives(block: AnswerBlock): boolean {
-  return block.kind === "tool-call" || ("text" in block && block.text !== "");
 }
 
 /** The answer, or why there is none. */

@@ -10,7 +10,8 @@ import {
   learnTemplate,
   matchesTemplate,
 } from "../../../upstream/dialects/event-template.ts";
-import { COUNTS, emptiness, failureInside, finishOf, mergeUsage, tellUnpriced, usageOf } from "./vendor-answer.ts";
+import { emptiness } from "../../../upstream/vendor-failure.ts";
+import { COUNTS, failureInside, finishOf, mergeUsage, tellUnpriced, usageOf } from "./vendor-answer.ts";
 
 /** A delta's text, for a token count. */
 function textOf(delta: Json): string {

@@ -5,8 +5,8 @@ import { withMembers } from "../../../core/json-bytes.ts";
 import type { SentRequest } from "../../../core/neutral.ts";
 import type { ChatContext, OwnSeal, Passing, UnaryAnswer, UpstreamBody } from "../../../upstream/dialects/dialect.ts";
 import { fitOf, type ToolPlaces } from "../../../upstream/dialects/tool-fit.ts";
-import { malformed } from "../../../upstream/vendor-failure.ts";
-import { emptiness, failureInside, finishOf, messagesError, tellUnpriced, usageOf } from "./vendor-answer.ts";
+import { emptiness, malformed } from "../../../upstream/vendor-failure.ts";
+import { failureInside, finishOf, messagesError, tellUnpriced, usageOf } from "./vendor-answer.ts";
 import { messagesLinks, messagesWithMedia } from "./vendor-links.ts";
 import { messagesPassingReader, originalName } from "./vendor-passing-stream.ts";
 

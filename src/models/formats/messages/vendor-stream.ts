@@ -5,7 +5,8 @@ import type { ChatContext, EventOut, StreamReader } from "../../../upstream/dial
 import { eventJson } from "../../../upstream/dialects/event-json.ts";
 import { OneChoice } from "../../../upstream/dialects/one-choice.ts";
 import { OpenBlocks } from "../../../upstream/dialects/open-blocks.ts";
-import { emptiness, explanationOf, failureInside, finishOf, formatOf, mergeUsage, usageOf } from "./vendor-answer.ts";
+import { emptiness } from "../../../upstream/vendor-failure.ts";
+import { explanationOf, failureInside, finishOf, formatOf, mergeUsage, usageOf } from "./vendor-answer.ts";
 
 class MessagesReader implements StreamReader {
   readonly #out: EventOut;

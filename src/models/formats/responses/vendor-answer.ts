@@ -5,9 +5,9 @@ import type { AttemptFailure, TokenUsage } from "../../../core/route.ts";
 import { classify } from "../../../upstream/classify.ts";
 import type { ChatContext, ReadAnswer } from "../../../upstream/dialects/dialect.ts";
 import { readError, upstreamCostFrom } from "../../../upstream/dialects/error-body.ts";
-import { wholeCalls } from "../../../upstream/dialects/tool-calls.ts";
+import { gives, wholeCalls } from "../../../upstream/dialects/tool-calls.ts";
 import { countOf, holdsCount } from "../../../upstream/json-pointer.ts";
-import { malformed } from "../../../upstream/vendor-failure.ts";
+import { emptiness, malformed } from "../../../upstream/vendor-failure.ts";
 
 /** The `format` of this vendor's sealed thoughts. */
 export function formatOf(context: ChatContext): string {
@@ -68,11 +68,6 @@ export function failureInside(error: unknown): AttemptFailure {
   return classify(word === undefined ? 500 : (STATUS[word] ?? 500), read, null);
 }
 
-/** Why an answer was empty; null where a refusal or the output limit explains it. */
-export function emptiness(reason: FinishReason, native: string): string | null {
-  return reason === "length" || reason === "content_filter" ? null : `the answer is empty (${native})`;
-}
-
 /** Separates a reasoning item's id from its seal where the client gets both as one string; ids do not contain it. */
 const SEPARATOR = ":";
 
@@ -123,10 +118,6 @@ function blocksOf(item: Json, callOf: ReturnType<typeof wholeCalls>, context: Ch
     default:
       return [];
   }
-}
-
-function gives(block: AnswerBlock): boolean {
-  return block.kind === "tool-call" || ("text" in block && block.text !== "");
 }
 
 /** The answer, or why there is none. */

@@ -14,8 +14,8 @@ import type {
 } from "../../../upstream/dialects/dialect.ts";
 import { readError, upstreamCostFrom } from "../../../upstream/dialects/error-body.ts";
 import { fitOf, type ToolPlaces } from "../../../upstream/dialects/tool-fit.ts";
-import { malformed } from "../../../upstream/vendor-failure.ts";
-import { emptiness, endOf, failureInside, reasoningItem, sealOf, tellUnpriced, usageOf } from "./vendor-answer.ts";
+import { emptiness, malformed } from "../../../upstream/vendor-failure.ts";
+import { endOf, failureInside, reasoningItem, sealOf, tellUnpriced, usageOf } from "./vendor-answer.ts";
 
 const SEALS = "reasoning.encrypted_content";
 const LOGPROBS = "message.output_text.logprobs";

@@ -5,8 +5,8 @@ import type { ChatContext, EventOut, StreamReader } from "../../../upstream/dial
 import { upstreamCostFrom } from "../../../upstream/dialects/error-body.ts";
 import { eventJson } from "../../../upstream/dialects/event-json.ts";
 import { OneChoice } from "../../../upstream/dialects/one-choice.ts";
-import { malformed } from "../../../upstream/vendor-failure.ts";
-import { emptiness, endOf, failureInside, sealOf, usageOf } from "./vendor-answer.ts";
+import { emptiness, malformed } from "../../../upstream/vendor-failure.ts";
+import { endOf, failureInside, sealOf, usageOf } from "./vendor-answer.ts";
 
 class ResponsesReader implements StreamReader {
   readonly #out: EventOut;
