@@ -6,6 +6,7 @@ import type { DialectName } from "../../src/catalog/chat-wire.ts";
 import type { AnswerCodec, CallerRequest } from "../../src/core/neutral.ts";
 import { hashedName } from "../../src/core/short-name.ts";
 import { MODEL_WIRES } from "../../src/models/formats/model-wires.ts";
+import { ResponsesCall } from "../../src/models/formats/responses/answers.ts";
 import { DIALECTS } from "../../src/models/formats/vendor-dialects.ts";
 import type { HeldStream } from "../../src/upstream/held-stream.ts";
 import { laneOf } from "../../src/upstream/lane.ts";
@@ -356,7 +357,8 @@ describe("passing answers have the caller's names, and what only their wire has"
   const usage = { input_tokens: 1, output_tokens: 1 };
   const item = { type: "function_call", id: "fc_1", call_id: "call_1", name: fitted, arguments: "{}", namespace: "n" };
   const custom = { type: "custom_tool_call", id: "ct_1", call_id: "call_2", name: "shell", input: "ls" };
-  const response = { id: "r", status: "completed", output: [item, custom], usage };
+  const echo = { tools: [{ type: "function", name: fitted }], tool_choice: { type: "function", name: fitted } };
+  const response = { id: "r", status: "completed", output: [item, custom], usage, ...echo };
   const call = { type: "tool_use", id: "call_1", name: fitted, input: {} };
   const hosted = { type: "server_tool_use", id: "s_1", name: "web_search", input: { query: "x" } };
   const CASES = {
@@ -364,6 +366,7 @@ describe("passing answers have the caller's names, and what only their wire has"
       whole: response,
       events: [
         { type: "response.output_item.added", output_index: 0, item },
+        { type: "response.function_call_arguments.done", output_index: 0, name: fitted, arguments: "{}" },
         { type: "response.output_item.done", output_index: 1, item: custom },
         { type: "response.completed", response },
       ],
@@ -380,7 +383,9 @@ describe("passing answers have the caller's names, and what only their wire has"
     const { whole, events, words } = CASES[wire];
     const body = { messages: [], input: [], tools: [{ type: "function", name }] };
     const asked = { wire, body, usesTools: true } as unknown as CallerRequest;
-    const context = chatContext({ wire: { toolCalls: "strict" } });
+    const options = { store: false, maxOutputTokens: null, seals: false, nowS: () => 0, onSocket: false };
+    const { passed } = new ResponsesCall(body, options).answers({ id: "resp_1", createdS: 0, model: "m" });
+    const context = chatContext({ wire: { toolCalls: "strict" }, passed });
     const lane = laneOf(DIALECTS[wire], { asked, answers: {} as AnswerCodec }, context);
     if (typeof lane === "string") throw new Error(lane);
     expect(JSON.stringify(lane.request().body)).toContain(fitted);

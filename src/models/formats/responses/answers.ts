@@ -19,6 +19,9 @@ const DONE = "data: [DONE]\n\n";
 /** JSON has no line breaks, so the last occurrence precedes the data of the last event. */
 const DATA = "\ndata: ";
 
+/** The fields of a vendor's response object that are the caller's; the vendor may know the tools by other names. */
+const CALLERS = ["store", "max_output_tokens", "previous_response_id", "metadata", "tools", "tool_choice"];
+
 export interface ResponsesCallOptions extends Done {
   /** The answer goes to a socket, where every final event lets the next answer start. */
   readonly onSocket: boolean;
@@ -81,9 +84,10 @@ export class ResponsesCall {
 
   /** A vendor's response object under our ids; fields that it omits are as requested. */
   #adopted(object: Json, { id, model }: AnswerHead): Json {
-    const { store, max_output_tokens, previous_response_id, metadata } = this.echo();
-    const own = { id, model, store, max_output_tokens, previous_response_id, metadata, usage: null };
-    return { completed_at: null, incomplete_details: null, error: null, ...this.echo(), ...object, ...own };
+    const echo = this.echo();
+    const own = Object.fromEntries(CALLERS.map((field) => [field, echo[field]]));
+    const ended = { completed_at: null, incomplete_details: null, error: null };
+    return { ...ended, ...echo, ...object, ...own, id, model, usage: null };
   }
 
   /** Starts a new attempt: nothing of an earlier one was sent. */

@@ -108,12 +108,18 @@ function request(asked: Json, context: ChatContext): UpstreamBody {
   return { path: "/responses", body: Object.assign(sent, wire.extraFields) };
 }
 
-/** A call gets the caller's tool name. A reasoning item gets our seal; without one, such as for a thought that is too long, it loses its encrypted content. */
+/** A call's item or event with the caller's tool name. */
+function restored(named: Json, { tools }: ChatContext): Json {
+  const { name } = named;
+  const original = typeof name === "string" ? tools?.original(name) : undefined;
+  return original === undefined || original === name ? named : { ...named, name: original };
+}
+
+/** A reasoning item gets our seal; without one, such as for a thought that is too long, it loses its encrypted content. */
 function sealedItem(item: unknown, context: ChatContext): unknown {
   if (!isRecord(item)) return item;
-  if (/_call$/.test(String(item.type)) && typeof item.name === "string")
-    return { ...item, name: context.tools?.original(item.name) ?? item.name };
-  if (item.type !== "reasoning" || item.encrypted_content === undefined) return item;
+  if (item.type !== "reasoning") return restored(item, context);
+  if (item.encrypted_content === undefined) return item;
   const { encrypted_content: _theirs, ...shown } = item;
   const thought = sealOf(item, context);
   const sealed = thought === null ? null : (context.seal?.seal(thought) ?? null);
@@ -264,8 +270,10 @@ class PassingReader implements StreamReader {
       case "error":
         return this.#fail(isRecord(data.error) ? data.error : data);
       default: {
+        const told = restored(data, this.#context);
         // Data that a vendor spread over several lines would become several events of ours.
-        const plain = bytes.includes(LINE_END) ? Buffer.from(JSON.stringify(data)) : bytes;
+        const isSame = told === data && !bytes.includes(LINE_END);
+        const plain = isSame ? bytes : Buffer.from(JSON.stringify(told));
         if (type.endsWith(DELTA)) this.#delta(plain, type, data.delta);
         else this.#pass(type, plain, "preamble");
       }
