@@ -233,7 +233,7 @@ export const SETTINGS = {
   publicUrl: optional(
     "PUBLIC_URL",
     webAddress().refine((value) => !hasPassword(value), "must have no user and password in it: every link shows it"),
-    "Base address in links; without it http://HOST:PORT",
+    "Base address in links; without it http://HOST:PORT, with TLS_CERT https",
   ),
   dataDir: setting(
     "DATA_DIR",

@@ -7,6 +7,7 @@ export const NAMES = [
   ["sandbox/ok", "sandbox/ok"],
   ["sandbox-messages/ok", "sandbox-messages/ok"],
   ["sandbox-gemini/ok", "sandbox-gemini/ok"],
+  ["sandbox-responses/ok", "sandbox-responses/ok"],
   ["sandbox-converse/ok", "sandbox-converse/ok"],
   ["core/cheap", "openai/gpt-6-luna"],
   ["core/mid", "openai/gpt-6.1-terra"],
