@@ -9,13 +9,13 @@ import { VendorFailure } from "../../upstream/vendor-failure.ts";
 import { countTaken, METER_MS, type MeterDeps } from "./prepaid-session-meter.ts";
 import {
   type Entry,
-  endPaidTime,
+  endPrepaid,
   entryId,
-  findPaidTime,
-  keepPaidTime,
-  PAID_TIMES,
+  findPrepaid,
+  keepPrepaid,
+  PREPAID_SESSIONS,
   type PrepaidSession,
-  putPaidTime,
+  putPrepaid,
   type StoredPrepaidSession,
 } from "./prepaid-session-records.ts";
 import { leavePlace } from "./prepaid-session-slots.ts";
@@ -39,8 +39,8 @@ function isGone(error: unknown): boolean {
   return error instanceof VendorFailure && GONE.includes(error.failure.status);
 }
 
-class PaidTimeEndings implements CleanupKind<Entry> {
-  readonly book = PAID_TIMES;
+class SessionCleanups implements CleanupKind<Entry> {
+  readonly book = PREPAID_SESSIONS;
   readonly #deps: SessionCleanupDeps;
 
   constructor(deps: SessionCleanupDeps) {
@@ -63,7 +63,7 @@ class PaidTimeEndings implements CleanupKind<Entry> {
       if (!isGone(error)) throw error;
     });
     await leavePlace(time, this.#deps);
-    await endPaidTime(this.#deps.records, ending);
+    await endPrepaid(this.#deps.records, ending);
     return true;
   }
 
@@ -71,10 +71,10 @@ class PaidTimeEndings implements CleanupKind<Entry> {
   async #toEnd({ label, endsAtMs }: Cleanup): Promise<StoredPrepaidSession | null> {
     const { records } = this.#deps;
     for (let tries = 0; tries < TRIES_MAX; tries++) {
-      const stored = await findPaidTime(records, label);
+      const stored = await findPrepaid(records, label);
       if (stored === null || stored.time.state === "ended" || stored.time.endsAtMs !== endsAtMs) return null;
       const time: PrepaidSession = { ...stored.time, state: "ending" };
-      if (await keepPaidTime(records, time, stored.version)) return { time, version: stored.version + 1 };
+      if (await keepPrepaid(records, time, stored.version)) return { time, version: stored.version + 1 };
     }
     throw new Error(`${label} is changed all the time`);
   }
@@ -85,7 +85,7 @@ class PaidTimeEndings implements CleanupKind<Entry> {
    */
   async #read(entry: Entry): Promise<boolean> {
     const { records, clock } = this.#deps;
-    const stored = await findPaidTime(records, entry.label);
+    const stored = await findPrepaid(records, entry.label);
     if (stored === null || stored.time.meter === undefined || stored.time.id === null) return true;
     const hasEnded = stored.time.state === "ended";
     const metered = await this.#count(stored).catch((error: unknown) => {
@@ -99,7 +99,7 @@ class PaidTimeEndings implements CleanupKind<Entry> {
     // All processes compute the same minute, so that the calendar gets one entry rather than one per process.
     const passed = Math.max(1, Math.ceil((clock.epochMs() - entry.endsAtMs) / METER_MS));
     const again: Entry = { label: entry.label, isMeter: true, endsAtMs: entry.endsAtMs + passed * METER_MS };
-    await enter(records, PAID_TIMES, entryId(again), again);
+    await enter(records, PREPAID_SESSIONS, entryId(again), again);
     return true;
   }
 
@@ -112,9 +112,9 @@ class PaidTimeEndings implements CleanupKind<Entry> {
 
   async #cutShort(label: string): Promise<void> {
     const { records, clock } = this.#deps;
-    const stored = await findPaidTime(records, label);
+    const stored = await findPrepaid(records, label);
     if (stored === null || stored.time.state === "ended") return;
-    await putPaidTime(records, { ...stored.time, endsAtMs: Math.floor(clock.epochMs()) }, stored.version);
+    await putPrepaid(records, { ...stored.time, endsAtMs: Math.floor(clock.epochMs()) }, stored.version);
   }
 
   /** Runs one of the adapter's scripts. Throws VendorFailure as well. */
@@ -137,5 +137,5 @@ class PaidTimeEndings implements CleanupKind<Entry> {
 }
 
 export function prepaidSessionCleanups(deps: SessionCleanupDeps): CleanupKind<Entry> {
-  return new PaidTimeEndings(deps);
+  return new SessionCleanups(deps);
 }

@@ -10,7 +10,7 @@ import type { Money, ReserveOutcome } from "../../money/ledger/model/ledger.ts";
 import type { Window } from "../../money/ledger/model/window-list.ts";
 import type { Observer } from "../../platform/observe/observer.ts";
 import type { Records } from "../../platform/records/records.ts";
-import { keepPaidTime, type PrepaidSession, type StoredPrepaidSession } from "./prepaid-session-records.ts";
+import { keepPrepaid, type PrepaidSession, type StoredPrepaidSession } from "./prepaid-session-records.ts";
 
 /** How often a meter is read. Bounds what a machine can cost us before we check its account's bound. */
 export const METER_MS = 60_000;
@@ -51,7 +51,7 @@ export async function countTaken(stored: StoredPrepaidSession, takenNano: Nano, 
   const pendingNano = meter.pendingNano ?? takenNano;
   if (pendingNano <= meter.countedNano) return "counted";
   const planned: PrepaidSession = { ...time, meter: { ...meter, pendingNano } };
-  if (meter.pendingNano === null && !(await keepPaidTime(deps.records, planned, version))) return "later";
+  if (meter.pendingNano === null && !(await keepPrepaid(deps.records, planned, version))) return "later";
   const steps = meter.steps + 1;
   const payer: AccountPayer = {
     id: time.payer.id as AccountPayer["id"],
@@ -64,7 +64,7 @@ export async function countTaken(stored: StoredPrepaidSession, takenNano: Nano, 
   if (counted === "later") return "later";
   const done: PrepaidSession = { ...time, meter: { ...meter, countedNano: pendingNano, steps, pendingNano: null } };
   const atVersion = meter.pendingNano === null ? version + 1 : version;
-  return (await keepPaidTime(deps.records, done, atVersion)) ? counted : "later";
+  return (await keepPrepaid(deps.records, done, atVersion)) ? counted : "later";
 }
 
 /** A hold of zero that ends with a cost moves the windows of unpaid cost, in either store. */

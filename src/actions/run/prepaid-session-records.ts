@@ -49,7 +49,7 @@ export interface Entry extends Cleanup {
 }
 
 /** The calendar. */
-export const PAID_TIMES: CleanupBook = {
+export const PREPAID_SESSIONS: CleanupBook = {
   kind: "paid-time-end",
   ttlMs: KEPT_MS,
   listOf: (ms) => `paid-until:${Math.floor(ms / PAGE_MS)}`,
@@ -63,33 +63,33 @@ export function entryId({ label, endsAtMs, isMeter }: Entry): string {
   return `${label} ${endsAtMs}${isMeter === true ? " meter" : ""}`;
 }
 
-export async function findPaidTime(records: Records, label: string): Promise<StoredPrepaidSession | null> {
+export async function findPrepaid(records: Records, label: string): Promise<StoredPrepaidSession | null> {
   const stored = await records.get(KIND, label);
   return stored === null ? null : { time: JSON.parse(stored.value) as PrepaidSession, version: stored.version };
 }
 
 /** Finds a payer's machine by vendor id; null where there is none, or it ended long ago. */
-export async function paidTimeOf(
+export async function prepaidOf(
   records: Records,
   of: Pick<PrepaidSession, "adapter" | "payer">,
   id: string,
 ): Promise<StoredPrepaidSession | null> {
   const label = await records.get(BY_ID, idOf(of, id));
-  return label === null ? null : findPaidTime(records, label.value);
+  return label === null ? null : findPrepaid(records, label.value);
 }
 
 /**
  * Stores a machine with a new end. Writes the calendar first: an entry without a record does no harm, but a record without an entry would
  * let the machine run for ever.
  */
-export async function putPaidTime(records: Records, time: PrepaidSession, version: number | null): Promise<boolean> {
+export async function putPrepaid(records: Records, time: PrepaidSession, version: number | null): Promise<boolean> {
   const { label, endsAtMs } = time;
-  await enter(records, PAID_TIMES, entryId({ label, endsAtMs }), { label, endsAtMs });
-  return keepPaidTime(records, time, version);
+  await enter(records, PREPAID_SESSIONS, entryId({ label, endsAtMs }), { label, endsAtMs });
+  return keepPrepaid(records, time, version);
 }
 
 /** Stores it if its version still matches (null: in any case); false where it does not. */
-export async function keepPaidTime(records: Records, time: PrepaidSession, version: number | null): Promise<boolean> {
+export async function keepPrepaid(records: Records, time: PrepaidSession, version: number | null): Promise<boolean> {
   const { label, id } = time;
   const kept = { payer: null, ttlMs: KEPT_MS, ifVersion: null };
   if (id !== null) await records.put({ ...kept, kind: BY_ID, id: idOf(time, id), value: label });
@@ -100,19 +100,19 @@ export async function keepPaidTime(records: Records, time: PrepaidSession, versi
 const TRIES_MAX = 5;
 
 /** Marks it as ended and keeps whatever else was stored meanwhile. */
-export async function endPaidTime(records: Records, stored: StoredPrepaidSession): Promise<PrepaidSession> {
+export async function endPrepaid(records: Records, stored: StoredPrepaidSession): Promise<PrepaidSession> {
   let last = stored;
   for (let tries = 0; tries < TRIES_MAX; tries++) {
     const over: PrepaidSession = { ...last.time, state: "ended" };
-    if (await keepPaidTime(records, over, last.version)) return over;
-    last = (await findPaidTime(records, over.label)) ?? last;
+    if (await keepPrepaid(records, over, last.version)) return over;
+    last = (await findPrepaid(records, over.label)) ?? last;
   }
   const over: PrepaidSession = { ...last.time, state: "ended" };
-  await keepPaidTime(records, over, null);
+  await keepPrepaid(records, over, null);
   return over;
 }
 
 /** Removes an entry, because nothing is left to end or another entry replaces it. */
 export async function strike(records: Records, entry: Entry): Promise<void> {
-  await records.delete(PAID_TIMES.kind, entryId(entry));
+  await records.delete(PREPAID_SESSIONS.kind, entryId(entry));
 }

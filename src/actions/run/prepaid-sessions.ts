@@ -16,13 +16,13 @@ import { failureOfKind, VendorFailure } from "../../upstream/vendor-failure.ts";
 import { METER_MS } from "./prepaid-session-meter.ts";
 import {
   type Entry,
-  endPaidTime,
+  endPrepaid,
   entryId,
   type Meter,
-  PAID_TIMES,
+  PREPAID_SESSIONS,
   type PrepaidSession,
-  paidTimeOf,
-  putPaidTime,
+  prepaidOf,
+  putPrepaid,
   type StoredPrepaidSession,
   strike,
 } from "./prepaid-session-records.ts";
@@ -104,7 +104,7 @@ function refused(error: GatewayError): VendorFailure {
 const nowOf = ({ clock }: Pick<PrepaidSessionsDeps, "clock">) => Math.floor(clock.epochMs());
 
 function find(offer: ActionOffer, id: unknown, payer: Payer, { records }: PrepaidSessionsDeps) {
-  return paidTimeOf(records, { adapter: offer.adapter.id, payer }, String(id));
+  return prepaidOf(records, { adapter: offer.adapter.id, payer }, String(id));
 }
 
 /** The machine enters the calendar before the vendor creates it, so that it does not run on where the answer is lost. */
@@ -123,7 +123,7 @@ function beginning(offer: ActionOffer, params: Params, { payer, callId }: Caller
     async before() {
       lostAtMs = nowMs() + actionMsMax(offer) + LATE_MS;
       const asked = { ...none, id: null, beganAtMs: nowMs(), endsAtMs: lostAtMs };
-      await putPaidTime(records, asked, null);
+      await putPrepaid(records, asked, null);
       if (meter === null || !isAccountPayer(payer)) return;
       const refusal = await takePlace(offer, payer, label, deps);
       if (refusal === null) return;
@@ -136,10 +136,10 @@ function beginning(offer: ActionOffer, params: Params, { payer, callId }: Caller
       const [id = null] = idsAt(answer, at);
       const beganAtMs = nowMs();
       const time = { ...none, id, beganAtMs, endsAtMs: beganAtMs + minutes * MINUTE_MS };
-      await putPaidTime(records, time, null);
+      await putPrepaid(records, time, null);
       if (meter !== null) {
         const read: Entry = { label, endsAtMs: beganAtMs + METER_MS, isMeter: true };
-        await enter(records, PAID_TIMES, entryId(read), read);
+        await enter(records, PREPAID_SESSIONS, entryId(read), read);
       }
       if (lostAtMs !== time.endsAtMs) await strike(records, { label, endsAtMs: lostAtMs });
       return told(answer, time, beganAtMs);
@@ -162,7 +162,7 @@ async function extend(
     if (stored === null) continue;
     const { time, version } = stored;
     const longer: PrepaidSession = { ...time, endsAtMs: time.endsAtMs + minutesIn(use, params) * MINUTE_MS };
-    if (await putPaidTime(deps.records, longer, version)) return longer;
+    if (await putPrepaid(deps.records, longer, version)) return longer;
   }
   throw refused(new GatewayError("upstream_busy", { detail: { detail: offer.id } }));
 }
@@ -192,7 +192,7 @@ export function createPrepaidSessions(deps: PrepaidSessionsDeps): PrepaidSession
           if (use.does === "tells" || time.state === "ended") return told(answer, time, nowMs());
           await leavePlace(time, deps);
           // A concurrent extension has paid for time that no longer exists: the machine is over for both callers.
-          const over = await endPaidTime(records, stored);
+          const over = await endPrepaid(records, stored);
           await strike(records, over);
           return told(answer, over, nowMs());
         },

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { PAID_TIMES } from "../../../src/actions/run/prepaid-session-records.ts";
+import { PREPAID_SESSIONS } from "../../../src/actions/run/prepaid-session-records.ts";
 import { UNCLOSED } from "../../../src/actions/sessions/box-cleanups.ts";
 import { manualClock } from "../../../src/core/clock.ts";
 import {
@@ -182,7 +182,7 @@ describe.each([
     const page = `paid-until:${Math.floor(time.endsAtMs / 600_000)}`;
     const id = `tg-time ${time.endsAtMs}`;
     await records.put({ ...kept, kind: "paid-time-end", id, payer: page, value: JSON.stringify(time) });
-    const [ofBoxes, ofTimes] = [sweeper(UNCLOSED), sweeper(PAID_TIMES)];
+    const [ofBoxes, ofTimes] = [sweeper(UNCLOSED), sweeper(PREPAID_SESSIONS)];
     await ofBoxes.look(true);
     expect([ended, ofBoxes.seen(UNCLOSED)]).toEqual([[], { count: 1, oldestMs: 3_600_000 }]);
     clock.advance(5_000);
