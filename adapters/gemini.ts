@@ -58,7 +58,7 @@ export default defineAdapter({
   keyEnv: ["GEMINI_API_KEY", "GOOGLE_API_KEY"],
   chat: {
     dialect: "generate-content",
-    // Parallel calls cannot be disabled, and its newer models do not support penalties; the caller is told that these fields were not sent.
+    // Parallel calls cannot be disabled, and newer models reject penalties. The answer names these fields as dropped.
     dropFields: ["parallel_tool_calls", "presence_penalty", "frequency_penalty"],
     hidesReasoning: true,
     reasoningFormat: "google-gemini-v1",

@@ -28,17 +28,12 @@ const parts = {
   zip: optional(z.string().regex(/^\d{5}$/, "must have five digits"), "ZIP code, five digits"),
 };
 const parcel = { apn: optional(words, "Parcel number; needs fips or county"), fips: optional(words, "FIPS code") };
+const corner = z.strictObject({ lat: z.number(), lon: z.number() });
 const area = {
   latitude: optional(z.number().min(-90).max(90), "Middle of a circle; needs longitude and radius"),
   longitude: optional(z.number().min(-180).max(180), "Middle of a circle; needs latitude and radius"),
   radius: optional(z.number().min(0.1).max(10), "Miles around the middle"),
-  polygon: optional(
-    z
-      .array(z.strictObject({ lat: z.number(), lon: z.number() }))
-      .min(4)
-      .max(500),
-    "Corners of an area; the last is the first again",
-  ),
+  polygon: optional(z.array(corner).min(4).max(500), "Corners of an area; the last is the first again"),
 };
 
 const circle = ["latitude", "longitude", "radius"] as const;
@@ -87,12 +82,7 @@ const comps = z
     id,
     address,
     exact_match: optional(z.boolean(), "Take no address that is only like this one"),
-    max_results: z
-      .int()
-      .min(1)
-      .max(25)
-      .default(10)
-      .describe("The most comparable sales; each one found costs 15 cents"),
+    max_results: z.int().min(1).max(25).default(10).describe("The most comparable sales, at 15 cents each"),
     max_radius_miles: optional(z.number().min(0.1).max(10), "How far away they may be"),
     max_days_back: optional(z.int().min(1).max(3_650), "How long ago they may have been sold"),
     ...each(
@@ -390,7 +380,7 @@ export default defineAdapter({
         ),
         latitude: optional(z.number().min(-90).max(90), "What is near to here comes first"),
         longitude: optional(z.number().min(-180).max(180), "What is near to here comes first"),
-        precision: optional(z.int().min(1).max(10), "Digits of the two that count"),
+        precision: optional(z.int().min(1).max(10), "How many digits of latitude and longitude are used"),
       }),
       price: { mode: "fixed", cents: 1 },
       upstreamCents: 0,

@@ -119,7 +119,7 @@ export default defineAdapter({
     centsPerHour: 73.5,
     madeOf: "7 for a CPU and 4.375 for a GB",
     minutesMax: 1_440,
-    // It sleeps by itself: there is no deadline to extend.
+    // A sprite sleeps when idle, so it has no deadline to extend.
     leaseMinutes: 60,
     languages: ["python", "javascript", "bash"],
     async create(context, { label, envs }) {

@@ -70,7 +70,7 @@ async function looks(base: string, paths: readonly string[], cookie: string): Pr
   }
 }
 
-/** Of one core, in percent, while there are no other requests. */
+/** CPU time that the process uses within `ms`, in percent of one core. */
 async function processorTime(ms: number): Promise<number> {
   const [before, fromMs] = [process.cpuUsage(), systemClock.elapsedMs()];
   await waited(ms);

@@ -1,5 +1,5 @@
 // Reports over many postings, in a file beside calls, or in a PostgreSQL: `node bench/usage.ts [postings] [accounts] [postgres url]`.
-// The postings are those of `growth`, written by the database itself; there are no HTTP requests.
+// The database writes the postings, the same as those of `growth`. The bench sends no HTTP requests.
 import { mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

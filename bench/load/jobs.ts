@@ -4,7 +4,7 @@
 export interface Target {
   readonly port: number;
   readonly request: string;
-  /** Each request replaces `SOMEBODY` with one of these, at random or in turn. */
+  /** Keys of callers. Each request has one of them in the place of `SOMEBODY`, at random or in turn. */
   readonly callers?: readonly string[];
   readonly inTurn?: boolean;
 }
