@@ -26,6 +26,7 @@ const FAULT_STATUS: Readonly<Record<string, number>> = {
   HPE_CHUNK_EXTENSIONS_OVERFLOW: 413,
   ERR_HTTP_REQUEST_TIMEOUT: 408,
   VERSION: 505,
+  CONNECT: 405,
 };
 
 /** What the parser wrongly accepts: HTTP/0.9 and HTTP/2.0 in a request line, and HTTP/1.1 without a Host. */
@@ -67,7 +68,7 @@ class Connection {
     if (this.#waiting.length > WAITING_MAX) this.#socket.destroy();
   }
 
-  /** The parser has failed. */
+  /** The parser has failed, or has released the connection. */
   fault(code: string): void {
     if (this.#broken) return;
     this.#broken = true;
@@ -76,17 +77,14 @@ class Connection {
     if (active?.message.complete === true) return;
     active?.response.abort();
     if (active?.reply.headersSent === true || !this.#socket.writable) return void this.#socket.destroy();
-    endWith(this.#host, this.#socket, FAULT_STATUS[code] ?? 400);
+    this.#refuse(FAULT_STATUS[code] ?? 400);
   }
 
-  #end(): void {
-    this.#broken = true;
-    this.#socket.destroySoon();
-  }
-
-  /** Serves no request after the active one. */
-  refuseMore(): void {
-    this.#broken = true;
+  #refuse(status: number): void {
+    const { headers, body } = this.#host.unreadable();
+    const closes = `connection: close\r\ncontent-length: ${Buffer.byteLength(body)}`;
+    this.#socket.end(`HTTP/1.1 ${statusLine(status)}${headers}\r\n${closes}\r\n\r\n${body}`);
+    this.#socket.setTimeout(CHECK_MS, () => this.#socket.destroy());
   }
 
   #serve(message: NodeMessage, reply: NodeReply): void {
@@ -100,8 +98,14 @@ class Connection {
     const isLast = this.#broken || this.#active?.response.isLast === true;
     this.#active = null;
     const next = this.#waiting.shift();
-    if (isLast) this.#end();
-    else if (next !== undefined) this.#serve(...next);
+    if (isLast) {
+      this.#broken = true;
+      this.#socket.destroySoon();
+    } else if (next !== undefined) {
+      // Removes the time limit of an answer whose end was unread (`#hurryEnd`).
+      this.#socket.setTimeout(0);
+      this.#serve(...next);
+    }
   }
 
   /**
@@ -118,16 +122,6 @@ class Connection {
   }
 }
 
-/** Answers what the parser refuses, and closes the connection. */
-function endWith(host: EngineHost, socket: NetSocket, status: number): void {
-  const { headers, body } = host.unreadable();
-  const length = Buffer.byteLength(body);
-  socket.end(
-    `HTTP/1.1 ${statusLine(status)}${headers}\r\nconnection: close\r\ncontent-length: ${length}\r\n\r\n${body}`,
-  );
-  socket.setTimeout(CHECK_MS, () => socket.destroy());
-}
-
 class NodeListener implements Listener {
   readonly #server: Server;
   readonly #host: EngineHost;
@@ -140,17 +134,19 @@ class NodeListener implements Listener {
   readonly #upgrade = createUpgrade();
 
   constructor(server: Server, host: EngineHost, { limits, certificate }: EngineOptions) {
-    const { connectionsPerAddress } = limits;
+    const { connectionsPerAddress, idleMsMax } = limits;
     this.#server = server;
     this.#secure = certificate === null ? null : (server as unknown as Http2SecureServer);
     this.#connectionEvent = certificate === null ? "connection" : "secureConnection";
     this.#host = host;
     this.#perAddressMax = connectionsPerAddress || Number.POSITIVE_INFINITY;
-    Object.assign(server, { httpAllowHalfOpen: true });
+    Object.assign(server, { httpAllowHalfOpen: true, connectionsCheckingInterval: CHECK_MS });
     server.maxHeadersCount = 0;
     server.on(this.#connectionEvent, (socket: NetSocket) => this.#connected(socket));
     server.on("session", (session: Http2Session) => {
       this.#sessions.add(session);
+      // Open streams still complete.
+      session.setTimeout(idleMsMax, () => session.close());
       session.once("close", () => this.#sessions.delete(session));
     });
     const accept = (message: NodeMessage, reply: NodeReply) => {
@@ -165,7 +161,11 @@ class NodeListener implements Listener {
       this.#connections.get(socket as NetSocket)?.fault(error.code ?? ""),
     );
     server.on("upgrade", (message, socket, head) => this.#upgraded(message, socket as NetSocket, head));
-    server.on("connect", (_message, socket) => endWith(host, socket as NetSocket, 405));
+    server.on("connect", (message: NodeMessage, socket: unknown) => {
+      // Over HTTP/2 the second argument is a response.
+      if ("stream" in message) accept(message, socket as NodeReply);
+      else this.#connections.get(socket as NetSocket)?.fault("CONNECT");
+    });
   }
 
   get port(): number {
@@ -175,7 +175,8 @@ class NodeListener implements Listener {
   listen(options: EngineOptions): Promise<void> {
     const { host, port, exclusive } = options;
     return new Promise((resolve, reject) => {
-      this.#server.once("error", () => reject(cannotListen(options)));
+      // Also called when accepting a connection fails later, which must not end the process.
+      this.#server.on("error", () => reject(cannotListen(options)));
       this.#server.listen({ host, port, exclusive: true, reusePort: !exclusive }, resolve);
     });
   }
@@ -217,7 +218,7 @@ class NodeListener implements Listener {
   #upgraded(message: IncomingMessage, socket: NetSocket, head: Buffer): void {
     const connection = this.#connections.get(socket);
     // The parser has released the connection, so nothing can be served on it after the current answer.
-    if (connection === undefined || connection.isBusy) return connection?.refuseMore();
+    if (connection === undefined || connection.isBusy) return connection?.fault("UPGRADE");
     const endpoint = this.#host.socketPaths.get(new NodeRequest(message).getUrl());
     const { upgrade = "", "sec-websocket-key": key } = message.headers;
     if (endpoint === undefined || key === undefined || upgrade.toLowerCase() !== "websocket")
@@ -234,11 +235,11 @@ class NodeListener implements Listener {
 
   /** Ignores an upgrade that is not offered (RFC 9110, 7.8): the request goes through the parser again without it. */
   #withoutUpgrade(message: IncomingMessage, socket: NetSocket, head: Buffer): void {
-    const { method, url, rawHeaders } = message;
-    const lines = [`${method} ${url} HTTP/1.1`];
+    const { method, url, httpVersion, rawHeaders } = message;
+    const lines = [`${method} ${url} HTTP/${httpVersion}`];
     for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
       const name = rawHeaders[i] ?? "";
-      if (!["upgrade", "connection"].includes(name.toLowerCase())) lines.push(`${name}: ${rawHeaders[i + 1]}`);
+      if (name.toLowerCase() !== "upgrade") lines.push(`${name}: ${rawHeaders[i + 1]}`);
     }
     socket.unshift(Buffer.concat([Buffer.from(`${lines.join("\r\n")}\r\n\r\n`, "latin1"), head]));
     this.#server.emit(this.#connectionEvent, socket);
@@ -252,15 +253,14 @@ function plainServer(): Server {
     requireHostHeader: false,
     maxHeaderSize: HEADER_BYTES_MAX,
     highWaterMark: BUFFERED_BYTES_MAX,
-    connectionsCheckingInterval: CHECK_MS,
   });
 }
 
 /** HTTP/2 and HTTP/1.1 by ALPN. Node.js gives this server the properties of an http.Server for the latter. */
-async function secureServer({ cert, key }: Certificate): Promise<Server> {
+async function secureServer({ cert, key }: Certificate, handshakeTimeout: number): Promise<Server> {
   const { createSecureServer } = await import("node:http2");
   const settings = { maxConcurrentStreams: STREAMS_MAX, maxHeaderListSize: HEADER_BYTES_MAX };
-  return createSecureServer({ cert, key, allowHTTP1: true, settings }) as unknown as Server;
+  return createSecureServer({ cert, key, allowHTTP1: true, handshakeTimeout, settings }) as unknown as Server;
 }
 
 export const nodeEngine: Engine = {
@@ -268,12 +268,13 @@ export const nodeEngine: Engine = {
   isStrict: true,
   keepAliveLine: "",
   async listen(options, host) {
-    const server = options.certificate === null ? plainServer() : await secureServer(options.certificate);
+    const { certificate, limits } = options;
+    const server = certificate === null ? plainServer() : await secureServer(certificate, limits.headerMsMax);
     // The edge has its own timeout for a whole request.
     server.requestTimeout = 0;
-    server.headersTimeout = options.limits.headerMsMax;
-    server.keepAliveTimeout = options.limits.idleMsMax;
-    server.maxRequestsPerSocket = options.limits.requestsPerConnection;
+    server.headersTimeout = limits.headerMsMax;
+    server.keepAliveTimeout = limits.idleMsMax;
+    server.maxRequestsPerSocket = limits.requestsPerConnection;
     const listener = new NodeListener(server, host, options);
     await listener.listen(options);
     return listener;

@@ -63,7 +63,10 @@ export class NodeRequest implements EngineRequest {
   }
 
   forEach(see: (lowerCaseName: string, value: string) => void): void {
-    const { rawHeaders } = this.#message;
+    const { rawHeaders, headers } = this.#message;
+    // A body of unknown length over HTTP/2 needs no header.
+    if ("stream" in this.#message && !this.#message.stream.endAfterHeaders && headers["content-length"] === undefined)
+      see("transfer-encoding", "chunked");
     for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
       const name = (rawHeaders[i] ?? "").toLowerCase();
       const value = utf8(rawHeaders[i + 1] ?? "");
@@ -227,10 +230,10 @@ export class NodeResponse implements EngineResponse {
   }
 
   close(): void {
-    // After an answer that announces the close, Node.js closes the connection by itself.
-    if (this.#ended && this.#pendingBytes() === 0) return;
-    if ("stream" in this.#reply) this.#reply.stream.destroy();
-    else this.#message.socket.destroy();
+    const isSent = this.#ended && this.#pendingBytes() === 0;
+    // Of an HTTP/2 request, the rest is refused. After an answer that announces the close, Node.js closes an HTTP/1.1 connection by itself.
+    if ("stream" in this.#reply) this.#reply.stream[isSent ? "close" : "destroy"]();
+    else if (!isSent) this.#message.socket.destroy();
   }
 
   getRemoteAddress(): string {
@@ -291,7 +294,8 @@ export class NodeResponse implements EngineResponse {
    * connections.
    */
   #hurryEnd(): void {
-    const { socket } = this.#message;
-    if (this.#pendingBytes() > 0 && !("stream" in this.#reply)) socket.setTimeout(UNREAD_END_MS_MAX);
+    if (this.#pendingBytes() === 0) return;
+    if ("stream" in this.#reply) this.#reply.stream.setTimeout(UNREAD_END_MS_MAX, () => this.close());
+    else this.#message.socket.setTimeout(UNREAD_END_MS_MAX);
   }
 }

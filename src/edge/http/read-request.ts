@@ -64,6 +64,7 @@ const API_KEY_HEADERS: ReadonlySet<string> = new Set(["x-api-key", "x-goog-api-k
 /** The query parameter in which the simplest of them put it. */
 const KEY_IN_QUERY = "key";
 
+const CLOSES = /\bclose\b/i;
 const NO_BODY = Buffer.alloc(0);
 const NO_QUERY = new URLSearchParams();
 const NO_PARAMS: Readonly<Record<string, string>> = Object.freeze({});
@@ -101,6 +102,8 @@ export class EdgeRequest implements GatewayRequest {
   share: BodyShare | null = null;
   isScreened = false;
   isChunked = false;
+  /** Its sender closes the connection after the answer. */
+  isLast = false;
   readonly #peer: Peer;
   readonly #trustProxy: number;
   readonly #headers = new Map<string, string>();
@@ -147,6 +150,7 @@ export class EdgeRequest implements GatewayRequest {
       }
       if (names.has(name)) this.#keepFirst(name, value);
       else if (API_KEY_HEADERS.has(name)) apiKey ||= value;
+      else if (name === "connection") this.isLast ||= CLOSES.test(value);
       else if (proxied && name === "x-forwarded-for") this.#append(name, value);
     });
     if (apiKey !== "") this.#keepFirst("authorization", `Bearer ${apiKey}`);

@@ -273,8 +273,8 @@ class Edge implements EngineHost, ReplyHost, StreamLimits, SocketsHost {
     const { request, reply } = this.#arrive(res, req, this.#bareHeaders);
     if (request.method === "HEAD") reply.withoutBody();
     const { cors, engine } = this.#options;
-    // What follows such a body may be misread.
-    if (request.isChunked && !engine.isStrict) reply.closeAfterwards();
+    // What follows a chunked body may be misread.
+    if (request.isLast || (request.isChunked && !engine.isStrict)) reply.closeAfterwards();
     if (request.method === "OPTIONS" && cors !== null && request.fault === null) {
       cors.announce(request, reply);
       preflight(reply, req.getHeader("access-control-request-headers"));

@@ -109,6 +109,17 @@ describe("a request that is in order", () => {
   });
 });
 
+test("an answer to a request that closes its connection announces the close, not a keep-alive time", async () => {
+  const server = await startEdge();
+  for (const connection of ["close", "Close, Upgrade"]) {
+    const client = await rawClient(server.port);
+    client.send(request("GET /hello", [`connection: ${connection}`, "upgrade: h2c"]));
+    await client.closed;
+    expect(client.text()).toMatch(/^HTTP\/1\.1 200 [\s\S]*\r\nconnection: close\r\n[\s\S]*}$/);
+    expect(client.text()).not.toMatch(/keep-alive:/i);
+  }
+});
+
 test("an answer announces how long its connection stays open, unless the connection ends with it", async () => {
   const { port } = await startEdge();
   const client = await rawClient(port);

@@ -1,4 +1,5 @@
 // TLS at the public listener, on both engines: HTTP/1.1, HTTP/2 on the node engine, and a new certificate while it serves.
+import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import http2 from "node:http2";
 import https from "node:https";
@@ -8,10 +9,10 @@ import tls from "node:tls";
 import { describe, expect, onTestFinished, test } from "vitest";
 import type { Reply } from "../../../src/core/endpoint.ts";
 import { readCertificate } from "../../../src/edge/http/certificate.ts";
-import type { EngineName } from "../../../src/edge/http/engine.ts";
+import { CONNECTION_LIMITS, type EngineName } from "../../../src/edge/http/engine.ts";
 import type { HttpOptions } from "../../../src/edge/http/server.ts";
 import { makeCertificate } from "../../support/certificates.ts";
-import { loadedEngine, startEdge, until } from "./edge.ts";
+import { BODY_BYTES_MAX, loadedEngine, startEdge, until } from "./edge.ts";
 
 function temporary(): string {
   const folder = mkdtempSync(join(tmpdir(), "tollgate-tls-"));
@@ -69,6 +70,18 @@ describe.each(["uws", "node"] as const)("%s", (name) => {
   });
 });
 
+test("the node engine closes the TLS connection of headers that take too long", async () => {
+  const server = await start("node", { limits: { ...CONNECTION_LIMITS, headerMsMax: 500 } });
+  const socket = tls.connect({ port: server.port, host: "127.0.0.1", rejectUnauthorized: false });
+  let text = "";
+  socket.on("data", (part) => {
+    text += part;
+  });
+  socket.write("GET /hello HTTP/1.1\r\nhost: a\r\n");
+  await once(socket, "close");
+  expect(text).toMatch(/^HTTP\/1\.1 408 /);
+});
+
 describe("HTTP/2", () => {
   async function session(options: Partial<HttpOptions> = {}) {
     const server = await start("node", options);
@@ -99,6 +112,51 @@ describe("HTTP/2", () => {
     const answers = await Promise.all(["one", "two", "three"].map(ask));
     expect(answers.map((text) => JSON.parse(text).body)).toEqual(["one", "two", "three"]);
     expect(JSON.parse(answers[0] ?? "{}").address).toBe("127.0.0.1");
+  });
+
+  test("reads a body whose length is not announced", async () => {
+    const { client } = await session();
+    const stream = client.request({ ":method": "POST", ":path": "/echo", "content-type": "application/json" });
+    let text = "";
+    stream.on("data", (part) => {
+      text += part;
+    });
+    stream.write('"first ');
+    stream.end('last"');
+    await once(stream, "end");
+    expect(JSON.parse(text).body).toBe('"first last"');
+  });
+
+  test("stops the sender of a body that becomes too large", async () => {
+    const { server, client } = await session();
+    const stream = client.request({ ":method": "POST", ":path": "/echo", "content-type": "application/json" });
+    stream.on("error", () => {});
+    stream.write(Buffer.alloc(BODY_BYTES_MAX + 1));
+    const [head] = await once(stream, "response");
+    expect(head[":status"]).toBe(413);
+    stream.resume();
+    await once(stream, "close");
+    expect(server.openRequests()).toBe(0);
+  });
+
+  test("opens no tunnel", async () => {
+    const { client } = await session();
+    const stream = client.request({ ":method": "CONNECT", ":authority": "localhost:443" });
+    const [head] = await once(stream, "response");
+    expect(head[":status"]).toBe(404);
+  });
+
+  test("closes a connection that is idle, and completes its open streams", async () => {
+    const replies: Reply[] = [];
+    const limits = { ...CONNECTION_LIMITS, idleMsMax: 200 };
+    const { client } = await session({ limits, handle: (_request, _endpoint, reply) => void replies.push(reply) });
+    const stream = client.request({ ":path": "/hello" });
+    await once(client, "goaway");
+    replies[0]?.send(200, "{}");
+    const [head] = await once(stream, "response");
+    expect(head[":status"]).toBe(200);
+    stream.resume();
+    await once(client, "close");
   });
 
   test("tells a stream's writer that its client has reset it, and serves the others", async () => {

@@ -32,6 +32,16 @@ describe("the node engine", () => {
     expect(text.match(/"\/[a-z0-9/]+"/g)).toEqual(['"/echo"', '"/things/1"', '"/things/2"']);
   });
 
+  test("answers earlier requests before it closes the connection of a CONNECT", async () => {
+    const server = await onNode({ handle: hold });
+    const client = await rawClient(server.port);
+    client.send(request("GET /hello") + request("CONNECT localhost:443"));
+    await until(() => replies.length === 1);
+    replies[0]?.reply.send(200, '"first"');
+    await client.closed;
+    expect(client.text()).toMatch(/^HTTP\/1\.1 200 [\s\S]*"first"$/);
+  });
+
   test("lets a stream end although another request has come on its connection", async () => {
     const server = await onNode({ handle: hold });
     const client = await rawClient(server.port);
