@@ -1,6 +1,7 @@
 // The operator's guard: judges that inspect requests and whole answers, and pass, refuse or edit them.
 
 import { GatewayError } from "../core/errors.ts";
+import { tally } from "../core/tally.ts";
 
 const REASON_LENGTH_MAX = 400;
 /** The limit on concurrent judgements: each keeps another copy of its body. */
@@ -65,19 +66,16 @@ export function createGuard({ judges, open, onAway, onJudged }: GuardOptions) {
   const each = new Map<string | null, number>();
   return async (asked: Guarded, atOnceMax: number | null): Promise<Verdict> => {
     const { accountId } = asked;
-    const own = each.get(accountId) ?? 0;
-    if (atOnceMax !== null && own >= atOnceMax)
+    if (atOnceMax !== null && (each.get(accountId) ?? 0) >= atOnceMax)
       return new GatewayError("concurrency_limit", { detail: { limit: atOnceMax }, retryAfterSeconds: 1 });
     if (all >= ASKED_AT_ONCE_MAX) return new GatewayError("guard_unavailable", { retryAfterSeconds: 1 });
     all += 1;
-    each.set(accountId, own + 1);
+    tally(each, accountId, 1);
     try {
       return await judge(asked);
     } finally {
       all -= 1;
-      const left = (each.get(accountId) ?? 1) - 1;
-      if (left === 0) each.delete(accountId);
-      else each.set(accountId, left);
+      tally(each, accountId, -1);
     }
   };
 }

@@ -3,6 +3,7 @@ import type { ToldEvent, ToldEvents } from "../../catalog/local-action.ts";
 import { type Clock, pause } from "../../core/clock.ts";
 import { GatewayError } from "../../core/errors.ts";
 import type { Payer } from "../../core/plan.ts";
+import { tally } from "../../core/tally.ts";
 import { isOver, type JobRecord } from "./job-record.ts";
 import { jobView } from "./job-view.ts";
 import type { Jobs } from "./jobs.ts";
@@ -38,20 +39,14 @@ export type OpenJobEvents = (
 export function createJobEvents(parts: JobEventsParts): OpenJobEvents {
   const open = new Map<string, number>();
 
-  function count(payerId: string, by: 1 | -1): void {
-    const after = (open.get(payerId) ?? 0) + by;
-    if (after > 0) open.set(payerId, after);
-    else open.delete(payerId);
-  }
-
   return async (id, payer, signal) => {
     const job = await parts.jobs().find(id, payer);
     if (job === null || signal.aborted) return null;
     if ((open.get(payer.id) ?? 0) >= STREAMS_MAX) {
       return new GatewayError("too_many_streams", { detail: { limit: STREAMS_MAX }, retryAfterSeconds: AGAIN_SECONDS });
     }
-    count(payer.id, 1);
-    signal.addEventListener("abort", () => count(payer.id, -1), { once: true });
+    tally(open, payer.id, 1);
+    signal.addEventListener("abort", () => tally(open, payer.id, -1), { once: true });
     return follow(job, signal, parts);
   };
 }

@@ -3,6 +3,7 @@ import type { IncomingMessage, Server } from "node:http";
 import type { Http2SecureServer, Http2Session } from "node:http2";
 import { type AddressInfo, Server as NetServer, type Socket as NetSocket } from "node:net";
 import { createServer, ServerResponse } from "../../core/node-http.ts";
+import { tally } from "../../core/tally.ts";
 import type { Certificate } from "./certificate.ts";
 import { cannotListen, type Engine, type EngineHost, type EngineOptions, type Listener } from "./engine.ts";
 import { statusLine } from "./head-lines.ts";
@@ -200,19 +201,13 @@ class NodeListener implements Listener {
     if (this.#connections.has(socket)) return;
     const address = socket.remoteAddress ?? "";
     if ((this.#byAddress.get(address) ?? 0) >= this.#perAddressMax) return void socket.destroy();
-    this.#count(address, 1);
+    tally(this.#byAddress, address, 1);
     this.#connections.set(socket, new Connection(this.#host, socket));
     socket.setNoDelay(true);
     socket.once("close", () => {
       this.#connections.delete(socket);
-      this.#count(address, -1);
+      tally(this.#byAddress, address, -1);
     });
-  }
-
-  #count(address: string, by: number): void {
-    const now = (this.#byAddress.get(address) ?? 0) + by;
-    if (now === 0) this.#byAddress.delete(address);
-    else this.#byAddress.set(address, now);
   }
 
   #upgraded(message: IncomingMessage, socket: NetSocket, head: Buffer): void {

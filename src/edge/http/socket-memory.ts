@@ -1,5 +1,6 @@
 // The memory of sockets' conversations: one per socket, with a common limit, so that idle ones give way to active ones.
 import type { SocketMemory } from "../../core/endpoint.ts";
+import { tally } from "../../core/tally.ts";
 
 /** The same as the longest message, which is what a client would have to send again. */
 const BYTES_MAX = 4 * 1024 * 1024;
@@ -31,9 +32,7 @@ export function socketMemories(allBytesMax = ALL_BYTES_MAX, shareBytes = SHARE_B
 
   function count(accountId: string, bytes: number): void {
     total += bytes;
-    const after = (byAccount.get(accountId) ?? 0) + bytes;
-    if (after === 0) byAccount.delete(accountId);
-    else byAccount.set(accountId, after);
+    tally(byAccount, accountId, bytes);
   }
 
   function forget(one: OpenMemory): void {

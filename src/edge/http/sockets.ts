@@ -1,6 +1,7 @@
 // The sockets of a listener: who may open one, how many per account, and how they end with it.
 import type { Endpoint, GatewayRequest, Reply } from "../../core/endpoint.ts";
 import { GatewayError } from "../../core/errors.ts";
+import { tally } from "../../core/tally.ts";
 import type { EngineRequest, EngineResponse } from "./engine.ts";
 import type { HttpReply } from "./http-reply.ts";
 import type { EdgeRequest } from "./read-request.ts";
@@ -52,18 +53,12 @@ export class Sockets {
 
   closed(socket: Socket): void {
     this.#open.delete(socket);
-    if (socket.accountId !== null) this.#count(socket.accountId, -1);
+    if (socket.accountId !== null) tally(this.#byAccount, socket.accountId, -1);
   }
 
   /** Tells idle sockets to reconnect, and the others after their answer. */
   leave(): void {
     for (const socket of [...this.#open]) socket.leave();
-  }
-
-  #count(accountId: string, by: number): void {
-    const now = (this.#byAccount.get(accountId) ?? 0) + by;
-    if (now === 0) this.#byAccount.delete(accountId);
-    else this.#byAccount.set(accountId, now);
   }
 
   /** Admits an upgrade; null if it was refused. If the key must be looked up, the socket opens first and a refusal is sent over it. */
@@ -122,7 +117,7 @@ export class Sockets {
     const socketsMax = Math.min(owner.socketsMax, ACCOUNT_SOCKETS_MAX);
     if ((this.#byAccount.get(accountId) ?? 0) >= socketsMax)
       return new GatewayError("too_many_streams", { of: "socket", detail: { limit: socketsMax } });
-    this.#count(accountId, 1);
+    tally(this.#byAccount, accountId, 1);
     return owner;
   }
 }

@@ -3,6 +3,7 @@ import { pause } from "../../../core/clock.ts";
 import type { EndpointSpec, GatewayRequest } from "../../../core/endpoint.ts";
 import { GatewayError } from "../../../core/errors.ts";
 import { inSlices } from "../../../core/slices.ts";
+import { tally } from "../../../core/tally.ts";
 import { type Html, textOf } from "../html.ts";
 import type { Door, Visit } from "./sections.ts";
 
@@ -56,13 +57,11 @@ export function liveEndpoint(live: Live): EndpointSpec {
   const open = new Map<string, number>();
 
   async function* counted(of: string, parts: AsyncGenerator<Uint8Array>): AsyncGenerator<Uint8Array> {
-    open.set(of, (open.get(of) ?? 0) + 1);
+    tally(open, of, 1);
     try {
       yield* parts;
     } finally {
-      const left = (open.get(of) ?? 1) - 1;
-      if (left === 0) open.delete(of);
-      else open.set(of, left);
+      tally(open, of, -1);
     }
   }
 
