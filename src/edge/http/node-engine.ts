@@ -146,6 +146,8 @@ class NodeListener implements Listener {
     server.on(this.#connectionEvent, (socket: NetSocket) => this.#connected(socket));
     server.on("session", (session: Http2Session) => {
       this.#sessions.add(session);
+      // HTTP/2 has no half-closed connections.
+      session.socket.once("end", () => session.destroy());
       // Open streams still complete.
       session.setTimeout(idleMsMax, () => session.close());
       session.once("close", () => this.#sessions.delete(session));
@@ -255,7 +257,14 @@ function plainServer(): Server {
 async function secureServer({ cert, key }: Certificate, handshakeTimeout: number): Promise<Server> {
   const { createSecureServer } = await import("node:http2");
   const settings = { maxConcurrentStreams: STREAMS_MAX, maxHeaderListSize: HEADER_BYTES_MAX };
-  return createSecureServer({ cert, key, allowHTTP1: true, handshakeTimeout, settings }) as unknown as Server;
+  return createSecureServer({
+    cert,
+    key,
+    allowHTTP1: true,
+    allowHalfOpen: true,
+    handshakeTimeout,
+    settings,
+  }) as unknown as Server;
 }
 
 export const nodeEngine: Engine = {

@@ -82,6 +82,26 @@ test("the node engine closes the TLS connection of headers that take too long", 
   expect(text).toMatch(/^HTTP\/1\.1 408 /);
 });
 
+test.each(["http/1.1", "h2"])("the node engine and half-closed %s connections", async (protocol) => {
+  const replies: Reply[] = [];
+  const server = await start("node", { handle: (_request, _endpoint, reply) => void replies.push(reply) });
+  const options = { rejectUnauthorized: false, allowHalfOpen: true, ALPNProtocols: [protocol] };
+  const socket = tls.connect({ port: server.port, host: "127.0.0.1", ...options });
+  let text = "";
+  socket.on("data", (part) => {
+    text += part;
+  });
+  if (protocol === "h2") {
+    socket.end("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
+    return void (await once(socket, "close"));
+  }
+  socket.end("GET /hello HTTP/1.1\r\nhost: a\r\n\r\n");
+  await until(() => text.startsWith("HTTP/1.1 100 "));
+  replies[0]?.send(200, '"late"');
+  await once(socket, "close");
+  expect(text).toMatch(/"late"$/);
+});
+
 describe("HTTP/2", () => {
   async function session(options: Partial<HttpOptions> = {}) {
     const server = await start("node", options);
