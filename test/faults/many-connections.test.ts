@@ -55,7 +55,8 @@ describe.each(["uws", "node"] as const)("%s", (name) => {
     const client = await rawClient(server.port);
     client.send(post("/echo", "{}"));
     await client.sees(/200 OK/);
-    await until(() => server.openRequests() === 0, 60_000);
+    await until(() => sockets.every(({ destroyed }) => destroyed), 60_000);
     expect(refused).toBe(SLOW);
+    expect(server.openRequests()).toBe(0);
   });
 });
