@@ -29,6 +29,10 @@ function jobFor(load: string, subject: Subject): Job {
     const request = requestText(subject, { stream: true, chunks: 800, perSecond: 100 });
     return { kind: "streams", port: subject.port, request, streams: 256, rampMs: 200, events: eventsOf(800) };
   }
+  if (load === "open") {
+    const request = requestText(subject, { stream: true, chunks: 16 });
+    return { kind: "open", port: subject.port, request, perSecond: 300, ms: 20_000 };
+  }
   if (load === "spliced") {
     return { kind: "closed", port: subject.port, request: pagesText(subject, 20), connections: 1, ms: 8_000 };
   }

@@ -26,6 +26,7 @@ import { mcp } from "./scenarios/mcp.ts";
 import { memory } from "./scenarios/memory.ts";
 import { micro } from "./scenarios/micro.ts";
 import { models } from "./scenarios/models.ts";
+import { open } from "./scenarios/open.ts";
 import { opted } from "./scenarios/opted.ts";
 import { pages } from "./scenarios/pages.ts";
 import { payments } from "./scenarios/payments.ts";
@@ -45,6 +46,7 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
   streams,
   "streams-tls": over("tls", streams),
   "streams-http2": over("http2", streams),
+  open,
   latency,
   "latency-tls": over("tls", latency),
   "latency-http2": over("http2", latency),
@@ -89,7 +91,7 @@ const BY_NAME: Readonly<Record<string, Scenario>> = {
 const ALL = { ...SCENARIOS, ...BY_NAME };
 const USAGE = `npm run bench -- [${Object.keys(SCENARIOS).join("] [")}] [--quick] [--keep] [--rounds=N] [--subjects=a,b] [--base=FOLDER] [--scale=0.1] [--json] [--save]
 npm run bench -- ${Object.keys(BY_NAME).join(" ")}
-npm run bench -- profile unary|streams|actions|acting|mcp|spliced|redis [--subjects=bare]
+npm run bench -- profile unary|streams|open|actions|acting|mcp|spliced|redis [--subjects=bare]
 npm run bench -- sites unary|actions [--subjects=bare]`;
 
 const { values: flags, positionals: names } = parseArgs({

@@ -26,7 +26,7 @@ type Costs = ReadonlyMap<SubjectName, readonly number[]>;
  * A few calls that may fail: the upstream closes connections idle for ten seconds, and Bifrost's core answers 502 to a call that meets a
  * closed one. The README says so; no round is lost for it.
  */
-function freshen(connections: number) {
+export function freshen(connections: number) {
   return (client: Client, subject: Subject) =>
     client.run({
       kind: "closed",
