@@ -4,6 +4,8 @@ import type { TokenUsage, ToldCost } from "./route.ts";
 
 export type AccountKind = "personal" | "business" | "sandbox";
 export type CeilingPeriod = "day" | "week" | "month";
+/** The period of a window; a run's window has none: it counts from the run's first call to its last. */
+export type WindowPeriod = CeilingPeriod | "run";
 
 /** An account's limits; a new account has the configured ones. */
 export interface AccountLimits {
@@ -115,7 +117,7 @@ export function onPage<Key extends Pick<KeyRow, "createdAtMs" | "keyId">>(keys: 
 /** A scope of an account in its current period. */
 export interface ScopeOfPeriod {
   readonly scope: string;
-  readonly period: CeilingPeriod;
+  readonly period: WindowPeriod;
 }
 
 /** A scope's sums in a period, and when the period ends. */
@@ -192,6 +194,8 @@ export interface PostingRow {
   readonly reference: string | null;
   /** Why a refund was given, or why a charge was posted late. */
   readonly reason: string | null;
+  /** The run that it was part of; absent: none. */
+  readonly runId?: string;
   /** The caller's tags, as `name=value`. */
   readonly tags: readonly string[];
   /** The parts of the work, and what each cost us. Lists omit them. */

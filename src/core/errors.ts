@@ -122,6 +122,26 @@ export const ERRORS = {
     message: "This call can cost up to {needed_usd} USD and the {period} budget of {whose} leaves {free_usd} USD.",
     hint: "Wait until `resets_at`, or have the budget raised.",
   },
+  run_budget_exceeded: {
+    status: 402,
+    message: "This call can cost up to {needed_usd} USD, and the run {run} has {free_usd} USD free.",
+    hint: "Finish with what is there, ask for less (`affordable_output_tokens`), or have the run's budget raised.",
+  },
+  run_stopped: {
+    status: 409,
+    message: "The run {run} has been stopped.",
+    hint: "A stopped run stays stopped: tell its owner, or start another run.",
+  },
+  run_exists: {
+    status: 409,
+    message: "The run {run} has another budget.",
+    hint: "Name the run without a budget, or raise its budget with PATCH /api/v1/runs/{id}.",
+  },
+  run_required: {
+    status: 403,
+    message: "This key may only be used in a run.",
+    hint: "Name a run: x-tollgate-run, or `<key>+<run id>` as the key.",
+  },
   max_cost_exceeded: {
     status: 402,
     message: "This call can cost up to {needed_usd} USD, more than max_cost_cents allows.",

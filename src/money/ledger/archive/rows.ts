@@ -4,6 +4,7 @@ import { nano } from "../../../core/money.ts";
 import type { TokenUsage } from "../../../core/route.ts";
 import { legsIn, legsText } from "../model/legs.ts";
 import { tagsIn, tagsText } from "../model/tags.ts";
+import { runIn } from "../model/window-list.ts";
 import type { NumberedPosting } from "./archive.ts";
 
 /** Every column with its PostgreSQL type; SQLite uses only TEXT and INTEGER. */
@@ -112,6 +113,7 @@ export function archivedPosting(row: ArchiveRow): NumberedPosting {
     priceVersion: text("price_version"),
     reference: text("reference"),
     reason: text("reason"),
+    ...runIn(text("windows")),
     legs: legsIn(text("legs")),
     tags: tagsIn(text("tags")),
     windows: text("windows"),

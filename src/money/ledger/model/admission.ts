@@ -1,6 +1,6 @@
 // Decides whether money may be held: first slots, then windows (the key's ceiling, the inference cap, the hold's own windows), then the
 // balance. Changes nothing.
-import type { CeilingPeriod } from "../../../core/account-rows.ts";
+import type { WindowPeriod } from "../../../core/account-rows.ts";
 import { type Nano, nano } from "../../../core/money.ts";
 import type { ReserveOutcome } from "./ledger.ts";
 import {
@@ -50,11 +50,22 @@ export function moneyRefusal(request: MoneyRequest) {
 }
 
 /** The scope's sums in a period without room for the amount; null where it fits. */
-function overfull(request: MoneyRequest, scope: string, period: CeilingPeriod, max: number) {
+function overfull(request: MoneyRequest, scope: string, period: WindowPeriod, max: number) {
   const end = periodEnd(period, request.day);
   const { spent, held, absorbed } = periodSum(request.scope(scope), period, request.day, end);
   if (spent + held + absorbed + request.amount <= max) return null;
   return { spentNano: nano(spent), heldNano: nano(held), absorbedNano: nano(absorbed), resetsAtMs: end * DAY_MS };
+}
+
+/** The least that the hold's runs have not spent yet; null where it is in no run. */
+export function leftOfRuns({ charged }: WindowList, scope: (name: string) => ScopeState): Nano | null {
+  let left: number | null = null;
+  for (const window of charged) {
+    if (window.period !== "run" || window.max === null) continue;
+    const { spent, absorbed } = periodSum(scope(window.scope), "run", 0, periodEnd("run", 0));
+    left = Math.max(0, Math.min(left ?? window.max, window.max - spent - absorbed));
+  }
+  return left === null ? null : nano(left);
 }
 
 function ceilingRefusal(request: MoneyRequest): Outcome<"ceiling"> | null {

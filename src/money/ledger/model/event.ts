@@ -1,7 +1,7 @@
 // Ledger events: written in the transaction that causes them, and kept until a process has delivered them.
 import { hash } from "node:crypto";
 
-export type LedgerEventKind = "budget.mark" | "balance.low" | "key.first_use";
+export type LedgerEventKind = "budget.mark" | "run.mark" | "balance.low" | "key.first_use";
 
 export interface LedgerEvent {
   /** The same for the same cause, so that repeats are recognized. */

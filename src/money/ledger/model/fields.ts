@@ -80,6 +80,8 @@ export const POSTING_FIELDS: Readonly<Record<keyof NumberedPosting, FieldPlace>>
   reference: { column: "reference", redis: "detail.reference" },
   // A credit keeps its reason in the detail.
   reason: { column: "reason", redis: "reason" },
+  // The first run among its windows.
+  runId: { column: null, redis: null },
   tags: { column: "tags", redis: "detail.tags" },
   legs: { column: "legs", redis: "detail.legs" },
   // SQLite numbers all postings in one sequence.

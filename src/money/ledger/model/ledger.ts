@@ -34,7 +34,7 @@ export interface ReserveRequest extends HoldRef {
   readonly slots: readonly Slot[];
   /** Counts toward the account's daily inference cap. */
   readonly inference: boolean;
-  /** Further windows that count the hold and may refuse it, beside the limits that the store keeps itself; at most 12. */
+  /** Further windows that count the hold and may refuse it, beside the limits that the store keeps itself. */
   readonly windows: readonly Window[];
   /** The process or job responsible for the hold. A job's owner begins with `job:`, and outlives its process. */
   readonly owner: string;
@@ -61,8 +61,12 @@ export interface ReserveRequest extends HoldRef {
 }
 
 export type ReserveOutcome =
-  /** `window` is what is left of the request's rate limit, where it has one. */
-  | { readonly outcome: "held"; readonly window?: { readonly remaining: number; readonly resetSeconds: number } }
+  /** `window` is what is left of the request's rate limit, where it has one; `runLeftNano` what the hold's runs have not spent. */
+  | {
+      readonly outcome: "held";
+      readonly window?: { readonly remaining: number; readonly resetSeconds: number };
+      readonly runLeftNano?: Nano;
+    }
   | { readonly outcome: "exists"; readonly state: HoldState }
   | { readonly outcome: "unknown_account" | "unknown_key" | "frozen" | "paused" | "clock_skew" }
   /** The balance would cover the amount without the `heldNano` of other calls, so this refusal is temporary. */
@@ -147,6 +151,8 @@ export interface PostedCharge {
   readonly balanceNano: Nano | null;
   /** This posting made the account's bounds strict: reload what is cached of the account. */
   readonly strict?: true;
+  /** What the hold's run, or the one of its ancestors with the least, has not spent; absent where it is in no run. */
+  readonly runLeftNano?: Nano;
   /** This posting passed a mark of one of its hold's windows: reload what depends on the budget's state. */
   readonly marked?: true;
 }

@@ -1,5 +1,5 @@
 // The ledger's state in memory: accounts, keys, days, live holds. Plain data, and the sums that admission reads.
-import type { AccountKind, CeilingPeriod } from "../../../core/account-rows.ts";
+import type { AccountKind, CeilingPeriod, WindowPeriod } from "../../../core/account-rows.ts";
 import type { ErrorCode } from "../../../core/errors.ts";
 import type { Nano } from "../../../core/money.ts";
 import type { ReserveRequest } from "./ledger.ts";
@@ -117,7 +117,7 @@ export function storedScope(accountId: string, scope: string): string {
 }
 
 /** A scope's sums over the period that contains `day`. */
-export function periodSum(scope: ScopeState, period: CeilingPeriod, day: number, end: number) {
+export function periodSum(scope: ScopeState, period: WindowPeriod, day: number, end: number) {
   let spent = 0;
   let held = 0;
   let absorbed = 0;

@@ -1,5 +1,5 @@
 // UTC days, ISO weeks and months as day numbers since the epoch, for ceilings and caps.
-import type { CeilingPeriod } from "../../../core/account-rows.ts";
+import type { WindowPeriod } from "../../../core/account-rows.ts";
 
 export const DAY_MS = 86_400_000;
 
@@ -8,8 +8,26 @@ export function dayOf(epochMs: number): number {
   return Math.floor(epochMs / DAY_MS);
 }
 
+const RUN_PREFIX = "run:";
+/** A run has no period, so all its calls count on this one day. */
+const RUN_DAY = 0;
+
+/** The scope of a run's window. */
+export const runScope = (runId: string): string => `${RUN_PREFIX}${runId}`;
+
+/** The run whose window has this scope; null: the scope is no run's. */
+export function runOfScope(scope: string): string | null {
+  return scope.startsWith(RUN_PREFIX) ? scope.slice(RUN_PREFIX.length) : null;
+}
+
+/** The day on which a scope counts what was held on `day`. */
+export function countingDay(scope: string, day: number): number {
+  return scope.startsWith(RUN_PREFIX) ? RUN_DAY : day;
+}
+
 /** The first day of the period that `day` lies in. Weeks begin on Monday (ISO 8601). */
-export function periodStart(period: CeilingPeriod, day: number): number {
+export function periodStart(period: WindowPeriod, day: number): number {
+  if (period === "run") return RUN_DAY;
   if (period === "day") return day;
   // Day 0 was a Thursday.
   if (period === "week") return day - mod(day + 3, 7);
@@ -17,9 +35,9 @@ export function periodStart(period: CeilingPeriod, day: number): number {
 }
 
 /** The first day after the period that `day` lies in. */
-export function periodEnd(period: CeilingPeriod, day: number): number {
+export function periodEnd(period: WindowPeriod, day: number): number {
   const first = periodStart(period, day);
-  if (period === "day") return first + 1;
+  if (period === "day" || period === "run") return first + 1;
   if (period === "week") return first + 7;
   const { year, month } = civil(first);
   return first + monthLength(year, month);

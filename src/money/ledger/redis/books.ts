@@ -12,7 +12,7 @@ import {
   COST_DAYS_CARRIED,
 } from "../books.ts";
 import { costIn, countsOf, windowList } from "../model/window-list.ts";
-import { dayOf } from "../model/windows.ts";
+import { countingDay, dayOf, runOfScope } from "../model/windows.ts";
 import { accountIndex } from "./account-index.ts";
 import { archivedText } from "./calls.ts";
 import { redisLedger } from "./ledger.ts";
@@ -160,17 +160,21 @@ function addTo(sums: Sums, posting: NumberedPosting): void {
   }
   sums.charged += amountNano;
   if (day === null) return;
-  const addDay = (field: string, amount: number) =>
-    sums.days.set(field, { day, amount: (sums.days.get(field)?.amount ?? 0) + amount });
+  const addDay = (scope: string, what: "s" | "a", amount: number) => {
+    const field = `${scope}:${countingDay(scope, day)}${what}`;
+    // A run's sums stay however old they are.
+    const keptAs = runOfScope(scope) === null ? day : Number.POSITIVE_INFINITY;
+    sums.days.set(field, { day: keptAs, amount: (sums.days.get(field)?.amount ?? 0) + amount });
+  };
   const { charged, costs } = windowList(windows ?? "");
   const brought = charged.map(({ scope }) => scope);
   for (const scope of [`key:${keyId}`, ...(inference ? ["inference"] : []), ...brought]) {
-    addDay(`${scope}:${day}s`, amountNano);
-    if (absorbedNano > 0) addDay(`${scope}:${day}a`, absorbedNano);
+    addDay(scope, "s", amountNano);
+    if (absorbedNano > 0) addDay(scope, "a", absorbedNano);
   }
   for (const window of costs) {
     const cost = costIn(window, amountNano, posting.upstreamNano);
-    if (cost > 0) addDay(`${window.scope}:${day}s`, cost);
+    if (cost > 0) addDay(window.scope, "s", cost);
   }
 }
 

@@ -5,6 +5,7 @@ import { nano } from "../../../core/money.ts";
 import type { TokenUsage } from "../../../core/route.ts";
 import { type Archive, listedPosting, type NumberedPosting } from "../archive/archive.ts";
 import { type PackedLeg, unpackLegs } from "../model/legs.ts";
+import { runIn } from "../model/window-list.ts";
 import { holdLines, postingLines, postingText } from "./lines.ts";
 import { accountBase, callKey } from "./rows.ts";
 import type { LedgerLink } from "./script.ts";
@@ -86,6 +87,7 @@ export function postingRow(accountId: string, transactionId: string, text: strin
     priceVersion: detail.priceVersion ?? null,
     reference: detail.reference || null,
     reason: detail.reason || lines.reason || null,
+    ...runIn(lines.windows),
     legs: unpackLegs(detail.legs),
     tags: detail.tags ?? [],
     number: Number(lines.seq),

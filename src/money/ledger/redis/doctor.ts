@@ -4,6 +4,7 @@ import type { Archive, ArchiveSums, NumberedPosting } from "../archive/archive.t
 import type { DoctorReport, Finding } from "../model/ledger.ts";
 import { legsFault } from "../model/legs.ts";
 import { costIn, countsOf, windowList } from "../model/window-list.ts";
+import { countingDay, runOfScope } from "../model/windows.ts";
 import { type HoldRow, holdRow, postingRow, readCalls } from "./calls.ts";
 import { accountBase, accountKey, fieldsOf } from "./rows.ts";
 import type { LedgerLink } from "./script.ts";
@@ -106,7 +107,9 @@ interface Counted {
 /** The days in which a charge counts. */
 function daysOf({ keyId, day, inference, windows }: Counted): string[] {
   const brought = windowList(windows ?? "").charged.map(({ scope }) => scope);
-  return [`key:${keyId}`, ...(inference ? ["inference"] : []), ...brought].map((scope) => `${scope}:${day}`);
+  return [`key:${keyId}`, ...(inference ? ["inference"] : []), ...brought].map(
+    (scope) => `${scope}:${countingDay(scope, Number(day))}`,
+  );
 }
 
 /** The names of fields that hold what scopes spent (`s`), hold (`h`) or absorbed (`a`) on a day. */
@@ -134,9 +137,11 @@ function checkCosts({ account, postings, archived }: Seen, say: Say): void {
   }
 }
 
-/** Old days that no ceiling needs leave Redis; only the archive has their sums then. */
+/** Old days that no ceiling needs leave Redis; only the archive has their sums then. A run's sums stay. */
 function isPruned(account: Fields, field: string): boolean {
-  return Number(/:(\d+)[sa]$/.exec(field)?.[1] ?? Number.NaN) < number(account, "days_from");
+  return (
+    runOfScope(field) === null && Number(/:(\d+)[sa]$/.exec(field)?.[1] ?? Number.NaN) < number(account, "days_from")
+  );
 }
 
 function checkPostings({ account, postings, archived, refunded }: Seen, say: Say): void {

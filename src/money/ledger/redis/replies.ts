@@ -1,7 +1,7 @@
 // Arguments of the scripts that place and grow holds, and the meaning of their flat replies.
 import type { CeilingPeriod } from "../../../core/account-rows.ts";
 import type { ErrorCode } from "../../../core/errors.ts";
-import { nano } from "../../../core/money.ts";
+import { type Nano, nano } from "../../../core/money.ts";
 import type {
   ExtendOutcome,
   HoldRef,
@@ -63,6 +63,11 @@ export function metaText(request: Pick<ReserveRequest, "parentId" | "requestId" 
   return JSON.stringify({ parentId, requestId, operation, asked, windows });
 }
 
+/** What the hold's runs have left; empty or missing where it is in none. */
+function runLeft(text: string | undefined): { readonly runLeftNano?: Nano } {
+  return text ? { runLeftNano: nano(Number(text)) } : {};
+}
+
 /** Places a hold with the script `reserve`. */
 export async function reserveOutcome(
   run: RunTransition,
@@ -98,8 +103,11 @@ export async function reserveOutcome(
   if (money !== null) return money;
   switch (outcome) {
     case "held":
-      if (second === "") return { outcome };
-      return { outcome, window: { remaining: Number(second), resetSeconds: Number(third) } };
+      return {
+        outcome,
+        ...(second === "" ? {} : { window: { remaining: Number(second), resetSeconds: Number(third) } }),
+        ...runLeft(reply[3]),
+      };
     case "exists":
       return { outcome, state: second as HoldState };
     case "slots":
@@ -133,7 +141,7 @@ export async function extendOutcome(
 
 /** Reads the reply of the script `post`. */
 export function postOutcome(reply: readonly string[]): PostOutcome {
-  const [outcome, repeat, charged, cents, absorbed, balance, strict, marked] = reply;
+  const [outcome, repeat, charged, cents, absorbed, balance, strict, marked, left] = reply;
   if (outcome !== "posted") return { outcome: outcome as "missing" | "voided" | "expired" };
   const posted = {
     outcome,
@@ -142,6 +150,7 @@ export function postOutcome(reply: readonly string[]): PostOutcome {
     chargedCents: Number(cents),
     absorbedNano: nano(Number(absorbed)),
     balanceNano: nano(Number(balance)),
+    ...runLeft(left),
     ...(marked === "1" ? { marked: true as const } : {}),
   } as const;
   return strict === "1" ? { ...posted, strict: true } : posted;

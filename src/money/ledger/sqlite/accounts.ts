@@ -3,7 +3,7 @@ import type { DatabaseSync } from "node:sqlite";
 import type { AccountKind, CeilingPeriod } from "../../../core/account-rows.ts";
 import type { Nano } from "../../../core/money.ts";
 import { type AccountState, type DayState, type KeyState, type ScopeState, storedScope } from "../model/state.ts";
-import { periodStart } from "../model/windows.ts";
+import { countingDay, periodStart } from "../model/windows.ts";
 
 /** Accounts kept in memory beside those with live holds; the least recently used are evicted, and reloaded on use. */
 const ACCOUNTS_MAX = 20_000;
@@ -129,7 +129,8 @@ export class AccountTables {
 
   /** A scope of the account with all its days from the start of `day`'s month and week. */
   scope(account: AccountState, ofAccount: string, day: number): ScopeState {
-    const from = Math.min(periodStart("month", day), periodStart("week", day));
+    const counting = countingDay(ofAccount, day);
+    const from = Math.min(periodStart("month", counting), periodStart("week", counting));
     let scope = account.scopes.get(ofAccount);
     if (scope === undefined) {
       scope = {
@@ -151,7 +152,8 @@ export class AccountTables {
     return scope;
   }
 
-  day(account: AccountState, name: string, day: number): DayState {
+  day(account: AccountState, name: string, onDay: number): DayState {
+    const day = countingDay(name, onDay);
     const of = this.scope(account, name, day);
     let state = of.days.get(day);
     if (state === undefined) {

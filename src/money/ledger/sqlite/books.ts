@@ -18,7 +18,7 @@ import { legsIn, legsText } from "../model/legs.ts";
 import { broughtScopes, INFERENCE_SCOPE, keyScope, storedScope } from "../model/state.ts";
 import { tagsIn, tagsText } from "../model/tags.ts";
 import { costIn, countsOf, windowList } from "../model/window-list.ts";
-import { dayOf } from "../model/windows.ts";
+import { countingDay, dayOf } from "../model/windows.ts";
 import { LEDGER_TABLES } from "../usage/sums.ts";
 import { UsageTally } from "../usage/tally.ts";
 import { openInquiry } from "./books-doctor.ts";
@@ -242,18 +242,18 @@ export function sqliteBookTarget(database: DatabaseSync, clock: Clock): BookTarg
     links.seqs.set(accountId, seq);
     if (key === null || posting.day === null) return;
     links.seqs.set(key, seq);
-    const windows = windowList(posting.windows ?? "");
-    const brought = windows.charged.map(({ scope }) => scope);
-    for (const ofAccount of [key, ...(posting.inference ? [INFERENCE_SCOPE] : []), ...brought]) {
+    const { charged, costs } = windowList(posting.windows ?? "");
+    for (const ofAccount of [key, ...(posting.inference ? [INFERENCE_SCOPE] : []), ...charged.map((w) => w.scope)]) {
       const scope = storedScope(accountId, ofAccount);
-      const name = `${scope} ${posting.day}`;
-      const day = links.days.get(name) ?? { scope, day: posting.day, spent: 0, absorbed: 0, last: seq };
+      const onDay = countingDay(ofAccount, posting.day);
+      const name = `${scope} ${onDay}`;
+      const day = links.days.get(name) ?? { scope, day: onDay, spent: 0, absorbed: 0, last: seq };
       day.spent += posting.amountNano;
       day.absorbed += posting.absorbedNano;
       day.last = seq;
       links.days.set(name, day);
     }
-    for (const window of windows.costs) {
+    for (const window of costs) {
       const cost = costIn(window, posting.amountNano, posting.upstreamNano);
       if (cost > 0) addCost(storedScope(accountId, window.scope), posting.day, cost);
     }

@@ -7,6 +7,7 @@ import type { HoldState, KeyFate } from "../model/ledger.ts";
 import { legsIn, legsText } from "../model/legs.ts";
 import type { LiveHold } from "../model/state.ts";
 import { tagsIn, tagsText } from "../model/tags.ts";
+import { runIn } from "../model/window-list.ts";
 import { LEDGER_TABLES } from "../usage/sums.ts";
 import { UsageTally } from "../usage/tally.ts";
 import { EventTable } from "./event-table.ts";
@@ -327,6 +328,7 @@ export function postingRow(row: PostingSql): PostingRow {
     priceVersion: row.price_version,
     reference: row.reference,
     reason: row.reason,
+    ...runIn(row.windows),
     tags: tagsIn(row.tags),
     legs: [],
   };

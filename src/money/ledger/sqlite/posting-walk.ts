@@ -5,6 +5,7 @@ import { centsUp, type Nano } from "../../../core/money.ts";
 import { legsFault, legsIn } from "../model/legs.ts";
 import { INFERENCE_SCOPE, keyScope, storedScope } from "../model/state.ts";
 import { costIn, windowList } from "../model/window-list.ts";
+import { countingDay } from "../model/windows.ts";
 import type { PostingPlace } from "./entries.ts";
 
 /** Reports a finding. */
@@ -130,7 +131,8 @@ export class PostingWalk {
     const expected = this.#linkOfKey.get(keyId);
     if (expected !== undefined && expected !== number) say("I6", `${transactionId} is missing from its key's list`);
     this.#linkOfKey.set(keyId, posting.beforeOfKey);
-    const day = (scope: string) => `${storedScope(posting.accountId, scope)} ${posting.day}`;
+    const onDay = posting.day;
+    const day = (scope: string) => `${storedScope(posting.accountId, scope)} ${countingDay(scope, onDay)}`;
     this.#addToDay(day(keyScope(keyId)), posting);
     if (posting.inference) this.#addToDay(day(INFERENCE_SCOPE), posting);
     const { charged, costs } = windowList(posting.windows ?? "");

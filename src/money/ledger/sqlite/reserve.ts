@@ -1,6 +1,6 @@
 // Places and grows holds: all checks first, then writes that cannot fail.
 import { minus, type Nano } from "../../../core/money.ts";
-import { moneyRefusal, slotRefusal } from "../model/admission.ts";
+import { leftOfRuns, moneyRefusal, slotRefusal } from "../model/admission.ts";
 import { eventId } from "../model/event.ts";
 import type { ExtendOutcome, HoldRef, ReserveOutcome, ReserveRequest, Standing } from "../model/ledger.ts";
 import type { AccountState, KeyState, LiveHold } from "../model/state.ts";
@@ -39,6 +39,7 @@ export function reserve(state: LedgerState, request: BroughtRequest): ReserveOut
   const atMs = Math.max(account.clockMs, nowMs);
   const day = dayOf(atMs);
   const windows = windowList(request.windows);
+  const scope = (name: string) => state.accounts.scope(account, name, day);
   const { accountId, window: bound } = request;
   const counting = bound === null ? null : { accountId, atMs, nowMs, bound };
   const refused =
@@ -53,14 +54,16 @@ export function reserve(state: LedgerState, request: BroughtRequest): ReserveOut
       day,
       amount: request.amountNano,
       grows: false,
-      scope: (name) => state.accounts.scope(account, name, day),
+      scope,
     });
   if (refused !== null) return refused;
 
   place(state, request, { account, key, atMs, day, windows });
-  if (counting === null) return { outcome: "held" };
+  const left = leftOfRuns(windows, scope);
+  const held = { outcome: "held", ...(left === null ? {} : { runLeftNano: left }) } as const;
+  if (counting === null) return held;
   state.requests.take(counting);
-  return { outcome: "held", window: state.requests.room(counting) };
+  return { ...held, window: state.requests.room(counting) };
 }
 
 function windowRefusal({ requests }: LedgerState, counting: Counting | null): ReserveOutcome | null {

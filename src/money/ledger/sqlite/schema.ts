@@ -184,4 +184,10 @@ export const LEDGER_SCHEMA: readonly string[] = [
     data TEXT NOT NULL
   ) STRICT;
   `,
+  `
+  -- A run's postings, in their order; a posting's run is the first among its windows.
+  ALTER TABLE posting ADD COLUMN run_id TEXT GENERATED ALWAYS AS (CASE WHEN instr(windows, '=run:') > 0 THEN
+    substr(windows, instr(windows, '=run:') + 5, instr(substr(windows, instr(windows, '=run:') + 5) || ';', ';') - 1) END) VIRTUAL;
+  CREATE INDEX posting_by_run ON posting (account_id, run_id, seq) WHERE run_id IS NOT NULL;
+  `,
 ];

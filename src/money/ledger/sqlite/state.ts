@@ -2,6 +2,7 @@
 import type { PostingRow } from "../../../core/account-rows.ts";
 import { add, chargedCents, type Nano, nano, ZERO } from "../../../core/money.ts";
 import type { StoreTime } from "../../../platform/storage/sqlite-unit.ts";
+import { leftOfRuns } from "../model/admission.ts";
 import { guardClock } from "../model/clock-guard.ts";
 import { eventId } from "../model/event.ts";
 import type { HoldRef, HoldState, KeyFate, PostedCharge, PostRequest } from "../model/ledger.ts";
@@ -17,7 +18,7 @@ import {
 } from "../model/state.ts";
 import { countOverrun } from "../model/strict-bounds.ts";
 import { BALANCE_SCOPE, costIn, marksPassed, type WindowList, windowList } from "../model/window-list.ts";
-import { DAY_MS, dayOf, periodEnd } from "../model/windows.ts";
+import { DAY_MS, dayOf, periodEnd, runOfScope } from "../model/windows.ts";
 import type { AccountTables } from "./accounts.ts";
 import type { EntryTables, HoldSql } from "./entries.ts";
 import { RequestCounts } from "./request-counts.ts";
@@ -190,11 +191,13 @@ export class LedgerState {
       this.#countCost(hold, add(charged, chargedNano), add(detail.upstreamNano, costNano));
     }
     const balanceNano = nano(account.granted - account.spent);
+    const left = leftOfRuns(hold.windows, (name) => this.accounts.scope(account, name, hold.day));
     const posted = {
       chargedNano: charged,
       chargedCents: cents,
       absorbedNano: absorbed,
       balanceNano,
+      ...(left === null ? {} : { runLeftNano: left }),
       ...(marked ? { marked } : {}),
     };
     const strict = this.#becomesStrict(account, absorbed, atMs);
@@ -217,7 +220,8 @@ export class LedgerState {
   ): boolean {
     const { accountId } = account;
     let passes = false;
-    for (const { scope, period, max } of windows.marks) {
+    for (const window of windows.marks) {
+      const { scope, period, max } = window;
       if (max === null) continue;
       if (scope === BALANCE_SCOPE) {
         const owned = account.granted - account.spent;
@@ -230,10 +234,16 @@ export class LedgerState {
       const end = periodEnd(period, day);
       const sums = periodSum(this.accounts.scope(account, scope, day), period, day, end);
       const before = sums.spent + sums.absorbed;
-      for (const percent of marksPassed(max, before, before + charged + absorbed)) {
+      const runId = runOfScope(scope);
+      for (const percent of marksPassed(window, max, before, before + charged + absorbed)) {
         passes = true;
-        const data = { scope, percent, ceiling_nano_usd: max, period, resets_at_ms: end * DAY_MS };
         const id = eventId(accountId, scope, period, end, max, percent);
+        if (runId !== null) {
+          const data = { run_id: runId, percent, budget_nano_usd: max, spent_nano_usd: before + charged + absorbed };
+          this.entries.events.tell({ id, kind: "run.mark", accountId, atMs, data });
+          continue;
+        }
+        const data = { scope, percent, ceiling_nano_usd: max, period, resets_at_ms: end * DAY_MS };
         this.entries.events.tell({ id, kind: "budget.mark", accountId, atMs, data });
       }
     }

@@ -105,6 +105,58 @@ export function broughtContract(stage: Stage): void {
     });
   });
 
+  describe("a run's window", () => {
+    const run = (id: string, cents: number): Window => ({
+      ...{ scope: `run:${id}`, period: "run", max: nano(cents * CENT), code: "run_budget_exceeded", counts: "charge" },
+    });
+    const [CHILD, PARENT] = [run("child", 4), run("parent", 6)];
+
+    test("counts calls of any day, says what is left, and is bounded by its ancestors", async () => {
+      const to = await account(100);
+      expect(await reserve(to, "a", 2, [CHILD, PARENT])).toEqual({ outcome: "held", runLeftNano: 4 * CENT });
+      expect(await post(to, "a", 3, 1)).toMatchObject({ runLeftNano: CENT, absorbedNano: CENT });
+      stage.store.clock.advance(40 * DAY_MS);
+      expect(await reserve(to, "b", 2, [CHILD, PARENT])).toMatchObject({
+        ...{ outcome: "window_full", scope: "run:child", code: "run_budget_exceeded", maxNano: 4 * CENT },
+        ...{ spentNano: 2 * CENT, heldNano: 0, absorbedNano: CENT },
+      });
+      expect(await reserve(to, "c", 3, [PARENT])).toMatchObject({ outcome: "held", runLeftNano: 3 * CENT });
+      expect(await reserve(to, "d", 1, [CHILD, PARENT])).toMatchObject({ scope: "run:parent", heldNano: 3 * CENT });
+      await clean();
+    });
+
+    test("names the run of a posting, and stays when the store opens again", async () => {
+      const to = await account(100);
+      await reserve(to, "a", 2, [GROUP, CHILD, PARENT, ...COSTS]);
+      await post(to, "a", 2, 2);
+      await stage.store.reopen();
+      expect(await stage.store.ledger.transaction(to.accountId, to.hold("a", 0).holdId)).toMatchObject({
+        runId: "child",
+      });
+      expect(await reserve(to, "b", 3, [CHILD, PARENT])).toMatchObject({ scope: "run:child", spentNano: 2 * CENT });
+      const asked = [{ scope: "run:parent", period: "run" as const }];
+      expect(await stage.store.ledger.periodSums(to.accountId, asked)).toMatchObject([{ spentNano: 2 * CENT }]);
+      await clean();
+    });
+
+    test("reports its marks at 50, 80 and 95 % of its budget, once each", async () => {
+      const to = await account(1_000);
+      const marked: unknown[] = [];
+      for (const [at, cents] of [49, 1, 30, 10, 5, 5].entries()) {
+        await reserve(to, `m${at}`, cents, [run("marks", 100)]);
+        marked.push(((await post(to, `m${at}`, cents, 0)) as { marked?: true }).marked);
+      }
+      expect(marked).toEqual([undefined, true, true, undefined, true, undefined]);
+      const events = (await stage.store.ledger.events(100)).filter(({ accountId }) => accountId === to.accountId);
+      expect(events.filter(({ kind }) => kind === "run.mark").map(({ data }) => data)).toEqual(
+        [50, 80, 95].map((percent) => ({
+          ...{ run_id: "marks", percent, budget_nano_usd: 100 * CENT, spent_nano_usd: percent * CENT },
+        })),
+      );
+      await clean();
+    });
+  });
+
   describe("marks that a hold brings", () => {
     const HALF: Window = { ...GROUP, counts: "marks" };
     const told = async (to: Account, id: string, cents: number) => (await post(to, id, cents, 0)) as { marked?: true };
@@ -302,10 +354,11 @@ export function broughtContract(stage: Stage): void {
   });
 
   test.each<[string, readonly Window[]]>([
-    ["more than seventeen", Array.from({ length: 18 }, (_, at) => ({ ...GROUP, scope: `group:${at}` }))],
+    ["more than twenty-four", Array.from({ length: 25 }, (_, at) => ({ ...GROUP, scope: `group:${at}` }))],
     ["one that stands twice", [GROUP, GROUP]],
     ["the store's own", [{ ...GROUP, scope: "key:mine" }]],
     ["all inference's", [{ ...GROUP, scope: "inference" }]],
+    ["a run with a period", [{ ...GROUP, scope: "run:1" }]],
     ["a name that is no scope", [{ ...GROUP, scope: 'a"b' }]],
     ["a cost that is named like a budget", [{ ...UNPAID, scope: "group:7" }]],
     ["a bound that is no amount", [{ ...GROUP, max: 0.5 as Nano }]],

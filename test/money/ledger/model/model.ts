@@ -6,6 +6,7 @@ import type {
   KeyPatch,
   RefundOutcome,
   TopUpOutcome,
+  WindowPeriod,
 } from "../../../../src/core/account-rows.ts";
 import type { Nano } from "../../../../src/core/money.ts";
 import type {
@@ -128,15 +129,26 @@ export class ModelAccount {
   }
 
   /** The amounts of a scope that a hold brings. */
-  ofScope(scope: string, period: CeilingPeriod, atMs: number) {
+  ofScope(scope: string, period: WindowPeriod, atMs: number) {
     const { fromMs, toMs } = periodOf(period, atMs);
     const counts = (window: Window) => window.scope === scope && window.counts === "charge";
     const used = this.used((hold) => hold.request.windows.some(counts) && hold.atMs >= fromMs && hold.atMs < toMs);
-    return { ...used, resetsAtMs: toMs };
+    // A run never ends; stores answer with the end of the day on which they count it.
+    return { ...used, resetsAtMs: period === "run" ? DAY_MS : toMs };
+  }
+
+  /** The least that the runs of a request have not spent. */
+  #leftOfRuns({ windows }: ReserveRequest): { runLeftNano?: Nano } {
+    const left = windows.flatMap(({ scope, period, max }) => {
+      if (period !== "run" || max === null) return [];
+      const { spentNano, absorbedNano } = this.ofScope(scope, period, this.epochMs);
+      return [Math.max(0, max - spentNano - absorbedNano)];
+    });
+    return left.length === 0 ? {} : { runLeftNano: Math.min(...left) as Nano };
   }
 
   /** The sum of a cost scope. */
-  cost(scope: string, period: CeilingPeriod, atMs: number): number {
+  cost(scope: string, period: WindowPeriod, atMs: number): number {
     const { fromMs, toMs } = periodOf(period, atMs);
     return total(
       this.costs.filter((one) => one.scope === scope && one.atMs >= fromMs && one.atMs < toMs).map(({ nano }) => nano),
@@ -222,7 +234,7 @@ export class ModelAccount {
       const { key, fingerprint, keepMs } = request.idempotency;
       this.idempotency.set(`${request.keyId} ${key}`, { fingerprint, hold, lapsesMs: atMs + keepMs });
     }
-    return { outcome: "held" };
+    return { outcome: "held", ...this.#leftOfRuns(request) };
   }
 
   private again(request: ReserveRequest, atMs: number): ReserveOutcome | null {
@@ -295,22 +307,26 @@ export class ModelAccount {
     if (upstreamNano !== undefined)
       this.countCost(hold, amount + (beside?.chargedNano ?? 0), upstreamNano + (beside?.costNano ?? 0));
     const told = marked ? { marked: true as const } : {};
-    const posted = { outcome: "posted", repeat: false, ...this.charge(holdId), ...told } as const;
+    const left = this.#leftOfRuns(hold.request);
+    const posted = { outcome: "posted", repeat: false, ...this.charge(holdId), ...left, ...told } as const;
     return this.#becomesStrict(absorbed, reason) ? { ...posted, strict: true } : posted;
   }
 
   /** Whether a charge about to be posted takes a scope past half, four fifths or all of a mark, or the balance below one. */
   #passesMarks({ request, atMs }: ModelHold, charged: number, absorbed: number): boolean {
     return request.windows.some(({ scope, counts, period, max }) => {
-      if (counts !== "marks" || max === null) return false;
+      if ((counts !== "marks" && period !== "run") || max === null) return false;
       if (scope === "balance") {
         const owned = this.sum("credit") - this.sum("charge");
         return owned >= max && owned - charged < max;
       }
       const [, keyId] = /^key:(.*)$/.exec(scope) ?? [];
-      const used = keyId === undefined ? this.ofScope(scope, period, atMs) : this.ofKey(keyId, period, atMs);
+      const used =
+        keyId === undefined || period === "run" ? this.ofScope(scope, period, atMs) : this.ofKey(keyId, period, atMs);
       const before = used.spentNano + used.absorbedNano;
-      return [0.5, 0.8, 1].some((part) => before < max * part && before + charged + absorbed >= max * part);
+      return [0.5, 0.8, period === "run" ? 0.95 : 1].some(
+        (part) => before < max * part && before + charged + absorbed >= max * part,
+      );
     });
   }
 
@@ -433,7 +449,8 @@ function total(amounts: readonly number[]): number {
 }
 
 /** By the calendar of JavaScript's Date. */
-function periodOf(period: CeilingPeriod, atMs: number): { fromMs: number; toMs: number } {
+function periodOf(period: WindowPeriod, atMs: number): { fromMs: number; toMs: number } {
+  if (period === "run") return { fromMs: 0, toMs: Number.POSITIVE_INFINITY };
   const date = new Date(atMs);
   const [year, month, day] = [date.getUTCFullYear(), date.getUTCMonth(), date.getUTCDate()];
   if (period === "month") return { fromMs: Date.UTC(year, month, 1), toMs: Date.UTC(year, month + 1, 1) };

@@ -65,6 +65,14 @@ const window: fc.Arbitrary<Window> = fc
       ...(widened && max !== null && counts === "unpaid" ? { widenedBy: "margin" } : {}),
     };
   });
+/** A run of any budget, which a call may name with its parent. */
+const run: fc.Arbitrary<Window> = fc.record({
+  scope: fc.constantFrom("run:one", "run:one.child"),
+  period: fc.constant("run" as const),
+  max: fc.constantFrom(null, nano(2 * CENT), nano(4 * CENT), nano(8 * CENT)),
+  code: fc.constant("run_budget_exceeded" as const),
+  counts: fc.constant("charge" as const),
+});
 /** The event when a mark is passed. `key:` stands for the calling key. */
 const mark: fc.Arbitrary<Window> = fc.record({
   scope: fc.constantFrom("group:7", "tag:team=red", "key:", "balance"),
@@ -76,7 +84,7 @@ const mark: fc.Arbitrary<Window> = fc.record({
 const named = ({ scope, counts }: Window) => `${counts === "marks"} ${scope}`;
 const windows = fc.oneof(
   { weight: 5, arbitrary: fc.constant([]) },
-  { weight: 3, arbitrary: fc.uniqueArray(fc.oneof(window, window, mark), { maxLength: 5, selector: named }) },
+  { weight: 3, arbitrary: fc.uniqueArray(fc.oneof(window, window, run, mark), { maxLength: 5, selector: named }) },
 );
 
 const how: fc.Arbitrary<Partial<ReserveRequest>> = fc.record({
@@ -435,6 +443,8 @@ async function compare(ledger: Ledger, model: ModelAccount, account: string): Pr
   });
   const atMs = Math.max(model.clockMs, model.epochMs);
   const scopes = ["group:7", "tag:team=red"];
+  const runs = ["run:one", "run:one.child"].map((scope) => ({ scope, period: "run" as const }));
+  expect(await ledger.periodSums(account, runs)).toEqual(runs.map(({ scope }) => model.ofScope(scope, "run", atMs)));
   const costs = ["unpaid", "unpaid:key", "margin", "unpaid:group:7"];
   expect(await ledger.spentToday(account, [...scopes, ...costs])).toEqual([
     ...scopes.map((scope) => model.ofScope(scope, "day", atMs).spentNano),

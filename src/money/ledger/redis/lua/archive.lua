@@ -35,7 +35,7 @@ local function prune_days(name, day)
   local held, old = {}, {}
   for at = 1, #flat, 2 do
     local scope, of, what = string.match(flat[at], '^(.+:(%d+))([sha])$')
-    if scope and tonumber(of) < first and string.sub(scope, 1, 5) ~= 'slot:' then
+    if scope and tonumber(of) < first and string.sub(scope, 1, 5) ~= 'slot:' and not is_run(scope) then
       old[#old + 1] = { scope, flat[at] }
       if what == 'h' and num(flat[at + 1]) ~= 0 then held[scope] = true end
     end

@@ -78,6 +78,8 @@ end
 -- The first day of the period that `day` lies in, and the first day after it.
 local function period_of(period, day)
   if period == 'day' then return day, day + 1 end
+  -- A run has no period: all its calls count on day 0.
+  if period == 'run' then return 0, 1 end
   if period == 'week' then
     local first = day - (day + 3) % 7
     return first, first + 7

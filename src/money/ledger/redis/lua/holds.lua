@@ -81,6 +81,8 @@ local function place(name, A)
   local known = redis.call('SET', base .. ':c:' .. A[RESERVE.hold_id], hold, 'NX', 'GET')
   if known then return { 'exists', state_in(known) } end
   write_days(writes, days, sums, own, amount)
+  local left = left_of_runs(windows, sums, own, inference, 0)
+  if left then outcome[2], outcome[3], outcome[4] = outcome[2] or '', outcome[3] or '', left end
   redis.call('HSET', name, unpack(writes))
   redis.call('HSET', base .. ':l', A[RESERVE.hold_id], int(now + A[RESERVE.lease_ms]))
   if key.used == 0 then tell_event(name, 'key.first_use', key_id, at, '{"key_id":"' .. key_id .. '"}') end
@@ -119,7 +121,8 @@ end
 
 -- Removes a hold, if it exists, from everything that counts it, and charges it: writes its posting, and all sums that count it.
 -- Posts nothing where `charged` is nil. `upstream` is the call's cost to us, nil where unknown; `beside` is what another posting
--- charged for it, '' where this one has the whole cost. Returns cents, the remaining balance, and whether marks were passed.
+-- charged for it, '' where this one has the whole cost. Returns cents, the remaining balance, whether marks were passed, and what its
+-- runs have left.
 local function end_hold(name, id, hold, upstream, beside, now, charged, absorbed, words)
   local base = base_of(name)
   local asked = { 'granted', 'spent', 'held', 'absorbed', 'clk', 'seq', 'absorbed_from' }
@@ -165,7 +168,8 @@ local function end_hold(name, id, hold, upstream, beside, now, charged, absorbed
     windows = (upstream and beside == '') and windows.counted or windows.counted_charges,
   }))
   redis.call('ZADD', base .. ':x', int(seq), id)
-  return cents, num(granted) - spent - charged, marked and '1' or '0'
+  local left = left_of_runs(windows, account, from, hold.inference, charged + absorbed)
+  return cents, num(granted) - spent - charged, marked and '1' or '0', left
 end
 
 -- A call overruns its hold if it costs this much more; after this many overruns in one day the account's bounds are strict.
@@ -190,9 +194,9 @@ local function post_hold(name, id, hold, upstream, beside, now, wanted, words)
   local charged = math.min(wanted, hold.amount)
   local absorbed = wanted - charged
   end_idempotency(name, hold.idempotency, id, 'posted')
-  local cents, balance, marked = end_hold(name, id, hold, upstream, beside, now, charged, absorbed, words)
+  local cents, balance, marked, left = end_hold(name, id, hold, upstream, beside, now, charged, absorbed, words)
   local strict = becomes_strict(name, absorbed, now) and '1' or '0'
-  return { 'posted', '0', int(charged), int(cents), int(absorbed), int(balance), strict, marked }
+  return { 'posted', '0', int(charged), int(cents), int(absorbed), int(balance), strict, marked, left }
 end
 
 function ops.post(KEYS_, A)
@@ -267,9 +271,9 @@ function ops.settle_orphan(KEYS_, A)
   local wanted = tonumber(A[SETTLE_ORPHAN.amount])
   local charged = math.min(wanted, tonumber(A[SETTLE_ORPHAN.placed_amount]), room_for(name, hold))
   restore_idempotency(name, A[SETTLE_ORPHAN.idempotency], A[SETTLE_ORPHAN.hold_id], 'posted', at, A[SETTLE_ORPHAN.fingerprint], A[SETTLE_ORPHAN.keep_ms], A[SETTLE_ORPHAN.effect])
-  local cents, balance, marked = end_hold(name, A[SETTLE_ORPHAN.hold_id], hold, num(A[SETTLE_ORPHAN.upstream]), A[SETTLE_ORPHAN.beside], at, charged, wanted - charged,
+  local cents, balance, marked, left = end_hold(name, A[SETTLE_ORPHAN.hold_id], hold, num(A[SETTLE_ORPHAN.upstream]), A[SETTLE_ORPHAN.beside], at, charged, wanted - charged,
     { detail = A[SETTLE_ORPHAN.detail], absorb_reason = A[SETTLE_ORPHAN.why], reason = A[SETTLE_ORPHAN.why] })
-  return { 'posted', '0', int(charged), int(cents), int(wanted - charged), int(balance), '0', marked }
+  return { 'posted', '0', int(charged), int(cents), int(wanted - charged), int(balance), '0', marked, left }
 end
 
 -- `amount` is the hold's new amount.

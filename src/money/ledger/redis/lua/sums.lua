@@ -1,17 +1,21 @@
 -- What an account, its keys and its days hold, have spent and absorbed, and whether there is room for more.
 -- A scope's sums of a day are in fields that end in `s`, `h` and `a`: spent, held, absorbed.
 
+local function is_run(scope)
+  return string.sub(scope, 1, 4) == 'run:'
+end
+
 -- Parsed lists of windows by their text: most calls of a key have the same, and a library keeps them across calls.
 local LISTS_MAX = 1000
 local lists, lists_kept = {}, 0
-local NO_WINDOWS = { bounds = {}, cost_bounds = {}, costs = {}, scopes = {}, marks = {}, counted = '', counted_charges = '' }
+local NO_WINDOWS = { bounds = {}, cost_bounds = {}, costs = {}, scopes = {}, runs = {}, marks = {}, counted = '', counted_charges = '' }
 
 -- A parsed list of windows: `bounds` of charges and `cost_bounds`, which have a maximum; `scopes` of charges; `costs`, which count
--- unpaid cost or margin; `marks`, which report when passed; and how a posting names what it moved. See window-list.ts.
+-- unpaid cost or margin; `runs` among the scopes, with their places; `marks`, which report when passed; and how a posting names what it moved. See window-list.ts.
 local function list_of(text)
   local list = lists[text]
   if list then return list end
-  list = { bounds = {}, cost_bounds = {}, costs = {}, scopes = {}, marks = {} }
+  list = { bounds = {}, cost_bounds = {}, costs = {}, scopes = {}, runs = {}, marks = {} }
   local counted, charges = {}, {}
   for counts, scope, rest in string.gmatch(text, '([=+%%-])([^,;]+)([^;]*)') do
     local period, most, code, widened_by = string.match(rest, '^,(%a+),(%d+),([%w_]+),?(.*)$')
@@ -23,6 +27,10 @@ local function list_of(text)
       list.scopes[#list.scopes + 1] = scope
       charges[#charges + 1] = counts .. scope
       if period then list.bounds[#list.bounds + 1] = window end
+      if period and is_run(scope) then
+        list.runs[#list.runs + 1] = { at = #list.scopes, most = window.most }
+        list.marks[#list.marks + 1] = window
+      end
     else
       list.costs[#list.costs + 1] = window
       if period then list.cost_bounds[#list.cost_bounds + 1] = window end
@@ -48,11 +56,11 @@ local function scopes_of(key_id, inference, windows)
   return scopes
 end
 
--- Adds these scopes' sums of a day, as it stands in names, to the fields to read. Returns where they begin.
+-- Adds these scopes' sums of a day, as it stands in names, to the fields to read; a run's are of day 0. Returns where they begin.
 local function ask_days(asked, scopes, text)
   local from = #asked
   for at = 1, #scopes do
-    local name, place = scopes[at] .. ':' .. text, from + 3 * at
+    local name, place = scopes[at] .. ':' .. (is_run(scopes[at]) and '0' or text), from + 3 * at
     asked[place - 2], asked[place - 1], asked[place] = name .. 's', name .. 'h', name .. 'a'
   end
   return from
@@ -66,6 +74,19 @@ local function write_days(writes, asked, values, from, held, spent, absorbed)
     if spent then writes[place + 3], writes[place + 4] = asked[at], int(num(values[at]) + spent) end
     if absorbed then writes[place + 5], writes[place + 6] = asked[at + 2], int(num(values[at + 2]) + absorbed) end
   end
+end
+
+-- The least that the runs of a call have left once `more` is spent of each; nil where it is in no run. `values` are the sums as read for
+-- `scopes_of`, after `from`.
+local function left_of_runs(windows, values, from, inference, more)
+  local left
+  for at = 1, #windows.runs do
+    local run = windows.runs[at]
+    local place = from + 3 * (run.at + (inference == '1' and 2 or 1))
+    local of_run = math.max(0, run.most - num(values[place - 2]) - num(values[place]) - more)
+    if not left or of_run < left then left = of_run end
+  end
+  return left and int(left)
 end
 
 -- What a scope has spent, holds and has absorbed from day `first` to `last`.
@@ -117,7 +138,7 @@ local function tell_event(name, kind, words, at, data)
 end
 
 -- Percentages of a bound at which events are made.
-local MARKS = { 50, 80, 100 }
+local MARKS, RUN_MARKS = { 50, 80, 100 }, { 50, 80, 95 }
 
 -- Emits events for the hold's marks that a charge on a day is about to pass; returns whether it passes any. `owned` is the
 -- account's balance before it.
@@ -133,10 +154,15 @@ local function tells_marks(name, windows, day, owned, charged, absorbed, at)
       local first, last = period_of(mark.period, day)
       local spent, _, absorbed_before = sums_between(name, mark.scope, first, last)
       local before = spent + absorbed_before
-      for _, percent in ipairs(MARKS) do
+      for _, percent in ipairs(mark.period == 'run' and RUN_MARKS or MARKS) do
         local bound = mark.most * percent / 100
-        if before < bound and before + charged + absorbed >= bound then
-          passes = true
+        local passed = before < bound and before + charged + absorbed >= bound
+        passes = passes or passed
+        if passed and mark.period == 'run' then
+          tell_event(name, 'run.mark', table.concat({ mark.scope, int(mark.most), percent }, ' '), at,
+            '{"run_id":"' .. string.sub(mark.scope, 5) .. '","percent":' .. percent .. ',"budget_nano_usd":' .. int(mark.most)
+            .. ',"spent_nano_usd":' .. int(before + charged + absorbed) .. '}')
+        elseif passed then
           tell_event(name, 'budget.mark', table.concat({ mark.scope, mark.period, int(last), int(mark.most), percent }, ' '), at,
             '{"scope":"' .. mark.scope .. '","percent":' .. percent .. ',"ceiling_nano_usd":' .. int(mark.most) .. ',"period":"' .. mark.period
             .. '","resets_at_ms":' .. int(last * DAY_MS) .. '}')
