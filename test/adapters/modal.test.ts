@@ -87,6 +87,8 @@ describe("a machine that nobody waits for any more", () => {
     const folder = overlay();
     const file = pathToFileURL(join(folder, "adapters/modal.helper.ts")).href;
     const sidecar = new Sidecar({ file, key: "ak-ours\nas-ours", clock: systemClock });
+    // Its process runs from here on: closing gives it a few seconds only.
+    await sidecar.ask("/sandbox/none", "{}").answer;
     const { answer, cancel } = sidecar.ask("/sandbox/create", order);
     const failed = answer.catch((error: unknown) => error);
     if (how === "cancelled") {

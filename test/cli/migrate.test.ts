@@ -1,11 +1,11 @@
 // Migrates a ledger to Redis and back, or refuses before writing anything.
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { withBooks } from "../../src/cli/redis-books.ts";
 import { readConfig } from "../../src/platform/config.ts";
 import { holdRequest, newAccount, postRequest } from "../money/ledger/requests.ts";
-import { startTestGateway } from "../support/gateway.ts";
+import { eventually, startTestGateway } from "../support/gateway.ts";
 import { onlyAProcessShows } from "../support/process-fact.ts";
 import { answers, hold, openFile, openStage, order, seen, tollgate } from "./migrate-stage.ts";
 
@@ -156,7 +156,7 @@ describe("a move that cannot be is refused, and writes nothing", () => {
       expect(await left()).toBeLessThanOrEqual(60_000);
       await server.send("PEXPIRE", "exporter", "20000");
       beats[0]?.();
-      await vi.waitUntil(async () => (await left()) > 20_000);
+      await eventually(async () => (await left()) > 20_000 || undefined, "the renewal");
       // As after the machine slept.
       await server.send("SET", "exporter", "another process");
       beats[0]?.();

@@ -131,4 +131,4 @@ test("a newcomer who follows only what the gateway prints gets a live answer of 
   } finally {
     await gateway.stop();
   }
-}, 120_000);
+});

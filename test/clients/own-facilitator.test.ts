@@ -119,7 +119,7 @@ describe("a facilitator within the gateway", () => {
     const paid = await again(String(sent[0]));
     expect([paid.status, paid.headers.get("idempotent-replayed")]).toEqual([200, "true"]);
     expect(await chain.balance(payer.address)).toBe(Number(DOLLAR) - CENT);
-  }, 120_000);
+  });
 });
 
 it("gas above its bound, or a wallet without any, is 503 before anything runs", async () => {

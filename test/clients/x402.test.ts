@@ -173,4 +173,4 @@ it("a checker of others finds no error in what the gateway tells of its prices a
     advisories: [{ method: "POST", authMode: "paid", estimatedPrice: "0.01 USD", protocols: ["x402"] }],
   });
   expect(checked.warnings.filter(({ severity }) => severity === "error")).toEqual([]);
-}, 60_000);
+});

@@ -26,7 +26,7 @@ async function connect(port: number, count: number): Promise<readonly net.Socket
 }
 
 describe.each(["uws", "node"] as const)("%s", (name) => {
-  test(`${IDLE} idle connections: another client is served, and they are closed`, { timeout: 120_000 }, async () => {
+  test(`${IDLE} idle connections: another client is served, and they are closed`, async () => {
     const server = await startEdge({ engine: await loadedEngine(name) });
     const sockets = await connect(server.port, IDLE);
     const client = await rawClient(server.port);
@@ -35,9 +35,7 @@ describe.each(["uws", "node"] as const)("%s", (name) => {
     await until(() => sockets.every(({ destroyed }) => destroyed), 60_000);
   });
 
-  test(`${SLOW} clients that send a byte at a time: another client is served, and they get 408`, {
-    timeout: 120_000,
-  }, async () => {
+  test(`${SLOW} clients that send a byte at a time: another client is served, and they get 408`, async () => {
     const server = await startEdge({ engine: await loadedEngine(name), bodyMsMax: 8_000 });
     const sockets = await connect(server.port, SLOW);
     let refused = 0;

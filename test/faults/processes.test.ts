@@ -82,7 +82,7 @@ it("children whose parent is killed answer what is open, and give the port up", 
   );
   // The sandbox was the parent's, so the answer breaks off and says so; what matters is that all processes exit.
   await stream;
-  await eventually(() => !children.some(isRunning) || undefined, "the children to leave", 10_000);
+  await eventually(() => !children.some(isRunning) || undefined, "the children to leave");
 });
 
 it("processes over one file are killed six times under load, and then the parent: nothing is lost, doubled or held", async () => {

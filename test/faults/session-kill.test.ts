@@ -34,7 +34,7 @@ async function vendor() {
   return { url: sandbox.url, seen };
 }
 
-it("sessions under kills leave no machine and no hold, and are charged once", { timeout: 180_000 }, async () => {
+it("sessions under kills leave no machine and no hold, and are charged once", async () => {
   const folder = folderForTest("tollgate-session-kill-");
   const { url: sandboxUrl, seen } = await vendor();
   const start = () => spawnGateway({ DATA_DIR: folder, SANDBOX_URL: sandboxUrl });

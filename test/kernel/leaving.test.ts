@@ -96,12 +96,11 @@ describe("a client that leaves an attempt", () => {
     (await run.attempt(0)).fail("provider_rate_limited");
     const wait = { kind: "provider_rate_limited", status: 429, message: "", retryAfterMs: 2_400 } as const;
     (await run.attempt(1)).sink.failed(wait);
-    const startedMs = performance.now();
     await new Promise((resolve) => setImmediate(resolve));
     run.reply.leave();
-    await run.over;
-    expect(performance.now() - startedMs).toBeLessThan(wait.retryAfterMs);
+    await new Promise((resolve) => setImmediate(resolve));
     expect(stage.moves).toEqual(["reserve", "void left_before_content"]);
+    await run.over;
     expect(run.attempts.length).toBe(2);
   });
 

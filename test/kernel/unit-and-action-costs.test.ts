@@ -273,5 +273,5 @@ describe.each(["SQLite", "Redis"])("over %s", (store) => {
     const { today_nano_usd, margin_nano_usd } = await window();
     expect(today_nano_usd).toBe(unpaid);
     expect(unpaid).toBeLessThanOrEqual(UNPAID_CENTS * NANO_A_CENT + margin_nano_usd + dearest);
-  }, 240_000);
+  }, 600_000);
 });

@@ -237,7 +237,7 @@ it(`after ${CALLS} calls our legs hold all that the vendor took, and what is unp
   expect(totals.upstream).toBeGreaterThanOrEqual(totals.took);
   expect(totals.took - totals.charged).toBeLessThanOrEqual(UNPAID_NANO + dearest);
   expect(totals.refused).toBeGreaterThan(0);
-}, 120_000);
+}, 600_000);
 
 /** How each wire reports a refusal, and an answer without text. */
 const TOLD: Readonly<Record<string, Readonly<Record<"refusal" | "empty", RegExp>>>> = {

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { callChat, type SeenCall } from "../support/chat-call.ts";
 import { startFleet } from "../support/fleet.ts";
 import { forFile } from "../support/for-file.ts";
-import { eventually } from "../support/gateway.ts";
+import { eventually, withinAMinute } from "../support/gateway.ts";
 import type { GatewayProcess } from "../support/gateway-process.ts";
 import { onlyAProcessShows } from "../support/process-fact.ts";
 import { childrenOf, processesReady } from "../support/several.ts";
@@ -53,16 +53,6 @@ test("what one process is told, the others know; a window is one for all of them
   expect(await fleet.doctor()).toEqual({ holds: 0, findings: [] });
   await processesReady(2, gateway().adminUrl);
 });
-
-/** The result of a `run` that fell within one minute, whenever the test runs. */
-async function withinAMinute<T>(run: () => Promise<T>): Promise<T> {
-  const minute = () => Math.floor(Date.now() / 60_000);
-  for (;;) {
-    const began = minute();
-    const seen = await run();
-    if (minute() === began) return seen;
-  }
-}
 
 test("requests of a minute are those of all processes together", async () => {
   const limit = 20;

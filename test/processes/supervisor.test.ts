@@ -127,9 +127,13 @@ test("a child whose event loop stands still is killed and replaced", async () =>
     part: "stuck",
     patience: { lookMs: 50, answerMsMax: 400, missedMax: 3 },
   });
+  const stuck = started();
   play("good");
-  await eventually(() => (started().length === 4 && supervisor.ready() === 2 ? true : undefined), "two new ones");
-  expect(said.filter((sentence) => sentence.endsWith("answers no more and is killed."))).toHaveLength(2);
+  const replaced = () => supervisor.ready() === 2 && !stuck.some(({ pid }) => isRunning(pid));
+  await eventually(() => replaced() || undefined, "two new ones");
+  // On a busy machine a new one may be late as well.
+  const killed = said.filter((sentence) => sentence.endsWith("answers no more and is killed."));
+  expect(killed.length).toBeGreaterThanOrEqual(2);
 });
 
 test("all are replaced one at a time: there are never fewer than before", async () => {

@@ -14,7 +14,7 @@ import type { PutRecord } from "../../src/platform/records/records.ts";
 import { callerOf } from "../actions/files/calling.ts";
 import { type AcmeGateway, startAcmeGateway } from "../actions/run/acme-gateway.ts";
 import { type RawClient, rawClient, request } from "../edge/http/edge.ts";
-import { eventually, type TestAccount } from "../support/gateway.ts";
+import { eventually, standstill, type TestAccount } from "../support/gateway.ts";
 
 const MIB = 1_048_576;
 const ROWS = 50;
@@ -87,7 +87,6 @@ async function waitingBytes(): Promise<number> {
   return Number(/^tollgate_answers_waiting_bytes (\S+)$/m.exec(await gateway.metricsText())?.[1]);
 }
 
-const inTime = { timeout: 120_000 };
 const ask = (job_id: string, of = account) => gateway.run(of, "core/result", { job_id });
 async function launch(rows: string): Promise<string> {
   const { json } = await gateway.run(account, "core/pages", { rows });
@@ -122,25 +121,13 @@ async function allLeave(clients: readonly RawClient[]): Promise<void> {
   await eventually(async () => ((await waitingBytes()) === 0 ? true : undefined), "all to be given back");
 }
 
-/** Waits until it is above zero and many looks have found the same. */
-function still(look: () => Promise<number>, what: string): Promise<number> {
-  let before = -1;
-  let same = 0;
-  return eventually(async () => {
-    const now = await look();
-    same = now > 0 && now === before ? same + 1 : 0;
-    before = now;
-    return same > 50 ? now : undefined;
-  }, what);
-}
-
 describe("a result of 27 MB", () => {
   let id = "";
   beforeAll(async () => {
     id = await launch("long");
   });
 
-  it("comes whole, and as it always did, to a client that reads slowly but steadily", inTime, async () => {
+  it("comes whole, and as it always did, to a client that reads slowly but steadily", async () => {
     const expected = told(id, LONG_ROWS);
     const body = JSON.stringify({ job_id: id });
     const headers = { authorization: `Bearer ${account.key}`, "content-type": "application/json" };
@@ -163,10 +150,10 @@ describe("a result of 27 MB", () => {
     expect(response.headers["x-tollgate-attempts"]).toBe("1");
   });
 
-  it("is kept once for sixty clients that do not read it, and not at all when they have left", inTime, async () => {
+  it("is kept once for sixty clients that do not read it, and not at all when they have left", async () => {
     const before = process.memoryUsage.rss();
     const clients = await Promise.all(Array.from({ length: 60 }, () => unread("core/result", { job_id: id })));
-    const bytes = await still(waitingBytes, "all of them to stand still");
+    const bytes = await standstill(waitingBytes, "all of them to stand still");
     expect(bytes).toBeLessThan(8 * MIB);
     expect(process.memoryUsage.rss() - before).toBeLessThan(300 * MIB);
     const other = await gateway.live({ creditCents: 100 });
@@ -196,51 +183,43 @@ it("a result of which a row has left is 404", async () => {
   expect([answer.status, answer.json.error]).toEqual([404, "not_found"]);
 });
 
-it(
-  "an account whose unread answers fill its room is told 503, until it has let them go; others are not",
-  inTime,
-  async () => {
-    const other = await gateway.live({ creditCents: 100 });
-    const clients = await Promise.all(Array.from({ length: 4 }, () => unread("core/long", { rows: "" })));
-    onTestFinished(() => {
-      for (const { socket } of clients) socket.destroy();
-    });
-    await eventually(async () => ((await waitingBytes()) >= 32 * MIB ? true : undefined), "four answers that wait");
-    const refused = await gateway.run(account, "core/long", { rows: "" });
-    expect([refused.status, refused.json.error]).toEqual([503, "answers_in_flight"]);
-    expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(0);
-    expect((await gateway.run(other, "acme/search", { q: "tea" })).status).toBe(200);
-    await allLeave(clients);
-    expect((await gateway.run(account, "acme/search", { q: "tea" })).status).toBe(200);
-  },
-);
+it("an account whose unread answers fill its room is told 503, until it has let them go; others are not", async () => {
+  const other = await gateway.live({ creditCents: 100 });
+  const clients = await Promise.all(Array.from({ length: 4 }, () => unread("core/long", { rows: "" })));
+  onTestFinished(() => {
+    for (const { socket } of clients) socket.destroy();
+  });
+  await eventually(async () => ((await waitingBytes()) >= 32 * MIB ? true : undefined), "four answers that wait");
+  const refused = await gateway.run(account, "core/long", { rows: "" });
+  expect([refused.status, refused.json.error]).toEqual([503, "answers_in_flight"]);
+  expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(0);
+  expect((await gateway.run(other, "acme/search", { q: "tea" })).status).toBe(200);
+  await allLeave(clients);
+  expect((await gateway.run(account, "acme/search", { q: "tea" })).status).toBe(200);
+});
 
-it("a file that sixty clients ask for, whole or in part, and do not read takes little", inTime, async () => {
+it("a file that sixty clients ask for, whole or in part, and do not read takes little", async () => {
   const file = randomBytes(20 * MIB).toString("latin1");
   const { get_url } = await callerOf(gateway, account).store({ filename: "long.bin" }, file);
   const { pathname, search } = new URL(get_url);
   const range = (at: number) => (at % 2 === 0 ? [] : [`range: bytes=${at}-`]);
   const asked = Array.from({ length: 60 }, (_, at) => unreadAnswer(`GET ${pathname}${search}`, range(at)));
   const clients = await Promise.all(asked);
-  const bytes = await still(waitingBytes, "all of them to stand still");
+  const bytes = await standstill(waitingBytes, "all of them to stand still");
   expect(bytes).toBeLessThan(8 * MIB);
   await allLeave(clients);
 });
 
-it(
-  "a vendor's long answer that is passed on takes little of many who do not read it, and is charged",
-  inTime,
-  async () => {
-    gateway.vendor.answers({ body: { results: ["a"], text: "x".repeat(10 * MIB) } });
-    const payer = await gateway.live({ creditCents: 100 });
-    account = payer;
-    const clients = await Promise.all(Array.from({ length: 12 }, () => unread("bulk/dump", {})));
-    const bytes = await still(waitingBytes, "all of them to stand still");
-    // Of 120 MiB: only the first read of each, little more than 1 MiB; nothing more is requested from the vendor.
-    expect(bytes).toBeLessThan(20 * MIB);
-    await allLeave(clients);
-    await eventually(async () => ((await gateway.heldCents(payer)) === 0 ? true : undefined), "the end of all calls");
-    expect(await gateway.balanceCents(payer)).toBe(76);
-    gateway.vendor.answers({ body: { results: ["a"] } });
-  },
-);
+it("a vendor's long answer that is passed on takes little of many who do not read it, and is charged", async () => {
+  gateway.vendor.answers({ body: { results: ["a"], text: "x".repeat(10 * MIB) } });
+  const payer = await gateway.live({ creditCents: 100 });
+  account = payer;
+  const clients = await Promise.all(Array.from({ length: 12 }, () => unread("bulk/dump", {})));
+  const bytes = await standstill(waitingBytes, "all of them to stand still");
+  // Of 120 MiB: only the first read of each, little more than 1 MiB; nothing more is requested from the vendor.
+  expect(bytes).toBeLessThan(20 * MIB);
+  await allLeave(clients);
+  await eventually(async () => ((await gateway.heldCents(payer)) === 0 ? true : undefined), "the end of all calls");
+  expect(await gateway.balanceCents(payer)).toBe(76);
+  gateway.vendor.answers({ body: { results: ["a"] } });
+});

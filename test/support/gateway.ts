@@ -59,6 +59,36 @@ export async function eventually<T>(
   }
 }
 
+/** Looks without a change after which nothing moves any more. Counted, not timed: on a busy machine each look takes longer. */
+const STILL_LOOKS = 50;
+
+/** Waits until `look` has returned the same positive number many times in a row: for what stops without an event. */
+export function standstill(look: () => number | Promise<number>, what: string): Promise<number> {
+  let [before, same] = [-1, 0];
+  return eventually(async () => {
+    const now = await look();
+    same = now > 0 && now === before ? same + 1 : 0;
+    before = now;
+    return same > STILL_LOOKS ? now : undefined;
+  }, what);
+}
+
+/** Runs `work` again whenever a window ended meanwhile: request windows end with the minute or the hour, for all callers at once. */
+export async function withinAWindow<T>(windowMs: number, work: () => Promise<T>): Promise<T> {
+  const window = () => Math.floor(Date.now() / windowMs);
+  for (;;) {
+    const before = window();
+    const [outcome] = await Promise.allSettled([work()]);
+    if (window() !== before) continue;
+    if (outcome.status === "rejected") throw outcome.reason;
+    return outcome.value;
+  }
+}
+
+export function withinAMinute<T>(work: () => Promise<T>): Promise<T> {
+  return withinAWindow(60_000, work);
+}
+
 /** With the test's own actions and jobs, where it has some. */
 export async function startTestGateway(
   environment: Record<string, string> = {},

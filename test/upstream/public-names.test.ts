@@ -95,10 +95,11 @@ describe("a name", () => {
     await expect(resolve("broken.example", ALWAYS)).rejects.toMatchObject({ code: "ESERVFAIL" });
   });
 
-  it("whose servers say nothing is waited for no longer than the call may take", { timeout: 2_000 }, async () => {
+  it("whose servers say nothing is waited for no longer than the call may take", async () => {
     zone = { "silent.example A": null, "silent.example AAAA": null };
     const fetch = createPublicFetch({ resolve });
-    const result = await fetch.open("http://silent.example/", { bytesMax: 1, msMax: 100 });
+    const resolved = resolve("silent.example", ALWAYS).catch(() => "the name's own time");
+    const result = await Promise.race([fetch.open("http://silent.example/", { bytesMax: 1, msMax: 100 }), resolved]);
     expect(result).toBeInstanceOf(GatewayError);
     expect((result as GatewayError).message).toMatch(/took longer than 0\.1 seconds$/);
   });

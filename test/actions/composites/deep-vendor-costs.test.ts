@@ -67,4 +67,4 @@ it("each job's, whatever came of its pages", async () => {
   }
   expect(await unpaidNano()).toBeGreaterThan(0);
   expect(await gateway.money(account)).toMatchObject({ held_cents: 0 });
-}, 240_000);
+}, 600_000);

@@ -4,6 +4,7 @@ import { type ExtractOrder, extractPage } from "../../../src/actions/composites/
 import { judgedPage } from "../../../src/actions/composites/pages/judged-page.ts";
 import { charsOf, textOf } from "../../../src/actions/composites/pages/page-dom.ts";
 import { parsed } from "../../../src/actions/composites/pages/page-tree.ts";
+import { cpuMsOf } from "../../support/cpu-time.ts";
 
 const URL_OF_PAGE = "https://a.example/deep/page";
 const SENTENCE = "The keeper of the bridge has counted every lamp along the quay since the spring of 1987.";
@@ -170,7 +171,7 @@ describe("what no reader sees", () => {
     expect(page.judged.flags).toEqual([]);
   });
 
-  it("is found in time where the sheet is made to take long", () => {
+  it("is found in time where the sheet is made to take long", async () => {
     const sheets = [
       ".a{".repeat(80_000),
       "{}".repeat(120_000),
@@ -178,9 +179,9 @@ describe("what no reader sees", () => {
       "/*".repeat(120_000),
       "@media{".repeat(30_000),
     ];
-    const startedMs = performance.now();
-    for (const sheet of sheets) judged(`<head><style>${sheet}</style></head><body><p class="a">${SENTENCE}</p></body>`);
-    expect(performance.now() - startedMs).toBeLessThan(4_000);
+    const page = (sheet: string) =>
+      judged(`<head><style>${sheet}</style></head><body><p class="a">${SENTENCE}</p></body>`);
+    expect(await cpuMsOf(() => sheets.forEach(page))).toBeLessThan(4_000);
   });
 
   it("is no text that a reader can choose to see, nor one that is white on a dark ground", () => {

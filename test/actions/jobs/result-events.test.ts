@@ -156,7 +156,7 @@ describe("the events of a job", () => {
     while (last?.event === "progress") last = await stream.next();
     expect(last?.data).toMatchObject({ status: "succeeded", hint: expect.stringContaining("core/result") });
     expect(last?.data).not.toHaveProperty("result");
-  }, 60_000);
+  });
 
   it("are nobody else's", async () => {
     const { letGo } = steps();

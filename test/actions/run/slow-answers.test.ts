@@ -2,7 +2,7 @@
 import { connect, type Socket } from "node:net";
 import { describe, expect, it } from "vitest";
 import { forFile } from "../../support/for-file.ts";
-import { eventually, type TestAccount } from "../../support/gateway.ts";
+import { eventually, standstill, type TestAccount } from "../../support/gateway.ts";
 import { startAcmeGateway } from "./acme-gateway.ts";
 
 const MIB = 1024 * 1024;
@@ -38,14 +38,7 @@ function askWithoutReading(account: TestAccount): Socket {
   return socket;
 }
 
-/** Waits until the vendor has made no progress for a while. */
-async function stalled(written: () => number): Promise<number> {
-  let [last, sinceMs] = [-1, performance.now()];
-  return eventually(() => {
-    if (written() !== last) [last, sinceMs] = [written(), performance.now()];
-    return last > 0 && performance.now() - sinceMs > 300 ? last : undefined;
-  }, "the vendor to be held back");
-}
+const stalled = (written: () => number) => standstill(written, "the vendor to be held back");
 
 describe("a caller who does not read", () => {
   it("holds the vendor back, and gets all of it once it reads", async () => {

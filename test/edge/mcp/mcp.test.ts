@@ -8,7 +8,7 @@ import { z } from "zod";
 import { localAction } from "../../../src/catalog/local-action.ts";
 import { readPins } from "../../../src/edge/mcp/pinned-tools.ts";
 import { forFile } from "../../support/for-file.ts";
-import { eventually, startTestGateway } from "../../support/gateway.ts";
+import { eventually, startTestGateway, withinAMinute } from "../../support/gateway.ts";
 import { getAs, postAs } from "../../support/keyed-fetch.ts";
 
 /** One character longer than a page, so that the cut would fall inside a character. */
@@ -459,10 +459,13 @@ describe("the edge", () => {
   });
 
   it("a request is counted once, however many calls it makes inside", async () => {
-    const slow = await gateway.account({ kind: "sandbox", requestsPerMinute: 5 });
-    const headers = { authorization: `Bearer ${slow.key}` };
-    const statuses: number[] = [];
-    for (let at = 0; at < 6; at++) statuses.push((await post(LIST, headers)).status);
+    const statuses = await withinAMinute(async () => {
+      const slow = await gateway.account({ kind: "sandbox", requestsPerMinute: 5 });
+      const headers = { authorization: `Bearer ${slow.key}` };
+      const seen: number[] = [];
+      for (let at = 0; at < 6; at++) seen.push((await post(LIST, headers)).status);
+      return seen;
+    });
     expect(statuses).toEqual([200, 200, 200, 200, 200, 429]);
   });
 

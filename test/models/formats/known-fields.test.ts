@@ -8,6 +8,7 @@ import { readChatBody } from "../../../src/models/formats/chat-completions/read-
 import { NAMES_MAX } from "../../../src/models/formats/known-fields.ts";
 import type { ModelRequest } from "../../../src/models/formats/model-request.ts";
 import { sentText } from "../../../src/models/formats/prompt-text.ts";
+import { cpuMsOf } from "../../support/cpu-time.ts";
 
 const USER = { role: "user", content: "hello" };
 
@@ -46,13 +47,15 @@ describe("much of everything", () => {
       "a number a million times",
       { messages: [{ role: "tool", tool_call_id: "c", content: "1e20,".repeat(1_000_000) }] },
     ],
-  ])("%s are read in time, and bounded", (_, fields) => {
+  ])("%s are read in time, and bounded", async (_, fields) => {
     const bytes = Buffer.from(JSON.stringify({ model: "a/b", messages: [USER], ...fields }));
-    const startedMs = performance.now();
-    const chat = readChatBody(bytes) as ModelRequest;
-    expect(chat).not.toBeInstanceOf(GatewayError);
-    const text = sentText(chat.asked.body, CHAT_FIELDS);
-    expect(performance.now() - startedMs).toBeLessThan(MS_MAX);
+    const read = () => {
+      const chat = readChatBody(bytes) as ModelRequest;
+      expect(chat).not.toBeInstanceOf(GatewayError);
+      return { chat, text: sentText(chat.asked.body, CHAT_FIELDS) };
+    };
+    expect(await cpuMsOf(read)).toBeLessThan(MS_MAX);
+    const { chat, text } = read();
     expect(chat.dropped.length).toBeLessThanOrEqual(NAMES_MAX);
     expect(textTokensMax(chat.shape, bytes.length)).toBeGreaterThan(Buffer.byteLength(text) / 2);
   });

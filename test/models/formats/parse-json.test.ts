@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import { GatewayError } from "../../../src/core/errors.ts";
 import { NAMES_MAX, VALUES_MAX } from "../../../src/core/json-bytes.ts";
 import { parseJson } from "../../../src/models/formats/parse-json.ts";
+import { cpuMsOf } from "../../support/cpu-time.ts";
 
 const MIB = 1024 * 1024;
 
@@ -21,11 +22,10 @@ describe("what is refused", () => {
     ["keys", `{${'"a":1,'.repeat(2_000_000)}"b":1}`, "names of fields"],
     ["one name too many", `{${'"":1,'.repeat(20_000)}"":1}`, "names of fields"],
     ["names at many levels", JSON.stringify(Array(10_001).fill({ a: { b: 1 } })), "names of fields"],
-  ])("too many %s, in no time and memory", (_, text, what) => {
+  ])("too many %s, in no time and memory", async (_, text, what) => {
     const before = process.memoryUsage().rss;
-    const startedMs = performance.now();
-    expect(told(text)).toBe(`body: more than ${what === "values" ? 200_000 : 20_000} ${what}`);
-    expect(performance.now() - startedMs).toBeLessThan(4_000);
+    const message = `body: more than ${what === "values" ? 200_000 : 20_000} ${what}`;
+    expect(await cpuMsOf(() => expect(told(text)).toBe(message))).toBeLessThan(4_000);
     expect(process.memoryUsage().rss - before).toBeLessThan(100 * MIB);
   });
 

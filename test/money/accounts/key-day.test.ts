@@ -1,7 +1,7 @@
 // A key's day on a real gateway: its secret is rotated with an overlap, it is used from elsewhere, and its owner asks why it is refused.
 import { expect, test } from "vitest";
 import { forFile } from "../../support/for-file.ts";
-import { eventually, startTestGateway } from "../../support/gateway.ts";
+import { eventually, startTestGateway, withinAMinute } from "../../support/gateway.ts";
 
 type Json = Record<string, unknown>;
 
@@ -145,9 +145,12 @@ test("the operator is told what refused calls asked for and were told, also of t
   const { id, key } = await agent({ models: ["core/mid"] });
   await chat(key, "core/best");
   await call(key, "POST", "/api/run/files/nothing", { body: {} });
-  const limited = await gateway.account({ requestsPerMinute: 1 });
-  await chat(limited.key);
-  await chat(limited.key, "core/mid");
+  const limited = await withinAMinute(async () => {
+    const slow = await gateway.account({ requestsPerMinute: 1 });
+    await chat(slow.key);
+    await chat(slow.key, "core/mid");
+    return slow;
+  });
   const { json } = await gateway.admin("GET", `/admin/v1/accounts/${account.accountId}/keys/${id}/why`);
   expect(json.recent).toMatchObject([
     { kind: "refused", asked: "files/nothing", status: 404, message: expect.stringContaining("files/nothing") },

@@ -10,7 +10,7 @@ import { startTcpProxy } from "../../support/tcp-proxy.ts";
 
 const COMMAND_MS = 200;
 /** Two sends and the wait for a connection between them, on a slow machine. */
-const ANSWER_MS = 3 * COMMAND_MS + 3_000;
+const ANSWER_MS = 3 * COMMAND_MS + 10_000;
 
 /** Counts an id once, however often it is sent, and how often it was sent. */
 const ONCE = `
@@ -104,14 +104,14 @@ describe("what is sent", () => {
 
   test("the second sending follows at the cut, not when the first has run out of time", async () => {
     const own = await start();
-    const { proxy, link } = await openThrough(own, 10_000);
+    const { proxy, link } = await openThrough(own, 60_000);
     const script = link.script("once", ONCE);
     await script.run(["n"], ["warm"]);
     const cut = proxy.cutAfter("unlucky");
     const startMs = performance.now();
     expect(await script.run(["n"], ["unlucky"])).toEqual(["exists", 2]);
     await cut;
-    expect(performance.now() - startMs).toBeLessThan(5_000);
+    expect(performance.now() - startMs).toBeLessThan(30_000);
   });
 
   test("a hundred are under way when the connection is cut: each is answered, each counts once", async () => {

@@ -154,7 +154,7 @@ describe("replicas", () => {
     await link.call("GET", "k");
     expect(answered).toBe(false);
     expect(await waited).toBe(false);
-    expect(performance.now() - startMs).toBeLessThan(patient.commandMsMax + 2_000);
+    expect(performance.now() - startMs).toBeLessThan(patient.commandMsMax + 10_000);
     replica.thaw();
     await caughtUp(link);
   });
@@ -267,7 +267,7 @@ describe("a cluster", () => {
           ),
         ),
       );
-      expect(performance.now() - startMs).toBeLessThan(3 * COMMAND_MS + 3_000);
+      expect(performance.now() - startMs).toBeLessThan(3 * COMMAND_MS + 10_000);
       return failed.every((code) => code === "ledger_unavailable") || undefined;
     }, "a cluster that is down");
     await cluster.nodes[from]?.start();

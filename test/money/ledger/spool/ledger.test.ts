@@ -19,7 +19,7 @@ describe("Redis down at reserve", () => {
     const fromMs = systemClock.elapsedMs();
     await expect(hold("tx_1", 5)).rejects.toEqual(AWAY);
     // Redis gets half a second for an answer; a busy machine needs more for the rest.
-    expect(systemClock.elapsedMs() - fromMs).toBeLessThan(4_000);
+    expect(systemClock.elapsedMs() - fromMs).toBeLessThan(10_000);
     await redis.start();
     await eventually(() => hold("tx_2", 5).catch(() => undefined), "the ledger to be back");
     await told();
@@ -76,7 +76,7 @@ describe("Redis slow", () => {
     proxy.blackHole();
     const fromMs = systemClock.elapsedMs();
     expect(await ledger.post(cost("tx_1", 3))).toMatchObject({ outcome: "spooled", ...charged(3) });
-    expect(systemClock.elapsedMs() - fromMs).toBeLessThan(4_000);
+    expect(systemClock.elapsedMs() - fromMs).toBeLessThan(10_000);
     proxy.pass();
     proxy.cut();
     await told();
