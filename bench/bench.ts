@@ -22,6 +22,7 @@ export interface Upstream {
   readonly http2Port: number;
   /** The certificate authority of its certificate. */
   readonly authorityFile: string;
+  readonly keyFile: string;
 }
 
 export interface Bench {
@@ -75,13 +76,14 @@ export async function startSubjects(
 ): Promise<Map<SubjectName, Subject>> {
   const subjects = new Map<SubjectName, Subject>();
   grounds += 1;
-  const { port, tlsPort, http2Port, authorityFile } = bench.upstream;
+  const { port, tlsPort, http2Port, authorityFile, keyFile } = bench.upstream;
   const wirePort = { plain: port, tls: tlsPort, http2: http2Port }[bench.wire];
   const { upstreamPort = wirePort, nodeFlags = [], settings = {} } = options;
   const ground = {
     ...bench,
     plainPort: port,
     authorityFile,
+    keyFile,
     upstreamPort,
     nodeFlags,
     settings,
@@ -101,7 +103,7 @@ export async function startSubjects(
 }
 
 export async function stopSubjects(bench: Bench, subjects: ReadonlyMap<SubjectName, Subject>): Promise<void> {
-  const children = [...subjects.values()].map((subject) => subject.child);
+  const children = [...subjects.values()].flatMap(({ child, behind }) => [child, behind?.child ?? null]);
   await Promise.all(
     children.filter((child): child is ChildProcess => child !== null).map((c) => bench.processes.stop(c)),
   );
@@ -109,10 +111,11 @@ export async function stopSubjects(bench: Bench, subjects: ReadonlyMap<SubjectNa
 
 /** Runs `work` and measures the subject's CPU meanwhile. */
 export async function withCpu(subject: Subject, work: () => Promise<JobResult>) {
-  const pid = subject.pid ?? process.pid;
-  const before = cpuMs(pid);
+  const pids = [subject.pid ?? process.pid, ...(subject.behind?.pid ? [subject.behind.pid] : [])];
+  const used = () => pids.reduce((sum, pid) => sum + cpuMs(pid), 0);
+  const before = used();
   const result = await work();
-  return { result, cpuMs: cpuMs(pid) - before };
+  return { result, cpuMs: used() - before };
 }
 
 /** Throws where a subject dropped answers: a figure over failed work means nothing. */

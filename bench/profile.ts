@@ -73,7 +73,7 @@ export async function profile(bench: Bench, load: string): Promise<string> {
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
   const nodeFlags = ["--cpu-prof", `--cpu-prof-dir=${folder}`, "--cpu-prof-interval=250"];
-  const name = bench.only?.has("bare") ? "bare" : "tollgate";
+  const name = (["bare", "node"] as const).find((other) => bench.only?.has(other)) ?? "tollgate";
   const server = load === "redis" ? await startRedis({ dir: folder }) : null;
   const settings: Record<string, string> =
     server === null ? {} : { REDIS_URL: server.url, SIGNING_SECRET: "of-all-the-processes" };

@@ -15,6 +15,7 @@ import { beside } from "./scenarios/beside.ts";
 import { catalog } from "./scenarios/catalog.ts";
 import { cores } from "./scenarios/cores.ts";
 import { counts } from "./scenarios/counts.ts";
+import { engines } from "./scenarios/engines.ts";
 import { events } from "./scenarios/events.ts";
 import { growth, growthDoctor } from "./scenarios/growth.ts";
 import { growthRedis } from "./scenarios/growth-redis.ts";
@@ -58,6 +59,7 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
   actions,
   acting,
   spliced,
+  engines,
   catalog,
   pages,
   models,
@@ -91,7 +93,7 @@ const BY_NAME: Readonly<Record<string, Scenario>> = {
 const ALL = { ...SCENARIOS, ...BY_NAME };
 const USAGE = `npm run bench -- [${Object.keys(SCENARIOS).join("] [")}] [--quick] [--keep] [--rounds=N] [--subjects=a,b] [--base=FOLDER] [--scale=0.1] [--json] [--save]
 npm run bench -- ${Object.keys(BY_NAME).join(" ")}
-npm run bench -- profile unary|streams|open|actions|acting|mcp|spliced|redis [--subjects=bare]
+npm run bench -- profile unary|streams|open|actions|acting|mcp|spliced|redis [--subjects=bare|node]
 npm run bench -- sites unary|actions [--subjects=bare]`;
 
 const { values: flags, positionals: names } = parseArgs({
@@ -127,7 +129,7 @@ async function prepare(): Promise<Bench> {
   const { port, bigPort = 0, tlsPort = 0, http2Port = 0 } = hello;
   return {
     processes,
-    upstream: { port, bigPort, tlsPort, http2Port, authorityFile: certificateFile },
+    upstream: { port, bigPort, tlsPort, http2Port, authorityFile: certificateFile, keyFile },
     wire: "plain",
     folder,
     quick: flags.quick,

@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { startBifrost } from "./peers/bifrost.ts";
 import { startHaproxy } from "./peers/haproxy.ts";
 import { startLitellm } from "./peers/litellm.ts";
-import { startNginx } from "./peers/nginx.ts";
+import { startNginx, terminateTls } from "./peers/nginx.ts";
 import { startPortkey } from "./peers/portkey.ts";
 import { startTollgate } from "./peers/tollgate.ts";
 import type { Processes } from "./processes.ts";
@@ -19,6 +19,10 @@ export interface Subject {
   readonly path: string;
   readonly model: string;
   readonly headers: Readonly<Record<string, string>>;
+  /** Clients connect to it over TLS. */
+  readonly tls?: boolean;
+  /** The gateway behind this proxy; its CPU counts too. */
+  readonly behind?: Subject;
   /** Opens one more account, where the subject has accounts; answers its key. */
   readonly openAccount?: () => Promise<string>;
   /** Asks its operator's side, where it has one; answers JSON or text. */
@@ -34,7 +38,11 @@ export type SubjectName =
   | "litellm"
   | "portkey"
   | "tollgate"
-  | "base";
+  | "base"
+  | "node"
+  | "tls-uws"
+  | "tls-node"
+  | "tls-nginx";
 
 /** What is spoken to the upstream: HTTP/1.1 without TLS, HTTP/1.1 over TLS, or HTTP/2 over TLS. */
 export type Wire = "plain" | "tls" | "http2";
@@ -49,6 +57,8 @@ export interface Ground {
   readonly plainPort?: number;
   /** The authority of the upstream's certificate, where it has one. */
   readonly authorityFile?: string;
+  /** The key of that certificate, which subjects that serve TLS use as well. */
+  readonly keyFile?: string;
   /** An empty folder on a real disk. */
   readonly folder: string;
   /** A checkout of another revision of the gateway; null where none was given. */
@@ -83,6 +93,15 @@ async function startBare(ground: Ground): Promise<Subject> {
   return { ...plain, name: "bare", port: hello.port, pid: child.pid ?? 0, child };
 }
 
+/** The gateway with the other HTTP engine, or with TLS. */
+function startEngine(engine: "uws" | "node", name: SubjectName, ground: Ground): Promise<Subject> {
+  const { keyFile = "", authorityFile = "" } = ground;
+  const tls = name.startsWith("tls-");
+  const certificate = tls ? { TLS_CERT: authorityFile, TLS_KEY: keyFile } : {};
+  const settings = { ...ground.settings, HTTP_ENGINE: engine, ...certificate };
+  return startTollgate(ground, name, ROOT, settings).then((subject) => ({ ...subject, tls }));
+}
+
 const STARTERS: Readonly<Record<SubjectName, (ground: Ground) => Promise<Subject>>> = {
   direct: async ({ plainPort, upstreamPort }) => {
     return { ...plain, name: "direct", port: plainPort ?? upstreamPort, pid: null, child: null };
@@ -95,6 +114,11 @@ const STARTERS: Readonly<Record<SubjectName, (ground: Ground) => Promise<Subject
   portkey: startPortkey,
   tollgate: (ground) => startTollgate(ground, "tollgate", ROOT),
   base: (ground) => startTollgate(ground, "base", ground.base),
+  node: (ground) => startEngine("node", "node", ground),
+  "tls-uws": (ground) => startEngine("uws", "tls-uws", ground),
+  "tls-node": (ground) => startEngine("node", "tls-node", ground),
+  "tls-nginx": async (ground) =>
+    terminateTls(ground, await startTollgate({ ...ground, folder: join(ground.folder, "behind") }, "tollgate", ROOT)),
 };
 
 /** Which of them have been set up to speak so to their upstream; nginx of the packages speaks no HTTP/2 to one. */

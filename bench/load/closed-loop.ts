@@ -12,6 +12,7 @@ export async function closedLoop(job: ClosedLoop): Promise<JobResult> {
     () =>
       new Connection({
         port: job.port,
+        tls: job.tls === true,
         onEnd(exchange, connection) {
           tally.ended(exchange);
           tally.time(exchange, sentAt.get(connection) ?? 0);

@@ -1,5 +1,6 @@
 // One keep-alive connection of the load generators: writes raw requests, and barely parses answers.
 import { connect, type Socket } from "node:net";
+import { connect as connectTls } from "node:tls";
 
 const LF = 10;
 const CR = 13;
@@ -24,6 +25,7 @@ export interface Exchange {
 
 export interface ConnectionOptions {
   readonly port: number;
+  readonly tls?: boolean;
   /** Called when the answer has ended or the connection broke. */
   readonly onEnd: (exchange: Exchange, connection: Connection) => void;
   /** Called when an event ends, with the milliseconds since the last one. */
@@ -67,9 +69,11 @@ export class Connection {
       this.#read(buffer, length);
       return !slow;
     };
-    this.#socket = connect({ host: "127.0.0.1", port: options.port, noDelay: true, onread: { buffer, callback } });
+    const { port, tls = false } = options;
+    const address = { host: "127.0.0.1", port, noDelay: true, onread: { buffer, callback } };
+    this.#socket = tls ? connectTls({ ...address, rejectUnauthorized: false }) : connect(address);
     this.ready = new Promise((resolve, reject) => {
-      this.#socket.once("connect", resolve);
+      this.#socket.once(tls ? "secureConnect" : "connect", resolve);
       this.#socket.once("error", reject);
     });
     this.#socket.on("error", () => {});

@@ -3,6 +3,7 @@
 /** The destination and the complete raw request. */
 export interface Target {
   readonly port: number;
+  readonly tls?: boolean;
   readonly request: string;
   /** Keys of callers. Each request has one of them in the place of `SOMEBODY`, at random or in turn. */
   readonly callers?: readonly string[];

@@ -40,7 +40,8 @@ export async function closedLoop(
   const rates = new Map<SubjectName, number[]>();
   for (let round = 0; round <= bench.rounds; round++) {
     for (const subject of subjects.values()) {
-      const job = { kind: "closed", port: subject.port, request: request(subject), connections: CONNECTIONS } as const;
+      const { port, tls = false } = subject;
+      const job = { kind: "closed", port, tls, request: request(subject), connections: CONNECTIONS } as const;
       if (round === 0) await warmUp(client, subject, job, bench.quick ? 3_000 : 6_000);
       else await before?.(client, subject);
       const ms = bench.quick ? 1_000 : 2_500;
