@@ -49,6 +49,7 @@ class Connection {
     this.#host = host;
     this.#socket = socket;
     socket.on("end", () => this.#probe());
+    socket.on("drain", () => this.#active?.response.roomAgain());
     // After an upgrade node:http no longer handles errors of the socket, and a reset would end the process.
     socket.on("error", () => {});
     socket.once("close", () => {
@@ -118,7 +119,7 @@ class Connection {
     const active = this.#active;
     if (active === null || !(active.reply instanceof ServerResponse) || active.message.httpVersion !== "1.1") return;
     if (!active.reply.headersSent) active.reply.writeContinue();
-    else if (active.reply.chunkedEncoding && !active.response.ended) this.#socket.write("0");
+    else if (active.response.isChunked && !active.response.ended) this.#socket.write("0");
     if (waitMs < PROBE_MS_MAX) setTimeout(() => this.#probe(waitMs * 2), waitMs).unref();
   }
 }

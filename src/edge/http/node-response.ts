@@ -1,6 +1,7 @@
 // Adapts a node:http or node:http2 response to the engine interface.
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Http2ServerRequest, Http2ServerResponse } from "node:http2";
+import type { Socket } from "node:net";
 import type { EngineRequest, EngineResponse } from "./engine.ts";
 
 export type NodeMessage = IncomingMessage | Http2ServerRequest;
@@ -15,6 +16,7 @@ interface Writer {
 const NO_BYTES = new Uint8Array(0);
 /** The most bytes of a whole answer passed to Node.js before it reports how many have left. */
 const SLICE_BYTES = 64 * 1024;
+const LAST_CHUNK = "0\r\n\r\n";
 const BEYOND_ASCII = /[\x80-\xff]/;
 /** A client that does not read the end of its answer loses its connection after this time. */
 const UNREAD_END_MS_MAX = 60_000;
@@ -96,6 +98,22 @@ function http2Headers(pairs: readonly string[]): Record<string, string[]> {
   return headers;
 }
 
+function ignore(): void {}
+
+/** A chunk and `last`, in one piece. */
+function chunkOf(bytes: Uint8Array | string, last: string): Buffer {
+  const length = Buffer.byteLength(bytes);
+  const head = length === 0 ? "" : `${length.toString(16)}\r\n`;
+  const tail = length === 0 ? last : `\r\n${last}`;
+  const chunk = Buffer.allocUnsafe(head.length + length + tail.length);
+  for (let at = 0; at < head.length; at++) chunk[at] = head.charCodeAt(at);
+  if (typeof bytes === "string") chunk.write(bytes, head.length);
+  else chunk.set(bytes, head.length);
+  const from = head.length + length;
+  for (let at = 0; at < tail.length; at++) chunk[from + at] = tail.charCodeAt(at);
+  return chunk;
+}
+
 export class NodeResponse implements EngineResponse {
   readonly #message: NodeMessage;
   readonly #reply: NodeReply;
@@ -118,23 +136,28 @@ export class NodeResponse implements EngineResponse {
     this.#writer = reply;
     this.#address = message.socket.remoteAddress ?? "";
     const source = "stream" in reply ? reply.stream : reply;
-    source.on("drain", () => this.#roomAgain());
+    if ("stream" in reply) source.on("drain", () => this.roomAgain());
     source.once("finish", () => {
       // An HTTP/2 stream also finishes when its client resets it.
       if (!this.#ended) return;
       this.#finished = true;
-      this.#roomAgain();
+      this.roomAgain();
     });
     source.once("close", () => {
       if (!this.#finished) this.abort();
     });
     // A connection error shows in the connection's end.
-    message.on("error", () => {});
-    reply.on("error", () => {});
+    message.on("error", ignore);
+    reply.on("error", ignore);
   }
 
   /** The answer announces that the connection closes after it. */
   isLast = false;
+
+  /** The body is chunked here, in one piece per chunk, because Node.js would pass four pieces to the socket. */
+  isChunked = false;
+  /** Takes the chunks that follow the head and the first chunk. */
+  #chunks: Socket | null = null;
 
   /** Whether the answer was handed over completely. */
   get ended(): boolean {
@@ -192,9 +215,13 @@ export class NodeResponse implements EngineResponse {
   }
 
   write(bytes: Uint8Array | string): boolean {
-    this.#corked(() => {
-      this.#hasRoom = this.#writer.write(bytes);
-    });
+    if (this.#chunks !== null) this.#hasRoom = this.#chunks.write(chunkOf(bytes, ""));
+    else {
+      const socket = this.#cork();
+      this.#hasRoom = this.#writer.write(this.isChunked ? chunkOf(bytes, "") : bytes);
+      socket?.uncork();
+      if (this.isChunked) this.#chunks = socket;
+    }
     this.#writerWaits = !this.#hasRoom;
     return this.#hasRoom;
   }
@@ -204,10 +231,10 @@ export class NodeResponse implements EngineResponse {
     const whole = typeof bytes === "string" ? Buffer.from(bytes) : bytes;
     const from = this.#offset;
     const hasBody = this.#message.method !== "HEAD";
-    this.#corked(() => {
-      if (hasBody) this.#writeSlices(whole);
-      else this.#end(NO_BYTES);
-    });
+    const socket = this.#cork();
+    if (hasBody) this.#writeSlices(whole);
+    else this.#end(NO_BYTES);
+    socket?.uncork();
     const tookAll = !hasBody || this.#offset - from === whole.length;
     const done = this.#ended && this.#pendingBytes() === 0;
     const ok = tookAll && (this.#ended ? done : this.#hasRoom);
@@ -221,7 +248,9 @@ export class NodeResponse implements EngineResponse {
 
   end(bytes: Uint8Array | string = NO_BYTES): void {
     if (this.#ended) return;
-    this.#corked(() => this.#end(bytes));
+    const socket = this.#cork();
+    this.#end(bytes);
+    socket?.uncork();
     this.#hurryEnd();
   }
 
@@ -250,15 +279,19 @@ export class NodeResponse implements EngineResponse {
     if (this.#bytesTotal !== null) pairs.push("Content-Length", String(this.#bytesTotal));
     const code = Number(status.slice(0, 3));
     if ("stream" in this.#reply) this.#reply.writeHead(code, http2Headers(pairs));
-    else this.#reply.writeHead(code, status.slice(4), pairs);
+    else {
+      this.#reply.writeHead(code, status.slice(4), pairs);
+      this.isChunked = this.#reply.chunkedEncoding && this.#message.method !== "HEAD";
+      if (this.isChunked) this.#reply.chunkedEncoding = false;
+    }
   }
 
-  #corked(write: () => void): void {
+  /** Sends the head, which leaves in one system call with what is written before the returned socket is uncorked. */
+  #cork(): Socket | null {
     const socket = "stream" in this.#reply ? null : this.#reply.socket;
     socket?.cork();
     this.#sendHead();
-    write();
-    socket?.uncork();
+    return socket;
   }
 
   /** Hands over as much of a whole answer as fits. */
@@ -275,14 +308,15 @@ export class NodeResponse implements EngineResponse {
   #end(bytes: Uint8Array | string): void {
     if (this.#ended) return;
     this.#ended = true;
-    this.#writer.end(bytes);
+    this.#writer.end(this.isChunked ? chunkOf(bytes, LAST_CHUNK) : bytes);
   }
 
   #pendingBytes(): number {
     return this.#finished ? 0 : this.#reply.writableLength;
   }
 
-  #roomAgain(): void {
+  /** The connection has taken everything. Over HTTP/1.1 its owner calls this. */
+  roomAgain(): void {
     this.#hasRoom = true;
     if (!this.#writerWaits) return;
     this.#writerWaits = false;
