@@ -5,7 +5,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { FRAMING_LIST } from "../edge/http/contract/framing-list.ts";
-import { echo, loadedEngine, rawClient, request, startEdge, until } from "../edge/http/edge.ts";
+import { ENGINES, echo, loadedEngine, rawClient, request, startEdge, until } from "../edge/http/edge.ts";
 import { freePort } from "../support/free-port.ts";
 import { has, temporary } from "./deployed.ts";
 
@@ -82,7 +82,7 @@ async function startProxy([name, config, words]: (typeof PROXIES)[number], to: n
   return port;
 }
 
-describe.each(["uws", "node"] as const)("%s", (engine) => {
+describe.each(ENGINES)("%s", (engine) => {
   for (const proxy of PROXIES) {
     test.skipIf(!has(proxy[0]))(`behind ${proxy[0]}: every client has its own answers`, async () => {
       const server = await startEdge({ engine: await loadedEngine(engine), handle: echo, bodyMsMax: 2_000 });

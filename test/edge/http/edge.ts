@@ -51,10 +51,14 @@ export function refuse(_request: GatewayRequest, reply: Reply, error: GatewayErr
   reply.send(error.status, JSON.stringify({ error: error.code, message: error.message, errors: errors.wire }));
 }
 
-let engineName: EngineName = "uws";
+/** The engines that this Node.js can run: without a binary of uWebSockets.js only the second. */
+const { name: preferred } = await loadEngine("uws", () => {});
+export const ENGINES: readonly EngineName[] = preferred === "uws" ? ["uws", "node"] : ["node"];
+
+let engineName = preferred;
 
 /** Sets the engine that `startEdge` starts from now on. */
-export function useEngine(name: EngineName): void {
+export function useEngine(name: EngineName = preferred): void {
   engineName = name;
 }
 

@@ -12,7 +12,7 @@ import { readCertificate } from "../../../src/edge/http/certificate.ts";
 import { CONNECTION_LIMITS, type EngineName } from "../../../src/edge/http/engine.ts";
 import type { HttpOptions } from "../../../src/edge/http/server.ts";
 import { makeCertificate } from "../../support/certificates.ts";
-import { BODY_BYTES_MAX, loadedEngine, startEdge, until } from "./edge.ts";
+import { BODY_BYTES_MAX, ENGINES, loadedEngine, startEdge, until } from "./edge.ts";
 
 function temporary(): string {
   const folder = mkdtempSync(join(tmpdir(), "tollgate-tls-"));
@@ -52,7 +52,7 @@ function serialOf(port: number): Promise<string> {
   });
 }
 
-describe.each(["uws", "node"] as const)("%s", (name) => {
+describe.each(ENGINES)("%s", (name) => {
   test("serves HTTP/1.1 over TLS, and whole answers of megabytes", async () => {
     const body = "x".repeat(4_000_000);
     const server = await start(name, { handle: (_request, _endpoint, reply) => reply.send(200, body) });

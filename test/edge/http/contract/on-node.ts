@@ -2,7 +2,7 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe } from "vitest";
-import { useEngine } from "../edge.ts";
+import { ENGINES, useEngine } from "../edge.ts";
 
 const FOLDERS = [
   join(import.meta.dirname, ".."),
@@ -23,13 +23,13 @@ function contractFiles(): string[] {
   return files.filter((file) => !skip.test(file) && !regression.test(file));
 }
 
-/** Every second file, starting with `first`: two test files share the work. */
+/** Every second file, starting with `first`: two test files share the work. Skipped where the files themselves run on node. */
 export function runOnNode(first: 0 | 1): void {
-  describe("node", async () => {
+  describe.skipIf(ENGINES.length === 1)("node", async () => {
     // Also needed while tests are collected, since some apply to one engine only.
     useEngine("node");
     beforeAll(() => useEngine("node"));
-    afterAll(() => useEngine("uws"));
+    afterAll(() => useEngine());
     const files = contractFiles().filter((_, at) => at % 2 === first);
     // The query makes Node.js load the file again.
     for (const file of files) await import(`${file}?engine=node`);
