@@ -14,7 +14,7 @@ const FILE = new URL("../counts.json", import.meta.url);
 export const KEEP = "npm run bench -- counts --keep";
 
 /** What the figures measure. */
-export const UNITS = ["chat call", "action", "streamed call", "chunk"] as const;
+export const UNITS = ["chat call", "action", "joined stream", "streamed call", "chunk"] as const;
 export type Unit = (typeof UNITS)[number];
 export type Counts = Readonly<Record<Unit, Figures>>;
 
@@ -118,9 +118,15 @@ export async function takeCounts(
     return figures;
   };
   for (let time = 1; ; time++) {
-    const [chat, action] = [await of("chat call"), await of("action")];
+    const [chat, action, joined] = [await of("chat call"), await of("action"), await of("joined stream")];
     const [short, long] = [await of("short stream"), await of("long stream")];
-    const counts = { "chat call": chat, action, "streamed call": short, chunk: eachChunk(short, long) };
+    const counts = {
+      "chat call": chat,
+      action,
+      "joined stream": joined,
+      "streamed call": short,
+      chunk: eachChunk(short, long),
+    };
     if (time >= times || isEnough(counts)) return counts;
   }
 }

@@ -1,11 +1,11 @@
-// The upstream of a counted gateway: answers at once, and sends a stream's next chunk when the client has the last one.
+// The upstream of a counted gateway: answers at once, and sends a stream's next chunk when the client has the last one, or all at once.
 import { once } from "node:events";
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 
-/** A prompt holds `bench:<chunks>`. */
-const DIRECTIVE = /bench:(\d+)/;
+/** A prompt holds `bench:<chunks>:<0 for all at once>`. */
+const DIRECTIVE = /bench:(\d+):(\d)/;
 const USAGE = { prompt_tokens: 212, completion_tokens: 48, total_tokens: 260 };
 const ABOUT = { id: "chatcmpl-Counted", created: 1_790_000_000, model: "gpt-5.4-mini" };
 
@@ -54,10 +54,21 @@ export class LockstepUpstream {
       response.writeHead(200, { "content-type": "application/json", "content-length": ANSWER.length }).end(ANSWER);
       return;
     }
-    this.#stream = response;
-    this.#left = Number(DIRECTIVE.exec(body)?.[1] ?? 1) - 1;
-    this.#sent = 2;
+    const [, chunks = "1", pace = "1"] = DIRECTIVE.exec(body) ?? [];
+    this.#left = Number(chunks) - 1;
     response.writeHead(200, { "content-type": "text/event-stream" });
+    if (pace === "0") {
+      // The response's own cork would join the chunks.
+      const { socket } = response;
+      socket?.cork();
+      response.write(ROLE);
+      for (; this.#left >= 0; this.#left--) response.write(WORD);
+      response.end(END);
+      socket?.uncork();
+      return;
+    }
+    this.#stream = response;
+    this.#sent = 2;
     response.write(ROLE + WORD);
   }
 

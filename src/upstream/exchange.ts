@@ -2,6 +2,7 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { Duplex, Readable, Transform } from "node:stream";
 import type { Dispatcher } from "undici";
+import { ChunkList } from "../core/chunk-list.ts";
 import type { Clock } from "../core/clock.ts";
 import type { AttemptFailure } from "../core/route.ts";
 import { decoderOf, ENCODINGS, encodingOf } from "./decoding.ts";
@@ -40,6 +41,9 @@ export interface ExchangeClocks {
   quiet(): boolean;
 }
 
+/** Larger pieces are delivered at once, because joining them would cost more than the calls it saves. */
+const JOINED_BYTES_MAX = 4 * 1024;
+
 /** How long a body may go on after the vendor marked it complete. */
 const DRAIN_MS_MAX = 1_000;
 
@@ -74,6 +78,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #hasHead = false;
   /** Decompresses the body; null if it is not compressed. */
   #decoder: Transform | null = null;
+  /** The pieces of one read: undici cuts it by HTTP chunks, often one for each event. */
+  readonly #pieces = new ChunkList();
   /** The whole request has been written to the socket, and the vendor did not close it at once. */
   taken = false;
 
@@ -222,12 +228,31 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   onResponseData(_: Dispatcher.DispatchController | null, chunk: Buffer): void {
     if (this.#over) return;
+    if (this.#decoder !== null) {
+      this.#heard();
+      if (!this.#decoder.write(chunk)) this.#controller?.pause();
+      return;
+    }
+    if (this.#pieces.length === 0) process.nextTick(this.#deliver);
+    this.#pieces.push(chunk);
+    if (chunk.length > JOINED_BYTES_MAX) this.#deliver();
+  }
+
+  /** Runs after undici has parsed the read, or before whatever follows its last piece. */
+  readonly #deliver = (): void => {
+    if (this.#pieces.length === 0) return;
+    const read = this.#pieces.take();
+    if (this.#over) return;
+    this.#heard();
+    this.#listener.data(read);
+  };
+
+  #heard(): void {
     if (!this.#clocks.quiet()) this.#lastMs = this.#clock.elapsedMs();
-    if (this.#decoder === null) this.#listener.data(chunk);
-    else if (!this.#decoder.write(chunk)) this.#controller?.pause();
   }
 
   onResponseEnd(): void {
+    this.#deliver();
     if (this.#decoder === null) this.#ended();
     else this.#decoder.end();
   }
@@ -239,6 +264,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseError(_: Dispatcher.DispatchController | null, error: Error): void {
+    this.#deliver();
     // Without a controller no socket accepted the request, so no byte of it was sent.
     const mayHaveRun = this.#controller !== null;
     const isAtOnce = !this.#hasHead && this.#clock.elapsedMs() - this.#sentMs < CLOSED_MS_MAX;
