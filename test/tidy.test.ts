@@ -49,6 +49,9 @@ const PACKAGES: Record<string, readonly string[]> = {
   openai: ["src/cli/demo.ts", "test"],
 };
 
+/** A file of a package that is read, not imported. */
+const FILE_OF_PACKAGE = /\.resolve\("(@?[a-z][^"]*)"\)/g;
+
 const BANS: readonly { readonly pattern: RegExp; readonly except: readonly string[]; readonly instead: string }[] = [
   { pattern: /\bprocess\.env\b/, except: ["src/platform/config.ts"], instead: "read it in config.ts" },
   { pattern: /\bDate\.now\(|\bperformance\.now\(/, except: ["src/core/clock.ts"], instead: "take a Clock" },
@@ -294,6 +297,9 @@ describe("the house", () => {
       .filter((file) => file.startsWith("src/") && file !== "src/cli/demo.ts")
       .flatMap((file) => importsOf(file).filter(({ typeOnly }) => !typeOnly))
       .map(({ target }) => target)
+      .concat(
+        source.flatMap((file) => [...(code.get(file) ?? "").matchAll(FILE_OF_PACKAGE)].map(([, name = ""]) => name)),
+      )
       .filter((target) => !/^(node:|#|src\/|docs\/|adapters\/|tiers\/)/.test(target))
       .map((target) => /^(@[^/]+\/)?[^/]+/.exec(target)?.[0] ?? target);
     expect([...new Set(imported)].sort()).toEqual(Object.keys(dependencies).sort());

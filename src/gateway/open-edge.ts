@@ -94,10 +94,8 @@ export async function openPeople(
   const { options, config, stores, url, opened } = foundation;
   if (!config.oauth && !config.pages) return null;
   const people = peopleParts(foundation, callers);
-  // What the sign-in and account pages load.
-  const assets = inEnvelope(assetEndpoints());
   if (callers.signingKeys === null || !config.oauth) {
-    const endpoints = [...peopleEndpoints(people), ...assets];
+    const endpoints = peopleEndpoints(people);
     return { endpoints, sessions: people.sessions, doors: { signedIn: signedIn(people) }, openId: null };
   }
   const { ledger: books, records } = stores;
@@ -120,7 +118,7 @@ export async function openPeople(
     readDocument,
   });
   return {
-    endpoints: [...oauthEndpoints(own), ...assets],
+    endpoints: oauthEndpoints(own),
     sessions: own.sessions,
     openId: openId?.provider ?? null,
     doors: {

@@ -327,17 +327,17 @@ describe("in at most four clicks after the sign-in", () => {
 
   it("an operator sees who spent most yesterday", async () => {
     await signInAsOperator();
-    await click(".switch a:nth-child(2)");
+    await click(`[aria-label="Day"] a:nth-child(2)`);
     const yesterday = new Date(Date.now() - 86_400_000).toISOString().slice(0, 10);
     expect(await text()).toContain(`Who spent what on ${yesterday}`);
     expect(await text()).toContain(`Nothing was spent on ${yesterday}`);
-    await click(".switch a:nth-child(1)");
+    await click(`[aria-label="Day"] a:nth-child(1)`);
     expect(await text(".grid > .card:last-child .shares li:first-child")).toContain(XSS[1]);
   });
 
   it("an account's person stops a key", async () => {
     await signIn();
-    await click(`.top a[href="/account/keys"]`);
+    await click(`.side a[href="/account/keys"]`);
     await click(`button[aria-label="Pause: ${XSS[4]}"]`);
     expect(await text(".told")).toContain("paused");
     const { agents } = (await (
@@ -348,7 +348,7 @@ describe("in at most four clicks after the sign-in", () => {
 
   it("an account's person sees why a call failed", async () => {
     await signIn();
-    await click(`.top a[href="/account/transactions"]`);
+    await click(`.side a[href="/account/transactions"]`);
     await page.select("#status", "failed");
     await click("main form button");
     expect(await text("tbody")).toContain("sandbox/503");
@@ -357,7 +357,7 @@ describe("in at most four clicks after the sign-in", () => {
 
   it("two models are tried side by side, each with its first token, cost and routes", async () => {
     await signIn();
-    await click(`.top a[href="/try"]`);
+    await click(`.side a[href="/try"]`);
     expect(await text("#price")).toMatch(/^About \$0\.\d+ at most\.$/);
     clicks += 1;
     await page.click("main form button");
@@ -373,7 +373,7 @@ describe("in at most four clicks after the sign-in", () => {
 
   it("an operator gives back two dollars, asked twice, and the log says who", async () => {
     await signInAsOperator();
-    await click(`.top a[href="/console/accounts"]`);
+    await click(`.side a[href="/console/accounts"]`);
     await click(`main a[href="/console/accounts/${account.accountId}"]`);
     const before = await gateway.admin("GET", `/admin/v1/accounts/${account.accountId}`);
     await click("main .grid .card:first-child button");
@@ -393,7 +393,7 @@ describe("in at most four clicks after the sign-in", () => {
   it("an operator sends a webhook again", async () => {
     await eventually(() => (heard.length > 0 ? heard : undefined), "an event");
     await signInAsOperator();
-    await click(`.top a[href="/console/events"]`);
+    await click(`.side a[href="/console/events"]`);
     const label = await page.$eval(
       "button[aria-label^='Send again: event']",
       (one) => one.getAttribute("aria-label") ?? "",
@@ -448,7 +448,7 @@ it("a sign-out in one tab ends the others, the way back shows nothing, and times
   expect(own).toContain(`:${String((minutes + 45) % 60).padStart(2, "0")}:`);
   const other = await page.browserContext().newPage();
   await other.goto(`${gateway.url}/account`);
-  await Promise.all([other.waitForNavigation(), other.click(".top form button")]);
+  await Promise.all([other.waitForNavigation(), other.click(".side > form button")]);
   await page.bringToFront();
   await click(`button[aria-label="Revoke: ${XSS[3]}"]`);
   expect(new URL(page.url()).pathname).toBe("/sign-in");

@@ -22,7 +22,7 @@ const ask: Ask = async <Body>(_method: string, path: string) =>
   (BODIES[path] as Body | undefined) ?? new Refused(429, "Another report is being made.");
 
 const door: Door = {
-  places: [],
+  groups: [],
   signOut: "/sign-out",
   enter: async () => ({ ask, csrf: "token" }),
   toSignIn: () => ({ status: 303, body: "" }),

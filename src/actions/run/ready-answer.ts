@@ -5,7 +5,7 @@ import { brotliCompress, constants, gzip } from "node:zlib";
 import type { Answer, GatewayRequest } from "../../core/endpoint.ts";
 
 const NOTHING = new Uint8Array(0);
-/** Below this size, compression saves no packets. */
+/** Below this size, compression saves no packets. Fonts are compressed already. */
 const COMPRESSED_BYTES_MIN = 1_024;
 
 /** Output is some 5 % larger than at the highest quality, in a twentieth of the time, which the first caller must wait. */
@@ -38,10 +38,11 @@ function atRest(body: Buffer, etag: string, contentType: string, more: Headers) 
 }
 
 /** Prepares an answer; `more` adds headers. Callers may cache it for five minutes without revalidation. */
-export function readyAnswer(text: string, contentType: string, more: Headers = {}): ReadyAnswer {
-  const body = Buffer.from(text);
+export function readyAnswer(content: string | Buffer, contentType: string, more: Headers = {}): ReadyAnswer {
+  const body = Buffer.from(content);
   const hash = createHash("sha256").update(body).digest("base64url").slice(0, 22);
-  if (body.length < COMPRESSED_BYTES_MIN) return { ...atRest(body, `"${hash}"`, contentType, more), compressed: null };
+  if (body.length < COMPRESSED_BYTES_MIN || contentType.startsWith("font/"))
+    return { ...atRest(body, `"${hash}"`, contentType, more), compressed: null };
   const varying = { vary: "accept-encoding", ...more };
   const made = new Map<string, Promise<ReadyAnswer>>();
 

@@ -1,37 +1,12 @@
 // The catalog for people, as HTML: the page around a view, and around an entry's details. The script is optional and only makes it faster
 // to use.
-import { createHash } from "node:crypto";
-import { readFileSync } from "node:fs";
 import { callBox, type Site } from "./catalog-details.ts";
 import { type Asked, titleOf, type View } from "./catalog-view.ts";
-import { Html, html } from "./html.ts";
+import { type Html, html } from "./html.ts";
+import { CATALOG_SCRIPT, FONT, STYLE } from "./kit/assets.ts";
+import { contentSecurityPolicy, ICON } from "./kit/page.ts";
 
-const textOf = (file: string) => readFileSync(new URL(file, import.meta.url), "utf8");
-const STYLE = textOf("base.css") + textOf("catalog.css");
-const SCRIPT = textOf("copy.js") + textOf("catalog.js");
-const ICON = `data:image/svg+xml,${encodeURIComponent(
-  '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><rect width="16" height="16" rx="4" fill="#0b5d4e"/>' +
-    '<path d="M3 11h10M4 11V5m0 1 8 2.5" stroke="#fff" stroke-width="1.6" fill="none" stroke-linecap="round"/></svg>',
-)}`;
-
-function hashOf(text: string): string {
-  return `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
-}
-
-/** The page may load its own style and script and more of itself, and nothing from other origins. */
-export const PAGE_HEADERS = {
-  "content-security-policy": [
-    "default-src 'none'",
-    `style-src ${hashOf(STYLE)}`,
-    `script-src ${hashOf(SCRIPT)}`,
-    "connect-src 'self'",
-    "img-src data:",
-    "base-uri 'none'",
-    "form-action 'self'",
-    "frame-ancestors 'none'",
-  ].join("; "),
-  "referrer-policy": "no-referrer",
-};
+export const PAGE_HEADERS = { "content-security-policy": contentSecurityPolicy(), "referrer-policy": "no-referrer" };
 
 /** The numbers of entries, and of those that live keys can call today. */
 export interface Counts {
@@ -74,18 +49,19 @@ function shell({ title, description, body }: Shell): string {
 <title>${title} · Tollgate</title>
 <meta name="description" content="${description}">
 <link rel="icon" href="${ICON}">
-<style>${new Html(STYLE)}</style>
+<link rel="preload" href="${FONT.href}" as="font" type="font/woff2" crossorigin>
+<link rel="stylesheet" href="${STYLE.href}">
+<script type="module" src="${CATALOG_SCRIPT.href}"></script>
 </head>
-<body id="all">
+<body class="catalog" id="all">
 ${body}
 <footer class="wide"><p>Prices of actions are in US cents per call; fractions of a cent are real. <span class="keys"><kbd>/</kbd> search, <kbd>Esc</kbd> clear, <kbd>↑</kbd> <kbd>↓</kbd> move, <kbd>Enter</kbd> open.</span></p></footer>
-<script>${new Html(SCRIPT)}</script>
 </body>
 </html>
 `.text;
 }
 
-const BRAND = html`<p class="brand"><a href="/catalog"><img src="${ICON}" alt="" width="20" height="20">Tollgate</a></p>`;
+const BRAND = html`<a class="brand" href="/catalog"><img src="${ICON}" alt="" width="20" height="20">Tollgate</a>`;
 
 function queryOf({ words, configuredOnly }: Asked, category: string): string {
   const query = new URLSearchParams();
@@ -119,7 +95,7 @@ export function catalogPage(
   return shell({
     title: "Catalog",
     description: "Every action and model that can be called, with its price and params.",
-    body: html`<header class="top wide">
+    body: html`<header class="wide">
 ${BRAND}
 <h1>Catalog</h1>
 <p class="lead">${counts.actions} actions behind one call, <code>POST /api/run/{service}/{action}</code>, and ${counts.models} language models in OpenAI's wire. You pay the listed price when a call succeeds, and nothing when it fails.</p>
@@ -146,7 +122,7 @@ export function entryPage({ title, description, body }: Shell): string {
   return shell({
     title,
     description,
-    body: html`<header class="top wide">
+    body: html`<header class="wide">
 ${BRAND}
 <h1>${title}</h1>
 <p class="lead">${description}</p>

@@ -10,6 +10,7 @@ import { eachOf, inSlices, jsonOf, type Steps } from "../../core/slices.ts";
 import { envelopeErrors } from "../../models/formats/envelope/errors.ts";
 import { type CatalogPageParts, catalogEndpoints } from "./catalog-endpoints.ts";
 import { catalogJson } from "./catalog-json.ts";
+import { assetEndpoints } from "./kit/assets.ts";
 import { llmsText } from "./llms-text.ts";
 import { openApiDocument, paidAddresses } from "./openapi.ts";
 
@@ -72,6 +73,7 @@ export function webEndpoints(parts: WebParts): readonly Endpoint[] {
     page("/llms.txt", function* (actions) {
       return readyAnswer(llmsText(actions, publicUrl()), "text/plain; charset=utf-8");
     }),
+    ...assetEndpoints().map((asset) => ({ ...asset, errors: envelopeErrors })),
     ...catalogEndpoints(parts),
   ];
 }

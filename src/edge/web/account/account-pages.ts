@@ -4,7 +4,7 @@ import { isForeign, toSignIn } from "../../oauth/forms.ts";
 import { isCsrf, type Session, type Sessions } from "../../oauth/sessions.ts";
 import type { Ask } from "../kit/ask.ts";
 import { liveEndpoint } from "../kit/live.ts";
-import type { Place } from "../kit/page.ts";
+import type { PlaceGroup } from "../kit/page.ts";
 import { type Door, sectionEndpoints } from "../kit/sections.ts";
 import { trySection } from "../try/try-pages.ts";
 import { budgetsSection } from "./budgets.ts";
@@ -16,17 +16,32 @@ import { overviewSection } from "./overview.ts";
 import { startSection } from "./start.ts";
 import { transactionSection, transactionsSection } from "./transactions.ts";
 
-const PLACES: readonly Place[] = [
-  { href: "/account", name: "Account" },
-  { href: "/account/transactions", name: "Transactions" },
-  { href: "/account/keys", name: "Keys" },
-  { href: "/account/budgets", name: "Budgets" },
-  { href: "/account/events", name: "Events" },
-  { href: "/account/jobs", name: "Jobs" },
-  { href: "/account/files", name: "Files" },
-  { href: "/account/start", name: "First calls" },
-  { href: "/try", name: "Try" },
-  { href: "/catalog", name: "Catalog" },
+const GROUPS: readonly PlaceGroup[] = [
+  {
+    name: "Use",
+    places: [
+      { href: "/account", name: "Overview" },
+      { href: "/account/start", name: "First calls" },
+      { href: "/try", name: "Playground" },
+      { href: "/catalog", name: "Catalog" },
+      { href: "/account/jobs", name: "Jobs" },
+      { href: "/account/files", name: "Files" },
+    ],
+  },
+  {
+    name: "Money",
+    places: [
+      { href: "/account/transactions", name: "Transactions" },
+      { href: "/account/budgets", name: "Budgets" },
+    ],
+  },
+  {
+    name: "Settings",
+    places: [
+      { href: "/account/keys", name: "Keys" },
+      { href: "/account/events", name: "Events" },
+    ],
+  },
 ];
 
 export interface AccountPagesParts {
@@ -42,7 +57,7 @@ export interface AccountPagesParts {
 /** Admits people signed in with an account's primary key. */
 function accountDoor({ sessions, base, askAs }: AccountPagesParts): Door {
   return {
-    places: PLACES,
+    groups: GROUPS,
     signOut: "/sign-out",
     toSignIn,
     async enter(request) {

@@ -1,153 +1,97 @@
 // The account at a glance: the balance, how long it lasts at this pace, and who spent it on what.
-import { daysLasting, type NanoSum, sumOf, sumOfCents } from "../../../core/money.ts";
+import { daysLasting, sumOf, sumOfCents } from "../../../core/money.ts";
 import { type Html, html } from "../html.ts";
 import { type Ask, Refused, withQuery } from "../kit/ask.ts";
-import { type DaySum, dayChart, everyDay, SHARES_MAX, type Share, shares } from "../kit/charts.ts";
+import { SHARES_MAX, type Share, shares } from "../kit/charts.ts";
 import { DAY_MS, dayOf } from "../kit/days.ts";
 import type { Section, Shown, Visit } from "../kit/sections.ts";
-import { card, count, money, moneyOfCents, pill, switchOf, tiles } from "../kit/shown.ts";
+import { card, count, money, moneyOfCents, pill, tiles } from "../kit/shown.ts";
+import { callsWords, type Field, nameIn, spending, type UsageLine, usageOf } from "../spending.ts";
 import type { OwnAccount } from "./answers.ts";
 
-const SPANS = [7, 30, 90] as const;
+const API = "/api/v1/usage";
+/** The most days that the page shows. */
+const DAYS_MAX = 90;
+/** The pace of a shorter time says little about the next weeks. */
+const PACE_DAYS = 7;
+const NOTHING = "Nothing was spent in this time.";
 
-interface UsageLine {
-  readonly day?: string;
-  readonly model?: string | null;
-  readonly key_id?: string | null;
-  readonly key_label?: string | null;
-  readonly group_id?: string | null;
-  readonly group_name?: string | null;
-  readonly tag?: string | null;
-  readonly calls: number;
-  readonly charged_nano_usd: NanoSum;
-}
-interface Usage {
-  readonly usage: readonly UsageLine[];
+type Reports = Record<"model" | "key" | "group" | "tag", readonly UsageLine[]>;
+
+/** Sequential: an account may run one report at a time. */
+async function reports(ask: Ask, from: string): Promise<Reports | Refused> {
+  const made: Reports = { model: [], key: [], group: [], tag: [] };
+  for (const by of Object.keys(made) as (keyof Reports)[]) {
+    const lines = await usageOf(ask, API, { by, from, order: "amount", limit: String(SHARES_MAX + 2) });
+    if (lines instanceof Refused) return lines;
+    made[by] = lines;
+  }
+  return made;
 }
 
-/** How long the balance lasts, in words; `spent`: the spending of the last `days` whole days. */
-function runwayWords(balanceCents: number, spent: NanoSum, days: number): string {
-  const left = daysLasting(sumOfCents(balanceCents), spent, days);
+/** How long the balance lasts at the pace of the last whole week. */
+function runwayWords(balanceCents: number, days: readonly UsageLine[], todayMs: number): string {
+  const [first] = days.map(({ day = "" }) => day).sort();
+  if (first === undefined) return "nothing was spent lately";
+  const [from, to] = [dayOf(todayMs - PACE_DAYS * DAY_MS), dayOf(todayMs)];
+  if (first > from) return "after a week of calls: how long it lasts";
+  const week = days.filter(({ day = "" }) => day >= from && day < to);
+  const spent = sumOf(week.map((line) => line.charged_nano_usd));
+  const left = daysLasting(sumOfCents(balanceCents), spent, PACE_DAYS);
   if (left === null) return "nothing was spent lately";
   if (left < 1) return "less than a day at this pace";
   if (left > 3_650) return "more than ten years at this pace";
   return `about ${count(left)} ${left < 2 ? "day" : "days"} at this pace`;
 }
 
-type Reports = Record<"day" | "model" | "key" | "group" | "tag", readonly UsageLine[]>;
-
-/** Sequential: an account may run one report at a time. */
-async function reports(ask: Ask, from: string): Promise<Reports | Refused> {
-  const made: Reports = { day: [], model: [], key: [], group: [], tag: [] };
-  for (const by of Object.keys(made) as (keyof Reports)[]) {
-    const most = by === "day" ? { limit: "100" } : { order: "amount", limit: String(SHARES_MAX + 2) };
-    const told = await ask<Usage>("GET", withQuery("/api/v1/usage", { by, from, ...most }));
-    if (told instanceof Refused) return told;
-    made[by] = told.usage;
-  }
-  return made;
+function summary(account: OwnAccount, days: readonly UsageLine[], todayMs: number): Html {
+  const of = (atMs: number) => days.find(({ day }) => day === dayOf(atMs))?.charged_nano_usd ?? 0;
+  const more = runwayWords(account.balance_cents, days, todayMs);
+  return tiles([
+    { name: "Balance", value: moneyOfCents(account.balance_cents), more },
+    { name: "Held by running calls", value: moneyOfCents(account.held_cents) },
+    { name: "Spent today", value: money(of(todayMs)), more: `${dayOf(todayMs)} UTC` },
+    { name: "Spent yesterday", value: money(of(todayMs - DAY_MS)), more: dayOf(todayMs - DAY_MS) },
+  ]);
 }
 
-function sharesOf(
-  lines: readonly UsageLine[],
-  name: (line: UsageLine) => string,
-  href?: (line: UsageLine) => string,
-): Share[] {
+function sharesOf(lines: readonly UsageLine[], field: Field, href?: (line: UsageLine) => string): readonly Share[] {
   return lines.map((line) => ({
-    name: name(line),
+    name: nameIn(line, field),
     nano: line.charged_nano_usd,
-    more: `${count(line.calls)} ${line.calls === 1 ? "call" : "calls"}`,
+    more: callsWords(line.calls),
     ...(href === undefined ? {} : { href: href(line) }),
   }));
 }
 
-function summary(account: OwnAccount, days: readonly DaySum[], now: string): Html {
-  const yesterday = dayOf(Date.parse(now) - DAY_MS);
-  const of = (day: string) => days.find((one) => one.day === day)?.nano ?? 0;
-  const lately = days.slice(-8);
-  // Leave out the unfinished day, except on the first day, when there is no other.
-  const past = lately.filter(({ day, nano }) => day < now && Number(nano) > 0).length > 0;
-  const whole = past ? lately.filter(({ day }) => day < now) : lately.slice(-1);
-  const pace = sumOf(whole.map(({ nano }) => nano));
-  const kind = account.kind === "sandbox" ? html` ${pill("sandbox: play money", "warn")}` : "";
-  return html`${tiles([
-    {
-      name: "Balance",
-      value: moneyOfCents(account.balance_cents),
-      more: runwayWords(account.balance_cents, pace, Math.max(1, whole.length)),
-    },
-    { name: "Held by running work", value: moneyOfCents(account.held_cents) },
-    { name: "Today", value: money(of(now)), more: "UTC" },
-    { name: "Yesterday", value: money(of(yesterday)), more: yesterday },
-  ])}<p class="soft">Account <code>${account.account_id}</code>${kind}</p>`;
+function shareCards({ model, key, group, tag }: Reports, from: string): Html {
+  const found = (query: Record<string, string>) => withQuery("/account/transactions", { from, ...query });
+  const models = sharesOf(model, "model", (line) => found({ model: line.model ?? "" }));
+  const keys = sharesOf(key, "key", (line) => found({ key: line.key_id ?? "" }));
+  const inGroups = group.filter(({ group_id }) => group_id !== null);
+  return html`<div class="grid">
+${card("By model or action", shares(models, NOTHING))}
+${card("By key", shares(keys, NOTHING))}
+${card("By group", shares(sharesOf(inGroups, "group"), "No group has spent anything. A group limits several keys together; make one under Budgets."))}
+${card("By tag", shares(sharesOf(tag, "tag"), "No call had a tag. Send the header x-tollgate-tags: team=red to tell its spending apart."))}
+</div>`;
 }
 
 async function show({ request, ask }: Visit, nowMs: number): Promise<Shown | Refused> {
   const account = await ask<OwnAccount>("GET", "/api/v1/account");
   if (account instanceof Refused) return account;
-  const span = SPANS.find((days) => String(days) === request.query.get("days")) ?? 30;
-  const today = Math.floor(nowMs / DAY_MS) * DAY_MS;
-  const fromMs = today - (span - 1) * DAY_MS;
-  const made = await reports(ask, dayOf(fromMs));
+  const todayMs = Math.floor(nowMs / DAY_MS) * DAY_MS;
+  const days = await usageOf(ask, API, { by: "day", from: dayOf(todayMs - (DAYS_MAX - 1) * DAY_MS), limit: "100" });
+  if (days instanceof Refused) return days;
+  const none = html`<p class="none">${NOTHING} Each day becomes a column here. <a href="/account/start">Make a first call</a> or <a href="/try">try a model</a>.</p>`;
+  const spent = await spending({ ask, api: API, path: "/account", query: request.query, todayMs, none }, days);
+  if (spent instanceof Refused) return spent;
+  const made = await reports(ask, spent.from);
   if (made instanceof Refused) return made;
-  const { day, model, key, group, tag } = made;
-  const days = everyDay(
-    day.map((line) => ({ day: line.day ?? "", nano: line.charged_nano_usd })),
-    fromMs,
-    today,
-  );
-  const from = dayOf(fromMs);
-  const found = (query: Record<string, string>) => withQuery("/account/transactions", { from, ...query });
-  const nothing = "Nothing was spent in this time.";
-  const spans = SPANS.map((days) => ({ href: `/account?days=${days}`, name: `${days} days`, isOn: days === span }));
-  const calls = day.reduce((sum, line) => sum + line.calls, 0);
-  const chart =
-    calls === 0
-      ? html`<p class="none">${nothing} <a href="/account/start">Make a first call</a> or <a href="/try">try a model</a>.</p>`
-      : html`<p>${money(sumOf(day.map((line) => line.charged_nano_usd)))} for ${count(calls)} calls</p>${dayChart("Spent by day", days)}`;
+  const kind = account.kind === "sandbox" ? pill("sandbox: play money", "warn") : "";
   return {
-    title: "Your account",
-    body: html`${summary(account, days, dayOf(today))}${switchOf("Time", spans)}${card("Spent by day", chart)}<div class="grid">
-${card(
-  "By model or action",
-  shares(
-    sharesOf(
-      model,
-      (line) => line.model ?? "other",
-      (line) => found({ model: line.model ?? "" }),
-    ),
-    nothing,
-  ),
-)}
-${card(
-  "By key",
-  shares(
-    sharesOf(
-      key,
-      (line) => line.key_label ?? line.key_id ?? "a key that is gone",
-      (line) => found({ key: line.key_id ?? "" }),
-    ),
-    nothing,
-  ),
-)}
-${card(
-  "By group",
-  shares(
-    sharesOf(
-      group.filter(({ group_id }) => group_id !== null),
-      (line) => line.group_name ?? line.group_id ?? "",
-    ),
-    "No group has spent anything. Groups bound keys together; they are made on the page of budgets.",
-  ),
-)}
-${card(
-  "By tag",
-  shares(
-    sharesOf(tag, (line) => line.tag ?? "without a tag"),
-    "No call had a tag. Send x-tollgate-tags: team=red with a call to tell its spend apart.",
-  ),
-)}
-</div>`,
+    title: "Overview",
+    body: html`<p class="lead">Account <code>${account.account_id}</code> ${kind}</p>${summary(account, days, todayMs)}${spent.card}${shareCards(made, spent.from)}`,
   };
 }
 

@@ -15,11 +15,11 @@ import {
 /** The search fields, the same as the endpoint's. */
 export const SEARCH_FIELDS = ["status", "from", "to", "key", "model", "provider", "tag"] as const;
 const STATUSES = [
-  ["", "charged and credited"],
-  ["charged", "charged"],
-  ["credited", "credit and refunds"],
-  ["failed", "failed"],
-  ["refused", "refused"],
+  ["", "Charged and credited"],
+  ["charged", "Charged"],
+  ["credited", "Credits and refunds"],
+  ["failed", "Failed"],
+  ["refused", "Refused"],
 ] as const;
 const PAGE = "50";
 
@@ -29,14 +29,14 @@ export function searchIn({ query }: Visit["request"], names: readonly string[]):
 
 /** The search form, which links can prefill. */
 export function searchForm(path: string, asked: Readonly<Record<string, string>>, more: Html | string = ""): Html {
-  return html`<form method="get" action="${path}"><div class="fields">
+  return html`<form class="filters" method="get" action="${path}" aria-label="Filter">
 ${field({ name: "status", label: "Which", value: asked.status ?? "", options: STATUSES })}
 ${field({ name: "from", label: "From", note: "UTC", type: "date", value: (asked.from ?? "").slice(0, 10) })}
 ${field({ name: "to", label: "To", note: "UTC", type: "date", value: (asked.to ?? "").slice(0, 10) })}
 ${field({ name: "key", label: "Key", value: asked.key ?? "", placeholder: "key_..." })}
 ${field({ name: "model", label: "Model or action", value: asked.model ?? "", placeholder: "core/onesearch" })}
 ${field({ name: "tag", label: "Tag", value: asked.tag ?? "", placeholder: "team=red" })}
-${more}</div><div class="buttons"><button>Search</button><a class="button plain" href="${path}">All</a></div></form>`;
+${more}<div class="buttons"><button>Filter</button><a class="button plain" href="${path}">Clear</a></div></form>`;
 }
 
 function shareOf({ charged_nano_usd, kind, ...rest }: TransactionShown): Html {
@@ -47,44 +47,60 @@ function shareOf({ charged_nano_usd, kind, ...rest }: TransactionShown): Html {
 
 const keyOf = ({ key_label, key_id }: TransactionShown | FailedShown) => key_label ?? key_id ?? "";
 
+type Usage = NonNullable<TransactionShown["usage"]>;
+
+/** Input and output tokens, and below them how many of the input came from a cache. */
+function tokensOf(usage: Usage | null): Html | string {
+  if (usage === null) return "";
+  const input = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens;
+  const cached =
+    usage.cache_read_tokens === 0 ? "" : html` <span class="soft">(${count(usage.cache_read_tokens)} cached)</span>`;
+  return html`${count(input)}${cached} → ${count(usage.output_tokens)}`;
+}
+
 /** Rows of charges and credits; `path`: the page of one of them. */
 export function chargeRows(
   rows: readonly TransactionShown[],
   path: string,
-  whose: (row: TransactionShown) => Html | string = keyOf,
+  whose: { readonly name: string; readonly cell: (row: TransactionShown) => Html | string } = {
+    name: "Key",
+    cell: keyOf,
+  },
 ): Html {
   const columns = [
-    { name: "When (UTC)" },
-    { name: "What" },
-    { name: "Key", kind: "desk" },
+    { name: "Time (UTC)" },
+    { name: "Call" },
+    { name: whose.name, kind: "desk" },
     { name: "Tags", kind: "desk" },
+    { name: "Tokens in → out", kind: "num desk" },
     { name: "Cost", kind: "num" },
   ];
   return table("Transactions", columns, {
-    none: "There is nothing of the kind.",
+    none: "No transaction matches. Change a filter, or clear them all.",
     rows: rowsOf(rows, (row) => [
-      html`<a href="${path}/${encodeURIComponent(row.transaction_id)}">${time(row.created_at)}</a>`,
+      html`<a class="row" href="${path}/${encodeURIComponent(row.transaction_id)}">${time(row.created_at)}</a>`,
       html`<span class="name">${calledName(row) || row.kind}</span> ${row.kind === "charge" ? "" : pill(row.kind, "good")}`,
-      whose(row),
+      whose.cell(row),
       (row.tags ?? []).join(" "),
+      tokensOf(row.usage),
       shareOf(row),
     ]),
   });
 }
 
-const ATTEMPT = [{ name: "Route" }, { name: "Answer" }, { name: "Why" }, { name: "Took", kind: "num" }];
+const ATTEMPT = [{ name: "Route" }, { name: "Status" }, { name: "Reason" }, { name: "Duration", kind: "num" }];
 
 /** Uncharged calls, each with its reason. */
 export function failedRows(rows: readonly FailedShown[], whose: (row: FailedShown) => Html | string = keyOf): Html {
-  const columns = [{ name: "When (UTC)" }, { name: "What" }, { name: "Why" }];
+  const columns = [{ name: "Time (UTC)" }, { name: "Call" }, { name: "Reason" }];
   return table("Calls that were not charged", columns, {
-    none: "No call of the kind is known. Those of the last days are kept.",
+    none: "No call matches. Failed calls are kept for some days.",
     rows: rowsOf(rows, (row) => [
       time(row.created_at),
       html`<span class="name">${row.asked ?? row.endpoint}</span><br><span class="soft">${whose(row)}</span><br><span class="soft"><code>${row.request_id}</code></span>`,
       html`${pill(row.code ?? String(row.status), "bad")} <span class="soft">${row.status}, after ${count(row.ms)} ms</span>${row.reason == null ? "" : html`<br><span class="name">${row.reason}</span>`}${
         row.attempts.length === 0
-          ? html`<br><span class="soft">No provider was asked.</span>`
+          ? html`<br><span class="soft">No provider was called.</span>`
           : table(`Attempts of ${row.request_id}`, ATTEMPT, {
               none: "",
               rows: row.attempts.map((one) => [
@@ -111,7 +127,7 @@ export const transactionsSection: Section = {
       "GET",
       withQuery("/api/v1/transactions", { ...asked, limit: PAGE }),
     );
-    const search = card("Search", searchForm(request.path, asked));
+    const search = searchForm(request.path, asked);
     if (found instanceof Refused) {
       return { title: "Transactions", body: html`${problem(found.words)}${search}`, status: found.status };
     }
@@ -120,7 +136,7 @@ export const transactionsSection: Section = {
       : chargeRows(found.transactions, request.path);
     return {
       title: "Transactions",
-      body: html`${search}<section class="card" aria-label="Found">${rows}${nextPage(request.path, asked, found.next_cursor)}</section>`,
+      body: html`${search}<section class="card" aria-label="Transactions found">${rows}${nextPage(request.path, asked, found.next_cursor)}</section>`,
     };
   },
 };
@@ -131,12 +147,12 @@ export function legsTable(whole: WholeTransaction): Html {
     { name: "Route" },
     { name: "Called" },
     { name: "Outcome" },
-    { name: "Took", kind: "num" },
+    { name: "Duration", kind: "num" },
     { name: "Our cost", kind: "num" },
   ];
   const hasCost = whole.legs.some((leg) => "upstream_nano_usd" in leg);
   return table("Legs", hasCost ? columns : columns.slice(0, -1), {
-    none: "No provider had a part in it.",
+    none: "No provider took part.",
     rows: whole.legs.map((leg) => [
       leg.vendor,
       calledName(leg),
@@ -153,17 +169,12 @@ function actionsOf({ actions = [] }: WholeTransaction): string {
 
 /** The facts of one transaction. */
 export function transactionFacts(whole: WholeTransaction): Html {
-  const { usage } = whole;
-  const tokens =
-    usage === null || usage === undefined
-      ? ""
-      : `${count(usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens)} in, ${count(usage.output_tokens)} out`;
   return facts([
     ["Kind", whole.kind],
-    ["What", calledName(whole) || "-"],
-    ["When", html`${time(whole.created_at)} UTC`],
+    ["Call", calledName(whole) || "-"],
+    ["Time", html`${time(whole.created_at)} UTC`],
     ["Cost", shareOf(whole)],
-    ["Tokens", tokens || "-"],
+    ["Tokens in → out", tokensOf(whole.usage ?? null) || "-"],
     ["Key", html`${whole.key_label ?? ""} <code>${whole.key_id ?? "-"}</code>`],
     ["Actions", actionsOf(whole)],
     ["Tags", (whole.tags ?? []).join(" ") || "-"],
@@ -183,7 +194,7 @@ export const transactionSection: Section = {
     if (whole instanceof Refused) return whole;
     return {
       title: "Transaction",
-      body: html`${card("What it was", transactionFacts(whole))}${card("Which routes were tried", legsTable(whole))}`,
+      body: html`${card("Details", transactionFacts(whole))}${card("Routes tried", legsTable(whole))}`,
     };
   },
 };

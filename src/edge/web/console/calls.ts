@@ -20,7 +20,7 @@ import type { AnyTransaction } from "./answers.ts";
 const PATH = "/console/calls";
 const PAGE = "50";
 
-function whose({ account_id, account_name, key_label }: FailedShown | TransactionShown) {
+export function whose({ account_id, account_name, key_label }: FailedShown | TransactionShown) {
   return html`<a href="/console/accounts/${encodeURIComponent(account_id ?? "")}">${account_name ?? account_id ?? ""}</a> <span class="soft">${key_label ?? ""}</span>`;
 }
 
@@ -30,16 +30,16 @@ export const callsSection: Section = {
   async show({ ask, request }) {
     const asked = searchIn(request, [...SEARCH_FIELDS, "account", "cursor"]);
     const more = field({ name: "account", label: "Account", value: asked.account ?? "", placeholder: "acct_..." });
-    const search = card("Search", searchForm(PATH, asked, more));
+    const search = searchForm(PATH, asked, more);
     const found = await ask<TransactionsShown>("GET", withQuery("/admin/v1/transactions", { ...asked, limit: PAGE }));
     if (found instanceof Refused)
       return { title: "Calls", body: html`${problem(found.words)}${search}`, status: found.status };
     const rows = isFailure(asked.status)
       ? failedRows(found.transactions as readonly unknown[] as readonly FailedShown[], whose)
-      : chargeRows(found.transactions, PATH, whose);
+      : chargeRows(found.transactions, PATH, { name: "Account", cell: whose });
     return {
       title: "Calls",
-      body: html`${search}<section class="card" aria-label="Found">${rows}${nextPage(PATH, asked, found.next_cursor)}</section>`,
+      body: html`${search}<section class="card" aria-label="Calls found">${rows}${nextPage(PATH, asked, found.next_cursor)}</section>`,
     };
   },
 };
@@ -51,9 +51,8 @@ export const callSection: Section = {
   place: PATH,
   acts: {
     refund: {
-      told: "The charge was given back",
-      sure: ({ request }) =>
-        `Give the whole charge of ${request.params.id ?? ""} back to its account? This can be done once, and not undone.`,
+      told: "The charge was refunded",
+      sure: ({ request }) => `Refund the whole charge of ${request.params.id ?? ""}? A refund cannot be undone.`,
       run: (visit) => nothingElse(visit.ask("POST", `${apiOf(visit)}/refund`, { reason: visit.fields.reason })),
     },
   },
@@ -62,7 +61,7 @@ export const callSection: Section = {
     if (whole instanceof Refused) return whole;
     const refund = postForm(
       { action: visit.request.path, csrf: visit.csrf, act: "refund" },
-      html`${field({ name: "reason", label: "Why", required: true })}<div class="buttons"><button class="danger">Give it back</button></div>`,
+      html`${field({ name: "reason", label: "Reason", required: true })}<div class="buttons"><button class="danger">Refund</button></div>`,
     );
     const own = facts([
       [
@@ -76,7 +75,7 @@ export const callSection: Section = {
     ]);
     return {
       title: "Transaction",
-      body: html`<div class="grid">${card("What it was", transactionFacts(whole))}${card("For the operator", own)}</div>${card("Which routes were tried", legsTable(whole))}${whole.kind === "charge" ? card("Give it back", refund) : ""}`,
+      body: html`<div class="grid">${card("Details", transactionFacts(whole))}${card("For the operator", own)}</div>${card("Routes tried", legsTable(whole))}${whole.kind === "charge" ? card("Refund", refund) : ""}`,
     };
   },
 };
@@ -95,6 +94,6 @@ export const findSection: Section = {
       : id.startsWith("key_")
         ? ofKey
         : `${PATH}/${encodeURIComponent(call)}`;
-    return { title: "Found by its id", body: html``, goTo };
+    return { title: "Find by id", body: html``, goTo };
   },
 };

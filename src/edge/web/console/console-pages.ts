@@ -8,7 +8,7 @@ import { eventsSection } from "../account/events.ts";
 import { html } from "../html.ts";
 import { type Ask, bodyOr } from "../kit/ask.ts";
 import { liveEndpoint } from "../kit/live.ts";
-import type { Place } from "../kit/page.ts";
+import type { PlaceGroup } from "../kit/page.ts";
 import { type Door, sectionEndpoints } from "../kit/sections.ts";
 import { problem } from "../kit/shown.ts";
 import { accountSection, accountsSection } from "./accounts.ts";
@@ -21,16 +21,31 @@ import { isOwnOrigin, operatorSignIn, type SignInParts, toSignIn } from "./sign-
 import { createGlance, TODAY_LIVE, todaySection } from "./today.ts";
 import { doctorSection, logSection } from "./upkeep.ts";
 
-const PLACES: readonly Place[] = [
-  { href: "/console", name: "Today" },
-  { href: "/console/accounts", name: "Accounts" },
-  { href: "/console/calls", name: "Calls" },
-  { href: "/console/routes", name: "Routes" },
-  { href: "/console/running", name: "Running" },
-  { href: "/console/prices", name: "Prices" },
-  { href: "/console/events", name: "Events" },
-  { href: "/console/doctor", name: "Doctor" },
-  { href: "/console/log", name: "Log" },
+const GROUPS: readonly PlaceGroup[] = [
+  {
+    name: "Health",
+    places: [
+      { href: "/console", name: "Overview" },
+      { href: "/console/routes", name: "Routes" },
+      { href: "/console/running", name: "Running" },
+      { href: "/console/doctor", name: "Doctor" },
+    ],
+  },
+  {
+    name: "Money",
+    places: [
+      { href: "/console/accounts", name: "Accounts" },
+      { href: "/console/calls", name: "Calls" },
+      { href: "/console/prices", name: "Prices" },
+    ],
+  },
+  {
+    name: "Settings",
+    places: [
+      { href: "/console/events", name: "Events" },
+      { href: "/console/log", name: "Log" },
+    ],
+  },
 ];
 
 /** The refresh interval of data that many viewers may watch at once. */
@@ -49,7 +64,7 @@ export interface ConsoleParts extends SignInParts {
 export function consolePages(parts: ConsoleParts): readonly EndpointSpec[] {
   const { sessions, epochMs, draining, askAs } = parts;
   const door: Door = {
-    places: PLACES,
+    groups: GROUPS,
     signOut: "/console/sign-out",
     toSignIn,
     async enter(request) {

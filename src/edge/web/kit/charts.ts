@@ -1,43 +1,95 @@
-// SVG charts rendered on the server: bars by day, shares of a sum, use of a budget. No scripts; every bar states its value.
-import { type NanoSum, sumOf, usdTextOfSum } from "../../../core/money.ts";
+// SVG charts rendered on the server: columns of days, shares of a sum, use of a budget. No script is needed: every figure is also in a table.
+import { type NanoSum, sumOf } from "../../../core/money.ts";
 import { type Html, html } from "../html.ts";
 import { DAY_MS, dayOf } from "./days.ts";
-import { money, rounded } from "./shown.ts";
-
-const WIDTH = 720;
-const BASE = 100;
+import { money, rounded, table } from "./shown.ts";
 
 export interface DaySum {
   /** `YYYY-MM-DD` */
   readonly day: string;
+  /** What it is a sum of, such as a model. */
+  readonly name: string;
   readonly nano: NanoSum;
 }
 
-/** Every day in the range, including those without a sum. */
-export function everyDay(sums: readonly DaySum[], fromMs: number, toMs: number): readonly DaySum[] {
-  const known = new Map(sums.map(({ day, nano }) => [day, nano]));
-  const days: DaySum[] = [];
-  for (let at = fromMs; at <= toMs; at += DAY_MS) {
-    const day = dayOf(at);
-    days.push({ day, nano: known.get(day) ?? 0 });
-  }
-  return days;
+/** The series of a chart that have their own color. */
+const SERIES_MAX = 5;
+export const OTHERS = "others";
+
+const sumBy = (sums: readonly DaySum[]) => sumOf(sums.map(({ nano }) => nano));
+
+/** The smallest of 1, 2, 2.5 or 5 times a power of ten that is not below the value. */
+function roundUp(value: number): number {
+  const power = 10 ** Math.floor(Math.log10(value));
+  return (([1, 2, 2.5, 5].find((step) => step * power >= value) ?? 10) as number) * power;
 }
 
-/** One bar per day. */
-export function dayChart(label: string, days: readonly DaySum[]): Html {
-  const most = days.map(({ nano }) => nano).reduce((a, b) => (Number(b) > Number(a) ? b : a), 0);
-  const step = WIDTH / Math.max(1, days.length);
-  const bars = days.map(({ day, nano }, at) => {
-    const height = Math.round((Number(nano) / Math.max(1, Number(most))) * 92);
-    const x = (at * step + step * 0.12).toFixed(1);
-    return html`<rect class="bar" x="${x}" y="${BASE - height}" width="${(step * 0.76).toFixed(1)}" height="${height}" rx="2"><title>${day}: ${usdTextOfSum(nano)} USD</title></rect>`;
+/** The names of the largest series, the largest first, and of all others together. */
+function seriesOf(sums: readonly DaySum[]): readonly string[] {
+  const byName = [...Map.groupBy(sums, ({ name }) => name)].map(([name, own]) => ({ name, nano: Number(sumBy(own)) }));
+  const names = byName.sort((a, b) => b.nano - a.nano).map(({ name }) => name);
+  const known = names.filter((name) => name !== OTHERS);
+  return known.length < names.length || known.length > SERIES_MAX ? [...known.slice(0, SERIES_MAX), OTHERS] : known;
+}
+
+const dot = (at: number) =>
+  html`<svg class="dot" aria-hidden="true"><rect class="c${at}" width="100%" height="100%" rx="2"/></svg>`;
+
+interface Column {
+  readonly day: string;
+  /** One sum per series. */
+  readonly sums: readonly NanoSum[];
+}
+
+function columnHtml({ day, sums }: Column, names: readonly string[], top: number): Html {
+  let below = 0;
+  const bars = sums.map((nano, at) => {
+    const height = (Number(nano) / top) * 100;
+    below += height;
+    return height === 0
+      ? ""
+      : html`<rect class="c${at}" width="100%" y="${(100 - below).toFixed(2)}%" height="${height.toFixed(2)}%"/>`;
   });
-  const first = days[0]?.day ?? "";
-  const last = days.at(-1)?.day ?? "";
-  const sum = usdTextOfSum(sumOf(days.map(({ nano }) => nano)));
-  const words = `${label}, ${first} to ${last}: ${sum} USD in all, at most ${usdTextOfSum(most)} USD a day`;
-  return html`<p class="scale" aria-hidden="true"><span>${Number(most) === 0 ? "" : rounded(most)}</span></p><svg class="chart" viewBox="0 0 ${WIDTH} ${BASE}" role="img" aria-label="${words}"><line class="axis" x1="0" x2="${WIDTH}" y1="${BASE}" y2="${BASE}"/>${bars}</svg><p class="scale" aria-hidden="true"><span>${first}</span><span>${last}</span></p>`;
+  const lines = sums.map((nano, at) =>
+    Number(nano) === 0 ? "" : html`<span>${dot(at)}${names[at] ?? ""}${money(nano)}</span>`,
+  );
+  return html`<li tabindex="-1"><svg aria-hidden="true">${bars}</svg><div class="tip"><span><strong>${day}</strong>${money(sumOf(sums))}</span>${lines}</div></li>`;
+}
+
+/** A column for each day from `fromMs` to `toMs`, stacked by name; with gridlines, a legend, and the figures as a table. */
+export function dayChart(label: string, sums: readonly DaySum[], fromMs: number, toMs: number): Html {
+  const names = seriesOf(sums);
+  const nameOf = (name: string) => (names.includes(name) ? name : OTHERS);
+  const byDay = Map.groupBy(sums, ({ day }) => day);
+  const columns: Column[] = [];
+  for (let at = fromMs; at <= toMs; at += DAY_MS) {
+    const own = byDay.get(dayOf(at)) ?? [];
+    columns.push({ day: dayOf(at), sums: names.map((name) => sumBy(own.filter((one) => nameOf(one.name) === name))) });
+  }
+  const top = roundUp(Math.max(1, ...columns.map(({ sums }) => Number(sumOf(sums)))));
+  const [first, last] = [columns[0]?.day ?? "", columns.at(-1)?.day ?? ""];
+  const legend = names.map((name, at) => {
+    const sum = sumOf(columns.map(({ sums }) => sums[at] ?? 0));
+    return html`<li>${dot(at)}${name} ${money(sum)}</li>`;
+  });
+  const rows = columns
+    .filter(({ sums }) => sums.some((nano) => Number(nano) !== 0))
+    .map(({ day, sums }) => [day, ...sums.map(money)]);
+  const figures = table(`${label}, as a table`, [{ name: "Day" }, ...names.map((name) => ({ name, kind: "num" }))], {
+    rows,
+    none: "No day has a figure.",
+  });
+  return html`<div class="chart" role="group" aria-label="${label}, ${first} to ${last}. The arrow keys move from day to day." tabindex="0" data-chart><svg class="lines" aria-hidden="true"><line x1="0" x2="100%" y1="0.5" y2="0.5"/><line x1="0" x2="100%" y1="50%" y2="50%"/><line x1="0" x2="100%" y1="100%" y2="100%"/></svg><span class="tick top" aria-hidden="true">${rounded(top)}</span><span class="tick half" aria-hidden="true">${rounded(top / 2)}</span><ol class="cols">${columns.map((one) => columnHtml(one, names, top))}</ol></div><p class="scale" aria-hidden="true"><span>${first}</span><span>${last}</span></p><ul class="legend">${legend}</ul><details><summary>The figures as a table</summary>${figures}</details>`;
+}
+
+/** A small line of how values moved; the table cell beside it has the figure. */
+export function sparkline(values: readonly number[]): Html {
+  const most = Math.max(1, ...values);
+  const points = values.map(
+    (value, at) =>
+      `${((at / Math.max(1, values.length - 1)) * 88).toFixed(1)},${(18 - (value / most) * 16).toFixed(1)}`,
+  );
+  return html`<svg class="spark" viewBox="0 0 88 20" preserveAspectRatio="none" aria-hidden="true"><polyline points="${points.join(" ")}"/></svg>`;
 }
 
 export interface Share {
@@ -59,7 +111,7 @@ export function shares(all: readonly Share[], none: string): Html {
     const width = Math.max(0.5, (Number(nano) / most) * 100).toFixed(1);
     const title = href === undefined ? html`${name}` : html`<a href="${href}">${name}</a>`;
     const small = more === undefined ? "" : html` <span class="soft">${more}</span>`;
-    return html`<li><span class="name" title="${name}">${title}${small}</span>${money(nano)}<svg aria-hidden="true"><rect class="room" width="100%" height="6" rx="3"/><rect class="bar" width="${width}%" height="6" rx="3"/></svg></li>`;
+    return html`<li><span class="name" title="${name}">${title}${small}</span>${money(nano)}<svg aria-hidden="true"><rect class="room" width="100%" height="5" rx="2.5"/><rect class="bar" width="${width}%" height="5" rx="2.5"/></svg></li>`;
   });
   const more = sorted.length > SHARES_MAX ? html`<p class="soft">and others that have less</p>` : "";
   return html`<ol class="shares">${rows}</ol>${more}`;
@@ -68,5 +120,5 @@ export function shares(all: readonly Share[], none: string): Html {
 /** The used part of a limit, from 0 to 1 and beyond; with `isBound` false, the progress of some work, which is never too much. */
 export function meter(used: number, isBound = true): Html {
   const width = Math.min(100, Math.max(0, used * 100)).toFixed(1);
-  return html`<svg class="meter" aria-hidden="true"><rect class="room" width="100%" height="6" rx="3"/><rect class="bar${isBound && used >= 0.8 ? " high" : ""}" width="${width}%" height="6" rx="3"/></svg>`;
+  return html`<svg class="meter" aria-hidden="true"><rect class="room" width="100%" height="5" rx="2.5"/><rect class="bar${isBound && used >= 0.8 ? " high" : ""}" width="${width}%" height="5" rx="2.5"/></svg>`;
 }

@@ -21,3 +21,14 @@ for (const part of document.querySelectorAll("[data-live]")) follow(part);
 addEventListener("pageshow", ({ persisted }) => {
   if (persisted) location.reload();
 });
+
+/** The arrow keys move within a chart from day to day, and show the day's figures. */
+document.addEventListener("keydown", (event) => {
+  const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+  const chart = event.target.closest?.("[data-chart]");
+  if (step === undefined || !chart) return;
+  const days = [...chart.querySelectorAll(".cols > li")];
+  const at = days.indexOf(event.target);
+  days.at(at === -1 ? (step === 1 ? 0 : -1) : Math.min(days.length - 1, Math.max(0, at + step)))?.focus();
+  event.preventDefault();
+});

@@ -1,11 +1,11 @@
-// The frame of all pages for signed-in people: a navigation bar and the page's content. Loads nothing from other origins.
+// The frame of all pages for signed-in people: a sidebar with the pages' names and the page's content. Loads nothing from other origins.
 import type { Answer } from "../../../core/endpoint.ts";
 import { type Html, html } from "../html.ts";
-import { SCRIPT, STYLE } from "./assets.ts";
+import { FONT, SCRIPT, STYLE } from "./assets.ts";
 
 /** The program's icon, inline. */
 export const ICON = `data:image/svg+xml,${encodeURIComponent(
-  '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><rect width="16" height="16" rx="4" fill="#0b5d4e"/>' +
+  '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><rect width="16" height="16" rx="4" fill="#4338ca"/>' +
     '<path d="M3 11h10M4 11V5m0 1 8 2.5" stroke="#fff" stroke-width="1.6" fill="none" stroke-linecap="round"/></svg>',
 )}`;
 
@@ -16,6 +16,7 @@ export function contentSecurityPolicy(leadsTo = ""): string {
     "style-src 'self'",
     "script-src 'self'",
     "connect-src 'self'",
+    "font-src 'self'",
     "img-src data:",
     `form-action 'self'${leadsTo}`,
     "base-uri 'none'",
@@ -34,18 +35,26 @@ export const PAGE_HEADERS = {
   "referrer-policy": "same-origin",
 } as const;
 
-/** An entry of the navigation bar. */
+/** An entry of the sidebar. */
 export interface Place {
   readonly href: string;
   readonly name: string;
 }
 
+/** Entries of the sidebar under a common heading. */
+export interface PlaceGroup {
+  readonly name: string;
+  readonly places: readonly Place[];
+}
+
 export interface Shell {
   readonly title: string;
-  /** The navigation bar; empty: not signed in. */
-  readonly places?: readonly Place[];
-  /** The `href` of this page's entry in the bar. */
+  /** The sidebar; empty: not signed in. */
+  readonly groups?: readonly PlaceGroup[];
+  /** The `href` of this page's entry in the sidebar. */
   readonly here?: string;
+  /** Whether the page is below that entry: it then shows the way back. */
+  readonly isBelow?: boolean;
   /** The sign-out form's target and the session's token; absent: there is no session. */
   readonly signOut?: { readonly action: string; readonly csrf: string };
   /** URLs of scripts besides the common one. */
@@ -55,17 +64,27 @@ export interface Shell {
   readonly again?: { readonly seconds: number; readonly to?: string };
 }
 
-function bar({ places = [], here, signOut }: Shell): Html {
-  const links = places.map(({ href, name }) => {
-    const current = href === here ? html` aria-current="page"` : "";
-    return html`<li><a href="${href}"${current}>${name}</a></li>`;
-  });
+function groupOf({ name, places }: PlaceGroup, here: string | undefined): Html {
+  const links = places.map(
+    ({ href, name }) => html`<li><a href="${href}"${href === here ? html` aria-current="page"` : ""}>${name}</a></li>`,
+  );
+  return html`<h2>${name}</h2><ul>${links}</ul>`;
+}
+
+/** On a phone the sidebar is a bar; its links appear while the URL names it. */
+function sidebar({ groups = [], here, signOut }: Shell): Html {
   const out =
     signOut === undefined
       ? ""
       : html`<form method="post" action="${signOut.action}"><input type="hidden" name="csrf" value="${signOut.csrf}"><button class="plain small">Sign out</button></form>`;
-  const nav = links.length === 0 ? "" : html`<nav aria-label="Pages"><ul>${links}</ul></nav>`;
-  return html`<header class="top"><div><a class="brand" href="${places[0]?.href ?? "/"}"><img src="${ICON}" alt="" width="20" height="20">Tollgate</a>${nav}${out}</div></header>`;
+  const home = groups[0]?.places[0]?.href ?? "/";
+  return html`<header class="side" id="menu"><a class="brand" href="${home}"><img src="${ICON}" alt="" width="20" height="20">Tollgate</a><a class="menu button plain small" href="#menu">Menu</a><nav aria-label="Pages">${groups.map((group) => groupOf(group, here))}</nav>${out}</header>`;
+}
+
+function crumbs({ groups = [], here, isBelow }: Shell): Html | string {
+  const place = groups.flatMap(({ places }) => places).find(({ href }) => href === here);
+  if (isBelow !== true || place === undefined) return "";
+  return html`<nav class="crumbs" aria-label="Breadcrumb"><a href="${place.href}">${place.name}</a> /</nav>`;
 }
 
 export function pageText(shell: Shell, body: Html): string {
@@ -77,6 +96,11 @@ export function pageText(shell: Shell, body: Html): string {
     seconds === undefined
       ? ""
       : html`<meta http-equiv="refresh" content="${seconds}${to === undefined ? "" : `; url=${to}`}">\n`;
+  const main = html`<main id="main"${shell.isNarrow === true ? html` class="narrow"` : ""}>
+${crumbs(shell)}<h1>${shell.title}</h1>
+${body}
+</main>`;
+  const isBare = (shell.groups ?? []).length === 0;
   return html`<!doctype html>
 <html lang="en">
 <head>
@@ -84,15 +108,12 @@ export function pageText(shell: Shell, body: Html): string {
 <meta name="viewport" content="width=device-width, initial-scale=1">
 ${again}<title>${shell.title} · Tollgate</title>
 <link rel="icon" href="${ICON}">
+<link rel="preload" href="${FONT.href}" as="font" type="font/woff2" crossorigin>
 <link rel="stylesheet" href="${STYLE.href}">
 ${scripts}</head>
 <body>
 <a class="skip" href="#main">Skip to content</a>
-${bar(shell)}
-<main id="main"${shell.isNarrow === true ? html` class="narrow"` : ""}>
-<h1>${shell.title}</h1>
-${body}
-</main>
+${isBare ? main : html`<div class="frame">${sidebar(shell)}${main}</div>`}
 </body>
 </html>
 `.text;

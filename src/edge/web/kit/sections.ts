@@ -7,7 +7,7 @@ import { seeOther } from "../../oauth/forms.ts";
 import { Html, html, textOf } from "../html.ts";
 import { type Ask, Refused } from "./ask.ts";
 import { postForm } from "./forms.ts";
-import { type Place, pageAnswer, type Shell } from "./page.ts";
+import { type PlaceGroup, pageAnswer, type Shell } from "./page.ts";
 import { problem, told } from "./shown.ts";
 
 /** Longer than any of our forms. */
@@ -45,7 +45,7 @@ export interface Act {
 
 export interface Section {
   readonly path: string;
-  /** The path of its entry in the navigation bar. */
+  /** The path of its entry in the sidebar. */
   readonly place: string;
   show(visit: Visit): Promise<Shown | Refused>;
   readonly acts?: Readonly<Record<string, Act>>;
@@ -53,7 +53,8 @@ export interface Section {
 
 /** Who may enter, and how others are sent to the sign-in. */
 export interface Door {
-  readonly places: readonly Place[];
+  /** The sidebar. */
+  readonly groups: readonly PlaceGroup[];
   readonly signOut: string;
   /** Null: not signed in. */
   enter(request: GatewayRequest): Promise<Pick<Visit, "ask" | "csrf"> | null>;
@@ -69,8 +70,9 @@ type Entered = Visit & { readonly section: Section; readonly door: Door };
 function shellOf({ section, door, csrf }: Entered, { title, scripts }: Pick<Shown, "title" | "scripts">): Shell {
   return {
     title,
-    places: door.places,
+    groups: door.groups,
     here: section.place,
+    isBelow: section.path !== section.place,
     signOut: { action: door.signOut, csrf },
     ...(scripts === undefined ? {} : { scripts }),
   };
@@ -85,7 +87,7 @@ async function shown(entered: Entered, said: Html | string, statusAtLeast = 200)
   const above = html`${(await entered.door.notice?.(entered.ask)) ?? ""}${said}`;
   const made = await entered.section.show(entered);
   if (made instanceof Refused) {
-    return pageAnswer(shellOf(entered, { title: "Not to be had" }), html`${above}${problem(made.words)}`, made.status);
+    return pageAnswer(shellOf(entered, { title: "Not available" }), html`${above}${problem(made.words)}`, made.status);
   }
   if (made.goTo !== undefined) return seeOther(made.goTo);
   return answerOf(shellOf(entered, made), html`${above}${made.body}`, Math.max(statusAtLeast, made.status ?? 200));
@@ -117,7 +119,7 @@ async function acted(entered: Entered): Promise<Answer> {
 
 function foreign(door: Door): Answer {
   const body = html`<p>Nothing was done. This form came from elsewhere, or from before you signed in. Open the page anew and send it again.</p>`;
-  return pageAnswer({ title: "Nothing was done", places: door.places }, body, 403);
+  return pageAnswer({ title: "Nothing was done", groups: door.groups }, body, 403);
 }
 
 /** Reports a store that is down. A view reloads by itself; for a form it is unknown what was done. */
@@ -126,7 +128,7 @@ async function orAway(door: Door, { method, path }: GatewayRequest, answer: () =
     return await answer();
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
-    const shell = { title: "The books cannot be read just now", places: door.places };
+    const shell = { title: "The books cannot be read just now", groups: door.groups };
     if (method === "POST") {
       const words = html`<p>It is not known whether it was done: <a href="${path}">look</a> before you send it again.</p>`;
       return pageAnswer(shell, html`${problem(error.message)}${words}`, 503);

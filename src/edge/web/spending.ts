@@ -1,0 +1,104 @@
+// Spending by day, divided by model, provider or key: the same chart for an account and for the operator.
+import { lessOf, type NanoSum, sumOf } from "../../core/money.ts";
+import { type Html, html } from "./html.ts";
+import { type Ask, Refused, withQuery } from "./kit/ask.ts";
+import { type DaySum, dayChart, OTHERS } from "./kit/charts.ts";
+import { DAY_MS, dayOf } from "./kit/days.ts";
+import { count, money, switchOf } from "./kit/shown.ts";
+
+const SPANS = [7, 30, 90] as const;
+/** How the chart's columns can be divided. */
+const SPLITS = [
+  ["model", "Model or action"],
+  ["provider", "Provider"],
+  ["key", "Key"],
+] as const;
+/** The largest sums of a day and a name; the rest of a day is shown as others. */
+const LINES_MAX = "1000";
+
+/** A line of a usage report, with the fields that it was grouped by. */
+export interface UsageLine {
+  readonly day?: string;
+  readonly model?: string | null;
+  readonly provider?: string | null;
+  readonly key_id?: string | null;
+  readonly key_label?: string | null;
+  readonly account_id?: string | null;
+  readonly account_name?: string | null;
+  readonly group_id?: string | null;
+  readonly group_name?: string | null;
+  readonly tag?: string | null;
+  readonly calls: number;
+  readonly charged_nano_usd: NanoSum;
+}
+export type Field = (typeof SPLITS)[number][0] | "account" | "group" | "tag";
+
+/** The name of a line's field, as people know it. */
+export function nameIn(line: UsageLine, field: Field): string {
+  if (field === "key") return line.key_label ?? line.key_id ?? "a deleted key";
+  if (field === "account") return line.account_name ?? line.account_id ?? "a deleted account";
+  if (field === "group") return line.group_name ?? line.group_id ?? "";
+  if (field === "tag") return line.tag ?? "without a tag";
+  return line[field] ?? "other";
+}
+
+export const callsWords = (calls: number) => `${count(calls)} ${calls === 1 ? "call" : "calls"}`;
+
+export async function usageOf<Line extends UsageLine = UsageLine>(
+  ask: Ask,
+  api: string,
+  query: Readonly<Record<string, string>>,
+): Promise<readonly Line[] | Refused> {
+  const found = await ask<{ readonly usage: readonly Line[] }>("GET", withQuery(api, query));
+  return found instanceof Refused ? found : found.usage;
+}
+
+/** The listed sums, and for each day what they leave of its whole. */
+function daySums(days: readonly UsageLine[], split: readonly UsageLine[], field: Field): readonly DaySum[] {
+  const listed = split.map((line) => ({ day: line.day ?? "", name: nameIn(line, field), nano: line.charged_nano_usd }));
+  const byDay = Map.groupBy(listed, ({ day }) => day);
+  const rest = days.map(({ day = "", charged_nano_usd }) => {
+    const known = sumOf((byDay.get(day) ?? []).map(({ nano }) => nano));
+    return { day, name: OTHERS, nano: lessOf(charged_nano_usd, known) };
+  });
+  return [...listed, ...rest.filter(({ nano }) => nano !== "0")];
+}
+
+export interface SpendingOrder {
+  readonly ask: Ask;
+  /** The endpoint of the usage report. */
+  readonly api: string;
+  /** The page that the chart is on; its query chooses the time and the division. */
+  readonly path: string;
+  readonly query: URLSearchParams;
+  readonly todayMs: number;
+  /** Shown while there is nothing to show. */
+  readonly none: Html;
+}
+
+export interface Spending {
+  readonly card: Html;
+  /** The first day. */
+  readonly from: string;
+}
+
+/** A card with the chart; `days`: the sum of each day of the last 90. */
+export async function spending(order: SpendingOrder, days: readonly UsageLine[]): Promise<Spending | Refused> {
+  const { ask, api, path, query, todayMs, none } = order;
+  const span = SPANS.find((one) => String(one) === query.get("days")) ?? 30;
+  const [split, name] = SPLITS.find(([field]) => field === query.get("split")) ?? SPLITS[0];
+  const fromMs = todayMs - (span - 1) * DAY_MS;
+  const from = dayOf(fromMs);
+  const lines = await usageOf(ask, api, { by: `day,${split}`, from, order: "amount", limit: LINES_MAX });
+  if (lines instanceof Refused) return lines;
+  const shown = days.filter(({ day = "" }) => day >= from);
+  const calls = shown.reduce((sum, line) => sum + line.calls, 0);
+  const to = (more: Record<string, string>) => withQuery(path, { days: String(span), split, ...more });
+  const spans = SPANS.map((one) => ({ href: to({ days: String(one) }), name: `${one} days`, isOn: one === span }));
+  const splits = SPLITS.map(([field, words]) => ({ href: to({ split: field }), name: words, isOn: field === split }));
+  const sum = html`<p>${money(sumOf(shown.map((line) => line.charged_nano_usd)))} <span class="soft">for ${callsWords(calls)}</span></p>`;
+  const label = `Spending by day and ${name.toLowerCase()}`;
+  const chart = calls === 0 ? none : dayChart(label, daySums(shown, lines, split), fromMs, todayMs);
+  const head = html`<header><h2>Spending</h2>${sum}${switchOf("Time", spans)}${switchOf("Divide by", splits)}</header>`;
+  return { card: html`<section class="card">${head}${chart}</section>`, from };
+}
