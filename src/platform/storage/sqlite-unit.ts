@@ -16,8 +16,12 @@ export interface SqliteUnit {
   readonly admissions: readonly string[];
   /** Operations that every call makes and whose answers always have few fields, so that their length need not be checked. */
   readonly short?: readonly string[];
-  /** Writes rows that changed in memory; called once before each commit. */
+  /** Writes rows that changed in memory and must be in this commit; called once before each. */
   flush(): void;
+  /** True if so much was left for later that it should be written when nothing else waits. */
+  isBehind?(): boolean;
+  /** Writes what commits have left for later. */
+  catchUp?(): void;
   /**
    * Called after a commit, for units with state in memory beyond their rows. `tell` reports accounts whose cached data in the processes is
    * outdated.

@@ -45,6 +45,8 @@ const logLength =
   start.sharing === "readers"
     ? new LogLength(database, () => clients.own.say({ kind: "long-log", descriptor: file.descriptor }))
     : null;
+/** What commits have left for later is about to be written. */
+let catchingUp = false;
 let backups: Promise<void> = Promise.resolve();
 /** During a copy, no checkpoint may change the file. */
 let copying = false;
@@ -60,6 +62,7 @@ if (start.socket !== null) {
   await clients.listen(start.socket, { entries, onMessage: hear, onLeft });
 }
 clients.own.say({ kind: "ready", operations: entries });
+catchUpSoon();
 
 function hear(client: StoreClient, message: ToThread): void {
   if (broken) return;
@@ -125,6 +128,7 @@ function answerBatch(client: StoreClient, { epochMs, elapsedMs, calls }: Batch):
     const commit = log?.pending ?? 0;
     client.waitsFor = commit;
     client.say(answerText(done, commit));
+    catchUpSoon();
   } catch (error) {
     end(String(error));
   }
@@ -253,6 +257,34 @@ function makeRoom(): boolean {
   }
 }
 
+/** Writes what commits have left for later, after what is waiting now. */
+function catchUpSoon(): void {
+  if (catchingUp || !units.some((unit) => unit.isBehind?.())) return;
+  catchingUp = true;
+  setImmediate(() => {
+    catchingUp = false;
+    if (!broken) catchUp();
+  });
+}
+
+/** On a full disk this stays for later: the units can make all of it again. */
+function catchUp(): void {
+  const rowsBefore = rowsChanged.get()?.rows;
+  try {
+    begin.run();
+    for (const unit of units) unit.catchUp?.();
+    commit.run();
+    settle(rowsBefore);
+  } catch (error) {
+    try {
+      undo(error);
+      if (sqliteCode(error) !== SQLITE_FULL) throw error;
+    } catch (fatal) {
+      end(String(fatal));
+    }
+  }
+}
+
 /** Rolls back a failed transaction, in the file and in memory. Rethrows if nothing can be trusted any more. */
 function undo(error: unknown): void {
   if (isFatal(error)) throw error;
@@ -279,6 +311,7 @@ function answerBackup(client: StoreClient, path: string): void {
 async function close(): Promise<void> {
   clients.close();
   await backups;
+  catchUp();
   log?.close();
   file.close();
   port?.close();

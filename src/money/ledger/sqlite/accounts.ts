@@ -1,4 +1,4 @@
-// Accounts, keys and days in memory: loaded when first used, written back at the commit.
+// Accounts, keys and days in memory: loaded when first used, written back some hundred postings at a time.
 import type { DatabaseSync } from "node:sqlite";
 import type { AccountKind, CeilingPeriod } from "../../../core/account-rows.ts";
 import type { Nano } from "../../../core/money.ts";
@@ -58,6 +58,8 @@ export class AccountTables {
   readonly #changedAccounts = new Set<AccountState>();
   readonly #changedKeys = new Set<KeyState>();
   readonly #changedDays = new Set<DayState>();
+  /** Something changed that no posting tells, so that it must be written with its commit. */
+  #mustWrite = false;
   readonly #sql: ReturnType<typeof prepare>;
 
   constructor(database: DatabaseSync) {
@@ -205,14 +207,14 @@ export class AccountTables {
     key.secretHash = secretHash;
     key.hint = hint;
     this.#keysByHash.set(secretHash, key);
-    this.#changedKeys.add(key);
+    this.changedKey(key);
   }
 
   changed(account: AccountState): void {
     this.#changedAccounts.add(account);
   }
 
-  /** Writes an account's settings. Its money is written at the commit. */
+  /** Writes an account's settings. Its money is written by `flush`. */
   writeProfile(account: AccountState): void {
     const { name, frozen, inferenceCapNano, requestsPerMinute, inFlightMax, accountId } = account;
     this.#sql.writeProfile.run(name, frozen ? 1 : 0, inferenceCapNano, requestsPerMinute, inFlightMax, accountId);
@@ -231,14 +233,16 @@ export class AccountTables {
     this.#changedDays.add(day);
   }
 
-  /** Adds unpaid cost or margin to a day. */
-  countCost(day: DayState, by: number): void {
+  /** Adds unpaid cost or margin to a day. `isPosted`: a posting tells it. */
+  countCost(day: DayState, by: number, isPosted: boolean): void {
     day.spent += by;
     this.#changedDays.add(day);
+    if (!isPosted) this.#mustWrite = true;
   }
 
   changedKey(key: KeyState): void {
     this.#changedKeys.add(key);
+    this.#mustWrite = true;
   }
 
   used(key: KeyState, nowMs: number): void {
@@ -247,7 +251,12 @@ export class AccountTables {
     this.#changedKeys.add(key);
   }
 
-  /** Writes all changes since the last commit; a row changed by a hundred operations is written once. */
+  /** True if changes must be written with this commit, or accounts must leave memory. */
+  get mustFlush(): boolean {
+    return this.#mustWrite || this.#accounts.size > ACCOUNTS_MAX;
+  }
+
+  /** Writes all changes; a row changed by a hundred operations is written once. */
   flush(): void {
     for (const account of this.#changedAccounts) this.#writeAccount(account);
     for (const { of, day, spent, absorbed, lastPosting } of this.#changedDays) {
@@ -294,6 +303,7 @@ export class AccountTables {
     this.#changedAccounts.clear();
     this.#changedKeys.clear();
     this.#changedDays.clear();
+    this.#mustWrite = false;
   }
 }
 

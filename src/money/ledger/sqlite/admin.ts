@@ -163,21 +163,15 @@ function credit(
   entry: Pick<PostingRow, "transactionId" | "kind" | "amountNano" | "reference" | "reason">,
 ): void {
   const createdAtMs = state.accountNow(account);
-  account.granted = nano(account.granted + entry.amountNano);
-  account.clockMs = createdAtMs;
-  state.accounts.changed(account);
-  account.lastPosting = state.entries.insertPosting(
-    {
-      ...{ keyId: null, parentId: null, requestId: null, operation: null, asked: null, served: null, provider: null },
-      ...{ chargedCents: 0, upstreamNano: ZERO, absorbedNano: ZERO, absorbReason: null, usage: null, estimated: false },
-      ...{ priceVersion: null, legs: [], tags: [], day: null, inference: false, windows: null },
-      ...{ beforeOfAccount: account.lastPosting, beforeOfKey: null },
-      accountId: account.accountId,
-      createdAtMs,
-      ...entry,
-    },
-    account.kind === "sandbox",
-  );
+  state.enter(account, {
+    ...{ keyId: null, parentId: null, requestId: null, operation: null, asked: null, served: null, provider: null },
+    ...{ chargedCents: 0, upstreamNano: ZERO, absorbedNano: ZERO, absorbReason: null, usage: null, estimated: false },
+    ...{ priceVersion: null, legs: [], tags: [], day: null, inference: false, windows: null },
+    ...{ beforeOfAccount: account.lastPosting, beforeOfKey: null },
+    accountId: account.accountId,
+    createdAtMs,
+    ...entry,
+  });
 }
 
 function balance(account: AccountState): Nano {

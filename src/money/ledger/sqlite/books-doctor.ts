@@ -162,7 +162,7 @@ class BooksDoctor {
 
 function prepare(database: DatabaseSync) {
   return {
-    lastPosting: database.prepare("SELECT COALESCE(MAX(seq), 0) AS last FROM posting"),
+    lastPosting: database.prepare("SELECT last FROM counted"),
     countPostings: database.prepare("SELECT COUNT(*) AS postings FROM posting WHERE seq <= ?"),
     quickCheck: database.prepare("PRAGMA quick_check"),
     account: database.prepare(

@@ -167,7 +167,7 @@ export function sqliteBookSource(database: DatabaseSync, clock: Clock): BookSour
       database.exec("BEGIN IMMEDIATE");
       // The gateway is down: all holds except those of jobs have dead owners.
       while (sweep({ countMax: SWEEP_COUNT, onlyOwner: "migration" }).length === SWEEP_COUNT);
-      unit.flush();
+      unit.catchUp?.();
       database.exec("COMMIT");
       return Number(rows(database, "SELECT COUNT(*) AS count FROM hold")[0]?.count);
     },
@@ -284,7 +284,7 @@ export function sqliteBookTarget(database: DatabaseSync, clock: Clock): BookTarg
       for (const { scope, day, spent, last, absorbed } of links.days.values()) {
         sql.day.run(scope, day, spent, last, absorbed);
       }
-      database.exec("COMMIT");
+      database.exec("UPDATE counted SET last = (SELECT COALESCE(MAX(seq), 0) FROM posting); COMMIT");
     },
     close: () => Promise.resolve(database.close()),
   };

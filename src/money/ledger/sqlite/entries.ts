@@ -119,15 +119,31 @@ export class EntryTables {
     return { spent: BigInt(spent), play: BigInt(play), absorbed: BigInt(absorbed) };
   }
 
-  /** Adds the transaction's postings to their sums; call before the commit. */
-  flush(): void {
+  /** Writes the daily sums, which count all postings up to `last`. */
+  flush(last: number): void {
     this.#tally.flush();
+    this.#sql.writeCounted.run(last);
   }
 
-  /** Drops the postings of a rolled-back transaction. */
+  /** Returns to the stored sums. */
   reload(): void {
     this.#tally.forget();
     this.#charged = this.#chargedStored();
+  }
+
+  /** The last posting that the stored sums count. */
+  counted(): number {
+    return Number(this.#sql.counted.get()?.last);
+  }
+
+  /** The postings after this number, in order. */
+  *postingsAfter(number: number): Generator<{ readonly posting: PlacedPosting; readonly number: number }> {
+    for (const found of this.#sql.postingsAfter.iterate(number)) {
+      const row = found as unknown as PostingSql;
+      const { day, windows, before_of_account: beforeOfAccount, before_of_key: beforeOfKey } = row;
+      const place = { day, inference: row.inference === 1, windows, beforeOfAccount, beforeOfKey };
+      yield { posting: { ...postingRow(row), ...place }, number: row.seq };
+    }
   }
 
   holds(): HoldSql[] {
@@ -180,8 +196,8 @@ export class EntryTables {
     return pruned.some(({ changes }) => changes === PRUNED_AT_ONCE);
   }
 
-  /** Writes a posting and answers its number. `isPlay`: it is of a sandbox account. */
-  insertPosting(row: PlacedPosting, isPlay: boolean): number {
+  /** Writes a posting and returns its number. */
+  insertPosting(row: PlacedPosting): number {
     const { lastInsertRowid } = this.#sql.insertPosting.run(
       ...[row.transactionId, row.kind, row.accountId, row.keyId, row.parentId, row.requestId, row.createdAtMs, row.day],
       ...[row.inference ? 1 : 0, row.operation, row.asked, row.served, row.provider, row.amountNano, row.chargedCents],
@@ -189,14 +205,16 @@ export class EntryTables {
       ...[row.estimated ? 1 : 0, row.priceVersion, row.reference, row.reason, row.beforeOfAccount, row.beforeOfKey],
       ...[legsText(row.legs), tagsText(row.tags), row.windows],
     );
-    const number = Number(lastInsertRowid);
+    return Number(lastInsertRowid);
+  }
+
+  /** Adds a posting to the daily sums and totals. `isPlay`: it is of a sandbox account. */
+  count(row: PostingRow, number: number, isPlay: boolean): void {
     this.#tally.add(row, number);
-    if (row.kind === "charge") {
-      this.#charged.spent += BigInt(row.amountNano);
-      if (isPlay) this.#charged.play += BigInt(row.amountNano);
-      this.#charged.absorbed += BigInt(row.absorbedNano);
-    }
-    return number;
+    if (row.kind !== "charge") return;
+    this.#charged.spent += BigInt(row.amountNano);
+    if (isPlay) this.#charged.play += BigInt(row.amountNano);
+    this.#charged.absorbed += BigInt(row.absorbedNano);
   }
 
   posting(transactionId: string): PostingRow | null {
@@ -276,6 +294,9 @@ function prepare(database: DatabaseSync) {
          tags, windows)
        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     ),
+    counted: database.prepare("SELECT last FROM counted"),
+    writeCounted: database.prepare("UPDATE counted SET last = ?"),
+    postingsAfter: database.prepare("SELECT * FROM posting WHERE seq > ? ORDER BY seq"),
     posting: database.prepare("SELECT * FROM posting WHERE transaction_id = ?"),
     postingByReference: database.prepare("SELECT * FROM posting WHERE account_id = ? AND kind = ? AND reference = ?"),
     postingByNumber: database.prepare("SELECT * FROM posting WHERE seq = ?"),

@@ -46,7 +46,11 @@ export function sqliteLedger(thread: SqliteThread): Ledger {
     dialect: "sqlite",
     linked: true,
     sandboxAccounts: "SELECT account_id FROM account WHERE kind = 'sandbox'",
-    ask: ({ text, values }) => thread.ask(text, values),
+    counted: "SELECT last FROM counted",
+    async ask({ text, values }) {
+      await call("catchUp", null, LOSABLE);
+      return thread.ask(text, values);
+    },
   };
   let visiting: Promise<DoctorReport> | null = null;
   return {

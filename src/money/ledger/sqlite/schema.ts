@@ -190,4 +190,9 @@ export const LEDGER_SCHEMA: readonly string[] = [
     substr(windows, instr(windows, '=run:') + 5, instr(substr(windows, instr(windows, '=run:') + 5) || ';', ';') - 1) END) VIRTUAL;
   CREATE INDEX posting_by_run ON posting (account_id, run_id, seq) WHERE run_id IS NOT NULL;
   `,
+  `
+  -- The last posting that accounts, days and daily sums count. A start counts those after it.
+  CREATE TABLE counted (last INTEGER NOT NULL) STRICT;
+  INSERT INTO counted SELECT COALESCE(MAX(seq), 0) FROM posting;
+  `,
 ];

@@ -20,7 +20,7 @@ import { countOverrun } from "../model/strict-bounds.ts";
 import { BALANCE_SCOPE, costIn, marksPassed, type WindowList, windowList } from "../model/window-list.ts";
 import { DAY_MS, dayOf, periodEnd, runOfScope } from "../model/windows.ts";
 import type { AccountTables } from "./accounts.ts";
-import type { EntryTables, HoldSql } from "./entries.ts";
+import type { EntryTables, HoldSql, PlacedPosting } from "./entries.ts";
 import { RequestCounts } from "./request-counts.ts";
 
 /** What a posting records beyond its hold. The sweeper, which posts for a dead owner, knows little of it. */
@@ -30,7 +30,8 @@ export type PostDetail = Pick<
 > &
   Pick<PostingRow, "absorbReason" | "provider" | "served" | "priceVersion" | "reason">;
 
-const NOTHING_BESIDE = { chargedNano: ZERO, costNano: ZERO } as const;
+/** Postings whose sums may wait in memory to be written together, in about a millisecond. */
+const BEHIND_MAX = 256;
 
 type CountedHold = Pick<LiveHold, "keyId" | "day" | "inference" | "windows">;
 
@@ -42,6 +43,9 @@ export class LedgerState {
   /** Changes of the transaction to holds without a row, so that a rollback can undo them: the placed, and the ended. */
   readonly #placed = new Set<LiveHold>();
   #ended: LiveHold[] = [];
+  /** The last posting, and the last that the stored sums count. The sums of those in between are in memory; a start counts them again. */
+  #last = 0;
+  #counted = 0;
   /** Accounts whose cached data in processes the transaction makes stale. */
   readonly #changed = new Set<string>();
   readonly #time: StoreTime;
@@ -51,13 +55,37 @@ export class LedgerState {
     this.accounts = accounts;
     this.entries = entries;
     this.#time = time;
+    this.#countRest();
     this.#loadHolds();
   }
 
-  /** Writes the transaction's changes from memory, and counts its postings. */
+  /** True if so many sums wait that they should be written. */
+  get isBehind(): boolean {
+    return this.#last - this.#counted >= BEHIND_MAX;
+  }
+
+  /** Before each commit: writes what changed in memory and cannot be told from the postings. */
   flush(): void {
+    if (this.accounts.mustFlush) this.catchUp();
+  }
+
+  /** Writes all that changed in memory. All together, so that the stored sums count the postings up to one number, and none after it. */
+  catchUp(): void {
     this.accounts.flush();
-    this.entries.flush();
+    if (this.#counted === this.#last) return;
+    this.entries.flush(this.#last);
+    this.#counted = this.#last;
+  }
+
+  /** Counts the postings that the stored sums do not. One that does not continue its account's list is left to the doctor. */
+  #countRest(): void {
+    this.#counted = this.entries.counted();
+    this.#last = this.#counted;
+    for (const { posting, number } of this.entries.postingsAfter(this.#counted)) {
+      this.#last = number;
+      const account = this.accounts.account(posting.accountId);
+      if (account !== null && posting.beforeOfAccount === account.lastPosting) this.#count(account, posting, number);
+    }
   }
 
   committed(tell: (accountId: string) => void): void {
@@ -86,6 +114,7 @@ export class LedgerState {
     this.#changed.clear();
     this.entries.reload();
     this.accounts.clear();
+    this.#countRest();
     this.holds.clear();
     this.#loadHolds();
     for (const hold of unwritten) this.#add({ ...hold, ...this.#takenFrom(hold.account.accountId, hold) });
@@ -147,48 +176,39 @@ export class LedgerState {
     const atMs = this.accountNow(account);
     const marked = hold.windows.marks.length > 0 && this.#tellsMarks(hold, { charged, absorbed, atMs });
     this.#remove(hold, "posted");
-    account.spent += charged;
-    account.absorbed += absorbed;
-    account.clockMs = atMs;
-    this.accounts.changed(account);
-    const number = this.entries.insertPosting(
-      {
-        transactionId: hold.holdId,
-        kind: "charge",
-        accountId: account.accountId,
-        keyId: hold.keyId,
-        parentId: hold.parentId,
-        requestId: hold.requestId,
-        createdAtMs: atMs,
-        day: hold.day,
-        inference: hold.inference,
-        windows: countedOf(hold.windows, tellsCost && detail.beside === undefined),
-        operation: hold.operation,
-        asked: hold.asked,
-        served: detail.served,
-        provider: detail.provider,
-        amountNano: charged,
-        chargedCents: cents,
-        upstreamNano: detail.upstreamNano,
-        absorbedNano: absorbed,
-        absorbReason: absorbed > 0 ? detail.absorbReason : null,
-        usage: detail.usage,
-        estimated: detail.estimated,
-        priceVersion: detail.priceVersion,
-        reference: null,
-        reason: detail.reason,
-        legs: detail.legs,
-        tags: detail.tags ?? [],
-        beforeOfAccount: account.lastPosting,
-        beforeOfKey: this.accounts.lastPosting(account, keyScope(hold.keyId), hold.day),
-      },
-      account.kind === "sandbox",
-    );
-    account.lastPosting = number;
-    for (const day of hold.days) this.accounts.count(day, { charged, absorbed, number });
-    if (tellsCost) {
-      const { chargedNano, costNano } = detail.beside ?? NOTHING_BESIDE;
-      this.#countCost(hold, add(charged, chargedNano), add(detail.upstreamNano, costNano));
+    this.enter(account, {
+      transactionId: hold.holdId,
+      kind: "charge",
+      accountId: account.accountId,
+      keyId: hold.keyId,
+      parentId: hold.parentId,
+      requestId: hold.requestId,
+      createdAtMs: atMs,
+      day: hold.day,
+      inference: hold.inference,
+      windows: countedOf(hold.windows, tellsCost && detail.beside === undefined),
+      operation: hold.operation,
+      asked: hold.asked,
+      served: detail.served,
+      provider: detail.provider,
+      amountNano: charged,
+      chargedCents: cents,
+      upstreamNano: detail.upstreamNano,
+      absorbedNano: absorbed,
+      absorbReason: absorbed > 0 ? detail.absorbReason : null,
+      usage: detail.usage,
+      estimated: detail.estimated,
+      priceVersion: detail.priceVersion,
+      reference: null,
+      reason: detail.reason,
+      legs: detail.legs,
+      tags: detail.tags ?? [],
+      beforeOfAccount: account.lastPosting,
+      beforeOfKey: this.accounts.lastPosting(account, keyScope(hold.keyId), hold.day),
+    });
+    if (tellsCost && detail.beside !== undefined) {
+      const { chargedNano, costNano } = detail.beside;
+      this.#countCost(hold, add(charged, chargedNano), add(detail.upstreamNano, costNano), false);
     }
     const balanceNano = nano(account.granted - account.spent);
     const left = leftOfRuns(hold.windows, (name) => this.accounts.scope(account, name, hold.day));
@@ -205,11 +225,41 @@ export class LedgerState {
     return strict ? { ...posted, strict: true } : posted;
   }
 
-  /** Counts a call's unpaid cost, or its margin, in the hold's windows of cost. */
-  #countCost({ account, day, windows }: LiveHold, charged: Nano, upstream: Nano): void {
+  /** Writes a posting, and counts it. */
+  enter(account: AccountState, posting: PlacedPosting): void {
+    this.#last = this.entries.insertPosting(posting);
+    this.#count(account, posting, this.#last);
+  }
+
+  /** Adds a posting to all sums in memory: when it is written, and again at a start if they were not. */
+  #count(account: AccountState, posting: PlacedPosting, number: number): void {
+    const { kind, keyId, day, inference, amountNano: charged, absorbedNano: absorbed, upstreamNano } = posting;
+    account.clockMs = Math.max(account.clockMs, posting.createdAtMs);
+    account.lastPosting = number;
+    this.accounts.changed(account);
+    this.entries.count(posting, number, account.kind === "sandbox");
+    if (kind !== "charge") {
+      account.granted = nano(account.granted + charged);
+      return;
+    }
+    account.spent += charged;
+    account.absorbed += absorbed;
+    if (keyId === null || day === null) return;
+    const counted = { keyId, day, inference, windows: windowList(posting.windows ?? "") };
+    for (const of of this.holdDays(account, counted)) this.accounts.count(of, { charged, absorbed, number });
+    this.#countCost({ ...counted, account }, charged, upstreamNano, true);
+  }
+
+  /** Counts a call's unpaid cost, or its margin, in the windows of cost. `isPosted`: a posting tells it. */
+  #countCost(
+    { account, day, windows }: Pick<LiveHold, "account" | "day" | "windows">,
+    charged: Nano,
+    upstream: Nano,
+    isPosted: boolean,
+  ): void {
     for (const window of windows.costs) {
       const by = costIn(window, charged, upstream);
-      if (by > 0) this.accounts.countCost(this.accounts.day(account, window.scope, day), by);
+      if (by > 0) this.accounts.countCost(this.accounts.day(account, window.scope, day), by, isPosted);
     }
   }
 
@@ -266,7 +316,7 @@ export class LedgerState {
   ): void {
     const { reason, keyFate, upstreamNano } = how;
     this.#remove(hold, keyFate);
-    this.#countCost(hold, ZERO, upstreamNano);
+    this.#countCost(hold, ZERO, upstreamNano, false);
     this.entries.bury(hold.holdId, hold.account.accountId, { state, reason, atMs: this.accountNow(hold.account) });
   }
 

@@ -32,6 +32,8 @@ export function openUnit(database: DatabaseSync, time: StoreTime): SqliteUnit {
     admissions: ["reserve", "openAccount", "createKey"],
     short: ["reserve", "standing", "extend", "post", "void"],
     flush: () => state.flush(),
+    isBehind: () => state.isBehind,
+    catchUp: () => state.catchUp(),
     committed: (tell) => state.committed(tell),
     reload: () => state.reload(),
   };
@@ -82,6 +84,8 @@ function operationsOn(state: LedgerState) {
     periodSums: bind(admin.periodSums),
     events: (countMax: number) => state.entries.events.told(countMax),
     dropEvents: (ids: readonly string[]) => state.entries.events.drop(ids),
+    /** Before reports, which another thread reads from the file. */
+    catchUp: (_: null) => state.catchUp(),
     totals: (_: null): LedgerTotals => {
       let [held, play] = [0, 0];
       for (const { amount, account } of state.holds.values()) {
@@ -113,8 +117,8 @@ function examination(state: LedgerState, doctor: Doctor) {
   let visit: Generator<null> | null = null;
   return {
     examine({ begin }: { begin: boolean }): { done: boolean; seen: ExaminedMemory } {
-      // Flush first, because rows are compared with memory.
-      state.flush();
+      // Rows are compared with memory.
+      state.catchUp();
       if (begin || visit === null) {
         seen = { holds: 0, findings: [] };
         visit = doctor.examine(seen);

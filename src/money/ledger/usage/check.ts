@@ -27,7 +27,8 @@ function taken(day: number, by: readonly string[], books: AskReports, write: Sta
   const sums = sumExpressions("", books.dialect);
   const columns = [...by.map((name) => `${expressions[name]} AS ${name}`), ...SUMS.map((sum) => `-(${sums[sum]})`)];
   return `SELECT ${columns.join(", ")} FROM ${books.tables.postings}
-    WHERE created_at >= ${write.value(day * DAY_MS)} AND created_at < ${write.value((day + 1) * DAY_MS)}`;
+    WHERE created_at >= ${write.value(day * DAY_MS)} AND created_at < ${write.value((day + 1) * DAY_MS)}
+      ${books.counted === undefined ? "" : `AND ${books.tables.number} <= (${books.counted})`}`;
 }
 
 function ofTable(table: "usage_day" | "usage_total", by: readonly string[]) {

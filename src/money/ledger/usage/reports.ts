@@ -17,6 +17,8 @@ export interface AskReports {
   readonly linked: boolean;
   /** A query for the ids of sandbox accounts, where the store has accounts; null: the caller passes the ids. */
   readonly sandboxAccounts: string | null;
+  /** A query for the number of the last posting that the sums count; absent where they count each in its own transaction. */
+  readonly counted?: string;
   /** Runs on a connection of its own, beside calls. */
   ask(statement: Statement): Promise<readonly Row[]>;
 }

@@ -165,7 +165,7 @@ test("the books are read some thousand rows at a time; what a deleted key's call
   const inOneCommit = (work: () => unknown) => {
     database.exec("BEGIN");
     work();
-    unit.flush();
+    unit.catchUp?.();
     database.exec("COMMIT");
   };
   const hold = (holdId: string) => ({ accountId: "a", holdId, cents: 0, nowMs: clock.epochMs() });

@@ -45,17 +45,19 @@ async function openLedger(postings: readonly NumberedPosting[]): Promise<TestBoo
   return {
     reports: ledger,
     prefix: "",
-    // As the storage thread does, which counts before each commit.
+    // As the storage thread does.
     async add(more) {
       const database = new DatabaseSync(file);
       database.exec("PRAGMA foreign_keys = OFF");
       const entries = new EntryTables(database);
+      let last = 0;
       for (const one of more) {
         const before = database.prepare("SELECT MAX(seq) AS last FROM posting WHERE account_id = ?").get(one.accountId);
         const beforeOfAccount = before?.last == null ? null : Number(before.last);
-        entries.insertPosting({ ...one, beforeOfAccount, beforeOfKey: null }, false);
+        last = entries.insertPosting({ ...one, beforeOfAccount, beforeOfKey: null });
+        entries.count(one, last, false);
       }
-      entries.flush();
+      entries.flush(last);
       database.close();
     },
     // Without accounts the doctor has further findings.
