@@ -1,9 +1,8 @@
 // Accounts, keys and days in memory: loaded when first used, written back some hundred postings at a time.
 import type { DatabaseSync } from "node:sqlite";
-import type { AccountKind, CeilingPeriod } from "../../../core/account-rows.ts";
-import type { Nano } from "../../../core/money.ts";
 import { type AccountState, type DayState, type KeyState, type ScopeState, storedScope } from "../model/state.ts";
 import { countingDay, periodStart } from "../model/windows.ts";
+import { type AccountSql, accountState, type KeySql, keyState, listText } from "./account-sql.ts";
 
 /** Accounts kept in memory beside those with live holds; the least recently used are evicted, and reloaded on use. */
 const ACCOUNTS_MAX = 20_000;
@@ -13,44 +12,6 @@ const LEAVING = ACCOUNTS_MAX / 16;
 const IDS_AT_ONCE = 500;
 /** `last_used_at` is informational: a key's row is not written for every call. */
 const LAST_USED_STEP_MS = 60_000;
-
-interface AccountSql {
-  account_id: string;
-  name: string;
-  kind: AccountKind;
-  created_at: number;
-  frozen: number;
-  inference_cap: Nano;
-  requests_per_minute: number;
-  in_flight_max: number;
-  granted: number;
-  spent: number;
-  absorbed: number;
-  clock: number;
-  last_posting: number | null;
-  strict_bounds: number;
-  overruns: number;
-  overrun_day: number | null;
-}
-
-interface KeySql {
-  key_id: string;
-  account_id: string;
-  is_primary: number;
-  secret_hash: string;
-  hint: string;
-  label: string;
-  external_id: string | null;
-  paused: number;
-  ceiling: Nano | null;
-  ceiling_period: CeilingPeriod | null;
-  created_at: number;
-  last_used_at: number | null;
-  /** JSON. */
-  services: string | null;
-  models: string | null;
-  expires_at: number | null;
-}
 
 export class AccountTables {
   readonly #accounts = new Map<string, AccountState>();
@@ -343,60 +304,5 @@ function prepare(database: DatabaseSync) {
          SET spent = excluded.spent, absorbed = excluded.absorbed, last_posting = excluded.last_posting`,
     ),
     lastPosting: database.prepare("SELECT MAX(last_posting) AS last FROM spent_day WHERE scope = ?"),
-  };
-}
-
-function accountState(row: AccountSql): AccountState {
-  return {
-    accountId: row.account_id,
-    kind: row.kind,
-    createdAtMs: row.created_at,
-    name: row.name,
-    frozen: row.frozen === 1,
-    inferenceCapNano: row.inference_cap,
-    requestsPerMinute: row.requests_per_minute,
-    inFlightMax: row.in_flight_max,
-    granted: row.granted,
-    spent: row.spent,
-    held: 0,
-    absorbed: row.absorbed,
-    clockMs: row.clock,
-    lastPosting: row.last_posting,
-    strictBounds: row.strict_bounds === 1,
-    overruns: row.overruns,
-    overrunDay: row.overrun_day,
-    keys: new Map(),
-    holds: new Set(),
-    scopes: new Map(),
-    slots: new Map(),
-    isInUse: true,
-  };
-}
-
-function listText(list: readonly string[] | null): string | null {
-  return list === null ? null : JSON.stringify(list);
-}
-
-function listOf(text: string | null): readonly string[] | null {
-  return text === null ? null : (JSON.parse(text) as string[]);
-}
-
-function keyState(row: KeySql): KeyState {
-  return {
-    keyId: row.key_id,
-    accountId: row.account_id,
-    primary: row.is_primary === 1,
-    externalId: row.external_id,
-    createdAtMs: row.created_at,
-    secretHash: row.secret_hash,
-    hint: row.hint,
-    label: row.label,
-    paused: row.paused === 1,
-    ceilingNano: row.ceiling,
-    ceilingPeriod: row.ceiling_period,
-    lastUsedAtMs: row.last_used_at,
-    services: listOf(row.services),
-    models: listOf(row.models),
-    expiresAtMs: row.expires_at,
   };
 }
