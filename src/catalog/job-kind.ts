@@ -1,7 +1,9 @@
 // Defines a kind of long-running job: how it runs from its saved progress until it ends or its process dies.
 
+import type { PostedLeg } from "../core/account-rows.ts";
 import type { Nano } from "../core/money.ts";
 import type { Payer } from "../core/plan.ts";
+import type { TokenUsage } from "../core/route.ts";
 import type { InnerCalls, InnerModels } from "./local-action.ts";
 
 /** How a job ends. A job that failed by its own fault is not charged. */
@@ -17,6 +19,8 @@ export interface JobEnd {
   readonly stopped?: Stopped;
   /** The payer cancelled it: it ended with the results it had. */
   readonly cancelled?: true;
+  /** How long the job's record is kept, in milliseconds. Default: seven days. */
+  readonly keptMs?: number;
 }
 
 /** What a posting says about the provider. */
@@ -25,6 +29,10 @@ export interface Served {
   /** `<service>/<action>` */
   readonly action: string;
   readonly upstreamNano: Nano;
+  /** What model calls used; absent: the job made none. */
+  readonly usage?: TokenUsage;
+  /** The vendors' parts, whose costs sum to `upstreamNano`; absent: they are not known apart. */
+  readonly legs?: readonly PostedLeg[];
 }
 
 export type Stopped = "key_revoked" | "key_paused" | "account_frozen";
@@ -43,6 +51,8 @@ export interface Holding {
   readonly sinceMs: number;
   /** The total charged to the previous holds. */
   readonly postedNano: Nano;
+  /** False: there is no hold. */
+  readonly isHeld: boolean;
 }
 
 /** The job's next step would not be paid, so it is not taken and the job ends. */
@@ -125,6 +135,10 @@ export interface JobKind {
    * Absent: never.
    */
   readonly mayCostMore?: true;
+  /** A job whose hold ended without it, as after an outage, runs on without one and may place another with `succeed`. */
+  readonly outlivesHold?: true;
+  /** How long it may take to end once its signal is aborted, in milliseconds. Default: 30 seconds. */
+  readonly graceMs?: number;
   /**
    * Runs the job to its end. A rejection ends it as failed; NoLongerPaid then charges what its calls spent, so a kind that counts
    * differently catches it and ends with its results and `stopped`. After LeaseLost, an abort of the process or a store outage, another

@@ -177,6 +177,10 @@ export interface HoldChain {
   readonly asked: string;
   readonly slots: readonly Slot[];
   readonly onExpire: KeptHoldSpec["onExpire"];
+  /** The operation of their postings. Default: `run`. */
+  readonly operation?: string;
+  /** They count toward the account's daily inference cap. */
+  readonly inference?: true;
 }
 
 /** The charge for an action that a model called within its answer. */

@@ -1,5 +1,7 @@
 // Events: their store, webhook delivery, and the notices that one process sends: resting routes, payments in doubt, retiring models.
 
+import { BATCH_JOB, batchIdOf } from "../actions/batches/batch-record.ts";
+import { batchState } from "../actions/batches/batch-view.ts";
 import type { JobRecord } from "../actions/jobs/job-record.ts";
 import { systemClock } from "../core/clock.ts";
 import { GatewayError } from "../core/errors.ts";
@@ -80,9 +82,27 @@ export function openEvents(foundation: Foundation): OpenEvents {
       const { id, kind, action, state, chargedCents, payer } = job;
       if (!payer.id.startsWith("acct:")) return;
       const data = { job_id: id, job: action ?? kind, status: state, charged_cents: chargedCents };
-      await log.tell({ kind: "job.ended", accountId: payer.id.slice("acct:".length), data }, id);
+      const accountId = payer.id.slice("acct:".length);
+      await log.tell({ kind: "job.ended", accountId, data }, id);
+      if (kind === BATCH_JOB) await log.tell({ accountId, ...batchEvent(job) }, "batch", id);
     },
   };
+}
+
+/** A batch that was stopped early is reported as completed too: it has results. */
+function batchEvent(job: JobRecord) {
+  const { start, progress, result, status } = batchState(job, null);
+  const { total = 0, done = 0, failed = 0, refused = 0 } = progress ?? {};
+  const data = {
+    batch_id: batchIdOf(job.id, start.wire),
+    status,
+    total,
+    completed: done - failed - refused,
+    failed: failed + refused,
+    output_file_id: result?.output_file_id ?? null,
+    charged_cents: job.chargedCents,
+  };
+  return { kind: status === "failed" ? "batch.failed" : "batch.completed", data } as const;
 }
 
 const MINUTE_MS = 60_000;

@@ -8,6 +8,7 @@ import { onescrapeAction } from "../actions/composites/onescrape.ts";
 import { onescrapeDeep, onescrapeDeepJob } from "../actions/composites/onescrape-deep.ts";
 import { onesearchActions } from "../actions/composites/onesearch.ts";
 import { RowPlaces } from "../actions/composites/row-places.ts";
+import type { BatchFiles } from "../actions/files/batch-files.ts";
 import type { Files } from "../actions/files/files.ts";
 import { openFiles } from "../actions/files/open-files.ts";
 import type { Jobs } from "../actions/jobs/jobs.ts";
@@ -54,6 +55,7 @@ export interface OpenActions {
   /** Actions that match a query, as core/discover finds them. */
   readonly discovered: (audience: Audience, query: string, max: number) => Promise<readonly Discovered[]>;
   readonly files: Files;
+  readonly batchFiles: BatchFiles;
   readonly fileEndpoints: readonly EndpointSpec[];
   readonly sessions: Sessions;
   /** The kinds of jobs that these actions launch. */
@@ -149,7 +151,7 @@ export async function openActions(foundation: Foundation, jobs: () => Jobs, onBr
   const sessions = openMeteredSessions(foundation, jobs, onBroken);
   const publicFetch = createPublicFetch({ proxies: config.proxies });
   opened.add(() => publicFetch.close());
-  const { files, actions, endpoints } = await openFiles({
+  const { files, batchFiles, actions, endpoints } = await openFiles({
     config,
     books,
     records,
@@ -191,6 +193,7 @@ export async function openActions(foundation: Foundation, jobs: () => Jobs, onBr
       return found.flatMap((one) => ("action" in one ? [one] : []));
     },
     files,
+    batchFiles,
     fileEndpoints: endpoints,
     sessions,
     jobKinds: [...composites.jobKinds, sessions.kind, ...(options.jobKinds ?? [])],

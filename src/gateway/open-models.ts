@@ -176,10 +176,15 @@ export function chatDeps({ config, catalog, upstream, counter, observer }: Found
 }
 
 /** The endpoints of every format, and the lists of models and prices. */
-export function modelEndpoints(foundation: Foundation, run: RunDeps, actionCatalog: OpenActions): readonly Endpoint[] {
+export function modelEndpoints(
+  foundation: Foundation,
+  run: RunDeps,
+  actionCatalog: OpenActions,
+  own: Partial<ChatDeps> = {},
+): readonly Endpoint[] {
   const { options, config, stores, catalog } = foundation;
   const { current } = catalog;
-  const chat = chatDeps(foundation);
+  const chat = { ...chatDeps(foundation), ...own };
   const models = keptByAudience(modelsAnswer);
   const pricing = keptByAudience(pricingAnswer);
   const answers = {

@@ -1,4 +1,7 @@
 // What a gateway does for its callers: how calls are paid and run, jobs, events, and background work.
+import { batchKind } from "../actions/batches/batch-kind.ts";
+import { BatchPlaces } from "../actions/batches/batch-part.ts";
+import type { LineCalls } from "../actions/batches/line-calls.ts";
 import { jobNews } from "../actions/jobs/job-news.ts";
 import type { JobRecord } from "../actions/jobs/job-record.ts";
 import { createJobs, type Jobs } from "../actions/jobs/jobs.ts";
@@ -9,8 +12,10 @@ import { prepaidSessionCleanups } from "../actions/run/prepaid-session-cleanups.
 import { createPrepaidSessions } from "../actions/run/prepaid-sessions.ts";
 import { UNCLOSED } from "../actions/sessions/box-cleanups.ts";
 import { SESSION_JOB } from "../actions/sessions/session-kind.ts";
+import type { JobKind } from "../catalog/job-kind.ts";
 import { systemClock } from "../core/clock.ts";
 import { requestIdOf } from "../core/ids.ts";
+import { minus, ZERO } from "../core/money.ts";
 import type { KernelDeps } from "../kernel/deps.ts";
 import { type CallWindows, createWindows } from "../kernel/windows.ts";
 import { nativePlan } from "../models/chat/native-plan.ts";
@@ -21,6 +26,7 @@ import type { EndedJob } from "../platform/observe/observer.ts";
 import type { RequestLog } from "../platform/observe/request-log.ts";
 import { Cleanups } from "../platform/records/cleanups.ts";
 import type { AnonymousPayers } from "./anonymous-payers.ts";
+import { batchLines, NO_LIMITS } from "./batch-lines.ts";
 import { type OpenCallers, openCallers } from "./callers.ts";
 import { type OpenEvents, openEvents } from "./events.ts";
 import { innerChat, innerSpeech } from "./inner-chat.ts";
@@ -28,7 +34,7 @@ import type { DoorDeps } from "./listeners.ts";
 import { type OpenActions, openActions } from "./open-actions.ts";
 import { openPeople, type People } from "./open-edge.ts";
 import type { Foundation } from "./open-foundation.ts";
-import { chatDeps, openGuards } from "./open-models.ts";
+import { chatDeps, modelEndpoints, openGuards } from "./open-models.ts";
 import { openAnonymousPayers, openLeases } from "./open-money.ts";
 import { openRequestLog } from "./request-log.ts";
 import { shareRoutes } from "./share-routes.ts";
@@ -66,7 +72,11 @@ export async function openWork(foundation: Foundation): Promise<Work> {
   const leases = await openLeases(foundation);
   const events = openEvents(foundation);
   const windows = windowsFor(config, callers);
-  const { jobs, kernel, run, cleanups } = openJobs(foundation, { windows, actionCatalog, events, onBroken });
+  const lines = batchLines(
+    () => ({ endpoints: modelEndpoints(foundation, run, actionCatalog, { freeWindows: NO_LIMITS }), deps: work.deps }),
+    callers,
+  );
+  const { jobs, kernel, run, cleanups } = openJobs(foundation, { windows, actionCatalog, events, lines, onBroken });
   observer.onScrape((gauges) => {
     gauges.answersWaiting.set(callers.doors.answers.bytes);
     showJobs(gauges, jobs);
@@ -88,7 +98,7 @@ export async function openWork(foundation: Foundation): Promise<Work> {
   const paying = { ledger, rates, windows, leases, leaseMs: LEASE_MS, owner, forget: callers.forget, anonymousPayer };
   const watching = { ...guards, requestLog, ...(spanContents === null ? {} : { spanContents }) };
   const doors = { ...callers.doors, ...people?.doors, ...events.doors, ...watching };
-  return {
+  const work: Work = {
     actionCatalog,
     callers,
     jobs,
@@ -107,6 +117,7 @@ export async function openWork(foundation: Foundation): Promise<Work> {
       wallets.reconciler?.start();
     },
   };
+  return work;
 }
 
 function showJobs(gauges: Metrics, jobs: Jobs): void {
@@ -133,19 +144,22 @@ function openJobs(
     windows,
     actionCatalog,
     events,
+    lines,
     onBroken,
-  }: Pick<Work, "actionCatalog" | "events"> & Pick<KernelDeps, "onBroken"> & { readonly windows: CallWindows },
+  }: Pick<Work, "actionCatalog" | "events"> &
+    Pick<KernelDeps, "onBroken"> & { readonly windows: CallWindows; readonly lines: LineCalls },
 ) {
   const { config, stores, observer, upstream, catalog } = foundation;
   const { ledger, records, shared, owner, others } = stores;
   const clock = systemClock;
+  const batch = batchOf(foundation, { actionCatalog, lines, onBroken });
   const jobs = createJobs({
     ledger,
     windows,
     observer,
     records,
     clock,
-    kinds: actionCatalog.jobKinds,
+    kinds: [...actionCatalog.jobKinds, batch],
     self: owner,
     shared,
     works: doesWork(config),
@@ -192,6 +206,28 @@ function openJobs(
   });
   const cleanups = new Cleanups({ records, clock, onBroken }, [actionCatalog.sessions.unclosed, prepaidSessions]);
   return { jobs, kernel, run, cleanups };
+}
+
+function batchOf(
+  { stores: { ledger }, observer }: Foundation,
+  {
+    actionCatalog,
+    lines: calls,
+    onBroken,
+  }: Pick<Parameters<typeof openJobs>[1], "actionCatalog" | "lines" | "onBroken">,
+): JobKind {
+  return batchKind({
+    files: actionCatalog.batchFiles,
+    calls,
+    places: new BatchPlaces(),
+    clock: systemClock,
+    onBroken,
+    onLines: observer.batchLines,
+    async free(accountId) {
+      const account = await ledger.account(accountId);
+      return account === null ? ZERO : minus(minus(account.grantedNano, account.spentNano), account.heldNano);
+    },
+  });
 }
 
 /** A finished job, for its span. */

@@ -1,4 +1,6 @@
 // All public endpoints, in one list.
+import { batchEndpoints } from "../actions/batches/batch-endpoints.ts";
+import { fileEndpoints } from "../actions/batches/file-endpoints.ts";
 import { signingSecrets } from "../actions/files/signed-links.ts";
 import { ownJobsEndpoint } from "../actions/jobs/own-jobs.ts";
 import { findEndpoints } from "../actions/run/find-endpoints.ts";
@@ -105,13 +107,14 @@ function ownAccountEndpoints(foundation: Foundation, work: Work, unsold: Unsold)
 /** Throws where an endpoint retires sooner than allowed. */
 export function publicEndpoints(foundation: Foundation, work: Work, unsold: Unsold): readonly Endpoint[] {
   const { config, catalog, stores, url } = foundation;
-  const { actionCatalog, run, people, events } = work;
+  const { actionCatalog, run, people, events, jobs } = work;
+  const batches = { files: actionCatalog.batchFiles, records: stores.records, clock: systemClock, jobs: () => jobs };
   const site = () => ({ publicUrl: url.get(), sandbox: config.sandbox, signup: config.signup === "open" });
   const daily = { actionCatalog: actionCatalog.actionCatalog, clock: systemClock };
   const endpoints = [
     ...runEndpoints(run),
     ...modelEndpoints(foundation, run, actionCatalog),
-    ...spendEndpoints(stores.ledger).map(inChatWire),
+    ...[...fileEndpoints(batches), ...batchEndpoints(batches), ...spendEndpoints(stores.ledger)].map(inChatWire),
     ...findEndpoints(daily),
     ...webEndpoints({
       ...daily,

@@ -21,6 +21,8 @@ export interface FileFacts {
   readonly state: "new" | "pending" | "stored";
   /** When a file that is not stored by then is forgotten. */
   readonly lapsesAtMs: number;
+  /** When a stored file is deleted; absent: never. */
+  readonly expiresAtMs?: number;
 }
 
 export interface FileRow extends FileFacts {

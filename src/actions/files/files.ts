@@ -10,12 +10,12 @@ import { keep, receive } from "./intake.ts";
 import {
   claim,
   discard,
+  FILE_LIMITS,
   LINK_SECONDS,
   type LifecycleDeps,
   lookAgain,
   type NewFile,
   noSuchFile,
-  QUOTA_BYTES_MAX,
   sweepFiles,
 } from "./lifecycle.ts";
 import { createQuota } from "./quota.ts";
@@ -186,8 +186,9 @@ export type Files = ReturnType<typeof createFiles>;
 /** Opens the files of all payers. A payer sees only its own: other ids are 404. */
 export function createFiles(parts: FilesParts) {
   const rows = fileRows(parts.records, parts.clock);
-  const quota = createQuota(parts.records, rows, QUOTA_BYTES_MAX);
-  const deps: LifecycleDeps = { rows, quota, store: parts.store, clock: parts.clock, busy: new Set() };
+  const limits = FILE_LIMITS;
+  const quota = createQuota(parts.records, rows, limits.quotaBytesMax);
+  const deps: LifecycleDeps = { rows, quota, store: parts.store, clock: parts.clock, busy: new Set(), limits };
   const links = createLinks(parts);
   const { linked } = links;
   const list = lister(deps);

@@ -1,7 +1,7 @@
 // Takes bytes in: from a signed PUT, an address or an action's answer. Complete and within their bounds, or not at all.
 import { GatewayError } from "../../core/errors.ts";
 import type { FileRow } from "./file-rows.ts";
-import { claim, discard, FILE_BYTES_MAX, type LifecycleDeps, type NewFile, noSuchFile, stored } from "./lifecycle.ts";
+import { claim, discard, type LifecycleDeps, type NewFile, noSuchFile, stored } from "./lifecycle.ts";
 
 function badBody(detail: string): GatewayError {
   return new GatewayError("bad_request", { detail: { detail } });
@@ -93,14 +93,16 @@ export async function keep(
   file: Omit<NewFile, "sizeBytes"> & { readonly sizeBytes: number | null },
   bytes: AsyncIterable<Uint8Array>,
 ): Promise<FileRow | GatewayError> {
-  const bytesMax = file.sizeBytes ?? FILE_BYTES_MAX;
-  if (bytesMax > FILE_BYTES_MAX) return tooLarge();
+  const { fileBytesMax } = deps.limits;
+  const over = () => tooLarge(fileBytesMax);
+  const bytesMax = file.sizeBytes ?? fileBytesMax;
+  if (bytesMax > fileBytesMax) return over();
   const row = await claim(deps, payer, { ...file, sizeBytes: bytesMax });
   if (row instanceof GatewayError) return row;
   deps.busy.add(row.id);
   let kept: FileRow | null = null;
   try {
-    const whole = file.sizeBytes === null ? atMost(bytes, bytesMax, tooLarge) : exactly(bytes, bytesMax);
+    const whole = file.sizeBytes === null ? atMost(bytes, bytesMax, over) : exactly(bytes, bytesMax);
     const sizeBytes = await deps.store.write(row.id, whole, file.sizeBytes);
     kept = await stored(deps, row, sizeBytes);
     return kept ?? noSuchFile();
@@ -113,6 +115,6 @@ export async function keep(
   }
 }
 
-function tooLarge(): GatewayError {
-  return new GatewayError("body_too_large", { detail: { limit_mib: FILE_BYTES_MAX / 1_048_576 } });
+function tooLarge(bytesMax: number): GatewayError {
+  return new GatewayError("body_too_large", { detail: { limit_mib: bytesMax / 1_048_576 } });
 }

@@ -18,19 +18,28 @@ export interface LifecycleDeps {
   readonly clock: Clock;
   /** Files whose bytes this process is receiving. */
   readonly busy: Set<string>;
+  readonly limits: FileLimits;
 }
 
+/** The most bytes of one file, and of all files of a payer. */
+export interface FileLimits {
+  readonly fileBytesMax: number;
+  readonly quotaBytesMax: number;
+}
+
+export const FILE_LIMITS: FileLimits = { fileBytesMax: FILE_BYTES_MAX, quotaBytesMax: QUOTA_BYTES_MAX };
+
 /** What a file is before it has an id. */
-export type NewFile = Pick<FileFacts, "filename" | "mime" | "tags" | "note" | "source" | "sizeBytes">;
+export type NewFile = Pick<FileFacts, "filename" | "mime" | "tags" | "note" | "source" | "sizeBytes" | "expiresAtMs">;
 
 export function noSuchFile(): GatewayError {
   return new GatewayError("not_found", { of: "file", detail: { detail: "There is no such file." } });
 }
 
-function noRoom(sizeBytes: number, freeBytes: number): GatewayError {
+function noRoom(sizeBytes: number, freeBytes: number, { quotaBytesMax }: FileLimits): GatewayError {
   return new GatewayError("storage_quota_exceeded", {
     detail: { needed: sizeBytes, free: freeBytes },
-    data: { quota_bytes: QUOTA_BYTES_MAX, free_bytes: freeBytes, needed_bytes: sizeBytes },
+    data: { quota_bytes: quotaBytesMax, free_bytes: freeBytes, needed_bytes: sizeBytes },
   });
 }
 
@@ -45,7 +54,7 @@ export async function claim(deps: LifecycleDeps, payer: string, file: NewFile): 
   if (refused !== null) {
     await deps.rows.remove(fresh);
     await deps.rows.forget(id);
-    return noRoom(file.sizeBytes, refused.freeBytes);
+    return noRoom(file.sizeBytes, refused.freeBytes, deps.limits);
   }
   const pending = await deps.rows.put({ ...fresh, state: "pending" });
   if (pending === null) throw new Error(`another process changed an unknown file: ${id}`);
@@ -82,7 +91,11 @@ export async function discard(deps: LifecycleDeps, row: FileRow): Promise<boolea
  * or forgotten (null).
  */
 export async function lookAgain(deps: LifecycleDeps, row: FileRow): Promise<FileRow | null> {
-  if (row.state === "stored" || deps.busy.has(row.id)) return row;
+  if (deps.busy.has(row.id)) return row;
+  if (row.state === "stored") {
+    const { expiresAtMs = Number.POSITIVE_INFINITY } = row;
+    return deps.clock.epochMs() >= expiresAtMs && (await discard(deps, row)) ? null : row;
+  }
   const lapsed = deps.clock.epochMs() >= row.lapsesAtMs + (deps.store.links?.lateMsMax ?? 0);
   const mayBeThere = row.state === "pending" && (deps.store.links !== null || lapsed);
   if (mayBeThere && (await deps.store.sizeOf(row.id)) === row.sizeBytes)
@@ -99,8 +112,10 @@ export async function sweepFiles(deps: LifecycleDeps, onBroken: (error: unknown)
     try {
       const row = await deps.rows.get(id);
       if (row === null) await deps.store.delete(id);
-      else if ((await lookAgain(deps, row)) === null) forgotten += 1;
-      await deps.rows.forget(id);
+      const now = row === null ? null : await lookAgain(deps, row);
+      if (row !== null && now === null) forgotten += 1;
+      if (now?.expiresAtMs === undefined) await deps.rows.forget(id);
+      else await deps.rows.remind(id, now.expiresAtMs);
     } catch (error) {
       onBroken(error);
     }

@@ -6,6 +6,7 @@ import type { EndpointSpec } from "../../core/endpoint.ts";
 import type { Books } from "../../money/accounts/books.ts";
 import { type Config, doesWork } from "../../platform/config.ts";
 import type { Records } from "../../platform/records/records.ts";
+import { type BatchFiles, createBatchFiles } from "./batch-files.ts";
 import { openDiskStore } from "./disk-store.ts";
 import { filesActions } from "./file-actions.ts";
 import { fileEndpoints } from "./file-endpoints.ts";
@@ -30,6 +31,7 @@ export interface OpenFilesOptions {
 
 export interface OpenFiles {
   readonly files: Files;
+  readonly batchFiles: BatchFiles;
   readonly actions: readonly LocalAction[];
   readonly endpoints: readonly EndpointSpec[];
 }
@@ -70,5 +72,10 @@ export async function openFiles(options: OpenFilesOptions): Promise<OpenFiles> {
   const [secret] = secrets;
   const store = await openStore(config, clock);
   const files = createFiles({ ...options, store, secret, stampOf: stamps(options), sweeps: doesWork(config) });
-  return { files, actions: filesActions({ files, openPublic }), endpoints: fileEndpoints({ files, secrets, clock }) };
+  return {
+    files,
+    batchFiles: createBatchFiles({ records: options.records, store, clock }),
+    actions: filesActions({ files, openPublic }),
+    endpoints: fileEndpoints({ files, secrets, clock }),
+  };
 }

@@ -51,8 +51,8 @@ export interface JobRecord {
   readonly heldSinceMs?: number;
   /** A move to the next hold that is in progress. */
   readonly succeeding?: Succession | null;
-  /** No further hold could be placed, so it has none. */
-  readonly isUnheld?: true;
+  /** True: no further hold could be placed, or its hold ended without it. */
+  readonly isUnheld?: boolean;
 }
 
 export function isOver({ state }: JobRecord): boolean {
@@ -82,9 +82,9 @@ export async function findJob(records: Records, id: string): Promise<StoredJob |
 }
 
 /** How long a record in this state lives after its last write; null: forever. */
-function ttlMs({ state }: JobRecord): number | null {
+function ttlMs({ state, end }: JobRecord): number | null {
   if (state === "launching") return LAUNCHING_MS;
-  return state === "succeeded" || state === "failed" ? RESULT_MS : null;
+  return state === "succeeded" || state === "failed" ? (end?.keptMs ?? RESULT_MS) : null;
 }
 
 /** Writes a job if its version still matches (0: not stored yet). Returns the new version, or null where it does not match. */

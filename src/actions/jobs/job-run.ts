@@ -117,6 +117,7 @@ export class JobRun implements RunningJob {
       amountNano: isUnheld === true ? ZERO : amountNano,
       sinceMs: heldSinceMs ?? createdAtMs,
       postedNano: posted?.nano ?? ZERO,
+      isHeld: isUnheld !== true,
     };
   }
 
@@ -285,8 +286,11 @@ export class JobRun implements RunningJob {
     try {
       if (this.job.succeeding) await this.#succeed();
       if (this.job.state !== "ending" && !(await this.#isHeld())) {
-        await this.#close();
-        return "ended";
+        if (this.#kind.outlivesHold !== true) {
+          await this.#close();
+          return "ended";
+        }
+        this.#proven.note({ isUnheld: true });
       }
       if (this.job.state !== "ending") {
         // It may have been cancelled while another process ran it, or none did.
@@ -333,11 +337,12 @@ export class JobRun implements RunningJob {
   /** Runs the kind, and records its end before anything is paid. */
   async #decide(): Promise<void> {
     const leftMs = this.#leftMs();
+    const { graceMs = GRACE_MS } = this.#kind;
     const late = setTimeout(() => this.#stop.abort(), leftMs);
     const { promise: overdue, reject } = Promise.withResolvers<never>();
     let hard: NodeJS.Timeout | undefined;
     const told = () => {
-      hard = setTimeout(() => reject(new Error(`the job ${this.id} did not end in its time`)), GRACE_MS);
+      hard = setTimeout(() => reject(new Error(`the job ${this.id} did not end in its time`)), graceMs);
     };
     if (this.signal.aborted) told();
     else this.signal.addEventListener("abort", told, { once: true });
@@ -385,10 +390,11 @@ export class JobRun implements RunningJob {
   async #settle(): Promise<void> {
     const { chargedCents: before } = this.job;
     const cents = await payJob(this.job, this.#deps);
-    // An unpaid result is not delivered.
-    await this.#clear(cents === null ? FAILED : (this.job.end ?? FAILED));
-    if (cents === null) this.#proven.note({ state: "failed", end: FAILED });
-    else this.#proven.note({ state: this.job.end?.status ?? "failed", chargedCents: before + cents });
+    // An unpaid result is not delivered, unless earlier holds have paid for parts of it.
+    const isUnpaid = cents === null && this.#kind.outlivesHold !== true;
+    await this.#clear(isUnpaid ? FAILED : (this.job.end ?? FAILED));
+    if (isUnpaid) this.#proven.note({ state: "failed", end: FAILED });
+    else this.#proven.note({ state: this.job.end?.status ?? "failed", chargedCents: before + (cents ?? 0) });
     await this.#proven.prove();
   }
 }

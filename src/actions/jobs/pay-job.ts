@@ -11,11 +11,11 @@ interface PayDeps extends Pick<JobsDeps, "ledger"> {
 
 /** Returns the cents charged; null where the hold had ended already, so that the job's work stays unpaid. */
 export async function payJob(job: JobRecord, deps: PayDeps): Promise<number | null> {
-  const { hold, end, isUnheld } = job;
+  const { hold, end, isUnheld, chain } = job;
   if (isUnheld === true) return 0;
-  if (end === null || (end.status === "failed" && end.chargeNano === ZERO)) {
+  if (end === null || (end.chargeNano === ZERO && (end.status === "failed" || chain !== undefined))) {
     // The launch was answered; a repeat under its Idempotency-Key gets that answer.
-    const upstreamNano = costOf(job.legs);
+    const upstreamNano = add(costOf(job.legs), end?.served?.upstreamNano ?? ZERO);
     const { outcome } = await deps.ledger.void(hold, "the job failed", { keyFate: "answered", upstreamNano });
     if (outcome === "voided" && !job.payer.sandbox) deps.observer.unpaid(ZERO, upstreamNano);
     return 0;
@@ -37,10 +37,10 @@ export async function postHold(
     absorbReason: "usage_above_hold",
     provider: served?.provider ?? "tollgate",
     served: served?.action ?? action,
-    usage: null,
+    usage: served?.usage ?? null,
     estimated: false,
     priceVersion: kind,
-    legs: postedLegs(legs),
+    legs: served?.legs ?? postedLegs(legs),
     beside: costBeside(legs),
     tags,
     decided: true,

@@ -3,7 +3,7 @@
 import type { NotHeld, Stopped } from "../../catalog/job-kind.ts";
 import { requestIdOf } from "../../core/ids.ts";
 import { add, ZERO } from "../../core/money.ts";
-import { isAccountPayer, type Slot } from "../../core/plan.ts";
+import type { AccountPayer, Slot } from "../../core/plan.ts";
 import type { ReserveOutcome } from "../../money/ledger/model/ledger.ts";
 import type { JobsDeps } from "./deps.ts";
 import type { JobRecord } from "./job-record.ts";
@@ -36,13 +36,15 @@ export async function succeedHold(
   const { chain, succeeding, hold, payer, tags = [] } = job;
   if (chain === undefined || !succeeding) throw new Error(`the job ${job.id} has one hold`);
   const { chargeNano, served, nextId, nextNano } = succeeding;
-  const cents = (await postHold(job, { chargeNano, served }, deps)) ?? 0;
+  const cents = job.isUnheld === true ? 0 : ((await postHold(job, { chargeNano, served }, deps)) ?? 0);
   const posted = {
     succeeding: null,
     chargedCents: job.chargedCents + cents,
     posted: { holds: (job.posted?.holds ?? 0) + 1, nano: add(job.posted?.nano ?? ZERO, chargeNano) },
   };
   const nowMs = clock.epochMs();
+  // The record keeps the payer without its key.
+  const keyed = { ...payer, accountId: hold.accountId, keyId: chain.keyId } as AccountPayer;
   const { outcome, ...rest } = await ledger.reserve({
     accountId: hold.accountId,
     holdId: nextId,
@@ -50,13 +52,13 @@ export async function succeedHold(
     parentId: chain.firstId,
     amountNano: nextNano,
     slots: widened(chain.slots),
-    inference: false,
-    windows: isAccountPayer(payer) ? await windows.goingOn(payer, tags) : [],
+    inference: chain.inference === true,
+    windows: await windows.goingOn(keyed, tags),
     owner: `job:${job.id}`,
     leaseMs: holdLeaseMs,
     onExpire: chain.onExpire,
     requestId: requestIdOf(chain.firstId),
-    operation: "run",
+    operation: chain.operation ?? "run",
     asked: chain.asked,
     effect: "write",
     idempotency: null,
@@ -65,7 +67,7 @@ export async function succeedHold(
   const isPlaced = PLACED.includes(outcome) && !("state" in rest && rest.state !== "held");
   if (isPlaced) {
     const next = { hold: { ...hold, holdId: nextId }, amountNano: nextNano, heldSinceMs: Math.floor(nowMs) };
-    return { changes: { ...posted, ...next }, refused: null };
+    return { changes: { ...posted, ...next, isUnheld: false }, refused: null };
   }
   // The store's clock is in doubt: nothing can be placed now, so the caller retries.
   if (outcome === "clock_skew") throw new Error("the clocks of the store and of this process differ");

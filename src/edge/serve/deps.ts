@@ -53,5 +53,7 @@ export interface ServeDeps extends KernelDeps, LedgerFundsDeps {
   readonly answers: AnswerBytes;
   /** Null: every caller needs a key. */
   readonly anonymousPayer: AnonymousAccess | null;
+  /** Pays for calls made inside other work, which has held the money already. Absent: each caller pays. */
+  readonly paying?: Paying;
   draining(): boolean;
 }

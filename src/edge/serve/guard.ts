@@ -47,7 +47,7 @@ async function showRequest(call: Call, guard: Guard, deps: ServeDeps): Promise<v
 async function unpayable(call: Call, deps: ServeDeps): Promise<GatewayError | null> {
   const paying = await payingFor(call, deps);
   if (paying instanceof GatewayError) return paying;
-  return call.caller === null ? null : withoutCredit(call.caller.payer.accountId, deps);
+  return call.caller === null || deps.paying !== undefined ? null : withoutCredit(call.caller.payer.accountId, deps);
 }
 
 /** Makes the plan pass its whole answer to the guard. */

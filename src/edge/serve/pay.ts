@@ -79,6 +79,7 @@ export function payingFor(
 ): Paying | GatewayError | Promise<Paying | GatewayError> {
   if (framed === null) throw new Error("a call is paid for once it has a plan");
   const { plan } = framed;
+  if (deps.paying !== undefined) return deps.paying;
   if (caller !== null) return keyPays(plan, caller, { requestId: request.id, rateLimit }, deps);
   if (deps.anonymousPayer !== null) return deps.anonymousPayer.pay(plan, request);
   return new GatewayError("invalid_token", { detail: { detail: "This call needs a key." } });

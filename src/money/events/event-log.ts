@@ -27,6 +27,8 @@ export const EVENT_KINDS = [
   "balance.low",
   "key.first_use",
   "job.ended",
+  "batch.completed",
+  "batch.failed",
   "route.rests",
   "route.returns",
   "settlement.in_doubt",

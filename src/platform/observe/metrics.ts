@@ -218,6 +218,11 @@ export const METRICS = {
     help: "Ended jobs, by kind; status is succeeded or failed",
     labels: ["kind", "status"],
   },
+  batchLines: {
+    name: "tollgate_batch_lines_total",
+    help: "Lines of batches with a result: completed or failed",
+    labels: ["outcome"],
+  },
   sessionsOpen: { name: "tollgate_sessions_open", help: "Open sessions", merge: "sum" },
   boxesUnclosed: {
     name: "tollgate_session_boxes_unclosed",

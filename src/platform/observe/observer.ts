@@ -48,6 +48,8 @@ export interface Observer {
   callLogged(outcome: "kept" | "left_out"): void;
   /** The cost of a call to GUARD_MODEL. */
   guardCost(model: string, upstreamNano: Nano): void;
+  /** Lines of a batch have their results. */
+  batchLines(outcome: "completed" | "failed", count: number): void;
   /** An answer reported usage that has no price here. */
   unpriced(provider: string, counter: string, sandbox: boolean): void;
   /** An answer cost more than its charge, by its provider. */
@@ -146,6 +148,7 @@ export function createObserver(options: ObserverOptions): Observer {
     guardJudged: (stage, outcome) => add(metrics.guardJudged.cell({ stage, outcome })),
     callLogged: (outcome) => add(metrics.callsLogged.cell({ outcome })),
     guardCost: (model, upstreamNano) => add(metrics.guardCost.cell({ model }), upstreamNano),
+    batchLines: (outcome, count) => add(metrics.batchLines.cell({ outcome }), count),
     unpriced: (provider, counter, sandbox) =>
       add(metrics.unpriced.cell({ provider, counter, sandbox: sandbox ? "1" : "0" })),
     lost: (provider, model, lostNano) => add(metrics.lost.cell({ provider, model }), lostNano),

@@ -1,0 +1,114 @@
+// POST and GET /v1/batches: batches of calls whose input is a file.
+import { z } from "zod";
+import type { Clock } from "../../core/clock.ts";
+import type { Call, EndpointSpec, FramedPlan, PlanCall } from "../../core/endpoint.ts";
+import { GatewayError } from "../../core/errors.ts";
+import { maxCostOf } from "../../models/formats/max-cost.ts";
+import { readBody, readQuery } from "../../money/accounts/read-body.ts";
+import type { BatchFiles } from "../files/batch-files.ts";
+import { noSuchFile } from "../files/lifecycle.ts";
+import { launchPlan, payerOf } from "./batch-launch.ts";
+import { type BatchStart, KEPT_MS } from "./batch-record.ts";
+import { fileBatch, newState } from "./batch-view.ts";
+import { lifeSchema, listed, pageOf, pageSchema, writer } from "./file-endpoints.ts";
+import { OwnBatches, type OwnBatchesParts } from "./own-batches.ts";
+
+const BODY_BYTES_MAX = 64 * 1024;
+/** What a line may call. */
+const ENDPOINTS = [
+  "/v1/chat/completions",
+  "/v1/responses",
+  "/v1/embeddings",
+  "/v1/completions",
+  "/v1/moderations",
+] as const;
+const MODE = "tollgate_mode";
+
+const text = (charsMax: number) => z.string().max(charsMax);
+const body = z.object({
+  input_file_id: text(100),
+  endpoint: z.enum(ENDPOINTS),
+  completion_window: z.literal("24h"),
+  metadata: z
+    .record(text(64), text(512))
+    .refine((pairs) => Object.keys(pairs).length <= 16, "must have at most 16 pairs")
+    .refine((pairs) => pairs[MODE] === undefined || pairs[MODE] === "inline", `${MODE}: must be inline`)
+    .nullish(),
+  output_expires_after: z.object({ anchor: z.literal("created_at"), seconds: lifeSchema }).nullish(),
+  max_cost_cents: z.unknown().optional(),
+});
+
+export interface BatchEndpointParts extends OwnBatchesParts {
+  readonly files: BatchFiles;
+  readonly clock: Clock;
+}
+
+async function create(
+  call: PlanCall,
+  { files, clock, records }: BatchEndpointParts,
+): Promise<FramedPlan | GatewayError> {
+  const payer = payerOf(call);
+  if (payer instanceof GatewayError) return payer;
+  const { request } = call;
+  const sent = readBody(body, request.body);
+  const maxCostNano = maxCostOf(request, sent.max_cost_cents);
+  if (maxCostNano instanceof GatewayError) return maxCostNano;
+  const input = await files.find(payer.id, sent.input_file_id);
+  if (input === null) return noSuchFile();
+  const seconds = sent.output_expires_after?.seconds;
+  const start: BatchStart = {
+    wire: "files",
+    endpoint: sent.endpoint,
+    inputId: input.id,
+    keyId: payer.keyId,
+    maxCostNano,
+    metadata: sent.metadata ?? null,
+    createdAtMs: Math.floor(clock.epochMs()),
+    outputMs: seconds === undefined ? KEPT_MS : seconds * 1_000,
+    headers: {},
+  };
+  return launchPlan(call, payer, { start, sent, view: (jobId) => fileBatch(newState(jobId, start)) }, records);
+}
+
+/** Paths are below the language-model path. */
+export function batchEndpoints(parts: BatchEndpointParts): readonly EndpointSpec[] {
+  const own = new OwnBatches(parts, "files");
+  const shape = { auth: "key", bodyBytesMax: BODY_BYTES_MAX } as const;
+  const idOf = ({ request }: Call): string => request.params.id ?? "";
+  const callerOf = ({ caller }: Call) => {
+    if (caller === null) throw new GatewayError("invalid_token");
+    return caller;
+  };
+  return [
+    { ...shape, method: "POST", path: "/batches", plan: (call) => create(call, parts) },
+    {
+      ...shape,
+      method: "GET",
+      path: "/batches",
+      async answer(call) {
+        const { payer } = callerOf(call);
+        const { rows, hasMore } = await pageOf(own.all(payer), readQuery(pageSchema, call.request.query));
+        const batches = rows.map((state) => ({ id: state.id, ...fileBatch(state) }));
+        return { status: 200, body: listed(batches, hasMore) };
+      },
+    },
+    {
+      ...shape,
+      method: "GET",
+      path: "/batches/{id}",
+      async answer(call) {
+        const state = await own.find(idOf(call), callerOf(call).payer);
+        return state instanceof GatewayError ? state : { status: 200, body: fileBatch(state) };
+      },
+    },
+    {
+      ...shape,
+      method: "POST",
+      path: "/batches/{id}/cancel",
+      async answer(call) {
+        const state = await own.cancel(idOf(call), writer(call).payer);
+        return state instanceof GatewayError ? state : { status: 200, body: fileBatch(state) };
+      },
+    },
+  ];
+}

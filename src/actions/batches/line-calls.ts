@@ -1,0 +1,84 @@
+// How a line of a batch is priced and called: the gateway's own endpoints answer it, as they would over HTTP.
+
+import type { PostedLeg } from "../../core/account-rows.ts";
+import type { GatewayError } from "../../core/errors.ts";
+import { type Nano, ZERO } from "../../core/money.ts";
+import type { Caller, Capture, Charge, Held, Release } from "../../core/plan.ts";
+import type { TokenUsage } from "../../core/route.ts";
+import { postedLegs } from "../../kernel/legs.ts";
+import { ParentFunds, type Spending } from "../../kernel/parent-funds.ts";
+
+/** A call that a line asks for. */
+export interface LineCall {
+  /** Such as `/v1/chat/completions`. */
+  readonly path: string;
+  readonly body: Buffer;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly caller: Caller;
+}
+
+export interface LineAnswer {
+  readonly requestId: string;
+  /** 0: it was cut off. */
+  readonly status: number;
+  /** JSON. */
+  readonly text: string;
+  /** Whether the same call may succeed later, and how long to wait at least. */
+  readonly retry: boolean;
+  readonly retryAfterMs: number;
+}
+
+export interface LineCalls {
+  /** The current caller for a key; null: the key or its account is gone. */
+  callerOf(accountId: string, keyId: string): Promise<Caller | null>;
+  /** The most that a line can cost, or the answer that it would get without being called. */
+  bound(call: LineCall): Promise<Nano | LineAnswer>;
+  run(call: LineCall, funds: LineFunds): Promise<LineAnswer>;
+  /** An error in the form of the path's wire. */
+  refusal(path: string, error: GatewayError): LineAnswer;
+}
+
+/** Pays one line from the hold of its part, and remembers what it cost. */
+export class LineFunds extends ParentFunds {
+  chargedNano: Nano = ZERO;
+  usage: TokenUsage | null = null;
+  legs: readonly PostedLeg[] = [];
+
+  constructor(spend: Spending) {
+    super(spend);
+  }
+
+  override async capture(held: Held, capture: Capture): Promise<Charge> {
+    const charge = await super.capture(held, capture);
+    this.chargedNano = charge.chargedNano;
+    this.usage = capture.cost.usage;
+    this.legs = postedLegs(capture.legs);
+    return charge;
+  }
+
+  override async release(held: Held, release: Release): Promise<void> {
+    await super.release(held, release);
+    this.legs = [...this.legs, ...postedLegs(release.legs)];
+  }
+}
+
+/** One leg for each vendor, model and outcome. */
+export function summedLegs(legs: readonly PostedLeg[]): readonly PostedLeg[] {
+  const sums = new Map<string, PostedLeg>();
+  for (const leg of legs) {
+    const name = JSON.stringify([leg.vendor, leg.model, leg.reason]);
+    const sum = sums.get(name);
+    sums.set(
+      name,
+      sum === undefined
+        ? leg
+        : {
+            ...sum,
+            upstreamNano: (sum.upstreamNano + leg.upstreamNano) as Nano,
+            ms: sum.ms + leg.ms,
+            count: sum.count + leg.count,
+          },
+    );
+  }
+  return [...sums.values()];
+}

@@ -1,0 +1,144 @@
+// Reads all lines of a batch before any of them runs: finds those that cannot run, and bounds what the others can cost.
+import { createHash } from "node:crypto";
+import { GatewayError } from "../../core/errors.ts";
+import { add, minus, type Nano, ZERO } from "../../core/money.ts";
+import type { Caller } from "../../core/plan.ts";
+import { ownSlice } from "../../core/slices.ts";
+import type { Segment } from "../files/batch-files.ts";
+import type { BatchRun } from "./batch-kind.ts";
+import { LINES_MAX, type Line, linesIn, readLine } from "./jsonl.ts";
+import { LineIndex } from "./line-index.ts";
+import { answeredLine, badLine, type ResultLine } from "./result-lines.ts";
+
+/** Why a batch as a whole cannot run. */
+export interface BatchFailure {
+  readonly code: string;
+  readonly message: string;
+}
+
+const ERRORS_AT_ONCE = 1_000;
+const SLICE_MS = 2;
+
+const GONE: BatchFailure = { code: "input_file_gone", message: "The input file does not exist any more." };
+const EMPTY: BatchFailure = { code: "empty_file", message: "The input file has no lines." };
+const TOO_MANY: BatchFailure = { code: "too_many_lines", message: `A batch has at most ${LINES_MAX} lines.` };
+const NO_KEY: BatchFailure = { code: "key_revoked", message: "The key that created the batch was revoked." };
+
+/** Distinguishes ids in little memory. */
+function shortHash(customId: string): string {
+  return createHash("sha1").update(customId).digest("base64").slice(0, 16);
+}
+
+function duplicate(customId: string): GatewayError {
+  const shown = customId.slice(0, 80);
+  return new GatewayError("bad_request", { detail: { detail: `custom_id: ${shown} was on an earlier line` } });
+}
+
+/** Reads one file. */
+class InputReader {
+  readonly index = new LineIndex();
+  failed = 0;
+  errors: readonly Segment[] = [];
+  outputs: readonly Segment[] = [];
+  readonly #run: BatchRun;
+  readonly #caller: Caller;
+  readonly #seen = new Set<string>();
+  #waiting: ResultLine[] = [];
+
+  constructor(run: BatchRun, caller: Caller) {
+    this.#run = run;
+    this.#caller = caller;
+  }
+
+  /** False: there are too many lines. */
+  async read(bytes: AsyncIterable<Uint8Array>): Promise<boolean> {
+    const run = this.#run;
+    const { clock } = run.deps;
+    let sliceMs = clock.elapsedMs();
+    for await (const line of linesIn(bytes)) {
+      if (run.stop !== null) break;
+      if (line === null || this.index.count >= LINES_MAX) return false;
+      const found = await this.#bound(line);
+      this.index.add(line.offset, typeof found === "number" ? found : null);
+      if (typeof found !== "number") {
+        this.#waiting.push(found);
+        this.failed += 1;
+      }
+      if (this.#waiting.length >= ERRORS_AT_ONCE) await this.#flush();
+      if (clock.elapsedMs() - sliceMs < SLICE_MS) continue;
+      await ownSlice();
+      sliceMs = clock.elapsedMs();
+    }
+    await this.#flush();
+    return true;
+  }
+
+  /** What the line can cost, or its result where it cannot run. */
+  async #bound({ bytes, number }: Line): Promise<Nano | ResultLine> {
+    const { job, start, deps } = this.#run;
+    const ask = readLine(bytes, start.endpoint);
+    const named = { id: `batch_req_${job.id.slice(4)}_${number}`, line: number };
+    if ("error" in ask) return badLine(start, { ...ask, ...named });
+    const { customId, body } = ask;
+    const hash = shortHash(customId);
+    if (this.#seen.has(hash)) return badLine(start, { customId, ...named, error: duplicate(customId) });
+    this.#seen.add(hash);
+    const call = { path: start.endpoint, body, headers: start.headers, caller: this.#caller };
+    const bound = await deps.calls.bound(call);
+    return typeof bound === "number" ? bound : answeredLine(start, customId, bound);
+  }
+
+  async #flush(): Promise<void> {
+    const { results } = this.#run;
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    const of = (wanted: boolean) => waiting.filter(({ isError }) => isError === wanted);
+    this.errors = (await results.extended(this.errors, of(true))).list;
+    this.outputs = (await results.extended(this.outputs, of(false))).list;
+  }
+}
+
+/** Stores the index, and a result for each line that cannot run. Returns why the whole batch cannot run; null where it can. */
+export async function readInput(run: BatchRun): Promise<BatchFailure | null> {
+  const { job, start, deps, accountId } = run;
+  const { calls, files, clock } = deps;
+  const caller = await job.stored(() => calls.callerOf(accountId, start.keyId));
+  if (caller === null) return NO_KEY;
+  const bytes = await job.stored(() => files.read(start.inputId, null));
+  if (bytes === null) return GONE;
+  const reader = new InputReader(run, caller);
+  if (!(await reader.read(bytes))) return TOO_MANY;
+  const { index, failed, outputs, errors } = reader;
+  if (index.count === 0 && run.stop === null) return EMPTY;
+  deps.onLines("failed", failed);
+  const kept = await run.results.write(async function* () {
+    yield index.bytes();
+  });
+  await run.save({
+    ...(await affordable(run, index)),
+    state: "in_progress",
+    done: failed,
+    failed,
+    total: index.count,
+    index: kept,
+    outputs,
+    errors,
+    inProgressAtMs: clock.epochMs(),
+  });
+  return null;
+}
+
+/** What all good lines can cost, and how many of them today's balance and the caller's limit pay for. */
+async function affordable({ job, deps, accountId, start }: BatchRun, index: LineIndex) {
+  const freeNano = await job.stored(() => deps.free(accountId));
+  const leftNano = start.maxCostNano === null ? freeNano : minus(freeNano, minus(freeNano, start.maxCostNano));
+  let boundNano = ZERO;
+  let lines = 0;
+  for (let at = 0; at < index.count; at++) {
+    const bound = index.bound(at);
+    if (bound === null) continue;
+    boundNano = add(boundNano, bound);
+    if (boundNano <= leftNano) lines += 1;
+  }
+  return { boundNano, affordable: lines };
+}

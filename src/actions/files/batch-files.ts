@@ -1,0 +1,120 @@
+// The files of batches: uploads and outputs in a quota of their own, and the segments of results that a running batch writes.
+import { randomBytes } from "node:crypto";
+import type { Clock } from "../../core/clock.ts";
+import type { GatewayError } from "../../core/errors.ts";
+import type { Records } from "../../platform/records/records.ts";
+import { type FileRow, fileRows } from "./file-rows.ts";
+import type { FileStore } from "./file-store.ts";
+import { keep } from "./intake.ts";
+import { discard, type LifecycleDeps, lookAgain } from "./lifecycle.ts";
+import { createQuota } from "./quota.ts";
+
+const MIB = 1024 * 1024;
+/** The most bytes of one upload. */
+export const BATCH_FILE_BYTES_MAX = 200 * MIB;
+const QUOTA_BYTES_MAX = 1024 * MIB;
+/** Segments that no running batch has deleted by then were left behind by a crash. */
+const SEGMENT_MS_MAX = 7 * 24 * 3_600_000;
+
+/** What the vendors' wires call the use of a file. */
+export type Purpose = "batch" | "batch_output";
+
+export interface NewBatchFile {
+  readonly filename: string;
+  readonly purpose: Purpose;
+  readonly sizeBytes: number;
+  /** When it is deleted; null: never. */
+  readonly expiresAtMs: number | null;
+}
+
+/** Bytes that belong to a running batch and to no list of files. */
+export interface Segment {
+  readonly id: string;
+  readonly bytes: number;
+}
+
+export interface BatchFiles {
+  /** Stores a file whole, or not at all. Outputs are never refused for the quota: their lines are paid for. */
+  keep(payer: string, file: NewBatchFile, bytes: AsyncIterable<Uint8Array>): Promise<FileRow | GatewayError>;
+  /** One of the payer's stored files; null where there is none. */
+  find(payer: string, id: string): Promise<FileRow | null>;
+  /** Newest first. */
+  all(payer: string): AsyncIterable<FileRow>;
+  /** False: another request deleted it first. */
+  delete(row: FileRow): Promise<boolean>;
+  read: FileStore["read"];
+  putSegment(bytes: AsyncIterable<Uint8Array>): Promise<Segment>;
+  dropSegment(id: string): Promise<void>;
+  /** The bytes of segments one after another. Throws where one is gone. */
+  readAll(segments: readonly Segment[]): AsyncGenerator<Uint8Array>;
+}
+
+/** They are the account's, whichever key made them, and count apart from its other files. */
+const ownerOf = (payer: string): string => `${payer}/batch`;
+
+export function createBatchFiles(parts: {
+  readonly records: Records;
+  readonly store: FileStore;
+  readonly clock: Clock;
+}): BatchFiles {
+  const { records, store, clock } = parts;
+  const rows = fileRows(records, clock);
+  const depsFor = (fileBytesMax: number, quotaBytesMax: number): LifecycleDeps => ({
+    rows,
+    store,
+    clock,
+    busy: new Set(),
+    quota: createQuota(records, rows, quotaBytesMax),
+    limits: { fileBytesMax, quotaBytesMax },
+  });
+  const uploads = depsFor(BATCH_FILE_BYTES_MAX, QUOTA_BYTES_MAX);
+  const outputs = depsFor(Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER);
+
+  async function stored(row: FileRow | null): Promise<FileRow | null> {
+    const now = row === null ? null : await lookAgain(uploads, row);
+    return now?.state === "stored" ? now : null;
+  }
+
+  return {
+    keep(payer, { filename, purpose, sizeBytes, expiresAtMs }, bytes) {
+      const facts = { filename, sizeBytes, mime: "application/jsonl", tags: [purpose], note: null, source: "batch" };
+      const file = expiresAtMs === null ? facts : { ...facts, expiresAtMs };
+      return keep(purpose === "batch" ? uploads : outputs, ownerOf(payer), file, bytes);
+    },
+
+    async find(payer, id) {
+      const row = await rows.get(id);
+      return stored(row?.payer === ownerOf(payer) ? row : null);
+    },
+
+    async *all(payer) {
+      for await (const row of rows.all(ownerOf(payer))) {
+        const now = await stored(row);
+        if (now !== null) yield now;
+      }
+    },
+
+    delete: (row) => discard(uploads, row),
+    read: store.read,
+
+    async putSegment(bytes) {
+      // The name is always new, so that a process that has lost the batch without knowing it changes nothing.
+      const id = `file_${randomBytes(16).toString("hex")}`;
+      await rows.remind(id, clock.epochMs() + SEGMENT_MS_MAX);
+      return { id, bytes: await store.write(id, bytes, null) };
+    },
+
+    async dropSegment(id) {
+      await store.delete(id);
+      await rows.forget(id);
+    },
+
+    async *readAll(segments) {
+      for (const { id } of segments) {
+        const bytes = await store.read(id, null);
+        if (bytes === null) throw new Error(`the segment ${id} of a batch is gone`);
+        yield* bytes;
+      }
+    },
+  };
+}
