@@ -202,6 +202,7 @@ const OF_ACCOUNT = [
   "/jobs",
   "/files",
   "/start",
+  "/find?q=on",
 ].map((path) => `/account${path}`);
 const OF_OPERATOR = [
   "",
@@ -214,6 +215,7 @@ const OF_OPERATOR = [
   "/events",
   "/doctor",
   "/log",
+  "/find?q=on",
 ].map((path) => `/console${path}`);
 const IN_THE_DARK = ["/account/keys", "/account/transactions?status=failed", "/try", "/console/routes", "/console/log"];
 
@@ -501,3 +503,39 @@ it.runIf(shots !== undefined)(
   },
   BROWSER_MS_MAX,
 );
+
+it("Ctrl K finds a page, a key and an action by a part of the name, and a call by its id; without scripts the form does", async () => {
+  await signIn();
+  await page.keyboard.down("Control");
+  await page.keyboard.press("k");
+  await page.keyboard.up("Control");
+  await page.waitForSelector("dialog[open]");
+  await page.keyboard.type("transac");
+  await page.waitForFunction(() => document.querySelector("dialog .hits")?.textContent?.includes("Page Transactions"));
+  await bringAxe();
+  expect(await violations()).toEqual([]);
+  await Promise.all([page.waitForNavigation(), page.keyboard.press("Enter")]);
+  expect(page.url()).toBe(`${gateway.url}/account/transactions`);
+  const id = (await page.$eval("tbody .row", (one) => one.getAttribute("href") ?? "")).split("/").at(-1) ?? "";
+  await page.setJavaScriptEnabled(false);
+  const found = async (words: string) => {
+    await page.goto(`${gateway.url}/account`);
+    await page.type(".side .find input", words);
+    await Promise.all([page.waitForNavigation(), page.keyboard.press("Enter")]);
+    return text();
+  };
+  expect(await found(id)).toContain(`Transaction ${id}`);
+  expect(await found("onerror")).toContain(XSS[1]);
+  expect(await found("search the web")).toContain("Action brave/search");
+  expect(await found("no-such-key-or-call-0123")).not.toContain("Key ");
+});
+
+it("the arrow keys move through a chart's days and show the figures of each", async () => {
+  await signIn();
+  await page.focus("[data-chart]");
+  await page.keyboard.press("ArrowLeft");
+  const today = new Date().toISOString().slice(0, 10);
+  const shown = await page.$eval(".cols > li:focus .tip", (one) => one.textContent ?? "");
+  expect(shown).toMatch(new RegExp(`^${today}\\$\\d`));
+  expect(shown).toContain("core/onescrape-deep");
+});

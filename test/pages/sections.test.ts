@@ -23,6 +23,7 @@ const ask: Ask = async <Body>(_method: string, path: string) =>
 
 const door: Door = {
   groups: [],
+  find: "/account/find",
   signOut: "/sign-out",
   enter: async () => ({ ask, csrf: "token" }),
   toSignIn: () => ({ status: 303, body: "" }),

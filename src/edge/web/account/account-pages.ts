@@ -2,11 +2,13 @@
 import type { EndpointSpec, GatewayRequest } from "../../../core/endpoint.ts";
 import { isForeign, toSignIn } from "../../oauth/forms.ts";
 import { isCsrf, type Session, type Sessions } from "../../oauth/sessions.ts";
-import type { Ask } from "../kit/ask.ts";
+import { actionsFor, callWith, findSection, has, type Look } from "../find.ts";
+import { type Ask, bodyOr } from "../kit/ask.ts";
 import { liveEndpoint } from "../kit/live.ts";
 import type { PlaceGroup } from "../kit/page.ts";
 import { type Door, sectionEndpoints } from "../kit/sections.ts";
 import { trySection } from "../try/try-pages.ts";
+import type { KeysShown } from "./answers.ts";
 import { budgetsSection } from "./budgets.ts";
 import { eventsSection } from "./events.ts";
 import { filesSection } from "./files.ts";
@@ -44,6 +46,36 @@ const GROUPS: readonly PlaceGroup[] = [
   },
 ];
 
+const FIND = "/account/find";
+
+const keyNamed: Look = async (ask, words) => {
+  const { agents } = bodyOr(await ask<KeysShown>("GET", "/api/v1/agents?limit=1000"), {
+    agents: [],
+    next_cursor: null,
+  });
+  return agents
+    .filter(({ label, id, hint }) => has(`${label} ${id} ${hint}`, words))
+    .map(({ label, id, hint }) => ({
+      kind: "Key",
+      name: label,
+      href: `/account/keys?q=${encodeURIComponent(id)}`,
+      note: hint,
+    }));
+};
+
+const modelNamed: Look = async (ask, words) => {
+  const { data } = bodyOr(await ask<{ data: readonly { id: string }[] }>("GET", "/api/llm/v1/models"), { data: [] });
+  return data
+    .filter(({ id }) => has(id, words))
+    .map(({ id }) => ({ kind: "Model", name: id, href: `/catalog?q=${encodeURIComponent(id)}` }));
+};
+
+const actionFor: Look = async (ask, words) =>
+  (await actionsFor(ask, words)).map(({ service, action, description }) => {
+    const name = `${service}/${action}`;
+    return { kind: "Action", name, href: `/catalog/actions/${name}`, note: description };
+  });
+
 export interface AccountPagesParts {
   readonly sessions: Sessions;
   /** Our own URL, without a trailing slash. */
@@ -58,6 +90,7 @@ export interface AccountPagesParts {
 function accountDoor({ sessions, base, askAs }: AccountPagesParts): Door {
   return {
     groups: GROUPS,
+    find: FIND,
     signOut: "/sign-out",
     toSignIn,
     async enter(request) {
@@ -85,6 +118,11 @@ export function accountPages(parts: AccountPagesParts): readonly EndpointSpec[] 
     filesSection,
     startSection(parts.base),
     trySection(parts.base),
+    findSection({
+      path: FIND,
+      groups: GROUPS,
+      looks: [callWith("/api/v1/transactions", "/account/transactions"), keyNamed, modelNamed, actionFor],
+    }),
   ];
   return [
     ...sections.flatMap((section) => sectionEndpoints(section, door)),

@@ -62,10 +62,9 @@ export const accountsSection: Section = {
       { action: PATH, csrf, act: "open" },
       html`<div class="fields">${field({ name: "name", label: "Name", required: true })}${field({ name: "kind", label: "Kind", options: KINDS })}${field({ name: "credit", label: "Credit", note: "dollars", type: "number" })}</div><div class="buttons"><button>Open an account</button></div>`,
     );
-    const find = html`<form method="get" action="/console/find"><div class="fields">${field({ name: "id", label: "Account, key, request or transaction by its id" })}<div><button class="plain">Find</button></div></div></form>`;
     return {
       title: "Accounts",
-      body: html`<section class="card">${find}</section>${card("Accounts", html`${table("Accounts", columns, { rows, none: "There is no account yet: open one below." })}${nextPage(PATH, {}, found.next_cursor)}`)}${card("Open an account", open)}`,
+      body: html`${card("Accounts", html`${table("Accounts", columns, { rows, none: "There is no account yet: open one below." })}${nextPage(PATH, {}, found.next_cursor)}`)}${card("Open an account", open)}`,
     };
   },
 };

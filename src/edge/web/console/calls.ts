@@ -79,21 +79,3 @@ export const callSection: Section = {
     };
   },
 };
-
-/** Redirects to the page of any id. */
-export const findSection: Section = {
-  path: "/console/find",
-  place: "/console/accounts",
-  async show({ request }) {
-    const id = (request.query.get("id") ?? "").trim().slice(0, 100);
-    const call = id.replace(/^(?:req_|[a-z]+-)/, "tx_");
-    const ofKey = `${PATH}?key=${encodeURIComponent(id)}`;
-    const ofAccount = `/console/accounts/${encodeURIComponent(id)}`;
-    const goTo = id.startsWith("acct_")
-      ? ofAccount
-      : id.startsWith("key_")
-        ? ofKey
-        : `${PATH}/${encodeURIComponent(call)}`;
-    return { title: "Find by id", body: html``, goTo };
-  },
-};

@@ -5,6 +5,7 @@ import type { EndpointSpec, GatewayRequest } from "../../../core/endpoint.ts";
 import type { Refusal } from "../../../money/accounts/admin-endpoints.ts";
 import { isCsrf } from "../../oauth/sessions.ts";
 import { eventsSection } from "../account/events.ts";
+import { callWith, findSection, has, type Look } from "../find.ts";
 import { html } from "../html.ts";
 import { type Ask, bodyOr } from "../kit/ask.ts";
 import { liveEndpoint } from "../kit/live.ts";
@@ -12,7 +13,8 @@ import type { PlaceGroup } from "../kit/page.ts";
 import { type Door, sectionEndpoints } from "../kit/sections.ts";
 import { problem } from "../kit/shown.ts";
 import { accountSection, accountsSection } from "./accounts.ts";
-import { callSection, callsSection, findSection } from "./calls.ts";
+import type { AccountShown } from "./answers.ts";
+import { callSection, callsSection } from "./calls.ts";
 import type { Operator } from "./operator-sessions.ts";
 import { pricesSection } from "./prices.ts";
 import { routesSection } from "./routes.ts";
@@ -48,6 +50,24 @@ const GROUPS: readonly PlaceGroup[] = [
   },
 ];
 
+const FIND = "/console/find";
+const ACCOUNTS_LOOKED_AT = "1000";
+
+const accountNamed: Look = async (ask, words) => {
+  const { accounts } = bodyOr(
+    await ask<{ accounts: readonly AccountShown[] }>("GET", `/admin/v1/accounts?limit=${ACCOUNTS_LOOKED_AT}`),
+    { accounts: [] },
+  );
+  return accounts
+    .filter(({ name, account_id: id }) => has(`${name} ${id}`, words))
+    .map(({ name, account_id: id }) => ({ kind: "Account", name, href: `/console/accounts/${id}`, note: id }));
+};
+
+const keyWith: Look = async (_ask, words) =>
+  words.startsWith("key_")
+    ? [{ kind: "Key", name: words, href: `/console/calls?key=${encodeURIComponent(words)}`, note: "its calls" }]
+    : [];
+
 /** The refresh interval of data that many viewers may watch at once. */
 const EVERY_MS = 5_000;
 
@@ -65,6 +85,7 @@ export function consolePages(parts: ConsoleParts): readonly EndpointSpec[] {
   const { sessions, epochMs, draining, askAs } = parts;
   const door: Door = {
     groups: GROUPS,
+    find: FIND,
     signOut: "/console/sign-out",
     toSignIn,
     async enter(request) {
@@ -87,7 +108,11 @@ export function consolePages(parts: ConsoleParts): readonly EndpointSpec[] {
     accountSection(parts.reference),
     callsSection,
     callSection,
-    findSection,
+    findSection({
+      path: FIND,
+      groups: GROUPS,
+      looks: [callWith("/admin/v1/transactions", "/console/calls"), keyWith, accountNamed],
+    }),
     routesSection,
     runningSection,
     pricesSection(epochMs),

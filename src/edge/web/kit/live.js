@@ -32,3 +32,47 @@ document.addEventListener("keydown", (event) => {
   days.at(at === -1 ? (step === 1 ? 0 : -1) : Math.min(days.length - 1, Math.max(0, at + step)))?.focus();
   event.preventDefault();
 });
+
+/** Ctrl K: the find page's form and links in a dialog; Enter opens the first link. */
+const find = document.querySelector(".side .find");
+const FIND_MS = 120;
+
+function openFinder() {
+  const dialog = document.createElement("dialog");
+  const form = find.cloneNode(true);
+  const hits = document.createElement("div");
+  const input = form.querySelector("input");
+  input.type = "text";
+  let typing = 0;
+  const show = async () => {
+    const asked = input.value;
+    const response = await fetch(`${find.action}?${new URLSearchParams({ q: asked })}`);
+    const page = new DOMParser().parseFromString(await response.text(), "text/html");
+    if (input.value === asked) hits.replaceChildren(...page.querySelectorAll("main .hits, main .none"));
+  };
+  input.addEventListener("input", () => {
+    clearTimeout(typing);
+    typing = setTimeout(show, FIND_MS);
+  });
+  form.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    clearTimeout(typing);
+    await show();
+    const first = hits.querySelector("a");
+    if (first !== null) location.href = first.href;
+  });
+  dialog.addEventListener("close", () => dialog.remove());
+  dialog.append(form, hits);
+  dialog.setAttribute("aria-label", "Find");
+  document.body.append(dialog);
+  dialog.showModal();
+  show();
+}
+
+if (find !== null) {
+  document.addEventListener("keydown", (event) => {
+    if (event.key.toLowerCase() !== "k" || !(event.ctrlKey || event.metaKey)) return;
+    event.preventDefault();
+    if (document.querySelector("dialog[open]") === null) openFinder();
+  });
+}

@@ -51,6 +51,8 @@ export interface Shell {
   readonly title: string;
   /** The sidebar; empty: not signed in. */
   readonly groups?: readonly PlaceGroup[];
+  /** The page that finds others by name or id. */
+  readonly find?: string;
   /** The `href` of this page's entry in the sidebar. */
   readonly here?: string;
   /** Whether the page is below that entry: it then shows the way back. */
@@ -72,13 +74,17 @@ function groupOf({ name, places }: PlaceGroup, here: string | undefined): Html {
 }
 
 /** On a phone the sidebar is a bar; its links appear while the URL names it. */
-function sidebar({ groups = [], here, signOut }: Shell): Html {
+function sidebar({ groups = [], here, signOut, find }: Shell): Html {
   const out =
     signOut === undefined
       ? ""
       : html`<form method="post" action="${signOut.action}"><input type="hidden" name="csrf" value="${signOut.csrf}"><button class="plain small">Sign out</button></form>`;
+  const search =
+    find === undefined
+      ? ""
+      : html`<form class="find" role="search" aria-label="Quick find" action="${find}"><input type="search" name="q" placeholder="Find (Ctrl K)" aria-label="Find a page, key, call, model or action" autocomplete="off" spellcheck="false"></form>`;
   const home = groups[0]?.places[0]?.href ?? "/";
-  return html`<header class="side" id="menu"><a class="brand" href="${home}"><img src="${ICON}" alt="" width="20" height="20">Tollgate</a><a class="menu button plain small" href="#menu">Menu</a><nav aria-label="Pages">${groups.map((group) => groupOf(group, here))}</nav>${out}</header>`;
+  return html`<header class="side" id="menu"><a class="brand" href="${home}"><img src="${ICON}" alt="" width="20" height="20">Tollgate</a><a class="menu button plain small" href="#menu">Menu</a>${search}<nav aria-label="Pages">${groups.map((group) => groupOf(group, here))}</nav>${out}</header>`;
 }
 
 function crumbs({ groups = [], here, isBelow }: Shell): Html | string {

@@ -55,6 +55,8 @@ export interface Section {
 export interface Door {
   /** The sidebar. */
   readonly groups: readonly PlaceGroup[];
+  /** The page that finds others by name or id. */
+  readonly find: string;
   readonly signOut: string;
   /** Null: not signed in. */
   enter(request: GatewayRequest): Promise<Pick<Visit, "ask" | "csrf"> | null>;
@@ -71,6 +73,7 @@ function shellOf({ section, door, csrf }: Entered, { title, scripts }: Pick<Show
   return {
     title,
     groups: door.groups,
+    find: door.find,
     here: section.place,
     isBelow: section.path !== section.place,
     signOut: { action: door.signOut, csrf },

@@ -4,6 +4,7 @@
 import type { PriceShown } from "../../../actions/run/descriptor.ts";
 import { isRecord, stringOf } from "../../../core/json.ts";
 import type { OwnAccount } from "../account/answers.ts";
+import { actionsFor } from "../find.ts";
 import { type Html, html } from "../html.ts";
 import { type Ask, bodyOr, Refused } from "../kit/ask.ts";
 import { TRY_SCRIPT } from "../kit/assets.ts";
@@ -33,12 +34,6 @@ interface Descriptor {
   readonly price: PriceShown;
   readonly example: Readonly<Record<string, unknown>>;
 }
-interface FoundActions {
-  readonly data: {
-    readonly results?: readonly { readonly service: string; readonly action: string; readonly description: string }[];
-  };
-}
-
 interface Mode {
   readonly isLive: boolean;
   readonly mayBeLive: boolean;
@@ -130,9 +125,7 @@ async function action({ ask, csrf }: Visit, id: string, mode: Mode, url: string)
 }
 
 async function found(ask: Ask, words: string, live: string): Promise<Html> {
-  const told = await ask<FoundActions>("POST", "/api/run/core/discover", { query: words });
-  const results = told instanceof Refused ? [] : (told.data.results ?? []);
-  const rows = results.map(({ service, action: name, description }) => {
+  const rows = (await actionsFor(ask, words)).map(({ service, action: name, description }) => {
     const id = `${service}/${name}`;
     return html`<li><a href="${PATH}?${new URLSearchParams({ action: id }).toString()}${live}">${id}</a> <span class="soft">${description}</span></li>`;
   });

@@ -1,0 +1,86 @@
+// Finds pages, keys, accounts, transactions, models and actions by a part of their name or by their id. The page's script shows the same
+// links in a dialog on Ctrl K.
+import { type Html, html } from "./html.ts";
+import { type Ask, bodyOr, Refused } from "./kit/ask.ts";
+import type { PlaceGroup } from "./kit/page.ts";
+import type { Section } from "./kit/sections.ts";
+
+const WORDS_MAX = 200;
+const HITS_MAX = 8;
+/** An id of a transaction, or of the request that it was made for. */
+const OF_CALL = /^(?:tx|req|open)_\w+$/;
+
+export interface Hit {
+  readonly kind: string;
+  readonly name: string;
+  readonly href: string;
+  readonly note?: string;
+}
+
+/** Hits of one kind, given the words in lower case. */
+export type Look = (ask: Ask, words: string) => Promise<readonly Hit[]>;
+
+export function has(text: string, words: string): boolean {
+  return text.toLowerCase().includes(words);
+}
+
+/** The call with an id. `api` is the endpoint of transactions, `path` the page of one. */
+export function callWith(api: string, path: string): Look {
+  return async (ask, words) => {
+    if (!OF_CALL.test(words)) return [];
+    // Ids are case-sensitive, and a request's transaction has the request's id under its own prefix.
+    const id = encodeURIComponent(words.replace(/^req_/, "tx_"));
+    const found = await ask("GET", `${api}/${id}`);
+    return found instanceof Refused ? [] : [{ kind: "Transaction", name: words, href: `${path}/${id}` }];
+  };
+}
+
+interface Discovered {
+  readonly service: string;
+  readonly action: string;
+  readonly endpoint: string;
+  readonly description: string;
+  readonly category: string;
+}
+
+/** Actions that do what the words say, best first; empty where the search fails. */
+export async function actionsFor(ask: Ask, words: string): Promise<readonly Discovered[]> {
+  const { data } = bodyOr(
+    await ask<{ readonly data: readonly Discovered[] }>("POST", "/api/run/core/discover", { query: words }),
+    { data: [] },
+  );
+  return data.filter(({ endpoint }) => endpoint.startsWith("/api/run/"));
+}
+
+function hitsHtml(hits: readonly Hit[]): Html {
+  const rows = hits.map(
+    ({ kind, name, href, note }) =>
+      html`<li><a href="${href}"><span class="soft">${kind}</span> <strong>${name}</strong>${note === undefined ? "" : html` <span class="soft">${note}</span>`}</a></li>`,
+  );
+  return html`<ul class="hits">${rows}</ul>`;
+}
+
+export interface FindParts {
+  readonly path: string;
+  readonly groups: readonly PlaceGroup[];
+  readonly looks: readonly Look[];
+}
+
+export function findSection({ path, groups, looks }: FindParts): Section {
+  const places = groups.flatMap((group) => group.places);
+  return {
+    path,
+    place: path,
+    async show({ ask, request }) {
+      const asked = (request.query.get("q") ?? "").trim().slice(0, WORDS_MAX);
+      const words = OF_CALL.test(asked) ? asked : asked.toLowerCase();
+      const pages = places.filter(({ name }) => has(name, words)).map((one) => ({ ...one, kind: "Page" }));
+      const hits: Hit[] = [];
+      if (words !== "") for (const look of looks) hits.push(...(await look(ask, words)).slice(0, HITS_MAX));
+      const all = [...pages, ...hits];
+      const form = html`<form class="filters" method="get" action="${path}" role="search" aria-label="Find"><div><label for="q">Name or id</label><input id="q" name="q" value="${asked}" autocomplete="off" spellcheck="false"></div><div class="buttons"><button>Find</button></div></form>`;
+      const none = html`<p class="none">Nothing has this name or id.</p>`;
+      return { title: "Find", body: html`${form}${all.length === 0 ? none : hitsHtml(all)}` };
+    },
+  };
+}
