@@ -123,7 +123,7 @@ describe("who may not pay", () => {
 
   /** A call whose answer has begun and lasts a while. */
   async function running(key: string): Promise<{ readonly ends: Promise<SeenCall> }> {
-    const ends = call(key, { ...HELLO, model: "sandbox/ok-at-200" });
+    const ends = call(key, { ...HELLO, model: "sandbox/ok-at-20" });
     await eventually(async () => {
       const { requests } = await gateway.books();
       return requests.some(({ ended, tokensOut }) => ended === "open" && Number(tokensOut) > 0) || undefined;

@@ -68,6 +68,8 @@ it("who leaves while an action runs pays the round before it and the action, whi
   const left = leaveAt("running");
   const answer = await asked.promise;
   await left;
+  // The gateway notices within a few turns of the event loop that the client is gone; it must before the action answers.
+  for (let turn = 0; turn < 50; turn++) await new Promise((resolve) => setImmediate(resolve));
   answer();
   const posting = await charged();
   expect(posting.legs.map(({ vendor, ok }) => [vendor, ok])).toEqual([

@@ -1,11 +1,12 @@
 // What callers and the ledger see of a Redis that is unavailable, slow or full. Titles name the rows of the failure table.
 import { describe, expect, it, onTestFinished } from "vitest";
-import { systemClock } from "../../../../src/core/clock.ts";
+import { manualClock, systemClock } from "../../../../src/core/clock.ts";
 import { GatewayError } from "../../../../src/core/errors.ts";
 import { nano } from "../../../../src/core/money.ts";
 import type { PostOutcome, SharedLedger } from "../../../../src/money/ledger/model/ledger.ts";
 import { type Intent, intentIn, intentText } from "../../../../src/money/ledger/spool/intent.ts";
 import { eventually } from "../../../support/gateway.ts";
+import { PATIENT_MS } from "../../../support/patience.ts";
 import { onlyAProcessShows } from "../../../support/process-fact.ts";
 import { CENT, legOf } from "../requests.ts";
 import { AWAY, ada, allResolved, allTold, charged, cost, LEASE_MS, request, startSpooled } from "./spooled.ts";
@@ -170,7 +171,7 @@ describe("Redis down at settle", () => {
 
 describe("connection cut after send", () => {
   it("a hold whose answer was lost is this call's own, and a charge whose answer was lost is made once", async () => {
-    const { ledger, proxy, hold, other } = await startSpooled();
+    const { ledger, proxy, hold, other } = await startSpooled({}, { commandMsMax: PATIENT_MS });
     // From here on the server knows the scripts: each following command is sent once and run.
     await hold("tx_0", 5);
     await ledger.post(cost("tx_0", 1));
@@ -190,7 +191,7 @@ describe("connection cut after send", () => {
 
 describe("Redis OOM / eviction", () => {
   it("a full server takes no new calls; running ones end in the ledger", async () => {
-    const { ledger, redis, hold, other } = await startSpooled();
+    const { ledger, redis, hold, other } = await startSpooled({}, { commandMsMax: PATIENT_MS });
     for (const id of ["tx_1", "tx_2"]) expect(await hold(id, 5)).toEqual({ outcome: "held" });
     await redis.send("CONFIG", "SET", "maxmemory", "1");
     await expect(hold("tx_3", 5)).rejects.toEqual(AWAY);
@@ -203,15 +204,13 @@ describe("Redis OOM / eviction", () => {
 
 describe("Redis away for longer than a lease", () => {
   it("the sweep comes after the spools: a call that has ended keeps its charge, one that goes on keeps its hold", async () => {
-    const { ledger, redis, proxy, hold, other, told } = await startSpooled();
+    const clock = manualClock(systemClock.epochMs());
+    const { ledger, proxy, hold, other, told } = await startSpooled({}, { clock });
     for (const id of ["tx_ended", "tx_running"]) expect(await hold(id, 5)).toEqual({ outcome: "held" });
     proxy.blackHole();
     expect(await ledger.post(cost("tx_ended", 3))).toMatchObject({ outcome: "spooled" });
-    await eventually(async () => {
-      await ledger.sweep(10).catch(() => {});
-      const ends = (await redis.send("HVALS", "{a:ada}:l")) as string[];
-      return ends.filter((end) => Number(end) <= systemClock.epochMs()).length === 2 ? true : undefined;
-    }, "both leases to end");
+    clock.advance(LEASE_MS + 1);
+    await expect(ledger.sweep(10)).rejects.toEqual(AWAY);
     proxy.pass();
     proxy.cut();
     expect(await ledger.sweep(10)).toEqual([]);
@@ -229,8 +228,10 @@ describe("Redis away for longer than a lease", () => {
       ...store,
       sweep: (countMax) => (sent++ % 2 === 0 ? Promise.reject(lost) : other.sweep(countMax)),
     });
-    const { ledger, other } = await startSpooled({}, { wrap, leaseMs: 60_000 });
+    const clock = manualClock(systemClock.epochMs());
+    const { ledger, other } = await startSpooled({}, { wrap, clock, leaseMs: 60_000 });
     expect(await other.reserve({ ...request("tx_dead", 5), leaseMs: 200 })).toEqual({ outcome: "held" });
+    clock.advance(201);
     const swept = async () => (await ledger.sweep(10).catch((): string[] => [])).includes("tx_dead") || undefined;
     await eventually(swept, "the sweep");
     expect(await other.holdState(ada("tx_dead"))).toBe("expired");
@@ -240,9 +241,11 @@ describe("Redis away for longer than a lease", () => {
 describe("late settle after sweep", () => {
   it("a call whose lease ended while its process was cut off is charged as its caller was told, once", async () => {
     let tries = 0;
+    const clock = manualClock(systemClock.epochMs());
     const { ledger, proxy, hold, other, told, forfeits } = await startSpooled(
       {},
       {
+        clock,
         wrap: (store) => ({
           ...store,
           post(request) {
@@ -255,6 +258,7 @@ describe("late settle after sweep", () => {
     expect(await hold("tx_1", 5)).toEqual({ outcome: "held" });
     proxy.blackHole();
     expect(await ledger.post(cost("tx_1", 3))).toMatchObject({ outcome: "spooled", ...charged(3) });
+    clock.advance(LEASE_MS + 1);
     await allResolved(other);
     expect(await other.holdState(ada("tx_1"))).toBe("expired");
     proxy.pass();
@@ -271,8 +275,10 @@ describe("late settle after sweep", () => {
   });
 
   it("a call whose process reaches the store again before it ends is charged, and its caller told exactly", async () => {
-    const { ledger, hold, other } = await startSpooled();
+    const clock = manualClock(systemClock.epochMs());
+    const { ledger, hold, other } = await startSpooled({}, { clock });
     expect(await hold("tx_1", 5)).toEqual({ outcome: "held" });
+    clock.advance(LEASE_MS + 1);
     await allResolved(other);
     expect(await ledger.post(cost("tx_1", 3))).toMatchObject({ outcome: "posted", repeat: false, ...charged(3) });
     expect(await ledger.void(ada("tx_1"), "late")).toEqual({ outcome: "posted" });
@@ -280,11 +286,13 @@ describe("late settle after sweep", () => {
   });
 
   it("where the sweep has posted what was noted as used, the rest is a charge of its own, and the doctor knows both", async () => {
-    const { ledger, redis, proxy, other, told, forfeits } = await startSpooled();
+    const clock = manualClock(systemClock.epochMs());
+    const { ledger, redis, proxy, other, told, forfeits } = await startSpooled({}, { clock });
     await ledger.reserve({ ...request("tx_1", 2), onExpire: "post-accrued" });
     await ledger.extend(ada("tx_1"), nano(5 * CENT), nano(CENT), LEASE_MS);
     proxy.blackHole();
     expect(await ledger.post(cost("tx_1", 4))).toMatchObject({ outcome: "spooled", ...charged(4) });
+    clock.advance(LEASE_MS + 1);
     await allResolved(other);
     proxy.pass();
     proxy.cut();
@@ -304,10 +312,12 @@ describe("late settle after sweep", () => {
   });
 
   it("of a hold that another process placed nothing is charged late: the cost is the operator's, and is told", async () => {
-    const { ledger, proxy, other, told, forfeits } = await startSpooled();
+    const clock = manualClock(systemClock.epochMs());
+    const { ledger, proxy, other, told, forfeits } = await startSpooled({}, { clock });
     expect(await other.reserve(request("tx_1", 5))).toEqual({ outcome: "held" });
     proxy.blackHole();
     expect(await ledger.post(cost("tx_1", 3))).toMatchObject({ outcome: "spooled", ...charged(3) });
+    clock.advance(LEASE_MS + 1);
     await allResolved(other);
     proxy.pass();
     proxy.cut();

@@ -37,7 +37,11 @@ export interface OpenLedger {
 
 export interface OpenOptions extends Partial<Pick<SpoolOptions, "disk" | "openMax">> {
   readonly leaseMs?: number;
-  /** The spool's own clock; the store uses the system's. */
+  /** Default: production's own timeout. */
+  readonly commandMsMax?: number;
+  /** Replaces the system's clock and the server's own. */
+  readonly clock?: Clock;
+  /** The spool's own clock, where it differs. */
   readonly spoolClock?: Clock;
   /** The archive for the store's postings. */
   readonly archive?: Archive;
@@ -49,20 +53,21 @@ export interface OpenOptions extends Partial<Pick<SpoolOptions, "disk" | "openMa
 
 /** Opens the ledger as a gateway does, and replays the folder's spool. */
 export async function openSpooled(url: string, folder: string, options: OpenOptions = {}): Promise<OpenLedger> {
-  const { leaseMs = LEASE_MS, spoolClock = systemClock, archive, ...others } = options;
+  const { leaseMs = LEASE_MS, clock = systemClock, spoolClock = clock, archive, commandMsMax, ...others } = options;
   const { wrap = (store) => store, wrapSpool = (spool) => spool, ...bounds } = others;
   const forfeits: Forfeit[] = [];
   const broken: unknown[] = [];
   const onBroken = (error: unknown) => broken.push(error);
-  const link = await openRedis(url, { onBroken: () => {} });
+  const link = await openRedis(url, { onBroken: () => {}, ...(commandMsMax === undefined ? {} : { commandMsMax }) });
   const file = await openSpool({
     ...{ file: join(folder, "spool.db"), clock: spoolClock, disk: NO_BOUNDS, ...bounds },
     onFatal: onBroken,
   });
   const spool = wrapSpool(keptUntilCopied(file, link));
-  const store = wrap(redisLedger({ link, clock: systemClock, leaseMs, ...(archive === undefined ? {} : { archive }) }));
+  const clocks = { clock, clockIsServers: clock !== systemClock };
+  const store = wrap(redisLedger({ link, ...clocks, leaseMs, ...(archive === undefined ? {} : { archive }) }));
   const onForfeit = (lost: Forfeit) => forfeits.push(lost);
-  const ledger = spooledLedger(store, spool, { clock: systemClock, leaseMs, onBroken, onForfeit });
+  const ledger = spooledLedger(store, spool, { clock, leaseMs, onBroken, onForfeit });
   link.onServerChange(() => ledger.repeat());
   await ledger.recover();
   async function close(): Promise<void> {
@@ -94,7 +99,9 @@ export async function startSpooled(settings: RedisSettings = {}, options: OpenOp
   const url = `redis://127.0.0.1:${proxy.port}`;
   let opened = await openSpooled(url, folder, options);
   const side = await openLink(redis.url);
-  const other = redisLedger({ link: side, clock: systemClock, leaseMs: LEASE_MS });
+  const { clock = systemClock } = options;
+  const clocks = { clock, clockIsServers: clock !== systemClock };
+  const other = redisLedger({ link: side, ...clocks, leaseMs: LEASE_MS });
   await other.openAccount(newAccount("ada", CREDIT_CENTS));
   onTestFinished(async () => {
     await opened.close();
