@@ -86,7 +86,7 @@ describe("a gateway that is asked to end", () => {
     const connection = new Client(gateway.url);
     const before = await connection.request({ method: "GET", path: "/api/v1/account", headers: { authorization } });
     await before.body.dump();
-    const answers = Array.from({ length: 8 }, () => stream(200, 80));
+    const answers = Array.from({ length: 8 }, () => stream(200, 40));
     await running(8);
 
     const exited = gateway.terminate();

@@ -42,7 +42,7 @@ test("a grant whose token is revoked at one process is refused by all of them", 
   expect(new Set(await statuses())).toEqual(new Set([200]));
   expect((await client.post("/oauth/revoke", { token })).status).toBe(200);
   const all = async () => (await statuses()).every((status) => status === 401) || undefined;
-  await eventually(all, "all to refuse it", 4_000);
+  await eventually(all, "all to refuse it", SOON_MS);
 });
 
 test("a call over MCP is cancelled by a message that comes to another process", async () => {

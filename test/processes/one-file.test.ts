@@ -67,7 +67,7 @@ test("requests of a minute are those of all processes together", async () => {
 
 test("SIGHUP replaces every process, and no stream is cut", async () => {
   const { key } = await fleet.account(CREDIT);
-  const streams = calls(6, key, "hello [[pace: 40]]");
+  const streams = calls(6, key, "hello [[pace: 15]]");
   await eventually(async () => (await holds()) === 6 || undefined, "six holds");
   const before = childrenOf(gateway().pid);
   const done = gateway().says(/replaced/);

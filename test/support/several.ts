@@ -10,8 +10,8 @@ import { anyRedis } from "./redis.ts";
 
 const STREAM = { stream: true, stream_options: { include_usage: true }, max_tokens: 100 };
 export const SHORT = { model: "sandbox/ok", messages: [{ role: "user", content: "hello" }], ...STREAM };
-/** Takes a little over two seconds. */
-export const LONG = { ...SHORT, messages: [{ role: "user", content: "hello [[pace: 40]]" }] };
+/** Takes four seconds: long enough that many of them run at the same time on a busy machine. */
+export const LONG = { ...SHORT, messages: [{ role: "user", content: "hello [[pace: 15]]" }] };
 
 const FAR = { inference_cap_cents: 900_000_000, rate_limit: { requests_per_minute: 10_000_000, in_flight: 100_000 } };
 

@@ -192,7 +192,7 @@ describe("the spool", () => {
     ]);
     const opened = await reopen({ wrap: failing });
     await opened.ledger.post(cost("tx_3", 3));
-    await eventually(() => (opened.broken.length > 0 ? true : undefined), "five tries", 10_000);
+    await eventually(() => (opened.broken.length > 0 ? true : undefined), "five tries");
     await eventually(
       async () =>
         (await opened.ledger.doctor()).findings.find(({ detail }) => detail.startsWith("the post of tx_3 has waited")),
