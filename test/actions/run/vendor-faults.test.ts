@@ -131,7 +131,7 @@ describe.each([
 ] as const)("%s", (_, action, column) => {
   it.concurrent.each(FAULTS)("$fault: $status $error, $kind", async ({ fault, status, error, kind, times }) => {
     const account = await gateway.account({ creditCents: CREDIT_CENTS });
-    const told = await call(account, action, fault);
+    const told = await call(account, kind === "provider_timeout" ? `${action}-soon` : action, fault);
     expect([told.status, told.json.ok, told.json.error]).toEqual([status, false, error]);
     expect(told.json.charged_cents ?? 0).toBe(0);
     const requests = await asked(told);
@@ -218,7 +218,7 @@ describe("a call of several steps", () => {
     ["redirect@2", 500, 3],
   ])("%s is %i, launches once and is voided", async (fault, status, times) => {
     const account = await gateway.account({ creditCents: CREDIT_CENTS });
-    const told = await call(account, "job", fault);
+    const told = await call(account, fault.startsWith("timeout") ? "job-soon" : "job", fault);
     expect(told.status).toBe(status);
     const requests = await asked(told);
     expect(requests).toHaveLength(times);
