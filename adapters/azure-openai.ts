@@ -98,6 +98,17 @@ const dated = Object.fromEntries(
     { ...model, takes: { ...model.takes, developerRole: "system" as const } },
   ]),
 );
+// The same sessions as OpenAI's. Azure has no list of image prices; they are taken to be OpenAI's.
+const realtime = {
+  kind: "realtime",
+  dialect: "openai-realtime",
+  inputTokensMax: 128_000,
+  outputTokensMax: 32_000,
+  audioTokensPerSecond: 10,
+  imageInTokensMax: 2_500,
+} as const;
+const realtimePrices = { textIn: "4", cachedIn: "0.4", imageIn: "5", cachedImageIn: "0.5" };
+const realtimeSound = { audioIn: "32", cachedAudioIn: "0.4", audioOut: "64" };
 const chat = {
   dialect: "chat-completions" as const,
   toolCalls: "strict" as const,
@@ -136,6 +147,30 @@ export default defineAdapters({
           slug: "openai/gpt-5.4-nano",
           ...price("0.2/1.25/0.02"),
         },
+      },
+    },
+    unitModels: {
+      "gpt-realtime-2.1": {
+        ...realtime,
+        slug: "openai/gpt-realtime-2.1",
+        prices: [{ since, ...realtimePrices, ...realtimeSound, textOut: "24" }],
+      },
+      "gpt-realtime-2.1-mini": {
+        ...realtime,
+        slug: "openai/gpt-realtime-2.1-mini",
+        prices: [
+          {
+            since,
+            textIn: "0.6",
+            cachedIn: "0.06",
+            imageIn: "0.8",
+            cachedImageIn: "0.08",
+            audioIn: "10",
+            cachedAudioIn: "0.3",
+            textOut: "2.4",
+            audioOut: "20",
+          },
+        ],
       },
     },
   },

@@ -147,6 +147,38 @@ const gptTranscribes = {
 };
 const speaks = { kind: "speech", dialect: "openai-voice", charactersMax: 4_096 } as const;
 
+// Sound counts as 10 tokens a second in, 20 out. OpenAI does not list the tokens of an image; the bound is that of its vision models.
+// Transcription models in a session are those of `transcription` here, at their own prices.
+const realtime = {
+  kind: "realtime",
+  dialect: "openai-realtime",
+  inputTokensMax: 28_224,
+  outputTokensMax: 4_096,
+  audioTokensPerSecond: 10,
+  imageInTokensMax: 2_500,
+} as const;
+const realtime2 = { ...realtime, inputTokensMax: 128_000, outputTokensMax: 32_000 };
+// As in genai-prices on 2026-11-23.
+const realtimePrice = {
+  textIn: "4",
+  cachedIn: "0.4",
+  imageIn: "5",
+  cachedImageIn: "0.5",
+  audioIn: "32",
+  cachedAudioIn: "0.4",
+  audioOut: "64",
+};
+const realtimeMiniPrice = {
+  textIn: "0.6",
+  cachedIn: "0.06",
+  imageIn: "0.8",
+  cachedImageIn: "0.08",
+  audioIn: "10",
+  cachedAudioIn: "0.3",
+  textOut: "2.4",
+  audioOut: "20",
+};
+
 const free = { since };
 
 export default defineAdapter({
@@ -257,6 +289,19 @@ export default defineAdapter({
       ...ends("2027-01-06"),
       streams: true,
       prices: [{ since, textIn: "0.6", audioOut: "12" }],
+    },
+    "gpt-realtime-2.1": { ...realtime2, prices: [{ since: autumn, ...realtimePrice, textOut: "24" }] },
+    "gpt-realtime-2": { ...realtime2, prices: [{ since: autumn, ...realtimePrice, textOut: "24" }] },
+    "gpt-realtime-2.1-mini": { ...realtime2, prices: [{ since: autumn, ...realtimeMiniPrice }] },
+    "gpt-realtime": {
+      ...realtime,
+      ...ends("2027-01-20", "gpt-realtime-2.1"),
+      prices: [{ since, ...realtimePrice, textOut: "16" }],
+    },
+    "gpt-realtime-mini": {
+      ...realtime,
+      ...ends("2027-01-20", "gpt-realtime-2.1-mini"),
+      prices: [{ since, ...realtimeMiniPrice }],
     },
     "omni-moderation-latest": { kind: "moderation", dialect: "openai-moderation", prices: [free] },
   },

@@ -232,6 +232,8 @@ export interface Catalog {
   /** By adapter id. */
   readonly standIns: ReadonlyMap<string, StandInFile>;
   readonly tiers: ReadonlyMap<string, Tier>;
+  /** The same for tiers of realtime models. */
+  readonly realtimeTiers: ReadonlyMap<string, Tier>;
   /** The tiers that our composites use, by file name. */
   readonly compositeTiers: ReadonlyMap<string, CompositeTierSpec>;
   /** Every model with a price today, listed or not. Of a server that serves any model, only the one that the operator names is included. */

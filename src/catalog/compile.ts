@@ -231,9 +231,10 @@ function* daily({ clock, ahead = false }: CatalogOptions, source: CatalogSource)
   };
 }
 
-function tiersOf(files: CatalogFiles): ReadonlyMap<string, Tier> {
+function tiersOf(files: CatalogFiles, isRealtime: boolean): ReadonlyMap<string, Tier> {
+  const specs = [...files.tiers].filter(([, { realtime = false }]) => realtime === isRealtime);
   return new Map(
-    [...files.tiers].map(([id, { purpose, candidates, standsInFor = [], lower = null, firstTokenMsMax }]) => {
+    specs.map(([id, { purpose, candidates, standsInFor = [], lower = null, firstTokenMsMax }]) => {
       const models = candidates.map((candidate) => candidate.model);
       return [id, { id, purpose, models, standsInFor, lower, firstTokenMsMax }];
     }),
@@ -289,7 +290,8 @@ export function* compileCatalog(read: CatalogFiles, options: CatalogOptions): St
   return {
     adapters: (audience) => sourceOf(audience).adapters,
     standIns: files.standIns,
-    tiers: tiersOf(files),
+    tiers: tiersOf(files, false),
+    realtimeTiers: tiersOf(files, true),
     compositeTiers: files.compositeTiers,
     actions: (audience) => [...actions(audience).values()],
     action: (id, audience) => actions(audience).get(id) ?? null,

@@ -131,7 +131,7 @@ function strangePlaces({ regionalCost, settings = {} }: AdapterSpec, env: Adapte
 function strangeDeployments(id: string, spec: AdapterSpec, env: AdapterEnv): readonly string[] {
   if (spec.deployments !== true) return [];
   const variable = envName(id, "DEPLOYMENTS");
-  const known = { ...spec.chat?.models, ...spec.embeddings?.models };
+  const known = { ...spec.chat?.models, ...spec.embeddings?.models, ...spec.unitModels };
   return listOf(settingOf(env, variable)).flatMap((text) => {
     const model = DEPLOYMENT.exec(text)?.groups?.model;
     if (model === undefined) return [`${variable} has ${JSON.stringify(text)}, which is not <model>=<name>`];

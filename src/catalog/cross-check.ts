@@ -84,12 +84,22 @@ function clashes(files: CatalogFiles, group: readonly Listing[]): readonly strin
   });
 }
 
-function tierProblems(files: CatalogFiles, slugs: ReadonlySet<string>): readonly string[] {
+function realtimeSlugs({ adapters }: CatalogFiles): readonly string[] {
+  return [...adapters.values()].flatMap(({ maker, unitModels = {} }) =>
+    Object.entries(unitModels)
+      .filter(([, { kind }]) => kind === "realtime")
+      .map(([name, { slug }]) => slug ?? `${maker}/${name}`),
+  );
+}
+
+function tierProblems(files: CatalogFiles, chatSlugs: ReadonlySet<string>): readonly string[] {
+  const realtime = new Set(realtimeSlugs(files));
   return [...files.tiers].flatMap(([id, spec]) =>
     spec.candidates.flatMap(({ model }, at) => {
       const field = `tiers/${id}.ts: candidates.${at}.model`;
       if (spec.candidates.findIndex((other) => other.model === model) < at) return [`${field} names ${model} again`];
-      return slugs.has(model) || servesAny(files, model, "chat")
+      const slugs = spec.realtime === true ? realtime : chatSlugs;
+      return slugs.has(model) || (spec.realtime !== true && servesAny(files, model, "chat"))
         ? []
         : [`${field} names ${model}, which no adapter sells`];
     }),

@@ -24,6 +24,7 @@ const ENDPOINTS: Readonly<Record<AnyKind, string>> = {
   rerank: "a model that ranks: POST /api/llm/v1/rerank",
   moderation: "a model that moderates: POST /api/llm/v1/moderations",
   completion: "a model that completes text: POST /api/llm/v1/completions",
+  realtime: "a realtime model: open a WebSocket at /api/llm/v1/realtime",
 };
 
 /** A tier's name for callers, also used in keys' lists and postings. */
@@ -148,6 +149,22 @@ export function findUnitModel(
     return found === null ? null : embeddingByUnits(found, atMs);
   }
   return find(name, { param: "model", kinds: [kind], catalog, audience, get });
+}
+
+/** The models of a realtime tier, in order of preference. */
+export function realtimeModels(tier: Tier, catalog: Catalog, audience: Audience): readonly SoldUnitModel[] {
+  return tier.models.map((slug) => catalog.unitModel("realtime", slug, audience)).filter((model) => model !== null);
+}
+
+/** The realtime models of a name, in order of preference: one model, or the candidates of a tier. */
+export function findRealtime(
+  name: string,
+  { catalog, audience, atMs }: { readonly catalog: Catalog; readonly audience: Audience; readonly atMs: number },
+): { readonly name: string; readonly models: readonly SoldUnitModel[] } | GatewayError {
+  const tier = catalog.realtimeTiers.get(name.startsWith(TIER_PREFIX) ? name.slice(TIER_PREFIX.length) : name);
+  if (tier !== undefined) return { name: tierName(tier), models: realtimeModels(tier, catalog, audience) };
+  const model = findUnitModel("realtime", name, { catalog, audience, atMs });
+  return model instanceof GatewayError ? model : { name: model.slug, models: [model] };
 }
 
 /** The chat or embedding model of that name, or an error that says why there is none. */

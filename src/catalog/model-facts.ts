@@ -49,6 +49,7 @@ const UNIT_MODALITIES: Readonly<Record<UnitKind, readonly [input: readonly strin
   rerank: [["text"], "scores"],
   moderation: [["text", "image"], "scores"],
   completion: [["text"], "text"],
+  realtime: [["text", "image", "audio"], "audio"],
   embeddings: [["text"], "embeddings"],
 };
 

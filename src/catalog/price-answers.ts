@@ -12,7 +12,7 @@ import type {
   TokenPrice,
   TokenRates,
 } from "./catalog.ts";
-import { findEither, findTier, tierName } from "./find-model.ts";
+import { findEither, findTier, realtimeModels, tierName } from "./find-model.ts";
 import { modelFacts, nameOf, unitFacts } from "./model-facts.ts";
 import { blendOf, dearest } from "./price.ts";
 import { unitPriceText } from "./unit-price.ts";
@@ -100,6 +100,23 @@ function modelRow(model: Sold, catalog: Catalog) {
   };
 }
 
+/** The prices of a realtime model per token, under the names that other lists use. */
+function realtimePricing({ rates }: SoldUnitModel["sale"]) {
+  const per = (unit: string) => {
+    const rate = rates.get(unit);
+    return rate === undefined ? undefined : usdPerTokenText(rate);
+  };
+  return {
+    prompt: per("textIn"),
+    completion: per("textOut"),
+    input_cache_read: per("cachedIn"),
+    audio_input: per("audioIn"),
+    audio_output: per("audioOut"),
+    audio_cache_read: per("cachedAudioIn"),
+    image_input: per("imageIn"),
+  };
+}
+
 /** A model priced by units: its prices are named by unit. */
 function unitModelRow({ slug, kind, sale, offers, retires }: SoldUnitModel, catalog: Catalog) {
   return {
@@ -111,7 +128,7 @@ function unitModelRow({ slug, kind, sale, offers, retires }: SoldUnitModel, cata
     ...unitFacts(slug, kind),
     available: offers.length > 0,
     sandbox: (catalog.unitModel(kind, slug, { sandbox: true })?.offers.length ?? 0) > 0,
-    pricing: unitPriceText(sale),
+    pricing: kind === "realtime" ? realtimePricing(sale) : unitPriceText(sale),
     expiration_date: retires?.on,
     successor: retires?.successor,
   };
@@ -165,6 +182,27 @@ function tierRow(tier: Tier, catalog: Catalog, audience: Audience) {
   };
 }
 
+/** A tier of realtime models, at the price of its first available one. */
+function realtimeTierRows(catalog: Catalog, audience: Audience) {
+  return [...catalog.realtimeTiers.values()].flatMap((tier) => {
+    const models = realtimeModels(tier, catalog, audience);
+    const served = models.filter(({ offers }) => offers.length > 0);
+    const [first] = served.length > 0 ? served : models;
+    if (first === undefined) return [];
+    const id = tierName(tier);
+    const candidates = served.map(({ slug }) => slug);
+    const own = {
+      id,
+      owned_by: "core",
+      kind: "tier" as const,
+      name: nameOf(id),
+      description: tier.purpose,
+      candidates,
+    };
+    return [{ ...unitModelRow(first, catalog), ...own, expiration_date: undefined, successor: undefined }];
+  });
+}
+
 /** Ordered by the price of the first candidate, cheapest first. */
 export function byFirstPrice(catalog: Catalog, audience: Audience): readonly Tier[] {
   const blend = (tier: Tier) => {
@@ -213,7 +251,15 @@ export function* modelsAnswer(catalog: Catalog, audience: Audience) {
   const ids = new Set(models.map(({ id }) => id));
   const listed = catalog.unitModels(audience).filter((model) => model.listed && !ids.has(model.slug));
   const byUnits = new Map(yield* eachOf(listed, (model) => [model.slug, unitModelRow(model, catalog)] as const));
-  return { object: "list", data: [...(yield* tierRows(catalog, audience)), ...models, ...byUnits.values()] };
+  return {
+    object: "list",
+    data: [
+      ...(yield* tierRows(catalog, audience)),
+      ...realtimeTierRows(catalog, audience),
+      ...models,
+      ...byUnits.values(),
+    ],
+  };
 }
 
 /** `GET /api/llm/v1/models/{slug}`: one row of the list, by any name that calls accept; or an error. */
@@ -221,6 +267,8 @@ export function modelAnswer(catalog: Catalog, name: string, audience: Audience) 
   const tier = findTier(name, catalog);
   const row = tier === null ? null : tierRow(tier, catalog, audience);
   if (row != null) return row;
+  const realtime = realtimeTierRows(catalog, audience).find(({ id }) => id === name || id === `core/${name}`);
+  if (realtime !== undefined) return realtime;
   const model = findEither(name, "slug", catalog, audience);
   if (!(model instanceof GatewayError)) return modelRow(model, catalog);
   const byUnits = catalog.unitModels(audience).find(({ kind, slug }) => {

@@ -3,9 +3,10 @@
 import { eachOf, type Steps } from "../core/slices.ts";
 import type { Adapter, RetiredModel, SoldEmbedding, SoldUnitModel, UnitOffer, UnitPrice } from "./catalog.ts";
 import { priceAt, priceOn, renamedVersion } from "./price.ts";
+import { regionalPercent } from "./regional-cost.ts";
 import { hasEnded, isListedOn } from "./retirement.ts";
 import { splitSlug } from "./slug.ts";
-import { type AudienceRules, lastEnd } from "./sold.ts";
+import { type AudienceRules, deploymentsOf, lastEnd } from "./sold.ts";
 import type { UnitKind, UnitModelSpec } from "./unit-model.ts";
 import { compileUnitPrice, dearestUnits, isDearerUnits, sellUnitsAt, unitsOfTokens } from "./unit-price.ts";
 
@@ -25,9 +26,13 @@ function listedBy(adapter: Adapter, day: string, healthScope: string): readonly 
     const price = priceOn(day, model.prices);
     if (price === null || hasEnded(model.retires, day)) return [];
     const slug = slugOf(spec, upstreamModel, model);
-    const cost = compileUnitPrice(price, `${id}:${upstreamModel}`);
-    const healthKey = `${healthScope}${id}/${upstreamModel} ${model.kind}`;
-    return [{ slug, offer: { adapter, upstreamModel, spec: model, cost, healthKey } }];
+    const isPlay = adapter.isSandbox === true;
+    const more = isPlay ? 0 : regionalPercent(spec.regionalCost, adapter.settings, upstreamModel);
+    const cost = sellUnitsAt(compileUnitPrice(price, `${id}:${upstreamModel}`), more);
+    return deploymentsOf(adapter, upstreamModel).map(({ name }) => {
+      const healthKey = `${healthScope}${id}/${name} ${model.kind}`;
+      return { slug, offer: { adapter, upstreamModel: name, spec: model, cost, healthKey } };
+    });
   });
 }
 

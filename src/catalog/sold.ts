@@ -35,7 +35,7 @@ export interface PricedListing extends Listing {
 }
 
 /** The upstream names of a listed model: its own, or those that the operator gave its deployments. */
-function deploymentsOf(adapter: Adapter, upstreamModel: string): readonly Deployment[] {
+export function deploymentsOf(adapter: Adapter, upstreamModel: string): readonly Deployment[] {
   if (adapter.deployments === null) return [{ name: upstreamModel, weight: 1 }];
   return adapter.deployments.get(upstreamModel) ?? [];
 }

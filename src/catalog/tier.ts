@@ -66,6 +66,8 @@ export const tier = z.strictObject({
   standsInFor: z.array(z.string().min(3)).optional(),
   /** The tier that replaces this one when a budget reaches the level its owner set; absent: this one continues to serve. */
   lower: words.optional(),
+  /** Its candidates are realtime models, not chat models. */
+  realtime: z.literal(true).optional(),
   /** How long a streamed candidate may take to its first content if another candidate remains. */
   firstTokenMsMax: count,
 });

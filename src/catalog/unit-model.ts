@@ -3,7 +3,7 @@ import { z } from "zod";
 import { parseUsdPer } from "../core/money.ts";
 import { ascending, count, day, modelEnd, price, type Said, slug, taken } from "./said.ts";
 
-const kind = z.enum(["images", "transcription", "speech", "rerank", "moderation", "completion"]);
+const kind = z.enum(["images", "transcription", "speech", "rerank", "moderation", "completion", "realtime"]);
 const dialect = z.enum([
   "openai-images",
   "gemini-images",
@@ -14,6 +14,7 @@ const dialect = z.enum([
   "data-rerank",
   "openai-moderation",
   "openai-completion",
+  "openai-realtime",
 ]);
 const unitPrice = z
   .string()
@@ -27,7 +28,9 @@ const listed = z.strictObject({
   textIn: price.optional(),
   cachedIn: price.optional(),
   imageIn: price.optional(),
+  cachedImageIn: price.optional(),
   audioIn: price.optional(),
+  cachedAudioIn: price.optional(),
   textOut: price.optional(),
   imageOut: price.optional(),
   audioOut: price.optional(),

@@ -21,7 +21,9 @@ const UNITS: Readonly<Record<Listed, { readonly unit: string; readonly per: numb
   textIn: { unit: "textIn", per: 1_000_000 },
   cachedIn: { unit: "cachedIn", per: 1_000_000 },
   imageIn: { unit: "imageIn", per: 1_000_000 },
+  cachedImageIn: { unit: "cachedImageIn", per: 1_000_000 },
   audioIn: { unit: "audioIn", per: 1_000_000 },
+  cachedAudioIn: { unit: "cachedAudioIn", per: 1_000_000 },
   textOut: { unit: "textOut", per: 1_000_000 },
   imageOut: { unit: "imageOut", per: 1_000_000 },
   audioOut: { unit: "audioOut", per: 1_000_000 },
@@ -57,8 +59,8 @@ export function compileUnitPrice({ since, taken, images = {}, ...listed }: UnitP
   });
   const sized = Object.entries(images).map(([size, text]) => [`image ${size}`, picoOf("images", text)] as const);
   const rates = new Map([...plain, ...sized]);
-  const { textIn } = listed;
   // As in a chat price: cached tokens cost as much as input unless they have their own price.
+  const { textIn } = listed;
   if (textIn !== undefined && !rates.has("cachedIn")) rates.set("cachedIn", picoOf("textIn", textIn));
   return { rates, since, version: versionOf(name, taken === undefined ? { since } : { since, taken }) };
 }

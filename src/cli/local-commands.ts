@@ -208,7 +208,7 @@ const sandbox: Command = {
   },
   summary: "Runs the sandbox upstream alone, until it is stopped",
   async run(typed, { say, config: settings }) {
-    const [{ startSandbox }, { vendorsOf }, { STAND_INS }] = await Promise.all([
+    const [{ startSandbox }, { vendorsOf }, { SOCKET_STAND_INS, STAND_INS }] = await Promise.all([
       import("../sandbox/server.ts"),
       import("../sandbox/action-vendors.ts"),
       import("../models/formats/stand-ins.ts"),
@@ -216,6 +216,7 @@ const sandbox: Command = {
     const vendors = vendorsOf(await catalogOf(settings));
     const server = await startSandbox({
       dialects: STAND_INS,
+      sockets: SOCKET_STAND_INS,
       host: typed.text("host") ?? "127.0.0.1",
       port: typed.number("port") ?? 8090,
       adapters: () => vendors,

@@ -2,7 +2,7 @@
 import type { GatewayError } from "./errors.ts";
 import type { Nano } from "./money.ts";
 import type { CallerRequest } from "./neutral.ts";
-import type { Audience, Caller, Charge, Cost, OpenPlan, Plan } from "./plan.ts";
+import type { AnswerReader, Audience, Caller, Charge, Cost, Ended, OpenPlan, Plan } from "./plan.ts";
 import type { Candidate, FinalPart, Leg } from "./route.ts";
 
 /** A request without its transport. Header names are lower-case; only those that the edge reads are kept. */
@@ -46,6 +46,58 @@ export interface OverSocket {
   ready(call: Call): Answer | GatewayError | Promise<Answer | GatewayError>;
   /** The messages of a whole answer, such as an error. */
   whole(status: number, body: string, headers: Readonly<Record<string, string>>): readonly string[];
+}
+
+/** The key behind a credential that only sessions accept, and what the credential is restricted to. */
+export interface SessionGrant {
+  readonly accountId: string;
+  readonly keyId: string;
+  readonly model: string;
+  /** The session's settings, as its creator sent them. */
+  readonly session: Readonly<Record<string, unknown>>;
+  /** New sessions are refused from then on; open ones continue. */
+  readonly expiresAtMs: number;
+}
+
+/** The client's end of a session. */
+export interface SessionClient {
+  readonly caller: Caller;
+  /** What opened the session in place of a key; null: a key did. */
+  readonly grant: SessionGrant | null;
+  /** Sends one text message. */
+  send(message: Uint8Array | string): void;
+  /** Sent bytes that the client has not taken yet. */
+  bufferedBytes(): number;
+  close(code: number, reason: string): void;
+  /** Runs a plan as a separate call that the caller pays for. Never rejects. */
+  pay(plan: Plan, reader: AnswerReader): Promise<Ended>;
+}
+
+/** A session over a WebSocket: both sides send messages at any time. */
+export interface Session {
+  /** A message of the client, valid only during the call. */
+  message(bytes: Buffer): void;
+  /** The client has taken everything that was sent. */
+  drained(): void;
+  /** The listener is shutting down: finish what is running, then close. */
+  leave(): void;
+  /** The connection has closed. */
+  gone(): void;
+}
+
+/** How an endpoint opens sessions. */
+export interface OverSession {
+  /** The subprotocol that is selected if the client offers it. */
+  readonly protocol: string;
+  /** The prefix of an offered subprotocol that carries the key: browsers cannot set headers. */
+  readonly keyProtocol: string;
+  /** The key behind a credential that only sessions accept; null: it may be an ordinary key. */
+  grantOf(credential: string): Promise<SessionGrant | GatewayError> | null;
+  /** Why the caller may not open this session; null: it may. */
+  refusal(request: GatewayRequest, caller: Caller, grant: SessionGrant | null): GatewayError | null;
+  open(request: GatewayRequest, client: SessionClient): Session;
+  /** The message that reports an error. */
+  errorMessage(error: GatewayError): string;
 }
 
 /**
@@ -202,6 +254,8 @@ export interface EndpointShape {
   readonly bodyWhole?: true;
   /** Also served over a WebSocket; absent: it is not. */
   readonly overSocket?: OverSocket;
+  /** Opens sessions over a WebSocket; absent: it does not. */
+  readonly overSession?: OverSession;
   readonly retires?: Retirement;
   /** The retirement of the thing that a request names, where one path serves many. */
   readonly retiresFor?: (request: GatewayRequest) => Retirement | undefined;

@@ -210,6 +210,8 @@ export const ERRORS = {
       account: "GET /admin/v1/accounts lists the accounts.",
       transaction: "GET /api/v1/transactions lists the account's transactions.",
       any_transaction: "GET /admin/v1/transactions lists them, and answers that callers got have it as transaction_id.",
+      realtime_calls:
+        "Open a WebSocket at /v1/realtime; browsers do so with a secret from POST /v1/realtime/client_secrets.",
       issued_id: "Send an id that an earlier answer to this account gave.",
     },
   },

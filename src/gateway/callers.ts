@@ -21,6 +21,7 @@ import type { Foundation } from "./open-foundation.ts";
 
 type Doors =
   | "authenticate"
+  | "callerOfKey"
   | "isAdmin"
   | "takeWindow"
   | "peekWindow"
@@ -83,6 +84,7 @@ export async function openCallers({ config, url, stores, broken }: Foundation): 
     adminToken,
     doors: {
       authenticate,
+      callerOfKey,
       bodies: createBodyBytes({ bytesMax: config.bodiesBytesMax, accountBytesMax: config.accountBodiesBytesMax }),
       answers: createAnswerBytes({ bytesMax: config.answersBytesMax, ownerBytesMax: config.accountAnswersBytesMax }),
       ...cacheOf(config.answerCacheBytesMax, stores.records),

@@ -6,7 +6,7 @@ import { readModelsFile } from "../catalog/updates/models-file.ts";
 import type { ModelsUpdate } from "../catalog/updates/update.ts";
 import { systemClock } from "../core/clock.ts";
 import { inSlices, type Steps } from "../core/slices.ts";
-import { STAND_INS } from "../models/formats/stand-ins.ts";
+import { SOCKET_STAND_INS, STAND_INS } from "../models/formats/stand-ins.ts";
 import { type Config, doesWork } from "../platform/config.ts";
 import { type Vendors, vendorsOf } from "../sandbox/action-vendors.ts";
 import { startSandbox } from "../sandbox/server.ts";
@@ -57,7 +57,13 @@ export async function openCatalog(config: Config): Promise<OpenCatalog> {
   const vendors = (): Vendors => current.vendors;
   const isOwn = config.sandbox && config.sandboxUrl === null;
   const sandbox = isOwn
-    ? await startSandbox({ dialects: STAND_INS, host: "127.0.0.1", port: 0, adapters: vendors })
+    ? await startSandbox({
+        dialects: STAND_INS,
+        sockets: SOCKET_STAND_INS,
+        host: "127.0.0.1",
+        port: 0,
+        adapters: vendors,
+      })
     : null;
   const sandboxUrl = config.sandbox ? (config.sandboxUrl ?? sandbox?.url ?? null) : null;
   const load = async (ahead: boolean) => {

@@ -31,6 +31,8 @@ import { modelPlan } from "../models/chat/model-plan.ts";
 import { NO_SEAL, thoughtSeal } from "../models/chat/seal.ts";
 import { type ActsPlan, wireEndpoints } from "../models/chat/wire-endpoints.ts";
 import { MODEL_WIRES } from "../models/formats/model-wires.ts";
+import { createClientSecrets } from "../models/realtime/client-secrets.ts";
+import { realtimeEndpoints } from "../models/realtime/endpoints.ts";
 import { isCallable, serviceRefusal } from "../money/accounts/allowed.ts";
 import type { Config } from "../platform/config.ts";
 import { createRequestWindows } from "../platform/limits/request-windows.ts";
@@ -175,6 +177,13 @@ export function chatDeps({ config, catalog, upstream, counter, observer }: Found
   };
 }
 
+function realtimeSettings({ config, stores }: Foundation) {
+  const { realtimeMsMax: openMsMax, realtimeIdleMsMax: idleMsMax } = config;
+  const signing = () => signingSecrets(config.signingSecret, config.dataDir);
+  const secrets = createClientSecrets({ records: stores.records, clock: systemClock, signing, openMsMax });
+  return { openMsMax, idleMsMax, secrets };
+}
+
 /** The endpoints of every format, and the lists of models and prices. */
 export function modelEndpoints(
   foundation: Foundation,
@@ -208,7 +217,11 @@ export function modelEndpoints(
   const host = { seals: chat.seals, epochMs: chat.clock.epochMs, kept, models: modelRows(answers), hosts };
   const served = { chat, acts, host, counts: freeCounts(chat, host) };
   const wires = [...MODEL_WIRES, ...(options.wires ?? [])];
-  return [...wires.flatMap((wire) => wireEndpoints(wire, served)), ...chatEndpoints(chat, answers)];
+  return [
+    ...wires.flatMap((wire) => wireEndpoints(wire, served)),
+    ...chatEndpoints(chat, answers),
+    ...realtimeEndpoints({ ...chat, ...realtimeSettings(foundation) }),
+  ];
 }
 
 /** Throws where the model does not moderate. */

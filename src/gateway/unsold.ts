@@ -19,8 +19,9 @@ export function unsoldIn({ catalog, actionCatalog }: UnsoldParts): Unsold {
     const actions = actionCatalog.all(audience);
     const sold = catalog();
     const unitSlugs = sold.unitModels(audience).map(({ slug }) => slug);
+    const tiers = [...sold.tiers.keys(), ...sold.realtimeTiers.keys()];
     const isModel = (name: string) =>
-      (name.startsWith(TIER_PREFIX) && sold.tiers.has(name.slice(TIER_PREFIX.length))) ||
+      (name.startsWith(TIER_PREFIX) && tiers.includes(name.slice(TIER_PREFIX.length))) ||
       sold.model(name, audience) !== null ||
       sold.embedding(name, audience) !== null ||
       unitSlugs.includes(name);
@@ -28,7 +29,7 @@ export function unsoldIn({ catalog, actionCatalog }: UnsoldParts): Unsold {
     const model = models.find((name) => !isModel(name));
     if (model !== undefined) {
       const slugs = [...sold.listed(audience).map(({ slug }) => slug), ...unitSlugs];
-      const names = [...sold.tiers.keys()].map((id) => TIER_PREFIX + id);
+      const names = tiers.map((id) => TIER_PREFIX + id);
       return { list: "models", message: told(model, [...names, ...slugs]) };
     }
     const service = services.find((name) => !isService(name));

@@ -51,16 +51,16 @@ export async function execute(wanted: Plan | OpenPlan, execution: Execution, dep
   try {
     const readying = isReady(wanted) ? wanted : readied(wanted, execution.payer);
     const bounded = readying instanceof Promise ? await readying : readying;
-    if (bounded instanceof GatewayError) return refused(id, bounded);
+    if (bounded instanceof GatewayError) return refusedCall(id, bounded);
     plan = bounded;
     if (plan.hold.kind !== "none") {
       const reserved = await reserve(plan, execution, deps);
-      if (reserved instanceof GatewayError) return refused(id, reserved);
+      if (reserved instanceof GatewayError) return refusedCall(id, reserved);
       if ("replayOf" in reserved) return await replayed(reserved.replayOf, plan, execution, deps);
       held = reserved;
       if (plan.onlyAgain !== undefined) {
         await execution.funds.release(held, { reason: "it would be run anew", keyFate: "free", legs: [] });
-        return refused(id, plan.onlyAgain);
+        return refusedCall(id, plan.onlyAgain);
       }
       if (reserved.route !== undefined && reserved.route !== plan.route) plan = { ...plan, route: reserved.route };
     }
@@ -183,14 +183,15 @@ const NOTHING = {
   isReplay: false,
 } as const;
 
-function refused(id: string, error: GatewayError): Ended {
+/** The end of a call that was refused before anything was held. */
+export function refusedCall(id: string, error: GatewayError): Ended {
   return { ...NOTHING, id, outcome: "refused", error };
 }
 
 /** An unavailable store rejects with an error for the caller; any other error is our fault. */
 function broken(id: string, cause: unknown, deps: KernelDeps): Ended {
   deps.onBroken(cause, id);
-  return refused(id, cause instanceof GatewayError ? cause : new GatewayError("internal_error", { cause }));
+  return refusedCall(id, cause instanceof GatewayError ? cause : new GatewayError("internal_error", { cause }));
 }
 
 async function replayed(replayOf: string, plan: Plan, { id, funds }: Execution, deps: KernelDeps): Promise<Ended> {

@@ -697,6 +697,13 @@ export const SETTINGS = {
     "Added to it per allowed output token, in milliseconds",
   ),
   wholeMsMax: setting("WHOLE_SECONDS", "600", seconds(86_400), "Timeout of a paid call over all routes"),
+  realtimeMsMax: setting("REALTIME_SECONDS", "3600", seconds(86_400), "How long a realtime session may be open"),
+  realtimeIdleMsMax: setting(
+    "REALTIME_IDLE_SECONDS",
+    "300",
+    seconds(86_400),
+    "How long both sides of a realtime session may be silent",
+  ),
   drainMs: setting("DRAIN_SECONDS", "30", seconds(3_600), "Time for running answers at SIGTERM"),
 } as const satisfies Record<string, Setting<unknown>>;
 

@@ -46,6 +46,22 @@ export interface Dialect {
   errorEvent(refusal: Refusal): DialectEvent;
 }
 
+/** The vendor's end of a session over a WebSocket. */
+export interface StandInSocket {
+  send(text: string): void;
+  /** Breaks the connection. */
+  cut(): void;
+  /** A response has used these tokens. */
+  counted(tokensIn: number, tokensOut: number): void;
+}
+
+/** A vendor whose sessions run over a WebSocket. */
+export interface SocketStandIn {
+  /** Matches the end of its request paths. */
+  readonly path: RegExp;
+  open(socket: StandInSocket, model: string): { message(text: string): void; closed(): void };
+}
+
 /** Makes the reading of a valid request. */
 export function readingOf<Request>(
   ask: Ask,

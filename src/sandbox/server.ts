@@ -10,7 +10,7 @@ import { type ActionScenario, actionScenarioOf, brokenStandIn, isActionArrival }
 import type { Vendors } from "./action-vendors.ts";
 import { type CallLog, type CallLogReport, createCallLog, type LoggedCall } from "./call-log.ts";
 import { type Connection, createConnection } from "./connection.ts";
-import type { Dialect } from "./dialect.ts";
+import type { Dialect, SocketStandIn } from "./dialect.ts";
 import { guide } from "./guide.ts";
 import { createMachineRoom, type MachineRoom } from "./machines.ts";
 import { refusalStatus } from "./refusals.ts";
@@ -18,13 +18,15 @@ import { type Arrival, type Scenario, scenarioOf } from "./scenario.ts";
 import { createScriptedFaults, type ScriptedFaults } from "./scripted-faults.ts";
 import { isSessionArrival, sessionScenarioOf } from "./session-scenario.ts";
 import { createStandIns, type StandIns } from "./stand-ins.ts";
-import { converse } from "./web-socket.ts";
+import { converse, holdSession } from "./web-socket.ts";
 import { writeActionAnswer } from "./write-action-answer.ts";
 import { writeBytes, writePage, writeStream, writeWhole } from "./write-answer.ts";
 
 export interface SandboxOptions {
   /** The formats of chat vendors. */
   readonly dialects: readonly Dialect[];
+  /** Vendors whose sessions run over a WebSocket; absent: none. */
+  readonly sockets?: readonly SocketStandIn[];
   readonly host: string;
   /** 0 picks a free port. */
   readonly port: number;
@@ -46,6 +48,7 @@ export interface Sandbox {
 
 interface Deps {
   readonly dialects: readonly Dialect[];
+  readonly sockets: readonly SocketStandIn[];
   readonly clock: Clock;
   readonly callLog: CallLog;
   readonly scriptedFaults: ScriptedFaults;
@@ -183,12 +186,47 @@ async function answerAction(
   await writeActionAnswer(scenario, { connection, loggedCall, elsewhere, address: request.url ?? "/" });
 }
 
+/** Serves a vendor's session: one logged call for each response. */
+function serveSession(
+  standIn: SocketStandIn,
+  request: IncomingMessage,
+  { socket, head, url }: { readonly socket: Socket; readonly head: Buffer; readonly url: URL },
+  { callLog }: Deps,
+): void {
+  const { authorization, "api-key": key, "x-request-id": requestId = "" } = request.headers;
+  const model = url.searchParams.get("model");
+  const status = authorization === undefined && key === undefined ? "401 Unauthorized" : "400 Bad Request";
+  if (model === null || status.startsWith("401")) {
+    const body = JSON.stringify({ error: { type: "invalid_request_error", message: "no key, or no model" } });
+    const type = "content-type: application/json\r\nconnection: close";
+    return void socket.end(`HTTP/1.1 ${status}\r\n${type}\r\ncontent-length: ${body.length}\r\n\r\n${body}`);
+  }
+  const [adapter = ""] = url.pathname.split("/").filter(Boolean);
+  holdSession(request, socket, head, (ws) =>
+    standIn.open(
+      {
+        send: (text) => ws.send(text),
+        cut: () => ws.terminate(),
+        counted(tokensIn, tokensOut) {
+          const of = { adapter, model, action: null, step: null, stream: true, status: 200 };
+          const call = callLog.open({ ...of, requestId: String(requestId) || null, tokensIn, cachedTokensIn: 0 });
+          call.written(tokensOut);
+          call.end("whole");
+        },
+      },
+      model,
+    ),
+  );
+}
+
 /** Serves a request to open a web socket, which only sessions use; refusals and faults are answered over HTTP. */
 async function serveSocket(request: IncomingMessage, socket: Socket, head: Buffer, deps: Deps): Promise<void> {
   socket.on("error", () => {});
   const url = URL.parse(request.url ?? "/", "http://sandbox") ?? new URL("http://sandbox/");
   const target = { url, headers: request.headers };
   const arrival = { method: request.method ?? "", target, body: Buffer.alloc(0) };
+  const standIn = deps.sockets.find(({ path }) => path.test(url.pathname));
+  if (standIn !== undefined) return serveSession(standIn, request, { socket, head, url }, deps);
   const scenarioFor = await scenarioMaker(arrival, deps);
   const said = (messages: readonly Uint8Array[]) => scenarioFor({ ...arrival, said: messages });
   const scenario = said([]);
@@ -228,6 +266,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   const vendors = options.adapters ?? (() => new Map());
   const deps: Deps = {
     dialects: options.dialects,
+    sockets: options.sockets ?? [],
     clock,
     callLog,
     scriptedFaults: createScriptedFaults(clock),

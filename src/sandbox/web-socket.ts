@@ -1,10 +1,26 @@
 // The server side of a web socket, for vendors that use one.
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
-import { WebSocketServer } from "ws";
+import { type WebSocket, WebSocketServer } from "ws";
 
 const MESSAGE_BYTES_MAX = 4 * 1024 * 1024;
 const NORMAL_CLOSE = 1000;
+
+/** Opens a web socket for a session: `open` gets its vendor's end. */
+export function holdSession(
+  request: IncomingMessage,
+  socket: Duplex,
+  head: Buffer,
+  open: (ws: WebSocket) => { message(text: string): void; closed(): void },
+): void {
+  const server = new WebSocketServer({ noServer: true, maxPayload: MESSAGE_BYTES_MAX, perMessageDeflate: false });
+  server.handleUpgrade(request, socket, head, (ws) => {
+    const session = open(ws);
+    ws.on("error", () => {});
+    ws.on("message", (data) => session.message(String(data)));
+    ws.on("close", () => session.closed());
+  });
+}
 
 /**
  * Opens a web socket. `answerTo` gets all binary messages received so far, each time another one arrives. Its result is sent, and the

@@ -155,6 +155,11 @@ export class Exchange implements Dispatcher.DispatchHandler {
     if (!this.#over) this.#socket?.write(bytes);
   }
 
+  /** The bytes written to a switched connection that the vendor has not taken yet. */
+  get unsentBytes(): number {
+    return this.#socket?.writableLength ?? 0;
+  }
+
   /** Stops listening: reads and drops the rest of the body, so that the socket can be reused. */
   release(): void {
     if (this.#over) return;

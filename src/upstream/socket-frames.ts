@@ -6,6 +6,7 @@ import { type CutOutcome, MESSAGE_BYTES_MAX, type MessageCutter } from "./messag
 
 const GUID = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 const CONTINUATION = 0;
+const TEXT = 1;
 const BINARY = 2;
 const CLOSE = 8;
 const PING = 9;
@@ -31,14 +32,24 @@ function frame(opcode: number, payload: Uint8Array): Buffer {
   head.writeUInt8(0x80 | (extra === 0 ? length : extra === 2 ? 126 : 127), 1);
   if (extra === 2) head.writeUInt16BE(length, 2);
   if (extra === 8) head.writeBigUInt64BE(BigInt(length), 2);
+  const { length: headBytes } = head;
+  const whole = Buffer.allocUnsafe(headBytes + length);
+  // A vendor must not be able to predict the mask (RFC 6455, 10.3).
   const mask = randomBytes(4);
   mask.copy(head, 2 + extra);
-  return Buffer.concat([head, payload.map((byte, at) => byte ^ (mask[at & 3] ?? 0))]);
+  head.copy(whole);
+  for (let at = 0; at < length; at++) whole[headBytes + at] = (payload[at] ?? 0) ^ (mask[at & 3] ?? 0);
+  return whole;
 }
 
 /** Encodes a binary message. */
 export function saidFrame(payload: Uint8Array): Buffer {
   return frame(BINARY, payload);
+}
+
+/** Encodes a text message. */
+export function textFrame(payload: Uint8Array): Buffer {
+  return frame(TEXT, payload);
 }
 
 interface Head {

@@ -25,6 +25,15 @@ const moderation: UnitDialect = {
   },
 };
 
+/** Realtime sessions: only the path of the socket, since its messages are relayed. */
+const realtime: UnitDialect = {
+  request: (_, { upstreamModel, spec }) => ({
+    path: `${spec.path ?? "/realtime"}?model=${encodeURIComponent(upstreamModel)}`,
+    body: {},
+  }),
+  answer: () => malformed("a realtime session has no whole answer"),
+};
+
 export const UNIT_DIALECTS: Readonly<Record<UnitDialectName, UnitDialect>> = {
   "openai-images": openaiImages,
   "gemini-images": geminiImages,
@@ -36,4 +45,5 @@ export const UNIT_DIALECTS: Readonly<Record<UnitDialectName, UnitDialect>> = {
   "openai-moderation": moderation,
   "openai-completion": completions,
   "openai-embeddings": embeddings,
+  "openai-realtime": realtime,
 };

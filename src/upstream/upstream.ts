@@ -32,6 +32,7 @@ import { createSidecars } from "./sidecar/sidecars.ts";
 import { createVendorRateLimiter } from "./vendor-rate-limiter.ts";
 import { readyVendor, type Vendor } from "./vendor-request.ts";
 import { runVendorScript, type ScriptOrder } from "./vendor-script.ts";
+import { openVendorSocket, type VendorSocket, type VendorSocketOrder } from "./vendor-socket.ts";
 
 const KEY_REST_MS = 60_000;
 const KEY_REST_RATE_LIMITED_MS = 5_000;
@@ -43,6 +44,7 @@ export interface Upstream {
   /** Makes the candidate of one offer; returns a reason if the offer cannot serve this request. */
   chatCandidate(offer: Offer, order: ChatOrder): ModelCandidate | string;
   unitCandidate(offer: UnitOffer, order: UnitOrder): UnitCandidate;
+  vendorSocket(offer: UnitOffer, order: VendorSocketOrder): VendorSocket;
   actionCandidate(offer: ActionOffer, order: ActionOrder): ActionCandidate;
   /** The proxy for an address, without its password; null for a direct connection. */
   proxyOf(address: string): string | null;
@@ -151,6 +153,7 @@ export function createUpstream(clock: Clock, options: UpstreamOptions): Upstream
     vendorScript: (script, order) => runVendorScript(script, order, parts),
     chatCandidate: (offer, order) => chatCandidate(offer, order, parts),
     unitCandidate: (offer, order) => unitCandidate(offer, order, parts),
+    vendorSocket: (offer, order) => openVendorSocket(offer, order, parts),
     async close() {
       publicFetch.close();
       await Promise.all([connections.close(), sidecars.close()]);

@@ -46,6 +46,7 @@ const UNITS: readonly (readonly [unit: keyof ListedUnits, field: string, units: 
   ["cachedIn", "cache_read_input_token_cost", MILLION],
   ["imageIn", "input_cost_per_image_token", MILLION],
   ["audioIn", "input_cost_per_audio_token", MILLION],
+  ["cachedAudioIn", "cache_read_input_audio_token_cost", MILLION],
   ["textOut", "output_cost_per_token", MILLION],
   ["imageOut", "output_cost_per_image_token", MILLION],
   ["audioOut", "output_cost_per_audio_token", MILLION],

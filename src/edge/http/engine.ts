@@ -1,7 +1,6 @@
 // What the edge needs of an HTTP server. The interfaces are those of uWebSockets.js, so that engine needs no wrapper.
 import type { Endpoint } from "../../core/endpoint.ts";
 import type { Certificate } from "./certificate.ts";
-import type { Socket } from "./socket.ts";
 
 export type EngineName = "uws" | "node";
 
@@ -55,6 +54,28 @@ export interface EngineSocket {
   close(): unknown;
 }
 
+/** The edge's side of a WebSocket, as engines call it. */
+export interface EdgeSocket {
+  opened(ws: EngineSocket): void;
+  /** `bytes` are valid only during the call. */
+  message(bytes: ArrayBuffer | Uint8Array, isBinary: boolean): void;
+  drained(): void;
+  /** The connection was closed, by either side. */
+  gone(): void;
+  readonly messageBytesMax: number;
+  /** The value for `sec-websocket-protocol`; empty: none. */
+  protocolOf(offered: string): string;
+}
+
+/** While a message arrives, a socket uses its connection's memory, so the limit is lower than for a body. */
+export const MESSAGE_BYTES_MAX = 4 * 1024 * 1024;
+/** Sessions are many, and their messages short. */
+export const SESSION_MESSAGE_BYTES_MAX = 2 * 1024 * 1024;
+
+export function messageBytesMaxOf({ overSession }: Endpoint): number {
+  return overSession === undefined ? MESSAGE_BYTES_MAX : SESSION_MESSAGE_BYTES_MAX;
+}
+
 /** The edge, as engines call it. */
 export interface EngineHost {
   accept(res: EngineResponse, req: EngineRequest): void;
@@ -63,7 +84,7 @@ export interface EngineHost {
   /** The answer to a request that the engine's parser refuses: headers, each as `\r\nname: value`, and body. */
   unreadable(): { readonly headers: string; readonly body: string };
   /** Admits an upgrade, or answers it and returns null. */
-  openSocket(res: EngineResponse, req: EngineRequest, endpoint: Endpoint): Socket | null;
+  openSocket(res: EngineResponse, req: EngineRequest, endpoint: Endpoint): EdgeSocket | null;
 }
 
 /** Limits on connections. uWebSockets.js has fixed ones of its own. */

@@ -2,8 +2,8 @@
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import { type WebSocket, WebSocketServer } from "ws";
-import type { EngineSocket } from "./engine.ts";
-import { MESSAGE_BYTES_MAX, SOCKET_SILENT_SECONDS_MAX, type Socket } from "./socket.ts";
+import { type EdgeSocket, type EngineSocket, MESSAGE_BYTES_MAX, SESSION_MESSAGE_BYTES_MAX } from "./engine.ts";
+import { SOCKET_SILENT_SECONDS_MAX } from "./socket.ts";
 
 const PING_MS = (SOCKET_SILENT_SECONDS_MAX * 1_000) / 2;
 
@@ -53,13 +53,20 @@ function watchPongs(ws: WebSocket): void {
   ws.once("close", () => clearInterval(timer));
 }
 
-export type Upgrade = (message: IncomingMessage, connection: Duplex, head: Buffer, socket: Socket) => void;
+export type Upgrade = (message: IncomingMessage, connection: Duplex, head: Buffer, socket: EdgeSocket) => void;
 
 export function createUpgrade(): Upgrade {
-  const server = new WebSocketServer({ noServer: true, maxPayload: MESSAGE_BYTES_MAX, perMessageDeflate: false });
+  const servers = new Map(
+    [MESSAGE_BYTES_MAX, SESSION_MESSAGE_BYTES_MAX].map((maxPayload) => {
+      return [maxPayload, new WebSocketServer({ noServer: true, maxPayload, perMessageDeflate: false })];
+    }),
+  );
   return (message, connection, head, socket) => {
     let opened = false;
-    server.handleUpgrade(message, connection, head, (ws) => {
+    // `ws` selects the first offered subprotocol.
+    const { "sec-websocket-protocol": offered } = message.headers;
+    if (offered !== undefined) message.headers["sec-websocket-protocol"] = socket.protocolOf(offered) || undefined;
+    servers.get(socket.messageBytesMax)?.handleUpgrade(message, connection, head, (ws) => {
       opened = true;
       watchPongs(ws);
       ws.on("error", () => {});

@@ -129,6 +129,11 @@ export class EdgeRequest implements GatewayRequest {
     this.#trustProxy = made.trustProxy;
   }
 
+  /** A key that came outside the headers; a header takes precedence. */
+  useKey(key: string): void {
+    if (key !== "") this.#keepFirst("authorization", `Bearer ${key}`);
+  }
+
   get headers(): ReadonlyMap<string, string> {
     return this.#headers;
   }

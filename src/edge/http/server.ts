@@ -12,6 +12,7 @@ import type { Certificate } from "./certificate.ts";
 import {
   CONNECTION_LIMITS,
   type ConnectionLimits,
+  type EdgeSocket,
   type Engine,
   type EngineHost,
   type EngineRequest,
@@ -36,7 +37,7 @@ import {
 import type { ReplyHost } from "./reply-host.ts";
 import { requestIds } from "./request-id.ts";
 import { type SlowClients, watchSlowClients } from "./slow-clients.ts";
-import type { Socket } from "./socket.ts";
+import type { ListedSocket } from "./socket.ts";
 import type { SocketReply } from "./socket-reply.ts";
 import { type OpenSocket, Sockets, type SocketsHost, socketPaths } from "./sockets.ts";
 import { StreamBody, type StreamLimits } from "./stream-body.ts";
@@ -218,11 +219,11 @@ class Edge implements EngineHost, ReplyHost, StreamLimits, SocketsHost {
     this.open += 1;
   }
 
-  closed(socket: Socket): void {
+  closed(socket: ListedSocket): void {
     this.sockets.closed(socket);
   }
 
-  openSocket(res: EngineResponse, req: EngineRequest, endpoint: Endpoint): Socket | null {
+  openSocket(res: EngineResponse, req: EngineRequest, endpoint: Endpoint): EdgeSocket | null {
     return this.sockets.admit(res, req, endpoint);
   }
 

@@ -1,15 +1,14 @@
 // A caller's WebSocket: its messages are requests, served one after the other as if each came over HTTP.
-import type { Endpoint, GatewayRequest, OverSocket, Reply } from "../../core/endpoint.ts";
+import type { Endpoint, GatewayRequest, OverSocket, Reply, SessionGrant } from "../../core/endpoint.ts";
 import { GatewayError } from "../../core/errors.ts";
+import type { AnswerReader, Caller, Ended, Plan } from "../../core/plan.ts";
 import type { BodyBytes, BodyShare } from "../../platform/limits/body-bytes.ts";
-import { copyOf, type EngineSocket } from "./engine.ts";
+import { copyOf, type EdgeSocket, type EngineSocket, MESSAGE_BYTES_MAX } from "./engine.ts";
 import type { ReplyHost } from "./reply-host.ts";
 import type { SlowClient } from "./slow-clients.ts";
 import type { OpenMemory } from "./socket-memory.ts";
 import { SocketReply, type SocketSender } from "./socket-reply.ts";
 
-/** While a message arrives, a socket uses its connection's memory, so the limit is lower than for a body. */
-export const MESSAGE_BYTES_MAX = 4 * 1024 * 1024;
 /** A client that sends nothing for this long, not even a pong, has gone. */
 export const SOCKET_SILENT_SECONDS_MAX = 120;
 /** Messages that may wait while one is answered: clients wait for each answer, but a few messages may cross. */
@@ -33,10 +32,20 @@ export interface SocketOpening {
   readonly id: string;
 }
 
+/** Who a session belongs to. */
+export interface SessionOwner {
+  readonly caller: Caller;
+  readonly grant: SessionGrant | null;
+  /** Runs a plan as a separate call, with a request id. */
+  pay(requestId: string, plan: Plan, reader: AnswerReader): Promise<Ended>;
+}
+
 /** A socket's account, and the watch on its key. */
 export interface SocketOwner {
   readonly accountId: string;
   readonly socketsMax: number;
+  /** Absent: it may only send requests. */
+  readonly session?: SessionOwner;
   /** Calls `ended` repeatedly once the key is no longer valid, until the returned function is called. Absent: it stays valid. */
   watch?(ended: () => void): () => void;
 }
@@ -61,7 +70,15 @@ export interface SocketHost extends ReplyHost {
   handle(request: GatewayRequest, endpoint: Endpoint, reply: SocketReply): Promise<void> | void;
   refuse(request: GatewayRequest, reply: Reply, error: GatewayError, endpoint: Endpoint): void;
   /** The socket has closed. */
-  closed(socket: Socket): void;
+  closed(socket: ListedSocket): void;
+}
+
+/** A socket as its listener counts it. */
+export interface ListedSocket {
+  readonly accountId: string | null;
+  admitted(owner: SocketOwner): void;
+  refuse(error: GatewayError): void;
+  leave(): void;
 }
 
 export interface SocketParts {
@@ -86,7 +103,8 @@ const OF_ONE_REQUEST: ReadonlySet<string> = new Set([
   "x-tollgate-keepalive",
 ]);
 
-export class Socket implements SlowClient, SocketSender {
+export class Socket implements EdgeSocket, SlowClient, SocketSender {
+  readonly messageBytesMax = MESSAGE_BYTES_MAX;
   /** Its account; null: the look-up is in progress, and no message is a request yet. */
   accountId: string | null = null;
   readonly #parts: SocketParts;
@@ -112,6 +130,10 @@ export class Socket implements SlowClient, SocketSender {
     this.#parts.host.slowClients.watch(this);
     if (this.#parts.host.draining) this.leave();
     else this.#next();
+  }
+
+  protocolOf(offered: string): string {
+    return offered;
   }
 
   /** While an answer is being sent, its own timeouts apply. */

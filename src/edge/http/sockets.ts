@@ -1,11 +1,12 @@
 // The sockets of a listener: who may open one, how many per account, and how they end with it.
-import type { Endpoint, GatewayRequest, Reply } from "../../core/endpoint.ts";
+import type { Endpoint, GatewayRequest, OverSession, Reply } from "../../core/endpoint.ts";
 import { GatewayError } from "../../core/errors.ts";
 import { tally } from "../../core/tally.ts";
-import type { EngineRequest, EngineResponse } from "./engine.ts";
+import { type EdgeSocket, type EngineRequest, type EngineResponse, messageBytesMaxOf } from "./engine.ts";
 import type { HttpReply } from "./http-reply.ts";
 import type { EdgeRequest } from "./read-request.ts";
-import { MESSAGE_BYTES_MAX, Socket, type SocketHost, type SocketOwner } from "./socket.ts";
+import { SessionSocket } from "./session-socket.ts";
+import { type ListedSocket, Socket, type SocketHost, type SocketOwner } from "./socket.ts";
 import { socketMemories } from "./socket-memory.ts";
 
 /** Per account, independent of its calls in flight. */
@@ -35,15 +36,22 @@ export interface SocketsHost extends SocketHost {
 export function socketPaths(endpoints: readonly Endpoint[]): ReadonlyMap<string, Endpoint> {
   const paths = new Map<string, Endpoint>();
   for (const endpoint of endpoints) {
-    if (endpoint.overSocket === undefined) continue;
+    if (endpoint.overSocket === undefined && endpoint.overSession === undefined) continue;
     for (const path of [endpoint.path, endpoint.alias]) if (path !== undefined) paths.set(path, endpoint);
   }
   return paths;
 }
 
+/** The key among the offered subprotocols; empty: none. */
+function keyIn(offered: string, { keyProtocol }: OverSession): string {
+  const carrier = offered.split(",").find((protocol) => protocol.trim().startsWith(keyProtocol));
+  return carrier?.trim().slice(keyProtocol.length) ?? "";
+}
+
 export class Sockets {
   readonly #host: SocketsHost;
-  readonly #open = new Set<Socket>();
+  readonly #open = new Map<ListedSocket, number>();
+  #bytesMax = 0;
   readonly #byAccount = new Map<string, number>();
   readonly #newMemory = socketMemories();
 
@@ -51,45 +59,50 @@ export class Sockets {
     this.#host = host;
   }
 
-  closed(socket: Socket): void {
+  closed(socket: ListedSocket): void {
+    this.#bytesMax -= this.#open.get(socket) ?? 0;
     this.#open.delete(socket);
     if (socket.accountId !== null) tally(this.#byAccount, socket.accountId, -1);
   }
 
   /** Tells idle sockets to reconnect, and the others after their answer. */
   leave(): void {
-    for (const socket of [...this.#open]) socket.leave();
+    for (const socket of [...this.#open.keys()]) socket.leave();
   }
 
   /** Admits an upgrade; null if it was refused. If the key must be looked up, the socket opens first and a refusal is sent over it. */
-  admit(res: EngineResponse, req: EngineRequest, endpoint: Endpoint): Socket | null {
+  admit(res: EngineResponse, req: EngineRequest, endpoint: Endpoint): EdgeSocket | null {
     const host = this.#host;
-    const form = endpoint.overSocket;
+    const { overSession } = endpoint;
     const arrived = host.arrived(res, req, endpoint);
-    if (arrived === null || form === undefined) return null;
+    if (arrived === null) return null;
     const { request, reply } = arrived;
-    const owner = this.#full() ?? host.admitSocket(request, endpoint);
+    if (overSession !== undefined) request.useKey(keyIn(req.getHeader("sec-websocket-protocol"), overSession));
+    const owner = this.#full(endpoint) ?? host.admitSocket(request, endpoint);
     const known = owner instanceof Promise ? null : this.#admitted(owner);
     if (known instanceof GatewayError) {
       host.refuse(request, reply, known, endpoint);
       return null;
     }
-    const { id, headers, query, params, address } = request;
-    const socket = new Socket({
-      host,
-      endpoint,
-      form,
-      memory: this.#newMemory(),
-      opening: { id, headers, query, params, address },
-    });
+    const socket = this.#make(request, endpoint);
     reply.handOver();
-    this.#open.add(socket);
+    this.#open.set(socket, messageBytesMaxOf(endpoint));
+    this.#bytesMax += messageBytesMaxOf(endpoint);
     if (known !== null) socket.admitted(known);
     else void this.#lookUp(socket, owner);
     return socket;
   }
 
-  async #lookUp(socket: Socket, owner: ReturnType<OpenSocket>): Promise<void> {
+  #make({ id, headers, query, params, address }: EdgeRequest, endpoint: Endpoint): EdgeSocket & ListedSocket {
+    const host = this.#host;
+    const { overSocket, overSession } = endpoint;
+    const opening = { id, headers, query, params, address };
+    if (overSession !== undefined) return new SessionSocket({ host, endpoint, form: overSession, opening });
+    if (overSocket === undefined) throw new Error("only paths of sockets are upgraded");
+    return new Socket({ host, endpoint, form: overSocket, memory: this.#newMemory(), opening });
+  }
+
+  async #lookUp(socket: ListedSocket, owner: ReturnType<OpenSocket>): Promise<void> {
     const broke = (cause: unknown) =>
       cause instanceof GatewayError ? cause : new GatewayError("internal_error", { cause });
     const found = await Promise.resolve(owner).catch(broke);
@@ -103,9 +116,9 @@ export class Sockets {
    * uWebSockets buffers a message until it is complete, and does not report how much it has. So an open socket counts as the longest
    * message, and memory limits their number.
    */
-  #full(): GatewayError | null {
+  #full(endpoint: Endpoint): GatewayError | null {
     const { socketBytesMax } = this.#host;
-    if ((this.#open.size + 1) * MESSAGE_BYTES_MAX <= socketBytesMax) return null;
+    if (this.#bytesMax + messageBytesMaxOf(endpoint) <= socketBytesMax) return null;
     const detail = { whose: "All", limit_mib: Math.floor(socketBytesMax / 1_048_576) };
     return new GatewayError("bodies_in_flight", { of: "socket", detail, retryAfterSeconds: FULL_SECONDS });
   }

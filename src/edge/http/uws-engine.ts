@@ -1,8 +1,17 @@
 // The HTTP engine over uWebSockets.js. Passes its requests and responses to the edge unchanged.
 import type { TemplatedApp, us_listen_socket, WebSocketBehavior } from "uWebSockets.js";
+import type { Endpoint } from "../../core/endpoint.ts";
 import type { Certificate } from "./certificate.ts";
-import { cannotListen, type Engine, type EngineHost, type EngineOptions, type EngineSocket } from "./engine.ts";
-import { MESSAGE_BYTES_MAX, SOCKET_SILENT_SECONDS_MAX, type Socket } from "./socket.ts";
+import {
+  cannotListen,
+  type EdgeSocket,
+  type Engine,
+  type EngineHost,
+  type EngineOptions,
+  type EngineSocket,
+  messageBytesMaxOf,
+} from "./engine.ts";
+import { SOCKET_SILENT_SECONDS_MAX } from "./socket.ts";
 
 type Uws = typeof import("uWebSockets.js");
 
@@ -16,7 +25,7 @@ const EXCLUSIVE_PORT = 1;
 
 /** uWebSockets.js copies the fields of this into its own object. */
 interface UserData {
-  readonly socket: Socket;
+  readonly socket: EdgeSocket;
 }
 
 export function uwsEngine(uws: Uws): Engine {
@@ -59,7 +68,7 @@ export function uwsEngine(uws: Uws): Engine {
 function appOf(uws: Uws, certificate: Certificate | null, host: EngineHost): TemplatedApp {
   const files = certificate && { key_file_name: certificate.keyFile, cert_file_name: certificate.certFile };
   const app = files === null ? uws.App() : uws.SSLApp(files);
-  for (const path of host.socketPaths.keys()) app.ws(path, webSockets(host, path));
+  for (const [path, endpoint] of host.socketPaths) app.ws(path, webSockets(host, endpoint));
   app.any("/*", (res, req) => host.accept(res, req));
   return app;
 }
@@ -74,20 +83,20 @@ function listening(app: TemplatedApp, options: EngineOptions): Promise<us_listen
   });
 }
 
-function webSockets(host: EngineHost, path: string): WebSocketBehavior<UserData> {
+function webSockets(host: EngineHost, endpoint: Endpoint): WebSocketBehavior<UserData> {
   return {
-    maxPayloadLength: MESSAGE_BYTES_MAX,
+    maxPayloadLength: messageBytesMaxOf(endpoint),
     idleTimeout: SOCKET_SILENT_SECONDS_MAX,
     sendPingsAutomatically: true,
     // No message is dropped: the writer waits for the client.
     maxBackpressure: 0,
     // Upgrading after this handler is unsafe: uWebSockets closes some of those sockets at once.
     upgrade: (res, req, context) => {
-      const endpoint = host.socketPaths.get(path);
-      const socket = endpoint === undefined ? null : host.openSocket(res, req, endpoint);
+      const socket = host.openSocket(res, req, endpoint);
       if (socket === null) return;
       const header = (name: string) => req.getHeader(`sec-websocket-${name}`);
-      res.upgrade<UserData>({ socket }, header("key"), header("protocol"), header("extensions"), context);
+      const protocol = socket.protocolOf(header("protocol"));
+      res.upgrade<UserData>({ socket }, header("key"), protocol, header("extensions"), context);
     },
     open: (ws) => ws.getUserData().socket.opened(ws satisfies EngineSocket),
     message: (ws, message, isBinary) => ws.getUserData().socket.message(message, isBinary),

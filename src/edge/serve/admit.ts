@@ -47,8 +47,20 @@ export function isAnonymous(
   return !headers.has("authorization") && anonymousPayer.takes(headers) !== null;
 }
 
+/** The grant of a credential that only sessions accept; null: the request has another credential. */
+export function grantOf({ headers }: GatewayRequest, { overSession }: EndpointShape) {
+  const credential = overSession === undefined ? "" : (headers.get("authorization") ?? "").replace(/^bearer +/i, "");
+  return overSession?.grantOf(credential) ?? null;
+}
+
 /** Finds the caller by the Authorization header, or by the cookie of a signed-in person. */
 export function callerOf(request: GatewayRequest, endpoint: EndpointShape, deps: ServeDeps): Found | Promise<Found> {
+  const granting = grantOf(request, endpoint);
+  const { callerOfKey } = deps;
+  if (granting !== null && callerOfKey !== undefined)
+    return granting.then((grant) =>
+      grant instanceof GatewayError ? grant : callerOfKey(grant.accountId, grant.keyId),
+    );
   const authorization = request.headers.get("authorization");
   const bySession = authorization === undefined && endpoint.cookies === true && request.headers.has("cookie");
   if (bySession && deps.signedIn !== undefined) return deps.signedIn(request);

@@ -28,6 +28,8 @@ export interface ServeDeps extends KernelDeps, LedgerFundsDeps {
     authorization: string | undefined,
     sender: Pick<GatewayRequest, "address">,
   ): Caller | GatewayError | Promise<Caller | GatewayError>;
+  /** The caller for a credential that stands for a key. Absent: only keys are credentials. */
+  readonly callerOfKey?: (accountId: string, keyId: string) => Promise<Caller | GatewayError>;
   /** Finds the caller by a session cookie. Absent: only keys authenticate. */
   readonly signedIn?: ((request: GatewayRequest) => Promise<Caller | GatewayError>) | undefined;
   /** The WWW-Authenticate header of a 401 or 403 for a path, which says how to get a credential. */

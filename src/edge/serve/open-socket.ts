@@ -1,10 +1,14 @@
 // Lets a caller with a valid key open a socket, which counts as one request. Each message on it is admitted separately.
-import type { Endpoint, GatewayRequest } from "../../core/endpoint.ts";
+import type { Endpoint, GatewayRequest, SessionGrant } from "../../core/endpoint.ts";
 import { GatewayError } from "../../core/errors.ts";
-import type { Caller } from "../../core/plan.ts";
-import { callerOf, fromElsewhere, tooMany } from "./admit.ts";
+import { transactionIdOf } from "../../core/ids.ts";
+import type { AnswerReader, Caller, Ended, Plan } from "../../core/plan.ts";
+import { execute, refusedCall } from "../../kernel/execute.ts";
+import { keyPays } from "../../kernel/key-pays.ts";
+import { callerOf, fromElsewhere, grantOf, tooMany } from "./admit.ts";
 import type { ServeDeps } from "./deps.ts";
-import { whileGood } from "./still-good.ts";
+import { note } from "./note.ts";
+import { type LetIn, whileGood } from "./still-good.ts";
 
 /** The logged status of a request that became a socket (RFC 9110, 15.2.2). */
 const SWITCHING_PROTOCOLS = 101;
@@ -12,6 +16,7 @@ const SWITCHING_PROTOCOLS = 101;
 export interface Opened {
   readonly accountId: string;
   readonly socketsMax: number;
+  readonly session: Admitted & { pay(requestId: string, plan: Plan, reader: AnswerReader): Promise<Ended> };
   /** Checks the key every second, and calls `ended` while the key could not open a socket, until the returned function is called. */
   watch(ended: () => void): () => void;
 }
@@ -27,14 +32,39 @@ export function openSocket(
 ): Opened | GatewayError | Promise<Opened | GatewayError> {
   if (deps.draining()) return new GatewayError("draining", { retryAfterSeconds: 1 });
   const known = callerOf(request, endpoint, deps);
+  const granting = grantOf(request, endpoint);
+  if (granting !== null) return opened(request, endpoint, deps, Promise.all([known, granting]));
   const count = (caller: Caller | GatewayError) =>
-    caller instanceof GatewayError ? caller : counted(request, endpoint, caller, deps);
+    caller instanceof GatewayError ? caller : counted(request, endpoint, { caller, grant: null }, deps);
   return known instanceof Promise ? known.then(count) : count(known);
 }
 
-function counted(request: GatewayRequest, endpoint: Endpoint, caller: Caller, deps: ServeDeps): Opened | GatewayError {
+async function opened(
+  request: GatewayRequest,
+  endpoint: Endpoint,
+  deps: ServeDeps,
+  finding: Promise<readonly [Caller | GatewayError, SessionGrant | GatewayError]>,
+): Promise<Opened | GatewayError> {
+  const [caller, grant] = await finding;
+  if (caller instanceof GatewayError) return caller;
+  return grant instanceof GatewayError ? grant : counted(request, endpoint, { caller, grant }, deps);
+}
+
+interface Admitted {
+  readonly caller: Caller;
+  readonly grant: SessionGrant | null;
+}
+
+function counted(
+  request: GatewayRequest,
+  endpoint: Endpoint,
+  { caller, grant }: Admitted,
+  deps: ServeDeps,
+): Opened | GatewayError {
   const elsewhere = fromElsewhere(caller, request);
   if (elsewhere !== null) return elsewhere;
+  const refusal = endpoint.overSession?.refusal(request, caller, grant) ?? null;
+  if (refusal !== null) return refusal;
   const { payer, sandbox, requestsPerMinute, inFlightMax } = caller;
   const { accountId, keyId } = payer;
   const state = deps.takeWindow("account", accountId, requestsPerMinute);
@@ -43,6 +73,50 @@ function counted(request: GatewayRequest, endpoint: Endpoint, caller: Caller, de
   const record = deps.observer.begin({ requestId, method, startedMs });
   const known = { endpoint: endpoint.path, status: SWITCHING_PROTOCOLS, accountId, keyId, sandbox };
   deps.observer.end(Object.assign(record, known));
-  const watch = (ended: () => void) => whileGood({ request, endpoint, caller }, deps, ended);
-  return { accountId, socketsMax: inFlightMax, watch };
+  const letIn = { request, endpoint, caller };
+  return {
+    accountId,
+    socketsMax: inFlightMax,
+    session: { caller, grant, pay: (id, plan, reader) => payInSession(letIn, deps, { id, plan, reader }) },
+    watch: (ended) => whileGood(letIn, deps, ended),
+  };
+}
+
+const UNCOUNTED = { learn: () => {} };
+
+/** Runs a plan of a session as a call with its own record, for the caller as the key's rules now are. Never rejects. */
+async function payInSession(
+  { request, endpoint, caller: first }: LetIn,
+  deps: ServeDeps,
+  { id, plan, reader }: { readonly id: string; readonly plan: Plan; readonly reader: AnswerReader },
+): Promise<Ended> {
+  const { payer, sandbox } = first;
+  const { method } = request;
+  const record = deps.observer.begin({ requestId: id, method, startedMs: deps.clock.elapsedMs() });
+  const { accountId, keyId } = payer;
+  const { operation, asked, streamed, tags = [] } = plan;
+  Object.assign(record, { endpoint: endpoint.path, accountId, keyId, sandbox, operation, asked, streamed, tags });
+  const transactionId = transactionIdOf(id);
+  let ended: Ended;
+  try {
+    const caller = await callerOf(request, endpoint, deps);
+    const paying =
+      caller instanceof GatewayError ? caller : keyPays(plan, caller, { requestId: id, rateLimit: UNCOUNTED }, deps);
+    ended =
+      paying instanceof GatewayError
+        ? refusedCall(transactionId, paying)
+        : await execute(
+            plan,
+            { id: transactionId, ...paying, parent: null, signal: null, deadlineMs: null, reader },
+            deps,
+          );
+  } catch (cause) {
+    deps.onBroken(cause, id);
+    ended = refusedCall(transactionId, new GatewayError("internal_error", { cause }));
+  }
+  note(ended, record);
+  record.status = ended.error?.status ?? 200;
+  record.code = ended.error?.code ?? null;
+  deps.observer.end(record);
+  return ended;
 }

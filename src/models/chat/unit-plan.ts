@@ -41,10 +41,10 @@ export interface SentBody {
 type Fits = ReadonlyMap<Candidate, UnitFit>;
 
 /** The counts as token usage for postings and metrics; null if no unit is a token. */
-function tokensOf(counts: Counts): TokenUsage | null {
+export function tokensOf(counts: Counts): TokenUsage | null {
   const sum = (units: readonly string[]) => units.reduce((tokens, unit) => tokens + (counts[unit] ?? 0), 0);
   const inputTokens = sum(["textIn", "imageIn", "audioIn"]);
-  const cacheReadTokens = sum(["cachedIn"]);
+  const cacheReadTokens = sum(["cachedIn", "cachedAudioIn", "cachedImageIn"]);
   const outputTokens = sum(["textOut", "imageOut", "audioOut"]);
   if (inputTokens + cacheReadTokens + outputTokens === 0) return null;
   return { inputTokens, cacheReadTokens, cacheWriteTokens: 0, outputTokens, reasoningTokens: 0 };

@@ -1,9 +1,10 @@
 // The vendor stubs of the chat formats.
-import type { Dialect } from "../../sandbox/dialect.ts";
+import type { Dialect, SocketStandIn } from "../../sandbox/dialect.ts";
 import { chatCompletions } from "./chat-completions/stand-in.ts";
 import { converse } from "./converse/stand-in.ts";
 import { generateContent } from "./generate-content/stand-in.ts";
 import { messages } from "./messages/stand-in.ts";
+import { realtime } from "./realtime/stand-in.ts";
 import { plainResponses } from "./responses/plain-stand-in.ts";
 import { responses } from "./responses/stand-in.ts";
 
@@ -15,3 +16,5 @@ export const STAND_INS: readonly Dialect[] = [
   plainResponses,
   converse,
 ];
+
+export const SOCKET_STAND_INS: readonly SocketStandIn[] = [realtime];

@@ -1,0 +1,128 @@
+// A session's settings: checks and rewrites what the client sets, and shows the client what it would have seen without us.
+import { GatewayError } from "../../core/errors.ts";
+import { isRecord, type Json } from "../../core/json.ts";
+import { atPointer } from "../../upstream/json-pointer.ts";
+import { invalid } from "../formats/parse-json.ts";
+
+/** Sound of 16 bits at 24 kHz; the telephone's formats have 8 bits at 8 kHz. */
+const PCM_BYTES = 2;
+const PCM_RATE = 24_000;
+const TELEPHONE_BYTES_PER_SECOND = 8_000;
+
+/** What the client sets, as far as it changes what the session costs. */
+export interface Settings {
+  /** The client wants the vendor to answer at the end of each turn. */
+  readonly answersTurns: boolean;
+  readonly maxOutputTokens: number | null;
+  readonly isText: boolean;
+  readonly bytesPerSecond: number;
+}
+
+export const DEFAULT_SETTINGS: Settings = {
+  answersTurns: false,
+  maxOutputTokens: null,
+  isText: false,
+  bytesPerSecond: PCM_BYTES * PCM_RATE,
+};
+
+function unpriced(param: string, detail: string): GatewayError {
+  return new GatewayError("unsupported_field", { param, detail: { param, detail } });
+}
+
+/** Why fields that a session and a response share cannot be sold; null: they can. */
+export function unsoldIn(fields: Json, at: string): GatewayError | null {
+  const { prompt, tools } = fields;
+  if (prompt != null) return unpriced(`${at}.prompt`, "it is kept by the provider, so its length is unknown.");
+  const tool = Array.isArray(tools) ? tools.find((one) => !isRecord(one) || one.type !== "function") : undefined;
+  return tool === undefined
+    ? null
+    : unpriced(`${at}.tools`, "only functions are, since the provider runs other tools.");
+}
+
+/** Reads `max_output_tokens`; null: only the model limits it. */
+export function outputTokensIn(value: unknown, param: string): number | null | GatewayError {
+  if (value === undefined || value === null || value === "inf") return null;
+  return Number.isInteger(value) && Number(value) > 0
+    ? Number(value)
+    : invalid(param, 'must be a whole number above 0, or "inf"');
+}
+
+function isTextOnly(modalities: unknown): boolean {
+  return Array.isArray(modalities) && !modalities.includes("audio");
+}
+
+function bytesPerSecondOf(format: unknown): number | null {
+  if (!isRecord(format)) return null;
+  if (format.type !== "audio/pcm") return TELEPHONE_BYTES_PER_SECOND;
+  return typeof format.rate === "number" && format.rate > 0 ? PCM_BYTES * format.rate : PCM_BYTES * PCM_RATE;
+}
+
+/** The settings after the vendor has confirmed a session; `answersTurns` is the client's own wish. */
+export function confirmed(session: Json, answersTurns: boolean, before: Settings): Settings {
+  const limit = outputTokensIn(session.max_output_tokens, "");
+  return {
+    answersTurns: answersTurns && atPointer(session, "/audio/input/turn_detection") != null,
+    maxOutputTokens: limit instanceof GatewayError ? before.maxOutputTokens : limit,
+    isText: isTextOnly(session.output_modalities),
+    bytesPerSecond: bytesPerSecondOf(atPointer(session, "/audio/input/format")) ?? before.bytesPerSecond,
+  };
+}
+
+/** A checked update: what the vendor gets, and what it asks. */
+export interface SessionUpdate {
+  readonly session: Json;
+  /** Undefined: unchanged. */
+  readonly answersTurns: boolean | undefined;
+  /** Undefined: unchanged; null: off. */
+  readonly transcription: Json | null | undefined;
+}
+
+/** Checks `session` of an update. `isModel`: whether a name is the session's own model, which the vendor calls `upstreamModel`. */
+export function readUpdate(
+  sent: unknown,
+  { isModel, upstreamModel }: { readonly isModel: (name: unknown) => boolean; readonly upstreamModel: string },
+): SessionUpdate | GatewayError {
+  if (!isRecord(sent)) return invalid("session", "is missing, must be an object");
+  if (sent.type !== undefined && sent.type !== "realtime") return invalid("session.type", 'must be "realtime"');
+  if (sent.model !== undefined && !isModel(sent.model))
+    return invalid("session.model", "the model of a session cannot be changed");
+  const limit = outputTokensIn(sent.max_output_tokens, "session.max_output_tokens");
+  if (limit instanceof GatewayError) return limit;
+  // Traces would go to the operator's own account.
+  const { tracing: _, model, turn_detection: old, ...rest } = sent;
+  if (old !== undefined) return invalid("session.turn_detection", "belongs into session.audio.input");
+  const unsold = unsoldIn(rest, "session");
+  if (unsold !== null) return unsold;
+  const named = { ...rest, type: "realtime", ...(model === undefined ? {} : { model: upstreamModel }) };
+  const { audio } = sent;
+  const input = isRecord(audio) && isRecord(audio.input) ? audio.input : {};
+  const { turn_detection: turns, transcription } = input;
+  if (isRecord(turns) && turns.idle_timeout_ms != null)
+    return unpriced("session.audio.input.turn_detection.idle_timeout_ms", "it starts responses without a turn.");
+  if (transcription != null && (!isRecord(transcription) || typeof transcription.model !== "string"))
+    return invalid("session.audio.input.transcription.model", "is missing, must be a string");
+  const turn_detection = isRecord(turns) ? { ...turns, create_response: false } : turns;
+  const session =
+    turns === undefined || !isRecord(audio)
+      ? named
+      : { ...named, audio: { ...audio, input: { ...input, turn_detection } } };
+  return {
+    session,
+    answersTurns: turns === undefined ? undefined : isRecord(turns) && turns.create_response !== false,
+    transcription: transcription as Json | null | undefined,
+  };
+}
+
+/** Puts a field into `audio.input` of a session. */
+export function withInput(session: Json, field: string, value: unknown): Json {
+  const audio = isRecord(session.audio) ? session.audio : {};
+  const input = isRecord(audio.input) ? audio.input : {};
+  return { ...session, audio: { ...audio, input: { ...input, [field]: value } } };
+}
+
+/** A session as the vendor shows it, under our model's name and with the client's own wish about turns. */
+export function shown(session: Json, model: string, answersTurns: boolean): Json {
+  const named = { ...session, model };
+  const turns = atPointer(session, "/audio/input/turn_detection");
+  return isRecord(turns) ? withInput(named, "turn_detection", { ...turns, create_response: answersTurns }) : named;
+}
