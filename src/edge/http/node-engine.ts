@@ -19,7 +19,7 @@ const STREAMS_MAX = 100;
 const PROBE_MS = 100;
 const PROBE_MS_MAX = 3_200;
 /** Pipelined requests that may wait for earlier answers. */
-const WAITING_MAX = 2_048;
+const WAITING_MAX = 1_024;
 
 /** The status for the parser's errors; 400 if not listed. */
 const FAULT_STATUS: Readonly<Record<string, number>> = {

@@ -1,7 +1,7 @@
 // Headers that guard money: an unreadable one gets a 400 that names it, at every endpoint and for every request.
 import { describe, expect, test } from "vitest";
 import { CREDENTIALS, GUARDED_HEADERS } from "../../../src/edge/http/guarded-headers.ts";
-import { rawClient, startEdge } from "./edge.ts";
+import { currentEngine, rawClient, startEdge } from "./edge.ts";
 
 const GOOD: Readonly<Record<string, string>> = { "x-tollgate-sandbox": "1" };
 
@@ -25,12 +25,16 @@ describe.each(["GET /hello", "POST /echo", "POST /api/llm/v1/chat/completions", 
     const good = GOOD[name] ?? "12";
     const status = line === "GET /nothing" ? 404 : 400;
 
-    const empty: [string, (string | Buffer)[]][] = [
+    type Lines = [string, (string | Buffer)[]];
+    const empty: Lines[] = [
       ["empty", [`${name}:`]],
       ["of blanks", [`${name}:   `]],
       ["twice, and once empty", [`${name}: ${good}`, `${name}:`]],
-      ["of a byte above 0x7F", [Buffer.concat([Buffer.from(`${name}: `), Buffer.from([0xff])])]],
     ];
+    const beyond: Lines = ["of a byte above 0x7F", [Buffer.concat([Buffer.from(`${name}: `), Buffer.from([0xff])])]];
+    // uWebSockets drops such bytes at either end of a value.
+    const isEmpty = currentEngine() === "uws" || !CREDENTIALS.includes(name);
+    if (isEmpty) empty.push(beyond);
     // Without a credential a call gets 401, or what its endpoint offers callers without one.
     if (CREDENTIALS.includes(name)) {
       test.each(empty)("%s is as if it were not sent", async (_, lines) => {
@@ -40,6 +44,7 @@ describe.each(["GET /hello", "POST /echo", "POST /api/llm/v1/chat/completions", 
 
     test.each([
       ...(CREDENTIALS.includes(name) ? [] : empty),
+      ...(isEmpty ? [] : [beyond]),
       ["twice", [`${name}: ${good}`, `${name}: ${good}`]],
       ["with one inside", [Buffer.concat([Buffer.from(`${name}: 1`), Buffer.from([0xff]), Buffer.from("2")])]],
     ])("%s is refused by its name", async (_, lines) => {
