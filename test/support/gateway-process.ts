@@ -7,6 +7,7 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { endWithTests } from "./end-with-tests.ts";
 import { PATIENT_MS } from "./patience.ts";
+import { TESTED_ENGINE } from "./tested-engine.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const NODE_OPTIONS = ["--disable-warning=ExperimentalWarning"];
@@ -57,6 +58,7 @@ export async function spawnGateway(
   program: readonly string[] = ["src/main.ts"],
 ): Promise<GatewayProcess> {
   const settings = {
+    ...TESTED_ENGINE,
     PORT: "0",
     ADMIN_PORT: "0",
     REDIS_COMMAND_MS: String(PATIENT_MS),

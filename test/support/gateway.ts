@@ -8,6 +8,7 @@ import { type Gateway, startGateway } from "../../src/gateway/gateway.ts";
 import type { GatewayOptions } from "../../src/gateway/options.ts";
 import { prepareEnvironment, readConfig } from "../../src/platform/config.ts";
 import { PATIENT_MS } from "./patience.ts";
+import { TESTED_ENGINE } from "./tested-engine.ts";
 
 export interface TestAccount {
   readonly accountId: string;
@@ -104,6 +105,7 @@ export async function startTestGateway(
     },
   });
   const config = readConfig({
+    ...TESTED_ENGINE,
     PORT: "0",
     ADMIN_PORT: "0",
     DATA_DIR: dataDir,
