@@ -194,7 +194,7 @@ function realtimeTierRows(catalog: Catalog, audience: Audience) {
     const own = {
       id,
       owned_by: "core",
-      kind: "tier" as const,
+
       name: nameOf(id),
       description: tier.purpose,
       candidates,
