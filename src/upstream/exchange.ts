@@ -69,6 +69,10 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #timer: NodeJS.Timeout | null = null;
   /** When the timer fires: at the deadline, or earlier. */
   #looksMs = 0;
+  /** The deadline of the first content. */
+  readonly #firstUntilMs: number;
+  /** The body has arrived whole, so the connection is free. */
+  #isWhole = false;
   #over = false;
   #answering = false;
   #paused = false;
@@ -87,7 +91,9 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#listener = listener;
     this.#clocks = clocks;
     this.#clock = clock;
-    this.#arm(clocks.firstMsMax);
+    this.#firstUntilMs = clock.elapsedMs() + clocks.firstMsMax;
+    // Usually both deadlines share this timer.
+    this.#arm(Math.min(clocks.firstMsMax, clocks.gapMsMax()));
   }
 
   send(dispatcher: Dispatcher, request: ExchangeRequest): void {
@@ -169,6 +175,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     // The decoder was just removed, and may have paused the body too.
     this.#controller?.resume();
     if (this.#timer !== null) clearTimeout(this.#timer);
+    if (this.#isWhole) return;
     this.#timer = setTimeout(() => this.#controller?.abort(new Error("the body went on after its end")), DRAIN_MS_MAX);
   }
 
@@ -257,6 +264,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseEnd(): void {
+    this.#isWhole = true;
     this.#deliver();
     if (this.#decoder === null) this.#ended();
     else this.#decoder.end();
@@ -303,7 +311,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   /** The time left until the deadline, in milliseconds; 0 or less once it has passed. */
   #leftMs(): number {
-    if (!this.#answering) return 0;
+    if (!this.#answering) return this.#firstUntilMs - this.#clock.elapsedMs();
     const silentMs = this.#paused ? 0 : this.#clock.elapsedMs() - this.#lastMs;
     return this.#clocks.gapMsMax() - silentMs;
   }
@@ -322,9 +330,9 @@ export class Exchange implements Dispatcher.DispatchHandler {
   readonly #decide = (): void => {
     // A timer set meanwhile means that the vendor sent something.
     if (this.#over || this.#timer !== null) return;
-    if (!this.#answering) return this.#giveUp("no content came in time");
     const leftMs = this.#leftMs();
     if (leftMs > 1) return this.#arm(leftMs);
+    if (!this.#answering) return this.#giveUp("no content came in time");
     if (!this.#clocks.quiet()) return this.#giveUp("the stream fell silent");
     this.#finish();
     this.#controller?.abort(new Error("the answer is complete"));

@@ -64,13 +64,8 @@ function fitMessage(message: unknown, takes: ChatTakes): unknown {
 }
 
 function fitMessages(messages: readonly unknown[], takes: ChatTakes): readonly unknown[] {
-  let copy: unknown[] | null = null;
-  for (const [at, message] of messages.entries()) {
-    const fitted = fitMessage(message, takes);
-    if (fitted !== message) copy ??= [...messages];
-    if (copy !== null) copy[at] = fitted;
-  }
-  return copy ?? messages;
+  const fitted = messages.map((message) => fitMessage(message, takes));
+  return fitted.some((message, at) => message !== messages[at]) ? fitted : messages;
 }
 
 /** The instruction that replaces an unsupported response format, and the format to send instead; null if not needed. */

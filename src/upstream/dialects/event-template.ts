@@ -54,9 +54,13 @@ interface Place {
 /** The positions of the varying values in an event; none if a value is malformed. */
 function places(event: Buffer): readonly Place[] {
   // Latin-1 maps each byte to one character, so string positions equal byte positions.
-  const found = [...event.toString("latin1").matchAll(TEXT_KEY)].map((match) => match.index + match[0].length);
-  const all = found.map((from) => ({ from, to: stringEnd(event, from) }));
-  return all.some(({ to }) => to < 0) ? [] : all;
+  const text = event.toString("latin1");
+  const found: Place[] = [];
+  for (TEXT_KEY.lastIndex = 0; TEXT_KEY.test(text); ) {
+    const from = TEXT_KEY.lastIndex;
+    found.push({ from, to: stringEnd(event, from) });
+  }
+  return found.some(({ to }) => to < 0) ? [] : found;
 }
 
 /** Copies outside Node's buffer pool: they live as long as the stream, and each pooled copy would pin 8 KiB. */

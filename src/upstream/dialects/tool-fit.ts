@@ -66,13 +66,13 @@ function isList(places: ToolPlaces): places is readonly [ToolPlaces] {
   return Array.isArray(places);
 }
 
-/** The tools of one call at one vendor. Reading answers depends on what `fitted` saw in the request. */
+/** The tools of one call at one vendor. Reading answers depends on what `fitted` saw in the request; most calls have no tools. */
 export class ToolFit {
   readonly #rules: ToolRules;
   /** Maps the vendor's names to the caller's. */
-  readonly #names = new Map<string, string>();
+  #names: Map<string, string> | null = null;
   /** The conversation's ids, as the caller sent them. */
-  readonly #ids = new Set<string>();
+  #ids: Set<string> | null = null;
 
   constructor(dialect: DialectName, { takes: { toolIds } = {}, toolSchemas }: ChatWire) {
     const rules = RULES[dialect];
@@ -82,14 +82,17 @@ export class ToolFit {
 
   /** Returns the same body if nothing has to change. */
   fitted<Body>(body: Body, places: ToolPlaces): Body {
-    const ids = new FittedIds(this.#rules.ids);
+    let fittedIds: FittedIds | null = null;
     const change: Change = (slot, value, holder) => {
       if (slot === "name") return typeof value === "string" && value !== "" ? this.#name(value) : value;
       if (slot === "arguments") return value === undefined ? value : argumentsText(value);
       if (slot === "schema") return isRecord(value) ? fittedSchema(value, this.#rules, holder.strict === true) : value;
       const id = wordOf(value);
+      fittedIds ??= new FittedIds(this.#rules.ids);
+      const ids = fittedIds;
       if (slot === "thought" || slot === "ahead")
         return id === "" ? value : slot === "ahead" ? ids.ahead(id) : ids.of(id);
+      this.#ids ??= new Set();
       this.#ids.add(id);
       return slot === "call" ? ids.call(id) : ids.result(id);
     };
@@ -98,30 +101,31 @@ export class ToolFit {
 
   #name(name: string): string {
     const fitted = this.#rules.names.test(name) ? name : hashedName(name);
+    this.#names ??= new Map();
     this.#names.set(fitted, name);
     return fitted;
   }
 
   /** The caller's name for a tool. */
   original(name: string): string {
-    return this.#names.get(name) ?? name;
+    return this.#names?.get(name) ?? name;
   }
 
   /** Whether the vendor got any name other than the caller's. */
   get renames(): boolean {
-    return [...this.#names].some(([fitted, name]) => fitted !== name);
+    return this.#names !== null && [...this.#names].some(([fitted, name]) => fitted !== name);
   }
 
   /** Whether a name that may arrive in pieces is complete: a tool has it, and no other tool's name begins with it. */
   isWhole(name: string): boolean {
-    if (!this.#names.has(name)) return false;
+    if (!this.#names?.has(name)) return false;
     for (const other of this.#names.keys()) if (other !== name && other.startsWith(name)) return false;
     return true;
   }
 
   /** Whether a call in the conversation already has this id. */
   hasId(id: string): boolean {
-    return this.#ids.has(id);
+    return this.#ids?.has(id) === true;
   }
 }
 
