@@ -27,7 +27,7 @@ const SPACE = 32;
 const ESCAPES: ReadonlySet<number> = new Set(Buffer.from('"\\/bfnrt'));
 
 /** The end of the JSON string that starts at `from`; -1 if it is malformed. No byte of a multibyte UTF-8 character equals a delimiter. */
-function stringEnd(bytes: Buffer, from: number): number {
+export function stringEnd(bytes: Buffer, from: number): number {
   for (let at = from; at < bytes.length; at++) {
     const byte = bytes[at] as number;
     if (byte === QUOTE) return at;
@@ -64,7 +64,7 @@ function places(event: Buffer): readonly Place[] {
 }
 
 /** Copies outside Node's buffer pool: they live as long as the stream, and each pooled copy would pin 8 KiB. */
-function copies(...pieces: Buffer[]): Buffer[] {
+export function copies(...pieces: Buffer[]): Buffer[] {
   const block = Buffer.allocUnsafeSlow(pieces.reduce((bytes, { length }) => bytes + length, 0));
   let at = 0;
   return pieces.map((piece) => {

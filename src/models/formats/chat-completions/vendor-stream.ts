@@ -11,6 +11,7 @@ import {
   learnTemplate,
   matchesTemplate,
 } from "../../../upstream/dialects/event-template.ts";
+import { type KnownEvent, learnEvent, recognized } from "../../../upstream/dialects/known-event.ts";
 import { EMPTY, nameThoughts, readUsage } from "./vendor-answer.ts";
 
 const DONE = Buffer.from("[DONE]");
@@ -59,6 +60,20 @@ function survey(choices: readonly unknown[]) {
   return { bearing, finish, text, indices };
 }
 
+type Seen = ReturnType<typeof survey>;
+
+/** The last event of each kind that a vendor's model sent: the first and the last events of most calls are like it. */
+type Memory = Partial<Record<"preamble" | "content" | "finish", { readonly known: KnownEvent; readonly seen: Seen }>>;
+const memories = new WeakMap<ChatContext["spec"], Map<string, Memory>>();
+
+function memoryOf({ spec, servedSlug }: ChatContext): Memory {
+  const bySlug = memories.get(spec) ?? new Map<string, Memory>();
+  memories.set(spec, bySlug);
+  const memory = bySlug.get(servedSlug) ?? {};
+  bySlug.set(servedSlug, memory);
+  return memory;
+}
+
 function eventOf(chunk: Json): Buffer {
   return Buffer.from(`data: ${JSON.stringify(chunk)}\n\n`);
 }
@@ -66,6 +81,7 @@ function eventOf(chunk: Json): Buffer {
 class ChatCompletionsReader implements StreamReader {
   readonly #context: ChatContext;
   readonly #out: BytesOut;
+  readonly #memory: Memory;
   #template: EventTemplate | null = null;
   /** Chunks with both content and a finish reason, by choice: held back, because more content may follow. */
   readonly #held = new Map<number, Json>();
@@ -73,16 +89,14 @@ class ChatCompletionsReader implements StreamReader {
 
   constructor(context: ChatContext, out: BytesOut) {
     this.#context = context;
+    this.#memory = memoryOf(context);
     this.#out = out;
   }
 
   event(bytes: Buffer, start: number, end: number): boolean {
     const template = this.#template;
     if (template !== null && matchesTemplate(template, bytes, start, end)) {
-      const from = start + template.head.length;
-      const to = end - template.tail.length;
-      this.#out.raw(filledTemplate(template, bytes, from, to), "content");
-      this.#out.delivered(bytes, from, to);
+      this.#fill(template, bytes, start, end);
       return true;
     }
     const came = bytes.subarray(start, end);
@@ -90,7 +104,34 @@ class ChatCompletionsReader implements StreamReader {
       this.#out.end();
       return true;
     }
-    return this.#parsed(came);
+    return this.#isRepeated(came) || this.#parsed(came);
+  }
+
+  #fill(template: EventTemplate, bytes: Buffer, start: number, end: number): void {
+    const from = start + template.head.length;
+    const to = end - template.tail.length;
+    this.#out.raw(filledTemplate(template, bytes, from, to), "content");
+    this.#out.delivered(bytes, from, to);
+  }
+
+  /** Passes on an event that an earlier call had too. */
+  #isRepeated(came: Buffer): boolean {
+    for (const remembered of Object.values(this.#memory)) {
+      const event = recognized(remembered.known, came, this.#context.completionId);
+      if (event === null) continue;
+      const { seen } = remembered;
+      if (Buffer.isBuffer(event)) {
+        this.#note(seen);
+        this.#send(seen, event, null);
+        return true;
+      }
+      if (!matchesTemplate(event, came, 0, came.length)) continue;
+      this.#note(seen);
+      this.#template = event;
+      this.#fill(event, came, 0, came.length);
+      return true;
+    }
+    return false;
   }
 
   #parsed(came: Buffer): boolean {
@@ -103,38 +144,58 @@ class ChatCompletionsReader implements StreamReader {
     const { usage, upstreamCostNano } = readUsage(chunk, this.#context);
     if (usage !== null) this.#out.usage(usage);
     if (upstreamCostNano !== null) this.#out.upstreamCost(upstreamCostNano);
-    if (Array.isArray(chunk.choices) && chunk.choices.length > 0) this.#pass(chunk, chunk.choices, came);
+    if (!Array.isArray(chunk.choices) || chunk.choices.length === 0) return true;
+    this.#pass(chunk, chunk.choices, { came, isPlain: usage === null && upstreamCostNano === null });
     return true;
   }
 
-  #pass(chunk: Record<string, unknown>, choices: readonly unknown[], came: Buffer): void {
-    const { bearing, finish, text, indices } = survey(choices);
+  #pass(
+    chunk: Record<string, unknown>,
+    choices: readonly unknown[],
+    { came, isPlain }: { readonly came: Buffer; readonly isPlain: boolean },
+  ): void {
+    const seen = survey(choices);
+    const { bearing, finish } = seen;
     if (finish === "error") {
       this.#out.fail(classify(200, { words: ["error"], message: "the stream ended with an error" }, null));
       return;
     }
-    this.#bore ||= bearing;
-    if (finish === "stop" && this.#context.mayBeEmpty !== true) this.#out.empty(this.#bore ? null : EMPTY);
     const { usage: _usage, x_groq: _groq, obfuscation: _padding, ...sent } = chunk;
     sent.id = this.#context.completionId;
     sent.model = this.#context.servedSlug;
     for (const choice of choices) if (isRecord(choice) && isRecord(choice.delta)) nameThoughts(choice.delta);
     const event = eventOf(sent);
-    const [[index] = [0]] = indices;
-    if (bearing) this.#goOn(index);
+    this.#note(seen);
+    this.#send(seen, event, sent);
+    this.#out.deliveredText(seen.text);
+    if (bearing && finish === null) this.#template = learnTemplate(came, event);
+    const kind = finish !== null ? "finish" : bearing ? "content" : "preamble";
+    if (!isPlain || (bearing && this.#template === null)) return;
+    const known = learnEvent(came, event, bearing ? this.#template : null);
+    if (known !== null) this.#memory[kind] = { known, seen: { ...seen, text: "" } };
+  }
+
+  /** Notes what an event says of its choices. */
+  #note({ bearing, finish, indices }: Seen): void {
+    this.#bore ||= bearing;
+    if (finish === "stop" && this.#context.mayBeEmpty !== true) this.#out.empty(this.#bore ? null : EMPTY);
+    if (bearing) this.#goOn(indices[0]?.[0] ?? 0);
     for (const [at, ended] of indices) this.#out.choice(at, ended);
+  }
+
+  /** Passes an event on, or holds it back as the end of its choice. */
+  #send({ bearing, finish, indices }: Seen, event: Buffer, sent: Json | null): void {
+    const [[index] = [0]] = indices;
     if (finish === null) this.#out.raw(event, bearing ? "content" : "preamble");
     else {
       this.#template = null;
-      if (bearing) this.#held.set(index, sent);
+      if (bearing && sent !== null) this.#held.set(index, sent);
       // A finish reason without content has its own key, `~index`, beside a held chunk with content.
       this.#out.finish(bearing ? index : ~index, event.length, () => {
         if (bearing) this.#held.delete(index);
         return event;
       });
     }
-    this.#out.deliveredText(text);
-    if (bearing && finish === null) this.#template = learnTemplate(came, event);
   }
 
   /** More content follows a finish reason: releases the content held with it, and holds the reason until the end. */
