@@ -332,7 +332,7 @@ it("pages say that the store is away, ask again by themselves, and are there aga
     const away = await who.open(path);
     const text = await away.text();
     expect(away.status, path).toBe(503);
-    expect(text).toContain("The books cannot be read just now");
+    expect(text).toContain("The ledger cannot be read at the moment");
     expect(text).toContain('http-equiv="refresh"');
   }
   const sent = await person.submit("/account/keys", { csrf, act: "make", label: "lost" });

@@ -47,7 +47,7 @@ function paramsTable({ params, table }: Descriptor): Html {
       html`<tr><td><code>${name}</code>${required ? html` <span class="must">required</span>` : ""}</td><td class="type">${type}</td><td>${notes}</td></tr>`,
   );
   const more = table === undefined ? "" : html`<p>${table.note}</p>`;
-  if (rows.length === 0) return html`<p>It takes no params.</p>${more}`;
+  if (rows.length === 0) return html`<p>It has no params.</p>${more}`;
   return html`<table class="params"><thead><tr><th>Param</th><th>Type</th><th>Notes</th></tr></thead><tbody>${rows}</tbody></table>${more}`;
 }
 

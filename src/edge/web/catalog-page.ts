@@ -20,7 +20,7 @@ export interface Counts {
 function notice({ actions, models, actionsConfigured, modelsConfigured }: Counts, { sandbox }: Site): Html | string {
   if (actionsConfigured === actions && modelsConfigured === models) return "";
   const play = sandbox ? " Sandbox keys can call all of it, with play money." : "";
-  return html`<p class="notice">Live keys can call ${actionsConfigured} of ${actions} actions and ${modelsConfigured} of ${models} models here today; the rest, marked <span class="off">not configured</span>, waits for a provider's key of the operator.${play}</p>`;
+  return html`<p class="notice">Live keys can call ${actionsConfigured} of ${actions} actions and ${modelsConfigured} of ${models} models here today; the rest, marked <span class="off">not configured</span>, needs a provider key from the operator.${play}</p>`;
 }
 
 /** How a reader gets a key. */
@@ -29,8 +29,8 @@ function keyHelp({ publicUrl, sandbox, signup }: Site): Html {
     ? html` With <code>--sandbox</code> behind it the account has play money and reaches no provider.`
     : "";
   const open = signup
-    ? html`<p>Open an account; <code>api_key</code> in the answer is the key:</p>${callBox(`curl ${publicUrl}/api/v1/signup \\\n  -H "Content-Type: application/json" \\\n  -d '{"name": "me"}'`)}`
-    : html`<p>Keys come from whoever runs this gateway. If that is you, this opens an account, in the program's folder:</p>${callBox("npm run -s tollgate -- account create --name me")}<p>${play}</p>`;
+    ? html`<p>Create an account; <code>api_key</code> in the answer is the key:</p>${callBox(`curl ${publicUrl}/api/v1/signup \\\n  -H "Content-Type: application/json" \\\n  -d '{"name": "me"}'`)}`
+    : html`<p>The operator of this gateway issues keys. If that is you, create an account from the program's folder:</p>${callBox("npm run -s tollgate -- account create --name me")}<p>${play}</p>`;
   return html`<details class="key" id="key"><summary>Get a key</summary><div class="inside">${open}<p>The calls on this page read it from the shell:</p>${callBox("export TOLLGATE_API_KEY=tg_sk_...")}</div></details>`;
 }
 
@@ -126,7 +126,7 @@ export function entryPage({ title, description, body }: Shell): string {
 ${BRAND}
 <h1>${title}</h1>
 <p class="lead">${description}</p>
-<ul class="links"><li><a href="/catalog">All of the catalog</a></li><li><a href="/catalog#key">Get a key</a></li></ul>
+<ul class="links"><li><a href="/catalog">Whole catalog</a></li><li><a href="/catalog#key">Get a key</a></li></ul>
 </header>
 <main class="wide"><div class="list"><div class="inside">${body}</div></div></main>`,
   });

@@ -24,26 +24,26 @@ function told(problem: string | null): Html | string {
 function consent({ client, choices, csrf, action, userCode, leadsTo, problem }: ConsentPage): Page {
   const code =
     userCode === null
-      ? html`<p class="soft">It gets its answer at <code>${client.place}</code>. If you did not begin this, refuse.</p>`
-      : html`<p>Your device shows the code <strong><code>${userCode}</code></strong>. If it shows another one, or you did not begin this, refuse.</p><input type="hidden" name="user_code" value="${userCode}">`;
+      ? html`<p class="soft">The answer goes to <code>${client.place}</code>. If you did not start this, refuse.</p>`
+      : html`<p>Your device shows the code <strong><code>${userCode}</code></strong>. If it shows another code, or you did not start this, refuse.</p><input type="hidden" name="user_code" value="${userCode}">`;
   const what = choices.map(({ id, words }) => html`<option value="${id}">${words}</option>`);
   const body = html`${told(problem)}
 <form method="post" action="${action}">
 <input type="hidden" name="csrf" value="${csrf}">
 ${code}
-<label for="dollars">It may spend at most, in dollars</label>
+<label for="dollars">Spending limit in dollars</label>
 <div class="pair"><input id="dollars" name="dollars" inputmode="decimal" value="1" required pattern="[0-9]{1,7}([.][0-9]{1,2})?">
 <select name="period" aria-label="In each"><option value="day">a day</option><option value="week">a week</option><option value="month">a month</option></select></div>
 <label for="what">on</label>
 <select id="what" name="what">${what}</select>
 <label for="days">until</label>
 <select id="days" name="days"><option value="1">tomorrow</option><option value="30" selected>30 days from now</option><option value="90">90 days from now</option><option value="365">a year from now</option></select>
-<label for="label">You will know it as</label>
+<label for="label">Name of the key</label>
 <input id="label" name="label" value="${client.name}" maxlength="100" required>
 <div class="buttons"><button name="decision" value="allow">Allow</button><button class="plain" name="decision" value="deny" formnovalidate>Refuse</button></div>
 </form>
-<p class="soft">You can pause it, change it or end it at any time: it is one of the account's keys.</p>`;
-  return pageOf(`${client.name} asks to spend your money`, body, leadsTo);
+<p class="soft">You can pause, change or revoke it at any time under Keys.</p>`;
+  return pageOf(`${client.name} asks for access to your account`, body, leadsTo);
 }
 
 /** The provider's people linked to the account, and how to link another. */
@@ -75,10 +75,10 @@ export function personPages(home: string): Pages {
       ),
     userCode: ({ problem }) =>
       pageOf(
-        "Which device?",
+        "Connect a device",
         html`${told(problem)}
 <form method="get" action="/oauth/device">
-<label for="user_code">The code that it shows</label>
+<label for="user_code">Code on the device</label>
 <input id="user_code" name="user_code" autocomplete="off" autocapitalize="characters" placeholder="XXXX-XXXX" required autofocus spellcheck="false">
 <div class="buttons"><button>Go on</button></div>
 </form>`,
@@ -86,7 +86,7 @@ export function personPages(home: string): Pages {
     message: ({ title, words }) => pageOf(title, html`<p>${words}</p>`),
     goOn: ({ to, host }) =>
       pageOf(
-        "One step more",
+        "One more step",
         html`<p><a class="button" href="${to}">Go on to ${host}</a>, which says who you are.</p>`,
       ),
     signedIn: ({ csrf, accountId, provider }) =>

@@ -72,7 +72,7 @@ export interface SpendingOrder {
   readonly path: string;
   readonly query: URLSearchParams;
   readonly todayMs: number;
-  /** Shown while there is nothing to show. */
+  /** Shown where no call was made. */
   readonly none: Html;
 }
 

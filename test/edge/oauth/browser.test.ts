@@ -67,7 +67,7 @@ it(
     await page.type("#key", account.key);
     await Promise.all([page.waitForNavigation(), page.click("button")]);
 
-    expect(await page.title()).toBe("Claude Code asks to spend your money · Tollgate");
+    expect(await page.title()).toBe("Claude Code asks for access to your account · Tollgate");
     await shoot("consent");
     await page.$eval("#dollars", (field) => ((field as unknown as { value: string }).value = "7.50"));
     await page.select("[name=period]", "week");

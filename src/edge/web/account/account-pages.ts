@@ -106,7 +106,7 @@ function accountDoor({ sessions, base, askAs }: AccountPagesParts): Door {
 export function accountPages(parts: AccountPagesParts): readonly EndpointSpec[] {
   const door = accountDoor(parts);
   const lead =
-    "What has happened to your money and work in 30 days. Webhooks have it sent to an address of yours, signed, and tried again until it answers.";
+    "What happened in your account in the last 30 days. A webhook sends each event to your address, signed, and retries until it is delivered.";
   const sections = [
     overviewSection(parts.epochMs),
     transactionsSection,

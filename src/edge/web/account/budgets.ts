@@ -33,9 +33,9 @@ const usedOf = (one: BudgetShown) => (one.ceiling_cents === 0 ? 1 : takenOf(one)
 export function budgetsTable(budgets: readonly BudgetShown[]): Html {
   const columns = [
     { name: "Of" },
-    { name: "Taken" },
+    { name: "Used" },
     { name: "Marks", kind: "desk" },
-    { name: "Begins anew (UTC)", kind: "desk" },
+    { name: "Resets (UTC)", kind: "desk" },
   ];
   const others = Math.max(0, budgets.length - SHOWN_MAX);
   const rest =
@@ -44,7 +44,7 @@ export function budgetsTable(budgets: readonly BudgetShown[]): Html {
       : html`<p class="soft">and ${others} of which less is taken; those of keys stand with the keys</p>`;
   const shown = budgets.toSorted((a, b) => usedOf(b) - usedOf(a)).slice(0, SHOWN_MAX);
   return html`${table("Budgets", columns, {
-    none: "Nothing is bounded beside the balance. Keys, groups and tags can have ceilings.",
+    none: "Only the balance limits spending. Give keys, groups or tags a ceiling.",
     rows: shown.map((one) => [
       html`<strong class="name">${one.name}</strong><br><span class="soft">${one.of}</span>`,
       html`${moneyOfCents(takenOf(one))} <span class="soft">of ${moneyOfCents(one.ceiling_cents)} a ${one.ceiling_period}</span>${meter(usedOf(one))}`,
@@ -84,7 +84,7 @@ function setTags(visit: Visit, tags: readonly unknown[]): Promise<Refused | null
 function groupsTable(form: Omit<PostForm, "act">, groups: readonly GroupShown[]): Html {
   const columns = [{ name: "Group" }, { name: "Ceiling" }, { name: "Keys", kind: "num" }, { name: "Do" }];
   return table("Groups", columns, {
-    none: "There is no group. A group bounds several keys together, such as those of a team.",
+    none: "There is no group yet. A group limits several keys together, such as those of a team.",
     rows: rowsOf(groups, ({ id, name, ceiling_cents, ceiling_period, keys }) => [
       html`<strong class="name">${name}</strong>`,
       ceiling_cents === null ? "none" : html`${moneyOfCents(ceiling_cents)} a ${ceiling_period ?? "day"}`,
@@ -99,14 +99,14 @@ export const budgetsSection: Section = {
   place: "/account/budgets",
   acts: {
     group: {
-      told: "A group was made: put keys in it on their page",
+      told: "The group was created. Add keys to it under Keys",
       async run(visit) {
         const bounds = visit.fields.ceiling === "" ? {} : ceilingIn(visit.fields);
         return nothingElse(visit.ask("POST", "/api/v1/groups", { name: visit.fields.name, ...bounds }));
       },
     },
     ungroup: {
-      told: "The group was deleted: its keys are in none",
+      told: "The group was deleted. Its keys are in no group now",
       run: (visit) => nothingElse(visit.ask("DELETE", `/api/v1/groups/${encodeURIComponent(visit.fields.id ?? "")}`)),
     },
     tag: {
@@ -119,7 +119,7 @@ export const budgetsSection: Section = {
       },
     },
     untag: {
-      told: "The tag has no ceiling any more",
+      told: "The ceiling was removed",
       async run(visit) {
         const before = await tagBudgets(visit);
         return before instanceof Refused
@@ -131,7 +131,7 @@ export const budgetsSection: Section = {
       },
     },
     low: {
-      told: "It was noted when a low balance is told",
+      told: "The low-balance mark was saved",
       run: (visit) =>
         nothingElse(visit.ask("PATCH", "/api/v1/budgets", { low_balance_cents: centsIn(visit.fields.low) ?? null })),
     },
@@ -153,11 +153,11 @@ export const budgetsSection: Section = {
     const tag = field({ name: "tag", label: "Tag", required: true, placeholder: "team=red" }, "tag");
     return {
       title: "Budgets",
-      body: html`<p class="lead">A ceiling refuses what would go beyond it. It tells at 50, 80 and 100 % as an event, and can have tiers served by a cheaper one before it refuses.</p>
+      body: html`<p class="lead">A ceiling refuses calls that would exceed it. It sends an event at 50, 80 and 100 %, and can switch to a cheaper tier before it refuses.</p>
 ${card("Ceilings", html`${budgetsTable(now.budgets)}${untag}`)}
-${card("Groups", html`${groupsTable(form, groups)}${postForm({ ...form, act: "group" }, html`${ceilingFields("group", name)}<div class="buttons"><button>Make a group</button></div>`)}`)}
-<div class="grid">${card("A ceiling for a tag", postForm({ ...form, act: "tag" }, html`${ceilingFields("tag", tag)}<div class="buttons"><button>Set</button></div>`))}
-${card("Low balance", postForm({ ...form, act: "low" }, html`${field({ name: "low", label: "Tell me below", note: "dollars, empty: never", type: "number", value: low }, "low")}<div class="buttons"><button>Save</button></div>`))}</div>`,
+${card("Groups", html`${groupsTable(form, groups)}${postForm({ ...form, act: "group" }, html`${ceilingFields("group", name)}<div class="buttons"><button>Create the group</button></div>`)}`)}
+<div class="grid">${card("A ceiling for a tag", postForm({ ...form, act: "tag" }, html`${ceilingFields("tag", tag)}<div class="buttons"><button>Set the ceiling</button></div>`))}
+${card("Low balance", postForm({ ...form, act: "low" }, html`${field({ name: "low", label: "Notify me below", note: "dollars, empty: never", type: "number", value: low }, "low")}<div class="buttons"><button>Save</button></div>`))}</div>`,
     };
   },
 };

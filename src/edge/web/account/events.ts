@@ -37,9 +37,9 @@ function again(form: Omit<PostForm, "act">, { id }: EventShown, hooks: readonly 
 }
 
 function eventsTable(form: Omit<PostForm, "act">, { events }: EventsShown, hooks: readonly WebhookShown[]): Html {
-  const columns = [{ name: "When (UTC)" }, { name: "What" }, { name: "Do", kind: "acts" }];
+  const columns = [{ name: "Time (UTC)" }, { name: "What" }, { name: "Do", kind: "acts" }];
   return table("Events", hooks.length === 0 ? columns.slice(0, 2) : columns, {
-    none: "Nothing has happened yet that is told: marks of budgets, low balances, first uses of keys, ends of jobs.",
+    none: "There are no events yet. Budget marks, low balances, first uses of keys and finished jobs appear here.",
     rows: rowsOf(events, (event) => [
       time(event.at),
       html`${pill(event.kind)} ${saidOf(event)}`,
@@ -51,7 +51,7 @@ function eventsTable(form: Omit<PostForm, "act">, { events }: EventsShown, hooks
 function hooksTable(form: Omit<PostForm, "act">, hooks: readonly WebhookShown[]): Html {
   const columns = [{ name: "Address" }, { name: "Hears", kind: "desk" }, { name: "Do", kind: "acts" }];
   return table("Webhooks", columns, {
-    none: "No address is told.",
+    none: "There is no webhook yet. Add one below.",
     rows: hooks.map(({ id, url, kinds }) => [
       html`<span class="name">${url}</span>`,
       kinds === null ? "everything" : kinds.join(", "),
@@ -71,19 +71,19 @@ function hookActs({ api }: EventsPlace): Readonly<Record<string, Act>> {
   const one = ({ fields }: Visit) => `${api}/webhooks/${encodeURIComponent(fields.id ?? "")}`;
   return {
     hook: {
-      told: "The address is told from now on",
+      told: "The webhook was added",
       run: async ({ ask, fields, request }) =>
         secretOf(await ask<Made>("POST", `${api}/webhooks`, { url: fields.url }), request.path),
     },
     rotate: {
-      told: "A new secret was made; for a day messages are signed by both",
+      told: "A new secret was created. Messages are signed with both for one day",
       run: async (visit) => secretOf(await visit.ask<Made>("POST", `${one(visit)}/rotate`, {}), visit.request.path),
     },
     redeliver: {
-      told: "The event is sent again",
+      told: "The event was sent again",
       run: (visit) => nothingElse(visit.ask("POST", `${one(visit)}/redeliver`, { event_id: visit.fields.event })),
     },
-    unhook: { told: "The address is told no more", run: (visit) => nothingElse(visit.ask("DELETE", one(visit))) },
+    unhook: { told: "The webhook was removed", run: (visit) => nothingElse(visit.ask("DELETE", one(visit))) },
   };
 }
 
@@ -102,11 +102,11 @@ export function eventsSection(where: EventsPlace): Section {
       const form = { action: request.path, csrf };
       const add = postForm(
         { ...form, act: "hook" },
-        html`${field({ name: "url", label: "Tell another address", type: "url", required: true, placeholder: "https://" }, "hook")}<div class="buttons"><button>Add</button></div>`,
+        html`${field({ name: "url", label: "Add a webhook", type: "url", required: true, placeholder: "https://" }, "hook")}<div class="buttons"><button>Add</button></div>`,
       );
       return {
         title: "Events",
-        body: html`<p class="lead">${where.lead}</p>${card("What has happened", html`${eventsTable(form, events, hooks.webhooks)}${nextPage(request.path, {}, events.next_cursor)}`)}${card("Webhooks", html`${hooksTable(form, hooks.webhooks)}${add}`)}`,
+        body: html`<p class="lead">${where.lead}</p>${card("Events", html`${eventsTable(form, events, hooks.webhooks)}${nextPage(request.path, {}, events.next_cursor)}`)}${card("Webhooks", html`${hooksTable(form, hooks.webhooks)}${add}`)}`,
       };
     },
   };

@@ -37,7 +37,7 @@ export const filesSection: Section = {
           file_id: fields.id,
         });
         if (found instanceof Refused) return found;
-        return html`<p><a class="button" href="${found.data.get_url}">Download ${found.data.filename}</a> <a class="button plain" href="${PATH}">Back</a></p><p class="soft">The link is good for about an hour, for whoever has it.</p>`;
+        return html`<p><a class="button" href="${found.data.get_url}">Download ${found.data.filename}</a> <a class="button plain" href="${PATH}">Back</a></p><p class="soft">The link works for about an hour, for anyone who has it.</p>`;
       },
     },
     delete: {

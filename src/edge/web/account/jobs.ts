@@ -45,7 +45,7 @@ async function jobsOf(ask: Ask, csrf: string, cursor: string): Promise<Html> {
   const found = await ask<JobsShown>("GET", withQuery("/api/v1/jobs", { limit: PAGE, cursor }));
   if (found instanceof Refused) return html`${problem(found.words)}`;
   const columns = [
-    { name: "Began (UTC)" },
+    { name: "Started (UTC)" },
     { name: "Job" },
     { name: "State" },
     { name: "Cost", kind: "num" },
@@ -75,7 +75,7 @@ export const jobsSection: Section = {
   place: PATH,
   acts: {
     cancel: {
-      told: "The job ends with what it has, and is charged for that alone",
+      told: "The job was cancelled. It keeps its results so far and is charged for those",
       run: ({ ask, fields }) => nothingElse(ask("POST", "/api/run/core/cancel", { job_id: fields.id })),
     },
   },

@@ -118,7 +118,7 @@ function boundFields(key: KeyShown | null, groups: readonly GroupShown[]): Html 
 
 function moreOf(form: Omit<PostForm, "act">, key: KeyShown, place: KeysPlace, groups: readonly GroupShown[]): Html {
   const own = { ...form, hidden: { id: key.id } };
-  const overlap = field({ name: "overlap", label: "The old secret stops", options: OVERLAPS }, key.id);
+  const overlap = field({ name: "overlap", label: "The old secret expires", options: OVERLAPS }, key.id);
   const secret = html`${overlap}<div class="buttons"><button class="plain small" aria-label="New secret: ${key.label}">New secret</button></div>`;
   const rotate = key.kind === "grant" ? "" : postForm({ ...own, act: "rotate" }, secret);
   const change = postForm(
@@ -126,7 +126,7 @@ function moreOf(form: Omit<PostForm, "act">, key: KeyShown, place: KeysPlace, gr
     html`${boundFields(key, groups)}<div class="buttons"><button class="small">Save</button></div>`,
   );
   const why = buttonForm({ ...own, act: "why" }, "Would it be refused now?", { label: key.label });
-  return html`<p><a href="${place.refused(key.id)}">Why were calls refused?</a></p>${why}${change}${rotate}<p class="soft">Made ${time(key.created_at)} · <code>${key.id}</code></p>`;
+  return html`<p><a href="${place.refused(key.id)}">Refused calls of this key</a></p>${why}${change}${rotate}<p class="soft">Made ${time(key.created_at)} · <code>${key.id}</code></p>`;
 }
 
 /** The forms of one key are large, so only the selected key has them. */
@@ -182,7 +182,7 @@ export function keysTable(agents: readonly KeyShown[], made: KeysTable): Html {
     time(key.last_used_at),
     keyActions(key, made),
   ]);
-  return table("Keys", columns, { rows, none: "There is no such key." });
+  return table("Keys", columns, { rows, none: "No key matches." });
 }
 
 /** The search field; omitted where one page shows all keys. */
@@ -199,7 +199,7 @@ export function formOf({ path, query }: Listed, csrf: string): Omit<PostForm, "a
 function newKeyForm(form: Omit<PostForm, "act">, groups: readonly GroupShown[]): Html {
   return postForm(
     { ...form, act: "make" },
-    html`${boundFields(null, groups)}<div class="buttons"><button>Make a key</button></div>`,
+    html`${boundFields(null, groups)}<div class="buttons"><button>Create a key</button></div>`,
   );
 }
 
@@ -229,7 +229,7 @@ export function keyActs({ api }: Pick<KeysPlace, "api">): Readonly<Record<string
   });
   return {
     make: {
-      told: "A key was made",
+      told: "The key was created",
       run: async (visit) =>
         secretShown(await visit.ask<KeyMade>("POST", api(visit), boundsIn(visit.fields)), visit.request.path),
     },
@@ -246,16 +246,16 @@ export function keyActs({ api }: Pick<KeysPlace, "api">): Readonly<Record<string
     pause: patch("The key is paused: every paid call of it is refused", { paused: true }),
     resume: patch("The key works again", { paused: false }),
     rotate: {
-      told: "A new secret was made",
+      told: "A new secret was created",
       sure: ({ fields }) =>
-        `The old secret stops working ${Object.fromEntries(OVERLAPS)[fields.overlap ?? "0"] ?? "later"}, in every program that has it. Of the primary key it also ends this sign-in.`,
+        `The old secret expires working ${Object.fromEntries(OVERLAPS)[fields.overlap ?? "0"] ?? "later"}, in every program that has it. Of the primary key it also ends this sign-in.`,
       async run(visit) {
         const body = { overlap_seconds: numberIn(visit.fields.overlap) ?? 0 };
         return secretShown(await visit.ask<KeyMade>("POST", `${one(visit)}/rotate`, body), visit.request.path);
       },
     },
     why: {
-      told: "What refuses the key now",
+      told: "Would this key be refused now?",
       run: async (visit) => whyShown(await visit.ask<WhyShown>("GET", `${one(visit)}/why`), visit.request.path),
     },
     revoke: { told: "The key was revoked", run: (visit) => nothingElse(visit.ask("DELETE", one(visit))) },
@@ -284,13 +284,13 @@ export const keysSection: Section = {
     const grants = keys.agents.filter(isGrant);
     const isWhole = keys.next_cursor === null && listed.query.cursor === "" && listed.query.q === "";
     const noGrant = isWhole
-      ? "No client has a grant. A client that speaks OAuth asks for one, and you say how much it may spend."
+      ? "No client has a grant yet. A client asks for one by OAuth, and you choose how much it may spend."
       : "No grant is among these.";
     return {
       title: "Keys",
       body: html`${findKey(listed, keys)}${card("Keys", html`${keysTable(own, made)}${nextPage(request.path, {}, keys.next_cursor)}`)}
-${card("Grants of clients", grants.length === 0 ? html`<p class="none">${noGrant}</p>` : keysTable(grants, made))}
-${card("Make a key", newKeyForm({ action: request.path, csrf }, groups))}`,
+${card("Grants to OAuth clients", grants.length === 0 ? html`<p class="none">${noGrant}</p>` : keysTable(grants, made))}
+${card("Create a key", newKeyForm({ action: request.path, csrf }, groups))}`,
     };
   },
 };

@@ -23,7 +23,7 @@ export function startSection(url: () => string): Section {
       const calls = CALLS.map(({ client, text }) => card(client, callBox(text.replaceAll("{url}", url()))));
       return {
         title: "First calls",
-        body: html`<p class="lead">Every call needs a key: make one on the page of <a href="/account/keys">keys</a> with a ceiling of its own, and put it where your client finds it.</p>${card("The key", callBox(KEY))}<div class="grid">${calls}</div>`,
+        body: html`<p class="lead">Every call needs a key. Create one with a ceiling under <a href="/account/keys">Keys</a>, and put it where your client reads it.</p>${card("The key", callBox(KEY))}<div class="grid">${calls}</div>`,
       };
     },
   };

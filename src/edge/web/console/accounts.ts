@@ -25,13 +25,13 @@ interface Opened {
 }
 
 const openAct: Act = {
-  told: "An account was opened",
+  told: "The account was created",
   async run({ ask, fields }) {
     const credit = centsIn(fields.credit);
     const body = { name: fields.name, kind: fields.kind, ...(credit === undefined ? {} : { credit_cents: credit }) };
     const made = await ask<Opened>("POST", "/admin/v1/accounts", body);
     if (made instanceof Refused) return made;
-    return html`<p>This is its primary key. It is shown once: hand it on now.</p>${callBox(made.api_key)}<p><a class="button" href="${PATH}/${made.account_id}">Go to the account</a></p>`;
+    return html`<p>This is its primary key. It is shown only once: copy it now.</p>${callBox(made.api_key)}<p><a class="button" href="${PATH}/${made.account_id}">Go to the account</a></p>`;
   },
 };
 
@@ -48,7 +48,7 @@ export const accountsSection: Section = {
     if (found instanceof Refused) return found;
     const columns = [
       { name: "Account" },
-      { name: "Opened (UTC)", kind: "desk" },
+      { name: "Created (UTC)", kind: "desk" },
       { name: "Spent", kind: "num desk" },
       { name: "Balance", kind: "num" },
     ];
@@ -60,11 +60,11 @@ export const accountsSection: Section = {
     ]);
     const open = postForm(
       { action: PATH, csrf, act: "open" },
-      html`<div class="fields">${field({ name: "name", label: "Name", required: true })}${field({ name: "kind", label: "Kind", options: KINDS })}${field({ name: "credit", label: "Credit", note: "dollars", type: "number" })}</div><div class="buttons"><button>Open an account</button></div>`,
+      html`<div class="fields">${field({ name: "name", label: "Name", required: true })}${field({ name: "kind", label: "Kind", options: KINDS })}${field({ name: "credit", label: "Credit", note: "dollars", type: "number" })}</div><div class="buttons"><button>Create an account</button></div>`,
     );
     return {
       title: "Accounts",
-      body: html`${card("Accounts", html`${table("Accounts", columns, { rows, none: "There is no account yet: open one below." })}${nextPage(PATH, {}, found.next_cursor)}`)}${card("Open an account", open)}`,
+      body: html`${card("Accounts", html`${table("Accounts", columns, { rows, none: "There is no account yet. Create one below." })}${nextPage(PATH, {}, found.next_cursor)}`)}${card("Create an account", open)}`,
     };
   },
 };
@@ -74,13 +74,13 @@ const apiOf = (visit: Visit) => `/admin/v1/accounts/${idIn(visit)}`;
 
 function freeze(frozen: boolean, told: string): Act {
   const words = frozen
-    ? "Every paid call of this account is refused from now on. Work that runs ends and is charged."
-    : "This account's calls are paid again.";
+    ? "All paid calls of this account are refused from now on. Running calls finish and are charged."
+    : "This account can make paid calls again.";
   return { told, sure: () => words, run: (visit) => nothingElse(visit.ask("PATCH", apiOf(visit), { frozen })) };
 }
 
 const creditAct: Act = {
-  told: "Credit was given",
+  told: "Credit was added",
   sure({ fields, request }) {
     const cents = centsIn(fields.dollars);
     if (typeof cents !== "number") return new Refused(400, "Dollars: must be an amount such as 2 or 12.50.");
@@ -111,12 +111,8 @@ function summary(account: AccountShown): Html {
     },
     { name: "Held", value: moneyOfCents(account.held_cents) },
     { name: "Spent", value: moneyOfCents(account.spent_cents) },
-    { name: "Models, a day", value: moneyOfCents(account.inference_cap_cents), more: "cap" },
-    {
-      name: "State",
-      value: account.frozen ? pill("frozen", "bad") : pill("in good standing", "good"),
-      more: account.kind,
-    },
+    { name: "Model spending per day", value: moneyOfCents(account.inference_cap_cents), more: "cap" },
+    { name: "State", value: account.frozen ? pill("frozen", "bad") : pill("active", "good"), more: account.kind },
   ]);
 }
 
@@ -128,7 +124,7 @@ export function accountSection(reference: () => string): Section {
     acts: {
       credit: creditAct,
       freeze: freeze(true, "The account is frozen"),
-      thaw: freeze(false, "The account is in good standing again"),
+      thaw: freeze(false, "The account is active again"),
       ...keyActs(KEYS),
     },
     async show(visit) {
@@ -146,17 +142,17 @@ export function accountSection(reference: () => string): Section {
       const form = { action: request.path, csrf };
       const credit = postForm(
         { ...form, act: "credit" },
-        html`<div class="fields">${field({ name: "dollars", label: "Dollars", type: "number", value: "2", required: true })}${field({ name: "reference", label: "Reference", note: "counts once", value: reference(), required: true })}</div><div class="buttons"><button>Give credit</button></div>`,
+        html`<div class="fields">${field({ name: "dollars", label: "Dollars", type: "number", value: "2", required: true })}${field({ name: "reference", label: "Reference", note: "counts once", value: reference(), required: true })}</div><div class="buttons"><button>Add credit</button></div>`,
       );
       const stand = account.frozen
-        ? buttonForm({ ...form, act: "thaw" }, "End the freeze")
+        ? buttonForm({ ...form, act: "thaw" }, "Unfreeze the account")
         : buttonForm({ ...form, act: "freeze" }, "Freeze the account", { kind: "danger small" });
       const id = encodeURIComponent(account.account_id);
-      const links = html`<p><a href="/console/calls?account=${id}">Its transactions</a> · <a href="/console/calls?status=failed&account=${id}">Calls that failed</a> · <a href="/console/calls?status=refused&account=${id}">Calls that were refused</a></p>`;
+      const links = html`<p><a href="/console/calls?account=${id}">Transactions</a> · <a href="/console/calls?status=failed&account=${id}">Failed calls</a> · <a href="/console/calls?status=refused&account=${id}">Refused calls</a></p>`;
       return {
         title: account.name,
         body: html`<p class="lead"><code>${account.account_id}</code>, opened ${time(account.created_at)}</p>${summary(account)}${links}
-<div class="grid">${card("Give credit", credit)}${card("Standing", stand)}</div>
+<div class="grid">${card("Add credit", credit)}${card("State", stand)}</div>
 ${card("Keys", html`${findKey(listed, keys)}${keysTable(keys.agents, made)}${nextPage(request.path, {}, keys.next_cursor)}`)}${card("Ceilings", budgetsTable(bounded.budgets))}`,
       };
     },

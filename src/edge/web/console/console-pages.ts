@@ -101,7 +101,7 @@ export function consolePages(parts: ConsoleParts): readonly EndpointSpec[] {
     isOurs: (request, csrf, sent) => isOwnOrigin(request) && isCsrf({ csrf }, sent),
   };
   const glance = createGlance(epochMs);
-  const lead = "What has happened in all accounts in 30 days, and where everybody's events are sent.";
+  const lead = "What happened in all accounts in the last 30 days, and the webhooks that receive it.";
   const sections = [
     todaySection(glance, epochMs),
     accountsSection,

@@ -1,4 +1,4 @@
-// Prices against costs, losses first; provider counters without a price; models that retire soon.
+// Prices and margins, losses first; provider counters without a price; models that retire soon.
 import { type Html, html } from "../html.ts";
 import { type Ask, Refused, withQuery } from "../kit/ask.ts";
 import { DAY_MS, dayOf } from "../kit/days.ts";
@@ -76,11 +76,11 @@ export function pricesSection(epochMs: () => number): Section {
         .toSorted((a, b) => ((a.until ?? "") < (b.until ?? "") ? -1 : 1))
         .map(({ model, until, providers }) => [until ?? "", model, providers.join(", ") || "no provider that is on"]);
       return {
-        title: "Prices against cost",
+        title: "Prices and margin",
         body: html`<p class="lead">Margins are what was charged in ${DAYS} days less what it cost us, the losers first.</p>${margins as Html[]}
-<div class="grid">${card("Lost today, by the vendor's own word", table("Losses", [{ name: "Model" }, { name: "Provider" }, { name: "Above its price" }, { name: "State" }], { rows: lost, none: "Nothing was sold below its cost." }))}
-${card("Counted without a price", table("Unpriced", [{ name: "Provider" }, { name: "What" }, { name: "Answers", kind: "num" }], { rows: unpriced, none: "Providers counted nothing that has no price." }))}</div>
-${card("Models that retire", table("Ends", [{ name: "On" }, { name: "Model" }, { name: "Served by" }], { rows: ends, none: "No model that is sold is known to end." }))}`,
+<div class="grid">${card("Lost today, by the provider's own figures", table("Losses", [{ name: "Model" }, { name: "Provider" }, { name: "Loss" }, { name: "State" }], { rows: lost, none: "Nothing was sold below cost." }))}
+${card("Usage without a price", table("Unpriced", [{ name: "Provider" }, { name: "What" }, { name: "Answers", kind: "num" }], { rows: unpriced, none: "All usage has a price." }))}</div>
+${card("Retiring models", table("Ends", [{ name: "On" }, { name: "Model" }, { name: "Served by" }], { rows: ends, none: "No model is about to retire." }))}`,
       };
     },
   };

@@ -62,18 +62,18 @@ export const routesSection: Section = {
   place: PATH,
   acts: {
     check: {
-      told: "The provider was asked",
+      told: "The provider was checked",
       async run({ ask, fields }) {
         const found = await ask<Checks>("POST", `/admin/v1/providers/${encodeURIComponent(fields.id ?? "")}/check`);
         if (found instanceof Refused) return found;
-        const columns = [{ name: "Key" }, { name: "Asked" }, { name: "It is" }, { name: "In its words" }];
+        const columns = [{ name: "Key" }, { name: "Check" }, { name: "Result" }, { name: "Message" }];
         const rows = found.checks.map(({ key, asked, verdict, detail }) => [
           key ?? "no key",
           asked ?? "-",
           pill(verdict, verdict === "fine" ? "good" : "warn"),
           detail ?? "",
         ]);
-        return html`<section class="card">${table("Checks", columns, { rows, none: "Nothing of it can be asked." })}</section><p><a class="button" href="${PATH}">Back</a></p>`;
+        return html`<section class="card">${table("Checks", columns, { rows, none: "This provider has nothing to check." })}</section><p><a class="button" href="${PATH}">Back</a></p>`;
       },
     },
   },
@@ -121,12 +121,7 @@ export const routesSection: Section = {
         "",
       ]),
     ];
-    const columns = [
-      { name: "Provider" },
-      { name: "Health" },
-      { name: "Last failures, in its words" },
-      { name: "Do", kind: "acts" },
-    ];
+    const columns = [{ name: "Provider" }, { name: "Health" }, { name: "Last failures" }, { name: "Do", kind: "acts" }];
     const tiers = setup.tiers.map(({ id, on: served, of }) => [`core/${id}`, `${served} of ${of}`]);
     const offRows = rowsOf(off, ({ name, variables, waits_for }) => [
       name,
@@ -134,9 +129,9 @@ export const routesSection: Section = {
     ]);
     return {
       title: "Routes",
-      body: html`${card("Providers that are on", table("Providers", columns, { rows, none: "No provider is on: set the key of one." }))}
-<div class="grid">${card("Tiers", table("Tiers", [{ name: "Tier" }, { name: "Models that are served" }], { rows: tiers, none: "There is none." }))}
-<details class="card"><summary>${off.length} providers are off</summary>${table("Providers that are off", [{ name: "Provider" }, { name: "What turns it on" }], { rows: offRows, none: "None is off." })}</details></div>`,
+      body: html`${card("Configured providers", table("Providers", columns, { rows, none: "No provider is configured. Set the key of one." }))}
+<div class="grid">${card("Tiers", table("Tiers", [{ name: "Tier" }, { name: "Available models" }], { rows: tiers, none: "None." }))}
+<details class="card"><summary>${off.length} providers are off</summary>${table("Providers that are off", [{ name: "Provider" }, { name: "Needs" }], { rows: offRows, none: "All providers are configured." })}</details></div>`,
     };
   },
 };

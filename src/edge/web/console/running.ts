@@ -29,7 +29,7 @@ export async function runningNow({ ask }: Visit): Promise<Html> {
   const columns = [
     { name: "Job" },
     { name: "State" },
-    { name: "Still for", kind: "num" },
+    { name: "No progress for", kind: "num" },
     { name: "Held", kind: "num" },
     { name: "Spent", kind: "num desk" },
   ];
@@ -40,7 +40,7 @@ export async function runningNow({ ask }: Visit): Promise<Html> {
     `$${job.held_usd}`,
     `$${job.spent_usd}`,
   ]);
-  return html`${tiles(shown.map(([name, words]) => ({ name: words, value: count(Math.round(seriesSum(series, name) * 10_000) / 10_000) })))}${card("Jobs, those that stand still first", table("Jobs", columns, { rows, none: "No job runs." }))}`;
+  return html`${tiles(shown.map(([name, words]) => ({ name: words, value: count(Math.round(seriesSum(series, name) * 10_000) / 10_000) })))}${card("Jobs, stalled ones first", table("Jobs", columns, { rows, none: "No job is running." }))}`;
 }
 
 export const runningSection: Section = {

@@ -41,7 +41,7 @@ function page({ operators }: SignInParts, next: string, wrong: string | null): A
 ${field({ name: "token", label: "Admin token", note: "data/admin.token", type: "password", required: true, placeholder: "tg_admin_..." })}
 ${field({ name: "name", label: "Your name", note: "for the log of changes", value: "", placeholder: "operator" })}
 <div class="buttons"><button>Sign in</button></div></form></div><p class="soft">You stay signed in for twelve hours, in this browser.</p>`;
-  return pageAnswer({ title: "The operator's console", isNarrow: true }, body, wrong === null ? 200 : 401);
+  return pageAnswer({ title: "Operator console", isNarrow: true }, body, wrong === null ? 200 : 401);
 }
 
 async function signIn(parts: SignInParts, request: GatewayRequest) {

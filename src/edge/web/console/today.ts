@@ -125,7 +125,7 @@ async function spendOfDay(ask: Ask, day: string): Promise<Html | Refused> {
   return html`<div class="grid">${cards}</div>`;
 }
 
-/** The last failed calls; nothing where they cannot be read, because the rest of the page is of use alone. */
+/** The last failed calls, or why they cannot be read. */
 async function failures(ask: Ask): Promise<Html> {
   const query = { status: "failed", limit: String(FAILURES_SHOWN) };
   const found = await ask<{ readonly transactions: readonly FailedShown[] }>(

@@ -71,11 +71,11 @@ function certificatesShown(vendors: readonly VendorShown[]): Html {
       verdictOf(vendor),
       vendor.unconfirmed.map(({ of, why }) => html`<span class="name">not confirmed of ${of}: ${why}</span><br>`),
     ]);
-  const columns = [{ name: "Vendor" }, { name: "Certificate" }, { name: "What no call has shown yet" }];
+  const columns = [{ name: "Vendor" }, { name: "Certificate" }, { name: "Not confirmed yet" }];
   const how = html`<p class="soft">The command <code>tollgate certify</code> asks vendors for real, cheaply, and tells this gateway what it found where the gateway runs.</p>`;
   return card(
     "Certificates of adapters",
-    html`${how}${table("Certificates", columns, { rows, none: "No provider is on." })}`,
+    html`${how}${table("Certificates", columns, { rows, none: "No provider is configured." })}`,
   );
 }
 
@@ -84,7 +84,7 @@ export const doctorSection: Section = {
   place: "/console/doctor",
   acts: {
     examine: {
-      told: "What the doctor found",
+      told: "Ledger check",
       async run({ ask }) {
         const report = await ask<Report>("GET", "/admin/v1/doctor");
         if (report instanceof Refused) return report;
@@ -93,7 +93,7 @@ export const doctorSection: Section = {
           accountId ?? "",
           detail,
         ]);
-        const columns = [{ name: "Rule" }, { name: "Account" }, { name: "What is wrong" }];
+        const columns = [{ name: "Rule" }, { name: "Account" }, { name: "Problem" }];
         const proofs = (report.payments ?? []).map(
           ({ of, proved, unknown }) =>
             html`<p>Of ${of}, ${count(proved)} are on chain as the books have them${unknown === 0 ? "" : `; of ${count(unknown)} the chain could not be asked`}.</p>`,
@@ -103,7 +103,7 @@ export const doctorSection: Section = {
           { name: "Holds", value: count(report.holds) },
           { name: "Postings", value: count(report.postings) },
           { name: "Findings", value: rows.length === 0 ? pill("the books add up", "good") : count(rows.length) },
-        ])}<section class="card">${table("Findings", columns, { rows, none: "Nothing is wrong." })}${proofs}</section><p><a class="button" href="/console/doctor">Back</a></p>`;
+        ])}<section class="card">${table("Findings", columns, { rows, none: "No problems found." })}${proofs}</section><p><a class="button" href="/console/doctor">Back</a></p>`;
       },
     },
   },
@@ -123,10 +123,10 @@ export const doctorSection: Section = {
     const examine = buttonForm({ action: "/console/doctor", csrf, act: "examine" }, "Examine the books", { kind: "" });
     return {
       title: "Doctor",
-      body: html`${card("Do the books add up?", html`<p class="soft">Every account, hold and posting is looked at. On large books this takes a while; calls go on meanwhile.</p>${examine}`)}
-${card("What waits to be written", waiting)}
+      body: html`${card("Check the ledger", html`<p class="soft">Checks every account, hold and posting. On a large ledger this takes a while; calls continue meanwhile.</p>${examine}`)}
+${card("Pending writes", waiting)}
 ${certificatesShown(certified.certificates)}
-<details class="card"><summary>Settings in force, secrets masked</summary>${table("Settings", columns, { rows, none: "There is none." })}</details>`,
+<details class="card"><summary>Settings in force, secrets masked</summary>${table("Settings", columns, { rows, none: "None." })}</details>`,
     };
   },
 };
@@ -141,7 +141,7 @@ export const logSection: Section = {
       withQuery("/admin/v1/log", { limit: "100", cursor }),
     );
     if (found instanceof Refused) return found;
-    const columns = [{ name: "When (UTC)" }, { name: "Who" }, { name: "What" }, { name: "Came of it" }];
+    const columns = [{ name: "Time (UTC)" }, { name: "Who" }, { name: "What" }, { name: "Result" }];
     const state = (status: number | null) =>
       status === null ? pill("not known", "warn") : pill(String(status), status < 400 ? "good" : "bad");
     const rows = rowsOf(found.log, ({ at, by, proven, method, path, body, status }) => [
@@ -151,8 +151,8 @@ export const logSection: Section = {
       state(status),
     ]);
     return {
-      title: "Log of changes",
-      body: html`<p class="lead">What operators have changed, here, by the command line and over HTTP. It is written before a change is made, and is never changed itself.</p><section class="card">${table("Log", columns, { rows, none: "No operator has changed anything yet." })}${nextPage("/console/log", {}, found.next_cursor)}</section>`,
+      title: "Change log",
+      body: html`<p class="lead">Changes made by operators here, by command and over HTTP. An entry is written before the change and never edited.</p><section class="card">${table("Log", columns, { rows, none: "There are no changes yet." })}${nextPage("/console/log", {}, found.next_cursor)}</section>`,
     };
   },
 };

@@ -7,7 +7,7 @@ import { money, rounded, table } from "./shown.ts";
 export interface DaySum {
   /** `YYYY-MM-DD` */
   readonly day: string;
-  /** What it is a sum of, such as a model. */
+  /** A model, a provider or a key. */
   readonly name: string;
   readonly nano: NanoSum;
 }
@@ -77,19 +77,9 @@ export function dayChart(label: string, sums: readonly DaySum[], fromMs: number,
     .map(({ day, sums }) => [day, ...sums.map(money)]);
   const figures = table(`${label}, as a table`, [{ name: "Day" }, ...names.map((name) => ({ name, kind: "num" }))], {
     rows,
-    none: "No day has a figure.",
+    none: "There are no figures in this time.",
   });
   return html`<div class="chart" role="group" aria-label="${label}, ${first} to ${last}. The arrow keys move from day to day." tabindex="0" data-chart><svg class="lines" aria-hidden="true"><line x1="0" x2="100%" y1="0.5" y2="0.5"/><line x1="0" x2="100%" y1="50%" y2="50%"/><line x1="0" x2="100%" y1="100%" y2="100%"/></svg><span class="tick top" aria-hidden="true">${rounded(top)}</span><span class="tick half" aria-hidden="true">${rounded(top / 2)}</span><ol class="cols">${columns.map((one) => columnHtml(one, names, top))}</ol></div><p class="scale" aria-hidden="true"><span>${first}</span><span>${last}</span></p><ul class="legend">${legend}</ul><details><summary>The figures as a table</summary>${figures}</details>`;
-}
-
-/** A small line of how values moved; the table cell beside it has the figure. */
-export function sparkline(values: readonly number[]): Html {
-  const most = Math.max(1, ...values);
-  const points = values.map(
-    (value, at) =>
-      `${((at / Math.max(1, values.length - 1)) * 88).toFixed(1)},${(18 - (value / most) * 16).toFixed(1)}`,
-  );
-  return html`<svg class="spark" viewBox="0 0 88 20" preserveAspectRatio="none" aria-hidden="true"><polyline points="${points.join(" ")}"/></svg>`;
 }
 
 export interface Share {

@@ -35,7 +35,7 @@ async function look({ door, part }: Live, request: GatewayRequest, before: strin
   } catch (error) {
     // The page stays open until a store that is down comes back.
     if (!(error instanceof GatewayError)) throw error;
-    return { now: before, sent: ": the books cannot be read just now\n\n" };
+    return { now: before, sent: ": the ledger cannot be read at the moment\n\n" };
   }
 }
 

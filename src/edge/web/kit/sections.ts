@@ -100,7 +100,7 @@ async function shown(entered: Entered, said: Html | string, statusAtLeast = 200)
 function question(entered: Entered, words: string): Answer {
   const { csrf: _, act = "", ...rest } = entered.fields;
   const form = { action: entered.request.path, csrf: entered.csrf, act, hidden: { ...rest, sure: "yes" } };
-  const body = html`<p class="told warn" role="alert">${words}</p>${postForm(form, html`<div class="buttons"><button>Yes, do it</button><a class="button plain" href="${entered.request.path}">No, go back</a></div>`)}`;
+  const body = html`<p class="told warn" role="alert">${words}</p>${postForm(form, html`<div class="buttons"><button>Yes, continue</button><a class="button plain" href="${entered.request.path}">Cancel</a></div>`)}`;
   return pageAnswer(shellOf(entered, { title: "Are you sure?" }), body);
 }
 
@@ -108,7 +108,7 @@ async function acted(entered: Entered): Promise<Answer> {
   const { section, fields, request } = entered;
   const name = fields.act ?? "";
   const act = Object.hasOwn(section.acts ?? {}, name) ? section.acts?.[name] : undefined;
-  if (act === undefined) return shown(entered, problem("This form is of an earlier release: send it again."), 400);
+  if (act === undefined) return shown(entered, problem("This form is from an earlier release. Submit it again."), 400);
   const sure = fields.sure === "yes" ? undefined : act.sure?.(entered);
   if (sure instanceof Refused) return shown(entered, problem(sure.words), sure.status);
   if (sure !== undefined) return question(entered, sure);
@@ -121,8 +121,8 @@ async function acted(entered: Entered): Promise<Answer> {
 }
 
 function foreign(door: Door): Answer {
-  const body = html`<p>Nothing was done. This form came from elsewhere, or from before you signed in. Open the page anew and send it again.</p>`;
-  return pageAnswer({ title: "Nothing was done", groups: door.groups }, body, 403);
+  const body = html`<p>Nothing was changed. This form came from another site, or from before you signed in. Reload the page and submit it again.</p>`;
+  return pageAnswer({ title: "Nothing was changed", groups: door.groups }, body, 403);
 }
 
 /** Reports a store that is down. A view reloads by itself; for a form it is unknown what was done. */
@@ -131,12 +131,12 @@ async function orAway(door: Door, { method, path }: GatewayRequest, answer: () =
     return await answer();
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
-    const shell = { title: "The books cannot be read just now", groups: door.groups };
+    const shell = { title: "The ledger cannot be read at the moment", groups: door.groups };
     if (method === "POST") {
-      const words = html`<p>It is not known whether it was done: <a href="${path}">look</a> before you send it again.</p>`;
+      const words = html`<p>We do not know whether this was done: <a href="${path}">look</a> before you submit it again.</p>`;
       return pageAnswer(shell, html`${problem(error.message)}${words}`, 503);
     }
-    const again = html`<p class="soft">The page asks again by itself every ${AGAIN_SECONDS} seconds.</p>`;
+    const again = html`<p class="soft">The page tries again every ${AGAIN_SECONDS} seconds.</p>`;
     return pageAnswer({ ...shell, again: { seconds: AGAIN_SECONDS } }, html`${problem(error.message)}${again}`, 503);
   }
 }

@@ -41,20 +41,20 @@ interface Mode {
 
 function switches({ isLive, mayBeLive }: Mode, rest: string): Html {
   if (!mayBeLive)
-    return html`<p class="told warn">This is a sandbox account: play money, and no provider is asked.</p>`;
+    return html`<p class="told warn">This is a sandbox account: it has play money, and no provider is called.</p>`;
   const choices = switchOf("What it costs", [
     { href: `${PATH}?${rest}`, name: "Sandbox: play money", isOn: !isLive },
     { href: `${PATH}?${rest}&live=1`, name: "Live: real providers", isOn: isLive },
   ]);
   const words = isLive
-    ? html`<p class="told warn" role="alert">Live: providers are asked, and your account pays for each call.</p>`
-    : html`<p class="told">Sandbox: answers are played, and nothing is charged to your account.</p>`;
+    ? html`<p class="told warn" role="alert">Live: real providers answer, and your account pays for each call.</p>`
+    : html`<p class="told">Sandbox: the answers are simulated, and your account pays nothing.</p>`;
   return html`${choices}${words}`;
 }
 
 const SAME = html`<section class="card"><h2>The same call from a program</h2>
 <h3>curl</h3><div id="as-curl">${callBox("")}</div><h3>Python</h3><div id="as-python">${callBox("")}</div><h3>TypeScript</h3><div id="as-typescript">${callBox("")}</div></section>`;
-const NEEDS = html`<noscript><p class="problem">Asking needs scripts: what answers is shown while it comes.</p></noscript>`;
+const NEEDS = html`<noscript><p class="problem">The playground needs scripts, because it shows answers while they stream.</p></noscript>`;
 
 interface Frame {
   readonly kind: "models" | "action";
@@ -85,8 +85,8 @@ async function models({ ask, csrf }: Visit, mode: Mode, url: string): Promise<Ht
       html`<div><label for="model-${at}">Model ${at + 1}</label><input id="model-${at}" name="model" list="models" value="${model}" autocomplete="off" spellcheck="false"></div>`,
   );
   const form = html`${NEEDS}<form><label for="prompt">Prompt</label><textarea id="prompt" name="prompt" required>Say hello in one sentence.</textarea>
-<div class="fields">${places}${field({ name: "max", label: "Tokens at most", type: "number", value: "300" })}</div>
-<datalist id="models">${options}</datalist><p id="price" class="soft" role="status"></p><div class="buttons"><button>Ask</button></div></form>`;
+<div class="fields">${places}${field({ name: "max", label: "Maximum tokens", type: "number", value: "300" })}</div>
+<datalist id="models">${options}</datalist><p id="price" class="soft" role="status"></p><div class="buttons"><button>Run</button></div></form>`;
   return framed({ kind: "models", csrf, mode, url }, form);
 }
 
@@ -105,7 +105,7 @@ function paramField(
   const box = Array.isArray(all)
     ? html`<select id="p-${name}" name="${name}" data-type="${kind}"><option value=""></option>${all.map((one) => html`<option${one === example ? html` selected` : ""}>${String(one)}</option>`)}</select>`
     : html`<input id="p-${name}" name="${name}" data-type="${kind}" value="${value}" placeholder="${kind === "json" ? "JSON" : ""}" spellcheck="false" autocomplete="off"${must}>`;
-  return html`<div><label for="p-${name}">${name}${required ? "" : html` <small>may be left out</small>`}</label>${box}<small class="soft">${note}</small></div>`;
+  return html`<div><label for="p-${name}">${name}${required ? "" : html` <small>optional</small>`}</label>${box}<small class="soft">${note}</small></div>`;
 }
 
 async function action({ ask, csrf }: Visit, id: string, mode: Mode, url: string): Promise<Html | Refused> {
@@ -120,7 +120,7 @@ async function action({ ask, csrf }: Visit, id: string, mode: Mode, url: string)
   // The file's bytes are uploaded to the URL in the call's answer.
   const file =
     "size_bytes" in properties ? html`<div><label for="file">File</label><input id="file" type="file"></div>` : "";
-  const form = html`${NEEDS}<p>${description}</p><form><div class="fields">${file}${fields}</div><p id="price" class="soft" role="status">${fullPriceWords(price)}</p><div class="buttons"><button>Call it</button></div></form>`;
+  const form = html`${NEEDS}<p>${description}</p><form><div class="fields">${file}${fields}</div><p id="price" class="soft" role="status">${fullPriceWords(price)}</p><div class="buttons"><button>Run</button></div></form>`;
   return framed({ kind: "action", csrf, mode, url, action: id, example }, form);
 }
 
@@ -129,7 +129,7 @@ async function found(ask: Ask, words: string, live: string): Promise<Html> {
     const id = `${service}/${name}`;
     return html`<li><a href="${PATH}?${new URLSearchParams({ action: id }).toString()}${live}">${id}</a> <span class="soft">${description}</span></li>`;
   });
-  return rows.length === 0 ? html`<p class="none">No action was found for this.</p>` : html`<ul>${rows}</ul>`;
+  return rows.length === 0 ? html`<p class="none">No action matches.</p>` : html`<ul>${rows}</ul>`;
 }
 
 /** `url`: our own URL, without a trailing slash. */
@@ -146,13 +146,13 @@ export function trySection(url: () => string): Section {
       const id = (request.query.get("action") ?? "").slice(0, 200);
       const words = (request.query.get("q") ?? "").trim().slice(0, 300);
       const live = mode.isLive ? "&live=1" : "";
-      const find = html`<form method="get" action="${PATH}">${mode.isLive ? html`<input type="hidden" name="live" value="1">` : ""}<div class="fields">${field({ name: "q", label: "Find an action by what it is for", value: words })}<div><button class="plain">Find</button></div></div></form>`;
+      const find = html`<form method="get" action="${PATH}">${mode.isLive ? html`<input type="hidden" name="live" value="1">` : ""}<div class="fields">${field({ name: "q", label: "Find an action by what it does", value: words })}<div><button class="plain">Find</button></div></div></form>`;
       const above = html`${switches(mode, new URLSearchParams(id === "" ? {} : { action: id }).toString())}`;
       const below = card("Actions", html`${find}${words === "" ? "" : await found(ask, words, live)}`);
       const shown = id === "" ? await models(visit, mode, url()) : await action(visit, id, mode, url());
       if (shown instanceof Refused) return shown;
       return {
-        title: id === "" ? "Try models" : `Try ${id}`,
+        title: id === "" ? "Playground" : `Try ${id}`,
         body: html`${above}${shown}${below}`,
         scripts: [TRY_SCRIPT.href],
       };

@@ -85,7 +85,7 @@ async function* eventsOf(response) {
 async function askModel(model) {
   const card = element("section", "card");
   const said = element("p", "answer");
-  const facts = element("p", "soft", "asked ...");
+  const facts = element("p", "soft", "waiting for the answer ...");
   card.append(element("h2", "", model), said, facts);
   answers.append(card);
   const began = performance.now();
@@ -112,7 +112,7 @@ async function askModel(model) {
       if (event.tollgate) showLegs(card, event.tollgate.attempts);
     }
   } catch {
-    facts.textContent = "The answer broke off.";
+    facts.textContent = "The answer was cut off.";
     facts.className = "problem";
   }
   card.dataset.done = "1";
@@ -152,7 +152,7 @@ async function sendFile({ put_url: to }) {
 
 async function askAction(action) {
   const card = element("section", "card");
-  const facts = element("p", "soft", "asked ...");
+  const facts = element("p", "soft", "waiting for the answer ...");
   const said = element("pre", "answer");
   card.append(element("h2", "", action), facts, said);
   answers.append(card);
