@@ -22,6 +22,7 @@ let dataDir: string;
 let gateway: GatewayProcess;
 let accountId: string;
 let key: string;
+let begun = 0;
 
 beforeEach(async () => {
   sandbox = await startSandbox({ dialects: STAND_INS, host: "127.0.0.1", port: 0 });
@@ -35,6 +36,7 @@ afterEach(async () => {
 });
 
 async function start(drainSeconds: string): Promise<void> {
+  begun = 0;
   const environment = { DATA_DIR: dataDir, SANDBOX_URL: sandbox.url, DRAIN_SECONDS: drainSeconds };
   gateway = await spawnGateway(environment);
 }
@@ -53,13 +55,13 @@ function stream(words: number, perSecond: number, leaveAfter?: number) {
     stream_options: { include_usage: true },
     messages: [{ role: "user", content }],
   };
-  return callChat(body, { url: gateway.url, key, ...(leaveAfter === undefined ? {} : { leaveAfter }) });
+  const onContent = () => void begun++;
+  return callChat(body, { url: gateway.url, key, onContent, ...(leaveAfter === undefined ? {} : { leaveAfter }) });
 }
 
-/** Waits until `count` answers have begun at the upstream. */
+/** Waits until the callers of `count` answers have seen content. */
 function running(count: number): Promise<true> {
-  const open = () => sandbox.books().requests.filter(({ ended, tokensOut }) => ended === "open" && tokensOut > 0);
-  return eventually(() => (open().length === count ? true : undefined), `${count} running answers`);
+  return eventually(() => begun === count || undefined, `${count} running answers`);
 }
 
 /** Checks the stopped gateway's folder for holds and errors, and returns its charges. */

@@ -1,9 +1,9 @@
 // Refunds, and everything that refuses a paid call: the caller's error, and that nothing else changes.
 import { describe, expect, it } from "vitest";
 import { NANO_PER_CENT } from "../../src/core/money.ts";
-import { callChat, type SeenCall } from "../support/chat-call.ts";
+import { type CallOptions, callChat, type SeenCall } from "../support/chat-call.ts";
 import { forFile } from "../support/for-file.ts";
-import { eventually, startTestGateway, type TestAccount, withinAMinute } from "../support/gateway.ts";
+import { startTestGateway, type TestAccount, withinAMinute } from "../support/gateway.ts";
 import { sendAs } from "../support/keyed-fetch.ts";
 
 const HELLO = { model: "sandbox/ok", stream: true, messages: [{ role: "user", content: "hello" }], max_tokens: 100 };
@@ -20,8 +20,12 @@ interface Transaction {
 
 const gateway = forFile(await startTestGateway());
 
-function call(key: string, body: Readonly<Record<string, unknown>> = HELLO): Promise<SeenCall> {
-  return callChat(body, { url: gateway.url, key });
+function call(
+  key: string,
+  body: Readonly<Record<string, unknown>> = HELLO,
+  more: Pick<CallOptions, "onContent"> = {},
+): Promise<SeenCall> {
+  return callChat(body, { url: gateway.url, key, ...more });
 }
 
 async function api(key: string, method: string, path: string, body?: unknown) {
@@ -123,11 +127,9 @@ describe("who may not pay", () => {
 
   /** A call whose answer has begun and lasts a while. */
   async function running(key: string): Promise<{ readonly ends: Promise<SeenCall> }> {
-    const ends = call(key, { ...HELLO, model: "sandbox/ok-at-20" });
-    await eventually(async () => {
-      const { requests } = await gateway.books();
-      return requests.some(({ ended, tokensOut }) => ended === "open" && Number(tokensOut) > 0) || undefined;
-    }, "the call to run");
+    const { promise: begun, resolve: onContent } = Promise.withResolvers<void>();
+    const ends = call(key, { ...HELLO, model: "sandbox/ok-at-20" }, { onContent });
+    await begun;
     return { ends };
   }
 

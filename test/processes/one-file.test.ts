@@ -22,9 +22,9 @@ function gateway(): GatewayProcess {
 }
 
 /** Concurrent calls, each on its own connection, so that they reach both processes. */
-function calls(count: number, key: string, content: string): Promise<SeenCall>[] {
+function calls(count: number, key: string, content: string, onContent = () => {}): Promise<SeenCall>[] {
   const body = { model: "sandbox/ok", stream: true, max_tokens: 1_000, messages: [{ role: "user", content }] };
-  const call = () => callChat(body, { url: gateway().url, key, headers: { connection: "close" } });
+  const call = () => callChat(body, { url: gateway().url, key, headers: { connection: "close" }, onContent });
   return Array.from({ length: count }, call);
 }
 
@@ -67,8 +67,9 @@ test("requests of a minute are those of all processes together", async () => {
 
 test("SIGHUP replaces every process, and no stream is cut", async () => {
   const { key } = await fleet.account(CREDIT);
-  const streams = calls(6, key, "hello [[pace: 15]]");
-  await eventually(async () => (await holds()) === 6 || undefined, "six holds");
+  let begun = 0;
+  const streams = calls(6, key, "hello [[pace: 15]]", () => void begun++);
+  await eventually(() => begun === 6 || undefined, "six answers");
   const before = childrenOf(gateway().pid);
   const done = gateway().says(/replaced/);
   gateway().send("SIGHUP");

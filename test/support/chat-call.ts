@@ -40,6 +40,8 @@ export interface CallOptions {
   readonly leaveAfter?: number;
   /** Leaves before an answer. */
   readonly signal?: AbortSignal;
+  /** Called once, when the first content has come. */
+  readonly onContent?: () => void;
 }
 
 interface Seen {
@@ -70,14 +72,20 @@ function readEvent(data: string, seen: Seen): void {
 }
 
 /** Reads events until the stream's end; false where the client left before it. */
-async function readStream(body: ReadableStream<Uint8Array>, seen: Seen, leaveAfter: number): Promise<boolean> {
+async function readStream(
+  body: ReadableStream<Uint8Array>,
+  seen: Seen,
+  { leaveAfter = Number.POSITIVE_INFINITY, onContent }: CallOptions,
+): Promise<boolean> {
   const decoder = new TextDecoder();
   let rest = "";
   for await (const bytes of body) {
     rest += decoder.decode(bytes, { stream: true });
     const events = rest.split("\n\n");
     rest = events.pop() ?? "";
+    const before = seen.chunks;
     for (const event of events) if (event.startsWith("data: ")) readEvent(event.slice(6), seen);
+    if (before === 0 && seen.chunks > 0) onContent?.();
     if (seen.chunks >= leaveAfter) return false;
   }
   return true;
@@ -85,7 +93,7 @@ async function readStream(body: ReadableStream<Uint8Array>, seen: Seen, leaveAft
 
 /** Sends a chat request and reads the answer. Never rejects because of the gateway. */
 export async function callChat(request: Readonly<Record<string, unknown>>, options: CallOptions): Promise<SeenCall> {
-  const { url, key, leaveAfter = Number.POSITIVE_INFINITY } = options;
+  const { url, key } = options;
   const seen: Seen = { chunks: 0, text: "", usage: null, error: null, done: false };
   let status = 0;
   let headers = new Headers();
@@ -102,7 +110,7 @@ export async function callChat(request: Readonly<Record<string, unknown>>, optio
     });
     ({ status, headers } = response);
     if (headers.get("content-type") === "text/event-stream" && response.body !== null) {
-      whole = leaveAfter > 0 && (await readStream(response.body, seen, leaveAfter));
+      whole = options.leaveAfter !== 0 && (await readStream(response.body, seen, options));
       if (!whole) leaving.abort();
     } else {
       body = await response.text();

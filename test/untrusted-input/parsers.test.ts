@@ -24,7 +24,7 @@ async function ratioOf(parser: Parser, size = parser.size): Promise<{ readonly r
   for (let tries = 0; tries < TRIES; tries++) {
     one = Math.min(one, await msOf(parser, size));
     two = Math.min(two, await msOf(parser, 2 * size));
-    if (tries >= 1 && (two < MS_MIN || two <= RATIO_MAX * one)) break;
+    if (two < MS_MIN || (tries >= 1 && two <= RATIO_MAX * one)) break;
   }
   return { ratio: two < MS_MIN ? 0 : two / one, ms: two };
 }

@@ -306,18 +306,17 @@ describe("core/onescrape in the sandbox", () => {
     expect(json).toMatchObject({ charged_cents: 2, data: { url_count: 1, read_count: 1, rows: [{ url: long }] } });
   });
 
-  it("asks for pages that meet walls together: the cent of a call is carried by the first of its pages", async () => {
+  it("asks for pages that meet walls together: the cent of a call is carried by one of its pages", async () => {
     const urls = [1, 2, 3].map((n) => `https://example.com/wall/exa?${n}`);
     const { json } = await run(play, { urls: [...urls, "https://example.com/about"] });
+    expect(json).toMatchObject({ charged_cents: 8, data: { read_count: 4 } });
     const rows = json.data?.rows ?? [];
     expect(rows.map(({ provider }) => provider)).toEqual(["exa", "exa", "exa", "direct"]);
     const calls = rows.slice(0, 3).map(({ hops }) => hops[1]);
     // On a busy machine, one of them may arrive later than the others wait, and is then a call of its own.
-    const ids = new Set(calls.map((hop) => hop?.transaction_id));
-    expect(json).toMatchObject({ charged_cents: 7 + ids.size, data: { read_count: 4 } });
-    for (const id of ids) {
-      const [first, ...others] = calls.filter((hop) => hop?.transaction_id === id).map((hop) => hop?.charged_cents);
-      expect([first, others.every((cents) => cents === 0)]).toEqual([1, true]);
+    for (const id of new Set(calls.map((hop) => hop?.transaction_id))) {
+      const cents = calls.filter((hop) => hop?.transaction_id === id).map((hop) => Number(hop?.charged_cents));
+      expect(cents.toSorted()).toEqual([...Array(cents.length - 1).fill(0), 1]);
     }
   });
 

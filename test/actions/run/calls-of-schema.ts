@@ -5,8 +5,8 @@ import { type Chance, chanceFrom } from "../../simulation/random.ts";
 import { runs } from "../../support/runs.ts";
 
 const ITEMS_MAX = 24;
-const PAIRS_MAX = runs(15, 60);
-const RANDOM_CALLS = runs(10, 40);
+const PAIRS_MAX = runs(5, 60);
+const RANDOM_CALLS = runs(4, 40);
 /** Values that are unlikely to be valid for any param. */
 const STRANGERS: readonly unknown[] = [null, true, -1, 0, 1.5, 1_000_000, "", " ", "tea", [], [null], {}, { x: 1 }];
 const DATES = ["2026-01-31", "2024-02-29", "2026-02-30", "2026-13-01", "20260131", "2026-01-31T12:00:00Z"];

@@ -31,7 +31,8 @@ const ROW_STEP = 23;
 const PAYER: Payer = { id: "acct:acct_1", sandbox: true };
 const FORMATS = ["date"];
 
-const ajv = new Ajv2020({ strict: false });
+/** As strict as readers come: a schema that one cannot read throws. */
+const ajv = new Ajv2020({ strictTypes: false });
 formats.default(ajv);
 
 let actions: readonly CatalogAction[];
@@ -79,7 +80,12 @@ function compare(
   example: Call,
   refusal: (call: Call) => readonly string[] | null,
 ): Tally {
-  const isValid: ValidateFunction = ajv.compile(schema);
+  let isValid: ValidateFunction;
+  try {
+    isValid = ajv.compile(schema);
+  } catch (cause) {
+    throw new Error(`no strict reader can read the schema of ${name}`, { cause });
+  }
   const said = saidIn(schema);
   const tally: Tally = { accepted: 0, refused: 0, wrong: [] };
   for (const made of callsOf(schema, example, SEED)) {
@@ -98,7 +104,7 @@ function compare(
   return tally;
 }
 
-describe("no published schema differs from what is accepted", () => {
+describe("every published schema is read by a strict reader, and none differs from what is accepted", () => {
   test("for calls made from the schema of every action, and from what it forbids", () => {
     const all: string[] = [];
     for (const action of actions) {
@@ -116,7 +122,7 @@ describe("no published schema differs from what is accepted", () => {
     }
     expect(all).toEqual([]);
     expect(actions.length).toBeGreaterThan(80);
-  });
+  }, 600_000);
 
   test("for calls of rows of tables", () => {
     const all: string[] = [];
@@ -159,17 +165,6 @@ describe("no published schema differs from what is accepted", () => {
 test("the names of params are those of the schema, without one", () => {
   for (const action of actions) {
     expect(paramNamesOf(action), action.id).toEqual(paramNames(paramsSchema(action)));
-  }
-});
-
-test("strict readers of JSON Schema can read all of them", () => {
-  const strict = new Ajv2020({ strictTypes: false });
-  formats.default(strict);
-  for (const action of actions) {
-    expect(() => strict.compile(paramsSchema(action)), action.id).not.toThrow();
-    const [row] = Object.keys(tableOf(action)?.rows ?? {});
-    const shown = row === undefined ? null : rowDescriptor(action, row);
-    if (shown !== null) expect(() => strict.compile(shown.params), `${action.id} ${row}`).not.toThrow();
   }
 });
 

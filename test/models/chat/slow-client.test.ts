@@ -6,8 +6,8 @@ import { forFile } from "../../support/for-file.ts";
 import { eventually, standstill, startTestGateway, type TestAccount } from "../../support/gateway.ts";
 import { CHAT } from "./bad-requests.ts";
 
-/** More than all buffers between two local sockets hold: 64 MiB. */
-const WORDS = 16_384;
+/** More than all buffers between two local sockets hold: 40 MiB. */
+const WORDS = 10_240;
 const WIDTH = 4_096;
 /** Longer than the vendor, which runs in this process, is silent on a busy machine; and shorter than the client's pause. */
 const GAP_S = 4;
@@ -109,7 +109,7 @@ it("twelve that do not read cost no memory to speak of", async () => {
   await stuckAt("sandbox");
   // On a busy machine the gateway may have closed some by now, because it drops clients that read nothing for ten seconds.
   expect(await asked()).toBe(before + 12);
-  // Buffering all of it would take 768 MiB.
+  // Buffering all of it would take 480 MiB.
   expect(process.memoryUsage().rss - beforeBytes).toBeLessThan(128 * 1024 * 1024);
   for (const socket of sockets) socket.destroy();
   await eventually(async () => ((await running("sandbox")).length === 0 ? true : undefined), "the end of all");
