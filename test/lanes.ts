@@ -1,4 +1,4 @@
-// Which lane each test file runs in, read off what it imports: there is no list that a new file could be missing from.
+// Which lane each test file runs in, derived from its imports, so that no list has to name new files.
 //
 //   test     what runs in process, and one file for each fact that only a process can show (test/support/process-fact.ts)
 //   system   every other file that starts processes, servers or a browser
@@ -45,7 +45,7 @@ export interface TestFile {
   /** Grows with what it starts. */
   readonly weight: number;
   readonly quick: boolean;
-  /** Whether it reads process-wide state, and so runs in a process of its own. */
+  /** Whether it reads process-wide state, and so runs in its own process. */
   readonly ownProcess: boolean;
 }
 

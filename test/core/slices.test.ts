@@ -51,7 +51,7 @@ it("takes one slice a turn, however many works there are, each after all others"
   const [works, slices] = [32, 4];
   let turns = 0;
   const tookIn: { turn: number; work: number; fromMs: number; untilMs: number }[] = [];
-  /** Each step is longer than a slice, so it is a slice of its own. */
+  /** Each step is longer than a slice, so each is one slice. */
   function* slicesOf(work: number): Steps<void> {
     for (let slice = 0; slice < slices; slice++) {
       const fromMs = systemClock.elapsedMs();

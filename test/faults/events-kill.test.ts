@@ -70,7 +70,7 @@ async function everyStep(stores: Stores): Promise<number> {
     expect((await stores.ledger.reserve(holdRequest(hold, { keyId: name }))).outcome).toBe("held");
     await log.tell({ kind: "job.ended", accountId: ACCOUNT, data: { job_id: name } }, name);
   };
-  /** Over Redis a dead process's lease ends by itself after a while. */
+  /** Over Redis a dead process's lease ends after a while. */
   const leaseEnds = () => stores.records.delete("teller", "teller");
 
   const whole = mortalStores(stores);

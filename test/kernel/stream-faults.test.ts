@@ -26,7 +26,7 @@ const gateway = forFile(
     FIRST_TOKEN_SECONDS: "1",
     // Far longer than a busy machine needs, and shorter than the silent faults take.
     LAST_FIRST_TOKEN_SECONDS: "4",
-    // The vendor runs in this process too, and writes bodies byte by byte: on a busy machine it is silent for a second by itself.
+    // The vendor runs in this process too, and writes bodies byte by byte: on a busy machine it may be silent for a second.
     CHUNK_GAP_SECONDS: "4",
   }),
 );

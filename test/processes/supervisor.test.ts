@@ -23,10 +23,7 @@ interface SupervisorSetting {
   readonly drainMsMax?: number;
 }
 
-function newFolder(): string {
-  const folder = folderForTest("tollgate-supervisor-");
-  return folder;
-}
+const newFolder = () => folderForTest("tollgate-supervisor-");
 
 /** The children so far, oldest first: process id and folder. */
 function startedIn(dataDir: string) {

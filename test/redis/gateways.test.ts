@@ -229,7 +229,7 @@ it("what one finds out of its routes the others know a second later: who rests, 
   // Notices arrive in order: a gateway that knows this one knows all before it.
   await ask(gateways[0], "a later one", ["sandbox/429-after-59", "sandbox/ok"]);
   for (const gateway of gateways.slice(1)) {
-    // Polls the metrics, because a call would discover the failing route by itself.
+    // Polls the metrics, because a call would itself discover the failing route.
     await eventually(async () => {
       await new Promise((resolve) => setTimeout(resolve, 100));
       return /^tollgate_route_resting\{.*429-after-59.*\} 1$/m.test(await gateway.metricsText()) || undefined;

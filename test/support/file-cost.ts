@@ -17,7 +17,7 @@ declare module "vitest" {
 /** Linux reports hundredths of a second here, whatever its clock. */
 const TICKS_PER_SECOND = 100;
 
-/** The CPU time of ended children with their own children. Zero where there is no /proc. */
+/** The CPU time of ended children and of their children. Zero without /proc. */
 function childrenSeconds(): number {
   try {
     const stat = readFileSync("/proc/self/stat", "utf8");

@@ -53,7 +53,7 @@ describe("the package that judges them", () => {
   ])("calls /%s/ %s", async (source, status) => {
     process.env.RECHECK_BACKEND = "pure";
     const { checkSync } = await import("recheck");
-    // The checker has time limits of its own: on a busy machine a merely slow check would count as vulnerable, or get no verdict.
+    // The checker limits its own time: on a busy machine a slow check would count as vulnerable, or get no verdict.
     const times = { incubationTimeout: 20_000, attackTimeout: 20_000, recallTimeout: 20_000 };
     const patient = { timeout: 120_000, ...(status === "safe" ? times : {}) };
     // It searches at random, and on Node 24 a search sometimes ends without a verdict.

@@ -313,7 +313,7 @@ describe("core/onescrape in the sandbox", () => {
     const rows = json.data?.rows ?? [];
     expect(rows.map(({ provider }) => provider)).toEqual(["exa", "exa", "exa", "direct"]);
     const calls = rows.slice(0, 3).map(({ hops }) => hops[1]);
-    // On a busy machine, one of them may arrive later than the others wait, and is then a call of its own.
+    // On a busy machine, one page may arrive later than the others wait. It then causes a second call.
     for (const id of new Set(calls.map((hop) => hop?.transaction_id))) {
       const cents = calls.filter((hop) => hop?.transaction_id === id).map((hop) => Number(hop?.charged_cents));
       expect(cents.toSorted()).toEqual([...Array(cents.length - 1).fill(0), 1]);

@@ -31,7 +31,7 @@ const ANSWERING: Candidate = {
 export interface Launch {
   readonly jobId: string;
   readonly ended: Ended;
-  /** The caller was told that the job runs. */
+  /** The answer said that the job runs. */
   readonly told: boolean;
 }
 

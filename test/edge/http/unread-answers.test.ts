@@ -5,7 +5,7 @@ import { createAnswerBytes } from "../../../src/platform/limits/answer-bytes.ts"
 import { rawClient, request, startEdge, until } from "./edge.ts";
 
 const MIB = 1_048_576;
-/** More than a connection's sockets buffer by themselves. */
+/** More than a connection's sockets buffer. */
 const LONG = 16 * MIB;
 
 /** Clients that have sent requests and do not read, and their pending replies. */

@@ -1,7 +1,7 @@
 // A restart and a second process know all grants, sessions and codes.
-import { type AddressInfo, createServer } from "node:net";
 import { expect, it, onTestFinished } from "vitest";
 import { folderForTest } from "../../support/for-file.ts";
+import { freePort } from "../../support/free-port.ts";
 import { eventually, startTestGateway } from "../../support/gateway.ts";
 import { onlyAProcessShows } from "../../support/process-fact.ts";
 import { anyRedis, REDIS_MS_MAX } from "../../support/redis.ts";
@@ -9,24 +9,12 @@ import { Client, Person, pkce, type Tokens } from "./person.ts";
 
 onlyAProcessShows("a grant after a restart");
 
-/** A port that was free a moment ago: a server must have the same address after its restart. */
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
-
 const OAUTH = { OAUTH: "1", TRUST_PROXY: "1" };
 
 const own = (at: string, token: string) =>
   fetch(`${at}/api/v1/account`, { headers: { authorization: `Bearer ${token}` } });
 
-function folder(): string {
-  const made = folderForTest("tollgate-oauth-");
-  return made;
-}
+const folder = () => folderForTest("tollgate-oauth-");
 
 const grantOf = (token: string): string =>
   JSON.parse(Buffer.from(token.split(".")[1] ?? "", "base64url").toString("utf8")).grant;

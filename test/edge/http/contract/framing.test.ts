@@ -25,7 +25,7 @@ async function answersTo(port: number, { sent }: FramingCase, behind: string): P
   client.send(sent);
   await new Promise((resolve) => setImmediate(resolve));
   client.send(request(`GET ${behind}`, ["connection: close"]));
-  // An answer to the second request shows that the connection stays open; without one the connection must end by itself.
+  // An answer to the second request shows that the connection stays open; without one the server must close it.
   await until(() => client.socket.destroyed || client.text().includes(`"path":"${behind}"`));
   return answers(client.text());
 }
