@@ -5,10 +5,11 @@ import { meaningOf } from "../../../src/platform/storage/redis-failure.ts";
 import { openRedis, type RedisLink } from "../../../src/platform/storage/redis-link.ts";
 import { libraryOf } from "../../../src/platform/storage/redis-lua.ts";
 import { eventually } from "../../support/gateway.ts";
+import { HASTY_MS, PATIENT_MS } from "../../support/patience.ts";
 import { REDIS_MS_MAX, type RedisServer, type RedisSettings, startRedis } from "../../support/redis.ts";
 import { startTcpProxy } from "../../support/tcp-proxy.ts";
 
-const COMMAND_MS = 200;
+const COMMAND_MS = HASTY_MS;
 /** Two sends and the wait for a connection between them, on a slow machine. */
 const ANSWER_MS = 3 * COMMAND_MS + 10_000;
 
@@ -72,7 +73,7 @@ afterEach(async () => {
 describe("what is sent", () => {
   test("a script is known to a server that has never seen it, or has forgotten it", async () => {
     const own = await start();
-    const script = (await open(own.url)).script("once", ONCE);
+    const script = (await open(own.url, PATIENT_MS)).script("once", ONCE);
     expect(await script.run(["n"], ["a"])).toEqual(["counted", 1]);
     await own.send("SCRIPT", "FLUSH");
     const many = await Promise.all(["b", "c", "a"].map((id) => script.run(["n"], [id])));
@@ -85,14 +86,17 @@ describe("what is sent", () => {
 
   test("a script that is wrong is not taken for a lost connection", async () => {
     const own = await start();
-    const wrong = (await open(own.url)).script("wrong", "return redis.call('INCR', KEYS[1], 'too', 'many')");
+    const wrong = (await open(own.url, PATIENT_MS)).script(
+      "wrong",
+      "return redis.call('INCR', KEYS[1], 'too', 'many')",
+    );
     await expect(wrong.run(["n"], [])).rejects.toThrow(/Wrong number of args/);
     await expect(link?.call("NOSUCH")).rejects.toThrow(/unknown command/);
   });
 
   test("the connection is cut after the send: the script is sent once more and its id counts once", async () => {
     const own = await start();
-    const { proxy, link } = await openThrough(own);
+    const { proxy, link } = await openThrough(own, PATIENT_MS);
     const script = link.script("once", ONCE);
     await script.run(["n"], ["warm"]);
     const cut = proxy.cutAfter("unlucky");
@@ -116,7 +120,7 @@ describe("what is sent", () => {
 
   test("a hundred are under way when the connection is cut: each is answered, each counts once", async () => {
     const own = await start();
-    const { proxy, link } = await openThrough(own);
+    const { proxy, link } = await openThrough(own, PATIENT_MS);
     const script = link.script("once", ONCE);
     await script.run(["n"], ["warm"]);
     const cut = proxy.cutAfter("id-50");
@@ -197,7 +201,7 @@ describe("what fails", () => {
     await own.start();
     expect(await answers(() => script.run(["n"], ["a"]))).toEqual(["exists", 1]);
     await eventually(() => changes === 1 || undefined, "the news that the server is another");
-    expect(await link?.uptimeMs()).toBeLessThan(5_000);
+    expect(await link?.uptimeMs()).toBeLessThan(30_000);
   });
 
   test("the connection alone is lost: the server is the same", async () => {
