@@ -82,7 +82,9 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #hasHead = false;
   /** Decompresses the body; null if it is not compressed. */
   #decoder: Transform | null = null;
-  /** The pieces of one read: undici cuts it by HTTP chunks, often one for each event. */
+  /** The memory of the last read: undici cuts a read by HTTP chunks, often one for each event. */
+  #read: ArrayBufferLike | null = null;
+  /** The pieces of that read behind its first. */
   readonly #pieces = new ChunkList();
   /** The whole request has been written to the socket, and the vendor did not close it at once. */
   taken = false;
@@ -135,6 +137,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     if (this.#over || this.#paused) return;
     this.#paused = true;
     this.#pausedMs = this.#clock.elapsedMs();
+    this.#read = null;
     this.#decoder?.pause();
     this.#controller?.pause();
     this.#socket?.pause();
@@ -245,12 +248,19 @@ export class Exchange implements Dispatcher.DispatchHandler {
       if (!this.#decoder.write(chunk)) this.#controller?.pause();
       return;
     }
+    if (chunk.buffer !== this.#read) {
+      if (this.#pieces.length > 0) this.#deliver();
+      this.#read = chunk.buffer;
+      this.#heard();
+      this.#listener.data(chunk);
+      return;
+    }
     if (this.#pieces.length === 0) process.nextTick(this.#deliver);
     this.#pieces.push(chunk);
     if (chunk.length > JOINED_BYTES_MAX) this.#deliver();
   }
 
-  /** Runs after undici has parsed the read, or before whatever follows its last piece. */
+  /** Runs once undici has parsed the read, or before what follows its last piece. */
   readonly #deliver = (): void => {
     if (this.#pieces.length === 0) return;
     const read = this.#pieces.take();
@@ -294,6 +304,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   #finish(): void {
     this.#over = true;
+    this.#read = null;
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#timer = null;
     this.#undecoded();

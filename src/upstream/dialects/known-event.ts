@@ -1,68 +1,76 @@
 // Events that repeat in every call but for their id, their time and at most one text: recognized by bytes, so that only new ones are parsed.
-import { copies, type EventTemplate, stringEnd } from "./event-template.ts";
+import type { EventTemplate } from "./event-template.ts";
 
-/** The bytes around the id, the time and the text, as the vendor sent them once and as we passed them on. */
+/** What stands before the id, the time, and the text or the end: as the vendor sent it once, and as we passed it on. */
 export interface KnownEvent {
-  readonly came: readonly Buffer[];
-  readonly sent: readonly Buffer[];
+  readonly came: readonly string[];
+  readonly sent: readonly string[];
+  /** What follows the text, in both; null if the event has none. */
+  readonly text: Pick<EventTemplate, "tail" | "outTail"> | null;
 }
 
-const ID = Buffer.from('{"id":"');
-const CREATED = Buffer.from('"created":');
+const ID = '{"id":"';
+const CREATED = '"created":';
 const SENT_BEGINS = "data: ".length;
-/** More digits could be rounded when an event is parsed. */
-const DIGITS_MAX = 15;
-const [ZERO, NINE] = [48, 57];
+/** Other ids and numbers, such as those with escapes or more digits than a number keeps, are left to the parser. */
+const PLAIN_ID = /[\w.:-]+(?=")/y;
+const PLAIN_NUMBER = /[1-9]\d{0,14}(?!\d)/y;
 
-/** The end of the number at `from`; `from` if JSON would write it in another way. */
-function numberEnd(bytes: Buffer, from: number): number {
-  let at = from;
-  for (let byte = bytes[at] ?? 0; byte >= ZERO && byte <= NINE; at++) byte = bytes[at + 1] ?? 0;
-  return bytes[from] === ZERO || at - from > DIGITS_MAX ? from : at;
+/** The end of what `pattern` finds in `text` at `from`; -1 if it finds nothing. */
+function endOf(pattern: RegExp, text: string, from: number): number {
+  pattern.lastIndex = from;
+  return pattern.test(text) ? pattern.lastIndex : -1;
 }
 
-/** The bytes around the gaps of an event, whose text stands behind `head` and before `tail`; null if it lacks an id or a time there. */
-function cut(event: Buffer, begin: number, head?: Buffer, tail?: Buffer): Buffer[] | null {
+/** Latin-1 maps each byte to one character and back. */
+function bytesOf(text: string): Buffer {
+  return Buffer.from(text, "latin1");
+}
+
+/** A slice would keep the whole event in memory. */
+function own(slice: string): string {
+  return bytesOf(slice).toString("latin1");
+}
+
+function cut(event: string, begin: number, until: number): readonly string[] | null {
   const idFrom = begin + ID.length;
-  const idTo = stringEnd(event, idFrom);
-  const created = event.indexOf(CREATED, Math.max(idTo, 0)) + CREATED.length;
-  const createdTo = numberEnd(event, created);
-  if (idTo < 0 || createdTo === created || !event.subarray(begin, idFrom).equals(ID)) return null;
-  const pieces = [event.subarray(0, idFrom), event.subarray(idTo, created)];
-  if (head === undefined || tail === undefined) return copies(...pieces, event.subarray(createdTo));
-  return head.length < createdTo ? null : copies(...pieces, event.subarray(createdTo, head.length), tail);
+  const idTo = event.startsWith(ID, begin) ? endOf(PLAIN_ID, event, idFrom) : -1;
+  const found = idTo < 0 ? -1 : event.indexOf(CREATED, idTo);
+  const created = found + CREATED.length;
+  const createdTo = found < 0 ? -1 : endOf(PLAIN_NUMBER, event, created);
+  if (createdTo < 0 || createdTo > until) return null;
+  return [event.slice(0, idFrom), event.slice(idTo, created), event.slice(createdTo, until)].map(own);
 }
 
 /** Learns an event that has no text, or the text of this template; null if others could not be recognized by it. */
-export function learnEvent(came: Buffer, sent: Buffer, text: EventTemplate | null): KnownEvent | null {
+export function learnEvent(cameBytes: Buffer, sentBytes: Buffer, text: EventTemplate | null): KnownEvent | null {
   if (text !== null && text.outMiddle !== null) return null;
-  const ofCame = cut(came, 0, text?.head, text?.tail);
-  const ofSent = cut(sent, SENT_BEGINS, text?.outHead, text?.outTail);
-  if (ofCame === null || ofSent === null) return null;
-  const known = { came: ofCame, sent: ofSent };
+  const event = cameBytes.toString("latin1");
+  const came = cut(event, 0, text?.head.length ?? event.length);
+  const sent = cut(sentBytes.toString("latin1"), SENT_BEGINS, text?.outHead.length ?? sentBytes.length);
+  if (came === null || sent === null) return null;
+  const known = { came, sent, text: text && { tail: text.tail, outTail: text.outTail } };
   const idFrom = SENT_BEGINS + ID.length;
-  const again = recognized(known, came, sent.toString("utf8", idFrom, stringEnd(sent, idFrom)));
-  const isSame = again !== null && (text?.outHead ?? sent).equals("outHead" in again ? again.outHead : again);
+  const id = sentBytes.toString("latin1", idFrom, sentBytes.indexOf('"', idFrom));
+  const again = recognized(known, event, id);
+  const isSame = again !== null && (text?.outHead ?? sentBytes).equals("outHead" in again ? again.outHead : again);
   return isSame ? known : null;
 }
 
-/** Where `piece` ends, if it stands at `at`; otherwise -1. */
-function behind(piece: Buffer | undefined, bytes: Buffer, at: number): number {
-  const end = at + (piece?.length ?? 0);
-  if (piece === undefined || at < 0 || end > bytes.length) return -1;
-  return bytes.compare(piece, 0, piece.length, at, end) === 0 ? end : -1;
-}
-
-/** What to send for a known event under another id: the event itself, or a template that its text may match. Null for any other event. */
-export function recognized({ came, sent }: KnownEvent, event: Buffer, id: string): Buffer | EventTemplate | null {
-  const [toId, toCreated, toText, tail] = came;
-  const idFrom = behind(toId, event, 0);
-  const created = idFrom < 0 ? -1 : behind(toCreated, event, stringEnd(event, idFrom));
-  const createdTo = created < 0 ? -1 : numberEnd(event, created);
-  const textFrom = createdTo === created ? -1 : behind(toText, event, createdTo);
-  if (textFrom < 0 || (tail === undefined && textFrom < event.length)) return null;
-  const [outId = event, outCreated = event, outText = event, outTail] = sent;
-  const out = Buffer.concat([outId, Buffer.from(id), outCreated, event.subarray(created, createdTo), outText]);
-  if (tail === undefined || outTail === undefined) return out;
-  return { head: Buffer.from(event.subarray(0, textFrom)), tail, outHead: out, outMiddle: null, outTail };
+/**
+ * What to send for a known event, whose bytes are the characters of `event`, under another id: the event itself, or a template that its
+ * text may match. Null for any other event.
+ */
+export function recognized({ came, sent, text }: KnownEvent, event: string, id: string): Buffer | EventTemplate | null {
+  const [toId = "", toCreated = "", toText = ""] = came;
+  const idTo = event.startsWith(toId) ? endOf(PLAIN_ID, event, toId.length) : -1;
+  if (idTo < 0 || !event.startsWith(toCreated, idTo)) return null;
+  const created = idTo + toCreated.length;
+  const createdTo = endOf(PLAIN_NUMBER, event, created);
+  if (createdTo < 0 || !event.startsWith(toText, createdTo)) return null;
+  const textFrom = createdTo + toText.length;
+  if (text === null && textFrom < event.length) return null;
+  const [outId = "", outCreated = "", outText = ""] = sent;
+  const out = bytesOf(`${outId}${id}${outCreated}${event.slice(created, createdTo)}${outText}`);
+  return text === null ? out : { ...text, head: bytesOf(event.slice(0, textFrom)), outHead: out, outMiddle: null };
 }

@@ -63,13 +63,13 @@ function survey(choices: readonly unknown[]) {
 type Seen = ReturnType<typeof survey>;
 
 /** The last event of each kind that a vendor's model sent: the first and the last events of most calls are like it. */
-type Memory = Partial<Record<"preamble" | "content" | "finish", { readonly known: KnownEvent; readonly seen: Seen }>>;
+type Memory = Map<"preamble" | "content" | "finish", { readonly known: KnownEvent; readonly seen: Seen }>;
 const memories = new WeakMap<ChatContext["spec"], Map<string, Memory>>();
 
 function memoryOf({ spec, servedSlug }: ChatContext): Memory {
   const bySlug = memories.get(spec) ?? new Map<string, Memory>();
   memories.set(spec, bySlug);
-  const memory = bySlug.get(servedSlug) ?? {};
+  const memory: Memory = bySlug.get(servedSlug) ?? new Map();
   bySlug.set(servedSlug, memory);
   return memory;
 }
@@ -116,10 +116,10 @@ class ChatCompletionsReader implements StreamReader {
 
   /** Passes on an event that an earlier call had too. */
   #isRepeated(came: Buffer): boolean {
-    for (const remembered of Object.values(this.#memory)) {
-      const event = recognized(remembered.known, came, this.#context.completionId);
+    const text = came.toString("latin1");
+    for (const { known, seen } of this.#memory.values()) {
+      const event = recognized(known, text, this.#context.completionId);
       if (event === null) continue;
-      const { seen } = remembered;
       if (Buffer.isBuffer(event)) {
         this.#note(seen);
         this.#send(seen, event, null);
@@ -172,7 +172,7 @@ class ChatCompletionsReader implements StreamReader {
     const kind = finish !== null ? "finish" : bearing ? "content" : "preamble";
     if (!isPlain || (bearing && this.#template === null)) return;
     const known = learnEvent(came, event, bearing ? this.#template : null);
-    if (known !== null) this.#memory[kind] = { known, seen: { ...seen, text: "" } };
+    if (known !== null) this.#memory.set(kind, { known, seen: { ...seen, text: "" } });
   }
 
   /** Notes what an event says of its choices. */
