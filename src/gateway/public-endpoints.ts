@@ -1,6 +1,7 @@
 // All public endpoints, in one list.
 import { batchEndpoints } from "../actions/batches/batch-endpoints.ts";
 import { fileEndpoints } from "../actions/batches/file-endpoints.ts";
+import { messageBatchEndpoints } from "../actions/batches/message-batches.ts";
 import { signingSecrets } from "../actions/files/signed-links.ts";
 import { ownJobsEndpoint } from "../actions/jobs/own-jobs.ts";
 import { findEndpoints } from "../actions/run/find-endpoints.ts";
@@ -12,6 +13,8 @@ import type { Endpoint, EndpointSpec } from "../core/endpoint.ts";
 import { webEndpoints } from "../edge/web/web-endpoints.ts";
 import { inChatWire } from "../models/chat/chat-endpoints.ts";
 import { envelopeErrors } from "../models/formats/envelope/errors.ts";
+import { messagesErrors } from "../models/formats/messages/errors.ts";
+import { at } from "../models/formats/paths.ts";
 import { accountEndpoints } from "../money/accounts/account-endpoints.ts";
 import { healthEndpoint } from "../money/accounts/admin-endpoints.ts";
 import type { Unsold } from "../money/accounts/allowed.ts";
@@ -32,6 +35,11 @@ import type { Stores } from "./stores.ts";
 /** Makes endpoints return errors in our own envelope. */
 export function inEnvelope(specs: readonly EndpointSpec[]): Endpoint[] {
   return specs.map((spec) => ({ ...spec, errors: envelopeErrors }));
+}
+
+/** Below the language-model path, with errors of the messages format. */
+function inMessagesWire(spec: EndpointSpec): Endpoint {
+  return { ...spec, ...at(spec.path), errors: messagesErrors };
 }
 
 /** What opening an account needs, for the operator or a sign-up. */
@@ -114,6 +122,7 @@ export function publicEndpoints(foundation: Foundation, work: Work, unsold: Unso
   const endpoints = [
     ...runEndpoints(run),
     ...modelEndpoints(foundation, run, actionCatalog),
+    ...messageBatchEndpoints({ ...batches, baseUrl: url.get }).map(inMessagesWire),
     ...[...fileEndpoints(batches), ...batchEndpoints(batches), ...spendEndpoints(stores.ledger)].map(inChatWire),
     ...findEndpoints(daily),
     ...webEndpoints({

@@ -1,4 +1,4 @@
-// A batch, as a job: reads and bounds all lines, then runs them part by part, each under a hold and in a posting of its own, and ends with
+// A batch, as a job: reads and bounds all lines, then runs them part by part, each under a hold and in its own posting, and ends with
 // files of results. Everything that it has done is stored before it is paid for, so that any process can continue.
 import {
   type JobEnd,

@@ -22,6 +22,8 @@ export interface BatchStart {
   /** The path that its lines call, as in `/v1/chat/completions`. */
   readonly endpoint: string;
   readonly inputId: string;
+  /** How many lines it has; absent: not known before they are read. */
+  readonly lines?: number;
   /** The key that pays. */
   readonly keyId: string;
   /** The most that all lines may cost; null: no limit but the balance. */

@@ -20,7 +20,7 @@ const WRITE_AGAIN_MS_MAX = 30_000;
 const LINES_AT_ONCE = 256;
 const BLOCK_CHARS = 65_536;
 
-/** The lines in blocks: each block is a write of its own. */
+/** The lines in blocks: each block is one write. */
 async function* inBlocks(lines: readonly ResultLine[]): AsyncGenerator<Uint8Array> {
   let block = "";
   for (const { text } of lines) {
@@ -103,7 +103,7 @@ export class BatchResults {
     for await (const line of linesIn(bytes)) {
       if (at >= to) return;
       if (line !== null && index.bound(at) !== null && wanted(at)) {
-        const ask = readLine(line.bytes, start.endpoint);
+        const ask = readLine(line.bytes, start.endpoint, start.wire);
         if (!("error" in ask)) yield { ...ask, at };
       }
       at += 1;
@@ -148,7 +148,7 @@ export class BatchResults {
       if (segments.length === 0) return null;
       const file = {
         filename: `${id}_${name}.jsonl`,
-        purpose: "batch_output",
+        purpose: start.wire === "messages" ? "messages_output" : "batch_output",
         sizeBytes: segments.reduce((sum, { bytes }) => sum + bytes, 0),
         expiresAtMs: deps.clock.epochMs() + start.outputMs,
       } as const;

@@ -9,7 +9,7 @@ import { readQuery } from "../../money/accounts/read-body.ts";
 import { createBodyBytes } from "../../platform/limits/body-bytes.ts";
 import type { Records } from "../../platform/records/records.ts";
 import { spooledForm } from "../../platform/uploads/spooled-upload.ts";
-import { BATCH_FILE_BYTES_MAX, type BatchFiles, type Purpose } from "../files/batch-files.ts";
+import { BATCH_FILE_BYTES_MAX, type BatchFiles, isListed, type Purpose } from "../files/batch-files.ts";
 import { attachment, CONTENT_HEADERS } from "../files/content-headers.ts";
 import type { FileRow } from "../files/file-rows.ts";
 import { noSuchFile } from "../files/lifecycle.ts";
@@ -137,7 +137,10 @@ async function isRead(id: string, records: Records): Promise<boolean> {
 export function fileEndpoints(parts: FileEndpointParts): readonly EndpointSpec[] {
   const { files, records } = parts;
   const shape = { auth: "key", bodyBytesMax: 0 } as const;
-  const own = (call: Call) => files.find(payerIdOf(call), call.request.params.id ?? "");
+  const own = async (call: Call) => {
+    const row = await files.find(payerIdOf(call), call.request.params.id ?? "");
+    return row !== null && isListed(row) ? row : null;
+  };
   return [
     { ...shape, method: "POST", path: "/files", bodyBytesMax: BATCH_FILE_BYTES_MAX + MIB, stream: uploading(parts) },
     {
@@ -148,7 +151,7 @@ export function fileEndpoints(parts: FileEndpointParts): readonly EndpointSpec[]
         const query = readQuery(pageSchema, call.request.query);
         const wanted = async function* () {
           for await (const row of files.all(payerIdOf(call)))
-            if (query.purpose === undefined || row.tags.includes(query.purpose)) yield row;
+            if (isListed(row) && (query.purpose === undefined || row.tags.includes(query.purpose))) yield row;
         };
         const { rows, hasMore } = await pageOf(wanted(), query);
         return { status: 200, body: listed(rows.map(view), hasMore) };

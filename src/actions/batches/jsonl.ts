@@ -2,6 +2,7 @@
 import { GatewayError } from "../../core/errors.ts";
 import { isRecord } from "../../core/json.ts";
 import { membersOf, memberValue, readJson } from "../../core/json-bytes.ts";
+import type { BatchWire } from "./batch-record.ts";
 
 export const LINES_MAX = 50_000;
 /** Longer lines are errors. Only the beginning of a long line is ever in memory. */
@@ -86,23 +87,23 @@ function bad(customId: string | null, detail: string): BadLine {
   return { customId, error: new GatewayError("bad_request", { detail: { detail } }) };
 }
 
-/** Reads a line for a batch of calls of `path`. */
-export function readLine(bytes: Buffer | null, path: string): LineAsk | BadLine {
+/** Reads a line for a batch of calls of `path`. A line of the messages wire names no path, and has its body as `params`. */
+export function readLine(bytes: Buffer | null, path: string, wire: BatchWire): LineAsk | BadLine {
   if (bytes === null) return bad(null, `The line is longer than ${LINE_BYTES_MAX / 1_048_576} MiB.`);
   const read = readJson(bytes);
   if ("wrong" in read) return bad(null, `The line is ${read.wrong}.`);
   const { json } = read;
   if (!isRecord(json)) return bad(null, "The line must be a JSON object.");
-  const { custom_id: id, method = "POST", url, body } = json;
+  const name = wire === "messages" ? "params" : "body";
+  const { custom_id: id, method = "POST", url = wire === "messages" ? path : null, [name]: body } = json;
   if (typeof id !== "string" || id === "" || id.length > CUSTOM_ID_CHARS_MAX)
     return bad(null, `custom_id: must be text of at most ${CUSTOM_ID_CHARS_MAX} characters`);
   if (!id.isWellFormed()) return bad(null, "custom_id: must be text without half characters");
   if (method !== "POST") return bad(id, "method: must be POST");
   if (url !== path) return bad(id, `url: must be ${path}, the endpoint of the batch`);
-  if (!isRecord(body)) return bad(id, "body: must be an object");
-  if (body.stream === true) return bad(id, "body.stream: not possible in a batch");
-  const member = membersOf(bytes).findLast(({ name }) => name === "body");
-  if (member === undefined) return bad(id, "body: must be an object");
+  const member = membersOf(bytes).findLast((one) => one.name === name);
+  if (!isRecord(body) || member === undefined) return bad(id, `${name}: must be an object`);
+  if (body.stream === true) return bad(id, `${name}.stream: not possible in a batch`);
   const { start, end } = memberValue(bytes, member);
   return { customId: id, body: Buffer.from(bytes.subarray(start, end)) };
 }

@@ -76,7 +76,7 @@ class InputReader {
   /** What the line can cost, or its result where it cannot run. */
   async #bound({ bytes, number }: Line): Promise<Nano | ResultLine> {
     const { job, start, deps } = this.#run;
-    const ask = readLine(bytes, start.endpoint);
+    const ask = readLine(bytes, start.endpoint, start.wire);
     const named = { id: `batch_req_${job.id.slice(4)}_${number}`, line: number };
     if ("error" in ask) return badLine(start, { ...ask, ...named });
     const { customId, body } = ask;

@@ -1,4 +1,4 @@
-// The files of batches: uploads and outputs in a quota of their own, and the segments of results that a running batch writes.
+// The files of batches: uploads and outputs in a separate quota, and the segments of results that a running batch writes.
 import { randomBytes } from "node:crypto";
 import type { Clock } from "../../core/clock.ts";
 import type { GatewayError } from "../../core/errors.ts";
@@ -16,8 +16,12 @@ const QUOTA_BYTES_MAX = 1024 * MIB;
 /** Segments that no running batch has deleted by then were left behind by a crash. */
 const SEGMENT_MS_MAX = 7 * 24 * 3_600_000;
 
-/** What the vendors' wires call the use of a file. */
-export type Purpose = "batch" | "batch_output";
+/** What a file is for, as its wire says it. The messages wire has no files, so its own are not listed. */
+export type Purpose = "batch" | "batch_output" | "messages_input" | "messages_output";
+
+export function isListed({ tags }: Pick<FileRow, "tags">): boolean {
+  return tags[0]?.startsWith("messages_") !== true;
+}
 
 export interface NewBatchFile {
   readonly filename: string;
@@ -79,7 +83,7 @@ export function createBatchFiles(parts: {
     keep(payer, { filename, purpose, sizeBytes, expiresAtMs }, bytes) {
       const facts = { filename, sizeBytes, mime: "application/jsonl", tags: [purpose], note: null, source: "batch" };
       const file = expiresAtMs === null ? facts : { ...facts, expiresAtMs };
-      return keep(purpose === "batch" ? uploads : outputs, ownerOf(payer), file, bytes);
+      return keep(purpose.endsWith("_output") ? outputs : uploads, ownerOf(payer), file, bytes);
     },
 
     async find(payer, id) {

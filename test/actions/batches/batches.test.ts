@@ -4,7 +4,7 @@ import { toFile } from "openai";
 import { describe, expect, it } from "vitest";
 import { forFile } from "../../support/for-file.ts";
 import { eventually, startTestGateway, type TestAccount } from "../../support/gateway.ts";
-import { getAs } from "../../support/keyed-fetch.ts";
+import { getAs, sendAs } from "../../support/keyed-fetch.ts";
 
 const gateway = forFile(await startTestGateway());
 const MODEL = "core/cheap";
@@ -231,14 +231,14 @@ describe("a batch", () => {
     expect((await other.client.batches.list()).data).toEqual([]);
     const [{ id, input_file_id: input, output_file_id: output }] = batches as [Batch];
     for (const asked of [
-      other.client.batches.retrieve(id),
-      other.client.batches.cancel(id),
-      other.client.files.retrieve(input),
-      other.client.files.content(output ?? ""),
-      other.client.files.delete(input),
-      begin(other, [], { input_file_id: input }),
+      () => other.client.batches.retrieve(id),
+      () => other.client.batches.cancel(id),
+      () => other.client.files.retrieve(input),
+      () => other.client.files.content(output ?? ""),
+      () => other.client.files.delete(input),
+      () => begin(other, [], { input_file_id: input }),
     ])
-      await expect(asked).rejects.toMatchObject({ status: 404 });
+      await expect(asked()).rejects.toMatchObject({ status: 404 });
     const files = await account.client.files.list({ purpose: "batch_output" });
     expect(files.data.map(({ purpose }) => purpose)).toEqual(["batch_output", "batch_output"]);
     const jobs = await getAs(account.key, `${gateway.url}/api/v1/jobs`);
@@ -255,4 +255,109 @@ describe("a batch", () => {
     const account = await gateway.account();
     await expect(begin(account, [chat("a")], more)).rejects.toMatchObject({ status: 400, param });
   });
+});
+
+describe("a batch of the messages wire", () => {
+  interface MessageBatch {
+    readonly id: string;
+    readonly processing_status: string;
+    readonly request_counts: Record<string, number>;
+    readonly results_url: string | null;
+  }
+  interface Result {
+    readonly custom_id: string;
+    readonly result: { readonly type: string; readonly message?: { readonly usage: { readonly cost: number } } };
+  }
+  const clientOf = ({ key }: TestAccount) => {
+    const call = async <Body = MessageBatch>(method: string, path = "", body?: unknown): Promise<Body> => {
+      const answer = await sendAs(key, method, `${gateway.url}/v1/messages/batches${path}`, body);
+      const json = await answer.json();
+      if (!answer.ok) throw Object.assign(new Error(JSON.stringify(json)), { status: answer.status, error: json });
+      return json as Body;
+    };
+    return {
+      create: (body: object) => call("POST", "", body),
+      retrieve: (id: string) => call("GET", `/${id}`),
+      cancel: (id: string) => call("POST", `/${id}/cancel`),
+      delete: (id: string) => call<Record<string, unknown>>("DELETE", `/${id}`),
+      list: (query = "") => call<{ data: MessageBatch[]; has_more: boolean }>("GET", query),
+      async results({ results_url: url }: MessageBatch): Promise<Result[]> {
+        const text = await (await getAs(key, url ?? "")).text();
+        return text
+          .trim()
+          .split("\n")
+          .map((line) => JSON.parse(line) as Result);
+      },
+    };
+  };
+  const ask = (id: string, more: object = {}) => ({
+    custom_id: id,
+    params: { model: MODEL, max_tokens: 20, messages: [{ role: "user" as const, content: `Say ${id}` }], ...more },
+  });
+  type Client = ReturnType<typeof clientOf>;
+  const ended = (client: Client, id: string) =>
+    eventually(async () => {
+      const batch = await client.retrieve(id);
+      return batch.processing_status === "ended" ? batch : undefined;
+    }, `the end of ${id}`);
+  it("has a result for each request, and is deleted with its results", async () => {
+    const account = await gateway.account();
+    const client = clientOf(account);
+    const requests = [ask("a"), ask("b", { model: "no/such-model" }), ask("a"), ask("c", { stream: true }), ask("d")];
+    const made = await client.create({ requests });
+    expect(made).toMatchObject({ type: "message_batch", processing_status: "in_progress", results_url: null });
+    const batch = await ended(client, made.id);
+    const counts = { processing: 0, succeeded: 2, errored: 3, canceled: 0, expired: 0 };
+    expect(batch).toMatchObject({ request_counts: counts, tollgate_mode: "inline" });
+    const results = await client.results(batch);
+    expect(results.map(({ custom_id: id, result }) => [id, result.type]).toSorted()).toEqual([
+      ["a", "errored"],
+      ["a", "succeeded"],
+      ["b", "errored"],
+      ["c", "errored"],
+      ["d", "succeeded"],
+    ]);
+    const found = new Map(results.map(({ custom_id: id, result }) => [id, result]));
+    expect(found.get("d")).toMatchObject({
+      message: { type: "message", role: "assistant", usage: { output_tokens: 20 } },
+    });
+    expect(found.get("b")).toMatchObject({ error: { type: "error", error: { type: "not_found_error" } } });
+    const paid = results.reduce((sum, { result }) => sum + Math.round((result.message?.usage.cost ?? 0) * 1e9), 0);
+    expect(paid).toBe((await charges(account)).reduce((sum, one) => sum + one.charged_nano_usd, 0));
+    expect(paid).toBeGreaterThan(0);
+    expect((await account.client.files.list()).data).toEqual([]);
+    expect(await client.delete(made.id)).toMatchObject({ id: made.id, type: "message_batch_deleted" });
+    await expect(client.retrieve(made.id)).rejects.toMatchObject({ status: 404 });
+    expect((await client.list()).data).toEqual([]);
+  });
+
+  it("is cancelled, and is nobody else's", async () => {
+    const [account, other] = [await gateway.account(), await gateway.account()];
+    const client = clientOf(account);
+    const slow = Array.from({ length: 30 }, (_, at) => ask(`slow-${at}`, { model: "sandbox/slow-headers-0.5" }));
+    const made = await client.create({ requests: slow });
+    await expect(client.delete(made.id)).rejects.toMatchObject({ status: 409 });
+    for (const asked of [
+      () => clientOf(other).retrieve(made.id),
+      () => clientOf(other).cancel(made.id),
+      () => clientOf(other).delete(made.id),
+    ])
+      await expect(asked()).rejects.toMatchObject({ status: 404 });
+    expect(await client.cancel(made.id)).toMatchObject({ processing_status: "canceling" });
+    const batch = await ended(client, made.id);
+    const { succeeded = 0, canceled = 0 } = batch.request_counts;
+    expect(succeeded + canceled).toBe(30);
+    const types = (await client.results(batch)).map(({ result }) => result.type);
+    expect(types.filter((type) => type === "canceled")).toHaveLength(canceled);
+    expect((await client.list("?limit=1")).data.map(({ id }) => id)).toEqual([made.id]);
+  });
+
+  it.each([[{}], [{ requests: [] }], [{ requests: {} }], [{ requests: [ask("a")], tollgate_mode: "both" }]])(
+    "is refused with %j",
+    async (sent) => {
+      const account = await gateway.account();
+      const asked = clientOf(account).create(sent);
+      await expect(asked).rejects.toMatchObject({ status: 400, error: { type: "error" } });
+    },
+  );
 });
