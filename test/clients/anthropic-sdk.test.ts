@@ -9,7 +9,7 @@ import { generateText, stepCountIs, streamText, tool } from "ai";
 import * as ai6 from "ai-6";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
-import { startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
+import { eventually, startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
 
 const MODELS = ["sandbox/ok", "sandbox-responses/ok", "sandbox-gemini/ok", "sandbox-messages/ok"];
 
@@ -182,4 +182,26 @@ it("throws errors of its own classes, with our code", async () => {
     messages: [{ role: "user", content: "Hi" }],
   });
   await expect(broken.finalMessage()).rejects.toBeInstanceOf(APIError);
+});
+
+describe("batches", () => {
+  it("are created, followed, read, listed and deleted", async () => {
+    const { batches } = client.messages;
+    const params = {
+      model: "sandbox-messages/ok",
+      max_tokens: 20,
+      messages: [{ role: "user" as const, content: "Hi" }],
+    };
+    const made = await batches.create({ requests: ["a", "b"].map((id) => ({ custom_id: id, params })) });
+    const ended = await eventually(async () => {
+      const now = await batches.retrieve(made.id);
+      return now.processing_status === "ended" ? now : undefined;
+    }, "the end of the batch");
+    expect(ended.request_counts.succeeded).toBe(2);
+    const types: string[] = [];
+    for await (const { custom_id: id, result } of await batches.results(made.id)) types.push(`${id} ${result.type}`);
+    expect(types.toSorted()).toEqual(["a succeeded", "b succeeded"]);
+    expect((await batches.list({ limit: 1 })).data[0]?.id).toBe(made.id);
+    expect(await batches.delete(made.id)).toMatchObject({ type: "message_batch_deleted" });
+  });
 });

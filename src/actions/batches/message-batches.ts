@@ -95,7 +95,7 @@ async function create(call: PlanCall, parts: MessageBatchParts): Promise<FramedP
       filename: "requests.jsonl",
       purpose: "messages_input",
       sizeBytes: lines.reduce((sum, { length }) => sum + length, 0),
-      // Nobody reads it once the batch is over.
+      // Only the running batch reads it.
       expiresAtMs: createdAtMs + 2 * WINDOW_MS,
     },
     bytesOf(lines),
