@@ -248,9 +248,11 @@ export class Exchange implements Dispatcher.DispatchHandler {
       if (!this.#decoder.write(chunk)) this.#controller?.pause();
       return;
     }
-    if (chunk.buffer !== this.#read) {
+    // An answer's first read often has the whole of it, and later ones an event each.
+    const isLater = this.#read !== null && this.#read !== chunk.buffer;
+    this.#read = chunk.buffer;
+    if (isLater) {
       if (this.#pieces.length > 0) this.#deliver();
-      this.#read = chunk.buffer;
       this.#heard();
       this.#listener.data(chunk);
       return;
