@@ -37,7 +37,7 @@ export interface PriceHours {
 export interface TokenPrice extends TokenRates {
   /** Shortest prompt first. */
   readonly steps: readonly PriceStep[];
-  /** The first entry that contains the moment applies; outside all of them, this price itself does. Entries have no hours of their own. */
+  /** The first entry that contains the moment applies; outside all of them, this price itself does. Entries have no hours. */
   readonly hours: readonly PriceHours[];
   /** The day it took effect, `YYYY-MM-DD`. */
   readonly since: string;
@@ -62,7 +62,7 @@ export interface Adapter {
   readonly origins: Readonly<Record<string, string>>;
   /** The configured parts of its address, by name. */
   readonly settings: Readonly<Record<string, string>>;
-  /** By the adapter's model name; null: models are reached by their own names. */
+  /** By the adapter's model name; null: the names are the vendor's. */
   readonly deployments: ReadonlyMap<string, readonly Deployment[]> | null;
   /** Used in rotation; empty if the server needs no key, and then none is sent. The parts of a key are joined by newlines. */
   readonly keys: readonly string[];

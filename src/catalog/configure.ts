@@ -227,7 +227,7 @@ export function configureLive(id: string, file: AdapterSpec, env: AdapterEnv, ow
   };
 }
 
-/** An adapter as sandbox accounts see it: always configured, with the sandbox as its server, on a path of its own. */
+/** An adapter as sandbox accounts see it: always configured, with the sandbox as its server, on a separate path. */
 export function configureSandbox(id: string, spec: AdapterSpec, sandboxOrigin: string | null): Adapter {
   const origin = `${sandboxOrigin ?? "http://sandbox.invalid"}/${id}`;
   const origins = Object.fromEntries(Object.keys(spec.origins ?? {}).map((name) => [name, `${origin}/~${name}`]));

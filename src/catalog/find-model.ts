@@ -32,7 +32,7 @@ export function tierName({ id }: Tier): string {
   return `${TIER_PREFIX}${id}`;
 }
 
-/** By its full name or without `core/`; null if there is no such tier. */
+/** By its full name or without `core/`; null if no tier has it. */
 export function findTier(name: string, catalog: Catalog): Tier | null {
   return catalog.tiers.get(name.startsWith(TIER_PREFIX) ? name.slice(TIER_PREFIX.length) : name) ?? null;
 }

@@ -1,4 +1,4 @@
-// A model priced by its own units, as declared by an adapter: images, seconds of audio, searches, or several types of tokens.
+// A model priced by units, as declared by an adapter: images, seconds of audio, searches, or several types of tokens.
 import { z } from "zod";
 import { parseUsdPer } from "../core/money.ts";
 import { ascending, count, day, modelEnd, price, type Said, slug, taken } from "./said.ts";
@@ -108,7 +108,7 @@ export type UnitDialectName = z.infer<typeof dialect> | "openai-embeddings";
 /** A unit price with a start date, as decimal strings of USD. A unit without a price is not sold; a price without any units is free. */
 export type UnitPriceSpec = Said<z.infer<typeof listed>>;
 
-/** A model priced by its own units: images, seconds, searches, or several types of tokens. Holds are computed from its limits. */
+/** A model priced by units: images, seconds, searches, or several types of tokens. Holds are computed from its limits. */
 export type UnitModelSpec = Said<z.infer<typeof unitModel>>;
 
 /** The part that calls read: its price has been compiled by then. */

@@ -168,7 +168,7 @@ export interface Framing {
   readonly ended?: () => void;
   /** What the output tokens that the caller asked for were lowered to for the one that served; null: they stand. Absent: nothing lowers them. */
   readonly loweredTo?: (served: Candidate) => number | null;
-  /** What a model is asked, as the caller's wire has read it; absent: none is, or in no wire that has turns. */
+  /** The request to a model, as the caller's wire has read it; absent: none is, or in no wire that has turns. */
   readonly asked?: CallerRequest;
   /** Renders an answer that was kept in another form, whole or streamed, in this call's form; null where that is impossible. */
   readonly retell?: (kept: KeptForm) => Uint8Array | string | null;

@@ -44,7 +44,7 @@ export interface ExchangeClocks {
 /** Larger pieces are delivered at once, because joining them would cost more than the calls it saves. */
 const JOINED_BYTES_MAX = 4 * 1024;
 
-/** How long a body may go on after the vendor marked it complete. */
+/** How long a body may continue after the vendor marked it complete. */
 const DRAIN_MS_MAX = 1_000;
 
 function failure(kind: AttemptFailure["kind"], message: string): AttemptFailure {

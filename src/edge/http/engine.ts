@@ -31,7 +31,7 @@ export interface EngineResponse {
   writeStatus(head: string): unknown;
   /** Always accepts `bytes`. False: the client cannot take more. */
   write(bytes: Uint8Array | string): boolean;
-  /** Accepts as much as the client can take. `ok`: it accepted all. `done`: that completes the answer of `bytesTotal`. */
+  /** Accepts what the client can take. `ok`: it accepted all. `done`: that completes the answer of `bytesTotal`. */
   tryEnd(bytes: Uint8Array | string, bytesTotal: number): [ok: boolean, done: boolean];
   /** How much of the body was accepted so far. */
   getWriteOffset(): number;
@@ -87,7 +87,7 @@ export interface EngineHost {
   openSocket(res: EngineResponse, req: EngineRequest, endpoint: Endpoint): EdgeSocket | null;
 }
 
-/** Limits on connections. uWebSockets.js has fixed ones of its own. */
+/** Limits on connections. Those of uWebSockets.js are fixed. */
 export interface ConnectionLimits {
   /** Open connections per address; 0: unlimited. */
   readonly connectionsPerAddress: number;

@@ -143,7 +143,7 @@ export class Socket implements EdgeSocket, SlowClient, SocketSender {
     return Math.min(this.#restsSinceMs + socketIdleMsMax, this.#openedMs + socketOpenMsMax);
   }
 
-  /** The engine pings by itself. */
+  /** The engine pings. */
   keepOpen(): void {}
 
   expired(): void {
