@@ -192,7 +192,12 @@ class Vendor {
     };
     this.#running.set(running.id, running);
     this.#say("response.created", { response: this.#response(running, "in_progress", null) });
-    const item = { id: running.itemId, object: "realtime.item", type: script.call ? "function_call" : "message" };
+    const head = { id: running.itemId, object: "realtime.item", status: "in_progress" };
+    const { call } = script;
+    const item =
+      call === null
+        ? { ...head, type: "message", role: "assistant", content: [] }
+        : { ...head, type: "function_call", name: call.name, call_id: `call_${running.id}`, arguments: "" };
     this.#say("response.output_item.added", { response_id: running.id, output_index: 0, item });
     if (script.fault === "cut") return this.#socket.cut();
     this.#go(running);
