@@ -32,6 +32,7 @@ import { opted } from "./scenarios/opted.ts";
 import { pages } from "./scenarios/pages.ts";
 import { payments } from "./scenarios/payments.ts";
 import { peersLatency, peersMemory, peersStreams, peersUnary } from "./scenarios/peers.ts";
+import { realtime } from "./scenarios/realtime.ts";
 import { redis } from "./scenarios/redis.ts";
 import { slow } from "./scenarios/slow.ts";
 import { spliced } from "./scenarios/spliced.ts";
@@ -55,6 +56,7 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
   "many-tls": over("tls", many),
   "many-http2": over("http2", many),
   memory,
+  realtime,
   slow,
   actions,
   acting,
