@@ -16,6 +16,8 @@ interface Writer {
 const NO_BYTES = new Uint8Array(0);
 /** The most bytes of a whole answer passed to Node.js before it reports how many have left. */
 const SLICE_BYTES = 64 * 1024;
+/** Copying a longer chunk costs more than another piece of a write. */
+const COPIED_BYTES_MAX = 4 * 1024;
 const LAST_CHUNK = "0\r\n\r\n";
 const BEYOND_ASCII = /[\x80-\xff]/;
 /** A client that does not read the end of its answer loses its connection after this time. */
@@ -112,6 +114,17 @@ function chunkOf(bytes: Uint8Array | string, last: string): Buffer {
   const from = head.length + length;
   for (let at = 0; at < tail.length; at++) chunk[from + at] = tail.charCodeAt(at);
   return chunk;
+}
+
+/** Writes a chunk in one piece, or a long one without copying it. */
+function writeChunk(socket: Socket, bytes: Uint8Array | string): boolean {
+  if (bytes.length <= COPIED_BYTES_MAX) return socket.write(chunkOf(bytes, ""));
+  socket.cork();
+  socket.write(`${Buffer.byteLength(bytes).toString(16)}\r\n`, "latin1");
+  socket.write(bytes);
+  const hasRoom = socket.write("\r\n", "latin1");
+  socket.uncork();
+  return hasRoom;
 }
 
 export class NodeResponse implements EngineResponse {
@@ -215,7 +228,7 @@ export class NodeResponse implements EngineResponse {
   }
 
   write(bytes: Uint8Array | string): boolean {
-    if (this.#chunks !== null) this.#hasRoom = this.#chunks.write(chunkOf(bytes, ""));
+    if (this.#chunks !== null) this.#hasRoom = writeChunk(this.#chunks, bytes);
     else {
       const socket = this.#cork();
       this.#hasRoom = this.#writer.write(this.isChunked ? chunkOf(bytes, "") : bytes);
