@@ -189,6 +189,7 @@ export const ERRORS = {
     status: 403,
     message: "An agent key cannot create or change keys.",
     hint: "Use the account's primary key.",
+    hints: { run: "A credential that carries a run cannot change the run's budget; use the key that opened it." },
   },
   not_found: {
     status: 404,
@@ -196,6 +197,7 @@ export const ERRORS = {
     hint: "GET /api/run lists every action, GET /llms.txt says how to call one.",
     hints: {
       provider_key: "GET /api/v1/provider-keys lists the providers that the account has a key of.",
+      run: "GET /api/v1/runs lists the account's runs; a new one needs a budget.",
       webhook: "GET /api/v1/webhooks lists the account's webhooks; the operator's own are at GET /admin/v1/webhooks.",
       event: "GET /api/v1/events lists the account's events of 30 days; the operator's list is GET /admin/v1/events.",
       group:

@@ -16,6 +16,8 @@ export interface AccountPayer extends Payer {
   readonly id: `acct:${string}`;
   readonly accountId: string;
   readonly keyId: string;
+  /** The run that its work is part of; absent: none. */
+  readonly runId?: string;
 }
 
 export function isAccountPayer(payer: Payer): payer is AccountPayer {
@@ -42,6 +44,33 @@ export interface Budget {
   readonly maxNano: Nano | null;
   /** Only calls with this tag count. */
   readonly tag?: string;
+}
+
+/** What happens when a run has used a percentage of its budget: 50, 80 or 95; null: nothing. */
+export interface RunRules {
+  /** A sentence for the model, at this mark and the ones above. */
+  readonly noticeAt: number | null;
+  /** One tier below serves its calls. */
+  readonly lowerAt: number | null;
+  /** Calls that no longer fit wait `askSeconds` for a larger budget. */
+  readonly askAt: number | null;
+  readonly askSeconds: number;
+  readonly stopAt: number | null;
+}
+
+/** The run of a call: a budget over models and actions alike. */
+export interface CallRun {
+  readonly id: string;
+  readonly budgetNano: Nano;
+  /** Its budget and its ancestors', its own first. */
+  readonly bounds: readonly { readonly runId: string; readonly maxNano: Nano }[];
+  /** The least that it and its ancestors have not spent, as the ledger last said. */
+  readonly leftNano: Nano;
+  learn(leftNano: Nano): void;
+  /** A charge passed a mark of it or of an ancestor. */
+  marked(): void;
+  /** Waits for a larger budget, where its rules say so; null: there is none. */
+  larger(): Promise<CallRun | null>;
 }
 
 /** The rate limit per minute of a key, or of all keys of a group; null: no limit. */
@@ -98,6 +127,16 @@ export interface Caller extends Audience {
   readonly cacheSeconds?: number;
   /** Logs the bodies and answers of its calls. Absent: they are not logged. */
   readonly logsCalls?: true;
+  /** The run of its calls; absent: none. */
+  readonly run?: CallRun;
+  /** The run that its credential names, as a suffix or for good; absent: none. */
+  readonly carriedRun?: string;
+  /** Its calls must be part of a run. */
+  readonly runRequired?: true;
+  /** Each session that its calls name becomes a run with this budget; absent: none. */
+  readonly sessionBudgetNano?: Nano;
+  /** The rules of runs that it opens; absent: none. */
+  readonly runRules?: RunRules;
   /** Whether its key may be used from an address; absent: from any. */
   isFrom?(address: string): boolean;
   /** The balance below which the account's owner is notified; absent: never. */

@@ -12,6 +12,7 @@ import { keyOfFormer } from "../money/accounts/former-secrets.ts";
 import { ownKeysOf } from "../money/accounts/provider-keys.ts";
 import { rulesOf } from "../money/accounts/rules.ts";
 import { underRules } from "../money/accounts/under-rules.ts";
+import { Runs } from "../money/runs/runs.ts";
 import { createAnswerBytes } from "../platform/limits/answer-bytes.ts";
 import { type BodyBytes, createBodyBytes } from "../platform/limits/body-bytes.ts";
 import { addressWindowKey, createRequestWindows } from "../platform/limits/request-windows.ts";
@@ -20,6 +21,7 @@ import { inDataDir } from "../platform/storage/in-data-dir.ts";
 import type { Foundation } from "./open-foundation.ts";
 
 type Doors =
+  | "runs"
   | "authenticate"
   | "callerOfKey"
   | "isAdmin"
@@ -34,6 +36,7 @@ export interface OpenCallers {
   readonly adminToken: string;
   /** What serving requests needs. */
   readonly doors: Pick<ServeDeps, Doors> & { readonly bodies: BodyBytes };
+  readonly runs: Runs;
   /** Drops the cache of an account; null: of all accounts. */
   forget(accountId: string | null): void;
   callerOfKey: Authenticator["callerOfKey"];
@@ -48,7 +51,7 @@ function cacheOf(bytesMax: number, records: Records): Pick<ServeDeps, "cache"> {
 }
 
 /** Subscribes this process to other processes' changes to keys. */
-export async function openCallers({ config, url, stores, broken }: Foundation): Promise<OpenCallers> {
+export async function openCallers({ config, url, stores, broken, opened }: Foundation): Promise<OpenCallers> {
   const clock = systemClock;
   const windows = createRequestWindows({ clock });
   const missed = (address: string): string => `miss ${addressWindowKey(address)}`;
@@ -60,7 +63,7 @@ export async function openCallers({ config, url, stores, broken }: Foundation): 
     onUnopened: (provider: string) =>
       broken(new Error(`SIGNING_SECRET: no secret opens the key of ${provider}`), "an account's own key is not used"),
   };
-  const { authenticate, callerOfKey, ofWorkGoingOn, forget } = createAuthenticator({
+  const authenticator = createAuthenticator({
     books: stores.ledger,
     clock,
     sandbox: config.sandbox,
@@ -78,13 +81,30 @@ export async function openCallers({ config, url, stores, broken }: Foundation): 
     formerKey: (secretHash) => keyOfFormer({ books: stores.ledger, rules: stores.records, clock }, secretHash),
     readToken: (token) => tokens?.read(token) ?? null,
   });
+  const { authenticate, callerOfKey, ofWorkGoingOn } = authenticator;
+  const runs = new Runs({
+    records: stores.records,
+    books: stores.ledger,
+    clock,
+    hears: () => stores.hearsChanges(),
+    onBroken: (error) => broken(error, "runs"),
+    forget: (accountId) => forget(accountId),
+  });
+  const forget = (accountId: string | null): void => {
+    authenticator.forget(accountId);
+    runs.forget(accountId);
+  };
   await stores.onKeysChanged(forget);
+  runs.start();
+  opened.add(() => runs.close());
   const adminToken = config.adminToken ?? (await inDataDir(config.dataDir, () => ensureAdminToken(config.dataDir)));
   return {
     adminToken,
+    runs,
     doors: {
       authenticate,
       callerOfKey,
+      runs,
       bodies: createBodyBytes({ bytesMax: config.bodiesBytesMax, accountBytesMax: config.accountBodiesBytesMax }),
       answers: createAnswerBytes({ bytesMax: config.answersBytesMax, ownerBytesMax: config.accountAnswersBytesMax }),
       ...cacheOf(config.answerCacheBytesMax, stores.records),

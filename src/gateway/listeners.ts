@@ -16,6 +16,7 @@ import type { Unsold } from "../money/accounts/allowed.ts";
 import { adminProviderKeyEndpoints } from "../money/accounts/provider-key-endpoints.ts";
 import { adminEventEndpoints } from "../money/events/event-endpoints.ts";
 import { INFERENCE_SCOPE } from "../money/ledger/model/state.ts";
+import { adminRunEndpoints } from "../money/runs/run-endpoints.ts";
 import type { Config } from "../platform/config.ts";
 import type { BodyBytes } from "../platform/limits/body-bytes.ts";
 import { certificateEndpoints } from "./certificates.ts";
@@ -24,7 +25,7 @@ import type { Foundation } from "./open-foundation.ts";
 import type { Work } from "./open-work.ts";
 import { operatorEndpoints } from "./operator-endpoints.ts";
 import { withLog } from "./operator-log.ts";
-import { inEnvelope, openingParts, providerKeyParts, publicEndpoints } from "./public-endpoints.ts";
+import { inEnvelope, openingParts, providerKeyParts, publicEndpoints, runParts } from "./public-endpoints.ts";
 import { listenerUrl } from "./public-url.ts";
 import { explained, refusalsIn } from "./refused-key.ts";
 import { requestLogEndpoints } from "./request-log.ts";
@@ -132,6 +133,7 @@ export async function openAdmin(foundation: Foundation, work: Work, shown: Shown
     ...(anonymousPayers?.admin ?? []),
     ...wallets.admin,
     ...adminEventEndpoints(events),
+    ...adminRunEndpoints(runParts(foundation, work, admin.unsold), { books: stores.ledger, forget: deps.forget }),
     ...requestLogEndpoints({ stores, log: requestLog, forget: deps.forget }),
     ...adminProviderKeyEndpoints(providerKeyParts(foundation, callers)),
   ];

@@ -2,6 +2,7 @@
 import { batchKind } from "../actions/batches/batch-kind.ts";
 import { BatchPlaces } from "../actions/batches/batch-part.ts";
 import type { LineCalls } from "../actions/batches/line-calls.ts";
+import { cancelJobs } from "../actions/jobs/cancel-jobs.ts";
 import { jobNews } from "../actions/jobs/job-news.ts";
 import type { JobRecord } from "../actions/jobs/job-record.ts";
 import { createJobs, type Jobs } from "../actions/jobs/jobs.ts";
@@ -77,6 +78,7 @@ export async function openWork(foundation: Foundation): Promise<Work> {
     callers,
   );
   const { jobs, kernel, run, cleanups } = openJobs(foundation, { windows, actionCatalog, events, lines, onBroken });
+  callers.runs.onStopped = (accountId, isPart) => cancelJobs(stores.records, jobs, accountId, isPart);
   observer.onScrape((gauges) => {
     gauges.answersWaiting.set(callers.doors.answers.bytes);
     showJobs(gauges, jobs);
@@ -132,8 +134,10 @@ function showJobs(gauges: Metrics, jobs: Jobs): void {
 
 /** Work that outlives its request reads the budgets of its key again. */
 function windowsFor({ unpaidCostNano }: Config, callers: OpenCallers): CallWindows {
-  return createWindows(unpaidCostNano > 0 ? unpaidCostNano : null, ({ accountId, keyId }) =>
-    callers.ofWorkGoingOn(accountId, keyId),
+  return createWindows(
+    unpaidCostNano > 0 ? unpaidCostNano : null,
+    ({ accountId, keyId }) => callers.ofWorkGoingOn(accountId, keyId),
+    ({ accountId, runId }) => (runId === undefined ? Promise.resolve(null) : callers.runs.find(accountId, runId)),
   );
 }
 

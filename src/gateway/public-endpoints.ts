@@ -23,6 +23,7 @@ import { signupEndpoint } from "../money/accounts/signup.ts";
 import { spendEndpoints } from "../money/accounts/spend-endpoints.ts";
 import { ownEventEndpoints } from "../money/events/event-endpoints.ts";
 import { INFERENCE_SCOPE } from "../money/ledger/model/state.ts";
+import { ownRunEndpoints } from "../money/runs/run-endpoints.ts";
 import type { Config } from "../platform/config.ts";
 import { addressWindowKey } from "../platform/limits/request-windows.ts";
 import type { OpenCallers } from "./callers.ts";
@@ -85,6 +86,16 @@ function takesOwnKeys({ auth, local, keyOptional, selfHosted }: AdapterSpec): bo
   return auth.plain === true && local !== true && keyOptional !== true && selfHosted === undefined;
 }
 
+/** What showing and changing runs needs. */
+export function runParts(
+  { stores }: Foundation,
+  { callers }: Work,
+  unsold: Unsold,
+): Parameters<typeof ownRunEndpoints>[0] {
+  const { ledger, records } = stores;
+  return { runs: callers.runs, records, keys: { books: ledger, rules: records, clock: systemClock, unsold } };
+}
+
 function ownAccountEndpoints(foundation: Foundation, work: Work, unsold: Unsold): readonly EndpointSpec[] {
   const { config, stores, failedCalls } = foundation;
   const { callers, anonymousPayers, requestLog } = work;
@@ -103,6 +114,7 @@ function ownAccountEndpoints(foundation: Foundation, work: Work, unsold: Unsold)
   const topUp = anonymousPayers?.topUp ?? null;
   const own = [
     ...keys,
+    ...ownRunEndpoints(runParts(foundation, work, unsold)),
     ownJobsEndpoint(records),
     ...providers,
     ...(config.requestLogOwners ? ownRequestLogEndpoints(log) : []),

@@ -62,12 +62,16 @@ interface Fitted {
   readonly route: Route | null;
 }
 
+function isRunOver(outcome: ReserveOutcome): boolean {
+  return outcome.outcome === "window_full" && outcome.code === "run_budget_exceeded";
+}
+
 type NotHeld = Exclude<ReserveOutcome, { readonly outcome: "held" }>;
 
 /** Pays the calls of one caller from its account, within what its key may spend. */
 export class LedgerFunds implements Funds {
   readonly #deps: LedgerFundsDeps;
-  readonly #caller: Caller;
+  #caller: Caller;
   readonly #request: PaidRequest;
   /** By call id; null where none was taken. */
   #taken: Map<string, TakenRates> | null = null;
@@ -122,11 +126,12 @@ export class LedgerFunds implements Funds {
       }
       let outcome = await ledger.reserve(request);
       if (isShort(outcome)) {
-        const fitted = await this.#fitted(plan, request, outcome);
+        const fitted = await this.#fittedOrRaised(plan, request, outcome);
         ({ outcome } = fitted);
         route = fitted.route ?? route;
         request = { ...request, amountNano: fitted.amountNano };
       }
+      if (outcome.outcome === "held" && outcome.runLeftNano !== undefined) this.#caller.run?.learn(outcome.runLeftNano);
       this.#deps.observer.ledgerTook("reserve", clock.elapsedMs() - fromMs);
       const window = countedWindow(outcome, this.#caller.requestsPerMinute);
       if (window !== null) this.#request.rateLimit.learn(window);
@@ -145,6 +150,21 @@ export class LedgerFunds implements Funds {
     }
   }
 
+  /** As `#fitted`; where a run's budget is too small for anything, and its rules say so, waits for a larger one. */
+  async #fittedOrRaised(plan: Plan, request: ReserveRequest, refused: ReserveOutcome): Promise<Fitted> {
+    const fitted = await this.#fitted(plan, request, refused);
+    const { outcome } = fitted;
+    const run = isRunOver(outcome) ? ((await this.#caller.run?.larger()) ?? null) : null;
+    if (run === null) return fitted;
+    this.#caller = { ...this.#caller, run };
+    const windows = this.#deps.windows.of(this.#caller, plan.tags ?? []);
+    const raised = { ...request, windows, nowMs: this.#deps.clock.epochMs() };
+    const again = await this.#deps.ledger.reserve(raised);
+    return isShort(again)
+      ? this.#fittedOrRaised(plan, raised, again)
+      : { outcome: again, amountNano: request.amountNano, route: null };
+  }
+
   /** After a refusal for lack of money, tries less: the tighter bound, then without candidates that cost more than is free. */
   async #fitted({ quote }: Plan, request: ReserveRequest, refused: ReserveOutcome): Promise<Fitted> {
     const { ledger } = this.#deps;
@@ -160,7 +180,10 @@ export class LedgerFunds implements Funds {
       }
     }
     for (let bound = 0; bound < BOUNDS && isShort(outcome); bound++) {
-      const within = quote.within?.(room(outcome).freeNano) ?? null;
+      const { freeNano } = room(outcome);
+      // Other calls of a run hold a part of what it has not spent, which only the refusal says.
+      const shared = isRunOver(outcome) ? await quote.share?.(freeNano) : null;
+      const within = shared ?? quote.within?.(freeNano) ?? null;
       if (within === null || within.nano >= amountNano) break;
       amountNano = within.nano;
       route = within.route;
@@ -203,7 +226,9 @@ export class LedgerFunds implements Funds {
       this.#deps.observer.ledgerTook("post", clock.elapsedMs() - fromMs);
       if (posted.outcome === "posted" || posted.outcome === "spooled") {
         const { chargedNano, chargedCents, absorbedNano, balanceNano } = posted;
+        if (posted.runLeftNano !== undefined) this.#caller.run?.learn(posted.runLeftNano);
         if (posted.strict === true || posted.marked === true) this.#deps.forget(hold.accountId);
+        if (posted.marked === true) this.#caller.run?.marked();
         this.#noteUnpaid(chargedNano, costOf(legs));
         const absorbReason = absorbedNano > 0 ? "usage_above_hold" : null;
         return { transactionId: id, chargedNano, chargedCents, absorbedNano, absorbReason, balanceNano };
@@ -268,6 +293,7 @@ export class LedgerFunds implements Funds {
     const bounds = [minus(minus(account.grantedNano, account.spentNano), account.heldNano)];
     if (key.ceilingNano !== null) bounds.push(minus(minus(key.ceilingNano, key.periodSpentNano), key.periodHeldNano));
     if (inference) bounds.push(this.#caller.inferenceCapNano);
+    if (this.#caller.run !== undefined) bounds.push(this.#caller.run.leftNano);
     const share = await quote.share(bounds.reduce(least));
     return share !== null && (maxCostNano === null || share.nano <= maxCostNano) ? share : null;
   }

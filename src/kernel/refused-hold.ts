@@ -5,6 +5,7 @@ import type { AccountPayer, Budget, Plan } from "../core/plan.ts";
 import type { OverCeiling } from "../money/events/refusals.ts";
 import type { ReserveOutcome } from "../money/ledger/model/ledger.ts";
 import { INFERENCE_SCOPE, keyScope } from "../money/ledger/model/state.ts";
+import { runOfScope } from "../money/ledger/model/windows.ts";
 import { WINDOW_SECONDS } from "./counted-window.ts";
 
 /** Retry-After where only running calls or an unavailable store are in the way. */
@@ -67,6 +68,12 @@ export function shortError(
     data.balance_cents = centsDown(short.balanceNano);
     const code = plan.hold.kind === "kept" ? "credits_required" : "insufficient_balance";
     return new GatewayError(code, { ...options, detail });
+  }
+  const runId = short.outcome === "window_full" ? runOfScope(short.scope) : null;
+  if (runId !== null && short.outcome === "window_full") {
+    const sums = { budget_usd: usdText(short.maxNano), spent_usd: usdText(add(short.spentNano, short.absorbedNano)) };
+    Object.assign(data, { run_id: runId, free_usd: usdText(freeNano), ...sums });
+    return new GatewayError("run_budget_exceeded", { data, retry: false, detail: { ...detail, run: runId } });
   }
   data.spent_cents = centsUp(short.spentNano);
   // Absorbed cost counts against a ceiling and a cap like spent money, so that the figures add up to what is free.

@@ -1,8 +1,9 @@
 // The windows of a call beyond the ledger's own limits: the budgets that apply to its caller, and its account's unpaid cost to us.
 
 import type { Nano } from "../core/money.ts";
-import type { AccountPayer, Budget, Caller } from "../core/plan.ts";
+import type { AccountPayer, Budget, Caller, CallRun } from "../core/plan.ts";
 import { BALANCE_SCOPE, type Window } from "../money/ledger/model/window-list.ts";
+import { runScope } from "../money/ledger/model/windows.ts";
 
 /** Per account: the excess of our cost over its charges (unpaid), and of its charges over our cost (margin). */
 export const UNPAID_SCOPE = "unpaid";
@@ -13,7 +14,7 @@ const LISTS_MAX = 20_000;
 const LISTS_OF_CALLER_MAX = 64;
 
 /** What determines the budgets of a caller's calls. */
-export type UnderBudgets = Pick<Caller, "payer" | "budgets" | "lowBalanceNano">;
+export type UnderBudgets = Pick<Caller, "payer" | "budgets" | "lowBalanceNano" | "run">;
 
 export interface CallWindows {
   /** The most that an account's calls may cost us unpaid in a UTC day, beyond the margin they have paid; null: no bound. */
@@ -35,6 +36,7 @@ export interface CallWindows {
 export function createWindows(
   unpaidNano: Nano | null,
   underNow: (payer: AccountPayer) => Promise<UnderBudgets | null> = async () => null,
+  runOf: (payer: AccountPayer) => Promise<CallRun | null> = async () => null,
 ): CallWindows {
   const bounded = sharedLists((keyId) => unpaidWindows(keyId, unpaidNano));
   const counted = sharedLists((keyId) => unpaidWindows(keyId, null));
@@ -45,17 +47,19 @@ export function createWindows(
     unpaid: bounded,
     unpaidGoingOn: counted,
     async goingOn(payer, tags) {
-      const under = await underNow(payer);
+      const [under, run] = await Promise.all([underNow(payer), payer.runId === undefined ? null : runOf(payer)]);
       const unpaid = counted(payer);
-      return under === null || isUnderNone(under) ? unpaid : [...budgetWindows(under, tags), ...unpaid];
+      const budgets = under === null || isUnderNone(under) ? [] : budgetWindows(under, tags);
+      const runs = run === null ? [] : runWindows(run);
+      return budgets.length + runs.length === 0 ? unpaid : [...budgets, ...runs, ...unpaid];
     },
   };
 }
 
 const NONE: readonly Window[] = [];
 
-function isUnderNone({ budgets, lowBalanceNano }: UnderBudgets): boolean {
-  return budgets === undefined && lowBalanceNano === undefined;
+function isUnderNone({ budgets, lowBalanceNano, run }: UnderBudgets): boolean {
+  return budgets === undefined && lowBalanceNano === undefined && run === undefined;
 }
 
 /** A sandbox costs us nothing, so it has no windows. */
@@ -77,14 +81,14 @@ function sharedLists(make: (keyId: string) => readonly Window[]): (payer: Accoun
 function listsOfCallers(unpaid: (payer: AccountPayer) => readonly Window[]): CallWindows["of"] {
   const known = new WeakMap<UnderBudgets, Map<string, readonly Window[]>>();
   return (caller, tags) => {
-    const { budgets = [], payer } = caller;
+    const { budgets = [], payer, run } = caller;
     const counted = tags.length === 0 ? tags : tags.filter((tag) => budgets.some((budget) => budget.tag === tag));
     const lists = known.get(caller) ?? new Map<string, readonly Window[]>();
     if (lists.size === 0) known.set(caller, lists);
     const name = counted.join("\n");
     let list = lists.get(name);
     if (list === undefined) {
-      list = [...budgetWindows(caller, counted), ...unpaid(payer)];
+      list = [...budgetWindows(caller, counted), ...(run === undefined ? [] : runWindows(run)), ...unpaid(payer)];
       if (lists.size >= LISTS_OF_CALLER_MAX) lists.clear();
       lists.set(name, list);
     }
@@ -100,6 +104,12 @@ function budgetWindows({ budgets = [], lowBalanceNano }: UnderBudgets, tags: rea
   const counted = budgets.filter(({ tag }) => tag === undefined || tags.includes(tag));
   const balance: Window = { ...MARKS, scope: BALANCE_SCOPE, period: "day", max: lowBalanceNano ?? null };
   return [...counted.flatMap(windowsOf), ...(lowBalanceNano === undefined ? [] : [balance])];
+}
+
+/** The run's own window comes first: a posting belongs to the first run among its windows. */
+function runWindows({ bounds }: CallRun): readonly Window[] {
+  const row = { period: "run", code: "run_budget_exceeded", counts: "charge" } as const;
+  return bounds.map(({ runId, maxNano }) => ({ ...row, scope: runScope(runId), max: maxNano }));
 }
 
 /** The store itself enforces a key's ceiling, so only its marks are added. */

@@ -13,6 +13,7 @@ import { type CallWindows, createWindows } from "../../src/kernel/windows.ts";
 import type { Ledger } from "../../src/money/ledger/model/ledger.ts";
 import { spooledLedger } from "../../src/money/ledger/spool/ledger.ts";
 import { keepLeases } from "../../src/money/ledger/sweep.ts";
+import { Runs } from "../../src/money/runs/runs.ts";
 import { createAnswerBytes } from "../../src/platform/limits/answer-bytes.ts";
 import type { Observer } from "../../src/platform/observe/observer.ts";
 import { newRecord, type RequestRecord } from "../../src/platform/observe/record.ts";
@@ -195,6 +196,10 @@ export class GatewayProcess {
       },
       windows: this.#windows,
       records,
+      runs: new Runs({
+        ...{ records, books: ledger, clock, hears: () => true, forget() {} },
+        onBroken: (error) => this.#broke(error, "runs"),
+      }),
       keptBytesMax: 16 * 1024 * 1024,
       leases,
       keeper,

@@ -17,6 +17,7 @@ import { retrying } from "../../src/kernel/routes/retrying.ts";
 import { createWindows } from "../../src/kernel/windows.ts";
 import { chatErrors } from "../../src/models/formats/chat-completions/errors.ts";
 import type { Ledger } from "../../src/money/ledger/model/ledger.ts";
+import { Runs } from "../../src/money/runs/runs.ts";
 import { readConfig } from "../../src/platform/config.ts";
 import { createAnswerBytes } from "../../src/platform/limits/answer-bytes.ts";
 import { createLog } from "../../src/platform/observe/log.ts";
@@ -193,6 +194,10 @@ export function scriptedDeps({
     ledger: stores.ledger,
     windows: createWindows(null),
     records: stores.records,
+    runs: new Runs({
+      ...{ records: stores.records, books: stores.ledger, clock: systemClock, hears: () => true },
+      ...{ forget() {}, onBroken: (error) => void broken.push(error) },
+    }),
     keptBytesMax: 16 * 1024 * 1024,
     leases: { keep() {}, release() {} },
     answers: createAnswerBytes({ bytesMax: 1e9, ownerBytesMax: 1e9 }),

@@ -6,6 +6,7 @@ type Guard = readonly [text: RegExp, rule: string];
 
 const ASCII: Guard = [/^[\x20-\x7e]+$/, "must be sent once, in visible ASCII characters, and not be empty"];
 export const CREDENTIALS: readonly string[] = ["authorization", "x-api-key", "x-goog-api-key"];
+const RUN_ID: Guard = [/^[\w.:-]{1,64}$/, "must be sent once, and be 1 to 64 letters, digits or `-_.:`"];
 const KEY = "idempotency-key";
 
 /** By lower-case name. uWebSockets drops non-ASCII bytes at either end of a value, so a value of only such bytes arrives empty. */
@@ -14,6 +15,12 @@ export const GUARDED_HEADERS: ReadonlyMap<string, Guard> = new Map<string, Guard
     (name) => [name, ASCII] as const,
   ),
   ["x-tollgate-tags", [/^[^\ufffd]+$/, "must be sent once, in UTF-8, and not be empty"]],
+  ["x-tollgate-run", RUN_ID],
+  ["x-tollgate-run-parent", RUN_ID],
+  [
+    "x-tollgate-run-budget-cents",
+    [/^[1-9]\d{0,8}$/, "must be sent once, and be a whole number of cents from 1 to 900000000"],
+  ],
   ["x-tollgate-sandbox", [/^[01]$/, "must be sent once, and be 0 or 1"]],
   [KEY, [/^[\x21-\x7e]{1,257}$/, "1 to 255 visible ASCII characters, sent once"]],
 ]);

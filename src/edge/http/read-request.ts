@@ -21,6 +21,9 @@ export const KEPT_HEADERS = [
   "x-tollgate-max-cost-cents",
   "x-tollgate-sandbox",
   "x-tollgate-sandbox-fault",
+  "x-tollgate-run",
+  "x-tollgate-run-budget-cents",
+  "x-tollgate-run-parent",
 ] as const;
 
 /** Additional headers of requests that can have no body. */

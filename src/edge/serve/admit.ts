@@ -5,6 +5,7 @@ import type { Caller } from "../../core/plan.ts";
 import { addressWindowKey, type WindowState } from "../../platform/limits/request-windows.ts";
 import type { Call } from "./call.ts";
 import type { ServeDeps } from "./deps.ts";
+import { carrying } from "./join-run.ts";
 import { RateLimit } from "./rate-limit.ts";
 
 type Found = Caller | GatewayError;
@@ -64,7 +65,18 @@ export function callerOf(request: GatewayRequest, endpoint: EndpointShape, deps:
   const authorization = request.headers.get("authorization");
   const bySession = authorization === undefined && endpoint.cookies === true && request.headers.has("cookie");
   if (bySession && deps.signedIn !== undefined) return deps.signedIn(request);
-  return deps.authenticate(authorization, request);
+  return authenticated(authorization, request, deps);
+}
+
+/** A key that carries its run, `<key>+<run id>`. In a query, a `+` that was not encoded arrives as a space. */
+const WITH_RUN = /^(bearer +tg_sk_\w+)[+ ](\S+) *$/i;
+
+/** The caller of a key, which may carry a run. */
+function authenticated(authorization: string | undefined, request: GatewayRequest, deps: ServeDeps) {
+  const [, key, runId] = authorization === undefined ? [] : (WITH_RUN.exec(authorization) ?? []);
+  if (key === undefined || runId === undefined) return deps.authenticate(authorization, request);
+  const found = deps.authenticate(key, request);
+  return found instanceof Promise ? found.then((caller) => carrying(caller, runId)) : carrying(found, runId);
 }
 
 export function wrongAdminToken(): GatewayError {
@@ -145,6 +157,6 @@ export function admitAnyone(call: Call, deps: ServeDeps): Promise<void> | void {
     if (found instanceof GatewayError || fromElsewhere(found, request) !== null) return countAddress(call, deps);
     countAccount(found, call, deps);
   };
-  const found = deps.authenticate(authorization, request);
+  const found = authenticated(authorization, request, deps);
   return found instanceof Promise ? found.then(count) : count(found);
 }

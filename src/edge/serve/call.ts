@@ -2,7 +2,9 @@
 // learns.
 import type { Endpoint, FramedOpenPlan, GatewayRequest, PlanCall, Reply, Retirement } from "../../core/endpoint.ts";
 import { GatewayError } from "../../core/errors.ts";
+import { usdText } from "../../core/money.ts";
 import type { Audience, Caller } from "../../core/plan.ts";
+import type { OpenRun } from "../../money/runs/open-run.ts";
 import type { RequestRecord } from "../../platform/observe/record.ts";
 import type { CallContent } from "./call-content.ts";
 import type { ServeDeps } from "./deps.ts";
@@ -34,6 +36,9 @@ export class Call implements PlanCall {
   framed: FramedOpenPlan | null = null;
   /** Collects request and answer for a span; null: no span shows them. */
   content: CallContent | null = null;
+  /** The run that the call is part of; null: none. */
+  run: OpenRun | null = null;
+  #isRunTold = false;
   /** The answer has been written: no further phase runs. */
   isAnswered = false;
   /** The expected error that a phase threw. */
@@ -64,6 +69,13 @@ export class Call implements PlanCall {
 
   async #planned(made: Promise<FramedOpenPlan | GatewayError>): Promise<void> {
     this.framed = this.orRefuse(await made);
+  }
+
+  /** Adds what the call's run has left to the head, which is about to be written. */
+  tellRun(): void {
+    if (this.run === null || this.#isRunTold) return;
+    this.#isRunTold = true;
+    this.reply.header("x-tollgate-run-remaining-usd", usdText(this.run.leftNano));
   }
 
   /** Ends the call with an expected error, which `serve` renders. */

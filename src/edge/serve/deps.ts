@@ -5,6 +5,7 @@ import type { Caller, OpenPlan, Plan } from "../../core/plan.ts";
 import type { KernelDeps } from "../../kernel/deps.ts";
 import type { Paying } from "../../kernel/key-pays.ts";
 import type { LedgerFundsDeps } from "../../kernel/ledger-funds.ts";
+import type { Runs } from "../../money/runs/runs.ts";
 import type { AnswerBytes } from "../../platform/limits/answer-bytes.ts";
 import type { WindowState } from "../../platform/limits/request-windows.ts";
 import type { Observer } from "../../platform/observe/observer.ts";
@@ -41,6 +42,8 @@ export interface ServeDeps extends KernelDeps, LedgerFundsDeps {
   /** The same, without counting. */
   peekWindow(kind: "account" | "address", key: string, limit: number): WindowState;
   readonly addressRequestsPerMinute: number;
+  /** The runs that calls name. */
+  readonly runs: Runs;
   /** Absent: no answers are cached. */
   readonly cache?: AnswerCache;
   /** Checks requests before anything is held. */

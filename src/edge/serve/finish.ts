@@ -7,7 +7,8 @@ import { addHeaders, type Call } from "./call.ts";
 import { addHead, type ReplyReader } from "./reply-reader.ts";
 
 /** Writes the last bytes, which confirm what the funds have committed. Returns an error where no head was written yet. */
-export function finish({ framed, reply, record }: Call, ended: Ended, reader: ReplyReader): GatewayError | null {
+export function finish(call: Call, ended: Ended, reader: ReplyReader): GatewayError | null {
+  const { framed, reply, record } = call;
   if (framed === null) throw new Error("only a planned call is finished");
   const { frame } = framed;
   record.bytesOut = reader.bytes;
@@ -39,7 +40,10 @@ export function finish({ framed, reply, record }: Call, ended: Ended, reader: Re
     return new GatewayError("bad_request", { param: "Idempotency-Key", detail: { detail } });
   }
   const last = replayed ?? frame.last(final, cost, charge, legs);
-  if (!reader.begun) addHeaders(reply, charge.headers);
+  if (!reader.begun) {
+    call.tellRun();
+    addHeaders(reply, charge.headers);
+  }
   record.status = 200;
   record.bytesOut += Buffer.byteLength(last);
   if (final.kind === "stream") {

@@ -10,6 +10,7 @@ import { addHeaders, type Call } from "./call.ts";
 import type { ServeDeps } from "./deps.ts";
 import { finish } from "./finish.ts";
 import { note } from "./note.ts";
+import { refuse } from "./refuse.ts";
 import { ReplyReader } from "./reply-reader.ts";
 import { whileGood } from "./still-good.ts";
 
@@ -33,17 +34,45 @@ export async function pay(call: Call, deps: ServeDeps): Promise<void> {
     const lasts = plan.streamed && plan.operation === "run" && plan.quote.nano === ZERO;
     const barred = lasts && caller !== null ? new AbortController() : null;
     if (barred !== null && caller !== null) stop = whileGood({ ...call, caller }, deps, () => barred.abort());
-    const reader = new ReplyReader(framed, reply, rateLimit);
+    const reader = new ReplyReader(framed, { reply, rateLimit }, () => call.tellRun());
+    const stopping = stoppable(call, reader, deps);
     // The request id and the transaction id share their random characters, so that one leads to the other.
     const id = transactionIdOf(request.id);
-    const signal = barred?.signal ?? null;
+    const signal = stopping?.signal ?? barred?.signal ?? null;
     const ended = await execute(plan, { id, payer, funds, parent: null, signal, deadlineMs: null, reader }, deps);
     reader.stop();
-    write(call, ended, reader, deps);
+    stopping?.over();
+    if (stopping?.isStopped() === true) await noteStopped(call, ended, deps);
+    else write(call, ended, reader, deps);
   } finally {
     stop?.();
     framed.ended?.();
   }
+}
+
+/** Lets a stop of the call's run end it; null: it is part of none. */
+function stoppable(call: Call, reader: ReplyReader, deps: ServeDeps) {
+  const { run } = call;
+  if (run === null) return null;
+  const notBegun = new AbortController();
+  let isStopped = false;
+  const stop = (error: GatewayError) => {
+    if (isStopped) return;
+    isStopped = true;
+    // A call that has begun is charged as if its client had left, one that has not is not run.
+    if (!reader.isAdmitted) notBegun.abort();
+    call.record.code = error.code;
+    if (!reader.endWith(error))
+      refuse(call, error, deps).catch((fault: unknown) => deps.onBroken(fault, call.request.id));
+  };
+  return { signal: notBegun.signal, over: deps.runs.running.add({ run, stop }), isStopped: () => isStopped };
+}
+
+/** Records a call whose answer ended when its run was stopped. Work that it launched meanwhile is cancelled. */
+async function noteStopped({ run, record }: Call, ended: Ended, { runs }: ServeDeps): Promise<void> {
+  note(ended, record);
+  record.status = record.status === 0 ? 200 : record.status;
+  if (run !== null) await runs.cancelWork(run.record.accountId, run.id);
 }
 
 function notePlan({ record }: Call, { plan }: FramedOpenPlan): void {

@@ -47,6 +47,7 @@ export async function refuse(call: Call, error: unknown, deps: ServeDeps): Promi
   rateLimit.tell();
   const balance = await balanceLeft(told, record.accountId, endpoint.errors, deps);
   if (reply.closed) return;
+  call.tellRun();
   tellChallenge(reply, told, endpoint.path, deps);
   record.bytesOut = sendError(reply, told, JSON.stringify(endpoint.errors.body(told, balance, request.id)));
 }

@@ -1,5 +1,6 @@
 // Reads an answer for HTTP: writes head and content to the reply, and keep-alives while the client waits.
 import type { FramedOpenPlan, Framing, Reply } from "../../core/endpoint.ts";
+import type { GatewayError } from "../../core/errors.ts";
 import type { AnswerReader, Charge } from "../../core/plan.ts";
 import type { Candidate, Leg } from "../../core/route.ts";
 import type { RateLimit } from "./rate-limit.ts";
@@ -15,22 +16,44 @@ export function addHead(
   if (lowered !== null) reply.header("x-tollgate-max-tokens", String(lowered));
 }
 
+interface Told {
+  readonly reply: Reply;
+  readonly rateLimit: RateLimit;
+}
+
 export class ReplyReader implements AnswerReader {
   readonly #framed: FramedOpenPlan;
   readonly #reply: Reply;
   readonly #rateLimit: RateLimit;
+  readonly #onHead: () => void;
+  readonly #gone: (() => void)[] = [];
+  #isEnded = false;
+  #isAdmitted = false;
   #begun = false;
   #keepAlive: NodeJS.Timeout | null = null;
   #bytes = 0;
 
-  constructor(framed: FramedOpenPlan, reply: Reply, rateLimit: RateLimit) {
+  /** `onHead` adds the last headers before the head is written. */
+  constructor(framed: FramedOpenPlan, { reply, rateLimit }: Told, onHead: () => void) {
     this.#framed = framed;
     this.#reply = reply;
     this.#rateLimit = rateLimit;
+    this.#onHead = onHead;
   }
 
   get closed(): boolean {
-    return this.#reply.closed;
+    return this.#isEnded || this.#reply.closed;
+  }
+
+  /** Ends the answer in the middle with an error; to the call it looks as if its client had left. False: no head was written yet. */
+  endWith(error: GatewayError): boolean {
+    this.stop();
+    this.#isEnded = true;
+    const told = this.#begun ? this.#framed.frame.broken(error, []) : "";
+    if (this.#begun && told === null) this.#reply.cut();
+    else if (this.#begun && told !== null) this.#reply.end(told);
+    for (const listener of this.#gone.splice(0)) listener();
+    return this.#begun;
   }
 
   /** The head is written, so an error can only go into the stream. */
@@ -44,14 +67,24 @@ export class ReplyReader implements AnswerReader {
   }
 
   onGone(listener: () => void): void {
-    this.#reply.onGone(listener);
+    this.#gone.push(listener);
+    this.#reply.onGone(() => {
+      if (!this.#isEnded) listener();
+    });
   }
 
   onRoom(listener: () => void): void {
     this.#reply.onRoom(listener);
   }
 
+  /** The call's hold is placed, and its plan runs. */
+  get isAdmitted(): boolean {
+    return this.#isAdmitted;
+  }
+
   admitted(): void {
+    this.#isAdmitted = true;
+    if (this.#isEnded) return;
     this.#rateLimit.tell();
     const { keepAliveMs, plan } = this.#framed;
     if (keepAliveMs !== null && plan.streamed) this.#keepAlive = setInterval(() => this.#beat(), keepAliveMs);
@@ -59,13 +92,15 @@ export class ReplyReader implements AnswerReader {
 
   begin(served: Candidate, legs: readonly Leg[]): void {
     this.stop();
-    if (this.#begun || this.#reply.closed) return;
+    if (this.#begun || this.closed) return;
+    this.#onHead();
     addHead(this.#framed, this.#reply, { served, legs, charge: null });
     this.#begun = true;
     this.#reply.begin(200);
   }
 
   write(bytes: Uint8Array): boolean {
+    if (this.#isEnded) return true;
     this.#bytes += bytes.length;
     return this.#reply.write(bytes);
   }
@@ -80,6 +115,7 @@ export class ReplyReader implements AnswerReader {
     const { keepAlive } = this.#framed.frame;
     if (this.#reply.closed || keepAlive === null) return;
     if (!this.#begun) {
+      this.#onHead();
       keepAlive.headers(this.#reply);
       this.#begun = true;
       this.#reply.begin(200);

@@ -8,6 +8,7 @@ import { answerFromCache } from "./cached-answers.ts";
 import { addHeaders, Call } from "./call.ts";
 import type { ServeDeps } from "./deps.ts";
 import { guard, guardAnswer } from "./guard.ts";
+import { joinRun } from "./join-run.ts";
 import { pay } from "./pay.ts";
 import { refuse } from "./refuse.ts";
 import { screenLongBody, screenUpload } from "./screen.ts";
@@ -23,6 +24,7 @@ const PHASES: readonly Phase[] = [
   screenLongBody,
   checkAnswerBudget,
   answerFree,
+  joinRun,
   answerFromCache,
   tap,
   screenUpload,

@@ -22,6 +22,7 @@ import {
   ratesAfter,
 } from "./rule-fields.ts";
 import { type AccountRules, changeRules, keyRule, rulesOf, withKeyRule, withoutKey } from "./rules.ts";
+import { ruleOfRunsAfter, ruleOfRunsFields } from "./run-rules.ts";
 import { mintId, mintKey } from "./secrets.ts";
 
 const label = z.string().trim().min(1, "must not be empty").max(100, "must have at most 100 characters");
@@ -36,6 +37,7 @@ const ruled = {
     .max(86_400, "must be at most 86400")
     .nullish(),
   ...rateFields,
+  ...ruleOfRunsFields,
 };
 const limits = {
   ...ruled,
@@ -105,9 +107,10 @@ async function rule(
   { rules }: Pick<KeyParts, "rules">,
   { accountId, keyId }: { readonly accountId: string; readonly keyId: string },
   body: RuledBody,
+  run?: string,
 ): Promise<AccountRules> {
   const names = Object.keys(ruled) as (keyof RuledBody)[];
-  if (names.every((name) => body[name] === undefined)) return rulesOf(rules, accountId);
+  if (run === undefined && names.every((name) => body[name] === undefined)) return rulesOf(rules, accountId);
   return changeRules(rules, accountId, (before) => {
     const { group, lower_at: lowersAt, addresses, cache_seconds: cacheSeconds } = body;
     if (group != null && !before.groups.some(({ id }) => id === group)) throw noSuchGroup(group);
@@ -117,15 +120,18 @@ async function rule(
       ...(lowersAt === undefined ? {} : { lowersAt }),
       ...(addresses === undefined ? {} : { addresses }),
       ...(cacheSeconds === undefined ? {} : { cacheSeconds }),
+      ...ruleOfRunsAfter(body),
+      ...(run === undefined ? {} : { run }),
     });
   });
 }
 
-/** Creates an agent key. Its secret is only in the answer. */
+/** Creates an agent key, for the calls of a run where one is named. Its secret is only in the answer. */
 export async function createKey(
   { books, clock, unsold, rules: records }: KeyParts,
   account: { readonly accountId: string; readonly sandbox: boolean },
   body: z.output<typeof newKeySchema>,
+  run?: string,
 ): Promise<Answer> {
   checkExpiry(body.expires_at, clock);
   checkSold(body, {}, { unsold, sandbox: account.sandbox });
@@ -134,7 +140,7 @@ export async function createKey(
   const ceiling = body.ceiling_cents ?? null;
   if (ceiling === null && body.lower_at != null) throw badField("lower_at", "needs a ceiling_cents beside it");
   // Before the key exists, so that it can never call outside its group.
-  const rules = await rule({ rules: records }, { accountId: account.accountId, keyId }, body);
+  const rules = await rule({ rules: records }, { accountId: account.accountId, keyId }, body, run);
   const outcome = await books.createKey(account.accountId, {
     keyId,
     secretHash,

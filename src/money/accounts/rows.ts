@@ -4,6 +4,7 @@ import { centsDown, centsUp, minus, NANO_PER_CENT, type Nano, ZERO } from "../..
 import type { TokenUsage } from "../../core/route.ts";
 import type { FoundTransaction } from "./find-transaction.ts";
 import { type AccountRules, groupOf, keyRule } from "./rules.ts";
+import { ruleOfRunsRow } from "./run-rules.ts";
 
 export function isoTime(epochMs: number): string {
   return new Date(epochMs).toISOString();
@@ -41,6 +42,8 @@ export function keyRow(key: KeyRow, rules: AccountRules) {
     group: groupOf(rules, key.keyId)?.id ?? null,
     requests_per_minute: rule.requestsPerMinute,
     tokens_per_minute: rule.tokensPerMinute,
+    ...ruleOfRunsRow(rule),
+    run: rule.run ?? null,
     last_used_at: key.lastUsedAtMs === null ? null : isoTime(key.lastUsedAtMs),
     services: key.services,
     models: key.models,

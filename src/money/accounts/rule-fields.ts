@@ -5,6 +5,7 @@ import { centsDown, nanoFromCents } from "../../core/money.ts";
 import { modelsSchema, servicesSchema, type Unsold } from "./allowed.ts";
 import { isoTime } from "./rows.ts";
 import type { Ceiling, GroupRule, Rates } from "./rules.ts";
+import { ruleOfRunsAfter, ruleOfRunsFields, ruleOfRunsRow } from "./run-rules.ts";
 
 /** The default period of a ceiling. */
 export const PERIOD = "month";
@@ -39,6 +40,7 @@ const groupFields = {
   ...rateFields,
   services: servicesSchema.nullish(),
   models: modelsSchema.nullish(),
+  ...ruleOfRunsFields,
 };
 const name = z.string("must be text").trim().min(1, "must not be empty").max(100, "must have at most 100 characters");
 
@@ -98,7 +100,15 @@ export function groupAfter(before: GroupRule, change: GroupChange, selling: Sell
   const ceiling = ceilingAfter(before.ceiling, change);
   const { services = before.services, models = before.models } = change;
   checkSold({ services, models }, before, selling);
-  return { ...before, name: change.name ?? before.name, ceiling, services, models, ...ratesAfter(before, change) };
+  return {
+    ...before,
+    name: change.name ?? before.name,
+    ceiling,
+    services,
+    models,
+    ...ratesAfter(before, change),
+    ...ruleOfRunsAfter(change),
+  };
 }
 
 type Lists = { readonly [list in "services" | "models"]?: readonly string[] | null | undefined };
@@ -133,6 +143,7 @@ export function groupRow(group: GroupRule) {
     services,
     models,
     ...ratesRow(group),
+    ...ruleOfRunsRow(group),
   };
   return { id, name, ...limits, created_at: isoTime(createdAtMs) };
 }

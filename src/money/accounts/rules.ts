@@ -4,6 +4,7 @@ import { hash } from "node:crypto";
 import type { CeilingPeriod } from "../../core/account-rows.ts";
 import { GatewayError } from "../../core/errors.ts";
 import type { Nano } from "../../core/money.ts";
+import type { RunRules } from "../../core/plan.ts";
 import type { Records } from "../../platform/records/records.ts";
 
 /** The kind of the record. A shared store announces each change of it to all processes. */
@@ -27,7 +28,17 @@ export interface Rates {
   readonly tokensPerMinute: number | null;
 }
 
-export interface GroupRule extends Rates {
+/** The rules for runs of a key, or of a group's keys. A key's own rules win. */
+export interface RuleOfRuns {
+  /** For runs that it opens; null: none. */
+  readonly runRules: RunRules | null;
+  /** Its calls must be part of a run; null: as its group says. */
+  readonly runRequired: boolean | null;
+  /** The budget of each session that its calls name; null: sessions are no runs. */
+  readonly sessionBudgetNano: Nano | null;
+}
+
+export interface GroupRule extends Rates, Partial<RuleOfRuns> {
   readonly id: string;
   readonly name: string;
   readonly createdAtMs: number;
@@ -38,7 +49,9 @@ export interface GroupRule extends Rates {
 }
 
 /** The rules of a key. The ledger has its ceiling, its lists and its expiry. */
-export interface KeyRule extends Rates {
+export interface KeyRule extends Rates, Partial<RuleOfRuns> {
+  /** The run that it was made for, which all its calls are part of; absent: none. */
+  readonly run?: string;
   readonly group: string | null;
   /** The percentage of its ceiling from which a lower tier serves its calls. */
   readonly lowersAt: number | null;

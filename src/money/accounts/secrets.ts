@@ -12,6 +12,8 @@ const SECRET_BYTES = 32;
 const SECRET_DIGITS = 43;
 const ID_BYTES = 15;
 const ID_DIGITS = 21;
+const RUN_ID_BYTES = 16;
+const RUN_ID_DIGITS = 22;
 /** 62^6 is the first power of 62 above 2^32. */
 const CHECK_DIGITS = 6;
 /** Keys created before there were check digits have none, and stay valid. */
@@ -60,6 +62,11 @@ function checkDigits(text: string): string {
 /** An id that cannot be guessed, such as `acct_` and 21 characters of 120 random bits. */
 export function mintId(prefix: "acct_" | "key_" | "tx_" | "grp_"): string {
   return prefix + base62(randomBytes(ID_BYTES), ID_DIGITS);
+}
+
+/** The id of a run. */
+export function mintRunId(): string {
+  return `run_${base62(randomBytes(RUN_ID_BYTES), RUN_ID_DIGITS)}`;
 }
 
 function base62(bytes: Buffer, digits: number): string {

@@ -21,7 +21,8 @@ export type ReadSums = (accountId: string, asked: readonly ScopeOfPeriod[]) => P
 
 export type UnderRules = Pick<
   Caller,
-  "allows" | "budgets" | "rates" | "lowBalanceNano" | "lowerings" | "isFrom" | "cacheSeconds" | "logsCalls"
+  | ("allows" | "budgets" | "rates" | "lowBalanceNano" | "lowerings" | "isFrom" | "cacheSeconds" | "logsCalls")
+  | ("carriedRun" | "runRequired" | "runRules" | "sessionBudgetNano")
 >;
 
 type BudgetOfKey = Budget & { readonly lowersAt: number | null };
@@ -85,6 +86,19 @@ async function loweringsOf(account: string, budgets: readonly BudgetOfKey[], sum
   });
 }
 
+function runsOf(keyId: string, rules: AccountRules): Partial<UnderRules> {
+  const own = keyRule(rules, keyId);
+  const group = groupOf(rules, keyId);
+  const runRules = own.runRules ?? group?.runRules;
+  const sessionBudgetNano = own.sessionBudgetNano ?? group?.sessionBudgetNano;
+  return {
+    ...(own.run === undefined ? {} : { carriedRun: own.run }),
+    ...((own.runRequired ?? group?.runRequired) ? { runRequired: true } : {}),
+    ...(runRules == null ? {} : { runRules }),
+    ...(sessionBudgetNano == null ? {} : { sessionBudgetNano }),
+  };
+}
+
 /** Without rules nothing is read, and the caller has only its key's own lists. */
 export async function underRules(
   key: KeyRow,
@@ -104,6 +118,7 @@ export async function underRules(
   return {
     allows,
     ...(cacheSeconds === null ? {} : { cacheSeconds }),
+    ...runsOf(key.keyId, rules),
     ...(addresses === null ? {} : { isFrom: inRanges(addresses) }),
     ...(rates.length === 0 ? {} : { rates }),
     ...(budgets.length === 0 ? {} : { budgets }),

@@ -82,6 +82,8 @@ function ops.put(K, A)
   if before[1] and before[1] ~= entry then redis.call('ZADD', K[2], 0, before[1]) end
   -- What is remembered of an account's callers no longer holds: all processes hear it in the step that changes it.
   if string.sub(A[2], 1, 9) == '["rules",' then redis.call('PUBLISH', 'tollgate:keys', A[3]) end
+  -- A run that changed; its id begins with its account's.
+  if version > 0 and string.sub(A[2], 1, 7) == '["run",' then redis.call('PUBLISH', 'tollgate:keys', string.match(A[3], '^%S+')) end
   return { 'put', int(version + 1) }
 end
 

@@ -65,6 +65,8 @@ export function openUnit(database: DatabaseSync, time: StoreTime): SqliteUnit {
  * put.
  */
 const RULES_KIND = "rules";
+/** Runs, of which processes are told when one changes: its budget, or its stop. */
+const RUN_KIND = "run";
 
 /** How many of a share's records to check at a time, oldest first. */
 const SHARED_AT_ONCE = 64;
@@ -106,6 +108,8 @@ function operationsOn(sql: ReturnType<typeof prepare>, time: StoreTime, changed:
       if (share !== undefined && bytes !== null && !makeRoom({ kind, payer, bytes, share })) return null;
       sql.put.run(kind, id, payer, value, nowMs, ttlMs === null ? null : nowMs + ttlMs, bytes);
       if (kind === RULES_KIND) changed.add(id);
+      // Its id begins with its account's.
+      if (kind === RUN_KIND && stored > 0) changed.add(id.slice(0, id.indexOf(" ")));
       return stored + 1;
     },
 

@@ -1,0 +1,25 @@
+// Cancels the jobs of a stopped run, sessions included: they end with what they have, and are charged for that.
+import { type AccountPayer, isAccountPayer } from "../../core/plan.ts";
+import type { Records } from "../../platform/records/records.ts";
+import { isOver, JOB, type JobRecord } from "./job-record.ts";
+import type { Jobs } from "./jobs.ts";
+
+const ROWS_AT_ONCE = 200;
+
+/** `isPart` says whether a job's payer is part of the run. */
+export async function cancelJobs(
+  records: Pick<Records, "list">,
+  jobs: Pick<Jobs, "cancel">,
+  accountId: string,
+  isPart: (payer: AccountPayer) => Promise<boolean>,
+): Promise<void> {
+  for (let cursor: string | null = null, more = true; more; more = cursor !== null) {
+    const page = await records.list(JOB, `acct:${accountId}`, ROWS_AT_ONCE, cursor);
+    for (const { value } of page.rows) {
+      const job = JSON.parse(value) as JobRecord;
+      const { payer, id } = job;
+      if (!isOver(job) && isAccountPayer(payer) && (await isPart(payer))) await jobs.cancel(id, payer);
+    }
+    cursor = page.next;
+  }
+}

@@ -1,0 +1,146 @@
+// Makes a call part of the run that it names: in headers, as a suffix of its key, in the body's metadata, or by its session. Refuses a name
+// that is wrong before anything is held, so that no call runs without the budget that it was given.
+import { hash } from "node:crypto";
+import { GatewayError } from "../../core/errors.ts";
+import { isRecord, type Json, stringOf } from "../../core/json.ts";
+import { readJson } from "../../core/json-bytes.ts";
+import { nanoFromCents } from "../../core/money.ts";
+import type { Caller } from "../../core/plan.ts";
+import { jsonText, parseRaw } from "../../core/raw-json.ts";
+import type { OpenRun } from "../../money/runs/open-run.ts";
+import type { Call } from "./call.ts";
+import type { ServeDeps } from "./deps.ts";
+
+const NAME = "x-tollgate-run";
+const BUDGET = "x-tollgate-run-budget-cents";
+const PARENT = "x-tollgate-run-parent";
+const FIELD = "tollgate_run";
+const FIELD_BYTES = Buffer.from(`"${FIELD}"`);
+const RUN_ID = /^[\w.:-]{1,64}$/;
+/** Headers in which clients name their session. */
+const SESSION_HEADERS = ["session-id", "session_id", "x-session-id", "x-claude-code-session-id"];
+/** Fields of a body that name a session, as they look in JSON. */
+const SESSION_FIELDS = [Buffer.from('"session_id"'), Buffer.from('"user_id"')];
+
+function bad(param: string, detail: string): GatewayError {
+  return new GatewayError("bad_request", { param, detail: { detail: `${param}: ${detail}` } });
+}
+
+const disagree = (param: string) => bad(param, "names another run than the rest of the request");
+
+/** The callers that carry a run, by their callers without it. */
+const carriers = new WeakMap<Caller, Map<string, Caller>>();
+const CARRIERS_MAX = 1_000;
+
+/** The caller whose credential carries this run. */
+export function carrying(caller: Caller | GatewayError, runId: string): Caller | GatewayError {
+  if (caller instanceof GatewayError) return caller;
+  if (!RUN_ID.test(runId)) return bad("authorization", "what follows the `+` must be the id of a run");
+  if (caller.carriedRun !== undefined && caller.carriedRun !== runId) return disagree("authorization");
+  const known = carriers.get(caller) ?? new Map<string, Caller>();
+  let carrier = known.get(runId);
+  if (carrier === undefined) {
+    carrier = { ...caller, carriedRun: runId };
+    if (known.size >= CARRIERS_MAX) known.clear();
+    carriers.set(caller, known.set(runId, carrier));
+  }
+  return carrier;
+}
+
+/** Synchronous for a call without a run, and for a run that is cached. */
+export function joinRun(call: Call, deps: ServeDeps): Promise<void> | void {
+  const { caller, endpoint, request } = call;
+  if (!("plan" in endpoint)) return;
+  const { headers } = request;
+  const isNamed = headers.has(NAME) || headers.has(BUDGET) || headers.has(PARENT);
+  const inBody = request.body.includes(FIELD_BYTES) ? takeName(call) : null;
+  if (caller === null) {
+    if (isNamed || inBody !== null) call.refuse(bad(NAME, "only a caller with a key has runs"));
+    return;
+  }
+  if (!isNamed && inBody === null && caller.carriedRun === undefined) {
+    const { sessionBudgetNano } = caller;
+    const session = sessionBudgetNano === undefined ? null : sessionOf(call);
+    if (session !== null && sessionBudgetNano !== undefined) {
+      const id = sessionRun(caller.payer.keyId, session);
+      return deps.runs
+        .ofSession(caller, { id, budgetNano: sessionBudgetNano, label: session.slice(0, 100) })
+        .then((run) => join(call, caller, run));
+    }
+    if (caller.runRequired === true) call.refuse(new GatewayError("run_required"));
+    return;
+  }
+  const found = named(call, caller, inBody, deps);
+  if (found instanceof Promise) return found.then((run) => join(call, caller, run));
+  join(call, caller, found);
+}
+
+function join(call: Call, caller: Caller, run: OpenRun): void {
+  call.run = run;
+  call.caller = run.callerIn(caller);
+  call.audience = call.caller;
+}
+
+/** The run that the request names; opens it where the request has its budget. */
+function named(call: Call, caller: Caller, inBody: string | null, { runs }: ServeDeps): OpenRun | Promise<OpenRun> {
+  const { headers } = call.request;
+  const { accountId } = caller.payer;
+  const { carriedRun: carried } = caller;
+  const [inHeader, cents, parent] = [headers.get(NAME), headers.get(BUDGET), headers.get(PARENT)];
+  const id = inHeader ?? carried ?? inBody;
+  if (id === null || (inHeader === undefined && (cents !== undefined || parent !== undefined)))
+    return call.refuse(bad(cents === undefined ? PARENT : BUDGET, `needs ${NAME} beside it`));
+  const isChild = carried !== undefined && carried !== inHeader && parent === carried;
+  if (inHeader !== undefined && carried !== undefined && inHeader !== carried && !isChild) call.refuse(disagree(NAME));
+  if (inBody !== null && inBody !== id) call.refuse(disagree(`metadata.${FIELD}`));
+  if (cents !== undefined && (carried === undefined || isChild))
+    return runs
+      .open(caller, { id, budgetNano: nanoFromCents(Number(cents)), parent: parent ?? null })
+      .then(({ run }) => run);
+  const found = runs.get(accountId, id);
+  const checked = (run: OpenRun): OpenRun => {
+    if (cents !== undefined) runs.checkSame(run.record, nanoFromCents(Number(cents)));
+    return parent === undefined || run.record.ancestors[0] === parent ? run : call.refuse(disagree(PARENT));
+  };
+  return found instanceof Promise ? found.then(checked) : checked(found);
+}
+
+/** Removes the run's name from the body, so that no vendor sees it; null: there was none. */
+function takeName(call: Call): string | null {
+  const read = readJson(call.request.body, parseRaw);
+  if ("wrong" in read || !isRecord(read.json) || !isRecord(read.json.metadata)) return null;
+  const { [FIELD]: id, ...metadata } = read.json.metadata;
+  if (id === undefined) return null;
+  if (typeof id !== "string" || !RUN_ID.test(id))
+    call.refuse(bad(`metadata.${FIELD}`, "must be the id of a run: 1 to 64 letters, digits or `-_.:`"));
+  const { metadata: _, ...rest } = read.json;
+  const body = Object.keys(metadata).length === 0 ? rest : { ...rest, metadata };
+  call.request.body = Buffer.from(jsonText(body, read.json));
+  return id;
+}
+
+/** The session that a client names; null: none. A `prompt_cache_key` alone may be shared by many sessions. */
+function sessionOf({ request }: Call): string | null {
+  for (const name of SESSION_HEADERS) {
+    const session = request.headers.get(name);
+    if (session) return session;
+  }
+  if (!SESSION_FIELDS.some((field) => request.body.includes(field))) return null;
+  const read = readJson(request.body);
+  return "wrong" in read || !isRecord(read.json) ? null : sessionInBody(read.json);
+}
+
+function sessionInBody({ session_id: session, metadata }: Json): string | null {
+  if (typeof session === "string" && session !== "") return session;
+  const user = isRecord(metadata) ? (stringOf(metadata.user_id) ?? "") : "";
+  const [, ended] = /_session_([\w-]+)$/.exec(user) ?? [];
+  if (ended !== undefined) return ended;
+  const read = user.startsWith("{") ? readJson(Buffer.from(user)) : { wrong: "" };
+  return "wrong" in read || !isRecord(read.json) ? null : (stringOf(read.json.session_id) ?? null);
+}
+
+/** The id of a session's run: its key and its name, hashed where that is long or odd. */
+function sessionRun(keyId: string, session: string): string {
+  const id = `s.${keyId}.${session}`;
+  return RUN_ID.test(id) ? id : `s.${hash("sha256", `${keyId}\n${session}`).slice(0, 40)}`;
+}
