@@ -1,7 +1,8 @@
 // The windows of a call beyond the ledger's own limits: the budgets that apply to its caller, and its account's unpaid cost to us.
 
 import type { Nano } from "../core/money.ts";
-import type { AccountPayer, Budget, Caller, CallRun } from "../core/plan.ts";
+import type { AccountPayer, Budget, Caller } from "../core/plan.ts";
+import type { CallRun } from "../core/run.ts";
 import { BALANCE_SCOPE, type Window } from "../money/ledger/model/window-list.ts";
 import { runScope } from "../money/ledger/model/windows.ts";
 

@@ -34,7 +34,7 @@ const opened = async ({ key }: TestAccount, body: Json = {}) =>
   own(key, "POST", "/api/v1/runs", { budget_cents: 500, ...body });
 const code = ({ json: { error } }: { json: Json }) =>
   typeof error === "string" ? error : (error as Json | undefined)?.code;
-/** Costs some 3 cents. */
+/** Costs 2 to 3 cents. */
 const LONG = { max_tokens: 100, messages: [{ role: "user", content: "say ".repeat(10_000) }] };
 const charges = async ({ key }: TestAccount) =>
   ((await own(key, "GET", "/api/v1/transactions")).json.transactions as Json[]).filter(({ kind }) => kind === "charge");
@@ -112,9 +112,9 @@ describe("naming a run", () => {
 
   test("sessions that name themselves are runs of a key with a session budget", async () => {
     const account = await gateway.account();
-    const made = await own(account.key, "POST", "/api/v1/agents", { session_budget_cents: 5 });
+    const made = await own(account.key, "POST", "/api/v1/agents", { session_budget_cents: 3 });
     const key = String(made.json.api_key);
-    expect(made.json).toMatchObject({ session_budget_cents: 5, run_required: null });
+    expect(made.json).toMatchObject({ session_budget_cents: 3, run_required: null });
     const session = { "x-claude-code-session-id": "0b6f0d9e-3c1b-4d6f-9b6e-000000000001" };
     const statuses = [];
     for (let at = 0; at < 2; at++) statuses.push((await chat(key, session, LONG)).status);
@@ -183,7 +183,7 @@ describe("a run's budget", () => {
 
   test("a child is bounded by its own budget and by every ancestor", async () => {
     const account = await gateway.account();
-    await opened(account, { id: "p", budget_cents: 5 });
+    await opened(account, { id: "p", budget_cents: 3 });
     await opened(account, { id: "c", parent: "p" });
     const statuses = [];
     for (let at = 0; at < 2; at++) statuses.push((await chat(account.key, { "x-tollgate-run": "c" }, LONG)).status);

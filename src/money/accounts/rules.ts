@@ -4,7 +4,7 @@ import { hash } from "node:crypto";
 import type { CeilingPeriod } from "../../core/account-rows.ts";
 import { GatewayError } from "../../core/errors.ts";
 import type { Nano } from "../../core/money.ts";
-import type { RunRules } from "../../core/plan.ts";
+import type { RunRules } from "../../core/run.ts";
 import type { Records } from "../../platform/records/records.ts";
 
 /** The kind of the record. A shared store announces each change of it to all processes. */

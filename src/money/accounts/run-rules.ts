@@ -1,7 +1,7 @@
 // Rules of runs as requests and answers write them: on a run, and as defaults on keys and groups.
 import { z } from "zod";
 import { centsDown, nanoFromCents } from "../../core/money.ts";
-import type { RunRules } from "../../core/plan.ts";
+import type { RunRules } from "../../core/run.ts";
 import type { RuleOfRuns } from "./rules.ts";
 
 /** The budget of a run. */

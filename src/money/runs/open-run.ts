@@ -1,7 +1,8 @@
 // A run as its calls see it: its bounds, what is left, and what its rules say at this point.
 import type { PeriodSums } from "../../core/account-rows.ts";
 import { add, least, minus, type Nano, nano, ZERO } from "../../core/money.ts";
-import type { Caller, CallRun } from "../../core/plan.ts";
+import type { Caller } from "../../core/plan.ts";
+import type { CallRun } from "../../core/run.ts";
 import type { RunRecord } from "./run-record.ts";
 
 /** What a run does beyond itself. */

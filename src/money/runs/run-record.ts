@@ -1,6 +1,6 @@
 // A run as stored: its budget, its place below other runs, and whether it was stopped. The ledger has its sums, as a window.
 import type { Nano } from "../../core/money.ts";
-import type { RunRules } from "../../core/plan.ts";
+import type { RunRules } from "../../core/run.ts";
 import type { Records, StoredRecord } from "../../platform/records/records.ts";
 
 /** A shared store announces each change of one to all processes. */

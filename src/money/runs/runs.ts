@@ -200,7 +200,14 @@ export class Runs {
     const nowMs = Math.floor(clock.epochMs());
     const last = above === null ? nowMs + LIFE_MS_MAX : above.expiresAtMs;
     const record: RunRecord = {
-      ...{ id, accountId, keyId, label, budgetNano, openedNano: budgetNano, ancestors, createdAtMs: nowMs },
+      id,
+      accountId,
+      keyId,
+      label,
+      budgetNano,
+      openedNano: budgetNano,
+      ancestors,
+      createdAtMs: nowMs,
       expiresAtMs: Math.min(asked.expiresAtMs ?? last, last),
       stoppedAtMs: null,
       rules: { ...NO_RUN_RULES, ...caller.runRules, ...asked.rules },
