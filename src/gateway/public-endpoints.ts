@@ -23,7 +23,7 @@ import { signupEndpoint } from "../money/accounts/signup.ts";
 import { spendEndpoints } from "../money/accounts/spend-endpoints.ts";
 import { ownEventEndpoints } from "../money/events/event-endpoints.ts";
 import { INFERENCE_SCOPE } from "../money/ledger/model/state.ts";
-import { ownRunEndpoints } from "../money/runs/run-endpoints.ts";
+import { ownRunEndpoints, runNamed } from "../money/runs/run-endpoints.ts";
 import type { Config } from "../platform/config.ts";
 import { addressWindowKey } from "../platform/limits/request-windows.ts";
 import type { OpenCallers } from "./callers.ts";
@@ -105,6 +105,7 @@ function ownAccountEndpoints(foundation: Foundation, work: Work, unsold: Unsold)
     rules: records,
     clock: systemClock,
     unsold,
+    runOf: (caller, request) => runNamed(runParts(foundation, work, unsold), caller, request),
     failedCalls,
     inferenceScope: INFERENCE_SCOPE,
     forget: callers.forget,

@@ -181,7 +181,7 @@ export class LedgerFunds implements Funds {
     }
     for (let bound = 0; bound < BOUNDS && isShort(outcome); bound++) {
       const { freeNano } = room(outcome);
-      // Other calls of a run hold a part of what it has not spent, which only the refusal says.
+      // Only the refusal says how much other calls of the run hold.
       const shared = isRunOver(outcome) ? await quote.share?.(freeNano) : null;
       const within = shared ?? quote.within?.(freeNano) ?? null;
       if (within === null || within.nano >= amountNano) break;

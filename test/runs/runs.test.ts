@@ -201,6 +201,20 @@ describe("a run's budget", () => {
   });
 });
 
+test("a caller of MCP is told its run's balance, and its tools spend from it", async () => {
+  const account = await gateway.account();
+  await opened(account, { id: "mcp" });
+  const call = async (name: string, args: Json) => {
+    const asked = { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name, arguments: args } };
+    const accept = "application/json, text/event-stream";
+    return (await post(`${account.key}+mcp`, "/mcp", asked, { accept, "mcp-protocol-version": "2025-11-25" })).text;
+  };
+  await call("run_action", { action: "brave/search", params: { q: "runs" } });
+  const spent = Number((await run(account, "mcp")).spent_nano_usd);
+  expect(spent).toBeGreaterThan(0);
+  expect(await call("get_balance", {})).toContain(String(spent));
+});
+
 describe("who may change a run", () => {
   test("a credential that carries a run opens children and stops it, and never changes its budget", async () => {
     const account = await gateway.account();

@@ -1,4 +1,4 @@
-// Cancels the jobs of a stopped run, sessions included: they end with what they have, and are charged for that.
+// Cancels the jobs of a stopped run, sessions included: each keeps its results so far, and charges for them.
 import { type AccountPayer, isAccountPayer } from "../../core/plan.ts";
 import type { Records } from "../../platform/records/records.ts";
 import { isOver, JOB, type JobRecord } from "./job-record.ts";

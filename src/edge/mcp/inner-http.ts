@@ -34,6 +34,13 @@ export interface InnerAnswer {
 }
 
 /** Request headers that apply to each call that the request makes. */
-export const BOUNDS: readonly string[] = ["x-tollgate-max-cost-cents", "idempotency-key", "x-tollgate-tags"];
+export const BOUNDS: readonly string[] = [
+  "x-tollgate-max-cost-cents",
+  "idempotency-key",
+  "x-tollgate-tags",
+  "x-tollgate-run",
+  "x-tollgate-run-budget-cents",
+  "x-tollgate-run-parent",
+];
 
 export type CallInside = (call: InnerCall, caller: InnerCaller) => Promise<InnerAnswer>;

@@ -138,10 +138,30 @@ export const TOOLS: readonly Tool[] = [
   tool({
     name: "get_balance",
     title: "Balance",
-    description: "What the account has left, and what this key has spent and may spend, in cents. Free.",
+    description: "What the account, this key and its run have left. Free.",
     annotations: READ,
     shape: {},
     call: () => ({ method: "GET", path: "/api/v1/account" }),
+  }),
+  tool({
+    name: "start_run",
+    title: "Start a run",
+    description: "Opens a budget for a part of the work. `<key>+<run id>` as a key spends from it. Free.",
+    annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false },
+    shape: {
+      budget_cents: z.number().int().min(1),
+      label: z.string().min(1).max(100).optional(),
+      parent: z.string().max(64).describe("The run that bounds it").optional(),
+    },
+    call: (args) => ({ method: "POST", path: "/api/v1/runs", body: args }),
+  }),
+  tool({
+    name: "stop_run",
+    title: "Stop a run",
+    description: "Ends a run for good, with its calls, its jobs and the runs below it. Free.",
+    annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },
+    shape: { run_id: z.string().regex(/^[\w.:-]{1,64}$/, "must be the id of a run") },
+    call: ({ run_id: id }) => ({ method: "POST", path: `/api/v1/runs/${id}/stop`, body: {} }),
   }),
   tool({
     name: "session",

@@ -10,6 +10,7 @@ import { jsonText, parseRaw } from "../../core/raw-json.ts";
 import type { OpenRun } from "../../money/runs/open-run.ts";
 import type { Call } from "./call.ts";
 import type { ServeDeps } from "./deps.ts";
+import { canTell, tellModel } from "./run-notice.ts";
 
 const NAME = "x-tollgate-run";
 const BUDGET = "x-tollgate-run-budget-cents";
@@ -65,20 +66,26 @@ export function joinRun(call: Call, deps: ServeDeps): Promise<void> | void {
       const id = sessionRun(caller.payer.keyId, session);
       return deps.runs
         .ofSession(caller, { id, budgetNano: sessionBudgetNano, label: session.slice(0, 100) })
-        .then((run) => join(call, caller, run));
+        .then((run) => join(call, caller, run, deps));
     }
     if (caller.runRequired === true) call.refuse(new GatewayError("run_required"));
     return;
   }
   const found = named(call, caller, inBody, deps);
-  if (found instanceof Promise) return found.then((run) => join(call, caller, run));
-  join(call, caller, found);
+  return found instanceof Promise
+    ? found.then((run) => join(call, caller, run, deps))
+    : join(call, caller, found, deps);
 }
 
-function join(call: Call, caller: Caller, run: OpenRun): void {
+function join(call: Call, caller: Caller, run: OpenRun, { runs }: ServeDeps): Promise<void> | void {
   call.run = run;
   call.caller = run.callerIn(caller);
   call.audience = call.caller;
+  const mark = run.noticeDue;
+  if (mark === 0 || !canTell(call)) return;
+  return runs.notice(run, mark).then((isFirst) => {
+    if (isFirst) tellModel(call, run);
+  });
 }
 
 /** The run that the request names; opens it where the request has its budget. */

@@ -21,13 +21,16 @@ function readingEndpoints(parts: AccountParts): EndpointSpec[] {
   const { books, rules, failedCalls } = parts;
   const usage = ownReports(parts);
   return [
-    endpoint("GET", "/api/v1/account", async ({ caller: { payer } }) => {
-      const [account, key] = await Promise.all([
+    endpoint("GET", "/api/v1/account", async ({ caller, request }) => {
+      const { payer } = caller;
+      const [account, key, run] = await Promise.all([
         books.account(payer.accountId),
         books.key(payer.accountId, payer.keyId),
+        parts.runOf?.(caller, request) ?? null,
       ]);
       if (account === null) throw new GatewayError("invalid_token", { detail: { detail: "The account is gone." } });
-      return { status: 200, body: ownAccountRow(account, key) };
+      const row = ownAccountRow(account, key);
+      return { status: 200, body: run === null ? row : { ...row, run } };
     }),
     endpoint("GET", "/api/v1/transactions", ({ request, caller }) =>
       ownTransactions(books, failedCalls, caller, request.query),

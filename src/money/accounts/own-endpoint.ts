@@ -23,6 +23,8 @@ export interface AccountParts extends KeyParts {
   readonly failedCalls: FailedCalls;
   /** The scope in which the ledger counts a day's model costs. */
   readonly inferenceScope: string;
+  /** The run that a request names, as answers show it; null: none. */
+  readonly runOf?: (caller: Caller, request: Call["request"]) => Promise<Readonly<Record<string, unknown>> | null>;
   /** Drops the cached rows of an account. */
   readonly forget: (accountId: string) => void;
 }

@@ -34,7 +34,7 @@ export interface RuleOfRuns {
   readonly runRules: RunRules | null;
   /** Its calls must be part of a run; null: as its group says. */
   readonly runRequired: boolean | null;
-  /** The budget of each session that its calls name; null: sessions are no runs. */
+  /** The budget of each session that its calls name; null: sessions do not become runs. */
   readonly sessionBudgetNano: Nano | null;
 }
 

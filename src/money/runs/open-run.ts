@@ -3,6 +3,7 @@ import type { PeriodSums } from "../../core/account-rows.ts";
 import { add, least, minus, type Nano, nano, ZERO } from "../../core/money.ts";
 import type { Caller } from "../../core/plan.ts";
 import type { CallRun } from "../../core/run.ts";
+import { RUN_MARKS } from "../ledger/model/window-list.ts";
 import type { RunRecord } from "./run-record.ts";
 
 /** What a run does beyond itself. */
@@ -48,9 +49,18 @@ export class OpenRun implements CallRun {
     this.#keeper = keeper;
   }
 
-  /** How much of its budget is gone, or is no longer there above it. */
+  /** The used percentage of its budget; an ancestor with less left counts too. */
   get usedPercent(): number {
     return 100 - (100 * this.leftNano) / Math.max(1, this.budgetNano);
+  }
+
+  /** The mark to report to its model; 0: none. */
+  get noticeDue(): number {
+    const { rules, noticedAt } = this.record;
+    const { noticeAt } = rules;
+    if (noticeAt === null) return 0;
+    const due = RUN_MARKS.filter((mark) => mark >= noticeAt && mark > noticedAt && this.usedPercent >= mark);
+    return due.at(-1) ?? 0;
   }
 
   learn(leftNano: Nano): void {

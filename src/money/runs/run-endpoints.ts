@@ -95,6 +95,13 @@ export async function shownRun({ runs, records, keys }: RunParts, { record: { ac
   return { ...runRow(run, keys.clock.epochMs()), children };
 }
 
+/** The run that a request carries or names in its header, without its children; null: none. */
+export async function runNamed({ runs, keys }: RunParts, caller: Caller, { headers }: GatewayRequest) {
+  const id = headers.get("x-tollgate-run") ?? caller.carriedRun;
+  const run = id === undefined ? null : await runs.read(caller.payer.accountId, id);
+  return run === null ? null : runRow(run, keys.clock.epochMs());
+}
+
 async function openRun(parts: RunParts, caller: Caller, body: z.output<typeof newRunSchema>): Promise<Answer> {
   const { runs, keys } = parts;
   const { accountId } = caller.payer;

@@ -27,7 +27,7 @@ export interface RunRecord {
   readonly expiresAtMs: number;
   readonly stoppedAtMs: number | null;
   readonly rules: RunRules;
-  /** The highest mark that its model was told of. */
+  /** The highest mark reported to its model. */
   readonly noticedAt: number;
 }
 

@@ -296,7 +296,7 @@ export class Runs {
     }
   }
 
-  /** Notes that the model of a run was told of a mark; false where another call did that. */
+  /** Records that a mark is reported to the model; false where another call reports it. */
   async notice(run: OpenRun, mark: number): Promise<boolean> {
     const { accountId, id } = run.record;
     let isFirst = false;

@@ -65,7 +65,7 @@ export function openUnit(database: DatabaseSync, time: StoreTime): SqliteUnit {
  * put.
  */
 const RULES_KIND = "rules";
-/** Runs, of which processes are told when one changes: its budget, or its stop. */
+/** Runs: all processes learn of a changed budget and of a stop. */
 const RUN_KIND = "run";
 
 /** How many of a share's records to check at a time, oldest first. */

@@ -85,6 +85,8 @@ describe.each(MODES)("a client in %s mode", (_, mode) => {
         "run_action",
         "get_result",
         "get_balance",
+        "start_run",
+        "stop_run",
         "session",
         "close",
         "onescrape",
@@ -104,6 +106,10 @@ describe.each(MODES)("a client in %s mode", (_, mode) => {
       expect(envelopeOf(ran)).toMatchObject({ ok: true, charged_cents: expect.any(Number) });
       const balance = await client.callTool({ name: "get_balance", arguments: {} });
       expect(envelopeOf(balance).balance_cents).toBeLessThan(100_000);
+      const started = await client.callTool({ name: "start_run", arguments: { budget_cents: 50 } });
+      expect(envelopeOf(started)).toMatchObject({ budget_cents: 50, status: "open" });
+      const stopped = await client.callTool({ name: "stop_run", arguments: { run_id: envelopeOf(started).id } });
+      expect(envelopeOf(stopped)).toMatchObject({ status: "stopped" });
     });
   });
 
