@@ -10,6 +10,8 @@ export interface Payer {
   readonly id: `acct:${string}` | `x402:${string}`;
   /** A sandbox account's calls run the same code with play credit, and never reach a vendor. */
   readonly sandbox: boolean;
+  /** The run that its work is part of; absent: none. */
+  readonly runId?: string;
 }
 
 /** A payer with a balance here. */
@@ -17,8 +19,6 @@ export interface AccountPayer extends Payer {
   readonly id: `acct:${string}`;
   readonly accountId: string;
   readonly keyId: string;
-  /** The run that its work is part of; absent: none. */
-  readonly runId?: string;
 }
 
 export function isAccountPayer(payer: Payer): payer is AccountPayer {

@@ -118,6 +118,22 @@ test("jobs of a stopped run are cancelled, and count in its sum", async () => {
   expect(await gateway.doctor()).toEqual([]);
 });
 
+test("a metered session of a stopped run is closed, and its minutes count in the run", async () => {
+  const account = await gateway.account();
+  await opened(account, { id: "boxes" });
+  const launched = await send(`${account.key}+boxes`, "/api/run/e2b/create_session", {});
+  expect(launched.status).toBe(200);
+  expect(Number((await run(account, "boxes")).held_nano_usd)).toBeGreaterThan(0);
+  await stop(account, "boxes");
+  const shown = await eventually(async () => {
+    const now = await run(account, "boxes");
+    return now.held_nano_usd === 0 ? now : undefined;
+  }, "the end of the session");
+  const spent = (await charges(account)).reduce((sum, { charged_nano_usd: nano }) => sum + Number(nano), 0);
+  expect([shown.spent_nano_usd, spent > 0]).toEqual([spent, true]);
+  expect(await gateway.doctor()).toEqual([]);
+});
+
 /** Costs some 2 cents. */
 const LONG = { model: "core/best", max_tokens: 100, messages: [{ role: "user", content: "say ".repeat(10_000) }] };
 

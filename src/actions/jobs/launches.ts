@@ -51,7 +51,7 @@ export class Launches implements HoldKeeper {
       state: "launching",
       hold: { accountId: accountIdOf(payer), holdId },
       amountNano: ZERO,
-      payer: { id: payer.id, sandbox: payer.sandbox },
+      payer: { id: payer.id, sandbox: payer.sandbox, ...(payer.runId === undefined ? {} : { runId: payer.runId }) },
       start: hold.start,
       tags: hold.tags ?? [],
       sandboxFault: hold.sandboxFault,

@@ -48,6 +48,22 @@ export function carrying(caller: Caller | GatewayError, runId: string): Caller |
   return carrier;
 }
 
+type Naming = Pick<Call, "request" | "refuse">;
+
+/** The caller of a session's call, in the run that the socket's request names. Rejects where that is wrong. */
+export async function callerInRun(caller: Caller, request: Naming["request"], deps: ServeDeps): Promise<Caller> {
+  const naming: Naming = {
+    request,
+    refuse(error) {
+      throw error;
+    },
+  };
+  const isNamed = [NAME, BUDGET, PARENT].some((name) => request.headers.has(name));
+  if (isNamed || caller.carriedRun !== undefined) return (await named(naming, caller, null, deps)).callerIn(caller);
+  if (caller.runRequired === true) throw new GatewayError("run_required");
+  return caller;
+}
+
 /** Synchronous for a call without a run, and for a run that is cached. */
 export function joinRun(call: Call, deps: ServeDeps): Promise<void> | void {
   const { caller, endpoint, request } = call;
@@ -89,7 +105,7 @@ function join(call: Call, caller: Caller, run: OpenRun, { runs }: ServeDeps): Pr
 }
 
 /** The run that the request names; opens it where the request has its budget. */
-function named(call: Call, caller: Caller, inBody: string | null, { runs }: ServeDeps): OpenRun | Promise<OpenRun> {
+function named(call: Naming, caller: Caller, inBody: string | null, { runs }: ServeDeps): OpenRun | Promise<OpenRun> {
   const { headers } = call.request;
   const { accountId } = caller.payer;
   const { carriedRun: carried } = caller;

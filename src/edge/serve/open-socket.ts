@@ -7,6 +7,7 @@ import { execute, refusedCall } from "../../kernel/execute.ts";
 import { keyPays } from "../../kernel/key-pays.ts";
 import { callerOf, fromElsewhere, grantOf, tooMany } from "./admit.ts";
 import type { ServeDeps } from "./deps.ts";
+import { callerInRun } from "./join-run.ts";
 import { note } from "./note.ts";
 import { type LetIn, whileGood } from "./still-good.ts";
 
@@ -82,6 +83,12 @@ function counted(
   };
 }
 
+/** An error for the caller, as a value; any other is a fault. */
+function expected(error: unknown): GatewayError {
+  if (error instanceof GatewayError) return error;
+  throw error;
+}
+
 const UNCOUNTED = { learn: () => {} };
 
 /** Runs a plan of a session as a call with its own record, for the caller as the key's rules now are. Never rejects. */
@@ -99,7 +106,8 @@ async function payInSession(
   const transactionId = transactionIdOf(id);
   let ended: Ended;
   try {
-    const caller = await callerOf(request, endpoint, deps);
+    const known = await callerOf(request, endpoint, deps);
+    const caller = known instanceof GatewayError ? known : await callerInRun(known, request, deps).catch(expected);
     const paying =
       caller instanceof GatewayError ? caller : keyPays(plan, caller, { requestId: id, rateLimit: UNCOUNTED }, deps);
     ended =

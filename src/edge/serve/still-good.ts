@@ -35,6 +35,9 @@ export function whileGood(letIn: LetIn, deps: ServeDeps, ended: () => void): () 
 async function isStillGood({ request, endpoint, caller }: LetIn, deps: ServeDeps): Promise<boolean> {
   const now = await callerOf(request, endpoint, deps);
   if (now instanceof GatewayError) return NOT_THE_CALLERS.includes(now.code);
+  const runId = request.headers.get("x-tollgate-run") ?? now.carriedRun;
+  const run = runId === undefined ? null : await deps.runs.find(now.payer.accountId, runId);
+  if (run !== null && run.stoppedId !== null) return false;
   const isStopped = (now.paused && !caller.paused) || (now.frozen && !caller.frozen);
   return !isStopped && fromElsewhere(now, request) === null;
 }

@@ -94,6 +94,9 @@ function overSession(deps: RealtimeDeps): OverSession {
 
 async function mintSecret({ request, caller }: Call, deps: RealtimeDeps): Promise<Answer | GatewayError> {
   if (caller === null) return new GatewayError("invalid_token");
+  // A client secret names its key alone, so its calls would leave the run's budget.
+  if (caller.carriedRun !== undefined || caller.runRequired === true || request.headers.has("x-tollgate-run"))
+    return invalid("x-tollgate-run", "cannot be part of a client secret: open the session with the key");
   const body = request.body.length === 0 ? {} : parseJson(request.body);
   if (body instanceof GatewayError) return body;
   if (!isRecord(body)) return invalid("", "must be an object");

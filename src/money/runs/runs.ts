@@ -2,7 +2,7 @@
 import type { Clock } from "../../core/clock.ts";
 import { GatewayError } from "../../core/errors.ts";
 import { type Nano, nanoFromCents, usdText } from "../../core/money.ts";
-import type { AccountPayer, Caller } from "../../core/plan.ts";
+import type { Caller } from "../../core/plan.ts";
 import type { Books } from "../accounts/books.ts";
 import { missing } from "../accounts/own-endpoint.ts";
 import { NO_RUN_RULES } from "../accounts/run-rules.ts";
@@ -93,7 +93,7 @@ export class Runs {
   #changed = Promise.withResolvers<void>();
   #timer: NodeJS.Timeout | undefined;
   /** Cancels the jobs of these runs, once one is stopped. */
-  onStopped: (accountId: string, isPart: (payer: AccountPayer) => Promise<boolean>) => Promise<void> = async () => {};
+  onStopped: (accountId: string, isPart: (runId: string) => Promise<boolean>) => Promise<void> = async () => {};
 
   constructor(options: RunsOptions) {
     this.#options = options;
@@ -267,11 +267,10 @@ export class Runs {
 
   /** Cancels the jobs of a stopped run and of those below it. */
   async cancelWork(accountId: string, id: string): Promise<void> {
-    await this.onStopped(accountId, async ({ runId }) => {
-      if (runId === undefined) return false;
-      if (runId === id) return true;
-      return (await this.find(accountId, runId))?.record.ancestors.includes(id) ?? false;
-    });
+    await this.onStopped(
+      accountId,
+      async (runId) => runId === id || ((await this.find(accountId, runId))?.record.ancestors.includes(id) ?? false),
+    );
   }
 
   /** A charge passed a mark: stops the run where its rules say so. */

@@ -15,7 +15,7 @@ const RUN_DAY = 0;
 /** The scope of a run's window. */
 export const runScope = (runId: string): string => `${RUN_PREFIX}${runId}`;
 
-/** The run whose window has this scope; null: the scope is no run's. */
+/** The run whose window has this scope; null: another scope. */
 export function runOfScope(scope: string): string | null {
   return scope.startsWith(RUN_PREFIX) ? scope.slice(RUN_PREFIX.length) : null;
 }
