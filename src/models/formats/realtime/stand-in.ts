@@ -7,7 +7,6 @@ import { clientEvent, DEFAULT_SESSION, merged } from "./strict-request.ts";
 /** One word is spoken for this long. */
 const WORD_MS = 100;
 const SILENCE_MS = 200;
-const SCRIPT = /\[\[(say|call|wait|fault): ?([^\]]*)\]\]/g;
 
 /** What a text asks the stand-in to do. */
 interface Script {
@@ -18,12 +17,24 @@ interface Script {
   readonly fault: string;
 }
 
+/** Pairs such as `[[say: hello]]`; the last of a name counts. */
+function toldIn(text: string): ReadonlyMap<string, string> {
+  const told = text
+    .split("[[")
+    .slice(1)
+    .flatMap((piece) => {
+      const [colon, end] = [piece.indexOf(":"), piece.indexOf("]]")];
+      return colon < 0 || end < colon ? [] : [[piece.slice(0, colon), piece.slice(colon + 1, end).trim()] as const];
+    });
+  return new Map(told);
+}
+
 function scriptIn(text: string): Script {
-  const told = new Map([...text.matchAll(SCRIPT)].map(([, name = "", value = ""]) => [name, value.trim()]));
-  const [, name = "", args = "{}"] = /^(\w+) ?(.*)$/.exec(told.get("call") ?? "") ?? [];
+  const told = toldIn(text);
+  const [name = "", ...args] = (told.get("call") ?? "").split(" ");
   return {
     say: told.get("say") ?? "Here is my answer.",
-    call: name === "" ? null : { name, args },
+    call: name === "" ? null : { name, args: args.join(" ") || "{}" },
     waitMs: Number(told.get("wait") ?? 0),
     fault: told.get("fault") ?? "",
   };
