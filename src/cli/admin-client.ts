@@ -31,7 +31,7 @@ function tokenOf(config: Config): string {
 
 function keyOf({ apiKey }: Config): string {
   if (apiKey !== null) return apiKey;
-  throw new CommandError("TOLLGATE_API_KEY is not set: it is the account's primary key.");
+  throw new CommandError("TOLLGATE_API_KEY is not set: it is the key to use.");
 }
 
 function refusal(status: number, text: string): CommandError {
@@ -86,10 +86,15 @@ export function createAdminClient(config: Config): AdminClient {
   return createClient({ origin, token: () => tokenOf(config), settings: "ADMIN_HOST and ADMIN_PORT" });
 }
 
+/** The gateway's address for callers, without a trailing slash. */
+export function ownOrigin({ url, publicUrl, host, port }: Config): string {
+  return (url ?? publicUrl)?.replace(/\/$/, "") ?? `http://${reachable(host)}:${port}`;
+}
+
 /** A client with the key in TOLLGATE_API_KEY. */
 export function createOwnClient(config: Config): AdminClient {
-  const origin = config.publicUrl?.replace(/\/$/, "") ?? `http://${reachable(config.host)}:${config.port}`;
-  return createClient({ origin, token: () => keyOf(config), settings: "PUBLIC_URL, or HOST and PORT" });
+  const settings = "TOLLGATE_URL, PUBLIC_URL, or HOST and PORT";
+  return createClient({ origin: ownOrigin(config), token: () => keyOf(config), settings });
 }
 
 /** The rows of all pages of a list. A gateway of a release without pages names no next one. */

@@ -2,14 +2,16 @@
 import type { Config, Environment } from "../platform/config.ts";
 import type { AdminClient } from "./admin-client.ts";
 
-/** The command failed: exit code 1. Its message is for the operator. */
+/** The command failed. Its message is for the operator. */
 export class CommandError extends Error {
   /** The gateway's error code, where the gateway refused. */
   readonly code: string;
+  readonly exitCode: number;
 
-  constructor(message: string, code = "failed") {
+  constructor(message: string, code = "failed", exitCode = 1) {
     super(message);
     this.code = code;
+    this.exitCode = exitCode;
   }
 }
 
@@ -48,15 +50,19 @@ export interface Workplace {
   progress(line: string): void;
   /** The width of the terminal that text goes to; Infinity without a terminal. */
   readonly columns: number;
+  /** Sets the terminal's title, or restores it with null; undefined without a terminal. */
+  readonly title: ((text: string | null) => void) | undefined;
 }
 
 export interface Result {
   /** Printed with `--json`. */
   readonly json: unknown;
-  /** Printed without. */
+  /** Printed without; nothing where empty. */
   readonly text: string;
   /** False: exit code 1 although the command ran, such as a doctor with findings. */
   readonly good?: boolean;
+  /** Default: by `good`. */
+  readonly exitCode?: number;
 }
 
 export interface Command {
@@ -97,5 +103,5 @@ export function usageLine({ name, takes = [], rest, options = {} }: Command): st
     return required ? text : `[${text}]`;
   });
   const more = rest === undefined ? [] : [`[${rest}...]`];
-  return ["tollgate", name, ...takes, ...more, ...shown].join(" ");
+  return ["tollgate", name, ...takes, ...shown, ...more].join(" ");
 }

@@ -4,6 +4,7 @@ import { randomUUID } from "node:crypto";
 import { createInterface } from "node:readline";
 import { isEventStream } from "../core/event-stream.ts";
 import { isRecord, type Json } from "../core/json.ts";
+import { ownOrigin } from "./admin-client.ts";
 import type { Command } from "./command.ts";
 
 const VERSION_KEY = "io.modelcontextprotocol/protocolVersion";
@@ -84,9 +85,8 @@ export const MCP_COMMAND: Command = {
   },
   summary: "Serves MCP over standard input and output, by the gateway's /mcp; its key is TOLLGATE_API_KEY",
   async run(typed, { config, say }) {
-    const base = typed.text("url") ?? config.publicUrl ?? `http://${config.host}:${config.port}`;
     const tools = typed.text("tools");
-    const url = `${base.replace(/\/$/, "")}/mcp${tools === undefined ? "" : `?tools=${encodeURIComponent(tools)}`}`;
+    const url = `${ownOrigin({ ...config, url: typed.text("url") ?? config.url })}/mcp${tools === undefined ? "" : `?tools=${encodeURIComponent(tools)}`}`;
     const running = new Set<Promise<void>>();
     for await (const line of createInterface({ input: process.stdin })) {
       if (line.trim() === "") continue;

@@ -6,7 +6,7 @@ import { ACCOUNT_COMMANDS } from "./account-commands.ts";
 import { createAdminClient, createOwnClient } from "./admin-client.ts";
 import { certifyCommand } from "./certify/certify-command.ts";
 import { check } from "./check-command.ts";
-import { type Command, CommandError, type Typed, UsageError, usageLine } from "./command.ts";
+import { type Command, CommandError, type Typed, UsageError, usageLine, type Workplace } from "./command.ts";
 import { EVENT_COMMANDS } from "./event-commands.ts";
 import { GROUP_COMMANDS } from "./group-commands.ts";
 import { jobs } from "./job-commands.ts";
@@ -17,6 +17,8 @@ import { MCP_COMMAND } from "./mcp-command.ts";
 import { MODELS_COMMANDS } from "./models-commands.ts";
 import { PAYMENT_COMMANDS } from "./payment-commands.ts";
 import { routesCommand } from "./routes-command.ts";
+import { RUN_COMMAND } from "./run-command.ts";
+import { RUNS_COMMANDS } from "./runs-commands.ts";
 import { STORE_COMMANDS } from "./store-commands.ts";
 import { pairs, wrapped } from "./text.ts";
 import { USAGE_COMMANDS } from "./usage-commands.ts";
@@ -28,6 +30,7 @@ export const COMMANDS: readonly Command[] = [
   ...GROUP_COMMANDS,
   ...EVENT_COMMANDS,
   ...USAGE_COMMANDS,
+  ...RUNS_COMMANDS,
   ...LOG_COMMANDS,
   jobs,
   ...PAYMENT_COMMANDS,
@@ -39,6 +42,7 @@ export const COMMANDS: readonly Command[] = [
   ...LOCAL_COMMANDS,
   ...MODELS_COMMANDS,
   MCP_COMMAND,
+  RUN_COMMAND,
 ];
 
 const USAGE_INDENT = "         ";
@@ -50,6 +54,7 @@ export interface Surroundings {
   readonly err: (line: string) => void;
   /** The terminal's width; without it lines are not wrapped. */
   readonly columns?: number;
+  readonly title?: Workplace["title"];
 }
 
 /** Any command line may end in one of these. */
@@ -138,7 +143,7 @@ function typedFor({ takes = [], rest, options = {} }: Command, { values, positio
 }
 
 async function perform(command: Command, rest: readonly string[], place: Surroundings): Promise<number> {
-  const { environment, out, err, columns = Infinity } = place;
+  const { environment, out, err, columns = Infinity, title } = place;
   const parsed = parse(command, rest);
   if (parsed.values.help === true) {
     out(help(command, columns));
@@ -155,10 +160,11 @@ async function perform(command: Command, rest: readonly string[], place: Surroun
     say,
     progress: err,
     columns,
+    title,
     environment,
   });
-  out(json ? JSON.stringify(result.json, null, 2) : result.text);
-  return result.good === false ? 1 : 0;
+  if (json || result.text !== "") out(json ? JSON.stringify(result.json, null, 2) : result.text);
+  return result.exitCode ?? (result.good === false ? 1 : 0);
 }
 
 /** The help for a line that names no command; null: the line does not ask for help. */
@@ -204,10 +210,12 @@ export async function run(words: readonly string[], place: Surroundings): Promis
       if (command !== null) err(`Usage: ${usageLine(command)}`);
       return 2;
     }
-    const code = error instanceof CommandError ? error.code : "failed";
+    const { code, exitCode } = error instanceof CommandError ? error : { code: "failed", exitCode: 1 };
     const message = wordsOf(error);
-    if (words.includes("--json")) out(JSON.stringify({ ok: false, error: code, message }, null, 2));
+    // After `--` stand the words of another program.
+    if (words.slice(0, words.includes("--") ? words.indexOf("--") : words.length).includes("--json"))
+      out(JSON.stringify({ ok: false, error: code, message }, null, 2));
     else err(`tollgate: ${message}`);
-    return 1;
+    return exitCode;
   }
 }

@@ -3,6 +3,9 @@
 import "../processes/node-version.cjs";
 import "../core/kept-sources.mjs";
 
+/** XTerm's code for an empty title; shells set their own with the next prompt. */
+const UNTITLE = "\x1b]2;\x07";
+
 // Imports from here on use the compile cache of an earlier start.
 const { run } = await import("./run.ts");
 process.exitCode = await run(process.argv.slice(2), {
@@ -10,4 +13,7 @@ process.exitCode = await run(process.argv.slice(2), {
   err: (line) => console.error(line),
   // Undefined without a terminal.
   columns: process.stdout.columns,
+  title: process.stderr.isTTY
+    ? (text) => void process.stderr.write(text === null ? UNTITLE : `\x1b]2;${text}\x07`)
+    : undefined,
 });

@@ -502,7 +502,12 @@ export const SETTINGS = {
     "Memory limit of a Chromium with all its processes, in MiB; above it the scene is left out. Two run at once. Linux only",
   ),
   ffmpegPath: optional("FFMPEG_PATH", program, "The ffmpeg that makes demo videos; required for them"),
-  apiKey: secret(optional("TOLLGATE_API_KEY", z.string().min(1), "The key that `tollgate mcp` uses")),
+  apiKey: secret(optional("TOLLGATE_API_KEY", z.string().min(1), "The key that `tollgate run` and `tollgate mcp` use")),
+  url: optional(
+    "TOLLGATE_URL",
+    webAddress(),
+    "The gateway's address for `tollgate run` and `tollgate mcp`; default: PUBLIC_URL, or HOST and PORT",
+  ),
   mcpOrigins: setting("MCP_ORIGINS", "", names, "Web origins that may call /mcp, with commas; `*` allows all"),
   guardUrl: optional(
     "GUARD_URL",
@@ -752,6 +757,11 @@ const HEADER_BYTES_MAX = "16384";
  */
 export function prepareEnvironment(): void {
   process.env.UWS_HTTP_MAX_HEADERS_SIZE ||= HEADER_BYTES_MAX;
+}
+
+/** The environment of a program that we start: `env` with variables changed, or removed where undefined. */
+export function environmentWith(changed: Environment, env: Environment = process.env): Environment {
+  return { ...env, ...changed };
 }
 
 /** Treats an empty variable as unset, because compose files leave settings out that way. */
