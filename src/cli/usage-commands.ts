@@ -72,7 +72,7 @@ const usage: Command = {
   options: {
     by: {
       value: "FIELDS",
-      meaning: "account, key, model, provider, day, tag, group (of --account), or several with commas; day by itself",
+      meaning: "account, key, model, provider, day, tag, run, group (of --account), or several with commas; default: day",
     },
     ...FILTERS,
     status: { value: "STATUS", meaning: "charged, as by itself, or credited" },

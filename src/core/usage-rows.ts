@@ -2,7 +2,7 @@
 import type { PostingPage } from "./account-rows.ts";
 
 /** What spending can be grouped by. */
-export type UsageField = "account" | "key" | "model" | "provider" | "day" | "tag" | "group";
+export type UsageField = "account" | "key" | "model" | "provider" | "day" | "tag" | "group" | "run";
 
 /** Filters postings; null means no filter. */
 export interface PostingFilters {
@@ -66,11 +66,22 @@ export interface PostingSearch extends PostingFilters {
   readonly cursor: string | null;
 }
 
+/** The charges of some runs of an account, oldest first. */
+export interface RunPostingQuery {
+  readonly accountId: string;
+  readonly runIds: readonly string[];
+  readonly limit: number;
+  /** The `next` of the page before. */
+  readonly cursor: string | null;
+}
+
 /** Reports over the books, beside running calls. */
 export interface Reports {
   usage(query: UsageQuery): Promise<UsagePage | TooWide>;
   /** Postings, newest first, without their legs. */
   search(query: PostingSearch): Promise<PostingPage | TooWide>;
+  /** With their legs. */
+  runPostings(query: RunPostingQuery): Promise<PostingPage>;
 }
 
 /** An uncharged call of a known key: it failed, or was refused before it began. */

@@ -38,6 +38,7 @@ const NAMES: Readonly<Record<UsageField, string>> = {
   day: "day",
   tag: "tag",
   group: "group_id",
+  run: "run_id",
 };
 /** A day's tags beyond those counted separately. */
 const OTHER = "other";

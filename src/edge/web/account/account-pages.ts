@@ -15,6 +15,7 @@ import { filesSection } from "./files.ts";
 import { JOBS_LIVE, jobsSection, liveJobs } from "./jobs.ts";
 import { keysSection } from "./keys.ts";
 import { overviewSection } from "./overview.ts";
+import { runSection, runsSection } from "./run-pages.ts";
 import { startSection } from "./start.ts";
 import { transactionSection, transactionsSection } from "./transactions.ts";
 
@@ -33,6 +34,7 @@ const GROUPS: readonly PlaceGroup[] = [
   {
     name: "Money",
     places: [
+      { href: "/account/runs", name: "Runs" },
       { href: "/account/transactions", name: "Transactions" },
       { href: "/account/budgets", name: "Budgets" },
     ],
@@ -111,6 +113,8 @@ export function accountPages(parts: AccountPagesParts): readonly EndpointSpec[] 
     overviewSection(parts.epochMs),
     transactionsSection,
     transactionSection,
+    runsSection,
+    runSection,
     keysSection,
     budgetsSection,
     eventsSection({ path: "/account/events", api: "/api/v1", lead }),

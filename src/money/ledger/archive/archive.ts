@@ -97,5 +97,6 @@ export const NO_ARCHIVE: Archive = {
   sumFaults: () => Promise.resolve([]),
   usage: () => Promise.resolve({ rows: [], next: null, mayLackTags: false }),
   search: () => Promise.resolve({ rows: [], next: null }),
+  runPostings: () => Promise.resolve({ rows: [], next: null }),
   close: () => Promise.resolve(),
 };

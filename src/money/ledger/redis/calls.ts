@@ -3,7 +3,8 @@ import { hash } from "node:crypto";
 import type { PostingPage, PostingQuery, PostingRow } from "../../../core/account-rows.ts";
 import { nano } from "../../../core/money.ts";
 import type { TokenUsage } from "../../../core/route.ts";
-import { type Archive, listedPosting, type NumberedPosting } from "../archive/archive.ts";
+import type { RunPostingQuery } from "../../../core/usage-rows.ts";
+import { type Archive, listedPosting, type NumberedPosting, shownPosting } from "../archive/archive.ts";
 import { type PackedLeg, unpackLegs } from "../model/legs.ts";
 import { runIn } from "../model/window-list.ts";
 import { holdLines, postingLines, postingText } from "./lines.ts";
@@ -169,4 +170,31 @@ export async function listPostings(link: LedgerLink, archive: Archive, query: Po
     rows: page.slice(0, limit).map(listedPosting),
     next: next === undefined ? null : `${next.number}.${cursorMark(query)}`,
   };
+}
+
+/** A page of runs' charges, oldest first: from the archive, then from Redis, which keeps only recent postings, so they are scanned. */
+export async function listRunPostings(link: LedgerLink, archive: Archive, query: RunPostingQuery): Promise<PostingPage> {
+  const { accountId, runIds, cursor, limit } = query;
+  const runs = new Set(runIds);
+  const recent: NumberedPosting[] = [];
+  for (let from = cursor ?? "0"; recent.length <= limit; ) {
+    const range = [`${accountBase(accountId)}:x`, `(${from}`, "+inf", "WITHSCORES", "LIMIT", "0", String(READ_AT_ONCE)];
+    const pairs = ((await link.call("ZRANGEBYSCORE", ...range)) as unknown[]).map(String);
+    const ids = pairs.filter((_, at) => at % 2 === 0);
+    const texts = await readCalls(link, accountId, ids);
+    for (const [at, id] of ids.entries()) {
+      const row = postingRow(accountId, id, texts[at] ?? null);
+      if (row?.runId !== undefined && runs.has(row.runId)) recent.push(row);
+    }
+    if (ids.length < READ_AT_ONCE) break;
+    from = pairs.at(-1) ?? from;
+  }
+  // A posting is in the archive before it leaves Redis, so none is missed.
+  const { rows, next } = await archive.runPostings(query);
+  if (next !== null) return { rows, next };
+  const known = new Set(rows.map(({ transactionId }) => transactionId));
+  const fresh = recent.filter(({ transactionId }) => !known.has(transactionId));
+  const page = fresh.slice(0, limit - rows.length);
+  const after = fresh[page.length];
+  return { rows: [...rows, ...page.map(shownPosting)], next: after === undefined ? null : String(after.number - 1) };
 }

@@ -14,7 +14,7 @@ import type { LedgerTotals, SharedLedger, Standing, VoidOutcome } from "../model
 import { accountIndex, accountsWith } from "./account-index.ts";
 import { withArchive } from "./archived.ts";
 import { argumentsOf } from "./arguments.ts";
-import { creditDetail, listPostings, readPosting } from "./calls.ts";
+import { creditDetail, listPostings, listRunPostings, readPosting } from "./calls.ts";
 import { examineRedis } from "./doctor.ts";
 import { type Hear, redisEvents } from "./events.ts";
 import { newKeyArguments, pointTo, redisKeys, waitForCopies } from "./keys.ts";
@@ -269,6 +269,7 @@ export function redisLedger(options: RedisLedgerOptions): SharedLedger {
     // Covers what has moved to the archive, which is a minute old.
     usage: async (query) => archive.usage(query, query.sandbox === null ? [] : await playing(query)),
     search: (query) => archive.search(query),
+    runPostings: (query) => listRunPostings(link, archive, query),
     doctor: () => examineRedis(link, index.all(), archive),
     backup: () =>
       Promise.reject(

@@ -2,6 +2,7 @@
 import type { PostingRow } from "../../../core/account-rows.ts";
 import type { Reports, TooWide, UsagePage, UsageQuery } from "../../../core/usage-rows.ts";
 import type { Value } from "../../../platform/storage/reading-thread.ts";
+import { readRunPostings } from "./run-postings.ts";
 import { searchPostings } from "./search.ts";
 import type { Dialect, Statement } from "./statement.ts";
 import type { SumTables } from "./sums.ts";
@@ -32,5 +33,6 @@ export function reportsOf(books: AskReports, rowOf: (row: Row) => PostingRow): T
   return {
     usage: (query, sandboxAccounts = []) => readUsage(query, books, sandboxAccounts),
     search: (query) => searchPostings(query, books, rowOf),
+    runPostings: (query) => readRunPostings(query, books, rowOf),
   };
 }

@@ -47,6 +47,13 @@ export function postingExpressions(row: string, day = `${row}created_at / ${DAY_
   };
 }
 
+/** The run of a posting, which is the first among its windows, and whether it has one; both as the indexes by run have them. */
+export function runOf(row: string, dialect: Dialect): { readonly run: string; readonly has: string } {
+  return dialect === "sqlite"
+    ? { run: `${row}run_id`, has: `${row}run_id IS NOT NULL` }
+    : { run: `split_part(split_part(${row}windows, '=run:', 2), ';', 1)`, has: `${row}windows LIKE '%=run:%'` };
+}
+
 export const INPUT = ["inputTokens", "cacheReadTokens", "cacheWriteTokens"] as const;
 export const OUTPUT = ["outputTokens"] as const;
 

@@ -5,7 +5,7 @@ import { DAY_MS, dayOf } from "../model/windows.ts";
 import type { AskReports } from "./reports.ts";
 import { type Source, sourceOf } from "./source.ts";
 import { cursorIn, cursorOf, listed, StatementWriter, tagsOf, where } from "./statement.ts";
-import { ANY_TAG, OTHER_TAGS, postingExpressions, SUMS, sumExpressions, sumTable } from "./sums.ts";
+import { ANY_TAG, OTHER_TAGS, postingExpressions, runOf, SUMS, sumExpressions, sumTable } from "./sums.ts";
 
 const COLUMN: Readonly<Record<UsageField, string>> = {
   account: "account_id",
@@ -15,6 +15,7 @@ const COLUMN: Readonly<Record<UsageField, string>> = {
   day: "day",
   tag: "tag",
   group: "group_id",
+  run: "run_id",
 };
 const FINE = ["key", "model", "provider"] as const;
 
@@ -35,6 +36,7 @@ export function isOneDay(fromMs: number | null, toMs: number | null): boolean {
 
 /** Why the daily sums do not suffice; null where they do. */
 function notInSums(query: UsageQuery): string | null {
+  if (query.by.includes("run")) return "run";
   if (!isWhole(query.fromMs)) return "from";
   if (!isWhole(query.toMs)) return "to";
   const filtered: Readonly<Record<(typeof FINE)[number], string | null>> = {
@@ -136,7 +138,7 @@ function rowsOfPostings(asking: Asking, source: Source): string {
   const { dialect } = asking.books;
   const own = postingExpressions("p.");
   const byGroup = query.by.includes("group") ? { [COLUMN.group]: groupOf(asking, own.key_id) } : {};
-  const by: Record<string, string> = { ...own, ...byGroup };
+  const by: Record<string, string> = { ...own, ...byGroup, [COLUMN.run]: `COALESCE(${runOf("p.", dialect).run}, '')` };
   const sums = sumExpressions("p.", dialect);
   const columns = query.by.map((field) =>
     field === "tag" ? "COALESCE(t.value, '') AS tag" : `${by[COLUMN[field]]} AS ${COLUMN[field]}`,

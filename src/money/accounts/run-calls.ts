@@ -1,0 +1,63 @@
+// A call as a row of its run's bill, and what it says about the run: sums, loops and the timeline are all made of these.
+import type { PostingRow } from "../../core/account-rows.ts";
+import { transactionRow } from "./rows.ts";
+
+/** Times count from the start of the call; the posting was written at its end. */
+function timesOf({ createdAtMs, legs }: PostingRow) {
+  const served = legs.findLastIndex(({ firstTokenMs }) => firstTokenMs !== undefined);
+  const msOf = (some: PostingRow["legs"]) => some.reduce((sum, { ms }) => sum + ms, 0);
+  const durationMs = msOf(legs);
+  const firstTokenMs = served === -1 ? null : msOf(legs.slice(0, served)) + (legs[served]?.firstTokenMs ?? 0);
+  return { durationMs, firstTokenMs, startedAtMs: createdAtMs - durationMs };
+}
+
+/** A transaction of a run, with its outcome, its times, and the routes that failed before the one that served. */
+export function runCallRow(posting: PostingRow) {
+  const { legs } = posting;
+  const { durationMs, firstTokenMs } = timesOf(posting);
+  const isWhole = legs.length === 0 || legs.some(({ ok }) => ok);
+  const failed = legs.filter(({ ok, told }) => !ok && told === undefined);
+  return {
+    ...transactionRow(posting),
+    status: isWhole ? "complete" : "partial",
+    first_token_ms: firstTokenMs,
+    duration_ms: durationMs,
+    ...(isWhole && failed.length > 0
+      ? { fell_back_from: failed.map(({ vendor, model, reason }) => ({ vendor, model, reason })) }
+      : {}),
+  };
+}
+
+export type RunCallRow = ReturnType<typeof runCallRow>;
+
+/** What the reckoning reads of a call. */
+export interface RunCall {
+  readonly runId: string;
+  readonly isAction: boolean;
+  /** The model or action that served. */
+  readonly name: string;
+  readonly nano: number;
+  readonly startedAtMs: number;
+  readonly endedAtMs: number;
+  readonly inputTokens: number;
+  readonly cachedTokens: number;
+  readonly outputTokens: number;
+  /** Equal for equal requests; null where unknown. */
+  readonly bodyHash: string | null;
+}
+
+export function runCall(posting: PostingRow): RunCall {
+  const { operation, served, asked, usage, amountNano, createdAtMs, runId = "", bodyHash = null } = posting;
+  return {
+    runId,
+    isAction: operation === "run",
+    name: served ?? asked ?? "",
+    nano: amountNano,
+    startedAtMs: timesOf(posting).startedAtMs,
+    endedAtMs: createdAtMs,
+    inputTokens: usage === null ? 0 : usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens,
+    cachedTokens: usage?.cacheReadTokens ?? 0,
+    outputTokens: usage?.outputTokens ?? 0,
+    bodyHash,
+  };
+}
