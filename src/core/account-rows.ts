@@ -166,6 +166,16 @@ export interface PostedLeg {
   readonly count: number;
   /** What it cost the caller, for a call of a model with tools. */
   readonly told?: ToldCost;
+  /** Only of an attempt that answered, within a run. */
+  readonly inRun?: LegInRun;
+}
+
+/** What a run's bill shows of an attempt. */
+export interface LegInRun {
+  /** From the start of the attempt; null where the answer came at once. */
+  readonly firstTokenMs: number | null;
+  /** Equal for equal requests. */
+  readonly requestHash: string;
 }
 
 /** An immutable entry. `spent` only grows by postings of kind `charge`; refunds and top-ups grow `granted`. */

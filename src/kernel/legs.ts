@@ -31,9 +31,9 @@ export function upstreamOf(legs: readonly Leg[]): Nano {
   return legs.reduce((sum, leg) => add(sum, leg.upstreamNano), ZERO);
 }
 
-/** The legs in the ledger's form. */
-export function postedLegs(legs: readonly Leg[]): readonly PostedLeg[] {
-  return legs.map(({ provider, model, upstreamNano, failure, ms, told }) => ({
+/** The legs in the ledger's form; `requestHash`: the call's within a run. */
+export function postedLegs(legs: readonly Leg[], requestHash?: string): readonly PostedLeg[] {
+  return legs.map(({ provider, model, upstreamNano, failure, ms, firstTokenMs, told }) => ({
     vendor: provider,
     model,
     upstreamNano,
@@ -42,5 +42,8 @@ export function postedLegs(legs: readonly Leg[]): readonly PostedLeg[] {
     reason: failure,
     count: 1,
     ...(told === undefined ? {} : { told }),
+    ...(requestHash === undefined || failure !== null || told !== undefined
+      ? {}
+      : { inRun: { firstTokenMs: firstTokenMs === null ? null : Math.round(firstTokenMs), requestHash } }),
   }));
 }

@@ -1,6 +1,6 @@
 // A run's bill: its calls in order with those of its child runs, their sums, loops and timeline, all from the ledger's postings.
 import { z } from "zod";
-import type { PostingRow } from "../../core/account-rows.ts";
+import type { PostingPage, PostingRow } from "../../core/account-rows.ts";
 import type { Answer } from "../../core/endpoint.ts";
 import { eachOf, inSlices } from "../../core/slices.ts";
 import type { Reports } from "../../core/usage-rows.ts";
@@ -100,7 +100,7 @@ function* reckoned(reckoning: Reckoning, rows: readonly PostingRow[]) {
 async function reckoningOf(books: BilledBooks, runs: BilledRuns) {
   const reckoning = new Reckoning();
   for (let cursor: string | null = null; ; ) {
-    const { rows, next } = await books.runPostings({ ...runs, limit: BATCH, cursor });
+    const { rows, next }: PostingPage = await books.runPostings({ ...runs, limit: BATCH, cursor });
     await inSlices(reckoned(reckoning, rows));
     if (next === null) return reckoning.shown();
     cursor = next;
@@ -108,7 +108,8 @@ async function reckoningOf(books: BilledBooks, runs: BilledRuns) {
 }
 
 /** A page of calls; the first has the sums of all. */
-export async function billOf(books: BilledBooks, runs: BilledRuns, { limit, cursor = null }: Asked) {
+export async function billOf(books: BilledBooks, runs: BilledRuns, asked: Asked) {
+  const { limit, cursor = null } = asked;
   if (limit === 0) return {};
   const page = await books.runPostings({ ...runs, limit, cursor });
   const calls = await named(books, runs.accountId, page.rows, runCallRow);
@@ -116,7 +117,8 @@ export async function billOf(books: BilledBooks, runs: BilledRuns, { limit, curs
   return { ...reckoning, calls, next_cursor: page.next };
 }
 
-export async function billCsv(books: BilledBooks, runs: BilledRuns, { limit, cursor = null }: Asked): Promise<Answer> {
+export async function billCsv(books: BilledBooks, runs: BilledRuns, asked: Asked): Promise<Answer> {
+  const { limit, cursor = null } = asked;
   const { rows, next } = await books.runPostings({ ...runs, limit: limit || BATCH, cursor });
   const told = await named(books, runs.accountId, rows, runCallRow);
   const headers = { "content-type": "text/csv; charset=utf-8", ...(next === null ? {} : { "x-next-cursor": next }) };

@@ -4,10 +4,11 @@ import { transactionRow } from "./rows.ts";
 
 /** Times count from the start of the call; the posting was written at its end. */
 function timesOf({ createdAtMs, legs }: PostingRow) {
-  const served = legs.findLastIndex(({ firstTokenMs }) => firstTokenMs !== undefined);
+  const served = legs.findLastIndex(({ inRun }) => inRun !== undefined);
+  const first = legs[served]?.inRun?.firstTokenMs ?? null;
   const msOf = (some: PostingRow["legs"]) => some.reduce((sum, { ms }) => sum + ms, 0);
   const durationMs = msOf(legs);
-  const firstTokenMs = served === -1 ? null : msOf(legs.slice(0, served)) + (legs[served]?.firstTokenMs ?? 0);
+  const firstTokenMs = first === null ? null : msOf(legs.slice(0, served)) + first;
   return { durationMs, firstTokenMs, startedAtMs: createdAtMs - durationMs };
 }
 
@@ -43,11 +44,11 @@ export interface RunCall {
   readonly cachedTokens: number;
   readonly outputTokens: number;
   /** Equal for equal requests; null where unknown. */
-  readonly bodyHash: string | null;
+  readonly requestHash: string | null;
 }
 
 export function runCall(posting: PostingRow): RunCall {
-  const { operation, served, asked, usage, amountNano, createdAtMs, runId = "", bodyHash = null } = posting;
+  const { operation, served, asked, usage, amountNano, createdAtMs, runId = "", legs } = posting;
   return {
     runId,
     isAction: operation === "run",
@@ -58,6 +59,6 @@ export function runCall(posting: PostingRow): RunCall {
     inputTokens: usage === null ? 0 : usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens,
     cachedTokens: usage?.cacheReadTokens ?? 0,
     outputTokens: usage?.outputTokens ?? 0,
-    bodyHash,
+    requestHash: legs.findLast(({ inRun }) => inRun !== undefined)?.inRun?.requestHash ?? null,
   };
 }

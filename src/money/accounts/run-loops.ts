@@ -45,15 +45,15 @@ const WORDS: Readonly<Record<Loop["kind"], (name: string, calls: number) => stri
 
 /** Reads a run's calls in order and collects its loops. */
 export class LoopFinder {
-  readonly #same = new Map<string, { readonly call: RunCall; readonly streak: Streak }>();
+  readonly #same = new Map<string, Streak>();
   readonly #conversations = new Map<string, Conversation>();
   readonly #loops = new Map<string, Loop>();
 
   add(call: RunCall): void {
-    if (call.bodyHash !== null) {
-      const same = `${call.runId} ${call.name} ${call.bodyHash}`;
-      const { streak } = this.#same.get(same) ?? { streak: { calls: 0, nano: -call.nano } };
-      this.#same.set(same, { call, streak });
+    if (call.requestHash !== null) {
+      const same = `${call.runId} ${call.name} ${call.requestHash}`;
+      const streak = this.#same.get(same) ?? { calls: 0, nano: -call.nano };
+      this.#same.set(same, streak);
       this.#grow("same_call", call, streak, same);
     }
     if (call.inputTokens > 0) this.#addToConversation(call);

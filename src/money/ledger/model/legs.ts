@@ -1,5 +1,5 @@
 // A posting's legs: bounded in count and size, in the compact form that every store keeps.
-import type { PostedLeg } from "../../../core/account-rows.ts";
+import type { LegInRun, PostedLeg } from "../../../core/account-rows.ts";
 import { add, type Nano, nano, ZERO } from "../../../core/money.ts";
 
 export const LEGS_MAX = 512;
@@ -14,6 +14,7 @@ const LEG_BYTES_MAX = 96;
 /** A stored leg. An ordinary one, which answered once, omits the fields after `ms`. */
 export type PackedLeg =
   | readonly [vendor: string, model: string, upstream: number, ms: number]
+  | PackedInRun
   | readonly [
       vendor: string,
       model: string,
@@ -25,15 +26,34 @@ export type PackedLeg =
       told?: readonly [action: string | null, nano: number, ok: 0 | 1],
     ];
 
-function packed({ vendor, model, upstreamNano, ok, ms, reason, count, told }: PostedLeg): PackedLeg {
+/** Shorter than a leg with an outcome. */
+type PackedInRun = readonly [
+  vendor: string,
+  model: string,
+  upstream: number,
+  ms: number,
+  firstTokenMs: LegInRun["firstTokenMs"],
+  requestHash: string,
+];
+const IN_RUN_FIELDS = 6;
+const isInRun = (leg: PackedLeg): leg is PackedInRun => leg.length === IN_RUN_FIELDS;
+
+function packed({ vendor, model, upstreamNano, ok, ms, reason, count, told, inRun }: PostedLeg): PackedLeg {
   const leg = [vendor, model, nano(upstreamNano), Math.round(ms)] as const;
   if (told !== undefined) {
     return [...leg, ok ? 1 : 0, reason, count, [told.action, nano(told.nano), told.ok ? 1 : 0]];
   }
-  return ok && reason === null && count === 1 ? leg : [...leg, ok ? 1 : 0, reason, count];
+  if (!ok || reason !== null || count !== 1) return [...leg, ok ? 1 : 0, reason, count];
+  return inRun === undefined ? leg : [...leg, inRun.firstTokenMs, inRun.requestHash];
 }
 
-function unpacked([vendor, model, upstream, ms, ok = 1, reason = null, count = 1, told]: PackedLeg): PostedLeg {
+function unpacked(packedLeg: PackedLeg): PostedLeg {
+  if (isInRun(packedLeg)) {
+    const [vendor, model, upstream, ms, firstTokenMs, requestHash] = packedLeg;
+    const inRun = { firstTokenMs, requestHash };
+    return { vendor, model, upstreamNano: nano(upstream), ok: true, ms, reason: null, count: 1, inRun };
+  }
+  const [vendor, model, upstream, ms, ok = 1, reason = null, count = 1, told] = packedLeg;
   const leg = { vendor, model, upstreamNano: nano(upstream), ok: ok === 1, ms, reason, count };
   return told === undefined ? leg : { ...leg, told: { action: told[0], nano: nano(told[1]), ok: told[2] === 1 } };
 }
