@@ -72,7 +72,8 @@ const usage: Command = {
   options: {
     by: {
       value: "FIELDS",
-      meaning: "account, key, model, provider, day, tag, run, group (of --account), or several with commas; default: day",
+      meaning:
+        "account, key, model, provider, day, tag, run, group (of --account), or several with commas; default: day",
     },
     ...FILTERS,
     status: { value: "STATUS", meaning: "charged, as by itself, or credited" },

@@ -5,7 +5,16 @@ import type { FailedCallSearch, PostingSearch, TooWide, UsageField, UsageQuery }
 import { pageSchema } from "./list-pages.ts";
 
 const DAY_MS = 86_400_000;
-export const USAGE_FIELDS: readonly UsageField[] = ["account", "key", "model", "provider", "day", "tag", "group", "run"];
+export const USAGE_FIELDS: readonly UsageField[] = [
+  "account",
+  "key",
+  "model",
+  "provider",
+  "day",
+  "tag",
+  "group",
+  "run",
+];
 const DATE = /^\d{4}-\d{2}-\d{2}$/;
 const TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?Z$/;
 const MOMENT = "must be a day such as 2026-11-22 or a time such as 2026-11-22T10:00:00Z, in UTC";

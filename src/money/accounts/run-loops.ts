@@ -39,7 +39,8 @@ interface Conversation {
 
 const WORDS: Readonly<Record<Loop["kind"], (name: string, calls: number) => string>> = {
   same_call: (name, calls) => `${name} got the same request ${calls} times.`,
-  uncached_prompt: (name, calls) => `${name} got the same growing prompt ${calls} times without reading it from a cache.`,
+  uncached_prompt: (name, calls) =>
+    `${name} got the same growing prompt ${calls} times without reading it from a cache.`,
   growing_results: (name, calls) => `What is added to the prompt of ${name} grew in each of ${calls} calls.`,
 };
 

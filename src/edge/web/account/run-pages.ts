@@ -38,7 +38,8 @@ export const runsSection: Section = {
     if (found instanceof Refused) return found;
     const columns = [{ name: "Run" }, { name: "State" }, { name: "Spent" }, { name: "Began (UTC)", kind: "desk" }];
     const rows = rowsOf(found.runs, (run) => [nameOf(run), stateOf(run), usedOf(run), time(run.created_at)]);
-    const none = "There is no run. tollgate run --budget 5 -- claude makes one, and so does a key that ends in +run_...";
+    const none =
+      "There is no run. tollgate run --budget 5 -- claude makes one, and so does a key that ends in +run_...";
     return {
       title: "Runs",
       body: html`<p class="lead">A run is an agent's session or a job with its own budget, over all models and actions.</p><section class="card">${table("Runs", columns, { rows, none })}${nextPage(PATH, {}, found.next_cursor)}</section>`,
@@ -49,7 +50,11 @@ export const runsSection: Section = {
 function summary(bill: BillShown): Html {
   const left = Math.max(0, budgetOf(bill) - bill.spent_nano_usd - bill.held_nano_usd);
   return tiles([
-    { name: "Spent", value: money(bill.spent_nano_usd), more: html`of ${money(budgetOf(bill))}${meter(bill.spent_nano_usd / Math.max(1, budgetOf(bill)))}` },
+    {
+      name: "Spent",
+      value: money(bill.spent_nano_usd),
+      more: html`of ${money(budgetOf(bill))}${meter(bill.spent_nano_usd / Math.max(1, budgetOf(bill)))}`,
+    },
     { name: "Held by running calls", value: money(bill.held_nano_usd) },
     { name: "Left", value: money(left) },
     { name: "Calls", value: count(bill.totals?.calls ?? 0) },

@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { Pool, type QueryConfig } from "pg";
 import { GatewayError } from "../../../core/errors.ts";
-import { ARCHIVE_TABLES, postgresSums } from "../usage/sums.ts";
+import { ARCHIVE_TABLES, postgresSums, runOf } from "../usage/sums.ts";
 import type { Archive } from "./archive.ts";
 import { archiveOn, conflictText, QUERIES, type QueryName, type Row } from "./queries.ts";
 import { ADDED, type ArchiveRow, COLUMNS, type Value } from "./rows.ts";
@@ -29,6 +29,7 @@ const additions = ADDED.map(
       ALTER TABLE tollgate_posting ADD COLUMN ${name} ${COLUMNS[name]};
     END IF;`,
 );
+const BY_RUN = runOf("", "postgres");
 const SCHEMA = `
   BEGIN;
   SELECT pg_advisory_xact_lock(${SCHEMA_LOCK});
@@ -37,6 +38,8 @@ const SCHEMA = `
   DO $$ BEGIN ${additions.join("")} END $$;
   CREATE INDEX IF NOT EXISTS tollgate_posting_by_key ON tollgate_posting (account_id, key_id, number)
     WHERE key_id IS NOT NULL;
+  CREATE INDEX IF NOT EXISTS tollgate_posting_by_run ON tollgate_posting (account_id, (${BY_RUN.run}), number)
+    WHERE ${BY_RUN.has};
   CREATE INDEX IF NOT EXISTS tollgate_posting_by_time ON tollgate_posting (created_at, account_id, number);
   ${postgresSums(ARCHIVE_TABLES)}
   CREATE TABLE IF NOT EXISTS tollgate_archive (id text NOT NULL);

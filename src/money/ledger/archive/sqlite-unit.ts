@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import type { DatabaseSync } from "node:sqlite";
 import { migrate, type SqliteUnit } from "../../../platform/storage/sqlite-unit.ts";
-import { ARCHIVE_TABLES, sqliteSums } from "../usage/sums.ts";
+import { ARCHIVE_TABLES, SQLITE_RUN_COLUMN, sqliteSums } from "../usage/sums.ts";
 import { conflictText, QUERIES, type QueryName, type Row } from "./queries.ts";
 import { ADDED, type ArchiveRow, COLUMN_NAMES, COLUMNS, type Column, type Value } from "./rows.ts";
 
@@ -24,6 +24,10 @@ const SCHEMA = [
   ${sqliteSums(ARCHIVE_TABLES)}
   `,
   addition("windows"),
+  `
+  ALTER TABLE tollgate_posting ADD COLUMN ${SQLITE_RUN_COLUMN};
+  CREATE INDEX tollgate_posting_by_run ON tollgate_posting (account_id, run_id, number) WHERE run_id IS NOT NULL;
+  `,
 ];
 
 export type ArchiveOperations = ReturnType<typeof operationsOn>;

@@ -173,7 +173,11 @@ export async function listPostings(link: LedgerLink, archive: Archive, query: Po
 }
 
 /** A page of runs' charges, oldest first: from the archive, then from Redis, which keeps only recent postings, so they are scanned. */
-export async function listRunPostings(link: LedgerLink, archive: Archive, query: RunPostingQuery): Promise<PostingPage> {
+export async function listRunPostings(
+  link: LedgerLink,
+  archive: Archive,
+  query: RunPostingQuery,
+): Promise<PostingPage> {
   const { accountId, runIds, cursor, limit } = query;
   const runs = new Set(runIds);
   const recent: NumberedPosting[] = [];

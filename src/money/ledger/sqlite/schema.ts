@@ -1,5 +1,5 @@
 // The ledger's tables. Derived values are not stored: the held amount is the sum of the live holds. Only reports have stored sums.
-import { LEDGER_TABLES, sqliteSums } from "../usage/sums.ts";
+import { LEDGER_TABLES, SQLITE_RUN_COLUMN, sqliteSums } from "../usage/sums.ts";
 
 /** Each step runs once, in order; append steps, never change them. Money in nano-USD, times in ms since the epoch. */
 export const LEDGER_SCHEMA: readonly string[] = [
@@ -186,8 +186,7 @@ export const LEDGER_SCHEMA: readonly string[] = [
   `,
   `
   -- A run's postings, in their order; a posting's run is the first among its windows.
-  ALTER TABLE posting ADD COLUMN run_id TEXT GENERATED ALWAYS AS (CASE WHEN instr(windows, '=run:') > 0 THEN
-    substr(windows, instr(windows, '=run:') + 5, instr(substr(windows, instr(windows, '=run:') + 5) || ';', ';') - 1) END) VIRTUAL;
+  ALTER TABLE posting ADD COLUMN ${SQLITE_RUN_COLUMN};
   CREATE INDEX posting_by_run ON posting (account_id, run_id, seq) WHERE run_id IS NOT NULL;
   `,
   `

@@ -47,11 +47,20 @@ export function postingExpressions(row: string, day = `${row}created_at / ${DAY_
   };
 }
 
+const RUN_MARK = "=run:";
+const afterMark = `substr(windows, instr(windows, '${RUN_MARK}') + ${RUN_MARK.length})`;
+/** A posting's run in SQLite, as a column that is computed. */
+export const SQLITE_RUN_COLUMN = `run_id TEXT GENERATED ALWAYS AS (CASE WHEN instr(windows, '${RUN_MARK}') > 0 THEN
+    substr(${afterMark}, 1, instr(${afterMark} || ';', ';') - 1) END) VIRTUAL`;
+
 /** The run of a posting, which is the first among its windows, and whether it has one; both as the indexes by run have them. */
 export function runOf(row: string, dialect: Dialect): { readonly run: string; readonly has: string } {
   return dialect === "sqlite"
     ? { run: `${row}run_id`, has: `${row}run_id IS NOT NULL` }
-    : { run: `split_part(split_part(${row}windows, '=run:', 2), ';', 1)`, has: `${row}windows LIKE '%=run:%'` };
+    : {
+        run: `split_part(split_part(${row}windows, '${RUN_MARK}', 2), ';', 1)`,
+        has: `${row}windows LIKE '%${RUN_MARK}%'`,
+      };
 }
 
 export const INPUT = ["inputTokens", "cacheReadTokens", "cacheWriteTokens"] as const;

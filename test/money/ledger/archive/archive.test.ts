@@ -87,8 +87,8 @@ test("an archive of the release before this one opens, and keeps what it has", {
   await made.close();
   const database = openDatabase(file);
   database.exec(`${WITHOUT_SUMS} DROP TRIGGER tollgate_usage_of_posting; DROP TRIGGER tollgate_tags_of_posting;
-    DROP TRIGGER tollgate_usage_of_deleted;
-    ALTER TABLE tollgate_posting DROP COLUMN tags; ALTER TABLE tollgate_posting DROP COLUMN legs;
+    DROP TRIGGER tollgate_usage_of_deleted; DROP INDEX tollgate_posting_by_run;
+    ALTER TABLE tollgate_posting DROP COLUMN run_id; ALTER TABLE tollgate_posting DROP COLUMN tags; ALTER TABLE tollgate_posting DROP COLUMN legs;
     ALTER TABLE tollgate_posting DROP COLUMN windows;
     UPDATE schema_version SET version = 1`);
   database.close();

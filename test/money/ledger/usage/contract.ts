@@ -1,9 +1,11 @@
 // The contract of reports over any postings, for any backend. A store's test calls `usageContract` with a function that fills one.
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { PostingPage, PostingRow } from "../../../../src/core/account-rows.ts";
 import { nano } from "../../../../src/core/money.ts";
 import type { PostingSearch, Reports, UsageField, UsageQuery, UsageRow } from "../../../../src/core/usage-rows.ts";
 import type { NumberedPosting } from "../../../../src/money/ledger/archive/archive.ts";
+import { runIn } from "../../../../src/money/ledger/model/window-list.ts";
 import { posting } from "../archive/contract.ts";
 import { START_MS } from "../store.ts";
 import { dayStart, searchOf, usageOf } from "./model.ts";
@@ -44,12 +46,13 @@ export function randomPostings(seed: number): NumberedPosting[] {
     provider: fc.constantFrom("vendor", "other", null),
     amount: fc.oneof(fc.constantFrom(0, 1, 999_999_999), fc.nat({ max: 3_000_000_000_000 })),
     kind: fc.constantFrom("charge", "charge", "charge", "charge", "topup", "refund"),
+    windows: fc.constantFrom(null, "=group:1", "=run:one", "=group:1;=run:one", "=run:child;=run:one;=account"),
     tags: fc.constantFrom([], [], ["team=red"], ["team=red", "user=a\"b,'é"], ["team=blue", "user=2", "x=y"]),
   });
   const [made = []] = fc.sample(fc.array(one, { minLength: POSTINGS, maxLength: POSTINGS }), { numRuns: 1, seed });
   const numbers = new Map<string, number>();
   let createdAtMs = START_MS;
-  return made.map(({ accountId, waitMs, key, served, provider, amount, kind, tags }, at) => {
+  return made.map(({ accountId, waitMs, key, served, provider, amount, kind, tags, windows }, at) => {
     createdAtMs += waitMs;
     const number = (numbers.get(accountId) ?? 0) + 1;
     numbers.set(accountId, number);
@@ -70,7 +73,7 @@ export function randomPostings(seed: number): NumberedPosting[] {
       reasoningTokens: 0,
     };
     return {
-      ...posting(accountId, number + 1, { keyId: `${accountId}.${key}`, served, provider, tags, legs: [] }),
+      ...posting(accountId, number + 1, { keyId: `${accountId}.${key}`, served, provider, tags, windows, legs: [] }),
       ...{ ...base, number, upstreamNano: nano(at), absorbedNano: nano(at % 3), usage: at % 5 > 0 ? usage : null },
     };
   });
@@ -78,7 +81,13 @@ export function randomPostings(seed: number): NumberedPosting[] {
 
 function sorted(rows: readonly Pick<UsageRow, "group">[]) {
   return rows
-    .map((row) => [JSON.stringify([...FIELDS, "group" as const].map((field) => row.group[field] ?? "")), row] as const)
+    .map(
+      (row) =>
+        [
+          JSON.stringify([...FIELDS, "group" as const, "run" as const].map((field) => row.group[field] ?? "")),
+          row,
+        ] as const,
+    )
     .sort(([a], [b]) => (a < b ? -1 : 1));
 }
 
@@ -136,6 +145,8 @@ export function usageContract(name: string, open: (postings: readonly NumberedPo
       { by: ["account", "day"], kind: "credited" },
       { by: ["model"], ...oneDay },
       { by: ["model", "tag"], ...oneDay },
+      { by: ["run"], ...oneDay },
+      { by: ["account", "run", "model"], ...oneDay },
       { by: ["key", "tag"], tag: "team=blue", ...oneDay },
       { by: ["account"], fromMs: oneDay.fromMs + HOUR_MS, toMs: oneDay.toMs - 1 },
       { by: ["day"], fromMs: oneDay.fromMs },
@@ -179,6 +190,7 @@ export function usageContract(name: string, open: (postings: readonly NumberedPo
       expect(await books.reports.usage(query({ by: ["tag", "model"] }))).toEqual({ tooWide: "model" });
       expect(await books.reports.usage(query({ by: ["day"], tag: "a=b", keyId: "k" }))).toEqual({ tooWide: "key" });
       expect(await books.reports.usage(query({ by: ["day"], ...twoDays }))).toEqual({ tooWide: "to" });
+      expect(await books.reports.usage(query({ by: ["run"] }))).toEqual({ tooWide: "run" });
       expect(await books.reports.search(find({ model: "m", ...twoDays }))).toEqual({ tooWide: "model" });
       expect(await books.reports.search(find({ tag: "a=b" }))).toEqual({ tooWide: "tag" });
     });
@@ -227,6 +239,24 @@ export function usageContract(name: string, open: (postings: readonly NumberedPo
         const times = new Map(postings.map(({ transactionId, createdAtMs }) => [transactionId, createdAtMs]));
         expect(ids.toSorted()).toEqual(searchOf(postings, find(more)).toSorted());
         expect(ids.map((id) => times.get(id))).toEqual(ids.map((id) => times.get(id) ?? 0).toSorted((a, b) => b - a));
+      },
+    );
+
+    test.each([[["one"]], [["child"]], [["one", "child"]], [["nobody's"]]])(
+      "the charges of runs %j, oldest first",
+      async (runIds) => {
+        const own = postings.filter(
+          (one) => one.accountId === "alpha" && runIds.includes(runIn(one.windows).runId ?? ""),
+        );
+        const found: PostingRow[] = [];
+        for (let cursor: string | null = null; ; ) {
+          const page: PostingPage = await books.reports.runPostings({ accountId: "alpha", runIds, limit: 7, cursor });
+          found.push(...page.rows);
+          if (page.next === null) break;
+          cursor = page.next;
+        }
+        expect(found.map(({ transactionId }) => transactionId)).toEqual(own.map(({ transactionId }) => transactionId));
+        expect(found.map(({ runId }) => runId)).toEqual(own.map(({ windows }) => runIn(windows).runId));
       },
     );
 

@@ -2,6 +2,7 @@
 
 import type { PostingFilters, PostingSearch, UsageField, UsageQuery } from "../../../../src/core/usage-rows.ts";
 import type { NumberedPosting } from "../../../../src/money/ledger/archive/archive.ts";
+import { runIn } from "../../../../src/money/ledger/model/window-list.ts";
 
 const DAY_MS = 86_400_000;
 const day = (ms: number) => new Date(ms).toISOString().slice(0, 10);
@@ -34,6 +35,7 @@ function groups(posting: NumberedPosting, { by, groups: asked = {} }: UsageQuery
       provider: posting.provider ?? "",
       day: day(posting.createdAtMs),
       tag,
+      run: runIn(posting.windows).runId ?? "",
       group: (posting.keyId === null ? undefined : asked[posting.keyId]) ?? "",
     };
     return Object.fromEntries(by.map((field) => [field, values[field]]));
