@@ -1,7 +1,7 @@
 // A run's calls over time, one lane for each run, merged until they fit into a picture.
-import type { RunCall } from "./run-calls.ts";
+import type { RunCall } from "./bill-calls.ts";
 
-const SPANS_MAX = 1_500;
+const SPANS_MAX = 400;
 /** Calls closer than this are one span, until there are too many. */
 const GAP_MS = 50;
 

@@ -1,5 +1,5 @@
 // Points out waste in a run: the same call repeated, a growing prompt that is never read from a cache, and tool results that keep growing.
-import type { RunCall } from "./run-calls.ts";
+import type { RunCall } from "./bill-calls.ts";
 
 /** Fewer than this are no loop. */
 const CALLS_MIN = 3;

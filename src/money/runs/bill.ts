@@ -4,11 +4,11 @@ import type { PostingPage, PostingRow } from "../../core/account-rows.ts";
 import type { Answer } from "../../core/endpoint.ts";
 import { eachOf, inSlices } from "../../core/slices.ts";
 import type { Reports } from "../../core/usage-rows.ts";
-import { csvText } from "./csv.ts";
-import { type Names, named } from "./names.ts";
-import { type RunCall, runCall, runCallRow } from "./run-calls.ts";
-import { LoopFinder } from "./run-loops.ts";
-import { Timeline } from "./run-timeline.ts";
+import { csvText } from "../accounts/csv.ts";
+import { type Names, named } from "../accounts/names.ts";
+import { type RunCall, runCall, runCallRow } from "./bill-calls.ts";
+import { LoopFinder } from "./loops.ts";
+import { Timeline } from "./timeline.ts";
 
 /** Postings read at once. */
 const BATCH = 2_000;
@@ -123,4 +123,15 @@ export async function billCsv(books: BilledBooks, runs: BilledRuns, asked: Asked
   const told = await named(books, runs.accountId, rows, runCallRow);
   const headers = { "content-type": "text/csv; charset=utf-8", ...(next === null ? {} : { "x-next-cursor": next }) };
   return { status: 200, body: await csvText(CSV_COLUMNS, told), headers };
+}
+
+/** A run with the runs below it. */
+export interface Branch<Run> {
+  readonly run: Run;
+  readonly children: readonly Branch<Run>[];
+}
+
+/** All ids of a branch, parents first. */
+export function idsIn<Run extends { readonly id: string }>({ run, children }: Branch<Run>): readonly string[] {
+  return [run.id, ...children.flatMap(idsIn)];
 }

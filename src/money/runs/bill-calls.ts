@@ -1,6 +1,6 @@
 // A call as a row of its run's bill, and what it says about the run: sums, loops and the timeline are all made of these.
 import type { PostingRow } from "../../core/account-rows.ts";
-import { transactionRow } from "./rows.ts";
+import { transactionRow } from "../accounts/rows.ts";
 
 /** Times count from the start of the call; the posting was written at its end. */
 function timesOf({ createdAtMs, legs }: PostingRow) {
