@@ -84,6 +84,9 @@ class Reckoning {
   }
 }
 
+/** The sums, loops and timeline of a bill. */
+export type Reckoned = ReturnType<Reckoning["shown"]>;
+
 type BilledBooks = Pick<Reports, "runPostings"> & Names;
 type Asked = z.output<typeof billSchema>;
 

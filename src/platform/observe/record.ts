@@ -36,6 +36,8 @@ export interface RequestRecord extends RecordStart {
   asked: string | null;
   /** The caller's tags. */
   tags: readonly string[];
+  /** The run that it is part of. */
+  runId: string | null;
   streamed: boolean;
   served: string | null;
   provider: string | null;
@@ -80,6 +82,7 @@ export function newRecord(start: RecordStart): RequestRecord {
     operation: null,
     asked: null,
     tags: NO_TAGS,
+    runId: null,
     streamed: false,
     served: null,
     provider: null,

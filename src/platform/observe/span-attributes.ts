@@ -24,7 +24,7 @@ function moneyOf(chargedNano: Nano, upstreamNano: Nano): Attributes {
 }
 
 export function requestAttributes(record: RequestRecord, otelName: OtelName): Attributes {
-  const { operation, asked, served, provider, usage, tags } = record;
+  const { operation, asked, served, provider, usage, tags, runId } = record;
   const isModels = operation !== null && GEN_AI_OPERATIONS.has(operation);
   return {
     "http.request.method": record.method,
@@ -36,6 +36,7 @@ export function requestAttributes(record: RequestRecord, otelName: OtelName): At
     ...(record.accountId === null ? {} : { "tollgate.account_id": record.accountId }),
     ...(record.keyId === null ? {} : { "tollgate.key_id": record.keyId }),
     ...(tags.length === 0 ? {} : { "tollgate.tags": [...tags] }),
+    ...(runId === null ? {} : { "gen_ai.conversation.id": runId }),
     ...(record.outcome === null ? {} : { "tollgate.outcome": record.outcome }),
     ...(record.transactionId === null ? {} : { "tollgate.transaction_id": record.transactionId }),
     ...(operation === null ? {} : moneyOf(record.chargedNano, record.upstreamNano)),

@@ -5,6 +5,8 @@ import type { Naming } from "../../../money/accounts/names.ts";
 import type { keyRow, ownAccountRow, transactionRow, wholeTransactionRow } from "../../../money/accounts/rows.ts";
 import type { hookRow } from "../../../money/events/event-endpoints.ts";
 import type { eventRow } from "../../../money/events/event-log.ts";
+import type { Reckoned } from "../../../money/runs/bill.ts";
+import type { RunCallRow } from "../../../money/runs/bill-calls.ts";
 
 export type OwnAccount = ReturnType<typeof ownAccountRow>;
 export type KeyShown = ReturnType<typeof keyRow>;
@@ -52,6 +54,30 @@ export interface FailedShown {
     readonly ms: number;
   }[];
 }
+
+/** A run, with the runs below it where its bill is asked for. */
+export interface RunShown {
+  readonly run_id: string;
+  readonly label: string | null;
+  readonly budget_cents: number;
+  readonly parent: string | null;
+  readonly created_at: string;
+  readonly expires_at: string;
+  readonly state: "open" | "expired" | "stopped";
+  readonly spent_nano_usd: number;
+  readonly held_nano_usd: number;
+}
+export interface RunsShown {
+  readonly runs: readonly RunShown[];
+  readonly next_cursor: string | null;
+}
+export interface RunTree extends RunShown {
+  readonly children: readonly RunTree[];
+}
+type RunCall = RunCallRow & Called & Naming;
+/** Pages after the first have only calls. */
+export type BillShown = RunTree &
+  Partial<Reckoned> & { readonly calls: readonly RunCall[]; readonly next_cursor: string | null };
 
 export type EventShown = ReturnType<typeof eventRow>;
 export interface EventsShown {

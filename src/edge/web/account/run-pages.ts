@@ -7,7 +7,7 @@ import { buttonForm, centsIn, field, postForm } from "../kit/forms.ts";
 import type { Section, Visit } from "../kit/sections.ts";
 import { card, count, facts, money, nextPage, pill, rowsOf, table, tiles, time } from "../kit/shown.ts";
 import { lanes } from "../kit/timeline.ts";
-import { calledName } from "./answers.ts";
+import { type BillShown, calledName, type RunShown, type RunsShown, type RunTree } from "./answers.ts";
 
 const PATH = "/account/runs";
 const PAGE = "50";
@@ -16,10 +16,9 @@ const pageOf = (id: string) => `${PATH}/${encodeURIComponent(id)}`;
 const apiOf = ({ request }: Visit) => `/api/v1/runs/${encodeURIComponent(request.params.id ?? "")}`;
 const budgetOf = ({ budget_cents: cents }: RunShown) => nanoFromCents(cents);
 
-function stateOf(run: RunShown): Html {
-  if (run.stopped) return pill("stopped", "bad");
-  return run.expired ? pill("expired", "warn") : pill("open", "good");
-}
+const MOODS = { open: "good", expired: "warn", stopped: "bad" } as const;
+
+const stateOf = ({ state }: RunShown) => pill(state, MOODS[state]);
 
 function usedOf(run: RunShown): Html {
   const taken = run.spent_nano_usd + run.held_nano_usd;
@@ -71,7 +70,7 @@ function changes(bill: BillShown, { csrf }: Visit): Html {
     ["Began", html`${time(bill.created_at)} UTC`],
     ["Expires", html`${time(bill.expires_at)}`],
   ]);
-  if (bill.stopped) return card("About", about);
+  if (bill.state === "stopped") return card("About", about);
   const raise = postForm(
     { ...form, act: "raise" },
     html`${field({ name: "budget", label: "Budget", note: "dollars", type: "number", value: String(bill.budget_cents / 100), required: true })}<div class="buttons"><button>Change the budget</button></div>`,
@@ -86,7 +85,10 @@ function loopsOf({ loops = [] }: BillShown): Html | string {
   return card("Loops", html`<ul>${rows}</ul>`);
 }
 
-function shareOf(name: string, { calls, charged_nano_usd: nano }: SumShown): Share {
+function shareOf(
+  name: string,
+  { calls, charged_nano_usd: nano }: { readonly calls: number; readonly charged_nano_usd: number },
+): Share {
   return { name, nano, more: `${count(calls)} ${calls === 1 ? "call" : "calls"}` };
 }
 
@@ -121,7 +123,7 @@ function timelineOf(bill: BillShown): Html | string {
 
 const seconds = (ms: number | null) => (ms === null ? "-" : `${(ms / 1_000).toFixed(ms < 9_950 ? 1 : 0)} s`);
 
-function tokensOf({ usage }: CallShown): string {
+function tokensOf({ usage }: BillShown["calls"][number]): string {
   if (usage === null) return "";
   const { input_tokens: fresh, cache_read_tokens: read, cache_write_tokens: written, output_tokens: output } = usage;
   const cached = read === 0 ? "" : ` (${count(read)} cached)`;
@@ -149,7 +151,7 @@ function callsOf({ calls, run_id: id, next_cursor: next }: BillShown): Html {
     seconds(call.duration_ms),
     money(call.charged_nano_usd),
   ]);
-  const none = "No call was charged yet. Of runs older than 90 days only the sums are kept.";
+  const none = "No call was charged yet.";
   return card("Calls", html`${table("Calls", columns, { rows, none })}${nextPage(pageOf(id), {}, next ?? null)}`);
 }
 
