@@ -134,6 +134,7 @@ export function transactionRow(transaction: PostingRow) {
     ...(charge ? {} : { credited_nano_usd: transaction.amountNano, reference: transaction.reference }),
     usage: transaction.usage === null ? null : usageRow(transaction.usage),
     ...(transaction.estimated ? { estimated: true } : {}),
+    ...(transaction.runId === undefined ? {} : { run_id: transaction.runId }),
     ...(transaction.tags.length > 0 ? { tags: transaction.tags } : {}),
   };
 }

@@ -82,7 +82,7 @@ function changes(bill: BillShown, { csrf }: Visit): Html {
 function loopsOf({ loops = [] }: BillShown): Html | string {
   if (loops.length === 0) return "";
   const rows = loops.map(({ message, charged_nano_usd: nano }) => html`<li>${message} ${money(nano)}</li>`);
-  return card("Loops", html`<ul>${rows}</ul>`);
+  return card("Loops", html`<ul class="tree">${rows}</ul>`);
 }
 
 function shareOf(
