@@ -1,6 +1,8 @@
 // The command as a process: what only its exit code, output and signals show.
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
@@ -41,6 +43,22 @@ describe("the command itself", () => {
     expect([answer.status, await answer.json()]).toMatchObject([200, { results: expect.any(Array) }]);
     child.kill("SIGTERM");
     expect(await closed).toEqual([0, null]);
+  });
+
+  test("passes signals on to the command that it runs, and ends as that does", async () => {
+    const api = createServer((_request, response) => response.end('{"id": "r", "totals": {}}')).listen(0, "127.0.0.1");
+    await once(api, "listening");
+    const script = 'trap "exit 9" TERM; echo ready; while :; do sleep 0.05; done';
+    const words = ["run", "--budget", "1", "--key", "k", "--", "sh", "-c", script];
+    const child = spawn(process.execPath, ["--disable-warning=ExperimentalWarning", CLI, ...words], {
+      env: { PATH: process.env.PATH, TOLLGATE_URL: `http://127.0.0.1:${(api.address() as AddressInfo).port}` },
+    });
+    endWithTests(child);
+    const closed = once(child, "close");
+    await once(child.stdout, "data");
+    child.kill("SIGTERM");
+    expect(await closed).toEqual([9, null]);
+    api.close();
   });
 
   test("certify ends with a report when it is interrupted", async () => {
