@@ -4,10 +4,11 @@ import { readFileSync } from "node:fs";
 import { constants } from "node:os";
 import { basename } from "node:path";
 import { centsOf, parseUsd } from "../core/money.ts";
+import type { RunShown } from "../money/runs/run-endpoints.ts";
 import { environmentWith } from "../platform/config.ts";
 import { type AdminClient, createOwnClient, ownOrigin } from "./admin-client.ts";
 import { type Command, CommandError, type Typed, UsageError, type Workplace } from "./command.ts";
-import { type Bill, billText, leftText, type RunShown } from "./run-text.ts";
+import { type Bill, billText, leftText } from "./run-text.ts";
 
 const POLL_MS = 2_000;
 /** Exit codes of a command that cannot start, as shells and env(1) use them. */
@@ -75,7 +76,7 @@ function showLeft(own: AdminClient, run: RunShown, title: Workplace["title"]): (
   let over = false;
   const look = async () => {
     // The next look may succeed, and calls are bounded regardless.
-    const now = await own.call<RunShown>("GET", `/api/v1/runs/${run.run_id}?limit=1`).catch(() => null);
+    const now = await own.call<RunShown>("GET", `/api/v1/runs/${run.id}?limit=0`).catch(() => null);
     if (now !== null && !over) title(leftText(now));
   };
   title(leftText(run));
@@ -108,18 +109,18 @@ export const RUN_COMMAND: Command = {
     const own = createOwnClient(settings);
     const label = typed.text("label") ?? basename(words[0] ?? "");
     const run = await own.call<RunShown>("POST", "/api/v1/runs", { label, budget_cents: budget });
-    const key = keyOfRun(settings.apiKey ?? "", run.run_id);
-    const env = environmentWith(environmentOf(ownOrigin(settings), key, run.run_id), environment);
+    const key = keyOfRun(settings.apiKey ?? "", run.id);
+    const env = environmentWith(environmentOf(ownOrigin(settings), key, run.id), environment);
     const hide = showLeft(own, run, title);
     const exitCode = await ended(words, env).finally(hide);
     try {
-      const bill = await own.call<Bill>("GET", `/api/v1/runs/${run.run_id}`);
+      const bill = await own.call<Bill>("GET", `/api/v1/runs/${run.id}`);
       progress(billText(bill, columns));
       return { json: bill, text: "", exitCode };
     } catch (error) {
       if (!(error instanceof CommandError)) throw error;
-      progress(`tollgate: the bill of ${run.run_id} is not available: ${error.message}`);
-      return { json: { run_id: run.run_id }, text: "", exitCode };
+      progress(`tollgate: the bill of ${run.id} is not available: ${error.message}`);
+      return { json: { id: run.id }, text: "", exitCode };
     }
   },
 };

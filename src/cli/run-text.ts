@@ -1,58 +1,29 @@
 // How the commands print a run and its bill.
-import { NANO_PER_CENT, type NanoSum } from "../core/money.ts";
 import { rounded } from "../edge/web/kit/shown.ts";
+import type { Reckoned } from "../money/runs/bill.ts";
+import type { RunShown } from "../money/runs/run-endpoints.ts";
 import { pairs, table } from "./text.ts";
 
-/** A run as the API answers it. */
-export interface RunShown {
-  readonly run_id: string;
-  readonly label: string | null;
-  readonly budget_cents: number;
-  readonly parent: string | null;
-  readonly expires_at: string | null;
-  readonly stopped: boolean;
-  readonly spent_nano_usd: number;
-  readonly held_nano_usd: number;
-}
-
-interface Total {
-  readonly calls: number;
-  readonly charged_nano_usd: NanoSum;
-}
-
-export interface Bill extends RunShown {
-  readonly children: readonly RunShown[];
-  readonly totals: {
-    readonly calls: number;
-    readonly by_model: readonly (Total & { readonly model: string })[];
-    readonly by_action: readonly (Total & { readonly action: string })[];
-  };
-  readonly loops: readonly { readonly message: string }[];
-}
-
-const budgetNano = ({ budget_cents: cents }: RunShown) => cents * NANO_PER_CENT;
+/** What a run's page of the API has, on its first page. */
+export type Bill = RunShown & Reckoned;
 
 /** For the terminal's title. */
 export function leftText(run: RunShown): string {
-  const left = Math.max(0, budgetNano(run) - run.spent_nano_usd - run.held_nano_usd);
-  return `${rounded(left)} of ${rounded(budgetNano(run))} left`;
+  const left = Math.max(0, run.budget_nano_usd - run.spent_nano_usd - run.held_nano_usd);
+  return `${rounded(left)} of ${rounded(run.budget_nano_usd)} left`;
 }
 
-export function stateText({ stopped, expires_at: expires }: RunShown, nowMs: number): string {
-  if (stopped) return "stopped";
-  return expires !== null && Date.parse(expires) <= nowMs ? "expired" : "open";
-}
-
-export function runText(run: RunShown, nowMs: number): string {
+export function runText(run: RunShown): string {
   return pairs([
-    ["run", run.run_id],
+    ["run", run.id],
     ["label", run.label ?? "none"],
-    ["state", stateText(run, nowMs)],
-    ["budget", rounded(budgetNano(run))],
+    ["state", run.status],
+    ["budget", rounded(run.budget_nano_usd)],
     ["spent", rounded(run.spent_nano_usd)],
     ["held", rounded(run.held_nano_usd)],
     ["parent", run.parent ?? "none"],
-    ["expires", run.expires_at ?? "never"],
+    ["child runs", run.children.map(({ id }) => id).join(", ") || "none"],
+    ["expires", run.expires_at],
   ]);
 }
 
@@ -60,7 +31,7 @@ export function runText(run: RunShown, nowMs: number): string {
 export function billText(bill: Bill, columns: number): string {
   const { by_model: models, by_action: actions, calls } = bill.totals;
   const state = bill.stopped ? ", stopped" : "";
-  const head = `Run ${bill.run_id}: ${rounded(bill.spent_nano_usd)} of ${rounded(budgetNano(bill))} spent in ${calls} ${calls === 1 ? "call" : "calls"}${state}.`;
+  const head = `Run ${bill.id}: ${rounded(bill.spent_nano_usd)} of ${rounded(bill.budget_nano_usd)} spent in ${calls} ${calls === 1 ? "call" : "calls"}${state}.`;
   const rows = [
     ...models.map(({ model, ...total }) => ({ name: model, ...total })),
     ...actions.map(({ action, ...total }) => ({ name: action, ...total })),

@@ -1,12 +1,10 @@
 // Operators' commands for runs: which spend, what one cost, and stopping one.
-import { systemClock } from "../core/clock.ts";
 import { rounded } from "../edge/web/kit/shown.ts";
+import type { RunShown } from "../money/runs/run-endpoints.ts";
 import { allOf } from "./admin-client.ts";
 import { type Command, requesting, type Typed } from "./command.ts";
-import { type Bill, billText, type RunShown, runText, stateText } from "./run-text.ts";
+import { type Bill, billText, runText } from "./run-text.ts";
 import { table } from "./text.ts";
-
-type OwnedRun = RunShown & { readonly account_id: string };
 
 const accountPath = (typed: Typed) => `/admin/v1/accounts/${encodeURIComponent(typed.word("ACCOUNT"))}/runs`;
 const runPath = (typed: Typed) => `${accountPath(typed)}/${encodeURIComponent(typed.word("RUN"))}`;
@@ -16,10 +14,9 @@ const list: Command = {
   takes: ["ACCOUNT"],
   summary: "Lists an account's runs with what they have spent, newest first",
   async run(typed, { admin, columns }) {
-    const runs = await allOf<OwnedRun>(admin, accountPath(typed), "runs");
-    const now = systemClock.epochMs();
+    const runs = await allOf<RunShown>(admin, accountPath(typed), "runs");
     const rows = runs.map((run) => [
-      ...[run.run_id, run.label ?? "", stateText(run, now), rounded(run.budget_cents * 1e7)],
+      ...[run.id, run.label ?? "", run.status, rounded(run.budget_nano_usd)],
       ...[rounded(run.spent_nano_usd), rounded(run.held_nano_usd), run.parent ?? "none"],
     ]);
     const text = table(["RUN", "LABEL", "STATE", "BUDGET", "SPENT", "HELD", "PARENT"], rows, columns);
@@ -32,7 +29,7 @@ const show = requesting<Bill>({
   takes: ["ACCOUNT", "RUN"],
   summary: "Shows a run and its bill",
   request: (typed) => ["GET", runPath(typed)],
-  shown: (bill, _typed, columns) => `${runText(bill, systemClock.epochMs())}\n\n${billText(bill, columns)}`,
+  shown: (bill, _typed, columns) => `${runText(bill)}\n\n${billText(bill, columns)}`,
 });
 
 const stop = requesting<RunShown>({
@@ -40,7 +37,7 @@ const stop = requesting<RunShown>({
   takes: ["ACCOUNT", "RUN"],
   summary: "Stops a run for good, with its running calls, jobs, sessions and child runs",
   request: (typed) => ["POST", `${runPath(typed)}/stop`],
-  shown: (run) => `${run.run_id} is stopped. It spent ${rounded(run.spent_nano_usd)}.`,
+  shown: (run) => `${run.id} is stopped. It spent ${rounded(run.spent_nano_usd)}.`,
 });
 
 export const RUNS_COMMANDS: readonly Command[] = [list, show, stop];

@@ -47,6 +47,8 @@ export interface LedgerFundsDeps {
 /** The request to pay for. */
 export interface PaidRequest {
   readonly requestId: string;
+  /** Equal for equal requests, in a run. */
+  readonly requestHash?: string | undefined;
   /** Receives the account's remaining requests, where the ledger counts them. */
   readonly rateLimit: { learn(window: WindowState): void };
 }
@@ -219,7 +221,7 @@ export class LedgerFunds implements Funds {
         usage: cost.usage,
         estimated: cost.estimated,
         priceVersion: cost.priceVersion,
-        legs: postedLegs(legs),
+        legs: postedLegs(legs, this.#request.requestHash),
         beside: costBeside(legs),
         tags,
       });

@@ -46,7 +46,9 @@ describe("the command itself", () => {
   });
 
   test("passes signals on to the command that it runs, and ends as that does", async () => {
-    const api = createServer((_request, response) => response.end('{"id": "r", "totals": {}}')).listen(0, "127.0.0.1");
+    const api = createServer((_request, response) =>
+      response.end('{"id": "r", "totals": {"by_model": [], "by_action": []}, "loops": []}'),
+    ).listen(0, "127.0.0.1");
     await once(api, "listening");
     const script = 'trap "exit 9" TERM; echo ready; while :; do sleep 0.05; done';
     const words = ["run", "--budget", "1", "--key", "k", "--", "sh", "-c", script];

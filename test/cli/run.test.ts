@@ -16,7 +16,12 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 async function tollgate(words: readonly string[], more: Record<string, string> = {}) {
   const [out, err, titles]: [string[], string[], (string | null)[]] = [[], [], []];
   const environment = {
-    ...{ PATH: process.env.PATH, TOLLGATE_API_KEY: account.key, TOLLGATE_URL: `${gateway.url}/`, OUT: join(folder, "out") },
+    ...{
+      PATH: process.env.PATH,
+      TOLLGATE_API_KEY: account.key,
+      TOLLGATE_URL: `${gateway.url}/`,
+      OUT: join(folder, "out"),
+    },
     ...{ ADMIN_TOKEN: gateway.adminToken, ADMIN_PORT: new URL(gateway.adminUrl).port },
     ...more,
   };
@@ -47,7 +52,8 @@ const runs = async () =>
 
 describe("a command under `tollgate run`", () => {
   test("finds the gateway and a key with its run in the variables of clients, and no other credential", async () => {
-    const script = 'printf "%s\\n" "$ANTHROPIC_BASE_URL" "$GOOGLE_GEMINI_BASE_URL" "$OPENAI_BASE_URL" "$ANTHROPIC_AUTH_TOKEN" "$GEMINI_API_KEY" "$OPENAI_API_KEY" "$TOLLGATE_RUN" "${ANTHROPIC_API_KEY-none}" > "$OUT"';
+    const script =
+      'printf "%s\\n" "$ANTHROPIC_BASE_URL" "$GOOGLE_GEMINI_BASE_URL" "$OPENAI_BASE_URL" "$ANTHROPIC_AUTH_TOKEN" "$GEMINI_API_KEY" "$OPENAI_API_KEY" "$TOLLGATE_RUN" "$(printenv ANTHROPIC_API_KEY || echo none)" > "$OUT"';
     await tollgate(["run", "--budget", "5", ...shell(script)], { ANTHROPIC_API_KEY: "sk-of-the-vendor" });
     const [newest] = await runs();
     const key = `${account.key}+${newest?.id}`;
@@ -60,7 +66,11 @@ describe("a command under `tollgate run`", () => {
     const { code, out, err, titles } = await tollgate(["run", "--budget", "0.50", "--label", "one", ...shell(CHAT)]);
     const [newest] = await runs();
     expect([code, out]).toEqual([0, ""]);
-    expect(err).toMatch(new RegExp(`^Run ${newest?.id}: \\S+ of \\$0.50 spent in 1 call\\.\nMODEL OR ACTION +CALLS +COST\nsandbox/ok +1 `));
+    expect(err).toMatch(
+      new RegExp(
+        `^Run ${newest?.id}: \\S+ of \\$0.50 spent in 1 call\\.\nMODEL OR ACTION +CALLS +COST\nsandbox/ok +1 `,
+      ),
+    );
     expect([titles[0], titles.at(-1)]).toEqual(["$0.50 of $0.50 left", null]);
   });
 

@@ -25,7 +25,11 @@ interface Bill {
   readonly spent_nano_usd: number;
   readonly held_nano_usd: number;
   readonly totals: { readonly calls: number; readonly charged_nano_usd: number };
-  readonly calls: readonly { readonly transaction_id: string; readonly charged_nano_usd: number; readonly status: string }[];
+  readonly calls: readonly {
+    readonly transaction_id: string;
+    readonly charged_nano_usd: number;
+    readonly status: string;
+  }[];
 }
 
 beforeAll(async () => {
@@ -160,7 +164,10 @@ describe.each([
 
 test("a stop ends an agent in the middle of an answer, and charges what was delivered", async () => {
   const id = await openRun(500);
-  const { ended } = start(claude("[[words: 20000]] [[pace: 20]]"), { ...withRun(id), ...models("sandbox-messages/ok") });
+  const { ended } = start(claude("[[words: 20000]] [[pace: 20]]"), {
+    ...withRun(id),
+    ...models("sandbox-messages/ok"),
+  });
   await eventually(async () => ((await billHeld(id)) > 0 ? true : undefined), "a running call");
   const stopped = await postAs(account.key, `${gateway.url}/api/v1/runs/${id}/stop`, {});
   expect(stopped.status).toBe(200);

@@ -38,6 +38,8 @@ export class Call implements PlanCall {
   content: CallContent | null = null;
   /** The run that the call is part of; null: none. */
   run: OpenRun | null = null;
+  /** Equal for equal requests; only of a call in a run. */
+  requestHash: string | undefined;
   #isRunTold = false;
   /** The answer has been written: no further phase runs. */
   isAnswered = false;

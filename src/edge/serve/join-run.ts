@@ -7,6 +7,7 @@ import { readJson } from "../../core/json-bytes.ts";
 import { nanoFromCents } from "../../core/money.ts";
 import type { Caller } from "../../core/plan.ts";
 import { jsonText, parseRaw } from "../../core/raw-json.ts";
+import { sampleHash } from "../../core/sample-hash.ts";
 import type { OpenRun } from "../../money/runs/open-run.ts";
 import type { Call } from "./call.ts";
 import type { ServeDeps } from "./deps.ts";
@@ -95,6 +96,8 @@ export function joinRun(call: Call, deps: ServeDeps): Promise<void> | void {
 
 function join(call: Call, caller: Caller, run: OpenRun, { runs }: ServeDeps): Promise<void> | void {
   call.run = run;
+  call.record.runId = run.id;
+  call.requestHash = sampleHash(call.request.body);
   call.caller = run.callerIn(caller);
   call.audience = call.caller;
   const mark = run.noticeDue;

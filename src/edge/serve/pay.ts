@@ -103,13 +103,13 @@ function write(call: Call, ended: Ended, reader: ReplyReader, deps: ServeDeps): 
 
 /** The payer and funds of a call; or why its caller may not pay, which for an anonymous caller may be the payment challenge. */
 export function payingFor(
-  { request, caller, framed, rateLimit }: Call,
+  { request, caller, framed, rateLimit, requestHash }: Call,
   deps: ServeDeps,
 ): Paying | GatewayError | Promise<Paying | GatewayError> {
   if (framed === null) throw new Error("a call is paid for once it has a plan");
   const { plan } = framed;
   if (deps.paying !== undefined) return deps.paying;
-  if (caller !== null) return keyPays(plan, caller, { requestId: request.id, rateLimit }, deps);
+  if (caller !== null) return keyPays(plan, caller, { requestId: request.id, rateLimit, requestHash }, deps);
   if (deps.anonymousPayer !== null) return deps.anonymousPayer.pay(plan, request);
   return new GatewayError("invalid_token", { detail: { detail: "This call needs a key." } });
 }

@@ -128,13 +128,12 @@ export async function billCsv(books: BilledBooks, runs: BilledRuns, asked: Asked
   return { status: 200, body: await csvText(CSV_COLUMNS, told), headers };
 }
 
-/** A run with the runs below it. */
-export interface Branch<Run> {
-  readonly run: Run;
-  readonly children: readonly Branch<Run>[];
+interface Branch {
+  readonly id: string;
+  readonly children: readonly Branch[];
 }
 
-/** All ids of a branch, parents first. */
-export function idsIn<Run extends { readonly id: string }>({ run, children }: Branch<Run>): readonly string[] {
-  return [run.id, ...children.flatMap(idsIn)];
+/** The ids of a run and of all below it. */
+export function idsOf({ id, children }: Branch): readonly string[] {
+  return [id, ...children.flatMap(idsOf)];
 }

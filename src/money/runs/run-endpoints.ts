@@ -5,6 +5,7 @@ import { GatewayError } from "../../core/errors.ts";
 import { centsDown, nanoFromCents, usdText, ZERO } from "../../core/money.ts";
 import type { Caller } from "../../core/plan.ts";
 import { adminAccess } from "../accounts/account-access.ts";
+import { fewAtATime } from "../accounts/few-at-a-time.ts";
 import { createKey, newKeySchema } from "../accounts/keys.ts";
 import { pageSchema } from "../accounts/list-pages.ts";
 import { type Answering, endpoint, type KeyParts } from "../accounts/own-endpoint.ts";
@@ -13,6 +14,7 @@ import { isoTime } from "../accounts/rows.ts";
 import { badField } from "../accounts/rule-fields.ts";
 import { budgetField, readRunRules, runRuleFields, runRulesRow } from "../accounts/run-rules.ts";
 import { mintRunId } from "../accounts/secrets.ts";
+import { billCsv, billOf, billSchema, idsOf } from "./bill.ts";
 import type { OpenRun } from "./open-run.ts";
 import { childrenOf, listRuns, type RunRecord, type RunRecords } from "./run-record.ts";
 import { noSuchRun, type Runs, withinCeiling } from "./runs.ts";
@@ -59,7 +61,10 @@ async function seen(runs: Runs, { accountId, caller }: Omit<Asked, "request">, i
   return run;
 }
 
-function statusOf({ stoppedId, expiresAtMs, leftNano }: OpenRun, nowMs: number): string {
+function statusOf(
+  { stoppedId, expiresAtMs, leftNano }: OpenRun,
+  nowMs: number,
+): "open" | "spent" | "expired" | "stopped" {
   if (stoppedId !== null) return "stopped";
   if (expiresAtMs <= nowMs) return "expired";
   return leftNano === ZERO ? "spent" : "open";
@@ -88,10 +93,21 @@ export function runRow(run: OpenRun, nowMs: number) {
   };
 }
 
-/** A run with its children and its sums of this moment. */
-export async function shownRun({ runs, records, keys }: RunParts, { record: { accountId, id } }: OpenRun) {
-  const [run, children] = await Promise.all([runs.read(accountId, id), childrenOf(records, accountId, id)]);
+/** A run with the runs below it. */
+export interface RunShown extends ReturnType<typeof runRow> {
+  readonly children: readonly RunShown[];
+}
+
+/** A run and those below it, with their sums of this moment. */
+export async function shownRun(parts: RunParts, { record: { accountId, id } }: OpenRun): Promise<RunShown> {
+  const { runs, records, keys } = parts;
+  const [run, ids] = await Promise.all([runs.read(accountId, id), childrenOf(records, accountId, id)]);
   if (run === null) throw noSuchRun(id);
+  const found = await fewAtATime(ids, (child) => runs.find(accountId, child));
+  const children = await fewAtATime(
+    found.filter((child) => child !== null),
+    (child) => shownRun(parts, child),
+  );
   return { ...runRow(run, keys.clock.epochMs()), children };
 }
 
@@ -100,6 +116,16 @@ export async function runNamed({ runs, keys }: RunParts, caller: Caller, { heade
   const id = headers.get("x-tollgate-run") ?? caller.carriedRun;
   const run = id === undefined ? null : await runs.read(caller.payer.accountId, id);
   return run === null ? null : runRow(run, keys.clock.epochMs());
+}
+
+/** A run with its bill. */
+async function billAnswer(parts: RunParts, run: OpenRun, { query }: GatewayRequest): Promise<Answer> {
+  const { books } = parts.keys;
+  const asked = readQuery(billSchema, query);
+  const shown = await shownRun(parts, run);
+  const runs = { accountId: run.record.accountId, runIds: idsOf(shown) };
+  if (asked.format === "csv") return billCsv(books, runs, asked);
+  return { status: 200, body: { ...shown, ...(await billOf(books, runs, asked)) } };
 }
 
 async function openRun(parts: RunParts, caller: Caller, body: z.output<typeof newRunSchema>): Promise<Answer> {
@@ -138,7 +164,7 @@ function handlers({ runs, records, keys }: RunParts, name: string) {
       const rows = found.flatMap((run) => (run === null ? [] : [runRow(run, keys.clock.epochMs())]));
       return { status: 200, body: { runs: rows, next_cursor: page.next } };
     },
-    show: async (asked: Asked) => shown(await seen(runs, asked, idOf(asked))),
+    show: async (asked: Asked) => billAnswer(parts, await seen(runs, asked, idOf(asked)), asked.request),
     async change(asked: Asked): Promise<Answer> {
       const { accountId, caller, request } = asked;
       const id = idOf(asked);

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import type { PostingRow } from "../../../src/core/account-rows.ts";
 import { nano } from "../../../src/core/money.ts";
-import { billCsv, billOf, billSchema, idsIn } from "../../../src/money/runs/bill.ts";
+import { billCsv, billOf, billSchema, idsOf } from "../../../src/money/runs/bill.ts";
 import { runCallRow } from "../../../src/money/runs/bill-calls.ts";
 import { Timeline } from "../../../src/money/runs/timeline.ts";
 
@@ -203,12 +203,8 @@ describe("the timeline of a bill", () => {
   });
 });
 
-it("a tree of runs lists its ids, parents first", () => {
-  const leaf = (id: string) => ({ run: { id }, children: [] });
-  expect(idsIn({ run: { id: "a" }, children: [{ run: { id: "b" }, children: [leaf("c")] }, leaf("d")] })).toEqual([
-    "a",
-    "b",
-    "c",
-    "d",
-  ]);
+it("a tree of runs has the ids of all its runs", () => {
+  const leaf = (id: string) => ({ id, children: [] });
+  const tree = { id: "a", children: [{ id: "b", children: [leaf("c")] }, leaf("d")] };
+  expect(idsOf(tree)).toEqual(["a", "b", "c", "d"]);
 });

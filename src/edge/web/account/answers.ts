@@ -7,6 +7,7 @@ import type { hookRow } from "../../../money/events/event-endpoints.ts";
 import type { eventRow } from "../../../money/events/event-log.ts";
 import type { Reckoned } from "../../../money/runs/bill.ts";
 import type { RunCallRow } from "../../../money/runs/bill-calls.ts";
+import type { RunShown } from "../../../money/runs/run-endpoints.ts";
 
 export type OwnAccount = ReturnType<typeof ownAccountRow>;
 export type KeyShown = ReturnType<typeof keyRow>;
@@ -55,28 +56,15 @@ export interface FailedShown {
   }[];
 }
 
-/** A run, with the runs below it where its bill is asked for. */
-export interface RunShown {
-  readonly run_id: string;
-  readonly label: string | null;
-  readonly budget_cents: number;
-  readonly parent: string | null;
-  readonly created_at: string;
-  readonly expires_at: string;
-  readonly state: "open" | "expired" | "stopped";
-  readonly spent_nano_usd: number;
-  readonly held_nano_usd: number;
-}
+/** In a list, without the runs below it. */
+export type RunListed = Omit<RunShown, "children">;
 export interface RunsShown {
-  readonly runs: readonly RunShown[];
+  readonly runs: readonly RunListed[];
   readonly next_cursor: string | null;
-}
-export interface RunTree extends RunShown {
-  readonly children: readonly RunTree[];
 }
 type RunCall = RunCallRow & Called & Naming;
 /** Pages after the first have only calls. */
-export type BillShown = RunTree &
+export type BillShown = RunShown &
   Partial<Reckoned> & { readonly calls: readonly RunCall[]; readonly next_cursor: string | null };
 
 export type EventShown = ReturnType<typeof eventRow>;

@@ -1,5 +1,6 @@
 // Runs: a list with what each has spent, and the page of one: its bill, its child runs, a timeline, and buttons to stop it or raise its budget.
-import { nanoFromCents } from "../../../core/money.ts";
+
+import type { RunShown } from "../../../money/runs/run-endpoints.ts";
 import { type Html, html } from "../html.ts";
 import { nothingElse, Refused, withQuery } from "../kit/ask.ts";
 import { meter, type Share, shares } from "../kit/charts.ts";
@@ -7,25 +8,23 @@ import { buttonForm, centsIn, field, postForm } from "../kit/forms.ts";
 import type { Section, Visit } from "../kit/sections.ts";
 import { card, count, facts, money, nextPage, pill, rowsOf, table, tiles, time } from "../kit/shown.ts";
 import { lanes } from "../kit/timeline.ts";
-import { type BillShown, calledName, type RunShown, type RunsShown, type RunTree } from "./answers.ts";
+import { type BillShown, calledName, type RunListed, type RunsShown } from "./answers.ts";
 
 const PATH = "/account/runs";
 const PAGE = "50";
 
 const pageOf = (id: string) => `${PATH}/${encodeURIComponent(id)}`;
 const apiOf = ({ request }: Visit) => `/api/v1/runs/${encodeURIComponent(request.params.id ?? "")}`;
-const budgetOf = ({ budget_cents: cents }: RunShown) => nanoFromCents(cents);
+const MOODS = { open: "good", spent: "warn", expired: "warn", stopped: "bad" } as const;
 
-const MOODS = { open: "good", expired: "warn", stopped: "bad" } as const;
+const stateOf = ({ status }: RunListed) => pill(status, MOODS[status]);
 
-const stateOf = ({ state }: RunShown) => pill(state, MOODS[state]);
-
-function usedOf(run: RunShown): Html {
+function usedOf(run: RunListed): Html {
   const taken = run.spent_nano_usd + run.held_nano_usd;
-  return html`${money(run.spent_nano_usd)} <span class="soft">of ${money(budgetOf(run))}</span>${meter(taken / Math.max(1, budgetOf(run)))}`;
+  return html`${money(run.spent_nano_usd)} <span class="soft">of ${money(run.budget_nano_usd)}</span>${meter(taken / Math.max(1, run.budget_nano_usd))}`;
 }
 
-const nameOf = ({ run_id: id, label }: RunShown) =>
+const nameOf = ({ id, label }: RunListed) =>
   html`<a class="name" href="${pageOf(id)}">${label ?? id}</a>${label === null ? "" : html`<br><span class="soft"><code>${id}</code></span>`}`;
 
 export const runsSection: Section = {
@@ -47,12 +46,12 @@ export const runsSection: Section = {
 };
 
 function summary(bill: BillShown): Html {
-  const left = Math.max(0, budgetOf(bill) - bill.spent_nano_usd - bill.held_nano_usd);
+  const left = Math.max(0, bill.budget_nano_usd - bill.spent_nano_usd - bill.held_nano_usd);
   return tiles([
     {
       name: "Spent",
       value: money(bill.spent_nano_usd),
-      more: html`of ${money(budgetOf(bill))}${meter(bill.spent_nano_usd / Math.max(1, budgetOf(bill)))}`,
+      more: html`of ${money(bill.budget_nano_usd)}${meter(bill.spent_nano_usd / Math.max(1, bill.budget_nano_usd))}`,
     },
     { name: "Held by running calls", value: money(bill.held_nano_usd) },
     { name: "Left", value: money(left) },
@@ -61,16 +60,16 @@ function summary(bill: BillShown): Html {
 }
 
 function changes(bill: BillShown, { csrf }: Visit): Html {
-  const form = { action: pageOf(bill.run_id), csrf };
+  const form = { action: pageOf(bill.id), csrf };
   const parent = bill.parent === null ? "none" : html`<a href="${pageOf(bill.parent)}">${bill.parent}</a>`;
   const about = facts([
     ["State", stateOf(bill)],
-    ["Run", html`<code>${bill.run_id}</code>`],
+    ["Run", html`<code>${bill.id}</code>`],
     ["Parent", parent],
     ["Began", html`${time(bill.created_at)} UTC`],
     ["Expires", html`${time(bill.expires_at)}`],
   ]);
-  if (bill.state === "stopped") return card("About", about);
+  if (bill.stopped) return card("About", about);
   const raise = postForm(
     { ...form, act: "raise" },
     html`${field({ name: "budget", label: "Budget", note: "dollars", type: "number", value: String(bill.budget_cents / 100), required: true })}<div class="buttons"><button>Change the budget</button></div>`,
@@ -100,13 +99,13 @@ function totalsOf({ totals }: BillShown): Html | string {
 }
 
 /** The run and all below it, parents first. */
-function* within(run: RunTree, depth = 0): Generator<{ readonly run: RunTree; readonly depth: number }> {
+function* within(run: RunShown, depth = 0): Generator<{ readonly run: RunShown; readonly depth: number }> {
   yield { run, depth };
   for (const child of run.children) yield* within(child, depth + 1);
 }
 
 function treeOf(bill: BillShown): Html | string {
-  const branch = (run: RunTree): Html =>
+  const branch = (run: RunShown): Html =>
     html`<li>${nameOf(run)} ${usedOf(run)}${run.children.length === 0 ? "" : html`<ul>${run.children.map(branch)}</ul>`}</li>`;
   return bill.children.length === 0 ? "" : card("Child runs", html`<ul class="tree">${bill.children.map(branch)}</ul>`);
 }
@@ -115,8 +114,8 @@ function timelineOf(bill: BillShown): Html | string {
   const { timeline = [] } = bill;
   if (timeline.length === 0) return "";
   const rows = [...within(bill)].map(({ run, depth }) => ({
-    name: `${"\u00a0\u00a0".repeat(depth)}${run.label ?? run.run_id}`,
-    spans: timeline.filter((span) => span.run_id === run.run_id),
+    name: `${"\u00a0\u00a0".repeat(depth)}${run.label ?? run.id}`,
+    spans: timeline.filter((span) => span.run_id === run.id),
   }));
   return card("Timeline", lanes(rows.filter(({ spans }) => spans.length > 0)));
 }
@@ -130,7 +129,7 @@ function tokensOf({ usage }: BillShown["calls"][number]): string {
   return `${count(fresh + read + written)} in${cached}, ${count(output)} out`;
 }
 
-function callsOf({ calls, run_id: id, next_cursor: next }: BillShown): Html {
+function callsOf({ calls, id, next_cursor: next }: BillShown): Html {
   const columns = [
     { name: "When (UTC)" },
     { name: "What" },
@@ -173,7 +172,7 @@ export const runSection: Section = {
     const cursor = visit.request.query.get("cursor") ?? "";
     const bill = await visit.ask<BillShown>("GET", withQuery(apiOf(visit), { limit: PAGE, cursor }));
     if (bill instanceof Refused) return bill;
-    const title = bill.label ?? `Run ${bill.run_id}`;
+    const title = bill.label ?? `Run ${bill.id}`;
     if (cursor !== "") return { title, body: callsOf(bill) };
     const parts = [summary(bill), changes(bill, visit), loopsOf(bill), timelineOf(bill), totalsOf(bill), treeOf(bill)];
     return { title, body: html`${parts}${callsOf(bill)}` };
