@@ -51,7 +51,7 @@ function addTo(sum: Sum, call: RunCall): void {
   sum.output_tokens += call.outputTokens;
 }
 
-/** What all calls of a run come to. */
+/** Sums up the calls of a run. */
 class Reckoning {
   readonly #all = nothing();
   readonly #models = new Map<string, Sum>();

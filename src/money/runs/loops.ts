@@ -1,7 +1,7 @@
 // Points out waste in a run: the same call repeated, a growing prompt that is never read from a cache, and tool results that keep growing.
 import type { RunCall } from "./bill-calls.ts";
 
-/** Fewer than this are no loop. */
+/** Fewer are not worth a warning. */
 const CALLS_MIN = 3;
 /** Providers cache no shorter prompts, so resending them costs little either way. */
 const PROMPT_TOKENS_MIN = 2_048;
