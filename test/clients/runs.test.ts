@@ -154,7 +154,7 @@ describe.each([
   });
 
   test("ends at its budget, with its words and its exit code", async () => {
-    const { ended } = start(tollgate("0.01", `${name} 1 cent`, task), { ...asUser(), ...models("openai/gpt-5.4-pro") });
+    const { ended } = start(tollgate("0.01", `${name} 1 cent`, task), { ...asUser(), ...models(model) });
     const { code, said } = await ended;
     expect(code, said).not.toBe(0);
     expect(said).toMatch(/and the run \S+ has [\d.]+ USD free/);
