@@ -121,6 +121,9 @@ beforeAll(async () => {
     filename: "<img src=x onerror=alert(1)>.html",
     note: XSS[0],
   });
+  await post("/api/v1/runs", { id: "night", budget_cents: 100, label: XSS[0] });
+  await post("/api/v1/runs", { id: "child", budget_cents: 100, label: XSS[1], parent: "night" });
+  for (const run of ["night", "child", "child", "child"]) await chat("core/cheap", "team=red", `${account.key}+${run}`);
   live = await gateway.account({ kind: "personal" });
   // The route fails until it rests, and so does another one.
   for (const model of [...Array(6).fill("openai/gpt-5.4-nano"), "openai/gpt-5.4-mini", "openai/gpt-oss-120b"])
@@ -196,6 +199,7 @@ const OF_ACCOUNT = [
   "/transactions",
   "/transactions?status=failed",
   "/transactions?status=refused",
+  "/runs",
   "/keys",
   "/budgets",
   "/events",
@@ -252,7 +256,8 @@ describe("every page", () => {
       await bringAxe();
       expect(await violations()).toEqual([]);
       await signIn();
-      for (const path of [...OF_ACCOUNT, "/try", "/try?action=brave/search"]) await look(gateway.url, path);
+      for (const path of [...OF_ACCOUNT, "/account/runs/night", "/try", "/try?action=brave/search"])
+        await look(gateway.url, path);
       await page.goto(`${gateway.url}/account/keys`);
       for (const label of XSS) expect(await text()).toContain(label);
       const more = await page.$eval('a[aria-label^="More about"]', (one) => one.getAttribute("href") ?? "");

@@ -189,7 +189,7 @@ describe("a run's budget", () => {
     for (let at = 0; at < 2; at++) statuses.push((await chat(account.key, { "x-tollgate-run": "c" }, LONG)).status);
     expect(statuses).toEqual([200, 402]);
     expect(await run(account, "p")).toMatchObject({
-      children: ["c"],
+      children: [{ id: "c" }],
       spent_nano_usd: (await run(account, "c")).spent_nano_usd,
     });
     for (let depth = 2, parent = "c"; depth < 8; depth++) {

@@ -106,6 +106,7 @@ function line(record: RequestRecord, level: number | undefined, time: string): R
     attempts: tried ? record.attempts.map(attemptText) : undefined,
     first_token_ms: record.firstTokenMs === null ? undefined : tenths(record.firstTokenMs),
     skipped_events: record.skippedEvents || undefined,
+    run_id: record.runId ?? undefined,
     transaction_id: record.transactionId ?? undefined,
     held_nano_usd: paid ? record.heldNano : undefined,
     charged_nano_usd: paid ? record.chargedNano : undefined,

@@ -1,6 +1,6 @@
 // The two operations of every paid call cross to the storage thread as lists, because serializing field names costs more than their values.
 // Measured: 5 us a call for both, instead of 8.6.
-import type { PostedLeg } from "../../../core/account-rows.ts";
+import type { LegInRun, PostedLeg } from "../../../core/account-rows.ts";
 import type { Slot } from "../../../core/plan.ts";
 import type { TokenUsage, ToldCost } from "../../../core/route.ts";
 import type { CostBeside, PostRequest, ReserveRequest } from "../model/ledger.ts";
@@ -32,6 +32,7 @@ export type PostList = readonly [
   readonly (readonly [
     ...ListOf<PostedLeg, ["vendor", "model", "upstreamNano", "ok", "ms", "reason", "count"]>,
     told: ToldCost | null,
+    inRun: LegInRun | null,
   ])[],
 ];
 
@@ -89,6 +90,7 @@ export function postList(request: PostRequest): PostList {
       leg.reason,
       leg.count,
       leg.told ?? null,
+      leg.inRun ?? null,
     ]),
   ];
 }
@@ -113,8 +115,10 @@ export function postOf([what, how, usage, legs]: PostList): PostRequest {
     usage: usage === null ? null : usageOf(usage),
     estimated,
     priceVersion,
-    legs: legs.map(([vendor, model, nano, ok, ms, reason, count, told]) => {
-      return { vendor, model, upstreamNano: nano, ok, ms, reason, count, ...(told === null ? {} : { told }) };
+    legs: legs.map(([vendor, model, nano, ok, ms, reason, count, told, inRun]) => {
+      const leg = { vendor, model, upstreamNano: nano, ok, ms, reason, count };
+      if (told !== null) return { ...leg, told };
+      return inRun === null ? leg : { ...leg, inRun };
     }),
     tags,
   };
