@@ -183,7 +183,8 @@ export async function listRunPostings(
   const recent: NumberedPosting[] = [];
   for (let from = cursor ?? "0"; recent.length <= limit; ) {
     const range = [`${accountBase(accountId)}:x`, `(${from}`, "+inf", "WITHSCORES", "LIMIT", "0", String(READ_AT_ONCE)];
-    const pairs = ((await link.call("ZRANGEBYSCORE", ...range)) as unknown[]).map(String);
+    // RESP3 nests the pairs.
+    const pairs = ((await link.call("ZRANGEBYSCORE", ...range)) as unknown[]).flat().map(String);
     const ids = pairs.filter((_, at) => at % 2 === 0);
     const texts = await readCalls(link, accountId, ids);
     for (const [at, id] of ids.entries()) {

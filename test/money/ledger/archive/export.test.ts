@@ -1,10 +1,12 @@
 // Postings move from Redis to the archive, and readers see no difference.
 import { DatabaseSync } from "node:sqlite";
 import { afterAll, describe, expect, test } from "vitest";
+import type { PostingPage } from "../../../../src/core/account-rows.ts";
+import { nano } from "../../../../src/core/money.ts";
 import type { Archive } from "../../../../src/money/ledger/archive/archive.ts";
 import { claimArchive } from "../../../../src/money/ledger/archive/export.ts";
 import { eventually } from "../../../support/gateway.ts";
-import { holdRequest, newKey, postRequest } from "../requests.ts";
+import { CENT, holdRequest, newKey, postRequest } from "../requests.ts";
 import { only, openArchiveStage } from "./stage.ts";
 
 const { link, file, archive, clock, ledger, exporter, account, charges, listed, findings, inRedis, dispose } =
@@ -37,6 +39,44 @@ test("postings leave after a minute, in order, and what is read of them does not
   expect(await ledger.transaction(null, `${accountId}.7`)).toMatchObject({ kind: "charge" });
   expect(await ledger.account(accountId)).toEqual(before);
   expect(await findings()).toEqual([]);
+});
+
+test("a run's charges come oldest first from the archive and from Redis, by page", async () => {
+  const accountId = await account();
+  const window = { period: "run", max: nano(1_000 * CENT), code: "run_budget_exceeded", counts: "charge" } as const;
+  for (let at = 1; at <= 13; at++) {
+    if (at === 9) clock.advance(70_000);
+    const hold = { accountId, holdId: `${accountId}.${at}`, cents: 1, nowMs: clock.epochMs() };
+    const windows = at % 3 === 0 ? [] : [{ ...window, scope: at % 3 === 1 ? "run:one" : "run:two" }];
+    await ledger.reserve(holdRequest(hold, { windows }));
+    await ledger.post(postRequest(hold));
+  }
+  const mover = exporter();
+  await eventually(async () => {
+    mover.tick();
+    return (await inRedis(accountId)) === 5 ? true : undefined;
+  }, "the first eight to leave");
+  await mover.stop();
+  for (const [runIds, expected] of [
+    [["one"], [1, 4, 7, 10, 13]],
+    [
+      ["one", "two"],
+      [1, 2, 4, 5, 7, 8, 10, 11, 13],
+    ],
+    [["none"], []],
+  ] as const) {
+    for (const limit of [1, 2, 3, 50]) {
+      const ids: number[] = [];
+      for (let cursor: string | null = null; ; ) {
+        const page: PostingPage = await ledger.runPostings({ accountId, runIds, limit, cursor });
+        expect(page.rows.length).toBeLessThanOrEqual(limit);
+        ids.push(...page.rows.map(({ transactionId }) => Number(transactionId.replace(`${accountId}.`, ""))));
+        if (page.next === null) break;
+        cursor = page.next;
+      }
+      expect([limit, ids]).toEqual([limit, expected]);
+    }
+  }
 });
 
 test("of a busy account no more than its share stays, however young", async () => {
