@@ -130,7 +130,7 @@ describe("the pages of runs", () => {
     expect((await person.submit(path, { csrf, act: "raise", budget: "7.50" })).status).toBe(303);
     expect(await billOf("button")).toMatchObject({ budget_cents: 750, stopped: false });
     expect(await (await person.submit(path, { csrf, act: "raise", budget: "much" })).text()).toContain("budget_cents");
-    expect(await (await person.submit(path, { csrf, act: "stop" })).text()).toContain("Yes, do it");
+    expect(await (await person.submit(path, { csrf, act: "stop" })).text()).toContain("Are you sure?");
     expect((await person.submit(path, { csrf, act: "stop", sure: "yes" })).status).toBe(303);
     expect(await billOf("button")).toMatchObject({ status: "stopped" });
     expect(await (await person.open(path)).text()).not.toContain("Stop this run");
