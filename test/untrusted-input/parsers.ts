@@ -3,6 +3,7 @@
 
 import { PassThrough } from "node:stream";
 import { crc32 } from "node:zlib";
+import { linesIn, readLine } from "../../src/actions/batches/jsonl.ts";
 import { extractPage } from "../../src/actions/composites/pages/extract-page.ts";
 import { judgedText } from "../../src/actions/composites/pages/judged-page.ts";
 import { linksIn } from "../../src/actions/composites/pages/page-addresses.ts";
@@ -59,6 +60,7 @@ import { createMachineRoom } from "../../src/sandbox/machines.ts";
 import { ConnectFrames } from "../../src/upstream/connect-frames.ts";
 import { DeliveredText } from "../../src/upstream/delivered-text.ts";
 import { learnTemplate } from "../../src/upstream/dialects/event-template.ts";
+import { learnEvent, recognized } from "../../src/upstream/dialects/known-event.ts";
 import { wholeCalls } from "../../src/upstream/dialects/tool-calls.ts";
 import { fittedSchema } from "../../src/upstream/dialects/tool-schemas.ts";
 import { EventStream } from "../../src/upstream/event-stream.ts";
@@ -514,6 +516,29 @@ export const PARSERS: readonly Parser[] = [
         1e9,
       );
       return pushed(scanner, bytes, 1);
+    },
+  },
+  {
+    file: "src/actions/batches/jsonl.ts",
+    what: "a file of short lines, and one line without an end",
+    size: 4_000_000,
+    of: (size) => {
+      const bytes = Buffer.concat([Buffer.from("{}\n".repeat(size / 100)), Buffer.alloc(size, "x")]);
+      return async () => {
+        for await (const line of linesIn(blocksOf(bytes)))
+          readLine(line?.bytes ?? null, "/v1/chat/completions", "files");
+      };
+    },
+  },
+  {
+    file: "src/upstream/dialects/known-event.ts",
+    what: "an event with a long id and no end",
+    size: 4_000_000,
+    of: (size) => {
+      const came = Buffer.from('{"id":"a","created":1,"choices":[]}');
+      const known = learnEvent(came, Buffer.from(`data: ${came}`), null);
+      const event = `{"id":"${"a".repeat(size)}`;
+      return () => (known === null ? null : recognized(known, event, "b"));
     },
   },
   {
