@@ -337,7 +337,7 @@ it("pages say that the store is away, ask again by themselves, and are there aga
   }
   const sent = await person.submit("/account/keys", { csrf, act: "make", label: "lost" });
   expect(sent.status).toBe(503);
-  expect(await sent.text()).toContain("not known whether it was done");
+  expect(await sent.text()).toContain("We do not know whether this was done");
   await redis.start();
   await eventually(async () => ((await statuses()).every((one) => one === 200) ? true : undefined), "the pages");
   expect(await (await person.open("/account/keys")).text()).not.toContain("lost");
