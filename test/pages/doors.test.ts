@@ -50,7 +50,7 @@ describe.each([...Object.entries(OPENED), ["all of them", ALL] as const])("with 
     for (const path of paths) {
       const page = await person.open(String(path));
       expect([path, page.status]).toEqual([path, 200]);
-      expect(await page.text()).not.toContain("Not to be had");
+      expect(await page.text()).not.toContain("Not available");
     }
   });
 
