@@ -93,7 +93,7 @@ describe("a store that is away", () => {
   it("leaves it open whether a form was done, and does not lead away from saying so", async () => {
     const { status, body } = await answered(section, "POST", "act=pay");
     expect(status).toBe(503);
-    expect(body).toContain("not known whether it was done");
+    expect(body).toContain("We do not know whether this was done");
     expect(body).not.toContain("refresh");
   });
 });

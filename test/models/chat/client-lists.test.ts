@@ -8,6 +8,7 @@ import { getAs } from "../../support/keyed-fetch.ts";
 import { postingOf } from "./own-sums.ts";
 
 interface ModelRow extends OpenAI.Model {
+  readonly kind?: string;
   readonly context_length: number;
   readonly pricing: Record<string, string>;
 }
@@ -40,11 +41,11 @@ describe("the models", () => {
     for await (const model of client.models.list()) models.push(model as ModelRow);
     expect(models.length).toBeGreaterThanOrEqual(60);
     expect(new Set(models.map(({ id }) => id)).size).toBe(models.length);
-    for (const { id, object, owned_by, created, context_length, pricing } of models) {
+    for (const { id, object, owned_by, created, kind, context_length, pricing } of models) {
       expect([object, owned_by, typeof created]).toEqual(["model", id.split("/")[0], "number"]);
       // A model sold by units has no context, and a price per unit.
       if (pricing.prompt === undefined) continue;
-      expect(context_length).toBeGreaterThan(0);
+      if (kind !== "realtime") expect(context_length).toBeGreaterThan(0);
       for (const field of ["prompt", "completion"]) expect(pricing[field]).toMatch(/^\d+(\.\d+)?$/);
     }
     const listed = models.find(({ id }) => id === "openai/gpt-5.4-nano");
@@ -58,8 +59,9 @@ describe("the models", () => {
     const prices = await get<PriceList>("/api/llm/v1/pricing");
     for await (const model of client.models.list()) {
       if (model.owned_by === "core") continue;
-      const { pricing } = model as ModelRow;
-      if (pricing.prompt === undefined) continue;
+      const { kind, pricing } = model as ModelRow;
+      // Models sold by units, realtime ones included, are in a list of their own.
+      if (pricing.prompt === undefined || kind === "realtime") continue;
       const row = prices.models.find((one) => one.model === model.id);
       expect(Number(pricing.prompt) * 1e6).toBeCloseTo(row?.prompt_usd_per_million ?? -1, 6);
       expect(Number(pricing.completion) * 1e6).toBeCloseTo(row?.completion_usd_per_million ?? -1, 6);

@@ -176,7 +176,7 @@ describe("before a call", () => {
   it.each([
     ["no key", "/v1/messages", "POST", "", 401, "authentication_error"],
     ["another's key", "/v1/messages", "POST", "sk-ant-api03-abc", 401, "authentication_error"],
-    ["no such path", "/v1/messages/batches", "POST", "", 404, "not_found_error"],
+    ["no such path", "/v1/messages/nothing", "POST", "", 404, "not_found_error"],
     ["another method", "/api/llm/v1/messages", "PUT", "", 405, "invalid_request_error"],
   ])("%s: an error in the wire's own words", async (_, path, method, key, status, type) => {
     const headers = {

@@ -248,7 +248,7 @@ export function keyActs({ api }: Pick<KeysPlace, "api">): Readonly<Record<string
     rotate: {
       told: "A new secret was created",
       sure: ({ fields }) =>
-        `The old secret expires working ${Object.fromEntries(OVERLAPS)[fields.overlap ?? "0"] ?? "later"}, in every program that has it. Of the primary key it also ends this sign-in.`,
+        `The old secret stops working ${Object.fromEntries(OVERLAPS)[fields.overlap ?? "0"] ?? "later"}, in every program that has it. Of the primary key it also ends this sign-in.`,
       async run(visit) {
         const body = { overlap_seconds: numberIn(visit.fields.overlap) ?? 0 };
         return secretShown(await visit.ask<KeyMade>("POST", `${one(visit)}/rotate`, body), visit.request.path);
