@@ -77,7 +77,8 @@ export async function openWork(foundation: Foundation): Promise<Work> {
     () => ({ endpoints: modelEndpoints(foundation, run, actionCatalog, { freeWindows: NO_LIMITS }), deps: work.deps }),
     callers,
   );
-  const { jobs, kernel, run, cleanups } = openJobs(foundation, { windows, actionCatalog, events, lines, onBroken });
+  const working = { windows, actionCatalog, events, lines, callers, onBroken };
+  const { jobs, kernel, run, cleanups } = openJobs(foundation, working);
   callers.runs.onStopped = (accountId, isPart) => cancelJobs(stores.records, jobs, accountId, isPart);
   observer.onScrape((gauges) => {
     gauges.answersWaiting.set(callers.doors.answers.bytes);
@@ -149,8 +150,9 @@ function openJobs(
     actionCatalog,
     events,
     lines,
+    callers,
     onBroken,
-  }: Pick<Work, "actionCatalog" | "events"> &
+  }: Pick<Work, "actionCatalog" | "events" | "callers"> &
     Pick<KernelDeps, "onBroken"> & { readonly windows: CallWindows; readonly lines: LineCalls },
 ) {
   const { config, stores, observer, upstream, catalog } = foundation;
@@ -172,6 +174,7 @@ function openJobs(
     holdLeaseMs: KEPT_LEASE_MS,
     innerCalls: (outer) => run.innerCalls(outer),
     onBroken,
+    passedMark: (accountId, runId) => callers.runs.passedMark(accountId, runId),
     onEnded: (job) => observer.jobEnded(endedJob(job)),
     keepEnd: events.keepEnd,
   });

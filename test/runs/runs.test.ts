@@ -254,6 +254,10 @@ describe("who may change a run", () => {
     expect((await chat(key)).headers.get("x-tollgate-run-remaining-usd")).not.toBeNull();
     expect((await chat(key, { "x-tollgate-run": "other", "x-tollgate-run-budget-cents": "5" })).status).toBe(400);
     expect((await own(key, "PATCH", "/api/v1/runs/bound", { budget_cents: 900 })).status).toBe(403);
+    await own(key, "POST", "/api/v1/runs", { id: "below", budget_cents: 50 });
+    await opened(account, { id: "beside" });
+    const carried = async (id: string) => (await chat(`${key}+${id}`)).status;
+    expect([await carried("below"), await carried("beside"), await carried("..")]).toEqual([200, 400, 400]);
   });
 
   test("a budget below what is spent stops the run", async () => {

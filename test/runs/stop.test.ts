@@ -158,6 +158,10 @@ test("rules stop a run at a mark, serve it from a lower tier, and let calls wait
   await opened(account, { id: "stops", budget_cents: 4, stop_at: 50 });
   await send(`${account.key}+stops`, "/v1/chat/completions", LONG);
   await eventually(async () => ((await run(account, "stops")).status === "stopped" ? true : undefined), "the stop");
+  await opened(account, { id: "above", budget_cents: 4, stop_at: 50 });
+  await opened(account, { id: "below", budget_cents: 400, parent: "above" });
+  await send(`${account.key}+below`, "/v1/chat/completions", LONG);
+  await eventually(async () => ((await run(account, "above")).status === "stopped" ? true : undefined), "the stop");
   await opened(account, { id: "lower", budget_cents: 4, lower_at: 50 });
   const short = { ...LONG, messages: [{ role: "user", content: "hi" }] };
   const before = (await send(`${account.key}+lower`, "/v1/chat/completions", LONG)).headers.get("x-tollgate-model");

@@ -22,6 +22,8 @@ export interface JobsDeps {
   /** What each account's running jobs may cost us beyond their holds. */
   readonly costRooms: CostRooms;
   onBroken(error: unknown, jobId: string): void;
+  /** Called when a charge of this run's work passed a mark. Absent: no rules follow. */
+  passedMark?(accountId: string, runId: string): void;
   /** Called when a job that ran here is over. */
   onEnded?(job: JobRecord): void;
   /**

@@ -5,7 +5,7 @@ import { costBeside, costOf, postedLegs, upstreamOf } from "../../kernel/legs.ts
 import type { JobsDeps } from "./deps.ts";
 import type { JobRecord } from "./job-record.ts";
 
-interface PayDeps extends Pick<JobsDeps, "ledger"> {
+interface PayDeps extends Pick<JobsDeps, "ledger" | "passedMark"> {
   readonly observer: Pick<JobsDeps["observer"], "unpaid">;
 }
 
@@ -27,7 +27,7 @@ export async function payJob(job: JobRecord, deps: PayDeps): Promise<number | nu
 export async function postHold(
   { hold, legs, kind, action = kind, payer, tags = [] }: JobRecord,
   { chargeNano, served }: Pick<JobEnd, "chargeNano" | "served">,
-  { ledger, observer }: PayDeps,
+  { ledger, observer, passedMark }: PayDeps,
 ): Promise<number | null> {
   const ofServed = served?.upstreamNano ?? ZERO;
   const posted = await ledger.post({
@@ -46,6 +46,7 @@ export async function postHold(
     decided: true,
   });
   if (posted.outcome !== "posted" && posted.outcome !== "spooled") return null;
+  if (posted.marked === true && payer.runId !== undefined) passedMark?.(hold.accountId, payer.runId);
   const isRepeat = posted.outcome === "posted" && posted.repeat;
   if (!isRepeat && !payer.sandbox) observer.unpaid(posted.chargedNano, add(costOf(legs), ofServed));
   return posted.chargedCents;

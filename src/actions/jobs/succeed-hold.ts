@@ -30,7 +30,7 @@ const PLACED: readonly ReserveOutcome["outcome"][] = ["held", "exists"];
 /** Returns the changes to record, and why no hold could be placed. Rejects where the store is away; nothing is lost then. */
 export async function succeedHold(
   job: JobRecord,
-  deps: Pick<JobsDeps, "ledger" | "clock" | "holdLeaseMs" | "windows" | "observer">,
+  deps: Pick<JobsDeps, "ledger" | "clock" | "holdLeaseMs" | "windows" | "observer" | "passedMark">,
 ): Promise<{ readonly changes: Partial<JobRecord>; readonly refused: NotHeld | null }> {
   const { ledger, clock, holdLeaseMs, windows } = deps;
   const { chain, succeeding, hold, payer, tags = [] } = job;

@@ -6,7 +6,7 @@ type Guard = readonly [text: RegExp, rule: string];
 
 const ASCII: Guard = [/^[\x20-\x7e]+$/, "must be sent once, in visible ASCII characters, and not be empty"];
 export const CREDENTIALS: readonly string[] = ["authorization", "x-api-key", "x-goog-api-key"];
-const RUN_ID: Guard = [/^[\w.:-]{1,64}$/, "must be sent once, and be 1 to 64 letters, digits or `-_.:`"];
+const RUN_ID: Guard = [/^(?!\.{1,2}$)[\w.:-]{1,64}$/, "must be sent once, and be 1 to 64 letters, digits or `-_.:`"];
 const KEY = "idempotency-key";
 
 /** By lower-case name. uWebSockets drops non-ASCII bytes at either end of a value, so a value of only such bytes arrives empty. */

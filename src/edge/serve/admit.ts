@@ -76,7 +76,9 @@ function authenticated(authorization: string | undefined, request: GatewayReques
   const [, key, runId] = authorization === undefined ? [] : (WITH_RUN.exec(authorization) ?? []);
   if (key === undefined || runId === undefined) return deps.authenticate(authorization, request);
   const found = deps.authenticate(key, request);
-  return found instanceof Promise ? found.then((caller) => carrying(caller, runId)) : carrying(found, runId);
+  return found instanceof Promise
+    ? found.then((caller) => carrying(caller, runId, deps))
+    : carrying(found, runId, deps);
 }
 
 export function wrongAdminToken(): GatewayError {

@@ -18,7 +18,7 @@ const BUDGET = "x-tollgate-run-budget-cents";
 const PARENT = "x-tollgate-run-parent";
 const FIELD = "tollgate_run";
 const FIELD_BYTES = Buffer.from(`"${FIELD}"`);
-const RUN_ID = /^[\w.:-]{1,64}$/;
+const RUN_ID = /^(?!\.{1,2}$)[\w.:-]{1,64}$/;
 /** Headers in which clients name their session. */
 const SESSION_HEADERS = ["session-id", "session_id", "x-session-id", "x-claude-code-session-id"];
 /** Fields of a body that name a session, as they look in JSON. */
@@ -34,11 +34,22 @@ const disagree = (param: string) => bad(param, "names another run than the rest 
 const carriers = new WeakMap<Caller, Map<string, Caller>>();
 const CARRIERS_MAX = 1_000;
 
-/** The caller whose credential carries this run. */
-export function carrying(caller: Caller | GatewayError, runId: string): Caller | GatewayError {
+/** The caller whose credential carries this run. A key that belongs to a run may carry one below it. */
+export function carrying(
+  caller: Caller | GatewayError,
+  runId: string,
+  { runs }: Pick<ServeDeps, "runs">,
+): Caller | GatewayError | Promise<Caller | GatewayError> {
   if (caller instanceof GatewayError) return caller;
   if (!RUN_ID.test(runId)) return bad("authorization", "what follows the `+` must be the id of a run");
-  if (caller.carriedRun !== undefined && caller.carriedRun !== runId) return disagree("authorization");
+  const { carriedRun: own, payer } = caller;
+  if (own === undefined || own === runId) return carrierOf(caller, runId);
+  return runs
+    .find(payer.accountId, runId)
+    .then((run) => (run?.record.ancestors.includes(own) ? carrierOf(caller, runId) : disagree("authorization")));
+}
+
+function carrierOf(caller: Caller, runId: string): Caller {
   const known = carriers.get(caller) ?? new Map<string, Caller>();
   let carrier = known.get(runId);
   if (carrier === undefined) {
@@ -61,8 +72,19 @@ export async function callerInRun(caller: Caller, request: Naming["request"], de
   };
   const isNamed = [NAME, BUDGET, PARENT].some((name) => request.headers.has(name));
   if (isNamed || caller.carriedRun !== undefined) return (await named(naming, caller, null, deps)).callerIn(caller);
+  const run = await ofSession(naming, caller, deps);
+  if (run !== null) return run.callerIn(caller);
   if (caller.runRequired === true) throw new GatewayError("run_required");
   return caller;
+}
+
+/** The run of the session that the request names, where the caller's key bounds its sessions; null: none. */
+function ofSession(naming: Naming, caller: Caller, { runs }: ServeDeps): Promise<OpenRun> | null {
+  const { sessionBudgetNano: budgetNano, payer } = caller;
+  const session = budgetNano === undefined ? null : sessionOf(naming);
+  if (session === null || budgetNano === undefined) return null;
+  const id = sessionRun(payer.keyId, session);
+  return runs.ofSession(caller, { id, budgetNano, label: session.slice(0, 100) });
 }
 
 /** Synchronous for a call without a run, and for a run that is cached. */
@@ -72,19 +94,18 @@ export function joinRun(call: Call, deps: ServeDeps): Promise<void> | void {
   const { headers } = request;
   const isNamed = headers.has(NAME) || headers.has(BUDGET) || headers.has(PARENT);
   const inBody = request.body.includes(FIELD_BYTES) ? takeName(call) : null;
+  // The hold of the work around it, such as a batch, is in the run already.
+  if (deps.paying !== undefined) {
+    if (inBody !== null) call.refuse(bad(`metadata.${FIELD}`, "cannot be in a line: create the batch in the run"));
+    return;
+  }
   if (caller === null) {
     if (isNamed || inBody !== null) call.refuse(bad(NAME, "only a caller with a key has runs"));
     return;
   }
   if (!isNamed && inBody === null && caller.carriedRun === undefined) {
-    const { sessionBudgetNano } = caller;
-    const session = sessionBudgetNano === undefined ? null : sessionOf(call);
-    if (session !== null && sessionBudgetNano !== undefined) {
-      const id = sessionRun(caller.payer.keyId, session);
-      return deps.runs
-        .ofSession(caller, { id, budgetNano: sessionBudgetNano, label: session.slice(0, 100) })
-        .then((run) => join(call, caller, run, deps));
-    }
+    const found = ofSession(call, caller, deps);
+    if (found !== null) return found.then((run) => join(call, caller, run, deps));
     if (caller.runRequired === true) call.refuse(new GatewayError("run_required"));
     return;
   }
@@ -146,7 +167,7 @@ function takeName(call: Call): string | null {
 }
 
 /** The session that a client names; null: none. A `prompt_cache_key` alone may be shared by many sessions. */
-function sessionOf({ request }: Call): string | null {
+function sessionOf({ request }: Naming): string | null {
   for (const name of SESSION_HEADERS) {
     const session = request.headers.get(name);
     if (session) return session;

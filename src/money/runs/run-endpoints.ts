@@ -25,7 +25,7 @@ export interface RunParts {
   readonly keys: KeyParts;
 }
 
-const runId = z.string().regex(/^[\w.:-]{1,64}$/, "must be 1 to 64 letters, digits or `-_.:`");
+const runId = z.string().regex(/^(?!\.{1,2}$)[\w.:-]{1,64}$/, "must be 1 to 64 letters, digits or `-_.:`");
 const newRunSchema = z.strictObject({
   id: runId.optional(),
   budget_cents: budgetField,

@@ -273,24 +273,38 @@ export class Runs {
     );
   }
 
-  /** A charge passed a mark: stops the run where its rules say so. */
-  marked({ record, usedPercent }: OpenRun): void {
-    const { stopAt } = record.rules;
-    const { accountId, id } = record;
-    if (stopAt !== null && usedPercent >= stopAt) this.stop(accountId, id).catch(this.#options.onBroken);
+  marked({ record: { accountId, id } }: OpenRun): void {
+    this.passedMark(accountId, id);
+  }
+
+  /** A charge of a run passed a mark, its own or an ancestor's: stops those of them whose rules say so. */
+  passedMark(accountId: string, id: string): void {
+    this.#stopAtMarks(accountId, id).catch(this.#options.onBroken);
+  }
+
+  async #stopAtMarks(accountId: string, id: string): Promise<void> {
+    const ancestors = (await this.find(accountId, id))?.record.ancestors ?? [];
+    for (const one of [id, ...ancestors]) {
+      const run = await this.read(accountId, one);
+      const stopAt = run?.record.rules.stopAt ?? null;
+      if (run !== null && stopAt !== null && run.stoppedId === null && run.usedPercent >= stopAt)
+        await this.stop(accountId, one);
+    }
   }
 
   /** Waits until a run has more budget; null: not within its rules' time, or it was stopped. */
   async larger(run: OpenRun): Promise<OpenRun | null> {
     const { askAt, askSeconds } = run.record.rules;
-    const { accountId, id, budgetNano } = run.record;
+    const { accountId, id } = run.record;
+    const isLarger = ({ bounds }: OpenRun) =>
+      bounds.some(({ maxNano }, at) => maxNano > (run.bounds[at]?.maxNano ?? maxNano));
     if (askAt === null || run.usedPercent < askAt) return null;
     const over = new Promise<null>((resolve) => setTimeout(() => resolve(null), askSeconds * 1_000).unref());
     for (;;) {
       const changed = this.changed;
       const now = await this.find(accountId, id);
       if (now === null || now.stoppedId !== null) return null;
-      if (now.budgetNano > budgetNano) return now;
+      if (isLarger(now)) return now;
       if ((await Promise.race([changed, over])) === null) return null;
     }
   }

@@ -105,6 +105,22 @@ describe("a batch", () => {
     expect(await gateway.doctor()).toEqual([]);
   });
 
+  it("calls its lines within the run that it was created in, where its key requires one", async () => {
+    const account = await gateway.account();
+    const agent = await sendAs(account.key, "POST", `${gateway.url}/api/v1/agents`, { run_required: true });
+    const { api_key: key } = (await agent.json()) as { api_key: string };
+    await sendAs(account.key, "POST", `${gateway.url}/api/v1/runs`, { id: "lines", budget_cents: 50 });
+    const inOther = chat("b", "b", { metadata: { tollgate_run: "other" } });
+    const made = await sendAs(`${key}+lines`, "POST", `${gateway.url}/v1/batches`, {
+      input_file_id: await upload(account, [chat("a"), inOther]),
+      endpoint: "/v1/chat/completions",
+      completion_window: "24h",
+    });
+    const batch = await over(account, (await made.json()) as Batch);
+    expect(batch.request_counts).toEqual({ total: 2, completed: 1, failed: 1 });
+    expect(await charges(account)).toMatchObject([{ endpoint: "batch", run_id: "lines" }]);
+  });
+
   it("turns lines that cannot run into free error lines, and runs the others", async () => {
     const account = await gateway.account();
     const lines = [
