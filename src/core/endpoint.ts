@@ -92,7 +92,7 @@ export interface OverSession {
   /** The prefix of an offered subprotocol that carries the key: browsers cannot set headers. */
   readonly keyProtocol: string;
   /** The key behind a credential that only sessions accept; null: it may be an ordinary key. */
-  grantOf(credential: string): Promise<SessionGrant | GatewayError> | null;
+  grantOf(credential: string): Promise<SessionGrant | GatewayError> | GatewayError | null;
   /** Why the caller may not open this session; null: it may. */
   refusal(request: GatewayRequest, caller: Caller, grant: SessionGrant | null): GatewayError | null;
   open(request: GatewayRequest, client: SessionClient): Session;

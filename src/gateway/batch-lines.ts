@@ -35,9 +35,9 @@ class LineReply extends KeptReply {
   }
 }
 
-/** The caller was admitted when the batch was created, from an address that its key allows. */
+/** The caller was admitted when the batch was created, from an address that its key allows and in the run that the batch is part of. */
 function admitted(caller: Caller): Caller {
-  const { isFrom: _, ...rest } = caller;
+  const { isFrom: _, runRequired: _required, sessionBudgetNano: _budget, ...rest } = caller;
   return rest;
 }
 

@@ -8,7 +8,7 @@ import { readBody, readQuery } from "../../money/accounts/read-body.ts";
 import type { BatchFiles } from "../files/batch-files.ts";
 import { noSuchFile } from "../files/lifecycle.ts";
 import { launchPlan, payerOf } from "./batch-launch.ts";
-import { type BatchStart, KEPT_MS } from "./batch-record.ts";
+import { type BatchStart, KEPT_MS, WINDOW_MS } from "./batch-record.ts";
 import { fileBatch, newState } from "./batch-view.ts";
 import { lifeSchema, listed, pageOf, pageSchema, writer } from "./file-endpoints.ts";
 import { OwnBatches, type OwnBatchesParts } from "./own-batches.ts";
@@ -55,6 +55,11 @@ async function create(
   if (maxCostNano instanceof GatewayError) return maxCostNano;
   const input = await files.find(payer.id, sent.input_file_id);
   if (input === null) return noSuchFile();
+  // Results are never refused for the quota, so a batch begins only where there is room.
+  if (await files.isFull(payer.id))
+    return new GatewayError("storage_quota_exceeded", { detail: { needed: 1, free: 0 } });
+  // The batch reads its input until its end, and a process that was cut off may end it late.
+  if (!(await files.keepUntil(input, clock.epochMs() + 2 * WINDOW_MS))) return noSuchFile();
   const seconds = sent.output_expires_after?.seconds;
   const start: BatchStart = {
     wire: "files",

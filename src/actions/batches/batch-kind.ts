@@ -242,9 +242,16 @@ export class BatchRun {
   }
 
   async #finish(): Promise<JobEnd> {
+    const { job, start, deps } = this;
     const { stop } = this.progress;
     const status = stop === null ? "completed" : stop === "cancelled" ? "cancelled" : "expired";
     const outputs = await this.results.keep();
+    // Its creator can neither see nor delete the requests, which take up quota.
+    const dropInput = async () => {
+      const input = await deps.files.find(job.payer.id, start.inputId);
+      if (input !== null) await deps.files.delete(input);
+    };
+    if (start.wire === "messages") await job.stored(dropInput);
     return this.#end({ status, ...outputs });
   }
 

@@ -15,6 +15,7 @@ import { answeredLine, isGood, type ResultLine } from "./result-lines.ts";
 
 const ACCOUNT_LINES_AT_ONCE = 16;
 const LINES_AT_ONCE = 64;
+const INPUTS_AT_ONCE = 4;
 /** Results wait this long for others to share a write. */
 const STORE_MS = 250;
 const WAITING_MAX = 128;
@@ -29,17 +30,28 @@ const STOP_MS_MAX = 20_000;
 /** A longer turn of the event loop means that calls are waiting. */
 const TURN_MS_MAX = 8;
 
-/** The lines that run at once: of an account in all its batches, and of this process. */
+/** The lines in memory at once of an account in all its batches, and the calls and inputs of this process. */
 export class BatchPlaces {
-  readonly #all = new RowPlaces(LINES_AT_ONCE);
+  readonly #calls = new RowPlaces(LINES_AT_ONCE);
+  readonly #inputs = new RowPlaces(INPUTS_AT_ONCE);
   readonly #own = new Map<string, { readonly places: RowPlaces; users: number }>();
 
-  async run<Result>(payer: string, work: () => Promise<Result>): Promise<Result> {
+  call<Result>(payer: string, work: () => Promise<Result>): Promise<Result> {
+    return this.#calls.run(payer, work);
+  }
+
+  /** Reads a whole input. */
+  input<Result>(payer: string, work: () => Promise<Result>): Promise<Result> {
+    return this.#inputs.run(payer, work);
+  }
+
+  /** A line from its reading to its result: many batches that wait must not each keep long lines in memory. */
+  async line<Result>(payer: string, work: () => Promise<Result>): Promise<Result> {
     const own = this.#own.get(payer) ?? { places: new RowPlaces(ACCOUNT_LINES_AT_ONCE), users: 0 };
     this.#own.set(payer, own);
     own.users += 1;
     try {
-      return await own.places.run(payer, () => this.#all.run(payer, work));
+      return await own.places.run(payer, work);
     } finally {
       own.users -= 1;
       if (own.users === 0) this.#own.delete(payer);
@@ -105,7 +117,13 @@ class PartRun {
       this.#changed();
     });
     await ended;
+    // Closes the input where lines are left.
+    void asks.return(undefined).catch(() => {});
     if (this.#failure !== null) throw this.#failure;
+  }
+
+  get #isFull(): boolean {
+    return this.#waiting.length >= WAITING_MAX || this.#waitingBytes >= WAITING_BYTES_MAX;
   }
 
   #changed(): void {
@@ -135,11 +153,13 @@ class PartRun {
 
   async #lane(asks: AsyncGenerator<LineAsk & { readonly at: number }>): Promise<void> {
     for (;;) {
-      while (this.#waiting.length >= WAITING_MAX || this.#waitingBytes >= WAITING_BYTES_MAX) await this.#change.promise;
-      if (this.#isOver || this.#run.stop !== null) return;
-      const next = await asks.next();
-      if (next.done === true) return;
-      const done = await this.#call(next.value);
+      while (!this.#isOver && this.#isFull) await this.#change.promise;
+      const { deps, job } = this.#run;
+      const done = await deps.places.line(job.payer.id, async () => {
+        if (this.#isOver || this.#run.stop !== null) return null;
+        const next = await asks.next();
+        return next.done === true ? null : this.#call(next.value);
+      });
       if (done === null || this.#isOver) return;
       this.#waiting.push(done);
       this.#waitingBytes += done.line.text.length;
@@ -154,7 +174,7 @@ class PartRun {
     let legs: LineFunds["legs"] = [];
     for (let retries = 0; ; retries++) {
       const funds = new LineFunds(this.#spend);
-      const answer = await deps.places.run(job.payer.id, async () => {
+      const answer = await deps.places.call(job.payer.id, async () => {
         await giveWay(deps.clock);
         return this.#run.stop === null ? deps.calls.run(call, funds) : null;
       });
@@ -163,7 +183,7 @@ class PartRun {
       const isFailed = !isGood(answer);
       if (isFailed && mayPass(answer, retries)) {
         await pause(retryMs(answer, retries), job.signal);
-        if (this.#run.stop !== null) return null;
+        if (this.#isOver || this.#run.stop !== null) return null;
         continue;
       }
       const line = answeredLine(start, customId, answer);

@@ -56,7 +56,7 @@ class InputReader {
     const { clock } = run.deps;
     let sliceMs = clock.elapsedMs();
     for await (const line of linesIn(bytes)) {
-      if (run.stop !== null) break;
+      if (run.isLost) break;
       if (line === null || this.index.count >= LINES_MAX) return false;
       const found = await this.#bound(line);
       this.index.add(line.offset, typeof found === "number" ? found : null);
@@ -83,6 +83,8 @@ class InputReader {
     const hash = shortHash(customId);
     if (this.#seen.has(hash)) return badLine(start, { customId, ...named, error: duplicate(customId) });
     this.#seen.add(hash);
+    // Each line of a stopped batch gets a result too, without the work of pricing it.
+    if (this.#run.stop !== null) return ZERO;
     const call = { path: start.endpoint, body, headers: start.headers, caller: this.#caller };
     const bound = await deps.calls.bound(call);
     return typeof bound === "number" ? bound : answeredLine(start, customId, bound);
@@ -104,10 +106,13 @@ export async function readInput(run: BatchRun): Promise<BatchFailure | null> {
   const { calls, files, clock } = deps;
   const caller = await job.stored(() => calls.callerOf(accountId, start.keyId));
   if (caller === null) return NO_KEY;
-  const bytes = await job.stored(() => files.read(start.inputId, null));
-  if (bytes === null) return GONE;
   const reader = new InputReader(run, caller);
-  if (!(await reader.read(bytes))) return TOO_MANY;
+  const isRead = await deps.places.input(job.payer.id, async () => {
+    const bytes = await job.stored(() => files.read(start.inputId, null));
+    return bytes === null ? null : reader.read(bytes);
+  });
+  if (isRead === null) return GONE;
+  if (!isRead) return TOO_MANY;
   const { index, failed, outputs, errors } = reader;
   if (index.count === 0 && run.stop === null) return EMPTY;
   deps.onLines("failed", failed);

@@ -44,6 +44,10 @@ export interface BatchFiles {
   find(payer: string, id: string): Promise<FileRow | null>;
   /** Newest first. */
   all(payer: string): AsyncIterable<FileRow>;
+  /** Keeps a file that expires earlier until then. False: another request deleted it first. */
+  keepUntil(row: FileRow, atMs: number): Promise<boolean>;
+  /** Whether the payer's files fill its quota. */
+  isFull(payer: string): Promise<boolean>;
   /** False: another request deleted it first. */
   delete(row: FileRow): Promise<boolean>;
   read: FileStore["read"];
@@ -97,6 +101,16 @@ export function createBatchFiles(parts: {
         if (now !== null) yield now;
       }
     },
+
+    async keepUntil(row, atMs) {
+      for (let now: FileRow | null = row; now !== null; now = await rows.get(row.id)) {
+        if (now.expiresAtMs === undefined || now.expiresAtMs >= atMs) return true;
+        if ((await rows.put({ ...now, expiresAtMs: atMs })) !== null) return true;
+      }
+      return false;
+    },
+
+    isFull: (payer) => uploads.quota.isFull(ownerOf(payer)),
 
     delete: (row) => discard(uploads, row),
     read: store.read,

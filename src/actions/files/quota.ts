@@ -23,6 +23,8 @@ export interface Quota {
    * left the count too high, so no upload is refused before all files have been recounted.
    */
   take(row: FileRow): Promise<{ readonly freeBytes: number } | null>;
+  /** Whether the payer's files fill its quota, recounted before it is said. */
+  isFull(payer: string): Promise<boolean>;
   /** Call before a row is removed or shrunk, and pass the result to `free`. */
   state(payer: string): Promise<number>;
   /** Returns quota, unless a recount came in between, which may have counted the change already. */
@@ -48,7 +50,7 @@ export function createQuota(records: Records, rows: FileRows, bytesMax: number):
   }
 
   /** Recounts without this file. A new file that has not taken quota yet will do so on the result. */
-  async function recount({ payer, id }: FileRow, { recounts, taking }: Count): Promise<Count> {
+  async function recount({ payer, id }: Pick<FileRow, "payer" | "id">, { recounts, taking }: Count): Promise<Count> {
     let bytes = 0;
     const unmarked: string[] = [];
     for await (const row of rows.all(payer)) {
@@ -71,6 +73,15 @@ export function createQuota(records: Records, rows: FileRows, bytesMax: number):
         const next = refused ? count : { ...count, bytes: bytes + sizeBytes, taking: [...taking, id] };
         if (!(await write(payer, next, version))) continue;
         return refused ? { freeBytes: Math.max(0, bytesMax - bytes) } : null;
+      }
+    },
+
+    async isFull(payer) {
+      for (;;) {
+        const { count: last, version } = await read(payer);
+        if (last.bytes < bytesMax) return false;
+        const count = await recount({ payer, id: "" }, last);
+        if (await write(payer, count, version)) return count.bytes >= bytesMax;
       }
     },
 

@@ -58,6 +58,7 @@ export function grantOf({ headers }: GatewayRequest, { overSession }: EndpointSh
 export function callerOf(request: GatewayRequest, endpoint: EndpointShape, deps: ServeDeps): Found | Promise<Found> {
   const granting = grantOf(request, endpoint);
   const { callerOfKey } = deps;
+  if (granting instanceof GatewayError) return granting;
   if (granting !== null && callerOfKey !== undefined)
     return granting.then((grant) =>
       grant instanceof GatewayError ? grant : callerOfKey(grant.accountId, grant.keyId),

@@ -34,6 +34,7 @@ export function openSocket(
   if (deps.draining()) return new GatewayError("draining", { retryAfterSeconds: 1 });
   const known = callerOf(request, endpoint, deps);
   const granting = grantOf(request, endpoint);
+  if (granting instanceof GatewayError) return granting;
   if (granting !== null) return opened(request, endpoint, deps, Promise.all([known, granting]));
   const count = (caller: Caller | GatewayError) =>
     caller instanceof GatewayError ? caller : counted(request, endpoint, { caller, grant: null }, deps);

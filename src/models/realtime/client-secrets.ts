@@ -14,6 +14,8 @@ const RANDOM_BYTES = 24;
 const PROOF_CHARS = 22;
 /** About ten megabytes at worst. */
 const KNOWN_MAX = 1_000;
+/** A caller that makes more at once loses its oldest. */
+const SHARE = { bytesMax: 16 * 1024 * 1024, full: "oldest_leave" } as const;
 const WRONG = new GatewayError("invalid_token", {
   detail: { detail: "This client secret is unknown or has expired." },
 });
@@ -26,7 +28,7 @@ export interface ClientSecrets {
     ttlMs: number,
   ): Promise<{ value: string; expiresAtMs: number }>;
   /** Null: the credential is not a client secret. */
-  grantOf(credential: string): Promise<SessionGrant | GatewayError> | null;
+  grantOf(credential: string): Promise<SessionGrant | GatewayError> | GatewayError | null;
 }
 
 export interface ClientSecretParts {
@@ -43,7 +45,7 @@ function proofOf(random: string, secret: string): Buffer {
   return Buffer.from(proof.slice(0, PROOF_CHARS));
 }
 
-/** A signed secret is looked up, so that floods of made-up ones do not reach the store. */
+/** A signed secret is looked up. A made-up one is refused at once, before its socket opens, and counts against its address. */
 export function createClientSecrets({ records, clock, signing, openMsMax }: ClientSecretParts): ClientSecrets {
   const known = new Map<string, SessionGrant>();
 
@@ -67,7 +69,8 @@ export function createClientSecrets({ records, clock, signing, openMsMax }: Clie
       const grant: SessionGrant = { accountId, keyId, model, session, expiresAtMs };
       const id = hash("sha256", value, "hex");
       const lives = ttlMs + openMsMax;
-      await records.put({ kind: KIND, id, payer, value: JSON.stringify(grant), ttlMs: lives, ifVersion: 0 });
+      const text = JSON.stringify(grant);
+      await records.put({ kind: KIND, id, payer, value: text, ttlMs: lives, ifVersion: 0, share: SHARE });
       return { value, expiresAtMs };
     },
     grantOf(credential) {
@@ -78,7 +81,7 @@ export function createClientSecrets({ records, clock, signing, openMsMax }: Clie
         const own = proofOf(random, secret);
         return own.length === sent.length && timingSafeEqual(own, sent);
       });
-      return isOurs ? find(hash("sha256", credential, "hex")) : Promise.resolve(WRONG);
+      return isOurs ? find(hash("sha256", credential, "hex")) : WRONG;
     },
   };
 }

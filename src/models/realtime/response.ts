@@ -19,6 +19,8 @@ export interface Response {
   /** It reads and extends the conversation. */
   readonly reads: boolean;
   readonly extends: boolean;
+  /** It has its own instructions or tools instead of the session's. */
+  readonly replacesPrompt: boolean;
   /** The size of the conversation at its request. */
   readonly context: Added;
   /** What it alone reads. */

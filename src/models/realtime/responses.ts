@@ -79,6 +79,7 @@ export class Responses {
       isOfTurn,
       reads: !Array.isArray(asked.input),
       extends: asked.conversation !== "none",
+      replacesPrompt: asked.instructions !== undefined || asked.tools !== undefined,
       context: context.added,
       more: moreOf(asked, bytesPerSecond),
       shownMax: limit ?? maxOutputTokens ?? "inf",
@@ -137,8 +138,11 @@ export class Responses {
     const counts = responseCounts(atPointer(event, "/response/usage"));
     const told = shownResponse(event, response);
     outbox.sendCharged(call.settled, (ended) => JSON.stringify(withCost(told, ended)));
-    if (counts !== null && response.reads && response.extends) context.counted(counts, response.context);
-    else if (counts !== null && response.extends) context.produced(counts);
+    if (counts !== null && response.reads && response.extends) {
+      context.counted(counts, response.context);
+      // The next response reads the session's own again.
+      if (response.replacesPrompt) context.add({ textBytes: this.#parts.settings().promptBytes });
+    } else if (counts !== null && response.extends) context.produced(counts);
     if (atPointer(event, "/response/status") === "failed") call.fail(failureOf(event), counts);
     else call.finish(counts ?? call.reading().counts ?? {});
   }

@@ -95,7 +95,8 @@ export class RealtimeSession implements Session {
       ...parts,
       outbox: this.#outbox,
       tags: sold.tags,
-      msMax: deps.settings.wholeMsMax,
+      // A client that reads slowly must not run out a response's time: it would be free.
+      msMax: deps.openMsMax,
       settings: () => this.#updates.settings,
       ended: (ended, response) => this.#ended(ended, response),
     });
@@ -230,8 +231,15 @@ export class RealtimeSession implements Session {
     }
     if (type === "conversation.item.create") {
       this.#context.add(addedBy([event.item], bytes.length, this.#updates.settings.bytesPerSecond));
-    } else if (type === "input_audio_buffer.commit") this.#commits += 1;
-    else if (type === "input_audio_buffer.clear") this.#updates.transcription?.cleared();
+    } else if (type === "input_audio_buffer.commit") {
+      this.#commits += 1;
+      const holding = this.#updates.commits();
+      if (holding !== null) {
+        const copy = Buffer.from(bytes);
+        this.#hold(holding, () => this.#vendor?.send(copy));
+        return null;
+      }
+    } else if (type === "input_audio_buffer.clear") this.#updates.cleared();
     else if (!PASSED.has(String(type))) return invalid("type", "is no event of this session");
     this.#vendor?.send(bytes);
     return null;
@@ -240,7 +248,7 @@ export class RealtimeSession implements Session {
   #append(chars: number, bytes: Buffer): void {
     const audioSeconds = secondsOf(chars, this.#updates.settings.bytesPerSecond);
     this.#context.add({ audioSeconds });
-    const holding = this.#updates.transcription?.appended(audioSeconds) ?? null;
+    const holding = this.#updates.appended(audioSeconds);
     if (holding === null) return void this.#vendor?.send(bytes);
     const copy = Buffer.from(bytes);
     this.#hold(holding, () => this.#vendor?.send(copy));
@@ -323,7 +331,7 @@ export class RealtimeSession implements Session {
         return this.#committed(String(event.item_id));
       case "conversation.item.input_audio_transcription.completed":
       case "conversation.item.input_audio_transcription.failed":
-        this.#updates.transcription?.completed(String(event.item_id), event.usage);
+        this.#updates.transcribed(String(event.item_id), event.usage);
         return this.#outbox.pass(bytes);
       default:
         if (this.#isReady) this.#outbox.pass(bytes);
@@ -355,7 +363,7 @@ export class RealtimeSession implements Session {
 
   /** The end of a turn. A buffer that the client commits itself is none. */
   #committed(itemId: string): void {
-    this.#updates.transcription?.committed(itemId);
+    this.#updates.committed(itemId, this.#commits > 0);
     if (this.#commits > 0) this.#commits -= 1;
     else if (this.#updates.settings.answersTurns && !this.#isOver && !this.#isLeaving) {
       const refusal = this.#respond({}, { clientEventId: null, isOfTurn: true });
@@ -369,7 +377,10 @@ export class RealtimeSession implements Session {
     const eventId = stringOf(error.event_id) ?? null;
     const update = eventId === null ? null : this.#updates.refused(eventId);
     const failure = classify(400, readError(event), null);
-    if (error.code === NOTHING_COMMITTED && this.#commits > 0) this.#commits -= 1;
+    if (error.code === NOTHING_COMMITTED && this.#commits > 0) {
+      this.#commits -= 1;
+      this.#updates.notCommitted();
+    }
     if (update?.isOurs === true || !this.#isReady) return this.#reject(failure);
     const response = eventId === null ? null : this.#responses.refused(eventId, failure);
     // The client did not request it, and another response is running.
@@ -384,7 +395,7 @@ export class RealtimeSession implements Session {
 
   #vendorEnded(failure: AttemptFailure): void {
     this.#responses.failed(failure);
-    this.#updates.transcription?.failed(failure);
+    this.#updates.failed(failure);
     this.#end(BROKEN, errorEvent(gone(failure)), "the provider has ended the session");
   }
 }

@@ -3,6 +3,7 @@ import { GatewayError } from "../../core/errors.ts";
 import { isRecord, type Json } from "../../core/json.ts";
 import { atPointer } from "../../upstream/json-pointer.ts";
 import { invalid } from "../formats/parse-json.ts";
+import { settingsBytes } from "./context.ts";
 
 /** Sound of 16 bits at 24 kHz; the telephone's formats have 8 bits at 8 kHz. */
 const PCM_BYTES = 2;
@@ -16,6 +17,8 @@ export interface Settings {
   readonly maxOutputTokens: number | null;
   readonly isText: boolean;
   readonly bytesPerSecond: number;
+  /** Of the instructions and tools, which a response may replace for itself. */
+  readonly promptBytes: number;
 }
 
 export const DEFAULT_SETTINGS: Settings = {
@@ -23,6 +26,7 @@ export const DEFAULT_SETTINGS: Settings = {
   maxOutputTokens: null,
   isText: false,
   bytesPerSecond: PCM_BYTES * PCM_RATE,
+  promptBytes: 0,
 };
 
 function unpriced(param: string, detail: string): GatewayError {
@@ -65,6 +69,34 @@ export function confirmed(session: Json, answersTurns: boolean, before: Settings
     maxOutputTokens: limit instanceof GatewayError ? before.maxOutputTokens : limit,
     isText: isTextOnly(session.output_modalities),
     bytesPerSecond: bytesPerSecondOf(atPointer(session, "/audio/input/format")) ?? before.bytesPerSecond,
+    promptBytes: settingsBytes(session),
+  };
+}
+
+/** What an update may change before the vendor has confirmed it. */
+export interface Unconfirmed {
+  readonly maxOutputTokens: number | null | undefined;
+  readonly isText: boolean;
+  readonly bytesPerSecond: number;
+}
+
+export function unconfirmedIn({ max_output_tokens: limit, output_modalities, ...session }: Json): Unconfirmed {
+  const tokens = outputTokensIn(limit, "");
+  const bytesPerSecond = bytesPerSecondOf(atPointer(session, "/audio/input/format")) ?? Number.POSITIVE_INFINITY;
+  return {
+    maxOutputTokens: limit === undefined || tokens instanceof GatewayError ? undefined : tokens,
+    isText: output_modalities === undefined || isTextOnly(output_modalities),
+    bytesPerSecond: Math.max(TELEPHONE_BYTES_PER_SECOND, bytesPerSecond),
+  };
+}
+
+/** The newest limit, which each request repeats; otherwise the dearer of both, because the vendor may still refuse the update. */
+export function withUnconfirmed(before: Settings, asked: Unconfirmed): Settings {
+  return {
+    ...before,
+    maxOutputTokens: asked.maxOutputTokens === undefined ? before.maxOutputTokens : asked.maxOutputTokens,
+    isText: before.isText && asked.isText,
+    bytesPerSecond: Math.min(before.bytesPerSecond, asked.bytesPerSecond),
   };
 }
 

@@ -12,10 +12,12 @@ const SECONDS_MIN = 30;
 const TEXT_TOKENS_PER_SECOND = 8;
 const TEXT_TOKENS_MIN = 100;
 
-function countsOf(usage: unknown, { offer }: SoldBy): Counts {
-  const seconds = countOf(Math.ceil(Number(atPointer(usage, "/seconds")) || 0));
-  if (offer.cost.rates.has("seconds")) return { seconds };
-  const input = countOf(atPointer(usage, "/input_tokens"));
+/** `sentSeconds` counts where the vendor counts in another unit than the price. */
+function countsOf(usage: unknown, sentSeconds: number, { offer: { spec, cost } }: SoldBy): Counts {
+  const seconds = countOf(Math.ceil(Number(atPointer(usage, "/seconds")) || sentSeconds));
+  if (cost.rates.has("seconds")) return { seconds };
+  const sent = Math.ceil(seconds * (spec.audioTokensPerSecond ?? 0));
+  const input = countOf(atPointer(usage, "/input_tokens") ?? sent);
   const textIn = Math.min(input, countOf(atPointer(usage, "/input_token_details/text_tokens")));
   return { textIn, audioIn: input - textIn, textOut: countOf(atPointer(usage, "/output_tokens")) };
 }
@@ -38,9 +40,13 @@ interface Block {
   readonly call: MeteredCall;
   readonly secondsMax: number;
   counts: Counts;
+  /** Of its sound, what was transcribed. */
+  doneSeconds: number;
 }
 
 export interface TranscriptionParts extends SoldBy {
+  /** Sound that was sent before it began, and that the next item contains. */
+  readonly openSeconds: number;
   readonly promptBytes: number;
   readonly tags: readonly string[];
   readonly msMax: number;
@@ -52,53 +58,102 @@ export interface TranscriptionParts extends SoldBy {
 export class Transcription {
   readonly #parts: TranscriptionParts;
   /** Sound that was sent and not committed, and sound that was committed and not transcribed. */
-  #openSeconds = 0;
+  #openSeconds: number;
+  /** Of the client's own commits that the vendor has not confirmed yet. */
+  readonly #sent: number[] = [];
   readonly #items = new Map<string, number>();
   #block: Block | null = null;
+  #isClosed = false;
+  #isStopped = false;
 
   constructor(parts: TranscriptionParts) {
     this.#parts = parts;
+    this.#openSeconds = parts.openSeconds;
   }
 
   /** Sound is about to be sent. A promise where it must be held first: null once it is, else the refused call. */
   appended(seconds: number): Promise<Ended | null> | null {
     this.#openSeconds += seconds;
     const waiting = this.#waiting;
-    if (this.#block !== null && waiting <= this.#block.secondsMax) return null;
+    if (this.#block !== null && this.#block.doneSeconds + waiting <= this.#block.secondsMax) return null;
     return this.#hold(Math.max(SECONDS_MIN, 2 * waiting));
   }
 
-  committed(itemId: string): void {
-    this.#items.set(itemId, this.#openSeconds);
+  /** The client commits what it has sent. */
+  commits(): void {
+    this.#sent.push(this.#openSeconds);
     this.#openSeconds = 0;
+  }
+
+  get hasCommits(): boolean {
+    return this.#sent.length > 0;
+  }
+
+  /** The vendor has nothing to commit. */
+  notCommitted(): void {
+    this.#sent.shift();
+    if (this.#isIdle) this.#end();
+  }
+
+  committed(itemId: string): void {
+    const sent = this.#sent.shift();
+    this.#items.set(itemId, sent ?? this.#openSeconds);
+    if (sent === undefined) this.#openSeconds = 0;
   }
 
   cleared(): void {
     this.#openSeconds = 0;
+    if (this.#isIdle) this.#end();
   }
 
   /** The vendor's count for an item; without usage it costs nothing. */
   completed(itemId: string, usage: unknown): void {
-    this.#items.delete(itemId);
+    const seconds = this.#items.get(itemId);
     const block = this.#block;
-    if (block === null) return;
-    if (isRecord(usage)) block.counts = sumOf(block.counts, countsOf(usage, this.#parts));
-    if (this.#items.size === 0) this.#end();
+    if (seconds === undefined || block === null) return;
+    this.#items.delete(itemId);
+    block.doneSeconds += seconds;
+    if (isRecord(usage)) block.counts = sumOf(block.counts, countsOf(usage, seconds, this.#parts));
+    // Sound that was sent is covered until it is transcribed.
+    if (this.#isIdle) this.#end();
+  }
+
+  /** No more sound is sent to it; what was committed may still be transcribed. */
+  close(): void {
+    this.#isClosed = true;
+    this.#openSeconds = 0;
+    if (this.#isIdle) this.#end();
+  }
+
+  reopened(openSeconds: number): this {
+    this.#isClosed = false;
+    this.#openSeconds = openSeconds;
+    return this;
+  }
+
+  get isDone(): boolean {
+    return this.#isClosed && this.#isIdle;
+  }
+
+  get #isIdle(): boolean {
+    return this.#items.size === 0 && this.#sent.length === 0 && this.#openSeconds === 0;
   }
 
   failed(failure: AttemptFailure): void {
     const block = this.#block;
     this.#block = null;
+    this.#isStopped = true;
     block?.call.fail(failure, Object.keys(block.counts).length === 0 ? null : block.counts);
   }
 
   /** No more sound follows: what was transcribed so far is charged. */
   stop(): void {
+    this.#isStopped = true;
     this.#end();
   }
 
   get #waiting(): number {
-    return [...this.#items.values()].reduce((sum, seconds) => sum + seconds, this.#openSeconds);
+    return [...this.#items.values(), ...this.#sent].reduce((sum, seconds) => sum + seconds, this.#openSeconds);
   }
 
   /** The new hold is placed before the old one ends, so that all waiting sound is always covered. */
@@ -108,6 +163,7 @@ export class Transcription {
       call: new MeteredCall({ isWork: false, begin: () => {}, aborted: () => {}, estimate: () => block.counts }),
       secondsMax,
       counts: {},
+      doneSeconds: 0,
     };
     const plan = transcriptionPlan({
       ...order,
@@ -118,6 +174,8 @@ export class Transcription {
     if (refused !== null) return refused;
     this.#end();
     this.#block = block;
+    // The session may have ended while the hold was placed.
+    if (this.#isStopped || this.isDone) this.#end();
     return null;
   }
 

@@ -4,12 +4,24 @@ import type { SessionClient } from "../../core/endpoint.ts";
 import { GatewayError } from "../../core/errors.ts";
 import { isRecord, type Json, stringOf } from "../../core/json.ts";
 import type { Ended } from "../../core/plan.ts";
+import type { AttemptFailure } from "../../core/route.ts";
+import { modelsRefusal } from "../../money/accounts/allowed.ts";
 import { atPointer } from "../../upstream/json-pointer.ts";
 import { invalid } from "../formats/parse-json.ts";
 import { type Context, settingsBytes } from "./context.ts";
 import type { RealtimeDeps, Sold } from "./deps.ts";
 import type { SoldBy } from "./plans.ts";
-import { confirmed, DEFAULT_SETTINGS, readUpdate, type Settings, shown, withInput } from "./settings.ts";
+import {
+  confirmed,
+  DEFAULT_SETTINGS,
+  readUpdate,
+  type Settings,
+  shown,
+  type Unconfirmed,
+  unconfirmedIn,
+  withInput,
+  withUnconfirmed,
+} from "./settings.ts";
 import { Transcription } from "./transcription.ts";
 
 /** A client that sends more before the vendor has confirmed any floods it. */
@@ -23,6 +35,11 @@ export interface Update {
   /** The client did not send it. */
   readonly isOurs: boolean;
   readonly answersTurns: boolean | undefined;
+  readonly asked: Unconfirmed;
+  /** The transcription before it, and the one that it begins; `stops`: it turns it off. */
+  readonly before: Transcription | null;
+  readonly begun: Transcription | null;
+  readonly stops: boolean;
 }
 
 export interface UpdatesParts {
@@ -38,14 +55,23 @@ export interface UpdatesParts {
 }
 
 export class Updates {
-  settings: Settings = DEFAULT_SETTINGS;
   transcription: Transcription | null = null;
+  /** With those that were replaced or turned off, and still wait for the vendor's counts. */
+  readonly #transcriptions = new Set<Transcription>();
+  /** Sound in the vendor's buffer, transcribed or not. */
+  #openSeconds = 0;
+  #confirmed: Settings = DEFAULT_SETTINGS;
   readonly #parts: UpdatesParts;
   readonly #waiting: Update[] = [];
   #by: SoldBy | null = null;
 
   constructor(parts: UpdatesParts) {
     this.#parts = parts;
+  }
+
+  /** What holds are computed from. */
+  get settings(): Settings {
+    return this.#waiting.reduce((before, { asked }) => withUnconfirmed(before, asked), this.#confirmed);
   }
 
   get areTooMany(): boolean {
@@ -63,7 +89,7 @@ export class Updates {
    * now waits for its confirmation.
    */
   created(session: Json): boolean | GatewayError {
-    this.settings = confirmed(session, true, this.settings);
+    this.#confirmed = confirmed(session, true, this.#confirmed);
     this.#parts.context.add({ textBytes: settingsBytes(session) });
     const asked = this.#parts.client.grant?.session ?? {};
     const turns = atPointer(session, "/audio/input/turn_detection");
@@ -83,12 +109,14 @@ export class Updates {
     const update = readUpdate(sent, { isModel: (name) => names.includes(name), upstreamModel });
     if (update instanceof GatewayError) return update;
     const { session, answersTurns, transcription } = update;
+    const { transcription: before } = this;
     const named = transcription == null ? session : this.#transcribe(session, transcription, by);
     if (named instanceof GatewayError) return named;
-    if (transcription === null) this.stop();
+    const begun = transcription == null ? null : this.transcription;
     context.add({ textBytes: settingsBytes(session) });
     const eventId = newEventId();
-    this.#waiting.push({ eventId, clientEventId, isOurs, answersTurns });
+    const change = { asked: unconfirmedIn(session), before, begun, stops: transcription === null };
+    this.#waiting.push({ eventId, clientEventId, isOurs, answersTurns, ...change });
     tell({ type: "session.update", event_id: eventId, session: named });
     return null;
   }
@@ -96,24 +124,88 @@ export class Updates {
   /** The vendor has confirmed the oldest update. */
   confirmed(session: Json): Update | null {
     const update = this.#waiting.shift() ?? null;
-    this.settings = confirmed(session, update?.answersTurns ?? this.settings.answersTurns, this.settings);
+    this.#confirmed = confirmed(session, update?.answersTurns ?? this.#confirmed.answersTurns, this.#confirmed);
+    if (update?.stops === true && this.transcription === update.before) {
+      this.#close(this.transcription);
+      this.transcription = null;
+    }
     return update;
   }
 
   /** The vendor has refused the update with this id of ours; null: it is none. */
   refused(eventId: string): Update | null {
     const at = this.#waiting.findIndex((one) => one.eventId === eventId);
-    return at < 0 ? null : (this.#waiting.splice(at, 1)[0] ?? null);
+    const [update] = at < 0 ? [] : this.#waiting.splice(at, 1);
+    if (update === undefined) return null;
+    // The vendor transcribes as before.
+    if (update.begun !== null && this.transcription === update.begun) {
+      this.#close(update.begun);
+      this.transcription = update.before;
+      if (update.before !== null) this.#transcriptions.add(update.before.reopened(this.#openSeconds));
+    }
+    return update;
   }
 
   /** A session as the client sees it. */
   shown(session: Json): Json {
-    return shown(session, this.#by?.model.slug ?? "", this.settings.answersTurns);
+    return shown(session, this.#by?.model.slug ?? "", this.#confirmed.answersTurns);
+  }
+
+  /** Sound is about to be sent; a promise where its transcription must be held first. */
+  appended(seconds: number): Promise<Ended | null> | null {
+    this.#openSeconds += seconds;
+    return this.transcription?.appended(seconds) ?? null;
+  }
+
+  /** The client is about to commit. The sound may be older than the transcription that it gets. */
+  commits(): Promise<Ended | null> | null {
+    const holding = this.#openSeconds === 0 ? null : this.appended(0);
+    this.#openSeconds = 0;
+    this.transcription?.commits();
+    return holding;
+  }
+
+  committed(itemId: string, isOfClient: boolean): void {
+    if (!isOfClient) this.#openSeconds = 0;
+    this.#committing(isOfClient)?.committed(itemId);
+  }
+
+  notCommitted(): void {
+    this.#committing(true)?.notCommitted();
+  }
+
+  cleared(): void {
+    this.#openSeconds = 0;
+    this.transcription?.cleared();
+  }
+
+  /** Whose sound the vendor's oldest commit is. */
+  #committing(isOfClient: boolean): Transcription | null {
+    const sent = isOfClient ? [...this.#transcriptions].find(({ hasCommits }) => hasCommits) : undefined;
+    return sent ?? this.transcription;
+  }
+
+  /** The vendor has transcribed an item, or failed to. */
+  transcribed(itemId: string, usage: unknown): void {
+    for (const one of this.#transcriptions) {
+      one.completed(itemId, usage);
+      if (one.isDone) this.#transcriptions.delete(one);
+    }
+  }
+
+  failed(failure: AttemptFailure): void {
+    for (const one of this.#transcriptions) one.failed(failure);
   }
 
   stop(): void {
-    this.transcription?.stop();
+    for (const one of this.#transcriptions) one.stop();
+    this.#transcriptions.clear();
     this.transcription = null;
+  }
+
+  #close(transcription: Transcription | null): void {
+    transcription?.close();
+    if (transcription?.isDone === true) this.#transcriptions.delete(transcription);
   }
 
   /** Transcription uses another model, which the session's vendor must sell here. */
@@ -122,18 +214,22 @@ export class Updates {
     const lookUp = { catalog: deps.catalog(), audience: client.caller, atMs: deps.clock.epochMs() };
     const model = findUnitModel("transcription", String(transcription.model), lookUp);
     if (model instanceof GatewayError) return invalid(TRANSCRIPTION_MODEL, model.message);
+    const refusal = modelsRefusal(client.caller.allows, [{ name: model.slug, param: TRANSCRIPTION_MODEL }]);
+    if (refusal !== null) return refusal;
     const own = model.offers.find(({ adapter }) => adapter.id === offer.adapter.id);
     if (own === undefined) return invalid(TRANSCRIPTION_MODEL, `${model.slug} is not sold by the session's provider`);
-    this.stop();
+    this.#close(this.transcription);
     this.transcription = new Transcription({
       model,
       offer: own,
+      openSeconds: this.#openSeconds,
       promptBytes: Buffer.byteLength(stringOf(transcription.prompt) ?? ""),
       tags: sold.tags,
       msMax: deps.openMsMax,
       pay,
       ended,
     });
+    this.#transcriptions.add(this.transcription);
     return withInput(session, "transcription", { ...transcription, model: own.upstreamModel });
   }
 }

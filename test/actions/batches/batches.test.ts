@@ -2,6 +2,7 @@
 import type OpenAI from "openai";
 import { toFile } from "openai";
 import { describe, expect, it } from "vitest";
+import { BatchPlaces } from "../../../src/actions/batches/batch-part.ts";
 import { forFile } from "../../support/for-file.ts";
 import { eventually, startTestGateway, type TestAccount } from "../../support/gateway.ts";
 import { getAs, sendAs } from "../../support/keyed-fetch.ts";
@@ -226,6 +227,44 @@ describe("a batch", () => {
     expect(await account.client.files.delete(made.input_file_id)).toMatchObject({ deleted: true });
   });
 
+  it("runs in the run that its key requires", async () => {
+    const account = await gateway.account();
+    const made = await sendAs(account.key, "POST", `${gateway.url}/api/v1/agents`, { run_required: true });
+    const { api_key: key } = (await made.json()) as { api_key: string };
+    const batch = await fetch(`${gateway.url}/api/llm/v1/batches`, {
+      method: "POST",
+      headers: {
+        authorization: `Bearer ${key}`,
+        "content-type": "application/json",
+        "x-tollgate-run": "nightly",
+        "x-tollgate-run-budget-cents": "50",
+      },
+      body: JSON.stringify({
+        input_file_id: await upload(account, [chat("a")]),
+        endpoint: "/v1/chat/completions",
+        completion_window: "24h",
+      }),
+    });
+    const { id } = (await batch.json()) as { id: string };
+    expect((await over(account, { id })).request_counts).toMatchObject({ completed: 1, failed: 0 });
+  });
+
+  it("keeps at most 16 of an account's lines in memory", async () => {
+    const places = new BatchPlaces();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    let begun = 0;
+    const line = async () => {
+      begun += 1;
+      await promise;
+    };
+    const lines = Array.from({ length: 40 }, () => places.line("acct:a", line));
+    await new Promise((turn) => setImmediate(turn));
+    expect(begun).toBe(16);
+    resolve();
+    await Promise.all(lines);
+    expect(begun).toBe(40);
+  });
+
   it.each([
     ["without lines", " \n\n", "empty_file"],
     ["with far too many lines", "\n".repeat(100_002), "too_many_lines"],
@@ -345,6 +384,17 @@ describe("a batch of the messages wire", () => {
     expect(await client.delete(made.id)).toMatchObject({ id: made.id, type: "message_batch_deleted" });
     await expect(client.retrieve(made.id)).rejects.toMatchObject({ status: 404 });
     expect((await client.list()).data).toEqual([]);
+  });
+
+  it("has a result for each request where it is cancelled at once", async () => {
+    const account = await gateway.account();
+    const client = clientOf(account);
+    const slow = Array.from({ length: 2_000 }, (_, at) => ask(`s-${at}`, { model: "sandbox/slow-headers-0.5" }));
+    const made = await client.create({ requests: slow });
+    await client.cancel(made.id);
+    const batch = await ended(client, made.id);
+    expect(batch.request_counts.processing).toBe(0);
+    expect(await client.results(batch)).toHaveLength(2_000);
   });
 
   it("is cancelled, and is nobody else's", async () => {

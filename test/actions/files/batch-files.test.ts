@@ -48,6 +48,16 @@ describe("the files of batches", () => {
     expect(opened.onDisk()).toEqual([stays.id]);
   });
 
+  it("outlive their end where a batch reads them", async () => {
+    const row = await keep("batch", opened.clock.epochMs() + HOUR_MS);
+    expect(await files.keepUntil(row, opened.clock.epochMs() + 48 * HOUR_MS)).toBe(true);
+    // The same row, as another request read it before.
+    expect(await files.keepUntil(row, opened.clock.epochMs() + 47 * HOUR_MS)).toBe(true);
+    opened.clock.advance(47 * HOUR_MS);
+    await opened.files.sweep();
+    expect(await files.find(PAYER, row.id)).toMatchObject({ id: row.id });
+  });
+
   it("are refused beyond a gigabyte, except for what a batch has paid for", async () => {
     const large = { filename: "in.jsonl", purpose: "batch", sizeBytes: 200 * MIB, expiresAtMs: null } as const;
     const { promise: full, resolve } = Promise.withResolvers<void>();

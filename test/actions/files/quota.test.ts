@@ -108,3 +108,11 @@ test("never more is taken than there is, whoever comes and goes", async () => {
   expect(most).toBeLessThanOrEqual(100);
   expect(await take("all", 100)).toMatchObject({ id: "all" });
 });
+
+test("a payer's quota is full only while its files fill it", async () => {
+  const file = (await take("file_a", 100)) as FileRow;
+  expect(await quota.isFull(PAYER)).toBe(true);
+  // A process died before it returned the space.
+  await rows.remove(file);
+  expect(await quota.isFull(PAYER)).toBe(false);
+});

@@ -160,9 +160,48 @@ describe("turns of speech", () => {
     expect(JSON.stringify(posting)).toContain("0.00014");
     expect(session.types()).not.toContain("response.created");
   });
+
+  test("are not transcribed by a model that the key may not call", async () => {
+    const headers = { authorization: `Bearer ${account.key}`, "content-type": "application/json" };
+    const body = JSON.stringify({ label: "voice alone", models: ["core/voice"] });
+    const made = await fetch(`${gateway.url}/api/v1/agents`, { method: "POST", headers, body });
+    const session = await open(String(((await made.json()) as Event).api_key), { model: "core/voice" });
+    const input = { transcription: { model: "gpt-4o-transcribe" } };
+    session.send({ type: "session.update", session: { type: "realtime", audio: { input } } });
+    expect(errorOf(await session.next("error"))).toMatchObject({ code: "key_not_allowed" });
+  });
 });
 
 describe("money", () => {
+  test("follows an output limit that the vendor has not confirmed yet", async () => {
+    const session = await open();
+    const limits = { max_output_tokens: 1, output_modalities: ["text"] };
+    session.send({ type: "session.update", session: { type: "realtime", ...limits } });
+    session.send(said("[[say: one two three]]"));
+    session.send({ type: "response.create" });
+    const response = responseOf(await session.next("response.done"));
+    expect(response).toMatchObject({ status: "incomplete", max_output_tokens: 1 });
+  });
+
+  test.each([
+    ["begins after the sound, and ends before the transcript", {}],
+    ["was to be turned off by an update that the vendor refused", { speed: 9 }],
+  ])("is charged for a transcription that %s", async (_, more) => {
+    const own = await gateway.account({ creditCents: 1_000 });
+    const session = await open(own.key);
+    const set = (input: Event, rest: Event = {}) =>
+      session.send({ type: "session.update", session: { type: "realtime", audio: { input }, ...rest } });
+    set({ turn_detection: null });
+    session.send({ type: "input_audio_buffer.append", audio: tone(2_000) });
+    set({ transcription: { model: "gpt-4o-transcribe" } });
+    if (Object.keys(more).length > 0) set({ transcription: null }, more);
+    session.send({ type: "input_audio_buffer.commit" });
+    if (Object.keys(more).length === 0) set({ transcription: null });
+    await session.next("conversation.item.input_audio_transcription.completed");
+    const posted = await eventually(async () => (await postings(own))[0], "the transcription's posting");
+    expect(posted).toMatchObject({ model: "openai/gpt-4o-transcribe" });
+  });
+
   test("that does not suffice ends the session with OpenAI's code", async () => {
     const poor = await gateway.account({ creditCents: 0 });
     const session = await open(poor.key);
@@ -264,8 +303,9 @@ describe("opening", () => {
       headers: { authorization: `Bearer ${secret}` },
     });
     expect(models.status).toBe(401);
-    const forged = await open(`${secret.slice(0, -1)}${secret.endsWith("A") ? "B" : "A"}`);
-    expect(errorOf(await forged.next("error")).code).toBe("invalid_token");
+    const authorization = `Bearer ${secret.slice(0, -1)}${secret.endsWith("A") ? "B" : "A"}`;
+    const path = "/v1/realtime?model=openai/gpt-realtime-2";
+    expect((await refusedSocket({ url: gateway.url, path, headers: { authorization } })).status).toBe(401);
     expect((await mint({ expires_after: { seconds: 601 }, session })).status).toBe(400);
     expect((await mint({ session: { type: "realtime" } })).status).toBe(400);
   });
