@@ -16,7 +16,17 @@ import type { SoldBy } from "./plans.ts";
 import type { Response } from "./response.ts";
 import { Responses } from "./responses.ts";
 import { Updates } from "./updates.ts";
-import { appendedChars, errorEvent, isShort, readEvent, typeOf } from "./wire.ts";
+import {
+  appendedChars,
+  errorEvent,
+  HIDDEN,
+  isShort,
+  NOTHING_COMMITTED,
+  PARSED,
+  PASSED,
+  readEvent,
+  typeOf,
+} from "./wire.ts";
 
 const NORMAL = 1000;
 const GOING_AWAY = 1001;
@@ -28,30 +38,6 @@ const WAITING_BYTES_MAX = 4 * 1024 * 1024;
 /** What the vendor may leave unread: uWebSockets cannot stop reading from a client. */
 const UNSENT_BYTES_MAX = 8 * 1024 * 1024;
 const EVENT_ID_CHARS_MAX = 512;
-
-/** Events that cost nothing. */
-const PASSED: ReadonlySet<string> = new Set([
-  "conversation.item.retrieve",
-  "conversation.item.delete",
-  "conversation.item.truncate",
-  "response.cancel",
-  "output_audio_buffer.clear",
-]);
-/** The vendor's events that are parsed; all others pass as they come. */
-const PARSED: ReadonlySet<string> = new Set([
-  "session.created",
-  "session.updated",
-  "response.created",
-  "response.done",
-  "input_audio_buffer.committed",
-  "conversation.item.input_audio_transcription.completed",
-  "conversation.item.input_audio_transcription.failed",
-  "error",
-]);
-/** The error for a buffer without sound. */
-const NOTHING_COMMITTED = "input_audio_buffer_commit_empty";
-/** It is about the operator's account. */
-const HIDDEN = "rate_limits.updated";
 
 export class RealtimeSession implements Session {
   readonly #client: SessionClient;

@@ -7,6 +7,30 @@ import { atPointer, countOf } from "../../upstream/json-pointer.ts";
 import { errorObject } from "../formats/error-object.ts";
 import { invalid } from "../formats/parse-json.ts";
 
+/** Events that cost nothing. */
+export const PASSED: ReadonlySet<string> = new Set([
+  "conversation.item.retrieve",
+  "conversation.item.delete",
+  "conversation.item.truncate",
+  "response.cancel",
+  "output_audio_buffer.clear",
+]);
+/** The vendor's events that are parsed; all others pass as they come. */
+export const PARSED: ReadonlySet<string> = new Set([
+  "session.created",
+  "session.updated",
+  "response.created",
+  "response.done",
+  "input_audio_buffer.committed",
+  "conversation.item.input_audio_transcription.completed",
+  "conversation.item.input_audio_transcription.failed",
+  "error",
+]);
+/** The error for a buffer without sound. */
+export const NOTHING_COMMITTED = "input_audio_buffer_commit_empty";
+/** It is about the operator's account. */
+export const HIDDEN = "rate_limits.updated";
+
 const QUOTE = 0x22;
 const CLOSE_OBJECT = 0x7d;
 const APPEND = /^\{ ?"type": ?"input_audio_buffer\.append", ?"audio": ?"/;
