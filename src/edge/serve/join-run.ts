@@ -21,6 +21,8 @@ const FIELD_BYTES = Buffer.from(`"${FIELD}"`);
 const RUN_ID = /^(?!\.{1,2}$)[\w.:-]{1,64}$/;
 /** Headers in which clients name their session. */
 const SESSION_HEADERS = ["session-id", "session_id", "x-session-id", "x-claude-code-session-id"];
+/** What stands before the session in a coding agent's `metadata.user_id`. */
+const USER_SESSION = "_session_";
 /** Fields of a body that name a session, as they look in JSON. */
 const SESSION_FIELDS = [Buffer.from('"session_id"'), Buffer.from('"user_id"')];
 
@@ -180,8 +182,8 @@ function sessionOf({ request }: Naming): string | null {
 function sessionInBody({ session_id: session, metadata }: Json): string | null {
   if (typeof session === "string" && session !== "") return session;
   const user = isRecord(metadata) ? (stringOf(metadata.user_id) ?? "") : "";
-  const [, ended] = /_session_([\w-]+)$/.exec(user) ?? [];
-  if (ended !== undefined) return ended;
+  const [, ended] = user.slice(user.lastIndexOf(USER_SESSION)).split(USER_SESSION);
+  if (ended !== undefined && /^[\w-]+$/.test(ended)) return ended;
   const read = user.startsWith("{") ? readJson(Buffer.from(user)) : { wrong: "" };
   return "wrong" in read || !isRecord(read.json) ? null : (stringOf(read.json.session_id) ?? null);
 }
