@@ -5,7 +5,7 @@ export interface Target {
   readonly port: number;
   readonly tls?: boolean;
   readonly request: string;
-  /** Keys of callers. Each request has one of them in the place of `SOMEBODY`, at random or in turn. */
+  /** Callers' keys. One of them replaces `SOMEBODY` in each request, at random or in turn. */
   readonly callers?: readonly string[];
   readonly inTurn?: boolean;
 }

@@ -51,7 +51,7 @@ export interface Holding {
   readonly sinceMs: number;
   /** The total charged to the previous holds. */
   readonly postedNano: Nano;
-  /** False: there is no hold. */
+  /** Whether the job has a hold now. */
   readonly isHeld: boolean;
 }
 

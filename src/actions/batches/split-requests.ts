@@ -31,7 +31,7 @@ function listNamedAt(bytes: Buffer, at: number, behind: number): number {
   return bytes[colon] === COLON && bytes[value] === LIST ? value : -1;
 }
 
-/** Null: there is no list of requests. */
+/** Splits the body at its `requests`; null if it has none. */
 export function* splitRequests(bytes: Buffer, linesMax: number): Steps<SplitBody | null> {
   const lines: Buffer[] = [];
   let list = -1;

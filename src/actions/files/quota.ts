@@ -23,7 +23,7 @@ export interface Quota {
    * left the count too high, so no upload is refused before all files have been recounted.
    */
   take(row: FileRow): Promise<{ readonly freeBytes: number } | null>;
-  /** Whether the payer's files fill its quota, recounted before it is said. */
+  /** True if the payer's quota is full. Counts the files again before it says so. */
   isFull(payer: string): Promise<boolean>;
   /** Call before a row is removed or shrunk, and pass the result to `free`. */
   state(payer: string): Promise<number>;

@@ -273,7 +273,7 @@ export class NodeResponse implements EngineResponse {
 
   close(): void {
     const isSent = this.#ended && this.#pendingBytes() === 0;
-    // Of an HTTP/2 request, the rest is refused. After an answer that announces the close, Node.js closes an HTTP/1.1 connection by itself.
+    // HTTP/2: refuse the rest of the request. HTTP/1.1: Node.js closes the connection after an answer with `Connection: close`.
     if ("stream" in this.#reply) this.#reply.stream[isSent ? "close" : "destroy"]();
     else if (!isSent) this.#message.socket.destroy();
   }

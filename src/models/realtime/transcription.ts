@@ -79,7 +79,7 @@ export class Transcription {
     return this.#hold(Math.max(SECONDS_MIN, 2 * waiting));
   }
 
-  /** The client commits what it has sent. */
+  /** The client has committed the sound that it appended. */
   commits(): void {
     this.#sent.push(this.#openSeconds);
     this.#openSeconds = 0;

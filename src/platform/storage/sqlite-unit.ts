@@ -18,7 +18,7 @@ export interface SqliteUnit {
   readonly short?: readonly string[];
   /** Writes rows that changed in memory and must be in this commit; called once before each. */
   flush(): void;
-  /** True if so much was left for later that it should be written when nothing else waits. */
+  /** True if the unit has enough deferred writes that they should run once the queue is empty. */
   isBehind?(): boolean;
   /** Writes what commits have left for later. */
   catchUp?(): void;

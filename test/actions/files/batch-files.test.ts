@@ -1,4 +1,4 @@
-// The files of batches: a quota of their own that outputs may exceed, an end of life, and segments that a crash leaves behind.
+// Files of batches: their separate quota, which outputs may exceed; their expiry; and segments left by a crash.
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type BatchFiles, createBatchFiles, type Purpose } from "../../../src/actions/files/batch-files.ts";
 import { GatewayError } from "../../../src/core/errors.ts";

@@ -59,12 +59,12 @@ export class LedgerState {
     this.#loadHolds();
   }
 
-  /** True if so many sums wait that they should be written. */
+  /** True if enough postings are uncounted that the sums should be written. */
   get isBehind(): boolean {
     return this.#last - this.#counted >= BEHIND_MAX;
   }
 
-  /** Before each commit: writes what changed in memory and cannot be told from the postings. */
+  /** Called before each commit. Writes the changes in memory that a start could not recompute from the postings. */
   flush(): void {
     if (this.accounts.mustFlush) this.catchUp();
   }
