@@ -107,8 +107,10 @@ const realtime = {
   audioTokensPerSecond: 10,
   imageInTokensMax: 2_500,
 } as const;
-const realtimePrices = { textIn: "4", cachedIn: "0.4", imageIn: "5", cachedImageIn: "0.5" };
+const realtimeText = { textIn: "4", cachedIn: "0.4", imageIn: "5", cachedImageIn: "0.5", textOut: "24" };
 const realtimeSound = { audioIn: "32", cachedAudioIn: "0.4", audioOut: "64" };
+const realtimeMiniText = { textIn: "0.6", cachedIn: "0.06", imageIn: "0.8", cachedImageIn: "0.08", textOut: "2.4" };
+const realtimeMiniSound = { audioIn: "10", cachedAudioIn: "0.3", audioOut: "20" };
 const chat = {
   dialect: "chat-completions" as const,
   toolCalls: "strict" as const,
@@ -153,24 +155,12 @@ export default defineAdapters({
       "gpt-realtime-2.1": {
         ...realtime,
         slug: "openai/gpt-realtime-2.1",
-        prices: [{ since, ...realtimePrices, ...realtimeSound, textOut: "24" }],
+        prices: [{ since, ...realtimeText, ...realtimeSound }],
       },
       "gpt-realtime-2.1-mini": {
         ...realtime,
         slug: "openai/gpt-realtime-2.1-mini",
-        prices: [
-          {
-            since,
-            textIn: "0.6",
-            cachedIn: "0.06",
-            imageIn: "0.8",
-            cachedImageIn: "0.08",
-            audioIn: "10",
-            cachedAudioIn: "0.3",
-            textOut: "2.4",
-            audioOut: "20",
-          },
-        ],
+        prices: [{ since, ...realtimeMiniText, ...realtimeMiniSound }],
       },
     },
   },

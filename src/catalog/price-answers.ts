@@ -191,14 +191,7 @@ function realtimeTierRows(catalog: Catalog, audience: Audience) {
     if (first === undefined) return [];
     const id = tierName(tier);
     const candidates = served.map(({ slug }) => slug);
-    const own = {
-      id,
-      owned_by: "core",
-
-      name: nameOf(id),
-      description: tier.purpose,
-      candidates,
-    };
+    const own = { id, owned_by: "core", name: nameOf(id), description: tier.purpose, candidates };
     return [{ ...unitModelRow(first, catalog), ...own, expiration_date: undefined, successor: undefined }];
   });
 }

@@ -1,5 +1,8 @@
-// A run: a budget over models and actions, as calls see it. Types only.
+// A run: a budget over models and actions, as calls see it.
 import type { Nano } from "./money.ts";
+
+/** The ids of runs; a path keeps each of them as it is. */
+export const RUN_ID = /^(?!\.{1,2}$)[\w.:-]{1,64}$/;
 
 /** What happens when a run has used a percentage of its budget: 50, 80 or 95; null: nothing. */
 export interface RunRules {

@@ -1,30 +1,17 @@
 // Claude Code runs a task with one shell call, over a vendor with its own wire and over three others.
 import { spawn } from "node:child_process";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, mkdtempSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
+import { expect, test } from "vitest";
+import { folderForFile, forFile } from "../support/for-file.ts";
+import { startTestGateway } from "../support/gateway.ts";
 
 const CLAUDE = new URL("node_modules/.bin/claude", import.meta.url).pathname;
 const TASK = '[[call: Bash {"command":"echo made by an agent > made.txt"}]]';
 
-let gateway: TestGateway;
-let account: TestAccount;
-let folder: string;
-
-beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), "tollgate-claude-"));
-  gateway = await startTestGateway();
-  account = await gateway.account({ creditCents: 100_000 });
-});
-
-afterAll(async () => {
-  const findings = await gateway.doctor();
-  await gateway.stop();
-  rmSync(folder, { recursive: true, force: true });
-  expect(findings).toEqual([]);
-});
+const folder = folderForFile("tollgate-claude-");
+const gateway = forFile(await startTestGateway());
+const account = await gateway.account({ creditCents: 100_000 });
 
 interface Ran {
   readonly code: number | null;

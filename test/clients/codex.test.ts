@@ -1,39 +1,26 @@
 // Codex runs a task with one shell call, with vendors that support its wire and vendors that do not.
 import { spawn } from "node:child_process";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
-import { type AgentVendor, type AskedCall, LAST_WORDS, startAgentVendor } from "./agent-vendor.ts";
+import { expect, test } from "vitest";
+import { folderForFile, forFile } from "../support/for-file.ts";
+import { startTestGateway } from "../support/gateway.ts";
+import { type AskedCall, LAST_WORDS, startAgentVendor } from "./agent-vendor.ts";
 
 const CODEX = new URL("node_modules/.bin/codex", import.meta.url).pathname;
 const COMMAND = "echo made by an agent > made.txt";
 
-let vendor: AgentVendor;
-let gateway: TestGateway;
-let account: TestAccount;
-let folder: string;
-
-beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), "tollgate-codex-"));
-  vendor = await startAgentVendor();
-  gateway = await startTestGateway({
+const folder = folderForFile("tollgate-codex-");
+const vendor = forFile(await startAgentVendor());
+const gateway = forFile(
+  await startTestGateway({
     OPENAI_API_KEY: "sk-test",
     OPENAI_BASE_URL: `${vendor.url}/v1`,
     ANTHROPIC_API_KEY: "sk-test",
     ANTHROPIC_BASE_URL: `${vendor.url}/v1`,
-  });
-  account = await gateway.account({ kind: "personal", creditCents: 100_000 });
-});
-
-afterAll(async () => {
-  const findings = await gateway.doctor();
-  await gateway.stop();
-  await vendor.close();
-  rmSync(folder, { recursive: true, force: true });
-  expect(findings).toEqual([]);
-});
+  }),
+);
+const account = await gateway.account({ kind: "personal", creditCents: 100_000 });
 
 function configOf(model: string, more: string): string {
   return `model_provider = "tollgate"

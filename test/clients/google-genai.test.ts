@@ -1,11 +1,9 @@
 // Google's clients over every dialect, with only the base URL changed: two major versions in Node, and one in Python if it is installed.
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { type FunctionDeclaration, GoogleGenAI, Type } from "@google/genai";
 import { GoogleGenAI as Before } from "@google/genai-2";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
+import { describe, expect, it } from "vitest";
+import { folderForFile, forFile } from "../support/for-file.ts";
+import { startTestGateway } from "../support/gateway.ts";
 import { installedPython, toldByPython } from "./python-site.ts";
 
 const MODELS = ["sandbox/ok", "sandbox-responses/ok", "sandbox-gemini/ok", "sandbox-messages/ok"];
@@ -16,24 +14,12 @@ const WEATHER: FunctionDeclaration = {
   parameters: { type: Type.OBJECT, properties: { city: { type: Type.STRING } }, required: ["city"] },
 };
 
-const folder = mkdtempSync(join(tmpdir(), "tollgate-genai-"));
+const folder = folderForFile("tollgate-genai-");
 const NEWEST = installedPython(folder, "google-genai==3.4.0");
 const PYTHON_BEFORE = installedPython(folder, "google-genai==2.34.0");
 
-let gateway: TestGateway;
-let account: TestAccount;
-
-beforeAll(async () => {
-  gateway = await startTestGateway();
-  account = await gateway.account({ creditCents: 100_000 });
-});
-
-afterAll(async () => {
-  const findings = await gateway.doctor();
-  await gateway.stop();
-  rmSync(folder, { recursive: true, force: true });
-  expect(findings).toEqual([]);
-});
+const gateway = forFile(await startTestGateway());
+const account = await gateway.account({ creditCents: 100_000 });
 
 type Client = Pick<GoogleGenAI, "models" | "chats">;
 const CLIENTS: readonly [string, (options: ConstructorParameters<typeof GoogleGenAI>[0]) => Client][] = [

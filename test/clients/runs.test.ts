@@ -1,11 +1,11 @@
 // Coding agents in a run, unchanged: with a key that carries it, and started by `tollgate run`; ended by its budget and by a stop.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { eventually, startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
+import { describe, expect, test } from "vitest";
+import { folderForFile, forFile } from "../support/for-file.ts";
+import { eventually, startTestGateway } from "../support/gateway.ts";
 import { getAs, postAs } from "../support/keyed-fetch.ts";
 
 const TOLLGATE = new URL("../../src/cli/tollgate.ts", import.meta.url).pathname;
@@ -13,9 +13,9 @@ const CLAUDE = new URL("node_modules/.bin/claude", import.meta.url).pathname;
 const CODEX = new URL("node_modules/.bin/codex", import.meta.url).pathname;
 const CALL = "echo made by an agent > made.txt";
 
-let gateway: TestGateway;
-let account: TestAccount;
-let folder: string;
+const folder = folderForFile("tollgate-runs-");
+const gateway = forFile(await startTestGateway());
+const account = await gateway.account({ creditCents: 100_000 });
 
 interface Bill {
   readonly id: string;
@@ -31,19 +31,6 @@ interface Bill {
     readonly status: string;
   }[];
 }
-
-beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), "tollgate-runs-"));
-  gateway = await startTestGateway();
-  account = await gateway.account({ creditCents: 100_000 });
-});
-
-afterAll(async () => {
-  const findings = await gateway.doctor();
-  await gateway.stop();
-  rmSync(folder, { recursive: true, force: true });
-  expect(findings).toEqual([]);
-});
 
 async function openRun(cents: number): Promise<string> {
   const response = await postAs(account.key, `${gateway.url}/api/v1/runs`, { budget_cents: cents });

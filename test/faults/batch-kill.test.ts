@@ -1,11 +1,9 @@
 // A gateway killed repeatedly while a batch is uploaded, read, run and written: every line has one result, and is charged once.
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import OpenAI, { toFile } from "openai";
 import { expect, it, onTestFinished } from "vitest";
 import { STAND_INS } from "../../src/models/formats/stand-ins.ts";
 import { startSandbox } from "../../src/sandbox/server.ts";
+import { folderForTest } from "../support/for-file.ts";
 import { eventually } from "../support/gateway.ts";
 import { doctorOffline, type GatewayProcess, spawnGateway } from "../support/gateway-process.ts";
 import { LONG_RUNS } from "../support/runs.ts";
@@ -35,13 +33,12 @@ interface Result {
 
 it(`${KILLS} kills in a batch of ${LINES} lines lose none and double none`, async () => {
   const sandbox = await startSandbox({ dialects: STAND_INS, host: "127.0.0.1", port: 0 });
-  const dataDir = mkdtempSync(join(tmpdir(), "tollgate-batch-kill-"));
+  const dataDir = folderForTest("tollgate-batch-kill-");
   const environment = { DATA_DIR: dataDir, SANDBOX_URL: sandbox.url, LOG_LEVEL: "error" };
   let gateway: GatewayProcess = await spawnGateway(environment);
   onTestFinished(async () => {
     await gateway.kill();
     await sandbox.close();
-    rmSync(dataDir, { recursive: true, force: true });
   });
   const account = { name: "batch", kind: "sandbox", credit_cents: 1_000_000 };
   const made = await gateway.admin("POST", "/admin/v1/accounts", account);

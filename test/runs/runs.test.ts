@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { forFile } from "../support/for-file.ts";
 import { startTestGateway, type TestAccount } from "../support/gateway.ts";
-import { sendAs } from "../support/keyed-fetch.ts";
+import { postAs, sendAs } from "../support/keyed-fetch.ts";
 
 const gateway = forFile(await startTestGateway());
 
@@ -15,11 +15,7 @@ async function own(key: string, method: string, path: string, body?: unknown) {
 }
 
 async function post(key: string, path: string, body: Json, headers: Headers = {}) {
-  const response = await fetch(`${gateway.url}${path}`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${key}`, "content-type": "application/json", ...headers },
-    body: JSON.stringify(body),
-  });
+  const response = await postAs(key, `${gateway.url}${path}`, body, headers);
   const text = await response.text();
   const json = (text.startsWith("{") ? JSON.parse(text) : {}) as Json;
   return { status: response.status, headers: response.headers, text, json };

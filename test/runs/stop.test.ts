@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { forFile } from "../support/for-file.ts";
 import { eventually, startTestGateway, type TestAccount } from "../support/gateway.ts";
-import { sendAs } from "../support/keyed-fetch.ts";
+import { postAs, sendAs } from "../support/keyed-fetch.ts";
 
 const gateway = forFile(await startTestGateway());
 
@@ -13,13 +13,7 @@ async function own(key: string, method: string, path: string, body?: unknown) {
   return { status: response.status, json: (await response.json()) as Json };
 }
 
-function send(key: string, path: string, body: Json, headers: Record<string, string> = {}): Promise<Response> {
-  return fetch(`${gateway.url}${path}`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${key}`, "content-type": "application/json", ...headers },
-    body: JSON.stringify(body),
-  });
-}
+const send = (key: string, path: string, body: Json): Promise<Response> => postAs(key, `${gateway.url}${path}`, body);
 
 const opened = (account: TestAccount, body: Json) =>
   own(account.key, "POST", "/api/v1/runs", { budget_cents: 500, ...body });

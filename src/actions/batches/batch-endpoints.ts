@@ -10,7 +10,7 @@ import { noSuchFile } from "../files/lifecycle.ts";
 import { launchPlan, payerOf } from "./batch-launch.ts";
 import { type BatchStart, KEPT_MS, WINDOW_MS } from "./batch-record.ts";
 import { fileBatch, newState } from "./batch-view.ts";
-import { lifeSchema, listed, pageOf, pageSchema, writer } from "./file-endpoints.ts";
+import { lifeSchema, listed, pageOf, pageSchema, payerIn, writer } from "./file-endpoints.ts";
 import { OwnBatches, type OwnBatchesParts } from "./own-batches.ts";
 
 const BODY_BYTES_MAX = 64 * 1024;
@@ -80,10 +80,6 @@ export function batchEndpoints(parts: BatchEndpointParts): readonly EndpointSpec
   const own = new OwnBatches(parts, "files");
   const shape = { auth: "key", bodyBytesMax: BODY_BYTES_MAX } as const;
   const idOf = ({ request }: Call): string => request.params.id ?? "";
-  const callerOf = ({ caller }: Call) => {
-    if (caller === null) throw new GatewayError("invalid_token");
-    return caller;
-  };
   return [
     { ...shape, method: "POST", path: "/batches", plan: (call) => create(call, parts) },
     {
@@ -91,8 +87,7 @@ export function batchEndpoints(parts: BatchEndpointParts): readonly EndpointSpec
       method: "GET",
       path: "/batches",
       async answer(call) {
-        const { payer } = callerOf(call);
-        const { rows, hasMore } = await pageOf(own.all(payer), readQuery(pageSchema, call.request.query));
+        const { rows, hasMore } = await pageOf(own.all(payerIn(call)), readQuery(pageSchema, call.request.query));
         const batches = rows.map((state) => ({ id: state.id, ...fileBatch(state) }));
         return { status: 200, body: listed(batches, hasMore) };
       },
@@ -102,7 +97,7 @@ export function batchEndpoints(parts: BatchEndpointParts): readonly EndpointSpec
       method: "GET",
       path: "/batches/{id}",
       async answer(call) {
-        const state = await own.find(idOf(call), callerOf(call).payer);
+        const state = await own.find(idOf(call), payerIn(call));
         return state instanceof GatewayError ? state : { status: 200, body: fileBatch(state) };
       },
     },

@@ -11,6 +11,7 @@ import {
 import type { Clock } from "../../core/clock.ts";
 import { GatewayError } from "../../core/errors.ts";
 import { add, centsUp, minus, type Nano, ZERO } from "../../core/money.ts";
+import { NO_USAGE } from "../../core/token-usage.ts";
 import type { BatchFiles } from "../files/batch-files.ts";
 import { type BatchPlaces, runPart } from "./batch-part.ts";
 import {
@@ -20,7 +21,6 @@ import {
   type BatchStart,
   batchIdOf,
   KEPT_MS,
-  NO_USAGE,
   type Part,
   type StopReason,
   WINDOW_MS,

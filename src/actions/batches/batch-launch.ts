@@ -9,6 +9,7 @@ import { retrying } from "../../kernel/routes/retrying.ts";
 import { callTags } from "../../models/formats/call-tags.ts";
 import { idempotencyOf } from "../../models/formats/idempotency-key.ts";
 import type { Records } from "../../platform/records/records.ts";
+import { walk } from "../../platform/records/walk.ts";
 import { NOTHING_READ } from "../../upstream/nothing-read.ts";
 import { KEPT_LEASE_MS } from "../run/action-plan.ts";
 import { BATCH, BATCH_INPUT, BATCH_JOB, type BatchStart, batchIdOf, KEPT_MS } from "./batch-record.ts";
@@ -21,9 +22,8 @@ const SLOTS: readonly Slot[] = [{ scope: `jobs ${BATCH_JOB}`, max: IN_FLIGHT_MAX
 const listOfFile = (fileId: string): string => `file:${fileId}`;
 
 /** The ids of the jobs that read a file. */
-export async function jobsReading(fileId: string, records: Pick<Records, "list">): Promise<readonly string[]> {
-  const { rows } = await records.list(BATCH_INPUT, listOfFile(fileId), 1_000, null);
-  return rows.map(({ value }) => value);
+export async function* jobsReading(fileId: string, records: Pick<Records, "list">): AsyncGenerator<string> {
+  for await (const { value } of walk(records, BATCH_INPUT, listOfFile(fileId))) yield value;
 }
 
 /** Lists the batch, and names it as a reader of its input. A launch that fails afterwards leaves names without a job. */

@@ -4,10 +4,11 @@ import { type Clock, pause } from "../../core/clock.ts";
 import { add, type Nano, ZERO } from "../../core/money.ts";
 import type { Caller } from "../../core/plan.ts";
 import { ownSlice } from "../../core/slices.ts";
+import { NO_USAGE, sumUsage } from "../../core/token-usage.ts";
 import { Spend } from "../../kernel/parent-funds.ts";
 import { RowPlaces } from "../composites/row-places.ts";
 import type { BatchRun } from "./batch-kind.ts";
-import { type Part, sumUsage } from "./batch-record.ts";
+import type { Part } from "./batch-record.ts";
 import type { LineAsk } from "./jsonl.ts";
 import { type LineAnswer, LineFunds, summedLegs } from "./line-calls.ts";
 import type { LineIndex } from "./line-index.ts";
@@ -224,7 +225,7 @@ class PartRun {
     this.#changed();
     const { part, done, failed, usage } = run.progress;
     if (part === null) throw new Error("only an open part has results");
-    const used = some.reduce((sum, one) => (one.usage === null ? sum : sumUsage(sum, one.usage)), NO_USED);
+    const used = some.reduce((sum, one) => (one.usage === null ? sum : sumUsage(sum, one.usage)), NO_USAGE);
     const failures = some.filter(({ isFailed }) => isFailed).length;
     await run.results.store(
       some.map(({ line }) => line),
@@ -245,8 +246,6 @@ class PartRun {
     run.deps.onLines("failed", failures);
   }
 }
-
-const NO_USED = { inputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0, outputTokens: 0, reasoningTokens: 0 };
 
 function mayPass({ status, retry }: LineAnswer, retries: number): boolean {
   const isLimited = status === 429 || status === 503 || status === 529;

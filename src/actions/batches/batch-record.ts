@@ -104,21 +104,3 @@ export function batchIdOf(jobId: string, wire: BatchWire): string {
 export function jobIdOfBatch(batchId: string, wire: BatchWire): string | null {
   return batchId.startsWith(PREFIXES[wire]) ? `job_${batchId.slice(PREFIXES[wire].length)}` : null;
 }
-
-export const NO_USAGE: TokenUsage = {
-  inputTokens: 0,
-  cacheReadTokens: 0,
-  cacheWriteTokens: 0,
-  outputTokens: 0,
-  reasoningTokens: 0,
-};
-
-export function sumUsage(a: TokenUsage, b: TokenUsage): TokenUsage {
-  return {
-    inputTokens: a.inputTokens + b.inputTokens,
-    cacheReadTokens: a.cacheReadTokens + b.cacheReadTokens,
-    cacheWriteTokens: a.cacheWriteTokens + b.cacheWriteTokens,
-    outputTokens: a.outputTokens + b.outputTokens,
-    reasoningTokens: a.reasoningTokens + b.reasoningTokens,
-  };
-}

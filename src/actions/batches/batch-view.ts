@@ -1,14 +1,8 @@
 // Batches as their wires show them, from the job's record.
-import { centsUp, type Nano, usdNumber, ZERO } from "../../core/money.ts";
+import { centsUp, usdNumber, ZERO } from "../../core/money.ts";
+import { NO_USAGE } from "../../core/token-usage.ts";
 import { isOver, type JobRecord } from "../jobs/job-record.ts";
-import {
-  type BatchProgress,
-  type BatchResult,
-  type BatchStart,
-  batchIdOf,
-  NO_USAGE,
-  WINDOW_MS,
-} from "./batch-record.ts";
+import { type BatchProgress, type BatchResult, type BatchStart, batchIdOf, WINDOW_MS } from "./batch-record.ts";
 
 export type BatchStatus =
   | BatchProgress["state"]
@@ -73,10 +67,10 @@ function usageOf({ usage, spentNano }: Pick<BatchProgress, "usage" | "spentNano"
 }
 
 /** What only this gateway says about a batch. */
-function tollgateOf({ progress }: BatchState, mode: string) {
-  const { boundNano = ZERO as Nano, affordable = 0, done = 0, total = 0, stop = null, spentCents = 0 } = progress ?? {};
+function tollgateOf({ progress }: BatchState) {
+  const { boundNano = ZERO, affordable = 0, done = 0, total = 0, stop = null, spentCents = 0 } = progress ?? {};
   return {
-    mode,
+    mode: "inline",
     bound_usd: usdNumber(boundNano),
     bound_cents: centsUp(boundNano),
     charged_cents: spentCents,
@@ -116,6 +110,6 @@ export function fileBatch(state: BatchState): Record<string, unknown> {
     request_counts: { total, completed: done - failed - refused, failed: failed + refused },
     usage: usageOf({ usage, spentNano }),
     metadata: { ...start.metadata, tollgate_mode: "inline" },
-    tollgate: tollgateOf(state, "inline"),
+    tollgate: tollgateOf(state),
   };
 }

@@ -80,9 +80,9 @@ export function writer({ caller }: Call): Caller {
   return caller;
 }
 
-export function payerIdOf({ caller }: Call): string {
+export function payerIn({ caller }: Call): Caller["payer"] {
   if (caller === null) throw new GatewayError("invalid_token");
-  return caller.payer.id;
+  return caller.payer;
 }
 
 function uploading({ files, clock }: FileEndpointParts) {
@@ -126,7 +126,7 @@ function uploading({ files, clock }: FileEndpointParts) {
 
 /** Whether a batch that is not over reads the file. */
 async function isRead(id: string, records: Records): Promise<boolean> {
-  for (const jobId of await jobsReading(id, records)) {
+  for await (const jobId of jobsReading(id, records)) {
     const found = await findJob(records, jobId);
     if (found !== null && !isOver(found.job)) return true;
   }
@@ -138,7 +138,7 @@ export function fileEndpoints(parts: FileEndpointParts): readonly EndpointSpec[]
   const { files, records } = parts;
   const shape = { auth: "key", bodyBytesMax: 0 } as const;
   const own = async (call: Call) => {
-    const row = await files.find(payerIdOf(call), call.request.params.id ?? "");
+    const row = await files.find(payerIn(call).id, call.request.params.id ?? "");
     return row !== null && isListed(row) ? row : null;
   };
   return [
@@ -150,7 +150,7 @@ export function fileEndpoints(parts: FileEndpointParts): readonly EndpointSpec[]
       async answer(call) {
         const query = readQuery(pageSchema, call.request.query);
         const wanted = async function* () {
-          for await (const row of files.all(payerIdOf(call)))
+          for await (const row of files.all(payerIn(call).id))
             if (isListed(row) && (query.purpose === undefined || row.tags.includes(query.purpose))) yield row;
         };
         const { rows, hasMore } = await pageOf(wanted(), query);

@@ -2,7 +2,7 @@
 
 import type { PostedLeg } from "../../core/account-rows.ts";
 import type { GatewayError } from "../../core/errors.ts";
-import { type Nano, ZERO } from "../../core/money.ts";
+import { add, type Nano, ZERO } from "../../core/money.ts";
 import type { Caller, Capture, Charge, Held, Release } from "../../core/plan.ts";
 import type { TokenUsage } from "../../core/route.ts";
 import { postedLegs } from "../../kernel/legs.ts";
@@ -74,7 +74,7 @@ export function summedLegs(legs: readonly PostedLeg[]): readonly PostedLeg[] {
         ? leg
         : {
             ...sum,
-            upstreamNano: (sum.upstreamNano + leg.upstreamNano) as Nano,
+            upstreamNano: add(sum.upstreamNano, leg.upstreamNano),
             ms: sum.ms + leg.ms,
             count: sum.count + leg.count,
           },

@@ -11,7 +11,7 @@ import type { BatchEndpointParts } from "./batch-endpoints.ts";
 import { launchPlan, payerOf } from "./batch-launch.ts";
 import { type BatchStart, batchIdOf, KEPT_MS, WINDOW_MS } from "./batch-record.ts";
 import { type BatchState, newState } from "./batch-view.ts";
-import { pageOf, writer } from "./file-endpoints.ts";
+import { pageOf, payerIn, writer } from "./file-endpoints.ts";
 import { LINES_MAX } from "./jsonl.ts";
 import { OwnBatches } from "./own-batches.ts";
 import { splitRequests } from "./split-requests.ts";
@@ -148,11 +148,6 @@ async function remove(call: Call, own: OwnBatches, { files }: MessageBatchParts)
   const row = await files.find(payer.id, state.result?.output_file_id ?? "");
   if (row !== null) await files.delete(row);
   return { status: 200, body: { id, type: "message_batch_deleted" } };
-}
-
-function payerIn({ caller }: Call) {
-  if (caller === null) throw new GatewayError("invalid_token");
-  return caller.payer;
 }
 
 /** Paths are below the language-model path. */

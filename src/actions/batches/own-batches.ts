@@ -2,13 +2,12 @@
 import { GatewayError } from "../../core/errors.ts";
 import type { Payer } from "../../core/plan.ts";
 import type { Records } from "../../platform/records/records.ts";
+import { walk } from "../../platform/records/walk.ts";
 import { cancelledAt } from "../jobs/cancelled.ts";
 import { findJob, isOver } from "../jobs/job-record.ts";
 import type { Jobs } from "../jobs/jobs.ts";
 import { BATCH, BATCH_JOB, type BatchWire, batchIdOf, jobIdOfBatch } from "./batch-record.ts";
 import { type BatchState, batchState } from "./batch-view.ts";
-
-const PAGE = 100;
 
 export interface OwnBatchesParts {
   readonly records: Records;
@@ -40,15 +39,10 @@ export class OwnBatches {
 
   /** Newest first. */
   async *all(payer: Pick<Payer, "id">): AsyncGenerator<BatchState & { readonly id: string }> {
-    let cursor: string | null = null;
-    do {
-      const page = await this.#parts.records.list(BATCH, payer.id, PAGE, cursor);
-      for (const { id, value: jobId } of page.rows) {
-        const state = batchIdOf(jobId, this.#wire) === id ? await this.#state(jobId, payer) : null;
-        if (state !== null) yield { ...state, id };
-      }
-      cursor = page.next;
-    } while (cursor !== null);
+    for await (const { id, value: jobId } of walk(this.#parts.records, BATCH, payer.id)) {
+      const state = batchIdOf(jobId, this.#wire) === id ? await this.#state(jobId, payer) : null;
+      if (state !== null) yield { ...state, id };
+    }
   }
 
   async cancel(id: string, payer: Payer): Promise<BatchState | GatewayError> {

@@ -1,7 +1,7 @@
 // Reads all lines of a batch before any of them runs: finds those that cannot run, and bounds what the others can cost.
 import { createHash } from "node:crypto";
 import { GatewayError } from "../../core/errors.ts";
-import { add, minus, type Nano, ZERO } from "../../core/money.ts";
+import { add, least, type Nano, ZERO } from "../../core/money.ts";
 import type { Caller } from "../../core/plan.ts";
 import { ownSlice } from "../../core/slices.ts";
 import type { Segment } from "../files/batch-files.ts";
@@ -136,7 +136,7 @@ export async function readInput(run: BatchRun): Promise<BatchFailure | null> {
 /** What all good lines can cost, and how many of them today's balance and the caller's limit pay for. */
 async function affordable({ job, deps, accountId, start }: BatchRun, index: LineIndex) {
   const freeNano = await job.stored(() => deps.free(accountId));
-  const leftNano = start.maxCostNano === null ? freeNano : minus(freeNano, minus(freeNano, start.maxCostNano));
+  const leftNano = start.maxCostNano === null ? freeNano : least(freeNano, start.maxCostNano);
   let boundNano = ZERO;
   let lines = 0;
   for (let at = 0; at < index.count; at++) {

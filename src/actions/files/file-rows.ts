@@ -1,12 +1,12 @@
 // The stored facts of files: one record each, and reminders to check some of them again.
 import type { Clock } from "../../core/clock.ts";
 import type { Records, StoredRecord } from "../../platform/records/records.ts";
+import { walk } from "../../platform/records/walk.ts";
 
 const KIND = "file";
 /** Reminders share one owner, so that they can be listed without knowing the payers. */
 const DUE_KIND = "file-due";
 const DUE_OWNER = "files";
-const PAGE_ROWS = 200;
 
 export interface FileFacts {
   readonly filename: string;
@@ -50,16 +50,6 @@ export interface FileRows {
 
 function read({ id, payer, version, createdAtMs, value }: StoredRecord): FileRow {
   return { ...(JSON.parse(value) as FileFacts), id, payer: payer ?? "", version, createdAtMs };
-}
-
-/** Pages through a payer's records of a kind. */
-async function* walk(records: Records, kind: string, payer: string): AsyncGenerator<StoredRecord> {
-  let cursor: string | null = null;
-  do {
-    const page = await records.list(kind, payer, PAGE_ROWS, cursor);
-    yield* page.rows;
-    cursor = page.next;
-  } while (cursor !== null);
 }
 
 export function fileRows(records: Records, clock: Clock): FileRows {

@@ -1,12 +1,13 @@
 // Headers that limit a call's cost, identify its payer, or make it repeatable: an invalid one is refused, never ignored.
 import { GatewayError } from "../../core/errors.ts";
+import { RUN_ID } from "../../core/run.ts";
 
 /** The valid values of a header, and the end of a sentence that begins with its name. */
 type Guard = readonly [text: RegExp, rule: string];
 
 const ASCII: Guard = [/^[\x20-\x7e]+$/, "must be sent once, in visible ASCII characters, and not be empty"];
 export const CREDENTIALS: readonly string[] = ["authorization", "x-api-key", "x-goog-api-key"];
-const RUN_ID: Guard = [/^(?!\.{1,2}$)[\w.:-]{1,64}$/, "must be sent once, and be 1 to 64 letters, digits or `-_.:`"];
+const OF_RUN: Guard = [RUN_ID, "must be sent once, and be 1 to 64 letters, digits or `-_.:`"];
 const KEY = "idempotency-key";
 
 /** By lower-case name. uWebSockets drops non-ASCII bytes at either end of a value, so a value of only such bytes arrives empty. */
@@ -15,8 +16,8 @@ export const GUARDED_HEADERS: ReadonlyMap<string, Guard> = new Map<string, Guard
     (name) => [name, ASCII] as const,
   ),
   ["x-tollgate-tags", [/^[^\ufffd]+$/, "must be sent once, in UTF-8, and not be empty"]],
-  ["x-tollgate-run", RUN_ID],
-  ["x-tollgate-run-parent", RUN_ID],
+  ["x-tollgate-run", OF_RUN],
+  ["x-tollgate-run-parent", OF_RUN],
   [
     "x-tollgate-run-budget-cents",
     [/^[1-9]\d{0,8}$/, "must be sent once, and be a whole number of cents from 1 to 900000000"],

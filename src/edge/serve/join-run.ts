@@ -7,6 +7,7 @@ import { readJson } from "../../core/json-bytes.ts";
 import { nanoFromCents } from "../../core/money.ts";
 import type { Caller } from "../../core/plan.ts";
 import { jsonText, parseRaw } from "../../core/raw-json.ts";
+import { RUN_ID } from "../../core/run.ts";
 import { sampleHash } from "../../core/sample-hash.ts";
 import type { OpenRun } from "../../money/runs/open-run.ts";
 import type { Call } from "./call.ts";
@@ -18,7 +19,6 @@ const BUDGET = "x-tollgate-run-budget-cents";
 const PARENT = "x-tollgate-run-parent";
 const FIELD = "tollgate_run";
 const FIELD_BYTES = Buffer.from(`"${FIELD}"`);
-const RUN_ID = /^(?!\.{1,2}$)[\w.:-]{1,64}$/;
 /** Headers in which clients name their session. */
 const SESSION_HEADERS = ["session-id", "session_id", "x-session-id", "x-claude-code-session-id"];
 /** What stands before the session in a coding agent's `metadata.user_id`. */

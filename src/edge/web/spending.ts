@@ -4,7 +4,7 @@ import { type Html, html } from "./html.ts";
 import { type Ask, Refused, withQuery } from "./kit/ask.ts";
 import { type DaySum, dayChart, OTHERS } from "./kit/charts.ts";
 import { DAY_MS, dayOf } from "./kit/days.ts";
-import { count, money, switchOf } from "./kit/shown.ts";
+import { callsWords, money, switchOf } from "./kit/shown.ts";
 
 const SPANS = [7, 30, 90] as const;
 /** How the chart's columns can be divided. */
@@ -41,8 +41,6 @@ export function nameIn(line: UsageLine, field: Field): string {
   if (field === "tag") return line.tag ?? "without a tag";
   return line[field] ?? "other";
 }
-
-export const callsWords = (calls: number) => `${count(calls)} ${calls === 1 ? "call" : "calls"}`;
 
 export async function usageOf<Line extends UsageLine = UsageLine>(
   ask: Ask,

@@ -13,6 +13,7 @@ import type {
 } from "../../core/neutral.ts";
 import type { ActionUse, Ended, Payer, Plan } from "../../core/plan.ts";
 import type { Candidate, FinalPart, TokenUsage } from "../../core/route.ts";
+import { NO_USAGE, sumUsage } from "../../core/token-usage.ts";
 import type { PlannedCalls } from "../../kernel/inner-call.ts";
 import type { Spend } from "../../kernel/parent-funds.ts";
 import type { ModelRequest } from "../formats/model-request.ts";
@@ -76,24 +77,6 @@ export interface RunTotals {
   readonly estimated: boolean;
   readonly priceVersion: string;
   readonly uses: readonly ActionUse[];
-}
-
-const NO_USAGE: TokenUsage = {
-  inputTokens: 0,
-  cacheReadTokens: 0,
-  cacheWriteTokens: 0,
-  outputTokens: 0,
-  reasoningTokens: 0,
-};
-
-function sum(a: TokenUsage, b: TokenUsage): TokenUsage {
-  return {
-    inputTokens: a.inputTokens + b.inputTokens,
-    cacheReadTokens: a.cacheReadTokens + b.cacheReadTokens,
-    cacheWriteTokens: a.cacheWriteTokens + b.cacheWriteTokens,
-    outputTokens: a.outputTokens + b.outputTokens,
-    reasoningTokens: a.reasoningTokens + b.reasoningTokens,
-  };
 }
 
 /** The plan as part of this answer: the idempotency key, the bound and the cap apply to the whole call only. */
@@ -289,7 +272,7 @@ export class ActingRun {
 
   #count({ cost }: Ended): void {
     if (cost === null) return;
-    if (cost.usage !== null) this.#usage = sum(this.#usage ?? NO_USAGE, cost.usage);
+    if (cost.usage !== null) this.#usage = sumUsage(this.#usage ?? NO_USAGE, cost.usage);
     this.#estimated ||= cost.estimated;
     this.#versions.add(cost.priceVersion);
   }

@@ -1,12 +1,12 @@
 // One paid part of a session as a call of the kernel: the session, which has the connection, reports its progress and its end.
 import type { AnswerReader, Ended, Plan } from "../../core/plan.ts";
 import type { AnswerSink, Attempt, AttemptFailure, Candidate, Counts, Reading } from "../../core/route.ts";
+import { NO_USAGE } from "../../core/token-usage.ts";
 import { retrying } from "../../kernel/routes/retrying.ts";
 import { NOTHING_READ } from "../../upstream/nothing-read.ts";
 import { tokensOf } from "../chat/unit-plan.ts";
 
 const NO_BYTES = new Uint8Array(0);
-const NO_TOKENS = { inputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0, outputTokens: 0, reasoningTokens: 0 };
 /** How long to wait for the vendor's count after the client has left. */
 const READ_ON_MS_MAX = 10_000;
 
@@ -121,7 +121,7 @@ export class MeteredCall implements AnswerReader, Attempt {
 
   reading(): Reading {
     if (this.#counts === null) return { ...NOTHING_READ, counts: this.#parts.estimate() };
-    return { ...NOTHING_READ, counts: this.#counts, usage: tokensOf(this.#counts) ?? NO_TOKENS };
+    return { ...NOTHING_READ, counts: this.#counts, usage: tokensOf(this.#counts) ?? NO_USAGE };
   }
 
   #open(sink: AnswerSink): Attempt {

@@ -1,5 +1,6 @@
 // One response of a session, from its request to the vendor's count.
 import { isRecord, type Json } from "../../core/json.ts";
+import { usdNumber } from "../../core/money.ts";
 import type { Ended } from "../../core/plan.ts";
 import type { Counts } from "../../core/route.ts";
 import { type Added, addedBy } from "./context.ts";
@@ -59,6 +60,6 @@ export function shownResponse(event: Json, { shownMax }: Response): Json {
 export function withCost(event: Json, ended: Ended | null): Json {
   const { response } = event;
   if (!isRecord(response) || !isRecord(response.usage) || ended?.charge == null) return event;
-  const cost = ended.charge.chargedNano / 1e9;
+  const cost = usdNumber(ended.charge.chargedNano);
   return { ...event, response: { ...response, usage: { ...response.usage, cost } } };
 }

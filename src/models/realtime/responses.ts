@@ -122,7 +122,7 @@ export class Responses {
 
   /** Counts an event that carries a part of an answer. */
   delivered(type: string, chars: number): void {
-    const [response] = [...this.#running].filter(({ id }) => id !== null).slice(-1);
+    const response = [...this.#running].findLast(({ id }) => id !== null);
     if (response === undefined) return;
     if (type.includes("output_audio.")) response.soundChars += chars;
     else response.textChars += chars;

@@ -219,12 +219,8 @@ export class RealtimeSession implements Session {
       this.#context.add(addedBy([event.item], bytes.length, this.#updates.settings.bytesPerSecond));
     } else if (type === "input_audio_buffer.commit") {
       this.#commits += 1;
-      const holding = this.#updates.commits();
-      if (holding !== null) {
-        const copy = Buffer.from(bytes);
-        this.#hold(holding, () => this.#vendor?.send(copy));
-        return null;
-      }
+      this.#pass(bytes, this.#updates.commits());
+      return null;
     } else if (type === "input_audio_buffer.clear") this.#updates.cleared();
     else if (!PASSED.has(String(type))) return invalid("type", "is no event of this session");
     this.#vendor?.send(bytes);
@@ -234,7 +230,10 @@ export class RealtimeSession implements Session {
   #append(chars: number, bytes: Buffer): void {
     const audioSeconds = secondsOf(chars, this.#updates.settings.bytesPerSecond);
     this.#context.add({ audioSeconds });
-    const holding = this.#updates.appended(audioSeconds);
+    this.#pass(bytes, this.#updates.appended(audioSeconds));
+  }
+
+  #pass(bytes: Buffer, holding: Promise<Ended | null> | null): void {
     if (holding === null) return void this.#vendor?.send(bytes);
     const copy = Buffer.from(bytes);
     this.#hold(holding, () => this.#vendor?.send(copy));

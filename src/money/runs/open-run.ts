@@ -8,7 +8,7 @@ import type { RunRecord } from "./run-record.ts";
 
 /** What a run does beyond itself. */
 interface Keeper {
-  marked(run: OpenRun): void;
+  passedMark(accountId: string, id: string): void;
   larger(run: OpenRun): Promise<OpenRun | null>;
 }
 
@@ -68,7 +68,7 @@ export class OpenRun implements CallRun {
   }
 
   marked(): void {
-    this.#keeper.marked(this);
+    this.#keeper.passedMark(this.record.accountId, this.id);
   }
 
   larger(): Promise<CallRun | null> {

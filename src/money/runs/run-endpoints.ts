@@ -4,6 +4,7 @@ import type { Answer, EndpointSpec, GatewayRequest } from "../../core/endpoint.t
 import { GatewayError } from "../../core/errors.ts";
 import { centsDown, nanoFromCents, usdText, ZERO } from "../../core/money.ts";
 import type { Caller } from "../../core/plan.ts";
+import { RUN_ID } from "../../core/run.ts";
 import { adminAccess } from "../accounts/account-access.ts";
 import { fewAtATime } from "../accounts/few-at-a-time.ts";
 import { createKey, newKeySchema } from "../accounts/keys.ts";
@@ -25,7 +26,7 @@ export interface RunParts {
   readonly keys: KeyParts;
 }
 
-const runId = z.string().regex(/^(?!\.{1,2}$)[\w.:-]{1,64}$/, "must be 1 to 64 letters, digits or `-_.:`");
+const runId = z.string().regex(RUN_ID, "must be 1 to 64 letters, digits or `-_.:`");
 const newRunSchema = z.strictObject({
   id: runId.optional(),
   budget_cents: budgetField,
@@ -71,7 +72,7 @@ function statusOf(
 }
 
 /** A run as answers show it, without its children. Its sums include those of the runs below it. */
-export function runRow(run: OpenRun, nowMs: number) {
+function runRow(run: OpenRun, nowMs: number) {
   const { record } = run;
   return {
     id: record.id,
@@ -99,7 +100,7 @@ export interface RunShown extends ReturnType<typeof runRow> {
 }
 
 /** A run and those below it, with their sums of this moment. */
-export async function shownRun(parts: RunParts, { record: { accountId, id } }: OpenRun): Promise<RunShown> {
+async function shownRun(parts: RunParts, { record: { accountId, id } }: OpenRun): Promise<RunShown> {
   const { runs, records, keys } = parts;
   const [run, ids] = await Promise.all([runs.read(accountId, id), childrenOf(records, accountId, id)]);
   if (run === null) throw noSuchRun(id);

@@ -2,6 +2,7 @@
 import type { Nano } from "../../core/money.ts";
 import type { RunRules } from "../../core/run.ts";
 import type { Records, StoredRecord } from "../../platform/records/records.ts";
+import { walk } from "../../platform/records/walk.ts";
 
 /** A shared store announces each change of one to all processes. */
 const RUN = "run";
@@ -75,11 +76,7 @@ export async function putChild(records: RunRecords, { accountId, id, ancestors }
 /** The ids of a run's children, newest first. */
 export async function childrenOf(records: RunRecords, accountId: string, id: string): Promise<readonly string[]> {
   const ids: string[] = [];
-  for (let cursor: string | null = null, more = true; more; more = cursor !== null) {
-    const page = await records.list(CHILD, `run:${nameOf(accountId, id)}`, 500, cursor);
-    ids.push(...page.rows.map(({ value }) => value));
-    cursor = page.next;
-  }
+  for await (const { value } of walk(records, CHILD, `run:${nameOf(accountId, id)}`)) ids.push(value);
   return ids;
 }
 

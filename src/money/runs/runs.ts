@@ -62,7 +62,7 @@ export function noSuchRun(id: string): GatewayError {
   return missing("run", `There is no run ${id.slice(0, 80)} here.`);
 }
 
-export function runStopped(id: string): GatewayError {
+function runStopped(id: string): GatewayError {
   return new GatewayError("run_stopped", { detail: { run: id }, data: { run_id: id } });
 }
 
@@ -90,6 +90,7 @@ export class Runs {
   readonly #known = new Map<string, Known>();
   /** Incremented by every `forget`: a run read before it must not be cached after it. */
   #generation = 0;
+  /** Resolves when a run may have changed. */
   #changed = Promise.withResolvers<void>();
   #timer: NodeJS.Timeout | undefined;
   /** Cancels the jobs of these runs, once one is stopped. */
@@ -116,11 +117,6 @@ export class Runs {
     this.#changed.resolve();
     this.#changed = Promise.withResolvers();
     this.#check(accountId);
-  }
-
-  /** Resolves when a run may have changed. */
-  get changed(): Promise<void> {
-    return this.#changed.promise;
   }
 
   #check(accountId: string | null): void {
@@ -273,10 +269,6 @@ export class Runs {
     );
   }
 
-  marked({ record: { accountId, id } }: OpenRun): void {
-    this.passedMark(accountId, id);
-  }
-
   /** A charge of a run passed a mark, its own or an ancestor's: stops those of them whose rules say so. */
   passedMark(accountId: string, id: string): void {
     this.#stopAtMarks(accountId, id).catch(this.#options.onBroken);
@@ -301,7 +293,7 @@ export class Runs {
     if (askAt === null || run.usedPercent < askAt) return null;
     const over = new Promise<null>((resolve) => setTimeout(() => resolve(null), askSeconds * 1_000).unref());
     for (;;) {
-      const changed = this.changed;
+      const changed = this.#changed.promise;
       const now = await this.find(accountId, id);
       if (now === null || now.stoppedId !== null) return null;
       if (isLarger(now)) return now;

@@ -5,8 +5,8 @@ import { type Ask, Refused, withQuery } from "../kit/ask.ts";
 import { SHARES_MAX, type Share, shares } from "../kit/charts.ts";
 import { DAY_MS, dayOf } from "../kit/days.ts";
 import type { Section, Shown, Visit } from "../kit/sections.ts";
-import { card, count, money, moneyOfCents, pill, tiles } from "../kit/shown.ts";
-import { callsWords, type Field, nameIn, spending, type UsageLine, usageOf } from "../spending.ts";
+import { callsWords, card, count, money, moneyOfCents, pill, tiles } from "../kit/shown.ts";
+import { type Field, nameIn, spending, type UsageLine, usageOf } from "../spending.ts";
 import type { OwnAccount } from "./answers.ts";
 
 const API = "/api/v1/usage";

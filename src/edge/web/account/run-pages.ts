@@ -1,12 +1,11 @@
 // Runs: a list with what each has spent, and the page of one: its bill, its child runs, a timeline, and buttons to stop it or raise its budget.
-
 import type { RunShown } from "../../../money/runs/run-endpoints.ts";
 import { type Html, html } from "../html.ts";
 import { nothingElse, Refused, withQuery } from "../kit/ask.ts";
 import { meter, type Share, shares } from "../kit/charts.ts";
 import { buttonForm, centsIn, field, postForm } from "../kit/forms.ts";
 import type { Section, Visit } from "../kit/sections.ts";
-import { card, count, facts, money, nextPage, pill, rowsOf, table, tiles, time } from "../kit/shown.ts";
+import { callsWords, card, count, facts, money, nextPage, pill, rowsOf, table, tiles, time } from "../kit/shown.ts";
 import { lanes } from "../kit/timeline.ts";
 import { type BillShown, calledName, type RunListed, type RunsShown } from "./answers.ts";
 
@@ -34,7 +33,7 @@ export const runsSection: Section = {
     const cursor = request.query.get("cursor") ?? "";
     const found = await ask<RunsShown>("GET", withQuery("/api/v1/runs", { limit: PAGE, cursor }));
     if (found instanceof Refused) return found;
-    const columns = [{ name: "Run" }, { name: "State" }, { name: "Spent" }, { name: "Began (UTC)", kind: "desk" }];
+    const columns = [{ name: "Run" }, { name: "State" }, { name: "Spent" }, { name: "Started (UTC)", kind: "desk" }];
     const rows = rowsOf(found.runs, (run) => [nameOf(run), stateOf(run), usedOf(run), time(run.created_at)]);
     const none =
       "There is no run. tollgate run --budget 5 -- claude makes one, and so does a key that ends in +run_...";
@@ -66,8 +65,8 @@ function changes(bill: BillShown, { csrf }: Visit): Html {
     ["State", stateOf(bill)],
     ["Run", html`<code>${bill.id}</code>`],
     ["Parent", parent],
-    ["Began", html`${time(bill.created_at)} UTC`],
-    ["Expires", html`${time(bill.expires_at)}`],
+    ["Started", html`${time(bill.created_at)} UTC`],
+    ["Expires", html`${time(bill.expires_at)} UTC`],
   ]);
   if (bill.stopped) return card("About", about);
   const raise = postForm(
@@ -88,7 +87,7 @@ function shareOf(
   name: string,
   { calls, charged_nano_usd: nano }: { readonly calls: number; readonly charged_nano_usd: number },
 ): Share {
-  return { name, nano, more: `${count(calls)} ${calls === 1 ? "call" : "calls"}` };
+  return { name, nano, more: callsWords(calls) };
 }
 
 function totalsOf({ totals }: BillShown): Html | string {
@@ -131,11 +130,11 @@ function tokensOf({ usage }: BillShown["calls"][number]): string {
 
 function callsOf({ calls, id, next_cursor: next }: BillShown): Html {
   const columns = [
-    { name: "When (UTC)" },
+    { name: "Time (UTC)" },
     { name: "What" },
     { name: "Tokens", kind: "desk" },
     { name: "First token", kind: "num desk" },
-    { name: "Took", kind: "num" },
+    { name: "Duration", kind: "num" },
     { name: "Cost", kind: "num" },
   ];
   const rows = rowsOf(calls, (call) => [
@@ -151,7 +150,7 @@ function callsOf({ calls, id, next_cursor: next }: BillShown): Html {
     money(call.charged_nano_usd),
   ]);
   const none = "No call was charged yet.";
-  return card("Calls", html`${table("Calls", columns, { rows, none })}${nextPage(pageOf(id), {}, next ?? null)}`);
+  return card("Calls", html`${table("Calls", columns, { rows, none })}${nextPage(pageOf(id), {}, next)}`);
 }
 
 export const runSection: Section = {

@@ -44,6 +44,8 @@ export function count(value: number): string {
   return value.toLocaleString("en-US");
 }
 
+export const callsWords = (calls: number) => `${count(calls)} ${calls === 1 ? "call" : "calls"}`;
+
 export type Mood = "good" | "bad" | "warn" | "plain";
 
 export function pill(words: string, mood: Mood = "plain"): Html {

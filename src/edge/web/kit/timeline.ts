@@ -1,6 +1,6 @@
 // A timeline as server-made SVG: one lane for each row, spans in proportion to their time. No scripts; every span states its cost.
 import { type Html, html } from "../html.ts";
-import { count, rounded } from "./shown.ts";
+import { callsWords, count, rounded } from "./shown.ts";
 
 export interface LaneSpan {
   readonly from_ms: number;
@@ -33,11 +33,11 @@ export function lanes(rows: readonly Lane[]): Html {
     const last = Math.max(...spans.map((span) => span.to_ms));
     const whole = html`<rect class="room" x="${part(first - from).toFixed(2)}%" width="${Math.max(WIDTH_MIN, part(last - first)).toFixed(2)}%" height="100%"/>`;
     const bars = spans.map((span) => {
-      const words = `${count(span.calls)} ${span.calls === 1 ? "call" : "calls"}, ${rounded(span.charged_nano_usd)}`;
+      const words = `${callsWords(span.calls)}, ${rounded(span.charged_nano_usd)}`;
       const width = Math.max(WIDTH_MIN, part(span.to_ms - span.from_ms)).toFixed(2);
       return html`<rect class="bar" x="${part(span.from_ms - from).toFixed(2)}%" width="${width}%" height="100%"><title>${words}</title></rect>`;
     });
-    const label = `${name.trim()}: ${count(calls)} calls, ${rounded(nano)}, ${clock(first)} to ${clock(last)} UTC`;
+    const label = `${name.trim()}: ${callsWords(calls)}, ${rounded(nano)}, ${clock(first)} to ${clock(last)} UTC`;
     return html`<li><span class="name" title="${name.trim()}">${name} <span class="soft">${count(calls)}</span></span><span>${rounded(nano)}</span><svg role="img" aria-label="${label}">${whole}${bars}</svg></li>`;
   };
   return html`<ol class="shares lanes">${rows.map(lane)}</ol><p class="scale"><span>${clock(from)}</span><span>${clock(to)} UTC</span></p>`;

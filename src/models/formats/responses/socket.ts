@@ -4,6 +4,7 @@ import { GatewayError } from "../../../core/errors.ts";
 import { idAfter } from "../../../core/ids.ts";
 import { isRecord, type Json } from "../../../core/json.ts";
 import { says } from "../../../core/json-bytes.ts";
+import { NO_USAGE } from "../../../core/token-usage.ts";
 import type { WireHost } from "../wire.ts";
 import { createIn, itemsIn, remember } from "./conversation.ts";
 import { ID_PREFIX } from "./read-body.ts";
@@ -12,8 +13,7 @@ import { responseObject, usageJson } from "./response-object.ts";
 
 /** Agents open a socket early with such a request: it is only remembered, and the first real request continues it. */
 const GENERATE = '"generate"';
-const NO_TOKENS = { inputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0, outputTokens: 0, reasoningTokens: 0 };
-const NO_USAGE = { ...usageJson(NO_TOKENS), cost: 0 };
+const NO_COST = { ...usageJson(NO_USAGE), cost: 0 };
 
 function wantsNothing(message: Buffer): boolean {
   return says(message, GENERATE, "false");
@@ -32,7 +32,7 @@ async function ready({ request, caller }: Call, host: WireHost): Promise<Answer 
   const createdS = Math.floor(host.epochMs() / 1000);
   const head = { id: idAfter(request.id, ID_PREFIX), createdS, model: row.id };
   const state = { status: "completed", output: [], completedS: createdS } as const;
-  const response = { ...responseObject(head, one.call.echo(), state), usage: NO_USAGE };
+  const response = { ...responseObject(head, one.call.echo(), state), usage: NO_COST };
   if (request.memory !== undefined) remember(request.memory, head.id, itemsIn(one.body));
   return { status: 200, body: response };
 }
