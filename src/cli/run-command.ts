@@ -50,11 +50,12 @@ function signalsToForward(): readonly NodeJS.Signals[] {
 function ended(words: readonly string[], env: NodeJS.ProcessEnv): Promise<number> {
   const [file = "", ...rest] = words;
   return new Promise((resolve, reject) => {
-    const child = spawn(file, rest, { env, stdio: "inherit" });
     const forwarded = signalsToForward();
     const forward = (signal: NodeJS.Signals) => void (forwarded.includes(signal) && child.kill(signal));
     const caught: readonly NodeJS.Signals[] = ["SIGINT", "SIGQUIT", "SIGTERM", "SIGHUP"];
+    // Before the command starts: a signal in between would end this process and leave the command running.
     for (const signal of caught) process.on(signal, forward);
+    const child = spawn(file, rest, { env, stdio: "inherit" });
     const over = () => {
       for (const signal of caught) process.off(signal, forward);
     };
