@@ -311,7 +311,7 @@ function answerBackup(client: StoreClient, path: string): void {
 async function close(): Promise<void> {
   clients.close();
   await backups;
-  catchUp();
+  if (!broken) catchUp();
   log?.close();
   file.close();
   port?.close();

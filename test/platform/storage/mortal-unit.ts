@@ -11,7 +11,8 @@ export function openUnit(database: DatabaseSync): SqliteUnit {
   const committed = () => {
     if (after.fails) throw new Error("what follows a commit failed");
   };
-  return { operations: operationsOn(database, after), admissions: [], flush() {}, committed, reload() {} };
+  const catchUp = () => database.exec("PRAGMA user_version = 1");
+  return { operations: operationsOn(database, after), admissions: [], flush() {}, catchUp, committed, reload() {} };
 }
 
 /** What happens to the work that follows a commit. */
@@ -44,10 +45,19 @@ function operationsOn(database: DatabaseSync, after: Commit) {
     /** Makes the disk fail, once the awaited folder exists; announces itself by creating a folder too. */
     breakDisk([begun, awaited]: readonly [string, string]): never {
       mkdirSync(begun);
-      while (!existsSync(awaited)) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1);
+      waitFor(awaited);
       throw Object.assign(new Error("disk I/O error"), { errcode: 10 });
+    },
+    /** Blocks the thread until the folder exists. */
+    wait(awaited: string): null {
+      waitFor(awaited);
+      return null;
     },
     // In a thread this ends only the thread.
     die: (_: null): null => process.exit(0),
   };
+}
+
+function waitFor(folder: string): void {
+  while (!existsSync(folder)) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1);
 }

@@ -1,6 +1,7 @@
 // Callers that wait for the storage thread: how long, and what happens to them when it dies; and concurrent readers.
 import { randomBytes } from "node:crypto";
-import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { once } from "node:events";
+import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { open } from "node:fs/promises";
 import { getPriority } from "node:os";
 import { join } from "node:path";
@@ -8,8 +9,10 @@ import { DatabaseSync } from "node:sqlite";
 import { Worker } from "node:worker_threads";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { systemClock } from "../../../src/core/clock.ts";
+import { THREAD_FLAGS } from "../../../src/core/thread-flags.ts";
 import { copySteps } from "../../../src/platform/storage/backup.ts";
 import { openSqliteThread } from "../../../src/platform/storage/sqlite-thread.ts";
+import type { Ready, ThreadStart } from "../../../src/platform/storage/wire.ts";
 import { NO_BOUNDS } from "../../money/ledger/store.ts";
 import { folderForTest } from "../../support/for-file.ts";
 import type { MortalOperations } from "./mortal-unit.ts";
@@ -57,6 +60,37 @@ test("what follows a commit fails: nothing of it is done again, who waits is ref
   const next = await openSqliteThread({ ...options, onFatal() {} });
   expect(await next.unit<MortalOperations>("mortal")("words", null)).toEqual(["one", "two", "three"]);
   await next.close();
+});
+
+test("a thread that breaks while it waits for a backup to close writes nothing more", async () => {
+  const folder = folderForTest("tollgate-thread-");
+  const [file, ready] = [join(folder, "words.db"), join(folder, "ready")];
+  const time = { epochMs: systemClock.epochMs(), elapsedMs: systemClock.elapsedMs() };
+  const closeWith = async (messages: readonly object[]) => {
+    const start: ThreadStart = {
+      ...{ file, sharing: "readers", units: { mortal: MORTAL.href }, disk: NO_BOUNDS, socket: null, ...time },
+    };
+    const worker = new Worker(new URL("../../../src/platform/storage/sqlite-worker.ts", import.meta.url), {
+      workerData: start,
+      execArgv: [...THREAD_FLAGS],
+    });
+    const [{ operations }] = (await once(worker, "message")) as [Ready];
+    // The thread reads the other messages together: the backup has not ended when it breaks.
+    const number = operations.findIndex(({ name }) => name === "wait");
+    worker.postMessage(JSON.stringify({ ...time, calls: [number, ready] }));
+    for (const message of messages) worker.postMessage(message);
+    const exit = once(worker, "exit");
+    mkdirSync(ready);
+    await exit;
+    rmSync(ready, { recursive: true });
+    const found = new DatabaseSync(file, { readOnly: true });
+    const version = found.prepare("PRAGMA user_version").get()?.user_version;
+    found.close();
+    return version;
+  };
+  const backup = { kind: "backup", path: join(folder, "copy.db") };
+  expect(await closeWith([backup, { kind: "close" }, { kind: "log-written", fatal: "disk I/O error" }])).toBe(0);
+  expect(await closeWith([{ kind: "close" }])).toBe(1);
 });
 
 /** The threads of this process that have lowered their priority. */

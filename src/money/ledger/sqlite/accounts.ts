@@ -1,7 +1,7 @@
 // Accounts, keys and days in memory: loaded when first used, written back some hundred postings at a time.
 import type { DatabaseSync } from "node:sqlite";
 import { type AccountState, type DayState, type KeyState, type ScopeState, storedScope } from "../model/state.ts";
-import { countingDay, periodStart } from "../model/windows.ts";
+import { countingDay, periodStart, runOfScope } from "../model/windows.ts";
 import { type AccountSql, accountState, type KeySql, keyState, listText } from "./account-sql.ts";
 
 /** Accounts kept in memory beside those with live holds; the least recently used are evicted, and reloaded on use. */
@@ -208,6 +208,8 @@ export class AccountTables {
 
   used(key: KeyState, nowMs: number): void {
     if (key.lastUsedAtMs !== null && nowMs - key.lastUsedAtMs < LAST_USED_STEP_MS) return;
+    // The event of the first use is in this commit.
+    if (key.lastUsedAtMs === null) this.#mustWrite = true;
     key.lastUsedAtMs = nowMs;
     this.#changedKeys.add(key);
   }
@@ -224,12 +226,19 @@ export class AccountTables {
       this.#sql.writeDay.run(of.name, day, spent, absorbed, lastPosting);
     }
     for (const key of this.#changedKeys) this.#writeKey(key);
+    for (const account of this.#changedAccounts) this.#forgetRuns(account);
     this.#forgetChanges();
     if (this.#accounts.size > ACCOUNTS_MAX) this.#evict();
   }
 
   #writeAccount({ granted, spent, absorbed, clockMs, lastPosting, accountId }: AccountState): void {
     this.#sql.writeAccount.run(granted, spent, absorbed, clockMs, lastPosting, accountId);
+  }
+
+  /** An account may have any number of runs: those without live holds leave memory, once their sums are written. */
+  #forgetRuns({ scopes, holds }: AccountState): void {
+    const inUse = new Set([...holds].flatMap(({ days }) => days.map(({ of }) => of)));
+    for (const [name, scope] of scopes) if (runOfScope(name) !== null && !inUse.has(scope)) scopes.delete(name);
   }
 
   #writeKey(key: KeyState): void {

@@ -5,8 +5,13 @@ import { beforeEach, expect, test } from "vitest";
 import { manualClock } from "../../../../src/core/clock.ts";
 import { nano } from "../../../../src/core/money.ts";
 import type { Window } from "../../../../src/money/ledger/model/window-list.ts";
-import { postList, reserveList } from "../../../../src/money/ledger/sqlite/compact.ts";
+import { AccountTables } from "../../../../src/money/ledger/sqlite/accounts.ts";
+import { postList, reserveList, reserveOf } from "../../../../src/money/ledger/sqlite/compact.ts";
+import { EntryTables } from "../../../../src/money/ledger/sqlite/entries.ts";
 import { sqliteLedger } from "../../../../src/money/ledger/sqlite/ledger.ts";
+import { reserve } from "../../../../src/money/ledger/sqlite/reserve.ts";
+import { post } from "../../../../src/money/ledger/sqlite/settle.ts";
+import { LedgerState } from "../../../../src/money/ledger/sqlite/state.ts";
 import { type LedgerOperations, openUnit } from "../../../../src/money/ledger/sqlite/unit.ts";
 import { openShared } from "../../../../src/platform/storage/open-database.ts";
 import { folderForTest } from "../../../support/for-file.ts";
@@ -183,10 +188,45 @@ test("sums that wait are written together once there are hundreds, and all of th
     return { ...row };
   };
   for (let at = 0; at < 3; at++) await charge(ledger, hold(`h${at}`, 0));
-  expect(await stored()).toEqual({ last: 0, postings: 4 });
+  // The first use of the key was written, and the credit with it.
+  expect(await stored()).toEqual({ last: 1, postings: 4 });
   await Promise.all(Array.from({ length: 300 }, (_, at) => charge(ledger, hold(`more ${at}`, 0))));
   await ledger.totals();
   expect((await stored()).last).toBeGreaterThan(200);
   await ledger.close();
   expect(await stored()).toEqual({ last: 304, postings: 304 });
+});
+
+test("the first use of a key is on disk with its event, so that no start reports it again", async () => {
+  const here = openHere(file);
+  here.commit(() => void here.operations.openAccount(newAccount("a", 1_000)));
+  here.commit(() => void here.operations.reserve(reserveList(holdRequest(hold("h", 1), { unwritten: true }))));
+  const copy = killed("used");
+  here.close();
+  const ledger = sqliteLedger(await openLedgerThread(copy, clock));
+  expect((await ledger.key("a", "a.key"))?.lastUsedAtMs).toBe(START_MS);
+  expect(await ledger.events(9)).toMatchObject([{ kind: "key.first_use" }]);
+  await ledger.close();
+});
+
+test("a run leaves memory once its sums are written, unless a hold counts toward it", () => {
+  const here = openHere(file);
+  here.commit(() => void here.operations.openAccount(newAccount("a", 1_000)));
+  const state = new LedgerState(new AccountTables(here.database), new EntryTables(here.database), {
+    epochMs: clock.epochMs(),
+    elapsedMs: clock.elapsedMs(),
+  });
+  const run = (id: string): Window => ({ ...GROUP, scope: `run:${id}`, period: "run", max: nano(9 * CENT) });
+  const place = (id: string, of = id) =>
+    reserve(state, reserveOf(reserveList(holdRequest(hold(id, 2), { windows: [GROUP, run(of)] }))));
+  place("ended");
+  place("open");
+  post(state, postRequest(hold("ended", 2)));
+  const runs = () => [...(state.accounts.inMemory("a")?.scopes.keys() ?? [])].filter((name) => name.startsWith("run:"));
+  expect(runs()).toEqual(["run:ended", "run:open"]);
+  state.catchUp();
+  expect(runs()).toEqual(["run:open"]);
+  place("again", "ended");
+  expect(state.accounts.inMemory("a")?.scopes.get("run:ended")?.days.get(0)).toMatchObject({ spent: 2 * CENT });
+  here.close();
 });
