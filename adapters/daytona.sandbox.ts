@@ -45,7 +45,6 @@ function shown({ id, name, envs }: Machine, state: string) {
   };
 }
 
-/** The toolbox of one machine. */
 function playToolbox({ path, json }: StandInRequest, machines: Machines): StandInAnswer {
   const [, id = "", , call] = path.split("/");
   const machine = machines.find(id);

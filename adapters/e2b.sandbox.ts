@@ -38,7 +38,6 @@ function framed(body: Uint8Array): unknown {
   return JSON.parse(bytes.toString("utf8", 5));
 }
 
-/** The daemon inside a machine. */
 function daemon({ method, path, headers, body, json }: StandInRequest, machines: Machines): StandInAnswer {
   if (headers["x-api-key"] !== undefined) return refusal(400, "The key of the account has no place here.");
   const machine = machines.find(String(headers["e2b-sandbox-id"]));

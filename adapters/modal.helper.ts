@@ -23,7 +23,6 @@ interface Sandbox {
   ): Promise<Running>;
   poll(): Promise<number | null>;
   terminate(): Promise<unknown>;
-  /** Releases its connection. */
   detach(): void;
 }
 interface Running {

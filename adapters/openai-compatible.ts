@@ -63,7 +63,6 @@ interface Row extends Omit<AdapterSpec, "auth" | "beliefs" | "chat"> {
   readonly chat?: Omit<ChatSpec, "dialect">;
 }
 
-/** Merges the fields that all rows share with a row's own. */
 const withShared = ({ chat = named, ...row }: Row): AdapterSpec => ({
   ...row,
   beliefs: {

@@ -10,7 +10,6 @@ const KILLED = 137;
 /** Statuses of a machine that has stopped or is about to. */
 const GONE = [404, 410, 422];
 
-/** A line of a command's answer. */
 const answerLine = z.object({
   command: z.object({ id: z.string(), exitCode: z.int().nullish(), durationMs: z.number().optional() }).optional(),
   stream: z.enum(["stdout", "stderr", "error"]).optional(),

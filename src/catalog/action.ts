@@ -6,7 +6,6 @@ import { type RequestSpec, rate, request, type StepSpec, step } from "./request-
 import { cents, count, fn, json, jsonObject, type Params, pointer, type Said, schema, some, words } from "./said.ts";
 import type { Script } from "./script.ts";
 
-/** The categories in which users browse actions. */
 export const CATEGORIES = [
   "search",
   "scraping",
@@ -29,7 +28,6 @@ export const CATEGORIES = [
   "core",
 ] as const;
 
-/** The vendor's name for an action. */
 export const actionName = z.string().regex(/^[a-z0-9]+([-_][a-z0-9]+)*$/, "is not named in-this-way");
 
 /**
@@ -67,7 +65,6 @@ const price = z
     /** The vendor is paid per call (`paidBy`): we charge what we paid it, at most the price. */
     paid: z
       .strictObject({
-        /** The vendor's price for the example. */
         exampleCents: cents,
         /** For our own actions: our fee on top, not charged for a miss. */
         feeCents: cents.optional(),
@@ -225,7 +222,6 @@ export const actions = z.record(actionName, anAction);
 
 export type PollSpec = Said<z.infer<typeof poll>>;
 
-/** A price with typed params. */
 export interface PriceSpec<P = Params> extends Omit<Said<z.infer<typeof price>>, "quoteCents"> {
   quoteCents?(params: P): number;
 }
@@ -237,7 +233,6 @@ export interface ActionFacts<P = Params> extends Omit<Facts, "params" | "price">
 }
 
 type AnyAction = Omit<Said<z.infer<typeof anAction>>, keyof typeof facts>;
-/** An action with typed params. */
 export interface ActionSpec<P = Params>
   extends ActionFacts<P>,
     Omit<AnyAction, "upstreamCents" | "request" | "steps" | "run" | "content"> {

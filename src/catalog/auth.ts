@@ -30,7 +30,6 @@ export interface Credentials {
   /** The parts are separated by newlines; empty if we have no key. */
   readonly key: string;
   readonly settings: Readonly<Record<string, string>>;
-  /** The adapter's other hosts. */
   readonly origins: Readonly<Record<string, string>>;
   readonly clock: Clock;
   /** Returns a bearer token, cached until it expires. If no token can be requested, `request` returns the reason as a string. */
@@ -72,7 +71,6 @@ export interface MerchantPayer {
   pay(wanted: PaymentWanted, by: PayingBy): Promise<Payment | Unpaid>;
 }
 
-/** The call that a merchant payer pays for. */
 export interface PaidCall {
   /** The adapter's id. */
   readonly merchant: string;
@@ -236,7 +234,6 @@ export function keyInQuery(name: string): Auth {
   };
 }
 
-/** Sends the key in a field of the JSON body. */
 export function keyInBody(field: string): Auth {
   must(field !== "", "names no field of the body");
   return {

@@ -132,7 +132,6 @@ interface Sold<Kind extends string, AnOffer> {
   readonly listed: boolean;
 }
 
-/** A model that was sold in the past. */
 export interface RetiredModel {
   readonly slug: string;
   readonly retires: ModelEnd;
@@ -145,7 +144,6 @@ export type SoldEmbedding = Sold<"embeddings", EmbeddingOffer>;
 export interface UnitPrice {
   /** By unit (`textIn`, `seconds`, `image 1024x1024 high`), in pico-USD each. A unit without a rate is not sold. */
   readonly rates: ReadonlyMap<string, PicoPerToken>;
-  /** See TokenPrice. */
   readonly since: string;
   readonly version: string;
 }
@@ -168,7 +166,6 @@ export interface SoldUnitModel {
   readonly sale: UnitPrice;
   /** Configured offers only: the maker's own first, then by name. */
   readonly offers: readonly UnitOffer[];
-  /** See SoldModel. */
   readonly retires: ModelEnd | null;
   readonly listed: boolean;
 }
@@ -232,7 +229,6 @@ export interface Catalog {
   /** By adapter id. */
   readonly standIns: ReadonlyMap<string, StandInFile>;
   readonly tiers: ReadonlyMap<string, Tier>;
-  /** The same for tiers of realtime models. */
   readonly realtimeTiers: ReadonlyMap<string, Tier>;
   /** The tiers that our composites use, by file name. */
   readonly compositeTiers: ReadonlyMap<string, CompositeTierSpec>;

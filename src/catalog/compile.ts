@@ -61,7 +61,6 @@ const TOMORROW_MS = 3_600_000;
 /** Names of models that the caller chooses: they end up in headers and logs. */
 const ANY_NAME = /^[\x21-\x7e]{1,200}$/;
 
-/** The catalog of one audience on one day. */
 interface DayView {
   readonly day: string;
   readonly models: ReadonlyMap<string, SoldModel>;
@@ -155,7 +154,6 @@ function* slugsByName(
   return slugs;
 }
 
-/** Models that were sold in the past. */
 function* retiredOf(kind: Kind, day: string, served: ReadonlySet<string>, { adapters }: CatalogSource) {
   const endedOf = (adapter: Adapter) =>
     listingsOf(adapter.id, adapter.spec, kind)

@@ -20,7 +20,6 @@ const WANTS_CONTACT = "The vendor requires a contact: the operator must set CONT
 
 const DIGITS = ["ZERO", "ONE", "TWO", "THREE", "FOUR", "FIVE", "SIX", "SEVEN", "EIGHT", "NINE"];
 
-/** Converts a word to the form used in variable names. */
 function inName(word: string): string {
   return word.toUpperCase().replaceAll("-", "_");
 }
@@ -53,7 +52,6 @@ function listOf(setting: string | null): readonly string[] {
     .filter((key) => key !== "");
 }
 
-/** Separates the parts of a multi-part key. */
 export const KEY_PARTS = "\n";
 
 type Login = Pick<AdapterSpec, "auth" | "keyEnv" | "keyParts">;
@@ -79,13 +77,11 @@ function loginOf(id: string, spec: AdapterSpec, env: AdapterEnv): AdapterSpec {
   return { ...rest, ...other };
 }
 
-/** The User-Agent for a vendor that requires one. */
 function userAgentOf(spec: AdapterSpec, contact: string | null): string | null {
   if (spec.contact === undefined) return null;
   return contact === null ? USER_AGENT : `${USER_AGENT} (${contact})`;
 }
 
-/** Valid values for a part of an address. */
 const ADDRESS_PART = /^[A-Za-z0-9][A-Za-z0-9-]*$/;
 
 /** A part of the vendor's address; null if neither the operator nor the adapter defines it. */
@@ -177,7 +173,6 @@ export function walletVariable(rail: Rail): string {
 export interface OwnFacts {
   /** `CONTACT`; null if it is not set. */
   readonly contact: string | null;
-  /** The rails with a wallet. */
   readonly rails: readonly Rail[];
   /** Vendors that store nothing sent with the operator's keys. */
   readonly zdrProviders: readonly string[];

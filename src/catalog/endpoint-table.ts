@@ -44,6 +44,5 @@ const endpoint = z.strictObject({
 export const tableSchema = z.record(z.string(), endpoint);
 
 export type TableParam = Said<z.infer<typeof param>>;
-/** The price and vendor facts of one name in the table. */
 export type TableEndpoint = Said<z.infer<typeof endpoint>>;
 export type EndpointTable = Said<z.infer<typeof tableSchema>>;

@@ -12,9 +12,7 @@ export interface SearchWanted {
   readonly since: string | null;
   readonly domains: readonly string[];
   readonly excludeDomains: readonly string[];
-  /** The full text of the results is wanted. */
   readonly fullText: boolean;
-  /** The social network, for the facet that searches one. */
   readonly platform: string;
 }
 
@@ -22,7 +20,6 @@ type Item = Readonly<Record<string, unknown>>;
 /** Locates a field in a result item: a JSON pointer, or a function of the item. */
 const itemPlace = z.union([pointer, fn<(item: Item) => unknown>()]);
 
-/** An action that can serve a facet. */
 const source = z.strictObject({
   /** `<adapter id>/<action>`. */
   action: actionId,

@@ -51,7 +51,6 @@ export function findStandIn(name: string, catalog: Catalog): Tier | null {
   return found;
 }
 
-/** The scope of a lookup. */
 interface Search<Model> {
   readonly param: string;
   readonly kinds: readonly AnyKind[];

@@ -43,7 +43,6 @@ export type NotHeld = Stopped | "no_money";
 /** The reason on a job's abort signal if its payer cancelled it. */
 export const CANCELLED = "cancelled";
 
-/** A job's current hold. */
 export interface Holding {
   /** Zero if there is no hold because `succeed` could not place the next one. */
   readonly amountNano: Nano;
@@ -51,7 +50,6 @@ export interface Holding {
   readonly sinceMs: number;
   /** The total charged to the previous holds. */
   readonly postedNano: Nano;
-  /** Whether the job has a hold now. */
   readonly isHeld: boolean;
 }
 
@@ -116,10 +114,8 @@ export interface RunningJob extends InnerCalls, InnerModels {
   succeed(chargeNano: Nano, nextNano: Nano, served: Served): Promise<NotHeld | null>;
 }
 
-/** A job whose end is decided. */
 export interface EndedJob {
   readonly payer: Payer;
-  /** The progress last saved. */
   readonly progress: unknown;
   readonly end: JobEnd;
 }

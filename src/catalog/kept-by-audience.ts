@@ -19,7 +19,6 @@ export function keptByAudience<T>(make: (catalog: Catalog, audience: Audience) =
   };
 }
 
-/** Caches the JSON of the cached values. */
 export function keptJson<T extends object>(shape: (value: T) => unknown): (value: T) => Promise<string> {
   const texts = new WeakMap<T, Promise<string>>();
   return (value) => {

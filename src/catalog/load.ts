@@ -124,13 +124,11 @@ function parseTable(file: string, text: string): unknown {
 /** Values that passed their check. Checking takes half of a catalog's load time, and a reload finds nearly all files unchanged. */
 const checkedBefore = new WeakSet<object>();
 
-/** How to read the files of one folder. */
 interface Reading {
   /** The folder name that precedes file names in error messages. */
   readonly shownAs: string;
   /** An earlier start found all files valid in their current state. */
   readonly isGood: boolean;
-  /** Collects the problems found. */
   readonly problems: string[];
 }
 

@@ -21,7 +21,6 @@ export interface WantedCall {
 export interface WantedChat {
   /** A tier or a model, such as `core/cheap`. */
   readonly model: string;
-  /** The task, in our words. */
   readonly task: string;
   /** The task's input. The model is told to treat all text in it as data, not instructions. */
   readonly given: Json;
@@ -99,7 +98,6 @@ export interface InnerCalls {
 
 /** What a local action gets besides its params. */
 export interface LocalCall extends InnerCalls, InnerModels {
-  /** The id of the call itself. */
   readonly id: string;
   readonly payer: Payer;
   /** What the call's key may use. */
@@ -195,7 +193,6 @@ export interface LocalAction<P = Params> extends ActionFacts<P> {
   readonly example: { readonly params: JsonObject };
 }
 
-/** The answer to a call that launched its job. */
 export function launched({ id }: LocalCall) {
   return { job_id: jobIdOf(id), status: "queued", async: true } as const;
 }

@@ -31,7 +31,6 @@ export function modelRows(since: string) {
   return { price, sold };
 }
 
-/** The day on which a model ends, and its successor. */
 export function ended(on: string, successor?: string) {
   return { retires: successor === undefined ? { on } : { on, successor } };
 }

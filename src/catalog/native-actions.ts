@@ -8,7 +8,6 @@ import type { AdapterSpec, NativeWire } from "./spec.ts";
 export const NATIVE_CENTS_MAX = 100;
 export const IMAGE_CENTS_MAX = 5;
 
-/** The facts of a native action, with an example call. */
 export interface NativeFacts extends ActionFacts {
   readonly example: { readonly params: JsonObject };
 }
@@ -105,7 +104,6 @@ export function nativeModel(spec: AdapterSpec, wire: NativeWire): string | undef
   return NATIVE_WIRES[wire].models(spec)[0];
 }
 
-/** The description of a vendor's native action. */
 export function nativeFacts(spec: AdapterSpec, wire: NativeWire): NativeFacts {
   const { of, keywords, asked, params, cents, example } = NATIVE_WIRES[wire];
   const price: PriceSpec = { mode: "capped", cents, minCents: 0, unit: wire === "images" ? "image" : "token" };

@@ -3,7 +3,6 @@
 const NEAREST_MAX = 3;
 const LIKENESS_MIN = 0.35;
 
-/** Pairs of adjacent letters. */
 function pairsOf(name: string): ReadonlySet<string> {
   const letters = `^${name.toLowerCase()}$`;
   return new Set(Array.from({ length: letters.length - 1 }, (_, at) => letters.slice(at, at + 2)));

@@ -2,7 +2,6 @@
 import { z } from "zod";
 import { actionId, cents, domain, fn, type JsonObject, place, type Said, some, tag, words } from "./said.ts";
 
-/** What one call of a rung reads. */
 export interface PagesWanted {
   readonly urls: readonly string[];
   readonly format: "markdown" | "html";
@@ -29,9 +28,7 @@ const rungCall = z.strictObject({
   answer: rungAnswer,
 });
 
-/** One way to read a page. */
 const rung = z.strictObject({
-  /** Its name in rows. */
   tag,
   /** What a deep job pays per page that this rung reads, or per call if a call reads several. */
   cents,
@@ -56,7 +53,6 @@ export const pageLadder = z.strictObject({
   socialDomains: z.array(domain),
   /** Path extensions of documents that are not pages. */
   documentEndings: z.array(z.string().regex(/^\.[a-z0-9]+$/)),
-  /** Media types of such documents. */
   documentTypes: z.array(words),
 });
 

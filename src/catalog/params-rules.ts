@@ -136,7 +136,6 @@ function valuesOf(is: SchemaRule): string {
   return String(is.contains?.const ?? is.const ?? is.enum?.join(", "));
 }
 
-/** An optional param with its description. */
 export function optional<S extends z.ZodType>(schema: S, about: string) {
   return schema.optional().describe(about);
 }

@@ -22,9 +22,7 @@ export type PersonField = (typeof PERSON_FIELDS)[number];
 /** Where an answer has each fact: JSON pointers, of which the first with a value counts. A nested list of pointers is joined by commas. */
 const person = z.partialRecord(z.enum(PERSON_FIELDS), z.array(z.union([place, z.array(place).min(2)])).min(1));
 
-/** One request to a vendor. */
 const call = {
-  /** The vendor's name in rows. */
   tag,
   /** `<adapter id>/<action>`. */
   action: actionId,

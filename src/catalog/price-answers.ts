@@ -143,7 +143,6 @@ export function tierModels({ models }: Tier, catalog: Catalog, audience: Audienc
     .filter(({ slug }) => known.has(slug));
 }
 
-/** What a tier's listing is based on. */
 export interface TierListed {
   /** The candidate that serves while healthy: the first configured one, or the first if none is configured. */
   readonly first: SoldModel;

@@ -144,7 +144,6 @@ function minuteOf(time: string): number {
   return Number(time.slice(0, 2)) * 60 + Number(time.slice(3));
 }
 
-/** A price of zero. */
 export const FREE_PRICE: TokenPrice = compilePrice({ since: "2026-01-01", input: "0", output: "0" }, "free");
 
 const MINUTE_MS = 60_000;
@@ -186,7 +185,6 @@ export function dearestWithin(price: TokenPrice, fromMs: number, untilMs: number
   return dearest([flat(first), ...others.map(flat)], price.version);
 }
 
-/** The highest price of all hours. */
 function dearestHours(price: TokenPrice): TokenPrice {
   const all = price.hours.map((one) => one.price);
   return all.length === 0 ? price : dearest([{ ...price, hours: [] }, ...all], price.version);

@@ -38,7 +38,6 @@ function sold({ description, keywords, asked, cents }: MerchantAction) {
   } as const;
 }
 
-/** The adapter for such a merchant. */
 export function recordsMerchant(spec: RecordsMerchantSpec): AdapterSpec {
   const { name, docs, origin, path, record, search, get } = spec;
   const listing = new URL("/openapi.json", origin);

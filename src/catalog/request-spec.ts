@@ -64,7 +64,6 @@ export const step = z
 export interface RequestSpec<P = Params> extends Omit<Said<z.infer<typeof request>>, "params"> {
   params?(params: P): Params;
 }
-/** A step with typed params. */
 export interface StepSpec<P = Params> extends Omit<Said<z.infer<typeof step>>, "request"> {
   readonly request: RequestSpec<P>;
 }

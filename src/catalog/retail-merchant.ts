@@ -97,7 +97,6 @@ function purchaseOf({ goods, keywords, asked, item, verifies }: RetailMerchantSp
   });
 }
 
-/** The adapter for such a merchant. */
 export function retailMerchant(spec: RetailMerchantSpec): AdapterSpec {
   const { name, docs, origin, goods, keywords, asked, askedOfOrder, slug } = spec;
   const thing = { slug, name: slug.replaceAll("-", " "), price_cents: EXAMPLE_CENTS };

@@ -77,7 +77,6 @@ export function ascending(values: readonly (string | number)[]): boolean {
   return values.every((value, at) => at === 0 || value > (values[at - 1] ?? ""));
 }
 
-/** When a vendor ends a model. */
 export const modelEnd = z.strictObject({
   /** The first day (`YYYY-MM-DD`, UTC) on which it is no longer served. */
   on: day,

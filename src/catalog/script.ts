@@ -3,7 +3,6 @@ import type { Verdict } from "./answer-rule.ts";
 import type { RequestSpec } from "./request-spec.ts";
 import type { Json, JsonObject, Params } from "./said.ts";
 
-/** Options of a script's request. */
 export interface AskSpec {
   /** The params of this request: the values for `{name}`, and what is sent. Default: none. */
   readonly values?: Params;
@@ -32,7 +31,6 @@ export interface Messages {
   heard(bytes: Buffer, mark: number): boolean;
 }
 
-/** A complete answer. */
 export interface ScriptAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
@@ -44,7 +42,6 @@ export interface ScriptAnswer {
   readonly cut?: "enough" | "late";
 }
 
-/** What a script gets. */
 export interface ScriptContext<P = Params> {
   readonly params: P;
   /** Our key, with parts separated by newlines, for signing; every `ask` already authenticates as `auth` defines. */

@@ -23,7 +23,6 @@ export const selfHosted = z.strictObject({
 });
 export type SelfHostedSpec = Said<z.infer<typeof selfHosted>>;
 
-/** The cost of a call to a self-hosted server. */
 export const SELF_HOSTED_COST = { upstreamCents: 0, upstreamMissCents: 0 };
 
 /** The reason shown for an action that the vendor sells but the self-hosted server lacks. */

@@ -58,7 +58,6 @@ export class HeardOutput {
     return { ...this.ended(KILLED), truncated: true };
   }
 
-  /** The result of a command that timed out. */
   timedOut(): BoxOutput {
     return { ...this.ended(TIMED_OUT), timed_out: true };
   }

@@ -28,7 +28,6 @@ export interface NewBox {
   readonly label: string;
 }
 
-/** A command to run in a session. */
 export interface BoxCommand {
   /** The language of `code`; null for a shell command line. */
   readonly language: SessionLanguage | null;
@@ -45,7 +44,6 @@ export interface BoxOutput {
   readonly exit_code: number;
   /** The vendor stopped it because it timed out. Its exit code is then 124, as with timeout(1). */
   readonly timed_out?: true;
-  /** Some of its output is missing. */
   readonly truncated?: true;
 }
 

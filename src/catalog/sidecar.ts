@@ -7,7 +7,6 @@ export interface SidecarReply {
   readonly body: Json;
 }
 
-/** A client for the vendor with one key. */
 export interface SidecarClient {
   /**
    * Answers a request from the adapter. What it throws becomes a 502. `signal` is aborted when the answer is no longer needed: end here

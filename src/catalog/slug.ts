@@ -19,7 +19,6 @@ export interface Listing {
   readonly spec: ModelSpec;
 }
 
-/** All models of one kind that an adapter lists. */
 export function listingsOf(
   adapterId: string,
   spec: { readonly maker?: string | undefined } & { readonly [K in Kind]?: Pick<EmbeddingsSpec, "models"> | undefined },

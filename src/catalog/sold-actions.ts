@@ -7,7 +7,6 @@ import type { EndpointTable } from "./endpoint-table.ts";
 import { NOT_SELF_HOSTED } from "./self-hosted.ts";
 import type { ActionTierSpec } from "./tier.ts";
 
-/** The source of one audience's actions. */
 export interface ActionSource {
   readonly adapters: ReadonlyMap<string, Adapter>;
   /** By adapter id. */

@@ -17,7 +17,6 @@ export interface SaleRules {
   readonly allowLoss: boolean;
 }
 
-/** The rules for sales to one audience. */
 export interface AudienceRules extends SaleRules {
   /** The adapters configured for live accounts: they determine the price for sandbox accounts too. */
   readonly liveIds: ReadonlySet<string>;
@@ -27,7 +26,6 @@ export interface AudienceRules extends SaleRules {
   readonly healthScope: string;
 }
 
-/** A listing with its price on the day, and its adapter. */
 export interface PricedListing extends Listing {
   readonly adapter: Adapter;
   readonly weight: number;
@@ -162,14 +160,12 @@ function offerOf(listing: PricedListing, healthScope: string): Offer | null {
   return { ...embeddingOfferOf(listing, healthScope), chat, wire: wireOf(chat, listing.spec) };
 }
 
-/** A chat model from its priced listings of the day. */
 export function soldModel(slug: string, group: Group, rules: AudienceRules): SoldModel {
   const { serving, ...sold } = soldOf(slug, group, rules);
   const offers = serving.map((listing) => offerOf(listing, rules.healthScope)).filter((offer) => offer !== null);
   return { kind: "chat", ...sold, offers };
 }
 
-/** An embedding model from its priced listings of the day. */
 export function soldEmbedding(slug: string, group: Group, rules: AudienceRules): SoldEmbedding {
   const { serving, ...sold } = soldOf(slug, group, rules);
   return { kind: "embeddings", ...sold, offers: serving.map((one) => embeddingOfferOf(one, rules.healthScope)) };

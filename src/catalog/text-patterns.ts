@@ -44,7 +44,6 @@ const ENDINGS: Readonly<Record<string, FormKind>> = {
 const TOP_DOMAIN = /^(com|org|net|io|dev|ai|gov|edu|example|[a-z]{2})$/;
 const STREET = /^(st|street|ave|avenue|road|rd|blvd|lane|ln|drive|dr|way|court|ct|place|pl|terrace)$/i;
 const STREET_WORDS_MAX = 4;
-/** Forms that a single pattern identifies. */
 const WHOLE: readonly (readonly [FormKind, RegExp])[] = [
   ["wallet", /^0x[\da-f]{8,64}$/i],
   ["iban", /^[A-Z]{2}\d{2}[A-Z\d]{11,30}$/],

@@ -96,7 +96,6 @@ export const actionTier = z.strictObject({
 });
 
 export type TierSpec = Said<z.infer<typeof tier>>;
-/** A tier of actions with typed params. */
 export interface ActionTierSpec<P = Readonly<Record<string, unknown>>>
   extends ActionFacts<P>,
     Omit<Said<z.infer<typeof actionTier>>, keyof typeof facts> {}

@@ -76,7 +76,6 @@ export const unitModel = z.strictObject({
   /** The maximum prompt and the maximum answer, in tokens. */
   inputTokensMax: count.optional(),
   outputTokensMax: count.optional(),
-  /** The maximum text length, in characters. */
   charactersMax: count.optional(),
   /** For images: the maximum number per request. */
   imagesMax: count.optional(),
@@ -84,7 +83,6 @@ export const unitModel = z.strictObject({
   imageTokens: z.record(z.string(), z.record(z.string(), count)).optional(),
   /** For images: the maximum token count of an input image. Absent: the model cannot edit images. */
   imageInTokensMax: count.optional(),
-  /** Supports streamed answers. */
   streams: z.boolean().optional(),
   /** For transcription: it can also translate to English. */
   translates: z.boolean().optional(),

@@ -51,7 +51,6 @@ export function checkAdapter(file: string, value: unknown): readonly string[] {
   );
 }
 
-/** Whether a file holds several adapters. */
 export function isAdapterTable(value: unknown): value is AdapterTable {
   return typeof value === "object" && value !== null && "adapters" in value;
 }
@@ -69,7 +68,6 @@ export function checkTier(file: string, value: unknown): readonly string[] {
   return checked.success ? [] : problemsOf(file, checked.error);
 }
 
-/** Checks the table beside an adapter's file. */
 export function checkTable(file: string, value: unknown): readonly string[] {
   const checked = tableSchema.safeParse(value, ONCE);
   return checked.success ? [] : problemsOf(file, checked.error);

@@ -23,7 +23,6 @@ export function keyVariablesOf(id: string, spec: AdapterSpec): readonly string[]
   return spec.keyParts ?? (spec.keyEnv ?? [envName(id, "API_KEY")]).slice(0, 1);
 }
 
-/** All variables that it reads. */
 export function allVariablesOf(id: string, spec: AdapterSpec): readonly string[] {
   const any = spec.chat?.anyModel !== undefined || spec.embeddings?.anyModel !== undefined;
   const origins = Object.keys(spec.origins ?? {}).map((name) => `${name.toUpperCase().replaceAll("-", "_")}_BASE_URL`);

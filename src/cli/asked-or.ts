@@ -20,7 +20,6 @@ export async function askedOr<T>(ask: () => Promise<T>, otherwise: () => Promise
   }
 }
 
-/** The providers enabled in the running gateway. */
 export async function providersOn(admin: AdminClient): Promise<readonly string[]> {
   const { providers } = await admin.call<{ providers: { id: string; on: boolean }[] }>("GET", "/admin/v1/providers");
   return providers.flatMap(({ id, on }) => (on ? [id] : []));

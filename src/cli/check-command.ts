@@ -6,7 +6,6 @@ import { type Command, CommandError, type Workplace } from "./command.ts";
 import { catalogOf } from "./local-commands.ts";
 import { table } from "./text.ts";
 
-/** The providers to check, and how to check them. */
 interface Checker {
   readonly ids: readonly string[];
   check(id: string): Promise<readonly ProviderCheck[]>;

@@ -83,7 +83,6 @@ export function requesting<Answer>({
   shown,
   ...words
 }: Omit<Command, "run"> & {
-  /** Method, path and body. */
   request(typed: Typed): readonly [method: string, path: string, body?: unknown];
   shown(answer: Answer, typed: Typed, columns: number): string;
 }): Command {

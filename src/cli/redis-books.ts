@@ -36,7 +36,6 @@ export interface OwnBooks extends RedisBooks {
   filled(): Promise<void>;
 }
 
-/** Whether the archive is a file. */
 export function isFile({ archiveUrl }: Config): boolean {
   return archiveUrl?.startsWith("file:") ?? true;
 }

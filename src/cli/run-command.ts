@@ -22,7 +22,6 @@ const VARIABLES = Object.entries(
   JSON.parse(readFileSync(new URL("run-environment.json", import.meta.url), "utf8")) as Record<string, string | null>,
 );
 
-/** The same key, with a run named in it. */
 function keyOfRun(key: string, runId: string): string {
   return `${key.split("+", 1)[0]}+${runId}`;
 }
@@ -46,7 +45,6 @@ function signalsToForward(): readonly NodeJS.Signals[] {
   return process.stdin.isTTY ? ["SIGTERM", "SIGHUP"] : [...fromTerminal, "SIGTERM", "SIGHUP"];
 }
 
-/** Runs the command to its end and returns its exit code. */
 function ended(words: readonly string[], env: NodeJS.ProcessEnv): Promise<number> {
   const [file = "", ...rest] = words;
   return new Promise((resolve, reject) => {

@@ -120,7 +120,6 @@ export interface ScopeOfPeriod {
   readonly period: WindowPeriod;
 }
 
-/** A scope's sums in a period, and when the period ends. */
 export interface PeriodSums {
   readonly spentNano: Nano;
   readonly heldNano: Nano;
@@ -128,7 +127,6 @@ export interface PeriodSums {
   readonly resetsAtMs: number;
 }
 
-/** Access to accounts and keys. */
 export interface Accounts {
   openAccount(account: NewAccount): Promise<"opened" | "exists">;
   account(accountId: string): Promise<AccountRow | null>;
@@ -152,7 +150,6 @@ export interface Accounts {
 
 /** One vendor's part in a charge: an attempt of a route, or an inner call. Its id is `<transaction id>.<n>`, from 1. */
 export interface PostedLeg {
-  /** The adapter's id. */
   readonly vendor: string;
   /** The model or `service/action` that was requested there. */
   readonly model: string;

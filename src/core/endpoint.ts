@@ -59,12 +59,10 @@ export interface SessionGrant {
   readonly expiresAtMs: number;
 }
 
-/** The client's end of a session. */
 export interface SessionClient {
   readonly caller: Caller;
   /** What opened the session in place of a key; null: a key did. */
   readonly grant: SessionGrant | null;
-  /** Sends one text message. */
   send(message: Uint8Array | string): void;
   /** Sent bytes that the client has not taken yet. */
   bufferedBytes(): number;
@@ -85,7 +83,6 @@ export interface Session {
   gone(): void;
 }
 
-/** How an endpoint opens sessions. */
 export interface OverSession {
   /** The subprotocol that is selected if the client offers it. */
   readonly protocol: string;
@@ -96,7 +93,6 @@ export interface OverSession {
   /** Why the caller may not open this session; null: it may. */
   refusal(request: GatewayRequest, caller: Caller, grant: SessionGrant | null): GatewayError | null;
   open(request: GatewayRequest, client: SessionClient): Session;
-  /** The message that reports an error. */
   errorMessage(error: GatewayError): string;
 }
 
@@ -126,7 +122,6 @@ export interface Reply {
   onRoom(listener: () => void): void;
   /** Ends a started answer with its last bytes. */
   end(bytes?: Uint8Array | string): void;
-  /** Writes a whole answer. */
   send(status: number, body: Uint8Array | string): void;
   /** Breaks the connection, so that a partial answer cannot look complete. */
   cut(): void;
@@ -150,7 +145,6 @@ export interface KeptForm {
   readonly type: string;
   /** The slug of the model that served it. */
   readonly model: string;
-  /** Seconds since the epoch. */
   readonly createdS: number;
   readonly cost: Cost;
   readonly charge: Charge;
@@ -183,7 +177,6 @@ export interface FramedOpenPlan extends Framing {
   readonly plan: Plan | OpenPlan;
 }
 
-/** The answer of a free endpoint. */
 export interface Answer {
   readonly status: number;
   /** Text and bytes are sent as they are, anything else as JSON. */
@@ -261,9 +254,7 @@ export interface EndpointShape {
   readonly retiresFor?: (request: GatewayRequest) => Retirement | undefined;
 }
 
-/** A wire's form of errors. */
 export interface ErrorCodec {
-  /** The wire's name. */
   readonly wire: string;
   /** Errors include the payer's balance, where known; it is read from the ledger. */
   readonly tellsBalance?: true;

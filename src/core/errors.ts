@@ -499,7 +499,6 @@ export class GatewayError extends Error {
     return this.options.status ?? ERRORS[this.code].status;
   }
 
-  /** The hint for this kind of thing. */
   get hint(): string {
     const row: ErrorRow = ERRORS[this.code];
     return (this.options.of === undefined ? undefined : row.hints?.[this.options.of]) ?? row.hint;

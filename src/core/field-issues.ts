@@ -2,7 +2,6 @@
 import type { z } from "zod";
 import { ERRORS, type ErrorCode } from "./errors.ts";
 
-/** A problem with one field. */
 export interface FieldIssue {
   readonly path: string;
   readonly message: string;
@@ -10,10 +9,8 @@ export interface FieldIssue {
   readonly code?: ErrorCode;
 }
 
-/** The requirement for a URL. */
 export const URL_WORDS = "must be an http or https address such as https://example.com/page";
 
-/** The requirement for the host of a URL that a vendor opens. */
 export const INNER_URL_WORDS = "must not lead to a private address";
 
 /** Marks a parameter with an address that we open ourselves: an unusable one is `bad_url`, before any other issue. */

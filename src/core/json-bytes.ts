@@ -179,7 +179,6 @@ export function membersOf(bytes: Buffer): readonly Member[] {
   return members;
 }
 
-/** The position of a member's value. */
 export function memberValue(bytes: Buffer, { start, end }: Member): { readonly start: number; readonly end: number } {
   const colon = behindSpace(bytes, behindString(bytes, start));
   return { start: behindSpace(bytes, colon + 1), end };

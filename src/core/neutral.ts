@@ -215,14 +215,12 @@ export interface ActionCall {
 export interface ActionBlock extends ActionCall {
   readonly kind: "action";
   readonly ok: boolean;
-  /** The charge. */
   readonly cents: number;
   /** The output that the model gets. */
   readonly output: string;
   readonly sources: readonly Source[];
 }
 
-/** Why a choice ended. */
 export type FinishReason = "stop" | "length" | "tool_calls" | "content_filter";
 
 /** A piece of a streamed answer. `choice` is the index of its choice; `at` counts calls, thoughts and images within one choice. */

@@ -173,7 +173,6 @@ export interface KeptHoldSpec {
   readonly action: string;
   /** The work's input, as JSON. */
   readonly start: unknown;
-  /** The caller's tags. */
   readonly tags?: readonly string[];
   readonly sandboxFault: string | null;
   /** The trace id of the caller; absent: none. */
@@ -182,7 +181,6 @@ export interface KeptHoldSpec {
   readonly chain?: HoldChain;
 }
 
-/** The common properties of all holds of one piece of work. */
 export interface HoldChain {
   /** The id of the first hold, the parent of the others. */
   readonly firstId: string;
@@ -204,21 +202,17 @@ export interface ActionUse {
   readonly ok: boolean;
 }
 
-/** What a call cost the caller, and us. */
 export interface Cost {
   readonly chargeNano: Nano;
   readonly upstreamNano: Nano;
-  /** The usage, for the posting and the answer. */
   readonly usage: TokenUsage | null;
   /** No usage was reported, so we counted ourselves. */
   readonly estimated: boolean;
-  /** The version of the applied price, for the posting. */
   readonly priceVersion: string;
   /** The actions included in the cost; absent if the call could have none. */
   readonly actions?: readonly ActionUse[];
 }
 
-/** What the ledger charged for a call. */
 export interface Charge {
   /** Null if the call was free: nothing was written. */
   readonly transactionId: string | null;
@@ -299,7 +293,6 @@ export interface OpenPlan
   forPayer(payer: Payer): Plan | GatewayError | Promise<Plan | GatewayError>;
 }
 
-/** What funds hold for a plan. */
 export interface Held {
   readonly id: string;
   readonly amountNano: Nano;
@@ -312,12 +305,10 @@ export interface Repeated {
   readonly replayOf: string;
 }
 
-/** What to charge for a served call. */
 export interface Capture {
   readonly cost: Cost;
   readonly served: Candidate;
   readonly legs: readonly Leg[];
-  /** The caller's tags. */
   readonly tags?: readonly string[];
 }
 
@@ -354,7 +345,6 @@ export interface AnswerReader {
   /** Calls `listener` once if the reader leaves before the end. */
   onGone(listener: () => void): void;
   onRoom(listener: () => void): void;
-  /** The call has been admitted and begins. */
   admitted(): void;
   /** Content of `served` follows. Called once, before the first `write`. */
   begin(served: Candidate, legs: readonly Leg[]): void;

@@ -139,7 +139,6 @@ export interface Taken {
 
 /** One vendor's way to serve a plan: a model at a provider, an action at a vendor, or a function of ours. */
 export interface Candidate {
-  /** The adapter's id. */
   readonly provider: string;
   /** The sold item: the served slug, or `service/action`. */
   readonly model: string;
@@ -156,7 +155,6 @@ export interface Candidate {
   open(sink: AnswerSink, firstTokenMsMax: number): Attempt;
 }
 
-/** A running attempt of a route. */
 export interface RouteAttempt {
   pause(): void;
   resume(): void;
@@ -183,7 +181,6 @@ export interface Route {
   readonly candidate: Candidate | null;
 }
 
-/** The speed of an attempt that answered. */
 export interface AttemptFigures {
   /** Until the end. */
   readonly ms: number;
@@ -204,7 +201,6 @@ export interface Health {
   unknown(candidate: Candidate): void;
 }
 
-/** What all attempts of one call share. */
 export interface Tries {
   readonly clock: Clock;
   readonly health: Health;
@@ -217,7 +213,6 @@ export interface Tries {
   readonly legs: Leg[];
   /** In order, each with its leg. */
   readonly failures: AttemptFailure[];
-  /** The candidate that failed last. */
   failed: Candidate | null;
   skippedEvents: number;
   /** Every ended attempt, in the order of their legs. */

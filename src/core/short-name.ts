@@ -11,7 +11,6 @@ export function hashedName(name: string): string {
   return `${plain.slice(0, CHARS_MAX - HASH_CHARS - 1)}_${hash("sha256", name).slice(0, HASH_CHARS)}`;
 }
 
-/** Keeps a name that is short enough. */
 export function shortName(name: string): string {
   return name.length <= CHARS_MAX ? name : hashedName(name);
 }

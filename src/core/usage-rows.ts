@@ -93,7 +93,6 @@ export interface FailedCall {
   readonly keyId: string;
   readonly endpoint: string;
   readonly asked: string | null;
-  /** The status that the caller got. */
   readonly httpStatus: number;
   readonly code: string | null;
   /** The error's message. Older releases did not keep it. */

@@ -3,11 +3,8 @@ import type { AttemptFailure, Candidate, FinalPart, Reading } from "../core/rout
 import { failureOfKind } from "../upstream/vendor-failure.ts";
 
 export interface AskBounds {
-  /** The time limit for content. */
   readonly contentMsMax: number;
-  /** The time limit for the whole answer. */
   readonly wholeMsMax: number;
-  /** Aborts the attempt. */
   readonly signal?: AbortSignal;
 }
 

@@ -34,7 +34,6 @@ type Doors =
 
 export interface OpenCallers {
   readonly adminToken: string;
-  /** What serving requests needs. */
   readonly doors: Pick<ServeDeps, Doors> & { readonly bodies: BodyBytes };
   readonly runs: Runs;
   /** Drops the cache of an account; null: of all accounts. */

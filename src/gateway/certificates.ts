@@ -27,7 +27,6 @@ const certificateSchema = z.strictObject({
   differs: z.array(z.strictObject({ asked: text, kind: text, status: whole, detail: text })).max(DIFFERS_MAX),
 });
 
-/** The stored certificate of one vendor. */
 export type VendorCertificate = z.output<typeof certificateSchema>;
 
 /** `GET /admin/v1/certificates`, `POST /admin/v1/certificates/{provider}`. */

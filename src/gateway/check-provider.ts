@@ -17,7 +17,6 @@ const WHOLE_MS_MAX = 30_000;
 const SLOW_MS = 5_000;
 const MODELS_SHOWN_MAX = 10;
 
-/** One key at one vendor. */
 export interface ProviderCheck {
   readonly provider: string;
   /** The environment variable of the key, and its position among several; null: no key is sent. */
@@ -25,7 +24,6 @@ export interface ProviderCheck {
   /** The vendor's model, the action or the path that was called; null: none. */
   readonly asked: string | null;
   readonly verdict: CheckVerdict;
-  /** The answer was good. */
   readonly answered: boolean;
   /** The vendor's HTTP status; 0 where there was none. */
   readonly status: number;
@@ -40,7 +38,6 @@ export interface CheckDeps {
   readonly catalog: Catalog;
   readonly upstream: Upstream;
   readonly clock: Clock;
-  /** The names of the environment variables that are set. */
   readonly namesSet: readonly string[];
 }
 

@@ -26,7 +26,6 @@ export interface CheckOrder {
   readonly upstream: Upstream;
   readonly requestId: string;
   readonly createdS: number;
-  /** The time limit for an answer. */
   readonly msMax: number;
 }
 

@@ -17,7 +17,6 @@ import { setupOf } from "./setup.ts";
 import { nextWords, startWords } from "./start-words.ts";
 import { unsoldIn } from "./unsold.ts";
 
-/** A running gateway. */
 export interface Gateway {
   readonly url: string;
   readonly adminUrl: string;

@@ -70,7 +70,6 @@ export interface LossesParts {
   /** Whether this process serves calls; one that serves none has no routes to rank. */
   readonly serves: boolean;
   readonly catalog: () => Catalog;
-  /** Adds a loss to the metrics. */
   readonly lost: (provider: string, model: string, lostNano: Nano) => void;
   /** Ranks a route behind the others for `restMs`. */
   readonly rest: (route: {

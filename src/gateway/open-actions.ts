@@ -36,7 +36,6 @@ import type { OpenCatalog } from "./open-catalog.ts";
 import type { Foundation } from "./open-foundation.ts";
 import { askSandboxPage, openPages } from "./open-pages.ts";
 
-/** Rows of jobs that one process runs concurrently. */
 const ROWS_AT_ONCE = 256;
 /** Scenes that one process records concurrently; each runs a browser. */
 const SCENES_AT_ONCE = 2;
@@ -50,7 +49,6 @@ export type Discovered = Found & { readonly covered: number };
 
 export interface OpenActions {
   readonly actionCatalog: ActionCatalog;
-  /** The search of core/discover. */
   readonly search: Search;
   /** Actions that match a query, as core/discover finds them. */
   readonly discovered: (audience: Audience, query: string, max: number) => Promise<readonly Discovered[]>;
@@ -58,7 +56,6 @@ export interface OpenActions {
   readonly batchFiles: BatchFiles;
   readonly fileEndpoints: readonly EndpointSpec[];
   readonly sessions: Sessions;
-  /** The kinds of jobs that these actions launch. */
   readonly jobKinds: readonly JobKind[];
 }
 

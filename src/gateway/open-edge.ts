@@ -171,7 +171,6 @@ function mcpDoor({ host, publicUrl, mcpOrigins }: Config) {
   };
 }
 
-/** MCP, which calls the given endpoints. */
 export async function openMcp(
   endpoints: readonly Endpoint[],
   { config, stores }: Foundation,

@@ -46,7 +46,6 @@ import type { Foundation } from "./open-foundation.ts";
 
 const CHAT_ATTEMPTS_MAX = 6;
 const FOUND_MAX = 8;
-/** The file in tiers/ that lists hosted tools. */
 const HOSTED_TIER = "hosted";
 const HOSTED_RESULTS_MAX = 20;
 

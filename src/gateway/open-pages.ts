@@ -53,7 +53,6 @@ function sandboxCall(calls: Pick<InnerCalls, "call">): InnerCalls["call"] {
   };
 }
 
-/** The price of a paid page of the sandbox. */
 const PAID_PAGE_CENTS = 1;
 
 /** The sandbox's pages for core/fetch: those below /paid require payment. */

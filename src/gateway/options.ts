@@ -20,7 +20,6 @@ export type Role =
     }
   | {
       readonly kind: "child";
-      /** Whether it serves callers. */
       readonly serves: boolean;
       /** The folder for data of this process alone. */
       readonly ownDir: string;
@@ -37,7 +36,6 @@ export interface GatewayOptions {
   /** Actions and kinds of jobs besides our own. */
   readonly actions?: readonly LocalAction[];
   readonly jobKinds?: readonly JobKind[];
-  /** Model wire formats besides our own. */
   readonly wires?: readonly ModelWire[];
   /** How tests reach the internet's pages. */
   readonly internet?: PublicFetchOptions;

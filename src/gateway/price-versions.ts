@@ -69,7 +69,6 @@ async function keptIn(records: Records, id: string) {
   return { kept: keptSchema.parse(JSON.parse(record.value)), text: record.value, version: record.version };
 }
 
-/** The record that has a version. */
 function recordOf(version: string): string {
   return STAMP.exec(version.slice(version.lastIndexOf("@") + 1))?.groups?.stamp ?? BUILT_IN;
 }

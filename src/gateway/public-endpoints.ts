@@ -86,7 +86,6 @@ function takesOwnKeys({ auth, local, keyOptional, selfHosted }: AdapterSpec): bo
   return auth.plain === true && local !== true && keyOptional !== true && selfHosted === undefined;
 }
 
-/** What showing and changing runs needs. */
 export function runParts(
   { stores }: Foundation,
   { callers }: Work,

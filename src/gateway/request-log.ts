@@ -123,7 +123,6 @@ function switched({ stores, forget }: RequestLogParts, accountId: string, body: 
   );
 }
 
-/** For the operator. */
 export function requestLogEndpoints(parts: RequestLogParts): readonly EndpointSpec[] {
   const { stores, log } = parts;
   const all = { accountId: null, bytesMax: Number.POSITIVE_INFINITY };

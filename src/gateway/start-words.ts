@@ -69,7 +69,6 @@ export function startWords({ providers, actions, mistyped }: Setup): readonly st
   ];
 }
 
-/** The next steps for a newcomer. */
 export function nextWords({ first_model, providers, url, sandbox }: Setup): readonly string[] {
   const own = providers.filter(({ serves_any, variables }) => serves_any && variables.length > 0);
   const any = own.find(({ on }) => on);

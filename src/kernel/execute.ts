@@ -19,7 +19,6 @@ import { Relay } from "./relay.ts";
 import { replay } from "./replay.ts";
 import { type Settled, settle, UNSETTLED } from "./settle.ts";
 
-/** The caller, the payer and the reader of a call. */
 export interface Execution {
   /** The id of the call and of its posting. */
   readonly id: string;

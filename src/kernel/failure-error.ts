@@ -36,7 +36,6 @@ function bodyFields(failure: AttemptFailure | undefined): object {
   return passesBody === true && isRecord(vendorBody) ? vendorBody : { vendor: vendorBody };
 }
 
-/** The parts of a plan that its error depends on. */
 export type FailedPlan = Pick<Plan, "asked" | "failedStatus" | "timedOutStatus" | "limitedStatus">;
 
 /** True if every route failed only because of a provider's limit, so that waiting helps. */

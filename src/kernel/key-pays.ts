@@ -3,7 +3,6 @@ import { GatewayError } from "../core/errors.ts";
 import type { Caller, Funds, OpenPlan, Payer, Plan } from "../core/plan.ts";
 import { LedgerFunds, type LedgerFundsDeps, type PaidRequest } from "./ledger-funds.ts";
 
-/** The payer of a call and its funds. */
 export interface Paying {
   readonly payer: Payer;
   readonly funds: Funds;

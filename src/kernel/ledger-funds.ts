@@ -44,7 +44,6 @@ export interface LedgerFundsDeps {
   forget(accountId: string): void;
 }
 
-/** The request to pay for. */
 export interface PaidRequest {
   readonly requestId: string;
   /** Equal for equal requests, in a run. */

@@ -26,7 +26,6 @@ export function costBeside(legs: readonly Leg[]): CostBeside | undefined {
   return costNano === ZERO ? undefined : { chargedNano: ZERO, costNano };
 }
 
-/** The sum of all vendor bills. */
 export function upstreamOf(legs: readonly Leg[]): Nano {
   return legs.reduce((sum, leg) => add(sum, leg.upstreamNano), ZERO);
 }

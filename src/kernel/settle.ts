@@ -9,7 +9,6 @@ import { failureError } from "./failure-error.ts";
 import { type CountedTaken, noteCosts } from "./leg-costs.ts";
 import { isDeterministic, keepAnswer, keepRefusal, launchCharge } from "./replay.ts";
 
-/** How a hold ended. */
 export type Settled =
   | {
       readonly kind: "captured";
@@ -26,7 +25,6 @@ export type Settled =
   | { readonly kind: "unsettled" };
 
 export interface SettleParts {
-  /** The call's transaction id. */
   readonly id: string;
   readonly deps: KernelDeps;
   readonly funds: Funds;

@@ -14,13 +14,11 @@ const LISTS_MAX = 20_000;
 /** The most lists of one caller; they differ by the tags with budgets. */
 const LISTS_OF_CALLER_MAX = 64;
 
-/** What determines the budgets of a caller's calls. */
 export type UnderBudgets = Pick<Caller, "payer" | "budgets" | "lowBalanceNano" | "run">;
 
 export interface CallWindows {
   /** The most that an account's calls may cost us unpaid in a UTC day, beyond the margin they have paid; null: no bound. */
   readonly unpaidNano: Nano | null;
-  /** For a new call, with its caller's tags. */
   of(caller: UnderBudgets, tags: readonly string[]): readonly Window[];
   /** Only the account's unpaid cost, for work that is charged elsewhere. */
   unpaid(payer: AccountPayer): readonly Window[];

@@ -165,7 +165,6 @@ const secretTexts = z
     /^[\x21-\x2b\x2d-\x7e]{16,}(,[\x21-\x2b\x2d-\x7e]{16,}){0,7}$/,
     "must be at least 16 visible characters, or several such with commas between them, the newest first",
   );
-/** Comma-separated. */
 const names = z.string().transform((raw) =>
   raw
     .split(",")
@@ -769,7 +768,6 @@ function present(env: Environment): [name: string, value: string][] {
   return Object.entries(env).flatMap(([name, value]) => (value ? [[name, value] as [string, string]] : []));
 }
 
-/** The variable that a setting is read from. */
 function variableOf({ name, shared }: Setting<unknown>, env: Environment): string {
   return shared === true && env[name.toLowerCase()] ? name.toLowerCase() : name;
 }
@@ -877,7 +875,6 @@ export interface SettingDoc {
   readonly meaning: string;
 }
 
-/** The table of settings for display. */
 export function describeSettings(): SettingDoc[] {
   const rows: SettingDoc[] = Object.values(SETTINGS).map((row) => ({
     name: row.name,

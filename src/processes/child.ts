@@ -22,7 +22,6 @@ export class Child {
   hasEnded = false;
   /** The parent requested its exit. */
   leaving = false;
-  /** Its last reported metrics. */
   lastMetrics = "";
   readonly #process: ChildProcess;
   readonly #asked = new Map<number, (text: string) => void>();

@@ -1,9 +1,7 @@
 // The messages between the parent and its children. They run from the same installation, though a child's may be newer.
 
-/** The role of one child. */
 export interface ChildPart {
   readonly role: "both" | "serve" | "work";
-  /** Whether it serves callers. */
   readonly serves: boolean;
 }
 
@@ -12,7 +10,6 @@ export interface WorkerStart {
   readonly kind: "start";
   /** Absent where a parent of a release before there were roles starts a child of this release at a reload. */
   readonly part?: ChildPart;
-  /** The folder for data of this process alone. */
   readonly ownDir: string;
   /** The port that all processes share. */
   readonly port: number;

@@ -18,7 +18,6 @@ const PROGRAM = fileURLToPath(new URL("../main.ts", import.meta.url));
 export interface Processes {
   readonly url: string;
   readonly adminUrl: string;
-  /** The lines printed for the operator at the start. */
   startWords(): Promise<readonly string[]>;
   /** Replaces every process, one at a time, if the adapters and tiers can be read. */
   reload(): Promise<void>;
@@ -57,7 +56,6 @@ function partOf(role: Config["role"], place: number): ChildPart {
   return place === 1 ? { role: "work", serves: false } : { role: "serve", serves: true };
 }
 
-/** The number of processes that serve callers. */
 export function servingOf({ role, workers }: Pick<Config, "role" | "workers">): number {
   return role === "split" ? workers - 1 : workers;
 }

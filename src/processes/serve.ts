@@ -23,7 +23,6 @@ async function sayListening(started: Pick<Processes, "url" | "adminUrl" | "start
   for (const line of await started.startWords()) say(line);
 }
 
-/** The replies to SIGHUP. */
 interface Reread {
   readonly done: string;
   readonly failed: string;

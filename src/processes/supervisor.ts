@@ -39,7 +39,6 @@ export const PATIENCE: Patience = {
 };
 
 export interface SupervisorOptions {
-  /** The children's program and its arguments. */
   readonly file: string;
   readonly args: readonly string[];
   readonly count: number;
@@ -55,7 +54,6 @@ export interface SupervisorOptions {
   readonly retireMsMax: number;
   readonly patience: Patience;
   readonly clock: Clock;
-  /** Prints a sentence for the operator. */
   readonly say: (sentence: string) => void;
   /** No child stays alive: the process should exit. */
   readonly onGivenUp: (error: Error) => void;

@@ -13,14 +13,12 @@ export interface ActionCall {
   polls: number;
 }
 
-/** Identifies a resource of one vendor. */
 export interface ResourceName {
   readonly adapter: string;
   readonly kind: string;
   readonly id: string;
 }
 
-/** A resource that a vendor made for a call, and keeps. */
 export interface Resource extends ResourceName {
   readonly item: JsonObject;
   /** The resources that contain it. */

@@ -7,7 +7,6 @@ import { type Captures, matchTarget } from "./action-path.ts";
 import type { ActionPlace } from "./action-vendors.ts";
 import type { Arrival } from "./scenario.ts";
 
-/** Why the vendor refuses a request. */
 export class RequestRefusal {
   readonly status: number;
   readonly message: string;
@@ -20,7 +19,6 @@ export class RequestRefusal {
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** A valid request. */
 export interface ActionReading {
   /** The values of the path template's placeholders. */
   readonly captures: Captures;

@@ -28,7 +28,6 @@ export interface ActionScenario {
 
 export interface ActionDeps {
   readonly vendors: Vendors;
-  /** The stand-in of the called vendor. */
   readonly standIn: StandIn;
   readonly memory: ActionMemory;
 }
@@ -71,7 +70,6 @@ function answersOf(place: ActionPlace, swaps: Swaps): readonly Json[] {
   return place.action.example.answers.map((answer) => withSwaps(answer, swaps, issuePointers(place)));
 }
 
-/** Makes the vendor's ids for a call. */
 function freshIds(place: ActionPlace): Swaps {
   return swapsFor(place.action.example.answers, issuePointers(place));
 }

@@ -102,7 +102,6 @@ export interface Directives {
   readonly cachedTokens: number;
   readonly cacheWriteTokens: number;
   readonly parallel: boolean;
-  /** The tool to call, and its input. */
   readonly call: { readonly name: string; readonly input: unknown } | null;
   /** Identifies the conversation for faults that apply once. */
   readonly id: string | null;

@@ -6,7 +6,6 @@ export interface Connection {
   readonly closed: boolean;
   /** Sends the head of a streamed answer at once. */
   head(status: number, headers: Readonly<Record<string, string>>): void;
-  /** Sends a whole answer. */
   send(status: number, headers: Readonly<Record<string, string>>, body: string | Buffer): Promise<void>;
   /** Resolves when the kernel has the bytes, or the client has left. */
   write(bytes: string | Buffer): Promise<void>;

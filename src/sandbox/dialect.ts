@@ -57,12 +57,10 @@ export interface StandInSocket {
 
 /** A vendor whose sessions run over a WebSocket. */
 export interface SocketStandIn {
-  /** Matches the end of its request paths. */
   readonly path: RegExp;
   open(socket: StandInSocket, model: string): { message(text: string): void; closed(): void };
 }
 
-/** Makes the reading of a valid request. */
 export function readingOf<Request>(
   ask: Ask,
   request: Request,

@@ -5,11 +5,9 @@ import type { DialectEvent } from "./dialect.ts";
 
 /** A format's additions to a choice. */
 export interface AnswerWords {
-  /** The prefix of call ids. */
   readonly callPrefix: string;
   /** The signature or seal of a thought; null if it has neither. */
   readonly seal: (thinking: string) => string | null;
-  /** The vendor's finish reason. */
   readonly native: (choice: Choice) => string;
 }
 

@@ -2,7 +2,6 @@
 import { ACTION_FAULTS } from "./action-faults.ts";
 import { FAULTS } from "./faults.ts";
 
-/** The directives for the last user message, with their effects. */
 export const DIRECTIVES: readonly (readonly [string, string])[] = [
   ["[[say: text]]", "Answers with exactly that text."],
   ["[[words: 500]]", "Answers with this many words; each word is one token and one event."],

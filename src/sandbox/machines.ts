@@ -95,7 +95,6 @@ function run(machine: Machine, { language, text, timeoutMs }: BoxCommand): BoxOu
   return { stdout, stderr, exit_code: 0 };
 }
 
-/** The machines of all vendors. */
 export interface MachineRoom {
   of(adapter: string): Machines;
   reset(): void;

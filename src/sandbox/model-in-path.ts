@@ -15,7 +15,6 @@ export function modelInPath(url: URL): string | null {
   return model === undefined ? null : decodeURIComponent(model);
 }
 
-/** Adds the path's model to the body. */
 export function withPathModel(body: unknown, url: URL): unknown {
   const model = modelInPath(url);
   if (model === null || !isObject(body)) return body;

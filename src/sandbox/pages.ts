@@ -144,7 +144,6 @@ function namedBy({ pathname, hostname }: URL): { readonly named: NamedPage; read
   return byHost === undefined ? null : { named: byHost, rest: [first, ...rest] };
 }
 
-/** The page at an address. */
 export function sandboxPage(url: URL): SandboxPage {
   const { pathname, hostname, origin } = url;
   if (pathname === "/robots.txt") {

@@ -121,7 +121,6 @@ export function refusalStatus(refusal: Refusal): number {
   return refusal.status ?? REFUSALS[refusal.kind].status;
 }
 
-/** The wording of a refusal in one dialect. */
 export function refusalWords<Dialect extends "chatCompletions" | "messages" | "generateContent">(
   refusal: Refusal,
   dialect: Dialect,

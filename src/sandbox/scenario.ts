@@ -99,7 +99,6 @@ function conductFor(ask: Ask, adapter: string, vendors: Vendors): Conduct | null
   return named && pace !== null ? { ...named, tokensPerSecond: pace } : named;
 }
 
-/** Applies the conduct to a valid request. */
 function actOf(reading: DialectReading, conduct: Conduct, scriptedFaults: ScriptedFaults): Act {
   const { ask } = reading;
   const answer = (): Act => ({ kind: "answer", reading, answer: answerTo(ask, conduct) });

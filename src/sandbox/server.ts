@@ -42,7 +42,6 @@ export interface Sandbox {
   readonly port: number;
   /** Aborts running requests, and frees the port. */
   close(): Promise<void>;
-  /** The sandbox's log of served requests. */
   books(): CallLogReport;
 }
 

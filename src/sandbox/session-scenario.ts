@@ -13,7 +13,6 @@ const SESSIONS = "sessions";
 
 export interface SessionDeps {
   readonly vendors: Vendors;
-  /** The stand-in of the called vendor. */
   readonly standIn: StandIn;
   readonly room: MachineRoom;
 }

@@ -16,7 +16,6 @@ export interface RequestOfAction {
   readonly memory: ActionMemory;
   readonly vendors: Vendors;
   readonly path: string;
-  /** The usual answer. */
   readonly answer: Json;
 }
 

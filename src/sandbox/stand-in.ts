@@ -11,7 +11,6 @@ export type { Json, JsonObject } from "../catalog/said.ts";
 export { valueAt } from "./action-body.ts";
 export type { VendorPage } from "./pages.ts";
 
-/** Plays one vendor. */
 export interface StandIn {
   /** By the adapter's action names; only for actions that need more than their example. */
   readonly actions?: Readonly<Record<string, ActionStandIn>>;
@@ -80,7 +79,6 @@ export interface UseOptions {
 }
 
 export interface KeepOptions {
-  /** The thing that contains it. */
   readonly owner?: Owner;
   /** How long it lives, in seconds, if it ends by itself. */
   readonly endsAfterS?: number | undefined;
@@ -153,7 +151,6 @@ export function byWords(items: readonly JsonObject[], asked: string): readonly J
   return rated.sort((a, b) => b.shared - a.shared).map(({ item }) => item);
 }
 
-/** Types a stand-in. */
 export function defineStandIn(standIn: StandIn): StandIn {
   return standIn;
 }
@@ -195,7 +192,6 @@ export interface Machine {
   readonly name: string;
   readonly envs: Readonly<Record<string, string>>;
   readonly files: Map<string, string>;
-  /** The stand-in's own notes about it. */
   readonly notes: JsonObject;
 }
 

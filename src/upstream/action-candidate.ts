@@ -18,7 +18,6 @@ import { readableFailure } from "./without-key.ts";
 
 const TIMEOUT_MS = 60_000;
 
-/** What one call asks of a candidate. */
 export interface ActionOrder {
   /** The sold action, `<service>/<action>`. */
   readonly soldId: string;
@@ -88,7 +87,6 @@ function requestFor(
   return { ...wire, headers: { ...wire.headers, ...ours } };
 }
 
-/** Makes the candidate of one offer for one call. */
 export function actionCandidate(offer: ActionOffer, order: ActionOrder, parts: ActionCandidateParts): ActionCandidate {
   const { adapter, spec } = offer;
   const { dispatcher, clock, ringOf, restKey, limiter, sidecarOf, loginOf } = parts;

@@ -6,7 +6,6 @@ export class AnswerBlocks {
   readonly blocks: AnswerBlock[] = [];
   readonly #calls = new Map<number, { id: string; name: string; arguments: string }>();
   #thought = "";
-  /** The last block's citations. */
   #citations: AnswerTextBlock["citations"][number][] = [];
 
   add(event: NeutralEvent): void {

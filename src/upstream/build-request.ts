@@ -21,9 +21,7 @@ export interface WireRequest {
   readonly ownConnection?: true;
 }
 
-/** The base address of a request. */
 interface Base {
-  /** Scheme and authority. */
   readonly origin: string;
   /** The prefix of every path, without a trailing slash. */
   readonly path: string;
@@ -38,7 +36,6 @@ function addressOf({ origin, origins }: Adapter, host: string | undefined): stri
   return host === undefined ? origin : (origins[host] ?? origin);
 }
 
-/** The path and query of a template. */
 interface Place {
   readonly path: string;
   readonly query: string;

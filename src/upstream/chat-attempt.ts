@@ -25,7 +25,6 @@ const END_MS_MAX = 5_000;
 
 export interface ChatAttemptOptions {
   readonly lane: Lane;
-  /** The caller asked for a stream. */
   readonly stream: boolean;
   readonly firstTokenMsMax: number;
   readonly gapMsMax: number;

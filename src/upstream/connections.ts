@@ -21,11 +21,9 @@ const PING_MS = 3_000;
 /** The number of consecutive ping intervals without any byte received, ping replies included. */
 const SILENT_PINGS = 2;
 
-/** The rules for the connections to one origin. */
 interface ConnectionRules {
   /** Multiplexes calls where the vendor offers HTTP/2 by ALPN; otherwise a connection carries one call at a time. */
   readonly http2: boolean;
-  /** Keeps a spare connection ready. */
   readonly warm: boolean;
 }
 

@@ -220,7 +220,6 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#controller?.abort(error);
   };
 
-  /** Discards undecoded data. */
   #undecoded(): void {
     this.#decoder?.removeAllListeners("data").removeAllListeners("end").destroy();
     this.#decoder = null;

@@ -9,7 +9,6 @@ export interface FetchingParts {
   readonly fetch: (signal: AbortSignal) => Promise<FetchedMedia | GatewayError>;
   /** Called once, when the vendor has answered or never will. */
   readonly release: (served: boolean) => void;
-  /** Opens the attempt with the fetched media. */
   readonly open: (media: FetchedMedia, sink: AnswerSink) => Attempt;
 }
 

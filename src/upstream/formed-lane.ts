@@ -34,7 +34,6 @@ const NEVER = () => false;
 
 export interface FormedLane {
   readonly lane: Lane;
-  /** Whether the answer was repaired. */
   repaired(): boolean;
 }
 

@@ -12,7 +12,6 @@ export interface Guarded {
   readonly stage: "request" | "answer";
   readonly requestId: string;
   readonly path: string;
-  /** The caller is a sandbox account. */
   readonly sandbox: boolean;
   /** Null for a caller without a key. */
   readonly accountId: string | null;
@@ -21,7 +20,6 @@ export interface Guarded {
   readonly body: unknown;
 }
 
-/** One judge's decision. */
 export type Judgement =
   | { readonly action: "pass" }
   | { readonly action: "refuse"; readonly reason: string }

@@ -9,7 +9,6 @@ export interface MediaLink {
   readonly kind: "image" | "file";
 }
 
-/** The content of a link. */
 export interface Media {
   readonly mediaType: string;
   readonly base64: string;

@@ -8,6 +8,5 @@ export type CutOutcome = "more" | "over" | "enough" | "broken";
 
 export interface MessageCutter {
   push(chunk: Buffer): CutOutcome;
-  /** Call at the end of the bytes. */
   end(): CutOutcome;
 }

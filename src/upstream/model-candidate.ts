@@ -23,7 +23,6 @@ import { readableFailure } from "./without-key.ts";
 /** How long to read on after the caller has left, if hidden reasoning may cost more than what the caller saw. */
 const READ_ON_MS_MAX = 60_000;
 
-/** The timeouts of one candidate, in milliseconds. */
 export interface CandidateClocks {
   /** To first content (of a stream) or to the whole answer, while another candidate remains. */
   readonly firstTokenMsMax: number;
@@ -31,7 +30,6 @@ export interface CandidateClocks {
   readonly gapMsMax: number;
 }
 
-/** What a model call asks of a candidate. */
 export interface ModelOrder {
   readonly requestId: string;
   /** The paying account, if any; links opened in failed calls count against it. */

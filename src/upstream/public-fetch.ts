@@ -30,7 +30,6 @@ const REQUEST_TIMEOUT = 408;
 const ENDED = new Error("the call has ended");
 
 export interface PublicFetchOptions extends PublicAddressesOptions {
-  /** Our name in requests. */
   readonly userAgent?: string;
   /** The time limit of any fetch, in milliseconds; for tests only. */
   readonly msMaxForTests?: number;
@@ -52,7 +51,6 @@ export interface OpenOptions {
   readonly send?: Sent;
 }
 
-/** The parts of a request besides its URL. */
 export interface Sent {
   /** Default: POST. */
   readonly method?: string;

@@ -30,7 +30,6 @@ function proxyTrouble(cause: Error): GatewayError {
   return new GatewayError("upstream_error", { detail: { detail: `${cause.message}, which is this gateway's` }, cause });
 }
 
-/** Translates any error of a fetch for the caller. */
 export function troubleOf(error: unknown, bytesMax: number): GatewayError {
   if (error instanceof GatewayError) return error;
   const failure = proxyFailureIn(error);

@@ -13,7 +13,6 @@ export function isInnerName(host: string): boolean {
   return !host.includes(".") || host.endsWith(".") || INNER_NAME.test(host);
 }
 
-/** A URL to fetch. */
 export interface PublicUrl {
   readonly url: URL;
   /** The name to resolve, or the bare IP address: no brackets, no trailing dot. */

@@ -9,10 +9,8 @@ import { FAILURES, type FailureKind } from "../core/failures.ts";
 import type { AttemptFailure } from "../core/route.ts";
 import { atPointer, isRecord } from "./json-pointer.ts";
 
-/** A complete answer. */
 export interface VendorAnswer extends Omit<ScriptAnswer, "headers"> {
   readonly headers: IncomingHttpHeaders;
-  /** The body, decompressed. */
   readonly bytes: Buffer;
   /** The answer was long and went unread to the caller, or to a listening script: nothing is left to read. */
   readonly passedOn?: true;
@@ -91,7 +89,6 @@ function hasFields(json: unknown): boolean {
   return typeof json === "object" && json !== null;
 }
 
-/** Classifies an answer. */
 export function judge(answer: VendorAnswer, { rules, wantsJson, errorFails }: Rulebook): Judgement {
   if (answer.passedOn) return { verdict: "success", rule: null };
   const rule = rules.find((one) => holds(one, answer)) ?? null;

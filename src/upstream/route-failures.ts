@@ -11,7 +11,6 @@ const WORDS_CHARS_MAX = 300;
 /** What fits into one message to other processes; the rest follows in the next. */
 const TOLD_MAX = 200;
 
-/** One kind of failure of a route, with its count. */
 export interface RouteFailure {
   readonly provider: string;
   /** The requested model or `service/action`. */

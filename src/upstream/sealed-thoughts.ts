@@ -10,7 +10,6 @@ export function sealedThought(thought: ReasoningBlock, seal: OwnSeal): Reasoning
   return { kind: "reasoning", text: thought.text, format: null, signature: null, sealed, callId: thought.callId };
 }
 
-/** Seals the thoughts of a whole answer. */
 export function sealedAnswer(answer: NeutralAnswer, seal: OwnSeal): NeutralAnswer {
   const told = (block: AnswerBlock): readonly AnswerBlock[] => {
     if (block.kind !== "reasoning") return [block];

@@ -42,12 +42,10 @@ function frame(opcode: number, payload: Uint8Array): Buffer {
   return whole;
 }
 
-/** Encodes a binary message. */
 export function saidFrame(payload: Uint8Array): Buffer {
   return frame(BINARY, payload);
 }
 
-/** Encodes a text message. */
 export function textFrame(payload: Uint8Array): Buffer {
   return frame(TEXT, payload);
 }

@@ -11,7 +11,6 @@ const SPACE = 32;
  */
 export type OnEvent = (bytes: Buffer, start: number, end: number, name: string | null) => unknown;
 
-/** An event exceeded the scanner's size limit. */
 export class EventTooLarge extends Error {}
 
 const EMPTY: Buffer = Buffer.alloc(0);

@@ -90,7 +90,6 @@ function toldIn(
   return isRecord(json) ? counted(dialect.told?.(json, asked, context)) : null;
 }
 
-/** The lane of one offer's dialect. */
 export function unitLane(dialect: UnitDialect, asked: UnitAsked, context: UnitContext): Lane {
   return {
     request: () => fitted(dialect.request(asked, context), context),

@@ -62,7 +62,6 @@ export interface RefusedKey {
 }
 
 export interface UpstreamOptions {
-  /** The formats of chat vendors. */
   readonly dialects: Dialects;
   /** Called at most once per rest of a key. */
   readonly onRefusedKey?: (refused: RefusedKey) => void;

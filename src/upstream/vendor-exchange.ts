@@ -31,7 +31,6 @@ export interface VendorExchangeOptions {
   readonly messages: Messages | null;
   /** The time limit of this exchange, in milliseconds, if less than the call has left. */
   readonly msMax: number;
-  /** The time left for the call. */
   leftMs(): number;
 }
 

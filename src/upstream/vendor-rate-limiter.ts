@@ -38,7 +38,6 @@ export interface VendorRateLimiter {
   resting(vendor: string): number;
 }
 
-/** The send time that one permit reserves. */
 interface Reservation {
   readonly atMs: number;
 }

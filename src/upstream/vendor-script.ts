@@ -21,7 +21,6 @@ export interface ScriptOrder {
   /** The time limit of the whole script, in milliseconds. */
   readonly msMax: number;
   readonly sandboxFault: string | null;
-  /** Aborted to stop the script. */
   readonly signal: AbortSignal;
 }
 

@@ -32,7 +32,6 @@ export interface VendorSocket {
   send(message: Uint8Array | string): void;
   /** What was sent and has not left yet. */
   readonly unsentBytes: number;
-  /** Stops reading from the vendor. */
   pause(): void;
   resume(): void;
   close(): void;

@@ -8,9 +8,7 @@ export interface Evidence {
   readonly url: string | null;
   readonly snippet: string | null;
   readonly content?: string;
-  /** The format of the content. */
   readonly format?: "markdown" | "html" | "text";
-  /** The content was cut. */
   readonly truncated?: true;
   readonly published_at?: string;
   /** The adapter that found it. */
@@ -23,7 +21,6 @@ export interface Evidence {
 
 type Cited = Pick<Evidence, "facet" | "source" | "transaction_id">;
 
-/** The source of an answer. */
 export type Answered = Cited;
 
 const SNIPPET_CHARS = 1_000;

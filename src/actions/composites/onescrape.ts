@@ -37,7 +37,6 @@ export function callsOf(rows: readonly PageRow[]): readonly (Hop & { readonly ur
   return rows.flatMap(({ url, hops }) => hops.map((hop) => ({ url, ...hop })));
 }
 
-/** Reads the pages in parallel. */
 async function readAll(urls: readonly string[], params: Params, call: LocalCall, parts: PageParts) {
   const { clock } = parts;
   const { format, main_content: mainContent } = params;

@@ -26,7 +26,6 @@ const PRICE_CENTS = 5;
 const UPSTREAM_CENTS_MAX = 15;
 const MS_MAX = 60_000;
 const RESULTS = 10;
-/** The number of results whose full text is fetched. */
 const FULL_TEXTS_MAX = 5;
 const DAY_MS = 86_400_000;
 
@@ -199,7 +198,6 @@ function searchAction(action: string, description: string, deps: OnesearchDeps):
   });
 }
 
-/** The action under both of its names. */
 export function onesearchActions(deps: OnesearchDeps): readonly LocalAction[] {
   return [
     searchAction(

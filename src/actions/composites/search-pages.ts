@@ -12,7 +12,6 @@ import { askRung, noteAsked, PageReader, SYNC_PATIENCE_MS } from "./pages/read-p
 import { cannotAsk, type RungOutcome } from "./pages/read-rung.ts";
 import type { SourceCalls } from "./source-calls.ts";
 
-/** The text of a page, and its source. */
 export type ReadPage = Pick<Evidence, "title" | "content" | "format" | "truncated" | "source" | "transaction_id">;
 
 export interface SearchPages {

@@ -15,7 +15,6 @@ export interface CallRecord {
   readonly charged_cents: 0;
   readonly latency_ms: number;
   readonly transaction_id?: string;
-  /** The number of useful results. */
   readonly results?: number;
   readonly error?: string;
   readonly skipped?: Skipped;
@@ -25,11 +24,9 @@ type Skipped = SkipReason | "not_possible" | "lost_race" | "upstream_bound" | "o
 
 export interface SourceDeps {
   readonly clock: Clock;
-  /** Whether an action has a configured vendor for this payer. */
   isConfigured(action: string, payer: Payer): boolean;
 }
 
-/** The longest time of one call. */
 const CALL_MS_MAX = 20_000;
 /** With less time left, no call begins. */
 const LEFT_MS_MIN = 500;
@@ -101,7 +98,6 @@ export class SourceCalls {
     readonly facet: string;
     /** In the form of an action's id. */
     readonly action: string;
-    /** The id of its leg. */
     readonly id: string | null;
     readonly ms: number;
     readonly results: number;
@@ -117,7 +113,6 @@ export class SourceCalls {
     });
   }
 
-  /** Records how many results the call with this id brought. */
   count(id: string, results: number): void {
     const at = this.records.findIndex(({ transaction_id }) => transaction_id === id);
     const record = this.records[at];

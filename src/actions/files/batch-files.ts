@@ -46,7 +46,6 @@ export interface BatchFiles {
   all(payer: string): AsyncIterable<FileRow>;
   /** Keeps a file that expires earlier until then. False: another request deleted it first. */
   keepUntil(row: FileRow, atMs: number): Promise<boolean>;
-  /** Whether the payer's files fill its quota. */
   isFull(payer: string): Promise<boolean>;
   /** False: another request deleted it first. */
   delete(row: FileRow): Promise<boolean>;

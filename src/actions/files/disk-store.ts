@@ -68,7 +68,6 @@ export async function openIncoming(folder: string, leftBeforeMs: number | null):
   return incoming;
 }
 
-/** Opens the store in a folder of its own. */
 export async function openDiskStore(
   folder: string,
   freeBytesMin = FREE_BYTES_MIN,

@@ -83,7 +83,6 @@ async function upload({ request }: Call, { files }: FileEndpointParts): Promise<
   return { status: 200, body: { ok: true, file_id: row.id, size_bytes: row.sizeBytes } };
 }
 
-/** The endpoints behind signed links. */
 export function fileEndpoints(parts: FileEndpointParts): EndpointSpec[] {
   const signed = (
     method: LinkMethod,

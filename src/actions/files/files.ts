@@ -62,7 +62,6 @@ export type FileView = {
 
 export type LinkedView = FileView & { readonly get_url: string };
 
-/** Bytes in memory, and their origin. */
 export type KeptBytes = Pick<NewFile, "filename" | "mime" | "source"> & { readonly bytes: Uint8Array };
 
 type Keyed = Pick<Payer, "id"> & { readonly keyId?: string };
@@ -151,7 +150,6 @@ function lister(deps: LifecycleDeps) {
   };
 }
 
-/** The operations of link holders. */
 function byLink(deps: LifecycleDeps, { store, stampOf = NO_STAMP }: FilesParts) {
   const { rows } = deps;
   return {
@@ -220,7 +218,6 @@ export function createFiles(parts: FilesParts) {
       return row === null ? noSuchFile() : linked(row, keyId);
     },
 
-    /** A link to one of the payer's stored files, for a vendor to open. */
     async link(payer: Keyed, id: string): Promise<string | GatewayError> {
       const row = await own(deps, payer.id, id);
       return row?.state === "stored" ? links.get(row, keyOf(payer)) : noSuchFile();

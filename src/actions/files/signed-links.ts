@@ -5,7 +5,6 @@ import { ensureSecret } from "../../platform/storage/kept-secret.ts";
 
 export type LinkMethod = "GET" | "PUT";
 
-/** What a link grants. */
 export interface Linked {
   readonly method: LinkMethod;
   readonly id: string;
@@ -20,7 +19,6 @@ function signature(secret: string, { method, id, expiresAt, key }: Linked): stri
   return createHmac("sha256", secret).update(`${method}\n${id}\n${expiresAt}${by}`).digest("base64url");
 }
 
-/** The path and query of a link. */
 export function signedPath(secret: string, linked: Linked): string {
   const by = linked.key === undefined ? "" : `&key=${linked.key.id}`;
   return `/files/${linked.id}?exp=${linked.expiresAt}${by}&sig=${signature(secret, linked)}`;

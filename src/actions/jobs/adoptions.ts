@@ -7,7 +7,6 @@ import { type Runners, WAITING } from "./runners.ts";
 const ADOPTED_AT_ONCE = 32;
 
 export interface AdoptionsParts extends Pick<JobsDeps, "records" | "ledger" | "clock" | "onBroken"> {
-  /** This process. */
   readonly self: string;
   readonly runners: Runners;
   readonly kinds: ReadonlyMap<string, JobKind>;

@@ -13,7 +13,6 @@ const listOf = (runner: string): string => `cancelled:${runner}`;
 
 export interface Cancelled {
   readonly jobId: string;
-  /** Milliseconds since the epoch. */
   readonly atMs: number;
 }
 

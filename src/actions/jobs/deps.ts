@@ -17,14 +17,12 @@ export interface JobsDeps {
   readonly clock: Clock;
   /** How long a kept hold lives without renewal, in milliseconds. */
   readonly holdLeaseMs: number;
-  /** Makes calls of actions within a job. */
   innerCalls(outer: OuterCall): CountedCalls;
   /** What each account's running jobs may cost us beyond their holds. */
   readonly costRooms: CostRooms;
   onBroken(error: unknown, jobId: string): void;
   /** Called when a charge of this run's work passed a mark. Absent: no rules follow. */
   passedMark?(accountId: string, runId: string): void;
-  /** Called when a job that ran here is over. */
   onEnded?(job: JobRecord): void;
   /**
    * Records that a job is over, before this process forgets that it ran the job. May be called repeatedly, by other processes too. Absent:

@@ -20,7 +20,6 @@ export interface JobRecord {
   /** The action that launched it; absent in jobs of earlier releases. */
   readonly action?: string;
   readonly state: JobState;
-  /** The hold and its account. */
   readonly hold: { readonly accountId: string; readonly holdId: string };
   readonly amountNano: Nano;
   readonly payer: Payer;
@@ -34,7 +33,6 @@ export interface JobRecord {
   readonly progress: unknown;
   readonly spentNano: Nano;
   readonly legs: readonly Leg[];
-  /** The process that runs it. */
   readonly runner: string;
   readonly createdAtMs: number;
   /** When it last progressed; absent before its start and in jobs of earlier releases. */
@@ -59,7 +57,6 @@ export function isOver({ state }: JobRecord): boolean {
   return state === "succeeded" || state === "failed";
 }
 
-/** The move from one hold to the next. */
 export interface Succession {
   readonly chargeNano: Nano;
   readonly served: Served;

@@ -36,7 +36,6 @@ export interface JobView {
   readonly result?: unknown;
   /** The cost of the job itself. */
   readonly charged_cents: number;
-  /** Its payer cancelled it. */
   readonly cancelled?: true;
   /** Why it was stopped: its key or account can no longer pay. */
   readonly stopped?: string;

@@ -12,18 +12,15 @@ const LOOK_HERE_MS = 15_000;
 export interface JobWatchesParts {
   readonly clock: Pick<Clock, "elapsedMs">;
   find(id: string): Promise<JobRecord | null>;
-  /** Whether the job runs in this process. */
   isHere(id: string): boolean;
   onBroken(error: unknown, jobId: string): void;
 }
 
-/** The last seen state of a job. */
 export interface WatchedJob {
   /** Null where the job no longer exists. */
   readonly job: JobRecord | null;
   /** Settles when it has changed, or after a second at most. One wait at a time. */
   next(): Promise<void>;
-  /** Ends the wait. */
   wake(): void;
   close(): void;
 }
@@ -78,7 +75,6 @@ export class JobWatches {
     if (followed !== undefined) this.#saw(followed, job);
   }
 
-  /** Stops polling. */
   stop(): void {
     if (this.#timer !== null) clearInterval(this.#timer);
     this.#timer = null;

@@ -19,7 +19,6 @@ import { Runners, WAITING } from "./runners.ts";
 
 export interface JobsOptions extends Omit<JobsDeps, "onWritten" | "costRooms"> {
   readonly kinds: readonly JobKind[];
-  /** This process. */
   readonly self: string;
   /** Other processes share the records; false: this process adopts whatever another has left. */
   readonly shared: boolean;
@@ -54,11 +53,9 @@ export interface Jobs {
   open(countMax: number): Promise<readonly JobRecord[]>;
   /** The number of jobs that run here, of one kind or of all. */
   running(kind?: string): number;
-  /** For metrics. */
   seen(): JobsSeen;
 }
 
-/** The jobs of this process. */
 export interface JobsSeen {
   readonly running: number;
   /** The age of the oldest, and how long the slowest has made no progress; 0 where none runs. */
@@ -66,7 +63,6 @@ export interface JobsSeen {
   readonly stillMs: number;
   /** Adopted from dead processes since the start. */
   readonly adopted: number;
-  /** Ended here since the start. */
   readonly ended: readonly { readonly kind: string; readonly status: string; readonly count: number }[];
 }
 

@@ -11,7 +11,6 @@ import { type Runners, WAITING } from "./runners.ts";
 const RETRY_SECONDS = 5;
 
 export interface LaunchesParts extends Pick<JobsDeps, "records" | "clock"> {
-  /** This process. */
   readonly self: string;
   readonly runners: Runners;
   readonly kinds: ReadonlyMap<string, JobKind>;
@@ -19,7 +18,6 @@ export interface LaunchesParts extends Pick<JobsDeps, "records" | "clock"> {
   readonly run: (stored: StoredJob) => void;
 }
 
-/** The job that a kept hold belongs to. */
 function jobIdOf({ owner }: KeptHoldSpec): string {
   return owner.slice("job:".length);
 }

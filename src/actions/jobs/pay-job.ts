@@ -23,7 +23,6 @@ export async function payJob(job: JobRecord, deps: PayDeps): Promise<number | nu
   return postHold(job, end, deps);
 }
 
-/** Charges the job's current hold. */
 export async function postHold(
   { hold, legs, kind, action = kind, payer, tags = [] }: JobRecord,
   { chargeNano, served }: Pick<JobEnd, "chargeNano" | "served">,

@@ -57,7 +57,6 @@ export class ProvenJob {
     throw error;
   };
 
-  /** Stops all writes. */
   lose(): void {
     this.#isLost = true;
     this.#parts.onLost();

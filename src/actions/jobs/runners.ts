@@ -18,7 +18,6 @@ const PAGE = 500;
 export interface RunnersOptions {
   readonly records: Records;
   readonly clock: Clock;
-  /** This process. */
   readonly self: string;
   /** How long a process counts as alive without a heartbeat, in milliseconds on the store's clock. */
   readonly leaseMs: number;

@@ -50,7 +50,6 @@ export interface ActionCatalog {
   ahead(next: Catalog): Steps<void>;
 }
 
-/** One audience's view of one catalog. */
 interface CatalogView {
   readonly catalog: Catalog;
   readonly all: readonly CatalogAction[];

@@ -73,7 +73,6 @@ function upstreamNano(charged: Nano, price: PriceSpec, served: CostParts["served
   return nanoFromCents(upstreamCentsTaken(served.spec, served.params, served.row, reading.miss === true));
 }
 
-/** What a call cost the caller and us. */
 export function actionCost({ price, priceVersion, quoteNano, served, reading }: CostParts): Cost {
   const charged = chargeNano(price, quoteNano, reading);
   return {

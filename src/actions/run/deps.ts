@@ -41,9 +41,7 @@ export interface ChatOrder {
   readonly audience: Audience;
 }
 
-/** The properties of a call that its plan needs. */
 export interface ActionOrder {
-  /** The call's transaction id. */
   readonly id: string;
   readonly requestId: string;
   /** The fault that a sandbox account wants simulated. */

@@ -47,7 +47,6 @@ export interface Descriptor {
   readonly example: JsonObject;
   /** For the requesting key, or a live account where there is none. `not_allowed`: the key's list of services lacks it. */
   readonly status: ActionStatus;
-  /** Whether sandbox accounts can call it. */
   readonly sandbox: boolean;
   /** Why it is not served, where the reason is more than a missing key. */
   readonly status_note?: string;
@@ -103,7 +102,6 @@ function tableNote({ param, count }: TableOf, action: CatalogAction): string {
   return `${param} is one of ${count} names; each has further params. ${more} describes one; core/discover finds them.`;
 }
 
-/** The price, with the cost of the example and of a call with other params. */
 function priceWithExamples({ facts, exampleParams }: CatalogAction): PriceShown {
   const { price, params: schema } = facts;
   const shown = priceShown(price);

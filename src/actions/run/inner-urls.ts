@@ -37,7 +37,6 @@ export function wrongUrl(names: readonly string[], params: Params, wordsFor = in
   return null;
 }
 
-/** The params of a row that hold URLs. */
 export function urlParamsOfRow({ params }: TableEndpoint): readonly string[] {
   return Object.entries(params).flatMap(([name, { format }]) => (format === "uri" ? [name] : []));
 }

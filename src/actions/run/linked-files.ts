@@ -18,7 +18,6 @@ function isOurOwn({ hostname }: URL): boolean {
   return isAddress ? !isPublicAddress(host) : host === "localhost" || host.endsWith(".localhost");
 }
 
-/** Replaces file ids in the params with links. */
 export async function withLinks(
   { spec }: ActionOffer,
   params: Params,

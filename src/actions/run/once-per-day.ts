@@ -7,7 +7,6 @@ import type { ActionCatalog, CatalogAction } from "./action-catalog.ts";
 
 const DAY_MS = 86_400_000;
 
-/** The list of actions, and the clock that says what day it is. */
 export interface DailyCatalog {
   readonly actionCatalog: ActionCatalog;
   readonly clock: Clock;

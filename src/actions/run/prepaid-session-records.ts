@@ -19,7 +19,6 @@ export interface PrepaidSession {
   /** The vendor's id; null while its answer is outstanding. */
   readonly id: string | null;
   readonly beganAtMs: number;
-  /** When we end it. */
   readonly endsAtMs: number;
   /** `ending`: it cannot be extended, but the vendor has not confirmed the end yet. */
   readonly state: "running" | "ending" | "ended";
@@ -29,7 +28,6 @@ export interface PrepaidSession {
 
 /** What the vendor charges us besides the time. */
 export interface Meter {
-  /** The key whose call began it. */
   readonly keyId: string;
   /** The sum counted as unpaid cost so far, in `steps` steps. */
   readonly countedNano: Nano;

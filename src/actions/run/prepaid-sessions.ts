@@ -38,7 +38,6 @@ export interface PrepaidSessionsDeps extends PlacesDeps {
   readonly clock: Pick<Clock, "epochMs">;
 }
 
-/** The payer and id of a call. */
 interface Caller {
   readonly payer: Payer;
   readonly callId: string;
@@ -90,7 +89,6 @@ function extensionRefusal(
   return bad(use.minutes, bound);
 }
 
-/** Adds the remaining time to an answer. */
 function told(answer: object, { state, endsAtMs }: PrepaidSession, nowMs: number): object {
   const leftMs = state === "running" ? Math.max(0, endsAtMs - nowMs) : 0;
   const left = { paidMinutes: Math.floor(leftMs / 600) / 100, expiresAt: new Date(endsAtMs).toISOString() };

@@ -15,7 +15,6 @@ import { addressWords, urlParamsOfRow, wrongUrl } from "./inner-urls.ts";
 import { urlParamsOf } from "./params-schema.ts";
 import { namedRow } from "./table-params.ts";
 
-/** An action with valid params. */
 export interface CheckedCall {
   readonly action: CheckedAction;
   /** As parsed by the action's schema, with defaults. For a table row, without the param that names it. */
@@ -23,7 +22,6 @@ export interface CheckedCall {
   readonly row: TableEndpoint | null;
 }
 
-/** A well-formed call. */
 export interface ActionCall extends CheckedCall {
   readonly maxCostNano: Nano | null;
   /** The body as sent, for the fingerprint of its Idempotency-Key. */

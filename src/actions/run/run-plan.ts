@@ -89,7 +89,6 @@ export function runPlan(
 
 /** The plan of an inner call, and how to read its answer as JSON. */
 export interface InnerPlan {
-  /** The action's id. */
   readonly action: string;
   readonly plan: Plan;
   readonly frame: Pick<Frame, "last">;

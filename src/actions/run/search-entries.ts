@@ -10,7 +10,6 @@ export function isAction(owner: Owner): owner is CatalogAction {
   return "facts" in owner;
 }
 
-/** Splits a list at its semicolons. */
 export function phrasesOf(list: string | readonly string[] = ""): readonly string[] {
   return typeof list === "string" ? list.split(";") : list;
 }

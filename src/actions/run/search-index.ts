@@ -141,7 +141,6 @@ class Entries {
   }
 }
 
-/** Ranks indexed entries. */
 class Ranking {
   readonly #words: TellingWords<Owner>;
   readonly #phrases: UserPhrases<Owner>;

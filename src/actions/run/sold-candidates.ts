@@ -10,7 +10,6 @@ import type { ActionOrder, RunDeps } from "./deps.ts";
 import { fieldsError } from "./read-call.ts";
 import { type HiddenIds, hideIds } from "./vendor-ids.ts";
 
-/** An offer that can serve the call. */
 export interface OfferedCall {
   readonly offer: ActionOffer;
   /** In the offer's own names, with the ids that the caller chose. */
@@ -57,7 +56,6 @@ export function offeredCalls(call: SoldCall): readonly OfferedCall[] | GatewayEr
   return reachable.map(({ offer, params: own }) => ({ offer, params: own, hidden: hideIds(offer.spec, own, payer) }));
 }
 
-/** One candidate per offer. */
 export function candidatesOf(
   offered: readonly OfferedCall[],
   { sold, row, payer }: SoldCall,

@@ -75,7 +75,6 @@ function countOf(per: NonNullable<TableEndpoint["per"]>, params: Params): number
   return Number.isFinite(pixels) && pixels > 0 ? pixels / 1_000_000 : per.default;
 }
 
-/** The rule for the number of units, in words. */
 export function perWords({ max, unit }: NonNullable<TableEndpoint["per"]>): string {
   return `must come to more than 0 and at most ${max} (${unit})`;
 }

@@ -30,7 +30,6 @@ export class TellingWords<Owner> {
     else owners.add(this.#reading);
   }
 
-  /** The sum of the terms' weights. */
   weight(terms: readonly string[]): number {
     const all = this.#phrases.size;
     return terms.reduce((sum, term) => {

@@ -23,7 +23,6 @@ function recordId(payer: Payer, adapterId: string, kind: string, id: string): st
   return hash("sha256", JSON.stringify([payer.id, adapterId, kind, id]));
 }
 
-/** Remembers the ids that an answer issued to the payer. */
 export async function keepIssued(
   offer: ActionOffer,
   answer: unknown,

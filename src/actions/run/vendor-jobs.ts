@@ -22,7 +22,6 @@ const SHARE = { bytesMax: 16_777_216, full: "oldest_leave" } as const;
 export interface VendorJobId {
   /** `<adapter id>/<action>` of the launch. */
   readonly offerId: string;
-  /** The kind of id that the launch issued. */
   readonly kind: string;
   readonly id: string;
 }

@@ -16,7 +16,6 @@ interface Commands {
   readonly busyMs: number;
   /** When the current busy period began; null: no command runs. */
   readonly sinceMs: number | null;
-  /** When the vendor last answered a command. */
   readonly answeredMs: number | null;
 }
 
@@ -65,7 +64,6 @@ export class SessionCommands {
     });
   }
 
-  /** The session's use up to a moment. */
   async use(jobId: string, atMs: number): Promise<SessionUse> {
     const found = await this.#records.get(KIND, jobId);
     const { busyMs, sinceMs, answeredMs } = found === null ? NONE : current(JSON.parse(found.value), atMs);

@@ -25,7 +25,6 @@ import { SESSION_JOB, type SessionStart } from "./session-kind.ts";
 import { dropSession, findSession, jobIdOfSession, putSession, sessionIdOf } from "./session-record.ts";
 import { COMMAND_MS_MORE, type SessionVendor } from "./vendor.ts";
 
-/** Open sessions per account and provider. */
 const OPEN_MAX = 10;
 const ENVS_MAX = 64;
 const ENV_CHARS_MAX = 32_768;
@@ -82,7 +81,6 @@ function noSuchSession(id: string): GatewayError {
 const isOver = ({ state }: SessionJob) => state === "succeeded" || state === "failed";
 const ENDED = z.object({ ended: z.string(), minutes: z.number() });
 
-/** The final view of an ended session. */
 function closedView({ id, end, chargedCents }: SessionJob) {
   const ended = ENDED.safeParse(end?.result);
   const how = ended.success ? ended.data : { ended: "lost" };

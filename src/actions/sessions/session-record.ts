@@ -9,7 +9,6 @@ const KEPT_MS = 48 * 3_600_000;
 export interface SessionRecord {
   readonly adapterId: string;
   readonly sandbox: boolean;
-  /** The label that we gave the box at the vendor. */
   readonly label: string;
   /** Null: the create has not answered, but may have made the box. */
   readonly box: JsonObject | null;

@@ -21,7 +21,6 @@ export const COMMAND_MS_MORE = 15_000;
 const OUTPUT_CHARS_MAX = 262_144;
 const TIMED_OUT = 124;
 
-/** The adapter and the request that a script runs for. */
 export interface Asking {
   readonly adapter: Adapter;
   readonly requestId: string;

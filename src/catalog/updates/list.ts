@@ -41,7 +41,6 @@ export interface ListedVendor {
 }
 
 export interface ModelList {
-  /** The detected format, for display. */
   readonly format: string;
   /** Null if the list does not have the vendor. */
   of(vendor: ListedVendor): VendorList | null;

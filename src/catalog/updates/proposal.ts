@@ -17,7 +17,6 @@ export interface ProposalOrder {
   /** The adapter whose own list it is; null if the list covers many vendors. */
   readonly vendor: string | null;
   readonly vendors: readonly VendorFacts[];
-  /** The update currently in effect. */
   readonly before: ModelsUpdate | null;
   readonly markupPercent: number;
   /** `YYYY-MM-DDTHH:MM:SSZ`. */

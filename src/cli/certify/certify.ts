@@ -31,7 +31,6 @@ export interface Finding {
   readonly detail: string;
 }
 
-/** One question and its result. */
 export interface CertifiedCall {
   readonly provider: string;
   readonly asked: string;
@@ -46,7 +45,6 @@ export interface CertifiedCall {
   readonly findings: readonly Finding[];
   /** Fields that the stand-in does not have. */
   readonly new_fields: readonly string[];
-  /** The names of the rate-limit headers. */
   readonly limit_headers: readonly string[];
   /** Why the question was skipped; "" where it was not. */
   readonly note: string;
@@ -304,7 +302,6 @@ export async function certify(deps: CertifyDeps, order: CertifyOrder): Promise<C
   return { stand_ins: standIns, stopped, spent_nano_usd: spentNano, calls };
 }
 
-/** The time of a run, and the program's version. */
 export type Made = Pick<VendorCertificate, "at" | "version">;
 
 /** The result of a run per vendor. Runs against stand-ins are not stored: they prove nothing about a vendor. */

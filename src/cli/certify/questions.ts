@@ -29,7 +29,6 @@ export interface Question {
   readonly kind: QuestionKind;
   /** The vendor's model, or the action. */
   readonly asked: string;
-  /** Its maximum cost. */
   readonly boundNano: Nano;
   /** The offer that our price comes from. */
   readonly offer:

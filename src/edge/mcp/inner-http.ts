@@ -8,7 +8,6 @@ export interface InnerCall {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** The caller, and the call's lifetime. */
 export interface InnerCaller {
   /** The Authorization header of the request; absent: it has no key. */
   readonly authorization: string | undefined;

@@ -17,7 +17,6 @@ const PATH = "/mcp";
 const BODY_BYTES_MAX = 4 * 1024 * 1024;
 const KEEP_ALIVE_MS = 15_000;
 
-/** The headers that the protocol reads. */
 const HEADERS = ["content-type", "mcp-protocol-version", "mcp-method", "mcp-name"];
 const SESSION = "mcp-session-id";
 

@@ -25,7 +25,6 @@ export function askedIn({ asked }: InnerAnswer): CallToolResult | null {
   return { content: [{ type: "text", text: JSON.stringify(structuredContent) }], structuredContent, isError: true };
 }
 
-/** Adds the receipt to a paid result. */
 export function withReceipt(result: CallToolResult, { receipt }: InnerAnswer): CallToolResult {
   return receipt === undefined ? result : { ...result, _meta: { [RECEIPT]: jsonIn(receipt) } };
 }

@@ -58,7 +58,6 @@ async function cutOf(whole: string, leftovers: Leftovers): Promise<Cut> {
   return { content: [text(first), text(next)], told: { cut: true, characters: whole.length, continuation } };
 }
 
-/** The text of a completion, and its cost. */
 async function chatOf(json: Json, leftovers: Leftovers): Promise<CallToolResult> {
   const [choice] = Array.isArray(json.choices) ? json.choices.filter(isRecord) : [];
   const message = isRecord(choice?.message) ? choice.message : {};
@@ -91,7 +90,6 @@ async function wholeOf(json: Json, whole: string, leftovers: Leftovers): Promise
   return { content, structuredContent: { ...rest, ...told } };
 }
 
-/** The result that the client receives. */
 export async function resultOf(
   answer: InnerAnswer,
   shows: "chat" | undefined,
@@ -107,7 +105,6 @@ export async function resultOf(
   return shows === "chat" ? chatOf(json, leftovers) : wholeOf(json, whole, leftovers);
 }
 
-/** The next page of a cut answer. */
 export async function continued(id: string, leftovers: Leftovers): Promise<CallToolResult> {
   const page = await leftovers.take(id);
   if (page === null) return failure("not_found", `continuation ${id.slice(0, 80)} is not kept: pages are for an hour.`);

@@ -89,7 +89,6 @@ function tool<Shape extends z.ZodRawShape>({ shape, call, ...words }: ToolSpec<S
   };
 }
 
-/** The tool that calls any action. */
 export const RUN_ACTION = "run_action";
 
 /** The tools before the typed actions. */

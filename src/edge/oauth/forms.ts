@@ -10,7 +10,6 @@ const FORM_BYTES_MAX = 16 * 1024;
 
 type Answering = (request: GatewayRequest) => Promise<Answer | GatewayError>;
 
-/** An endpoint for browsers. */
 export function browserEndpoint(method: EndpointShape["method"], path: string, answer: Answering): EndpointSpec {
   const shape = { method, path, auth: "none", cookies: true, form: true, bodyBytesMax: FORM_BYTES_MAX } as const;
   return Object.assign({ answer: ({ request }: { request: GatewayRequest }) => answer(request) }, shape);

@@ -44,7 +44,6 @@ export interface Asking {
 }
 
 export interface OAuthServer {
-  /** Answers a protocol request. */
   relay(request: GatewayRequest): Promise<Answer>;
   asking(interactionId: string): Promise<Asking | null>;
   /** Resolves to where the browser continues. */
@@ -251,7 +250,6 @@ function sharedOf(parts: ServerParts) {
 
 type Shared = ReturnType<typeof sharedOf>;
 
-/** The flow for clients in a browser. */
 function browserSide(
   parts: ServerParts,
   { provider, handle, askingOf, keepGrant }: Shared,

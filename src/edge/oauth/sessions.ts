@@ -34,7 +34,6 @@ export function cookieOf(request: Pick<GatewayRequest, "headers">, name: string)
   return found === undefined ? null : found.slice(name.length + 1);
 }
 
-/** Whether the submitted token is the session's. */
 export function isCsrf({ csrf }: Pick<Session, "csrf">, sent: string | null | undefined): boolean {
   const [wanted, given] = [Buffer.from(csrf), Buffer.from(sent ?? "")];
   return wanted.length === given.length && timingSafeEqual(wanted, given);

@@ -139,7 +139,6 @@ export function fromElsewhere({ isFrom }: Caller, request: GatewayRequest): Gate
   return new GatewayError("address_not_allowed", { detail: { address: request.address } });
 }
 
-/** Counts a request with a valid key against its account. */
 function countAccount(caller: Caller, call: Call, deps: ServeDeps): void {
   const state = call.rateLimit.learn(deps.takeWindow("account", caller.payer.accountId, caller.requestsPerMinute));
   if (!state.allowed) {

@@ -21,7 +21,6 @@ const REQUEST_BYTES_MAX = 1024 * 1024;
 export const ANSWER_BYTES_MAX = 1024 * 1024;
 /** The cache has this many equal parts; accounts whose ids hash to the same part share it. */
 const PARTS = 16;
-/** The headers that are stored with an answer. */
 const KEPT_HEADERS = [
   "content-type",
   "x-tollgate-model",
@@ -46,7 +45,6 @@ export interface CachedAnswer extends MadeOf {
   readonly keptAtMs: number;
 }
 
-/** What an answer in another form is built from. */
 export interface MadeOf {
   readonly form: string;
   readonly usage: TokenUsage | null;
@@ -130,7 +128,6 @@ export function freeAnswer(type: string, text: string): string {
     .join("\n");
 }
 
-/** The part of the cache with an account's answers. */
 function partOf(payer: string): string {
   return `cache:${Number.parseInt(hash("sha256", payer).slice(0, 8), 16) % PARTS}`;
 }
@@ -140,7 +137,6 @@ type Flight = Promise<CachedAnswer | null>;
 
 export interface AnswerCacheOptions {
   readonly records: Records;
-  /** The size limit for all accounts together. */
   readonly bytesMax: number;
   readonly epochMs: () => number;
 }

@@ -13,7 +13,6 @@ export class CallContent {
     this.#recorder = ResponseRecorder.of(asked.wire);
   }
 
-  /** The next bytes of the answer, with its media type. */
   take(bytes: Buffer, type: string): void {
     this.#recorder?.take(bytes, type);
   }

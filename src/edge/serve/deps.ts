@@ -35,14 +35,12 @@ export interface ServeDeps extends KernelDeps, LedgerFundsDeps {
   readonly signedIn?: ((request: GatewayRequest) => Promise<Caller | GatewayError>) | undefined;
   /** The WWW-Authenticate header of a 401 or 403 for a path, which says how to get a credential. */
   readonly challenge?: ((path: string, error: GatewayError) => string) | undefined;
-  /** Whether the header carries the admin token. */
   isAdmin(authorization: string | undefined): boolean;
   /** Counts a request of an account, or of an address without a valid credential. */
   takeWindow(kind: "account" | "address", key: string, limit: number): WindowState;
   /** The same, without counting. */
   peekWindow(kind: "account" | "address", key: string, limit: number): WindowState;
   readonly addressRequestsPerMinute: number;
-  /** The runs that calls name. */
   readonly runs: Runs;
   /** Absent: no answers are cached. */
   readonly cache?: AnswerCache;

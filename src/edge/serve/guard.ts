@@ -50,7 +50,6 @@ async function unpayable(call: Call, deps: ServeDeps): Promise<GatewayError | nu
   return call.caller === null || deps.paying !== undefined ? null : withoutCredit(call.caller.payer.accountId, deps);
 }
 
-/** Makes the plan pass its whole answer to the guard. */
 export function guardAnswer(call: Call, { answerGuard }: ServeDeps): void {
   const { framed } = call;
   if (framed === null || answerGuard === undefined) return;

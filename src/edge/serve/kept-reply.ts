@@ -81,7 +81,6 @@ export class KeptReply implements Reply, WaitingAnswer {
     this.#close(0);
   }
 
-  /** The client has left. */
   leave(): void {
     if (this.closed) return;
     this.#close(0);

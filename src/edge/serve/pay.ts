@@ -16,7 +16,6 @@ import { whileGood } from "./still-good.ts";
 
 const NO_BODY = Buffer.alloc(0);
 
-/** The last phase of a call with a plan. */
 export async function pay(call: Call, deps: ServeDeps): Promise<void> {
   const { request, caller, framed, reply, rateLimit } = call;
   if (framed === null) return;

@@ -5,7 +5,6 @@ import type { AnswerReader, Charge } from "../../core/plan.ts";
 import type { Candidate, Leg } from "../../core/route.ts";
 import type { RateLimit } from "./rate-limit.ts";
 
-/** Adds the headers of a successful answer. */
 export function addHead(
   { frame, loweredTo }: Pick<Framing, "frame" | "loweredTo">,
   reply: Reply,

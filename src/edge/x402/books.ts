@@ -57,7 +57,6 @@ export function unpaidWindows(
 
 export type Paid = Pick<Receipt, "id" | "amountNano" | "house"> & {
   readonly transaction: string;
-  /** What settling the payment cost us. */
   readonly settlementNano: Nano;
 };
 

@@ -7,13 +7,11 @@ import type { Nano } from "../../core/money.ts";
 /** From signature to settlement: longer than any action sold this way takes, with its retries. */
 const TIMEOUT_SECONDS = 600;
 
-/** The payee and the network. */
 export interface Terms {
   readonly payTo: string;
   readonly network: Network;
 }
 
-/** The purchased resource. */
 export interface Resource {
   readonly url: string;
   readonly description: string;

@@ -30,7 +30,6 @@ export interface PaymentDeps extends SettleDeps {
   readonly unpaid: { readonly each: Nano; readonly all: Nano } | null;
 }
 
-/** The claimed authorization, and its purpose. */
 export interface Claim extends Pick<ReserveRequest, "slots" | "requestId" | "operation" | "asked" | "effect"> {
   readonly id: string;
   readonly payment: Payment;
@@ -40,12 +39,10 @@ export interface Claim extends Pick<ReserveRequest, "slots" | "requestId" | "ope
   readonly paidFor: unknown;
   /** The longest duration of the paid work, in milliseconds. */
   readonly workMsMax: number;
-  /** The refusal of a payment, with a new challenge. */
   refused(reason: string): GatewayError;
 }
 
 export const PENDING = new GatewayError("settlement_pending", { retryAfterSeconds: RETRY_SECONDS });
-/** The facilitator is unreachable. */
 export const AWAY = new GatewayError("payments_unavailable", { retryAfterSeconds: RETRY_SECONDS });
 
 /**

@@ -54,7 +54,6 @@ export function ownFacilitator({ network, node, wallet, clock }: OwnFacilitatorP
   const ask = async (data: string) =>
     BigInt(z.string().parse(await node.call("eth_call", [{ to: asset, data }, "latest"])));
 
-  /** Why the chain refused the payment. */
   async function diagnosis({ from, nonce, value }: Payment): Promise<string> {
     const sender = hexOf(word(from)).slice(2);
     const [state, balance] = await Promise.all([ask(`${STATE}${sender}${nonce.slice(2)}`), ask(`${BALANCE}${sender}`)]);

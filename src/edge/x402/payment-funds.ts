@@ -21,7 +21,6 @@ export interface PaymentParts {
   /** The requirements for the facilitator, in the payment's own version. */
   readonly asked: unknown;
   readonly requestId: string;
-  /** The refusal of a payment, with a new challenge. */
   refused(reason: string): GatewayError;
 }
 
@@ -144,7 +143,6 @@ function chargeOf(id: string, chargedNano: Nano, headers: Readonly<Record<string
   };
 }
 
-/** The receipt headers, in the payment's version. */
 export function receiptHeaders({ version, network, from, sent }: Payment, transaction: string): Record<string, string> {
   const told = version === 1 ? String(sent.network) : network;
   const receipt = inHeader({ success: true, transaction, network: told, payer: from });

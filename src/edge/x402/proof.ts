@@ -19,7 +19,6 @@ async function holdsNothing(): Promise<never> {
   throw new Error("a free call has nothing to pay");
 }
 
-/** The funds of a free call. */
 export const NO_FUNDS: Funds = {
   reserve: holdsNothing,
   capture: holdsNothing,

@@ -98,7 +98,6 @@ export function readPayment(headers: ReadonlyMap<string, string>, terms: Network
   return null;
 }
 
-/** The signed authorization and its signature. */
 export function signedIn({ sent }: Payment): z.infer<typeof payload> {
   return payload.parse(sent.payload);
 }

@@ -8,16 +8,13 @@ import { nameOf, type Payment } from "./read-payment.ts";
 const KIND = "x402-payment";
 /** The kind of records for payments with an unknown outcome. */
 const openIn = (house: House) => `${house}-open`;
-/** The kind of records for settled payments. */
 const settledIn = (house: House) => `${house}-settled`;
 const SETTLED_KEPT_MS = 7 * 24 * 3_600_000;
 const PAGE = 200;
 
 export interface Receipt {
-  /** The call's transaction id. */
   readonly id: string;
   readonly payment: Payment;
-  /** The house account that books it. */
   readonly house: House;
   readonly amountNano: Nano;
   /** The account that it tops up; absent: it pays for a call. */

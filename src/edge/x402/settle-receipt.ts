@@ -20,7 +20,6 @@ export interface SettleDeps {
   readonly leaseMs: number;
   /** The owner of the receipts, and the account that books the income. */
   readonly house: House;
-  /** What settling a payment costs us. */
   readonly settlementNano: Nano;
   readonly facilitator: Facilitator;
   /** Null: there is no node, and the facilitator's answer is trusted. */

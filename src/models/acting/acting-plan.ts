@@ -58,7 +58,6 @@ function boundOf(longest: Plan | GatewayError, rounds: number, actions: Nano, li
 
 type RouteFor = (limit: Nano) => Plan["route"];
 
-/** The bounds of a call with actions. */
 interface Bounds {
   /** All rounds and all actions. */
   readonly all: Nano;

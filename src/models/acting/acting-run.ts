@@ -37,7 +37,6 @@ const SHORTER_CHARS = [5_000, SHORT_RESULT_CHARS];
 const NO_MONEY = "max_cost_cents";
 const TOO_MANY = "max_tool_calls";
 
-/** A request, fully prepared to run. */
 export interface ActingCall {
   readonly call: PlanCall;
   readonly base: ModelRequest;
@@ -126,7 +125,6 @@ export class ActingRun {
   readonly #since: NeutralTurn[] = [];
   /** Collected for a non-streamed answer. */
   readonly #blocks: AnswerBlock[] = [];
-  /** Sources that hosted tools found. */
   readonly #sources: Source[] = [];
   #usage: TokenUsage | null = null;
   #estimated = false;
@@ -220,7 +218,6 @@ export class ActingRun {
     return { detail: { needed_usd: usdText(plan.quote.nano) }, param: "max_cost_cents" };
   }
 
-  /** The plan of the next round. */
   #planned({ mayAct, outputTokens = null, moreBytes = 0 }: RoundWanted): FramedPlan | GatewayError {
     const { deps, transcript, call, base } = this.#parts;
     const made = (toolChoice: ToolChoice | null) => {
@@ -285,7 +282,6 @@ export class ActingRun {
     this.#blocks.push(...transcript.apart(told, isNext));
   }
 
-  /** Adds citations to the text of the round. */
   #cite(round: Round): void {
     const { transcript, sink } = this.#parts;
     const text = textOf(round);

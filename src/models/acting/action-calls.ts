@@ -29,7 +29,6 @@ export interface ActionCallsParts {
   readonly calls: PlannedCalls;
   readonly spend: Spend;
   readonly payer: Payer;
-  /** For the whole answer. */
   readonly callsMax: number;
   readonly deps: ActingDeps;
   /** On `clock.elapsedMs()`. */
@@ -42,7 +41,6 @@ export interface ActionCallsParts {
 export interface Acted {
   /** One per call, in the same order. */
   readonly results: readonly ToolResultBlock[];
-  /** The calls that ran. */
   readonly blocks: readonly ActionBlock[];
 }
 
@@ -101,7 +99,6 @@ export class ActionCalls {
     this.#left = parts.callsMax;
   }
 
-  /** The calls left in this answer. */
   get left(): number {
     return this.#left;
   }

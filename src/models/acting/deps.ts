@@ -40,7 +40,6 @@ export interface HostedAction {
   readonly takes: string;
   readonly action: KnownAction;
   params(asked: string): Json;
-  /** The sources in the action's result. */
   found(data: unknown): readonly Source[];
 }
 
@@ -66,7 +65,6 @@ export interface KeptTurns {
 
 export interface ActingDeps {
   readonly clock: Clock;
-  /** Plans one round. */
   planRound(call: PlanCall, read: ModelRequest): FramedPlan | GatewayError;
   innerCalls(outer: OuterCall): PlannedCalls;
   readonly actions: ActionsCatalog;

@@ -24,7 +24,6 @@ export interface ToolBounds {
 }
 
 export interface OfferedTool {
-  /** The function's name. */
   readonly name: string;
   readonly told: NeutralTool;
   readonly bounds: ToolBounds;

@@ -11,7 +11,6 @@ import { AnswerBlocks } from "../../upstream/answer-blocks.ts";
 import { AT_WORK } from "../formats/action-events.ts";
 import type { AnswerHead } from "../formats/wire.ts";
 
-/** The result of one round. */
 export interface Round {
   /** In order of appearance. */
   readonly blocks: readonly AnswerBlock[];
@@ -111,7 +110,6 @@ export class Transcript {
   /** Encodes all rounds of a stream; null before the first has ended. */
   #encoder: EventEncoder | null = null;
   #codec: AnswerCodec | null = null;
-  /** The attempts of the current round. */
   #attempts: RoundEncoder[] = [];
   #hasText = false;
   atWork: Buffer = AT_WORK;
@@ -131,7 +129,6 @@ export class Transcript {
     return this.#parts.isAction(name);
   }
 
-  /** The codec for attempts of one round, at one model. */
   codec(head: AnswerHead): AnswerCodec {
     const { answers, createdS } = this.#parts;
     const codec = answers({ ...head, createdS });

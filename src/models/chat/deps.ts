@@ -31,6 +31,5 @@ export interface ChatDeps {
   readonly settings: ChatSettings;
   /** The seal for a payer's reasoning; while the payer is unknown, it neither seals nor opens anything. */
   readonly seals: (payer: Payer | null) => ThoughtSeal;
-  /** Limits the rate of free calls. */
   readonly freeWindows: RequestWindows;
 }

@@ -9,7 +9,6 @@ export class FairTurns<Work> {
     else own.push(work);
   }
 
-  /** The number of queued items of a payer. */
   waiting(payer: string): number {
     return this.#byPayer.get(payer)?.length ?? 0;
   }

@@ -15,7 +15,6 @@ import type { Unfit } from "./routes-header.ts";
 const OUTPUT_TOKENS_UNKNOWN = 16_384;
 const NO_PARTS = {};
 
-/** The call to fit models to. */
 export interface FittedCall {
   readonly deps: ChatDeps;
   readonly read: ModelRequest;
@@ -23,7 +22,6 @@ export interface FittedCall {
   readonly requestId: string;
   readonly account: string | undefined;
   readonly conversation: () => string;
-  /** The id of the answer. */
   readonly id: string;
   readonly createdS: number;
   /** Collects routes that cannot serve the call; null where the caller wants no trace. */

@@ -20,7 +20,6 @@ export interface ModelAsk<Body> {
   readonly tags: readonly string[];
 }
 
-/** Validates the body, the cost limit and the tags. */
 export function readModelAsk<Body extends NamedBy>(
   sent: unknown,
   { schema, fields }: { readonly schema: z.ZodType<Body>; readonly fields: Field },

@@ -9,7 +9,6 @@ import type { Resolved } from "./resolve-models.ts";
 import type { RouteOrder } from "./route-order.ts";
 import { routesHeader, type Unfit } from "./routes-header.ts";
 
-/** The headers that explain how a plan was made. */
 export function headersOf(
   read: ModelRequest,
   {

@@ -18,7 +18,6 @@ function rank(candidate: ModelCandidate, order: readonly string[]): number {
   return at < 0 ? order.length : at;
 }
 
-/** A candidate and its model. */
 export interface Placed {
   readonly fit: FitModel;
   readonly candidate: ModelCandidate;

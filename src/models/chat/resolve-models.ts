@@ -18,7 +18,6 @@ export interface ResolveSettings {
   readonly sandbox: boolean;
   /** For models named by slug. */
   readonly firstTokenMsMax: number;
-  /** Overrides the tiers' own values. */
   readonly firstTokenMsMaxByTier: Readonly<Record<string, number>>;
   /** Serve the next lower tier in place of a named one. */
   readonly lowers?: boolean;
@@ -82,15 +81,12 @@ function open(name: string, param: string, catalog: Catalog, settings: ResolveSe
   return { name: model.slug, models: [{ model, firstTokenMsMax: settings.firstTokenMsMax }], retires: model.retires };
 }
 
-/** A request's models, with all names resolved. */
 export interface Resolved {
   /** Models with a configured provider, in order of first mention. */
   readonly models: readonly Wanted[];
   /** The full names (`core/cheap`, `openai/gpt-4o-mini`), each with the field it came from. */
   readonly asked: readonly { readonly name: string; readonly param: string }[];
-  /** The retirements of named models. */
   readonly ends: readonly ModelEnd[];
-  /** The tiers that serve in place of what was named. */
   readonly serves: readonly InPlace[];
 }
 

@@ -23,7 +23,6 @@ async function deliveredTokens(reading: Reading, counter: TokenCounter): Promise
   return keptBytes > 0 && bytes > keptBytes * 2 ? Math.ceil((tokens / keptBytes) * bytes) : tokens;
 }
 
-/** The prompt, for our own count. */
 interface Prompt {
   readText(): string;
   readonly shape: { readonly messages: number };

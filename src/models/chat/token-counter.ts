@@ -14,14 +14,12 @@ export interface TokenCounter {
 
 /** One thread does all counting. Counts for calls and free counts alternate, and within each, payers alternate. */
 export interface TokenCounters extends TokenCounter {
-  /** Counts for one payer's calls. */
   of(payer: string): TokenCounter;
   /** Parses and counts a whole prompt, for free. Null: too many prompts of this payer are queued. */
   prompt(order: PromptOrder): Promise<PromptRead> | null;
   close(): Promise<void>;
 }
 
-/** A message to the thread. */
 export type CountOrder =
   /** `tokenizer`: whose upper bound to compute; null: an estimate is enough. */
   { readonly text: string; readonly tokenizer: Tokenizer | null } | { readonly prompt: PromptOrder };

@@ -9,7 +9,6 @@ import type { UploadedFile } from "../../platform/uploads/form-body.ts";
 import type { Field } from "../formats/field-table.ts";
 import type { TokenCounter } from "./token-counter.ts";
 
-/** A validated body with its uploaded files. */
 export interface UnitAsk<Body> {
   readonly body: Body;
   /** The body as sent, and its size in bytes if it was JSON: a tokenizer never makes more tokens than bytes. */
@@ -36,7 +35,6 @@ export type AnswerForm =
 export interface UnitFit {
   /** The most that can be used, per unit. */
   readonly countsMax: Counts;
-  /** The body in this offer's dialect. */
   readonly body: Record<string, unknown>;
   /** The lowered output limit; absent if it stayed as requested. */
   readonly loweredTo?: number;
@@ -70,7 +68,6 @@ export interface UnitEndpoint<Body> {
   affordable?(free: Nano, model: SoldUnitModel): Readonly<Record<string, number>>;
   /** Stores answers under an Idempotency-Key; if false, the header is ignored. Default true. */
   readonly isKept?: boolean;
-  /** Free calls per account and minute. */
   readonly freePerMinute?: number;
   /** Adds the cost to the answer's `usage`. Default true. */
   readonly tellsCost?: boolean;

@@ -28,7 +28,6 @@ const IMAGE_BYTES_MAX = 25 * MIB;
 
 type Modelled = NamedBy & { readonly model?: string | null | undefined };
 
-/** An endpoint with a JSON body of limited size. */
 function json<Body extends Modelled>(
   path: string,
   bodyBytesMax: number,
@@ -53,7 +52,6 @@ function withNumber(fields: Readonly<Record<string, unknown>>, name: string): Re
   return { ...fields, ...(typeof value === "string" && /^\d+$/.test(value) ? { [name]: Number(value) } : {}) };
 }
 
-/** An endpoint whose body is a form with files. */
 function form<Body extends Modelled>(
   path: string,
   rules: Omit<FormRules, "folder">,

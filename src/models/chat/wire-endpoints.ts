@@ -20,7 +20,6 @@ export const PAID = { method: "POST", auth: "key", bodyBytesMax: BODY_BYTES_MAX 
 /** Plans a request whose model calls actions. */
 export type ActsPlan = (call: PlanCall, read: ModelRequest, ask: ActionsAsk) => Promise<FramedOpenPlan | GatewayError>;
 
-/** The dependencies of serving a wire. */
 export interface WireDeps {
   readonly chat: ChatDeps;
   readonly acts: ActsPlan;

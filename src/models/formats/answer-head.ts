@@ -38,13 +38,11 @@ export function costJson(charge: Charge, { actions }: Pick<Cost, "actions"> = {}
 export const KEEP_ALIVE = { text: ": keep-alive\n\n", headers: streamHeaders };
 
 export interface FrameOptions {
-  /** The answer is streamed. */
   readonly stream: boolean;
   /** The caller wants a trace of the attempts. */
   readonly trace: boolean;
 }
 
-/** The frame of answers in one format. */
 export abstract class AnswerFrame<Options extends FrameOptions> implements Frame {
   readonly keepAlive: Frame["keepAlive"] = KEEP_ALIVE;
   protected readonly options: Options;

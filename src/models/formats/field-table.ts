@@ -123,7 +123,6 @@ export function isEmptyList(value: unknown): boolean {
   return Array.isArray(value) && value.length === 0;
 }
 
-/** The same spec for several fields. */
 export function each(spec: FieldSpec, ...names: readonly string[]): Fields {
   return Object.fromEntries(names.map((name) => [name, spec]));
 }

@@ -41,7 +41,6 @@ export function headerSafe(name: string): string {
   return name.slice(0, NAME_CHARS_MAX).replace(/[^\w.-]/g, "?") || "?";
 }
 
-/** The error for unknown fields, in formats that refuse them. */
 export function unknownField(param: string): GatewayError {
   return invalid(param, "is not known here");
 }
@@ -62,7 +61,6 @@ class Walk {
     this.#isClosed = isClosed;
   }
 
-  /** The known part of a value. */
   keep(value: unknown, field: Field): unknown {
     if (field.ours) return NOTHING;
     if (field.refused !== null) return this.#refuse(value, field, field.path);

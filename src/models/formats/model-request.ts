@@ -22,9 +22,7 @@ export interface OutputBound {
 
 export interface FrameParts {
   readonly id: string;
-  /** Seconds since the epoch. */
   readonly createdS: number;
-  /** The caller wants a trace of the attempts. */
   readonly trace: boolean;
 }
 
@@ -42,7 +40,6 @@ export interface ModelRequest {
   readonly passesUnsifted?: boolean;
   /** The original body, for the fingerprint of its Idempotency-Key. */
   readonly sent: unknown;
-  /** The fields that name the call in reports. */
   readonly named: NamedBy;
   /** The field with the conversation, named in errors when a model does not accept a part of it. */
   readonly promptField: string;

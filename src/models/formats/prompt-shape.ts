@@ -7,7 +7,6 @@ export interface PromptShape extends Pick<KnownBody, "parts" | "dataChars" | "js
   readonly hasSchemas: boolean;
 }
 
-/** The shape of a chat body. */
 export function shapeOf({ body, parts, dataChars, jsonTokens }: KnownBody): PromptShape {
   const { messages, tools, response_format: format } = body;
   return {

@@ -14,7 +14,6 @@ export function wantedNames(model: string | null | undefined, models: readonly s
   return typeof model === "string" ? [{ name: model, param: "model" }, ...more] : more;
 }
 
-/** The parts of a request that come from its known fields. */
 export function commonParts(
   sent: Json,
   { body, dropped, unknown }: KnownBody,

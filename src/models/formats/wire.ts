@@ -12,7 +12,6 @@ import type { PromptShape } from "./prompt-shape.ts";
 export interface AnswerHead {
   /** The answer's id, in the format's own form. */
   readonly id: string;
-  /** Seconds since the epoch. */
   readonly createdS: number;
   /** The slug of the serving model. */
   readonly model: string;
@@ -72,7 +71,6 @@ export interface ModelRows {
 export interface WireHost {
   /** The seal for a payer's thoughts; while the payer is unknown, it neither seals nor opens anything. */
   readonly seals: (payer: Payer | null) => ThoughtSeal;
-  /** Milliseconds since the epoch. */
   readonly epochMs: () => number;
   readonly kept: KeptAnswers;
   readonly models: ModelRows;
@@ -86,7 +84,6 @@ export interface WirePaths {
   readonly alias?: string;
 }
 
-/** A paid call of a model. */
 export interface WireCall extends WirePaths {
   read(call: PlanCall, host: WireHost): ModelRequest | GatewayError | Promise<ModelRequest | GatewayError>;
   /** The same over a WebSocket; absent: not offered. */

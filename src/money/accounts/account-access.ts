@@ -6,7 +6,6 @@ import { changed } from "./changed.ts";
 import { type AccountParts, type Answering, endpoint, type Owner, writing } from "./own-endpoint.ts";
 
 export interface Door {
-  /** The prefix of its paths. */
   readonly below: string;
   /** Any method but GET changes the account. */
   open(

@@ -45,7 +45,6 @@ const accountChangeSchema = z.strictObject({
 const creditSchema = z.strictObject({ cents: centsField.min(1, "must be at least 1"), reference });
 
 export interface AdminAccountParts extends AccountParts {
-  /** The limits of a new account. */
   readonly limits: AccountLimits;
   /** The scopes in which the ledger counts the unpaid cost of calls and our margin; `maxNano` limits the former, null: no limit. */
   readonly unpaid: { readonly scope: string; readonly marginScope: string; readonly maxNano: Nano | null };
@@ -117,7 +116,6 @@ async function credit(books: Books, accountId: string, body: z.output<typeof cre
 
 type OfAccount = (account: AccountRow, call: Call) => ReturnType<Answering>;
 
-/** Finds the account that the path names. */
 export function withAccount({ books }: Pick<AdminAccountParts, "books">, next: OfAccount): Answering {
   return async (call) => {
     const account = await books.account(call.request.params.id ?? "");

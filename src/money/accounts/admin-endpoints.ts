@@ -34,14 +34,12 @@ export type Proof = () => Promise<{
   readonly findings: readonly unknown[];
 }>;
 
-/** A vendor's refusal, in one line. */
 export interface Refusal {
   readonly message: string;
 }
 
 export interface AdminParts extends AdminAccountParts {
   readonly readiness: () => Readiness | Promise<Readiness>;
-  /** All metrics in Prometheus' text format. */
   readonly metricsText: () => Promise<string>;
   /** What `doctor` checks besides the ledger itself. */
   readonly proofs: readonly Proof[];
@@ -131,7 +129,6 @@ function watchEndpoints({ readiness, metricsText, metricsContentType, metricsOpe
   ];
 }
 
-/** All endpoints of the admin listener. */
 export function adminEndpoints(parts: AdminParts): EndpointSpec[] {
   return [
     ...adminAccountEndpoints(parts),

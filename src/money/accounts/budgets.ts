@@ -85,7 +85,6 @@ async function boundsOf({ books }: BudgetParts, accountId: string, rules: Accoun
   ];
 }
 
-/** All current limits of the account and their sums. */
 export async function budgetsAnswer(parts: BudgetParts, accountId: string, known?: AccountRules) {
   const rules = known ?? (await rulesOf(parts.rules, accountId));
   const bounds = await boundsOf(parts, accountId, rules);
@@ -119,7 +118,6 @@ export async function budgetsAnswer(parts: BudgetParts, accountId: string, known
 /** The limits of an account, as answered. */
 export type BudgetsShown = Awaited<ReturnType<typeof budgetsAnswer>>["body"];
 
-/** Replaces the limits that the body names. */
 export async function changeBudgets(parts: BudgetParts, accountId: string, body: z.output<typeof anyBudgetsSchema>) {
   const { tags, account, low_balance_cents: low } = body;
   const after = await changeRules(parts.rules, accountId, (before) => ({

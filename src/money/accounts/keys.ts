@@ -260,7 +260,6 @@ export async function rotateKey(
   return { status: 200, body: { ...keyRow(after, rules), api_key: secret } };
 }
 
-/** Revokes a key permanently. */
 export async function revokeKey(
   { books, rules }: KeyParts,
   key: { readonly accountId: string; readonly keyId: string },

@@ -9,7 +9,6 @@ const limit = z
   .transform(Number)
   .refine((count) => count >= 1 && count <= 1_000, "must be a whole number from 1 to 1000");
 
-/** A page of any list. */
 export const pageSchema = z.strictObject({
   limit: limit.default(100),
   cursor: z
@@ -44,7 +43,6 @@ export async function listAccounts(books: Books, { limit, cursor }: z.output<typ
   return { accounts: accounts.sort(byOpening), next };
 }
 
-/** A page of an account's keys, and the next cursor. */
 export async function listKeys(books: Books, accountId: string, asked: z.output<typeof keyPageSchema>) {
   const [createdAtMs = "", keyId = ""] = asked.cursor?.split(".") ?? [];
   const after: KeyPage["after"] = asked.cursor === undefined ? null : { createdAtMs: Number(createdAtMs), keyId };

@@ -12,7 +12,6 @@ export const nameSchema = z.string().trim().min(1, "must not be empty").max(200,
 
 export interface OpeningParts {
   readonly books: Books;
-  /** The limits of a new account. */
   readonly limits: AccountLimits;
 }
 
@@ -25,13 +24,11 @@ const UNLIMITED: KeyLimits = {
   expiresAtMs: null,
 };
 
-/** The answer for a new account. */
 export interface Opened {
   readonly status: 201;
   readonly body: { readonly account_id: string; readonly api_key: string; readonly balance_cents: number };
 }
 
-/** The ids of an account and of its primary key. */
 export interface OpeningIds {
   readonly accountId: string;
   readonly keyId: string;

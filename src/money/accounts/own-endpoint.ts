@@ -10,7 +10,6 @@ import type { RuleRecords } from "./rules.ts";
 
 const BODY_BYTES_MAX = 64 * 1024;
 
-/** What creating and changing keys needs. */
 export interface KeyParts {
   readonly books: Books;
   readonly rules: RuleRecords;
@@ -29,7 +28,6 @@ export interface AccountParts extends KeyParts {
   readonly forget: (accountId: string) => void;
 }
 
-/** The owner of something. */
 export interface Owner {
   readonly accountId: string;
   readonly sandbox: boolean;

@@ -44,7 +44,6 @@ const filterSchema = pageSchema.extend({
     .optional(),
 });
 
-/** The fields that group spending, out of these. */
 function fields(known: readonly UsageField[]) {
   const isKnown = (field: string): field is UsageField => known.some((one) => one === field);
   return z

@@ -11,7 +11,6 @@ import { groupChangeSchema, newGroupSchema } from "./rule-fields.ts";
 
 /** What differs between the two APIs. */
 interface RuleNames {
-  /** The path parameter of a group. */
   readonly group: string;
   readonly budgets: typeof anyBudgetsSchema | typeof ownBudgetsSchema;
 }

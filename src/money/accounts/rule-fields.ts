@@ -113,7 +113,6 @@ export function groupAfter(before: GroupRule, change: GroupChange, selling: Sell
 
 type Lists = { readonly [list in "services" | "models"]?: readonly string[] | null | undefined };
 
-/** Which names are for sale to an account. */
 interface Selling {
   readonly unsold: Unsold;
   readonly sandbox: boolean;

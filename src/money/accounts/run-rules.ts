@@ -4,7 +4,6 @@ import { centsDown, nanoFromCents } from "../../core/money.ts";
 import type { RunRules } from "../../core/run.ts";
 import type { RuleOfRuns } from "./rules.ts";
 
-/** The budget of a run. */
 export const budgetField = z
   .number("must be a number of cents")
   .int("must be a whole number of cents")
@@ -28,7 +27,6 @@ const ASK_SECONDS = 60;
 
 type RunRuleBody = z.output<z.ZodObject<typeof runRuleFields>>;
 
-/** The rules that a body names. */
 export function readRunRules(body: RunRuleBody): Partial<RunRules> {
   const { notice_at: noticeAt, lower_at: lowerAt, ask_at: askAt, ask_seconds: askSeconds, stop_at: stopAt } = body;
   const named = {

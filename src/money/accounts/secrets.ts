@@ -42,7 +42,6 @@ export function keyHash(secret: string): string {
   return hash("sha256", secret, "hex");
 }
 
-/** Whether a text has the form of a key. */
 export function looksLikeKey(text: string): boolean {
   return SHAPE.test(text);
 }
@@ -64,7 +63,6 @@ export function mintId(prefix: "acct_" | "key_" | "tx_" | "grp_"): string {
   return prefix + base62(randomBytes(ID_BYTES), ID_DIGITS);
 }
 
-/** The id of a run. */
 export function mintRunId(): string {
   return `run_${base62(randomBytes(RUN_ID_BYTES), RUN_ID_DIGITS)}`;
 }

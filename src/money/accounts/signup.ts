@@ -32,7 +32,6 @@ export interface SignupParts extends OpeningParts {
   readonly creditPerDay: Nano;
   /** Sign-ups from one address per hour. */
   readonly perAddress: number;
-  /** The name under which an address is counted. */
   readonly addressKey: (address: string) => string;
 }
 

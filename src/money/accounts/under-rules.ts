@@ -16,7 +16,6 @@ import {
   tagScope,
 } from "./rules.ts";
 
-/** The sums of an account's scopes in the current period. */
 export type ReadSums = (accountId: string, asked: readonly ScopeOfPeriod[]) => Promise<readonly PeriodSums[]>;
 
 export type UnderRules = Pick<

@@ -50,7 +50,6 @@ interface Delivery {
   readonly dueAtMs: number;
 }
 
-/** The waiting deliveries of one webhook. */
 interface Waiting {
   readonly payer: string;
   /** In order of arrival. */
@@ -114,7 +113,6 @@ export class EventDispatcher {
     this.#timer.unref();
   }
 
-  /** Sends an event to one webhook again. */
   async redeliver({ id: hook, payer }: Webhook, event: Event): Promise<void> {
     const { clock, records, shared } = this.#deps;
     const id = `${hook}.${event.id}`;

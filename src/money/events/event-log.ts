@@ -60,7 +60,6 @@ export interface EventLog {
   readable(events: readonly Event[]): Promise<readonly Event[]>;
   /** Lists events in order, for their accounts and the operator; they no longer wait. */
   list(events: readonly Event[]): Promise<void>;
-  /** Whether the event is listed. */
   has(event: Event): Promise<boolean>;
   find(payer: string, id: string): Promise<Event | null>;
   /** Newest first. */

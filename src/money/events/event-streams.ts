@@ -20,7 +20,6 @@ interface Stream {
   wake: () => void;
 }
 
-/** What a payer's streams share. */
 interface Watch {
   readonly streams: Set<Stream>;
   /** The id of the newest event sent; null: there was none; undefined: not known yet. */

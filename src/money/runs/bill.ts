@@ -51,7 +51,6 @@ function addTo(sum: Sum, call: RunCall): void {
   sum.output_tokens += call.outputTokens;
 }
 
-/** Sums up the calls of a run. */
 class Reckoning {
   readonly #all = nothing();
   readonly #models = new Map<string, Sum>();
@@ -84,7 +83,6 @@ class Reckoning {
   }
 }
 
-/** The sums, loops and timeline of a bill. */
 export type Reckoned = ReturnType<Reckoning["shown"]>;
 
 type BilledBooks = Pick<Reports, "runPostings"> & Names;
@@ -133,7 +131,6 @@ interface Branch {
   readonly children: readonly Branch[];
 }
 
-/** The ids of a run and of all below it. */
 export function idsOf({ id, children }: Branch): readonly string[] {
   return [id, ...children.flatMap(idsOf)];
 }

@@ -27,7 +27,6 @@ interface Streak {
   nano: number;
 }
 
-/** The state of one run's conversation with one model. */
 interface Conversation {
   input: number;
   output: number;

@@ -75,7 +75,6 @@ export class OpenRun implements CallRun {
     return this.#keeper.larger(this);
   }
 
-  /** The caller of a call that is part of the run. */
   callerIn(caller: Caller): Caller {
     let known = this.#callers.get(caller);
     if (known === undefined) {

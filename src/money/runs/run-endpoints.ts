@@ -94,12 +94,10 @@ function runRow(run: OpenRun, nowMs: number) {
   };
 }
 
-/** A run with the runs below it. */
 export interface RunShown extends ReturnType<typeof runRow> {
   readonly children: readonly RunShown[];
 }
 
-/** A run and those below it, with their sums of this moment. */
 async function shownRun(parts: RunParts, { record: { accountId, id } }: OpenRun): Promise<RunShown> {
   const { runs, records, keys } = parts;
   const [run, ids] = await Promise.all([runs.read(accountId, id), childrenOf(records, accountId, id)]);
@@ -119,7 +117,6 @@ export async function runNamed({ runs, keys }: RunParts, caller: Caller, { heade
   return run === null ? null : runRow(run, keys.clock.epochMs());
 }
 
-/** A run with its bill. */
 async function billAnswer(parts: RunParts, run: OpenRun, { query }: GatewayRequest): Promise<Answer> {
   const { books } = parts.keys;
   const asked = readQuery(billSchema, query);

@@ -41,7 +41,6 @@ export interface RunsOptions {
   readonly forget: (accountId: string) => void;
 }
 
-/** A run to open. */
 export interface NewRun {
   readonly id: string;
   readonly budgetNano: Nano;

@@ -9,7 +9,6 @@ import type { Audit, Money } from "../ledger/model/ledger.ts";
 import type { Window } from "../ledger/model/window-list.ts";
 
 export const HOUSE = "wallet";
-/** The window's scope. */
 const SCOPE = "wallet";
 /** Payments to merchants that callers name share a part of the daily limit, so that the rest is left for catalog merchants. */
 const NAMED = "wallet:named";
@@ -70,7 +69,6 @@ export interface WalletBooks {
   readonly maxNano: Nano;
 }
 
-/** The booking id of a call's payment. */
 export const bookingId = (callId: string): string => `${callId}_wallet`;
 
 export function walletBooks(

@@ -50,7 +50,6 @@ export interface MerchantPayerParts extends Payable {
   readonly told: (rail: Rail | "none", outcome: PaidOutcome) => void;
 }
 
-/** The bill that fits, with its payment. */
 interface Chosen {
   readonly bill: Bill;
   readonly signer: Signer;

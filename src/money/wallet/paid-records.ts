@@ -12,7 +12,6 @@ const ENDED_KEPT_MS = 90 * 24 * 3_600_000;
 const PAGE = 200;
 
 export interface PaidRecord {
-  /** Transaction id of the call that the payment was for. */
   readonly callId: string;
   /** The adapter's id, or the host that the caller named. */
   readonly merchant: string;

@@ -50,7 +50,6 @@ function fieldsOf({ chainId, token, to, value, memo, validBefore, sponsored }: T
 
 const typed = (fields: readonly Item[]) => Buffer.concat([Buffer.of(TYPE), rlp(fields)]);
 
-/** The signed transaction's bytes. */
 export function signedTransfer(transfer: TempoTransfer, key: Hex): Hex {
   const fields = fieldsOf(transfer);
   const signature = signatureOf(keccak_256(typed(fields)), key);

@@ -22,7 +22,6 @@ export interface Transaction {
 
 const KIND = Uint8Array.of(2);
 
-/** The signed bytes. */
 export function signedTransaction(transaction: Transaction, key: Hex): Hex {
   const { chainId, nonce, tipWei, feeWeiMax, gasMax, to, data } = transaction;
   const numbers = [chainId, nonce, tipWei, feeWeiMax, gasMax].map((value) => number(BigInt(value)));
@@ -33,7 +32,6 @@ export function signedTransaction(transaction: Transaction, key: Hex): Hex {
   return hexOf(Buffer.concat([KIND, rlp([...fields, ...signed])]));
 }
 
-/** The transaction's hash on the chain. */
 export function transactionHash(signed: Hex): Hex {
   return hexOf(keccak_256(bytesOf(signed)));
 }

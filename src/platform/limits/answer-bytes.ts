@@ -52,7 +52,6 @@ class Uses extends Map<Memory, number> {
   }
 }
 
-/** The memory that one owner's answers hold. */
 class Owned {
   bytes = 0;
   readonly memory = new Uses();

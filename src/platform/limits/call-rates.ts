@@ -59,7 +59,6 @@ export function rateCounts(clock: Pick<Clock, "epochMs">): RateCounts {
   };
 }
 
-/** For a single process. */
 export function memoryRates(clock: Clock): CallRates {
   const counts = rateCounts(clock);
   return {

@@ -1,7 +1,6 @@
 // Counts requests in fixed windows, in memory, per account or address.
 import type { Clock } from "../../core/clock.ts";
 
-/** The state of a window for one request. */
 export interface WindowState {
   readonly allowed: boolean;
   readonly limit: number;

@@ -3,7 +3,6 @@
 /** If the newest message does not fit, its texts are cut to the first of these lengths, in characters, with which it does. */
 const TEXT_CHARACTERS = [24 * 1024, 4 * 1024, 512];
 
-/** The messages that fit. */
 export interface Cut {
   readonly kept: readonly object[];
   /** True if anything is missing. */

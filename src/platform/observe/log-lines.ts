@@ -21,7 +21,6 @@ export interface WrittenLine {
   readonly text: string;
 }
 
-/** What to search. */
 export interface LogLook {
   /** Null: calls of all accounts. */
   readonly accountId: string | null;
@@ -37,7 +36,6 @@ export interface LogSearch extends LogLook {
   readonly beganMs: number;
 }
 
-/** Stores the lines. */
 export interface LogStore {
   /** How long lines wait to be batched. */
   readonly waitMs: number;

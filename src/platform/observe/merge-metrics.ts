@@ -54,7 +54,6 @@ function howToMerge(name: string, type: string): (one: number, other: number) =>
   return (one, other) => one + other;
 }
 
-/** Merges all of them. */
 export function mergeMetrics(all: readonly Families[]): Families {
   const merged = new Map<string, Family>();
   for (const families of all) {

@@ -283,7 +283,6 @@ export type Metrics = {
       : Gauge<LabelsOf<K>>;
 };
 
-/** The metric's type in Prometheus' terms. */
 export function metricType({ name, bounds }: MetricRow): "counter" | "histogram" | "gauge" {
   if (bounds !== undefined) return "histogram";
   return name.endsWith("_total") ? "counter" : "gauge";
@@ -303,14 +302,12 @@ export function createMetrics(registry: Registry): Metrics {
   return Object.fromEntries(entries) as Metrics;
 }
 
-/** The ledger's totals. */
 interface MoneyTotals {
   readonly accounts: number;
   readonly holdsOpen: number;
   readonly heldNano: Nano;
   /** A string, because it can exceed the exact range of a number. */
   readonly spentNano: string;
-  /** The part that is play money of sandbox accounts. */
   readonly play: { readonly heldNano: Nano; readonly spentNano: string };
 }
 

@@ -46,7 +46,6 @@ export interface Observer {
   guardJudged(stage: "request" | "answer", outcome: "pass" | "refuse" | "edit" | "away"): void;
   /** A call was kept in the request log, or left out. */
   callLogged(outcome: "kept" | "left_out"): void;
-  /** The cost of a call to GUARD_MODEL. */
   guardCost(model: string, upstreamNano: Nano): void;
   /** Lines of a batch have their results. */
   batchLines(outcome: "completed" | "failed", count: number): void;
@@ -61,9 +60,7 @@ export interface Observer {
   /** Requests that have begun and not ended. */
   inFlight(): number;
   readonly contentType: string;
-  /** All metrics in Prometheus' text format. */
   metricsText(): Promise<string>;
-  /** Writes queued log lines. */
   flush(): void;
 }
 

@@ -34,9 +34,7 @@ export interface RequestRecord extends RecordStart {
   /** From the plan: `chat`, `embeddings`, `run`. Null for free endpoints. */
   operation: string | null;
   asked: string | null;
-  /** The caller's tags. */
   tags: readonly string[];
-  /** The run that it is part of. */
   runId: string | null;
   streamed: boolean;
   served: string | null;

@@ -29,7 +29,6 @@ export interface TraceSettings {
   readonly serviceName: string;
   /** The sampled part of traces that begin here, from 0 to 1. Traces that callers began follow the caller's flag. */
   readonly ratio: number;
-  /** Creates the HTTP agent for the collector. */
   readonly agent: (isSecure: boolean) => Agent;
   /** How long spans wait to be batched. */
   readonly delayMs: number;
@@ -103,7 +102,6 @@ interface SpanOf {
   readonly spanId: string;
 }
 
-/** The context for children of a span. */
 function under({ traceId, spanId }: SpanOf): Context {
   return trace.setSpanContext(ROOT_CONTEXT, { traceId, spanId, traceFlags: TraceFlags.SAMPLED, isRemote: true });
 }

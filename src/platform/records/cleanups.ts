@@ -25,7 +25,6 @@ export interface Cleanup {
 
 /** How entries of one kind are stored. */
 export interface CleanupBook {
-  /** The kind of the records. */
   readonly kind: string;
   /** How long an entry is kept; null: until it has ended. */
   readonly ttlMs: number | null;
@@ -68,7 +67,6 @@ export interface CleanupsDeps {
   readonly onBroken: (error: unknown, label: string) => void;
 }
 
-/** The result of one look at one kind. */
 interface Found {
   readonly lefts: readonly number[];
   /** Lists with overdue entries, each with a time on its page. */

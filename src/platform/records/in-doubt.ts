@@ -4,7 +4,6 @@ import type { Clock } from "../../core/clock.ts";
 const LOOK_MS = 30_000;
 
 export interface InDoubtParts<Doubt, State> {
-  /** All open ones. */
   readonly open: () => Promise<readonly Doubt[]>;
   readonly sinceMs: (doubt: Doubt) => number;
   /** The outcome of one; `open`, or a rejection: not known yet. */

@@ -3,12 +3,10 @@ import { randomUUID } from "node:crypto";
 
 /** An uploaded file that may be sent on, once per attempt. */
 export interface UploadedFile {
-  /** The name of its form field. */
   readonly field: string;
   readonly filename: string;
   readonly contentType: string;
   readonly size: number;
-  /** The whole content, from the start. */
   bytes(): AsyncIterable<Uint8Array>;
 }
 

@@ -18,7 +18,6 @@ export interface FormRules {
   readonly fileBytesMax: number;
   readonly bodyBytesMax: number;
   readonly filesMax: number;
-  /** The folder for spooled files. */
   readonly folder: string;
 }
 

@@ -5,7 +5,6 @@ import { CHAT_COMPLETIONS, GENERATE_CONTENT } from "../conventions.ts";
 import { type Dialect, type DialectEvent, refuse, type Target } from "../dialect.ts";
 import { inputAsk, strictly, unitDialect, unitReading } from "./unit-reading.ts";
 
-/** A one-pixel image. */
 const PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==";
 const TOKENS: Readonly<Record<string, Readonly<Record<string, number>>>> = {
   low: { "1024x1024": 272, "1024x1536": 408, "1536x1024": 400 },

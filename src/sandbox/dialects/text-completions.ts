@@ -24,7 +24,6 @@ const plain = z.strictObject({
   logprobs: z.int().min(0).max(5).optional(),
   user: z.string().optional(),
 });
-/** Refuses unknown fields. */
 const filling = z.strictObject({ ...common, random_seed: z.int().optional(), min_tokens: z.int().min(0).optional() });
 
 type Asked = z.infer<typeof plain>;

@@ -8,7 +8,6 @@ import { type Dialect, type DialectEvent, type DialectReading, schemaRefusal, ty
 import type { Conduct } from "../faults.ts";
 import type { Refusal } from "../refusals.ts";
 
-/** The request of a unit model. */
 export function inputAsk(model: string, texts: readonly string[], stream = false): Ask {
   return {
     model,
@@ -27,7 +26,6 @@ export function inputAsk(model: string, texts: readonly string[], stream = false
   };
 }
 
-/** A valid request to a unit model, with its answers. */
 export function unitReading(
   ask: Ask,
   whole: (answer: Answer, conduct: Conduct) => Record<string, unknown>,
@@ -36,7 +34,6 @@ export function unitReading(
   return { ask, whole, events };
 }
 
-/** Reads a body that its schema has accepted. */
 type UnitRead<Asked> = (asked: Asked, target: Target) => DialectReading | Refusal;
 
 /** Reads by a schema; refuses what it does not accept. */

@@ -25,15 +25,12 @@ export interface OwnSeal {
   open(text: string): ReasoningBlock | null;
 }
 
-/** What a dialect needs besides the request. */
 export interface ChatContext {
-  /** The vendor's name for the model. */
   readonly upstreamModel: string;
   /** The value of the answer's `model`. */
   readonly servedSlug: string;
   /** The id of the answer in the caller's wire. */
   readonly completionId: string;
-  /** Seconds since the epoch. */
   readonly createdS: number;
   readonly stream: boolean;
   /** The caller's stop sequences can end an answer before its first word; otherwise an empty answer is a failure. */
@@ -80,7 +77,6 @@ interface StreamOut {
   end(): void;
 }
 
-/** Receives an answer in the neutral format. */
 export interface EventOut extends StreamOut {
   /** The event's kind decides whether it is content, which commits the answer. */
   event(event: NeutralEvent): void;
@@ -100,7 +96,6 @@ export interface BytesOut extends StreamOut {
   deliveredText(text: string): void;
 }
 
-/** Reads the events of one stream. */
 export interface StreamReader {
   /**
    * Reads one server-sent event: its data is `bytes[start, end)`, valid only during the call; `name` is its event type, if any. Returns

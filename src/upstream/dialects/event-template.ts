@@ -82,7 +82,6 @@ export function learnShape(came: Buffer): EventShape | null {
   return { head, tail };
 }
 
-/** The text of an event that matches the shape. */
 export function textWithin({ head, tail }: EventShape, bytes: Buffer, start: number, end: number): string {
   return JSON.parse(bytes.toString("utf8", start + head.length - 1, end - tail.length + 1)) as string;
 }

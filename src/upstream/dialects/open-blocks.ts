@@ -53,7 +53,6 @@ export class OpenBlocks {
     this.#keep(text.length);
   }
 
-  /** Adds a fragment of a thought's signature. */
   sign(index: unknown, fragment: unknown): void {
     const open = this.#open.get(index);
     if (open?.kind !== "thought") return;

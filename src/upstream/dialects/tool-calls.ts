@@ -98,7 +98,6 @@ export class ToolCalls {
     return this.#count > 0 && told === "stop" ? "tool_calls" : told;
   }
 
-  /** Whether a call with this key is open. */
   has(key: unknown): boolean {
     return this.#open.has(key);
   }

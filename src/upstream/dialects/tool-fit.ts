@@ -106,7 +106,6 @@ export class ToolFit {
     return fitted;
   }
 
-  /** The caller's name for a tool. */
   original(name: string): string {
     return this.#names?.get(name) ?? name;
   }
@@ -129,7 +128,6 @@ export class ToolFit {
   }
 }
 
-/** The fields of a neutral request. */
 export const NEUTRAL_TOOLS: ToolPlaces = {
   turns: [
     {

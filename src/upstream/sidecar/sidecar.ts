@@ -23,7 +23,6 @@ const BACKOFF_MS_MAX = 30_000;
 const CLOSE_MS = 5_000;
 
 export interface SidecarOptions {
-  /** The URL of the helper file. */
   readonly file: string;
   readonly key: string;
   readonly clock: Clock;

@@ -11,7 +11,6 @@ export interface UnitAsked {
   readonly task: string;
   readonly body: Json;
   readonly files: readonly UploadedFile[];
-  /** The vendor should stream events. */
   readonly stream: boolean;
   /** The unit of each produced item, if the price is per item. */
   readonly unit?: string;
@@ -23,7 +22,6 @@ export interface UnitContext {
   readonly spec: UnitSpec;
   /** The answer's id, if the wire has one. */
   readonly completionId: string;
-  /** Seconds since the epoch. */
   readonly createdS: number;
 }
 

@@ -29,7 +29,6 @@ export interface Video {
   bytes(): AsyncIterable<Uint8Array>;
 }
 
-/** A clip that is stored elsewhere. */
 export interface KeptClip {
   readonly seconds: number;
   /** Null: it has been deleted. */

@@ -34,7 +34,6 @@ export interface StudioParts {
   readonly maker: () => DemoMakerSpec;
   /** Null: a vendor's browser is used. */
   readonly chromiumPath: string | null;
-  /** The memory of one Chromium of the operator, with all its processes. */
   readonly chromiumMemoryMib: number;
   /** Null: only the sandbox records. */
   readonly ffmpegPath: string | null;

@@ -18,7 +18,6 @@ export function leadsAway(heading: string): boolean {
   return HEADED.test(heading);
 }
 
-/** Whether a short line is boilerplate. */
 export function isLineOfClutter(line: string): boolean {
   return ADVERT.test(line) || PRESSED.test(line) || COPYRIGHT.test(line) || RIGHTS.test(line);
 }

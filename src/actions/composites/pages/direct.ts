@@ -24,7 +24,6 @@ const ROBOTS_KEPT_MAX = 2_000;
 const ROBOTS_KEPT_CHARS_MAX = 8 * 1_048_576;
 /** The overhead of a rule, in characters. */
 const RULE_CHARS = 100;
-/** Our name in robots.txt files. */
 export const ROBOT_NAME = "Tollgate";
 
 export interface DirectBounds {
@@ -55,9 +54,7 @@ export interface DirectLeg {
   fetch(url: string, signal: AbortSignal): Promise<{ readonly answer: DirectAnswer; readonly id: string | null }>;
 }
 
-/** The action name of our own fetch. */
 export const OWN_FETCH = "fetch";
-/** Its name among the legs. */
 const LEG = `direct/${OWN_FETCH}`;
 
 /** A page's server is not a provider: another rung may read it. A page that robots.txt forbids has cost a request too. */
@@ -111,7 +108,6 @@ async function bytesOf(body: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
 
 type Allows = (url: string) => boolean;
 
-/** The rules of a robots.txt, and their size. */
 interface ReadRules {
   readonly allows: Allows;
   readonly chars: number;

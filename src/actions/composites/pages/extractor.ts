@@ -10,7 +10,6 @@ import { isLong, Turns, type Waiting } from "./turns.ts";
 /** The threads' work for one account. Drops tasks that are no longer wanted. */
 export interface PageReading {
   page(page: string | PageBytes, order: PageOrder, signal: AbortSignal): Promise<Read<JudgedPage>>;
-  /** Reads a page of plain text. */
   text(page: PageBytes, status: number | null, signal: AbortSignal): Promise<Read<JudgedPage>>;
   links(page: PageBytes, url: string, signal: AbortSignal): Promise<Read<readonly string[]>>;
   robots(bytes: Uint8Array, name: string, signal: AbortSignal): Promise<Read<Robots>>;

@@ -33,7 +33,6 @@ export function judgedPage(page: string | PageBytes, { status, hasRun, ...order 
   return { content, title, details, judged: yieldOf({ content, title, facts, status }) };
 }
 
-/** Judges a page of plain text. */
 export function judgedText(page: PageBytes, status: number | null): JudgedPage {
   const content = kept(decodedPage({ ...page, bytes: page.bytes.subarray(0, TEXT_BYTES_MAX) }));
   const facts = { visibleChars: content.length, scripted: false, walled: false };

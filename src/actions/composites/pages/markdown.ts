@@ -177,7 +177,6 @@ const titleIn = (element: PageElement) => {
   return title === "" ? "" : ` "${title.replace(/"/g, '\\"')}"`;
 };
 
-/** An address, escaped for use in a Markdown link. */
 function destination(address: string): string {
   const text = address.replace(/[<>()]/g, "\\$&");
   return text.includes(" ") ? `<${text}>` : text;

@@ -107,7 +107,6 @@ function openImages(document: PageElement): void {
   }
 }
 
-/** Moves the checkboxes of task lists to their items. */
 function openTasks(document: PageElement): void {
   for (const box of document.querySelectorAll(
     "li > input[type=checkbox][disabled],li > p > input[type=checkbox][disabled]",

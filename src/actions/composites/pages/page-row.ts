@@ -14,7 +14,6 @@ export interface Hop {
   readonly skipped?: SkipReason;
   /** What was there instead of a page. */
   readonly found?: Instead;
-  /** The id of its leg. */
   readonly transaction_id?: string;
 }
 
@@ -43,7 +42,6 @@ export type RanOut = "over budget" | "unpaid_costs" | "timeout" | "cancelled" | 
 export interface Best {
   readonly page: RungPage;
   readonly rung: RungSpec;
-  /** The id of the leg that brought it. */
   readonly id: string | null;
   readonly score: number;
   readonly cents: number;

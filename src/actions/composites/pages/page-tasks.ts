@@ -82,7 +82,6 @@ function isKnown(charset: string): boolean {
   }
 }
 
-/** The size of a waiting task. */
 export function bytesOf(task: PageTask): number {
   if (task.kind === "robots") return task.bytes.length;
   return typeof task.page === "string" ? task.page.length * 2 : task.page.bytes.length;

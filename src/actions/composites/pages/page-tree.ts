@@ -201,7 +201,6 @@ export class PageElement extends Linked {
     return found;
   }
 
-  /** A deep copy. */
   cloneNode(): PageElement {
     const copy = new PageElement(this.localName, { ...this.#attributes }, this.nodeType);
     let into = copy;

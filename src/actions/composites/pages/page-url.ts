@@ -41,7 +41,6 @@ export function notAPage(url: URL, ladder: PageLadderSpec): UrlFault | null {
   return ending === undefined ? null : { code: "onescrape_document", words: `is a document (${ending}) and no page` };
 }
 
-/** Whether a media type is that of a document. */
 export function isDocument(contentType: string, { documentTypes }: PageLadderSpec): boolean {
   const type = contentType.toLowerCase().trimStart();
   return documentTypes.some((one) => type.startsWith(one));

@@ -6,7 +6,6 @@ import { type AskEnd, type AskRung, PageBatch } from "./page-batch.ts";
 import type { GrowingRow } from "./page-row.ts";
 import { type RungOutcome, type RungParts, readRung, rungAction } from "./read-rung.ts";
 
-/** The longest time of one call of a rung. */
 const RUNG_MS_MAX = 20_000;
 /** For synchronous calls: a slow page must not hold up the others. */
 export const SYNC_PATIENCE_MS = 500;
@@ -56,7 +55,6 @@ export class PageReader {
   }
 }
 
-/** A rung's outcome and duration. */
 export interface Asked {
   readonly outcome: RungOutcome;
   readonly ms: number;

@@ -73,7 +73,6 @@ async function directly(wanted: PagesWanted, signal: AbortSignal, parts: RungPar
 
 type ReadHtml = (html: string, order: PageOrder) => Promise<Read<JudgedPage>>;
 
-/** Reads one page of the answer. */
 async function pageIn(
   item: unknown,
   answer: RungAnswer,

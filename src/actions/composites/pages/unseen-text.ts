@@ -25,7 +25,6 @@ function styleOf(element: PageElement, styles: PageStyles): string {
   return [...styles.of(element)].map(([name, value]) => `${name}:${value}`).join(";");
 }
 
-/** Normalizes the usual spellings of a colour. */
 function colourOf(value: string | null): string | null {
   if (value === null) return null;
   const named: Readonly<Record<string, string>> = { white: WHITE, black: "#000000" };

@@ -73,7 +73,6 @@ function readable(content: string): string {
     .trim();
 }
 
-/** The number of characters of a content that a reader sees. */
 export function readableChars(content: string): number {
   return readable(content).length;
 }

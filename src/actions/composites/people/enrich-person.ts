@@ -14,7 +14,6 @@ export type Cut = "over budget" | "unpaid_costs" | "timeout" | "cancelled" | "st
 
 export interface EnrichDeps {
   readonly calls: Pick<InnerCalls, "call">;
-  /** The job's signal. */
   readonly signal: AbortSignal;
   readonly finder: PeopleFinderSpec;
   readonly budget: StepBudget;

@@ -19,7 +19,6 @@ const PROFILE = /^\/(?:in\/([^/]+)(?:\/|$)|pub\/(.*[^/])\/*$)/i;
 const PHONE = /^\+?[\d\s().\-/]{7,30}(?:(?:x|ext\.?)\s*\d{1,6})?$/i;
 /** The fewest and most digits of an international number (ITU-T E.164). */
 const [DIGITS_MIN, DIGITS_MAX] = [7, 15];
-/** Separators between a name and a company. */
 const BETWEEN =
   /(?<!\s)(?:\s*[,;|@，、]\s*|\s+[-–—]\s+|\s+(?:works at|working at|who works at|at|from|of|with|bei|chez|en)\s+|\s*[(（])/iu;
 const LETTER = /\p{L}/u;

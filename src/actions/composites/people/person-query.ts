@@ -55,7 +55,6 @@ function common(some: readonly string[], others: readonly string[]): number {
   return some.filter((word) => others.includes(word)).length;
 }
 
-/** Whether a query is exactly this person's name and company, in any case. */
 export function isNamedBy(query: string, { name, company }: FoundPerson): boolean {
   const words = plainWords(query);
   const theirs = plainWords(name ?? "");

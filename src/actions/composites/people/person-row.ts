@@ -13,9 +13,7 @@ export interface Hop {
   readonly ok: boolean;
   readonly charged_cents: number;
   readonly latency_ms: number;
-  /** The id of the vendor's call. */
   readonly transaction_id?: string;
-  /** Why it was skipped. */
   readonly skipped?:
     | "not_configured"
     | "webmail"
@@ -32,7 +30,6 @@ type Known = Readonly<Record<PersonField, string | null>>;
 export interface PersonRow extends Known {
   readonly id: string;
   readonly input?: string;
-  /** The parts of the input that the search used. */
   readonly used?: Readonly<Partial<Record<PersonField, string>>>;
   /** How well the found person matches the given name and company; absent where none were given. */
   readonly match?: Match;
@@ -102,7 +99,6 @@ export class Person {
     this.input = input;
   }
 
-  /** Restores a person from a row. */
   static of(row: PersonRow): Person {
     const person = new Person(row.input ?? null);
     person.#known = Object.fromEntries(PERSON_FIELDS.map((field) => [field, row[field]])) as Known;
@@ -128,7 +124,6 @@ export class Person {
     return Object.values(this.#sources).some((source) => source !== INPUT);
   }
 
-  /** Whether a vendor supplied this field. */
   hasFrom(field: PersonField): boolean {
     return this.#sources[field] !== undefined && this.#sources[field] !== INPUT;
   }

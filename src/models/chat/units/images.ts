@@ -82,7 +82,6 @@ function byTokens({ body: asked, files }: UnitAsk<Body>, { spec }: UnitOffer): C
   return { textIn: Buffer.byteLength(asked.prompt), imageIn, imageOut: n * (each + partial) };
 }
 
-/** Translates the body to the vendor's field names. */
 type Translate = (asked: Body, offer: UnitOffer) => UnitFit["body"] | GatewayError;
 
 const RATIOS: Readonly<Record<string, string | undefined>> = {

@@ -4,7 +4,6 @@
 import { mp4Seconds } from "./mp4-seconds.ts";
 import { hidden, type Walk, walked } from "./sound-walk.ts";
 
-/** For a packet of an unknown codec. */
 const UNKNOWN_PACKET_MS = 1_000;
 const OPUS_HERTZ = 48_000;
 const OPUS_FRAMES_MS: readonly (readonly number[])[] = [

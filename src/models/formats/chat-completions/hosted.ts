@@ -18,7 +18,6 @@ function searchAt(param: string): WantedHosted {
   return { param, tool: "web_search", callsMax: null, domains: [], without: [] };
 }
 
-/** The hosted tools of a body. */
 export function hostedIn({ plugins, model, models }: Json, hosts: Hosts): readonly WantedHosted[] | GatewayError {
   if (plugins !== undefined && plugins !== null) {
     if (isWeb(plugins) && hosts("web_search")) return [searchAt("plugins")];

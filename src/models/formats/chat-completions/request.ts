@@ -164,7 +164,6 @@ function extraOf(body: ChatBody): Json {
   return Object.fromEntries(Object.entries(body).filter(([field]) => !PLACED.has(field)));
 }
 
-/** Reads a validated body. */
 export function chatRequest(body: ChatBody): CallerRequest {
   return {
     wire: WIRE,

@@ -25,7 +25,6 @@ function isDelta(event: NeutralEvent | null): event is Delta {
   return event?.kind === "text" || event?.kind === "reasoning" || event?.kind === "tool-arguments";
 }
 
-/** The state of one choice. */
 interface Choice {
   readonly calls: ToolCalls;
   /** The text of a thought that has no signature yet. */

@@ -77,7 +77,6 @@ class ConverseReader implements StreamReader {
   }
 }
 
-/** Parses one stream of the converse wire. */
 export function converseReader(context: ChatContext, out: EventOut): StreamReader {
   return new ConverseReader(context, out);
 }

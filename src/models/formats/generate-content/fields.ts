@@ -73,7 +73,6 @@ const tool = fields({
 });
 const tools = cases("type", { action: ours }, { missing: tool, otherwise: refused(SERVER_TOOLS) });
 
-/** One of these words, in any case. */
 function anyCase(...words: readonly string[]): FieldSpec {
   const issues = [{ path: "", message: `must be one of ${words.join(", ")}` }];
   const check = (value: unknown) => (words.includes(String(value).toUpperCase()) ? [] : issues);

@@ -8,7 +8,6 @@ import { SERVER_TOOLS } from "./fields.ts";
 /** Hosted tools by field. */
 const TOOLS = { googleSearch: "web_search", googleSearchRetrieval: "web_search", urlContext: "web_fetch" } as const;
 
-/** The hosted tools of a body. */
 export function hostedIn({ tools }: Json, hosts: Hosts): readonly WantedHosted[] | GatewayError {
   const found: WantedHosted[] = [];
   for (const [at, tool] of listOf(tools).entries()) {

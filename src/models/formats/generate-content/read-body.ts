@@ -19,13 +19,11 @@ import { withListedNames } from "./listed-names.ts";
 import { declarationsOf, generateRequest, showsThoughts } from "./request.ts";
 import type { StreamForm } from "./stream-form.ts";
 
-/** A body that passed the field table. */
 export interface CheckedGenerate {
   readonly sent: Json;
   readonly known: KnownBody<GenerateBody>;
 }
 
-/** Validates a body. */
 export function checkGenerate(bytes: Buffer): CheckedGenerate | GatewayError {
   const parsed = parseJson(bytes);
   if (parsed instanceof GatewayError) return parsed;

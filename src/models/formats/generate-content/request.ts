@@ -131,7 +131,6 @@ function neutralOf(body: Json): NeutralRequest {
   };
 }
 
-/** Reads a validated body. */
 export function generateRequest(body: Json): CallerRequest {
   return {
     wire: WIRE,

@@ -14,7 +14,6 @@ import {
   usageOf,
 } from "./vendor-answer.ts";
 
-/** The state of one candidate. */
 interface Choice {
   calls: number;
   thoughts: number;
@@ -90,7 +89,6 @@ class GenerateContentReader implements StreamReader {
   }
 }
 
-/** Parses one stream of the generate-content wire. */
 export function generateContentReader(context: ChatContext, out: EventOut): StreamReader {
   return new GenerateContentReader(context, out);
 }

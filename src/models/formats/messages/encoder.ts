@@ -49,7 +49,6 @@ export interface EncoderOptions {
   readonly head: AnswerHead;
   /** An estimate for the first event. */
   readonly promptTokens: number;
-  /** The caller's stop sequences. */
   readonly stops: readonly string[];
 }
 

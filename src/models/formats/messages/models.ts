@@ -18,7 +18,6 @@ export function modelJson({ id, created, context_length, max_output_tokens }: Mo
 const PAGE = ["limit", "after_id", "before_id"] as const;
 const LIMIT_MAX = 1_000;
 
-/** The chat models and tiers. */
 function talkable(all: readonly ModelRow[]): readonly ModelRow[] {
   return all.filter(({ kind }) => kind === "chat" || kind === "tier");
 }
@@ -40,7 +39,6 @@ export function asksForPage(query: URLSearchParams): boolean {
   return PAGE.some((name) => query.has(name));
 }
 
-/** The requested page. */
 export function modelPageJson(
   all: readonly ModelRow[],
   query: URLSearchParams,

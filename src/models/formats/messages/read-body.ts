@@ -26,7 +26,6 @@ const BYTES_PER_TOKEN = 4;
 /** No dialect has this name, so every vendor gets a translation. */
 const TRANSLATED = "messages-translated";
 
-/** A body that passed the field table. */
 export interface CheckedMessages {
   readonly sent: Json;
   readonly known: KnownBody<MessagesBody>;
@@ -61,7 +60,6 @@ function wrongBytes(bytes: Buffer, sent: Json): GatewayError | null {
   return param === null ? null : new GatewayError("unsupported_field", { param, detail: { detail: LONG_CACHE } });
 }
 
-/** Validates a body. */
 export function checkMessages(bytes: Buffer): CheckedMessages | GatewayError {
   const sent = parseJson(bytes);
   if (sent instanceof GatewayError) return sent;

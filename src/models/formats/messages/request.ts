@@ -121,7 +121,6 @@ function neutralOf(body: MessagesBody): NeutralRequest {
   };
 }
 
-/** Reads a validated body. */
 export function messagesRequest(body: MessagesBody): CallerRequest {
   return {
     wire: WIRE,

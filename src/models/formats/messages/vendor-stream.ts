@@ -104,7 +104,6 @@ class MessagesReader implements StreamReader {
   }
 }
 
-/** Parses one stream of the messages wire. */
 export function messagesReader(context: ChatContext, out: EventOut): StreamReader {
   return new MessagesReader(context, out);
 }

@@ -33,7 +33,6 @@ export interface ResponsesCallOptions extends Done {
 
 interface ResponsesFrameOptions extends FrameOptions {
   readonly id: string;
-  /** Seconds since the epoch. */
   readonly createdS: number;
   readonly call: ResponsesCall;
 }

@@ -22,7 +22,6 @@ const HOSTED_CALLS: ReadonlySet<unknown> = new Set(["web_search_call", "image_ge
 /** Web search under all of its names. */
 const SEARCH = /^web_search(_preview)?(_\d{4}_\d\d_\d\d)?$/;
 
-/** A body with normalized input and tools. */
 export interface PlainBody {
   readonly body: Json;
   readonly dropped: readonly string[];

@@ -12,7 +12,6 @@ export interface ItemParts {
   readonly tools: ResponsesTools;
   /** The caller gets sealed thoughts, to send back. */
   readonly seals: boolean;
-  /** Thoughts are shown. */
   readonly shows: boolean;
 }
 
@@ -122,7 +121,6 @@ export function wholeArguments({ custom }: CalledTool, text: string): string {
   return custom ? customInput(text) : text.trim() === "" ? "{}" : text;
 }
 
-/** Builds the items of a whole answer. */
 class ItemList {
   readonly items: Json[] = [];
   readonly #parts: ItemParts;

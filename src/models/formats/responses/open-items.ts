@@ -12,7 +12,6 @@ export interface OpenMessage {
   annotations: Json[];
 }
 
-/** An action that the gateway runs. */
 export interface OpenAction {
   readonly kind: "action";
   readonly id: string;

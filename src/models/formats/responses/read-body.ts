@@ -21,12 +21,10 @@ export const ID_PREFIX = "resp_";
 /** In all other formats, a text tool gets our schema, and a tool in a namespace a longer name. */
 const TOKENS_PER_UNUSUAL_TOOL = 64;
 
-/** What reading a request needs besides its body. */
 export interface ReadOptions {
   readonly seal: ThoughtSeal;
   /** Seconds since the epoch. */
   readonly nowS: () => number;
-  /** The request came over a socket. */
   readonly onSocket?: boolean;
   /** The conversation before the input, where the request refers to a stored answer. */
   readonly earlier: Earlier | null;

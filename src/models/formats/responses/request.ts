@@ -62,7 +62,6 @@ function neutralOf(body: ResponsesBody): NeutralRequest {
   };
 }
 
-/** Reads a validated body. */
 export function responsesRequest(body: ResponsesBody): CallerRequest {
   return {
     wire: WIRE,

@@ -18,7 +18,6 @@ export interface ResponseState {
 
 /** Settings that may differ from the request. */
 export interface Done {
-  /** The answer is stored for later requests. */
   readonly store: boolean;
   /** The caller's output limit; null: none. */
   readonly maxOutputTokens: number | null;

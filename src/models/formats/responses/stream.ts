@@ -186,7 +186,6 @@ export class ResponsesEncoder implements EventEncoder {
     message.annotations = [];
   }
 
-  /** Adds a citation to the open text. */
   #writeCitation(annotation: Json): void {
     const open = this.#open;
     if (open?.kind !== "message" || open.part !== "text") return;
@@ -236,7 +235,6 @@ export class ResponsesEncoder implements EventEncoder {
     }
   }
 
-  /** Sets the type of the following deltas. */
   #setDelta(type: string, at: string): void {
     this.#deltaHead = `${at},"delta":`;
     this.#deltaType = type;

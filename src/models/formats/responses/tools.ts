@@ -77,7 +77,6 @@ const KNOWN_TO_THE_MODEL: ReadonlySet<unknown> = new Set([
   "computer_use_preview",
 ]);
 
-/** The tools of one request under their flat names. */
 export class ResponsesTools {
   readonly #declared = new Map<string, DeclaredTool>();
   readonly #others: readonly NeutralTool[];
@@ -122,7 +121,6 @@ export class ResponsesTools {
     return known.length === 1 && known[0] !== undefined ? known[0].flat : bare;
   }
 
-  /** The caller's tool for a flat name. */
   called(flat: string): CalledTool {
     return this.#declared.get(flat) ?? { name: flat, namespace: null, custom: false };
   }

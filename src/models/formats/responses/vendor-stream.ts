@@ -108,7 +108,6 @@ class ResponsesReader implements StreamReader {
   }
 }
 
-/** Parses one stream of the responses wire. */
 export function responsesReader(context: ChatContext, out: EventOut): StreamReader {
   return new ResponsesReader(context, out);
 }

@@ -32,7 +32,6 @@ function countRead(bytes: Buffer, { seal, earlier, named }: CountContext): Count
   return { model: null, shape: read.request.shape, text: read.request.readText() };
 }
 
-/** Stored answers, for their owners. */
 function keptEndpoints({ kept }: WireHost): readonly EndpointSpec[] {
   const one = { auth: "key", bodyBytesMax: 0, ...at("/responses/{id}") } as const;
   return [

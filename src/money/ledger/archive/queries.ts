@@ -45,7 +45,6 @@ export const QUERIES = {
 export type QueryName = keyof typeof QUERIES;
 export type Row = Readonly<Record<string, Value>>;
 
-/** What a database provides for the archive. */
 export interface ArchiveTable {
   query(name: QueryName, parameters: readonly Value[]): Promise<readonly Row[]>;
   append(rows: readonly ArchiveRow[]): Promise<string | null>;

@@ -19,7 +19,6 @@ export interface SqliteArchiveOptions {
 /** Postings can wait in Redis, so the disk's last space and its ballast are left to running calls. */
 const DISK: DiskBounds = { freeBytesMin: DISK_BOUNDS.freeBytesMin, ballastBytes: 0 };
 
-/** An archive file with its backup function. */
 export interface SqliteArchive extends Archive {
   /** Writes a consistent, durable copy to `path`. Rejects where it exists, and while other processes have the archive open. */
   backup(path: string): Promise<void>;

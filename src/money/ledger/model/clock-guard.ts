@@ -11,7 +11,6 @@ export interface GuardedTime {
   readonly skewed: boolean;
 }
 
-/** Compares the system clock with the monotonic clock. */
 export function guardClock(): (epochMs: number, elapsedMs: number) => GuardedTime {
   let offsetMs: number | null = null;
   let leap: { readonly offsetMs: number; readonly sinceMs: number } | null = null;

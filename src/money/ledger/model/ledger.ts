@@ -205,7 +205,6 @@ export interface DoctorReport {
   readonly findings: readonly Finding[];
 }
 
-/** Totals for the metrics. */
 export interface LedgerTotals {
   readonly accounts: number;
   readonly holdsOpen: number;
@@ -217,7 +216,6 @@ export interface LedgerTotals {
   readonly play: { readonly heldNano: Nano; readonly spentNano: string };
 }
 
-/** Holds, postings, and credit. */
 export interface Money {
   reserve(request: ReserveRequest): Promise<ReserveOutcome>;
   /**
@@ -246,7 +244,6 @@ export interface Money {
   refund(transactionId: string, refundId: string, reason: string): Promise<RefundOutcome>;
 }
 
-/** Reads, verifies and copies the books. */
 export interface Audit {
   transaction(accountId: string | null, transactionId: string): Promise<PostingRow | null>;
   /** Newest first, without legs. */

@@ -61,7 +61,6 @@ const SCOPE = /^(?!key:|slot:|inference$)[!#-+\--:<-[\]-~]{1,120}$/;
 /** For marks: a key's ceiling and the inference cap are also allowed. */
 const MARKED = /^(?!slot:)[!#-+\--:<-[\]-~]{1,120}$/;
 
-/** What a scope counts, from its name. */
 export function countsOf(scope: string): Window["counts"] {
   const [word = ""] = scope.split(":", 1);
   return word === "unpaid" || word === "margin" ? word : "charge";

@@ -12,7 +12,6 @@ const RUN_PREFIX = "run:";
 /** A run has no period, so all its calls count on this one day. */
 const RUN_DAY = 0;
 
-/** The scope of a run's window. */
 export const runScope = (runId: string): string => `${RUN_PREFIX}${runId}`;
 
 /** The run whose window has this scope; null: another scope. */

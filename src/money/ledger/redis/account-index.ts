@@ -24,7 +24,6 @@ export interface AccountIndex {
   all(): AsyncIterable<string>;
   /** Ordered by the part of the list, then by id. */
   page(page: AccountPage): Promise<string[]>;
-  /** The number of registered accounts. */
   count(): Promise<number>;
   /** Await before a hold is placed or renewed. Null where the account was noted recently with a lease no shorter. */
   note(accountId: string, leaseMs: number): Promise<unknown> | null;

@@ -32,7 +32,6 @@ import { ledgerScripts, transitionClock } from "./script.ts";
 
 const BATCH = 500;
 const SWEEP_COUNT = 500;
-/** Redis keeps day sums this long. */
 const DAYS_KEPT = 62;
 /** The scripts remember ended holds this long, and idempotency keys this long after they expire. */
 const KEPT_MS = 6 * 3_600_000;
@@ -132,7 +131,6 @@ export function redisBookSource(books: RedisBooks): BookSource {
   };
 }
 
-/** The sums of an account's postings. */
 interface Sums {
   count: number;
   charged: number;

@@ -98,7 +98,6 @@ export function postingRow(accountId: string, transactionId: string, text: strin
   };
 }
 
-/** The detail of a credit's posting. */
 export function creditDetail(reference: string, reason: string): string {
   return JSON.stringify({ reference, reason });
 }

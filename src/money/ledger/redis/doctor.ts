@@ -104,7 +104,6 @@ interface Counted {
   readonly windows: string | null;
 }
 
-/** The days in which a charge counts. */
 function daysOf({ keyId, day, inference, windows }: Counted): string[] {
   const brought = windowList(windows ?? "").charged.map(({ scope }) => scope);
   return [`key:${keyId}`, ...(inference ? ["inference"] : []), ...brought].map(

@@ -62,7 +62,6 @@ export async function pointTo(link: LedgerLink, secretHash: string, accountId: s
   await link.call("SET", secretKey(secretHash), JSON.stringify([accountId, keyId]));
 }
 
-/** The arguments of scripts that make a key. */
 export function newKeyArguments(newKey: NewKey, primary: boolean) {
   const { keyId, ceilingNano, ceilingPeriod, externalId } = newKey;
   return {

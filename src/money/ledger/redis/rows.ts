@@ -144,7 +144,6 @@ export function storedKey(accountId: string, keyId: string, fields: Fields): Sto
 
 type KeyChange = KeyPatch & Partial<Pick<KeyProfile, "secretHash" | "hint">>;
 
-/** The stored form of a changed key. */
 export function changedKey({ profile, row }: StoredKey, patch: KeyChange): WrittenKey {
   const { paused = row.paused, ceilingNano: _nano, ceilingPeriod: _period, ...rest } = patch;
   const { ceilingNano, ceilingPeriod } = ceilingAfter(row, patch);
@@ -192,7 +191,6 @@ export async function periodSums(
   );
 }
 
-/** All key ids among the fields of an account's keys hash. */
 export function keyIdsOf(fields: Fields): string[] {
   return [...fields.keys()].filter((name) => fields.has(`${name}:created`));
 }

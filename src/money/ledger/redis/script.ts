@@ -6,7 +6,6 @@ import { guardClock } from "../model/clock-guard.ts";
 import { argumentsLua } from "./arguments.ts";
 import { linesLua } from "./lines.ts";
 
-/** What the ledger needs from the Redis connection. */
 export interface LedgerLink {
   /** Runs a script. Rejects with `ledger_unavailable` where the store is unreachable or does not answer. */
   script(

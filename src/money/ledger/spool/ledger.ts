@@ -37,7 +37,6 @@ export interface SpooledLedger extends Ledger {
   recover(): Promise<void>;
   /** The store is a different one: delivers the answers of the last ten minutes again. */
   repeat(): void;
-  /** For the metrics. */
   spoolState(): SpoolState;
 }
 
@@ -101,7 +100,6 @@ function outages(clock: Clock, leaseMs: number) {
   };
 }
 
-/** The origins of this process's holds. */
 function placedHolds() {
   const placed = new Map<string, HoldOrigin>();
   return {

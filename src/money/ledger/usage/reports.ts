@@ -10,7 +10,6 @@ import { readUsage } from "./usage.ts";
 
 export type Row = Readonly<Record<string, Value>>;
 
-/** How a store answers report queries. */
 export interface AskReports {
   readonly tables: SumTables;
   readonly dialect: Dialect;

@@ -94,7 +94,6 @@ function tableSql(tables: SumTables, table: SumTable, number: string): string {
   return `CREATE TABLE ${sumTable(tables, table)} (${columns.join(", ")})`;
 }
 
-/** The update of an existing row. */
 function onConflict(tables: SumTables, table: SumTable): string {
   const name = sumTable(tables, table);
   const added = SUMS.map((sum) => `${sum} = ${name}.${sum} + excluded.${sum}`);

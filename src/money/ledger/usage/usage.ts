@@ -50,7 +50,6 @@ function notInSums(query: UsageQuery): string | null {
   return byTag && told !== undefined ? told : null;
 }
 
-/** A report in progress. */
 interface Asking {
   readonly query: UsageQuery;
   readonly write: StatementWriter;
