@@ -115,7 +115,7 @@ function uploading({ files, clock }: FileEndpointParts) {
           sizeBytes: file.size,
           expiresAtMs: life.data === undefined ? null : clock.epochMs() + life.data * 1_000,
         },
-        file.bytes(),
+        file.bytes(Buffer.allocUnsafeSlow(MIB)),
       );
       return kept instanceof GatewayError ? kept : { status: 200, body: view(kept) };
     } finally {

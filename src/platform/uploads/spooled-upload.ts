@@ -1,5 +1,4 @@
 // Receives a form with files: keeps fields in memory and files on disk, so that a thousand uploads at once take no memory.
-
 import { createHash } from "node:crypto";
 import { Busboy, type BusboyInstance } from "@fastify/busboy";
 import type { IncomingBody } from "../../core/endpoint.ts";
@@ -9,6 +8,7 @@ import { NamelessFile } from "../storage/nameless-file.ts";
 import type { UploadedFile } from "./form-body.ts";
 
 const BLOCK_BYTES = 64 * 1024;
+const BLOCKS_MAX = 16;
 const FIELD_BYTES_MAX = 256 * 1024;
 const FIELDS_MAX = 64;
 const HEADERS_PER_PART_MAX = 16;
@@ -32,20 +32,21 @@ export interface SpooledForm {
 export interface SpooledFile extends UploadedFile {
   /** The hex SHA-256 of its bytes. */
   readonly sha256: string;
+  /** With a block, every part is in its memory, and valid only until the next is requested. */
+  bytes(block?: Buffer): AsyncIterable<Uint8Array>;
 }
 
-/** The bytes of one file; all files of a form are stored one after another in a single file on disk. */
 async function* piecesOf(
   spool: NamelessFile,
-  start: number,
   size: number,
+  block?: Buffer,
 ): AsyncGenerator<Uint8Array, void, undefined> {
-  for (let at = start; at < start + size; ) {
-    const block = Buffer.allocUnsafe(Math.min(BLOCK_BYTES, start + size - at));
-    const bytes = await spool.read(block, at);
+  for (let at = 0; at < size; ) {
+    const part = block ?? Buffer.allocUnsafe(Math.min(BLOCK_BYTES, size - at));
+    const bytes = await spool.read(part, at);
     if (bytes === 0) throw new Error("the form has been closed");
     at += bytes;
-    yield block.subarray(0, bytes);
+    yield part.subarray(0, bytes);
   }
 }
 
@@ -73,8 +74,13 @@ class FormIntake {
   failure: unknown = null;
   readonly #busboy: BusboyInstance;
   readonly #ended: Promise<void>;
+  /** Blocks that the parser may still use, oldest first, and blocks that it no longer uses. */
+  readonly #given: Buffer[] = [];
+  readonly #free: Buffer[] = [];
+  /** One for each file: the parser reports a file before it has delivered all bytes of the one before. */
+  readonly #spools: NamelessFile[] = [];
 
-  constructor(contentType: string, rules: FormRules, spool: NamelessFile) {
+  constructor(contentType: string, rules: FormRules) {
     const { fileBytesMax, filesMax } = rules;
     const limits = {
       fileSize: fileBytesMax,
@@ -104,10 +110,12 @@ class FormIntake {
         fail(wrong("a part of the form has no name"));
         return;
       }
-      const start = spool.end;
+      const spool = new NamelessFile(rules.folder);
+      this.#spools.push(spool);
       const hash = createHash("sha256");
       stream.on("data", (part: Buffer) => {
         if (this.failure !== null) return;
+        this.#reached(part);
         try {
           spool.put(part);
           hash.update(part);
@@ -119,8 +127,8 @@ class FormIntake {
       stream.on("limit", () => fail(tooLarge(fileBytesMax)));
       stream.on("error", fail);
       stream.on("end", () => {
-        const size = spool.end - start;
-        const bytes = () => piecesOf(spool, start, size);
+        const size = spool.end;
+        const bytes = (block?: Buffer) => piecesOf(spool, size, block);
         const name = filename === undefined || filename === "" ? "file" : filename;
         this.files.push({ field, filename: name, contentType: contentTypeOf, size, bytes, sha256: hash.digest("hex") });
       });
@@ -134,17 +142,41 @@ class FormIntake {
 
   /** False after a failure: send no more. */
   async write(part: Uint8Array): Promise<boolean> {
-    // Copy it: the part's memory is reused for the next one.
-    await new Promise<void>((resolve) => {
-      this.#busboy.write(Buffer.from(part), () => resolve());
-      void this.#ended.then(resolve);
-    });
+    for (let at = 0; at < part.length && this.failure === null; at += BLOCK_BYTES) {
+      const copy = this.#copied(part.subarray(at, at + BLOCK_BYTES));
+      await new Promise<void>((resolve) => {
+        this.#busboy.write(copy, () => resolve());
+        void this.#ended.then(resolve);
+      });
+    }
     return this.failure === null;
+  }
+
+  /** The part's memory is reused, so it is copied. New memory for each copy would pile up faster than it is collected. */
+  #copied(part: Uint8Array): Buffer {
+    const block = this.#free.pop() ?? Buffer.allocUnsafeSlow(BLOCK_BYTES);
+    this.#given.push(block);
+    // Only files report what they have reached.
+    if (this.#given.length > BLOCKS_MAX) this.#given.shift();
+    block.set(part);
+    return block.subarray(0, part.length);
+  }
+
+  /** The parser delivers bytes in order: once a file has reached one block, those before it are free. */
+  #reached(part: Buffer): void {
+    const at = this.#given.findIndex(({ buffer }) => buffer === part.buffer);
+    if (at > 0) this.#free.push(...this.#given.splice(0, at));
   }
 
   async end(): Promise<void> {
     this.#busboy.end();
     await this.#ended;
+  }
+
+  close(): void {
+    // What the parser still delivers opens no file.
+    this.failure ??= wrong("the form has been closed");
+    for (const spool of this.#spools) spool.close();
   }
 }
 
@@ -163,9 +195,13 @@ export async function spooledForm(
     return new GatewayError("unsupported_media", { detail: { detail } });
   }
   if (incoming === undefined) return wrong("is empty, must be a form");
-  const spool = new NamelessFile(rules.folder);
+  let intake: FormIntake | null = null;
+  const close = (): void => {
+    intake?.close();
+    share.close();
+  };
   try {
-    const intake = new FormIntake(contentType, rules, spool);
+    intake = new FormIntake(contentType, rules);
     let size = 0;
     for await (const part of incoming) {
       size += part.length;
@@ -175,14 +211,9 @@ export async function spooledForm(
     }
     await intake.end();
     if (intake.failure !== null) throw intake.failure;
-    const close = (): void => {
-      spool.close();
-      share.close();
-    };
     return { fields: intake.fields, files: intake.files, close };
   } catch (cause) {
-    spool.close();
-    share.close();
+    close();
     return cause instanceof GatewayError ? cause : wrong("not a form that can be read");
   }
 }
