@@ -13,7 +13,7 @@ import { EventDispatcher, type Send } from "../money/events/event-dispatcher.ts"
 import type { EventParts } from "../money/events/event-endpoints.ts";
 import { createEventLog, type EventLog } from "../money/events/event-log.ts";
 import { createEventStreams } from "../money/events/event-streams.ts";
-import { refusalReporter } from "../money/events/refusals.ts";
+import { refusalReporters } from "../money/events/refusals.ts";
 import { RouteWatch } from "../money/events/route-watch.ts";
 import { createWebhooks } from "../money/events/webhooks.ts";
 import { openPaid } from "../money/wallet/paid-records.ts";
@@ -30,8 +30,8 @@ const ANSWER_BYTES_MAX = Number.MAX_SAFE_INTEGER / 2;
 
 export interface OpenEvents extends EventParts {
   readonly dispatcher: EventDispatcher;
-  /** A ceiling refused a call: one event per period, however often it happens. */
   readonly doors: Pick<LedgerFundsDeps, "overCeiling">;
+  readonly runAsks: ReturnType<typeof refusalReporters>["runAsks"];
   /** A job ended: one event, however often it is reported. */
   keepEnd(job: JobRecord): Promise<void>;
 }
@@ -71,13 +71,15 @@ export function openEvents(foundation: Foundation): OpenEvents {
     if (found === null) return "the name of the address could not be looked up; try again";
     return found.length === 0 ? `the address ${NOT_PUBLIC}` : null;
   };
+  const { overCeiling, runAsks } = refusalReporters(log, onBroken);
   return {
     log,
     streams,
     webhooks,
     dispatcher,
     urlFault,
-    doors: { overCeiling: refusalReporter(log, onBroken) },
+    doors: { overCeiling },
+    runAsks,
     async keepEnd(job) {
       const { id, kind, action, state, chargedCents, payer } = job;
       if (!payer.id.startsWith("acct:")) return;

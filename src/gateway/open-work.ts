@@ -72,6 +72,7 @@ export async function openWork(foundation: Foundation): Promise<Work> {
   const callers = await openCallers(foundation);
   const leases = await openLeases(foundation);
   const events = openEvents(foundation);
+  callers.runs.onAsk = events.runAsks;
   const windows = windowsFor(config, callers);
   const lines = batchLines(
     () => ({ endpoints: modelEndpoints(foundation, run, actionCatalog, { freeWindows: NO_LIMITS }), deps: work.deps }),

@@ -165,6 +165,11 @@ test("rules stop a run at a mark, serve it from a lower tier, and let calls wait
   await send(`${account.key}+asks`, "/v1/chat/completions", LONG);
   const big = { ...LONG, messages: [{ role: "user", content: `other ${"say ".repeat(10_000)}` }] };
   const waiting = send(`${account.key}+asks`, "/v1/chat/completions", big);
+  const { data } = await eventually(async () => {
+    const { events } = (await own(account.key, "GET", "/api/v1/events")).json as { events: Json[] };
+    return events.find(({ kind }) => kind === "run.asks");
+  }, "the event of a call that waits");
+  expect(data).toMatchObject({ run_id: "asks", budget_usd: "0.03", ask_seconds: 60 });
   await own(account.key, "PATCH", "/api/v1/runs/asks", { budget_cents: 50 });
   expect((await waiting).status).toBe(200);
   expect(await gateway.doctor()).toEqual([]);

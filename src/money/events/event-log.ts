@@ -23,6 +23,7 @@ async function allDone(works: Iterable<Promise<unknown>>): Promise<void> {
 export const EVENT_KINDS = [
   "budget.mark",
   "run.mark",
+  "run.asks",
   "budget.refused",
   "balance.low",
   "key.first_use",

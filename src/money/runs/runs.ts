@@ -95,6 +95,9 @@ export class Runs {
   /** Cancels the jobs of these runs, once one is stopped. */
   onStopped: (accountId: string, isPart: (runId: string) => Promise<boolean>) => Promise<void> = async () => {};
 
+  /** A call of this run waits for a larger budget. */
+  onAsk: (run: OpenRun) => void = () => {};
+
   constructor(options: RunsOptions) {
     this.#options = options;
   }
@@ -290,6 +293,7 @@ export class Runs {
     const isLarger = ({ bounds }: OpenRun) =>
       bounds.some(({ maxNano }, at) => maxNano > (run.bounds[at]?.maxNano ?? maxNano));
     if (askAt === null || run.usedPercent < askAt) return null;
+    this.onAsk(run);
     const over = new Promise<null>((resolve) => setTimeout(() => resolve(null), askSeconds * 1_000).unref());
     for (;;) {
       const changed = this.#changed.promise;
