@@ -2,6 +2,7 @@
 import { GatewayError } from "../../src/core/errors.ts";
 import { NANO_PER_CENT } from "../../src/core/money.ts";
 import { UNPAID_SCOPE } from "../../src/kernel/windows.ts";
+import { runScope } from "../../src/money/ledger/model/windows.ts";
 import { LEASE_ENDED, restId } from "../../src/money/ledger/spool/tell-store.ts";
 import type { Told, Try } from "./client.ts";
 import { isJobs, jobOf, type StepEntry } from "./jobs.ts";
@@ -9,7 +10,7 @@ import { callOf } from "./metered.ts";
 import type { World } from "./network.ts";
 import type { GatewayProcess, Heard } from "./process.ts";
 import type { Scenario } from "./scenario.ts";
-import { accountId, type Kept, keyId, LEASE_MS, type Store } from "./store.ts";
+import { accountId, type Kept, keyId, LEASE_MS, runId, type Store } from "./store.ts";
 import type { Entry } from "./upstream.ts";
 
 const REST = restId("");
@@ -38,9 +39,15 @@ export interface Evidence {
   readonly expiredMs: ReadonlyMap<string, number>;
 }
 
-/** Nothing is ever spent or taken twice: balance, ceiling, slots. */
-export function overspent(kept: Kept, { accounts, calls, jobs = [] }: Scenario, { startMs, time }: World): string[] {
+/** Nothing is ever spent or taken twice: balance, ceiling, budgets of runs, slots. */
+export function overspent(kept: Kept, scenario: Scenario, { startMs, time }: World): string[] {
+  const { accounts, calls, jobs = [], runs = [] } = scenario;
   const found: string[] = [];
+  for (const [at, { account, budgetNano }] of runs.entries()) {
+    const used = kept.at(accountId(account)).ofScope(runScope(runId(at)), "run", startMs + time.nowMs);
+    if (used.spentNano + used.heldNano > budgetNano)
+      found.push(`${runId(at)} has spent ${used.spentNano} and holds ${used.heldNano} of its ${budgetNano}`);
+  }
   for (const [number, { ceilingNano, inFlightMax }] of accounts.entries()) {
     const account = kept.at(accountId(number));
     const [granted, spent, held] = [account.sum("credit"), account.sum("charge"), account.held()];

@@ -9,7 +9,7 @@ import { chatErrors } from "../../src/models/formats/chat-completions/errors.ts"
 import { createMemoryReply, type MemoryReply } from "../support/memory-reply.ts";
 import type { World } from "./network.ts";
 import type { GatewayProcess } from "./process.ts";
-import type { CallPlan } from "./scenario.ts";
+import { type CallPlan, tokenOf } from "./scenario.ts";
 import type { Upstream } from "./upstream.ts";
 import { OUTSIDE, type Owner } from "./virtual-time.ts";
 
@@ -101,7 +101,7 @@ export class Clients {
     this.tries.push(tried);
     const request: GatewayRequest = {
       ...{ id: requestId, method: "POST", path: PATH, query: new URLSearchParams(), params: {} },
-      headers: new Map([["authorization", String(call.account)]]),
+      headers: new Map([["authorization", tokenOf(call)]]),
       ...{ body: Buffer.from("{}"), address: "127.0.0.1", startedMs: time.nowMs },
     };
     time.after(0, owner, () => {

@@ -16,7 +16,7 @@ import { createMemoryReply, type MemoryReply } from "../support/memory-reply.ts"
 import type { World } from "./network.ts";
 import type { GatewayProcess } from "./process.ts";
 import type { Chance } from "./random.ts";
-import type { JobPlan } from "./scenario.ts";
+import { type JobPlan, tokenOf } from "./scenario.ts";
 import { LEASE_MS } from "./store.ts";
 import { OUTSIDE, type Owner } from "./virtual-time.ts";
 
@@ -164,7 +164,7 @@ export class Launchers {
       path: "/launch",
       query: new URLSearchParams(),
       params: {},
-      headers: new Map([["authorization", String(job.account)]]),
+      headers: new Map([["authorization", tokenOf(job)]]),
       body: Buffer.from("{}"),
       address: "127.0.0.1",
       startedMs: time.nowMs,

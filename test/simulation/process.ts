@@ -4,8 +4,9 @@ import { createJobs } from "../../src/actions/jobs/jobs.ts";
 import type { Clock } from "../../src/core/clock.ts";
 import type { Endpoint, GatewayRequest, Reply } from "../../src/core/endpoint.ts";
 import { GatewayError } from "../../src/core/errors.ts";
-import type { Nano } from "../../src/core/money.ts";
+import { type Nano, ZERO } from "../../src/core/money.ts";
 import type { Caller } from "../../src/core/plan.ts";
+import type { CallRun } from "../../src/core/run.ts";
 import type { ServeDeps } from "../../src/edge/serve/deps.ts";
 import { serve } from "../../src/edge/serve/serve.ts";
 import type { HoldKeeper } from "../../src/kernel/deps.ts";
@@ -22,8 +23,8 @@ import { Disk, memorySpool } from "./memory-spool.ts";
 import { meteredLedger } from "./metered.ts";
 import { type Deaths, mortalLedger, mortalRecords, routedLedger } from "./mortal.ts";
 import type { Network, World } from "./network.ts";
-import type { AccountPlan, CallPlan, Scenario } from "./scenario.ts";
-import { accountId, keyId, LEASE_MS } from "./store.ts";
+import { type AccountPlan, type CallPlan, lineageOf, type RunPlan, type Scenario } from "./scenario.ts";
+import { accountId, keyId, LEASE_MS, runId } from "./store.ts";
 import type { Owner } from "./virtual-time.ts";
 
 /** A window that counts nothing. */
@@ -78,6 +79,16 @@ export function callerOf(number: number, { inFlightMax }: AccountPlan): Caller {
   return { payer, ...rights, requestsPerMinute: 1e6, inFlightMax, inferenceCapNano: 1e15 as Nano, strictBounds: false };
 }
 
+/** The run as its calls see it; nobody raises its budget. */
+function runOf(runs: readonly RunPlan[], at: number): CallRun {
+  const bounds = lineageOf(runs, at).map((one) => {
+    return { runId: runId(one), maxNano: (runs[one]?.budgetNano ?? 0) as Nano };
+  });
+  const budgetNano = bounds[0]?.maxNano ?? ZERO;
+  const own = { id: runId(at), budgetNano, bounds, leftNano: budgetNano };
+  return { ...own, learn() {}, marked() {}, larger: () => Promise.resolve(null) };
+}
+
 /** Serves from each `start` to the next `crash`. */
 export class GatewayProcess {
   readonly disk = new Disk();
@@ -90,6 +101,7 @@ export class GatewayProcess {
   readonly #heard: Heard;
   readonly #accounts: readonly AccountPlan[];
   readonly #calls: readonly CallPlan[];
+  readonly #runs: readonly CallRun[];
   readonly #jobs: JobParts | null;
   readonly #windows: CallWindows;
 
@@ -97,10 +109,17 @@ export class GatewayProcess {
     number: number,
     parts: { world: World; network: Network; heard: Heard; jobs: JobParts | null } & Pick<
       Scenario,
-      "accounts" | "calls" | "unpaidNano"
+      "accounts" | "calls" | "runs" | "unpaidNano"
     >,
   ) {
-    this.#windows = createWindows((parts.unpaidNano ?? null) as Nano | null);
+    const { unpaidNano = null, runs = [] } = parts;
+    const running = runs.map((_, at) => runOf(runs, at));
+    this.#windows = createWindows(
+      unpaidNano as Nano | null,
+      () => Promise.resolve(null),
+      (payer) => Promise.resolve(running.find(({ id }) => id === payer.runId) ?? null),
+    );
+    this.#runs = running;
     this.#jobs = parts.jobs;
     this.#number = number;
     this.#world = parts.world;
@@ -206,9 +225,13 @@ export class GatewayProcess {
       anonymousPayer: null,
       forget() {},
       health: { order: (routes) => routes, trying() {}, good() {}, bad() {}, unknown() {} },
-      authenticate: (account) => {
+      authenticate: (token = "") => {
+        const [account = "", run] = token.split("+");
         const plan = this.#accounts[Number(account)];
-        return plan === undefined ? new GatewayError("invalid_token") : callerOf(Number(account), plan);
+        if (plan === undefined) return new GatewayError("invalid_token");
+        const caller = callerOf(Number(account), plan);
+        const of = run === undefined ? undefined : this.#runs[Number(run)];
+        return of === undefined ? caller : { ...caller, run: of, payer: { ...caller.payer, runId: of.id } };
       },
       isAdmin: () => false,
       takeWindow: untouched,

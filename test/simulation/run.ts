@@ -60,13 +60,13 @@ async function runOn(scenario: Scenario, time: VirtualTime, chance: ReturnType<t
   const heard: Heard = { placed: new Map(), records: new Map(), forfeits: new Map(), broken: [], spooled: new Set() };
   const network = new Network(world);
   const upstream = new Upstream(world);
-  const { accounts, calls, unpaidNano = null, jobs: jobPlans = [] } = scenario;
+  const { accounts, calls, runs = [], unpaidNano = null, jobs: jobPlans = [] } = scenario;
   const jobChance = chanceFrom(scenario.seed + JOBS_STREAM);
   const vendor = new JobVendor(world, jobChance, jobPlans);
   const deaths = new Deaths(jobPlans);
   const jobs = jobPlans.length === 0 ? null : { network: new Network({ ...world, chance: jobChance }), vendor, deaths };
   const gateways = Array.from({ length: scenario.gateways }, (_, number) => {
-    return new GatewayProcess(number, { world, network, heard, jobs, accounts, calls, unpaidNano });
+    return new GatewayProcess(number, { world, network, heard, jobs, accounts, calls, runs, unpaidNano });
   });
   const clients = new Clients(world, gateways, upstream);
   const launchers = new Launchers(world, jobChance, gateways);

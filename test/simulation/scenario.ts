@@ -7,10 +7,19 @@ export interface AccountPlan {
   readonly inFlightMax: number;
 }
 
+export interface RunPlan {
+  readonly account: number;
+  readonly budgetNano: number;
+  /** Its place in the list of runs; null: none. */
+  readonly parent: number | null;
+}
+
 /** A client's wish, which it repeats until it succeeds or gives up. */
 export interface CallPlan {
   readonly id: number;
   readonly account: number;
+  /** The place of its run in the list of runs; absent: none. */
+  readonly run?: number;
   readonly atMs: number;
   /** The gateways of its tries, in order. */
   readonly gateways: readonly number[];
@@ -36,6 +45,7 @@ export interface CallPlan {
 export interface JobPlan {
   readonly id: number;
   readonly account: number;
+  readonly run?: number;
   readonly atMs: number;
   /** The gateways that its launcher tries, in order. */
   readonly gateways: readonly number[];
@@ -47,6 +57,17 @@ export interface JobPlan {
   readonly stepUpstreamNano: number;
   /** A process that sends the `nth` message for it dies, before or after sending. */
   readonly deaths: readonly { readonly nth: number; readonly isSent: boolean; readonly forMs: number }[];
+}
+
+/** The credential of a call or launch: its account, and its run if it has one. */
+export function tokenOf({ account, run }: Pick<CallPlan, "account" | "run">): string {
+  return run === undefined ? String(account) : `${account}+${run}`;
+}
+
+/** A run and its ancestors, by their places, its own first. */
+export function lineageOf(runs: readonly RunPlan[], at: number): readonly number[] {
+  const parent = runs[at]?.parent ?? null;
+  return parent === null ? [at] : [at, ...lineageOf(runs, parent)];
 }
 
 export type MessageFault = "drop-request" | "drop-reply" | "delay-request" | "delay-reply" | "duplicate";
@@ -101,6 +122,8 @@ export interface Scenario {
   /** The bound on each account's unpaid cost in a day; absent or null: no bound. */
   readonly unpaidNano?: number | null;
   readonly calls: readonly CallPlan[];
+  /** Absent in scenarios stored before there were runs. */
+  readonly runs?: readonly RunPlan[];
   /** Absent in scenarios stored before there were jobs. */
   readonly jobs?: readonly JobPlan[];
   readonly faults: readonly Fault[];
@@ -254,6 +277,8 @@ const JOB_MESSAGES = 24;
 const JOBS_STREAM = 7_919;
 /** A separate stream, so that the bound on unpaid cost changes nothing else of a seed. */
 const UNPAID_STREAM = 15_485_863;
+const RUNS_STREAM = 32_452_843;
+const RUNS_MAX = 5;
 
 function jobPlan(id: number, chance: Chance, { gateways, accounts }: { gateways: number; accounts: number }): JobPlan {
   const stepNano = chance.whole(1, 10) * 1_000_000 + chance.whole(0, 999_999);
@@ -284,6 +309,27 @@ function jobsOf(seed: number, scene: { gateways: number; accounts: number }): Jo
   return Array.from({ length: count }, (_, id) => jobPlan(id, chance, scene));
 }
 
+/** Some runs, each maybe below an earlier one of its account. */
+function runsOf(chance: Chance, accounts: number): RunPlan[] {
+  const runs: RunPlan[] = [];
+  const count = chance.happens(0.6) ? chance.whole(1, RUNS_MAX) : 0;
+  while (runs.length < count) {
+    const account = chance.whole(0, accounts - 1);
+    const above = [...runs.keys()].filter((at) => runs[at]?.account === account);
+    const parent = above.length > 0 && chance.happens(0.6) ? (above[chance.whole(0, above.length - 1)] ?? null) : null;
+    runs.push({ account, budgetNano: chance.whole(2, 30) * 10_000_000, parent });
+  }
+  return runs;
+}
+
+/** Puts most of the work of an account with runs into one of them. */
+function inRuns<T extends { readonly account: number }>(work: readonly T[], runs: readonly RunPlan[], chance: Chance) {
+  return work.map((one) => {
+    const own = [...runs.keys()].filter((at) => runs[at]?.account === one.account);
+    return own.length > 0 && chance.happens(0.8) ? { ...one, run: own[chance.whole(0, own.length - 1)] } : one;
+  });
+}
+
 /** The scenario of a seed, with a random half of the kinds of faults disabled. */
 export function scenarioOf(seed: number): Scenario {
   const chance = chanceFrom(seed);
@@ -304,5 +350,8 @@ export function scenarioOf(seed: number): Scenario {
   const unpaid = chanceFrom(seed + UNPAID_STREAM);
   const unpaidNano = unpaid.happens(0.4) ? unpaid.whole(1, 8) * 5_000_000 : null;
   const jobs = jobsOf(seed, { gateways, accounts: accounts.length });
-  return { seed, startMs: Math.floor(startMs), gateways, accounts, unpaidNano, calls, jobs, faults };
+  const runChance = chanceFrom(seed + RUNS_STREAM);
+  const runs = runsOf(runChance, accounts.length);
+  const work = { calls: inRuns(calls, runs, runChance), jobs: inRuns(jobs, runs, runChance) };
+  return { seed, startMs: Math.floor(startMs), gateways, accounts, unpaidNano, runs, ...work, faults };
 }

@@ -24,6 +24,7 @@ export const LEASE_MS = 60_000;
 const UNBOUNDED_NANO = 1e15;
 
 export const accountId = (number: number): string => `account-${number}`;
+export const runId = (at: number): string => `run-${at}`;
 export const keyId = (number: number): string => `account-${number}.key`;
 
 /** All stored data at one moment. */

@@ -22,6 +22,7 @@ const MET = [
   ],
   ...["told ledger_unavailable", "told outcome_unknown", "told idempotency_in_progress", "told concurrency_limit"],
   "told unpaid_costs",
+  "told run_budget_exceeded",
   ...["job succeeded", "job failed", "job adopted", "job died", "launch refused", "launch repeated"],
   ...["told insufficient_balance", "told api_key_limit_exceeded", "told upstream_error", "told upstream_rejected"],
 ];
