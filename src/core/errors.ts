@@ -137,6 +137,11 @@ export const ERRORS = {
     message: "The run {run} has another budget.",
     hint: "Name the run without a budget, or raise its budget with PATCH /api/v1/runs/{id}.",
   },
+  too_many_runs: {
+    status: 409,
+    message: "This account has opened {limit} runs within a day, which is the limit.",
+    hint: "Name a run that is open, or open another one tomorrow.",
+  },
   run_required: {
     status: 403,
     message: "This key may only be used in a run.",

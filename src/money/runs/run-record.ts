@@ -1,13 +1,16 @@
 // A run as stored: its budget, its place below other runs, and whether it was stopped. The ledger has its sums, as a window.
+import { randomUUID } from "node:crypto";
 import type { Nano } from "../../core/money.ts";
 import type { RunRules } from "../../core/run.ts";
-import type { Records, StoredRecord } from "../../platform/records/records.ts";
+import { type Records, type StoredRecord, sharedBytes } from "../../platform/records/records.ts";
 import { walk } from "../../platform/records/walk.ts";
 
 /** A shared store announces each change of one to all processes. */
 const RUN = "run";
 /** Lists the children of a run. */
 const CHILD = "run-child";
+/** Counts the runs that an account opened within a day. */
+const OPENED = "run-opened";
 const DAY_MS = 86_400_000;
 export const LIFE_MS_MAX = 30 * DAY_MS;
 /** How long a run's record is kept, from its start; afterwards only its sums are. */
@@ -78,6 +81,22 @@ export async function childrenOf(records: RunRecords, accountId: string, id: str
   const ids: string[] = [];
   for await (const { value } of walk(records, CHILD, `run:${nameOf(accountId, id)}`)) ids.push(value);
   return ids;
+}
+
+/** Counts a run of an account that is about to be opened; false where it has opened the most for a day. */
+export async function countOpened(
+  records: RunRecords,
+  { accountId, id }: RunRecord,
+  perDayMax: number,
+): Promise<boolean> {
+  const share = { bytesMax: perDayMax * sharedBytes(""), full: "newest_stays_out" } as const;
+  const counted = {
+    kind: OPENED,
+    id: nameOf(accountId, `${id} ${randomUUID()}`),
+    payer: `acct:${accountId}`,
+    value: "",
+  };
+  return (await records.put({ ...counted, ttlMs: DAY_MS, ifVersion: 0, share })) !== null;
 }
 
 /** A page of an account's runs, newest first. */

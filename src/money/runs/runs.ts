@@ -9,6 +9,7 @@ import { NO_RUN_RULES } from "../accounts/run-rules.ts";
 import { runScope } from "../ledger/model/windows.ts";
 import { OpenRun } from "./open-run.ts";
 import {
+  countOpened,
   findRun,
   LIFE_MS_MAX,
   putChild,
@@ -27,6 +28,8 @@ const TRIES_MAX = 100;
 const KNOWN_MS = 60_000;
 const UNHEARD_MS = 500;
 const KNOWN_COUNT_MAX = 20_000;
+/** Runs cost their account nothing until they are used, and their records are kept for months. */
+const OPENED_PER_DAY_MAX = 20_000;
 /** How often running calls are checked while announcements are not received. */
 const CHECK_MS = 500;
 
@@ -39,6 +42,8 @@ export interface RunsOptions {
   readonly onBroken: (error: unknown) => void;
   /** Drops what this process caches of an account. */
   readonly forget: (accountId: string) => void;
+  /** The most runs that an account opens within a day. */
+  readonly openedPerDayMax?: number;
 }
 
 export interface NewRun {
@@ -211,6 +216,8 @@ export class Runs {
       rules: { ...NO_RUN_RULES, ...caller.runRules, ...asked.rules },
       noticedAt: 0,
     };
+    const limit = this.#options.openedPerDayMax ?? OPENED_PER_DAY_MAX;
+    if (!(await countOpened(records, record, limit))) throw new GatewayError("too_many_runs", { detail: { limit } });
     await putChild(records, record);
     if (!(await putRun(records, record, 0, nowMs))) return this.open(caller, asked);
     return { run: await this.get(accountId, id), isNew: true };
