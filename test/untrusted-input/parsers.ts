@@ -180,14 +180,14 @@ export const PARSERS: readonly Parser[] = [
   {
     file: "src/upstream/event-stream.ts",
     what: "events that say nothing, some of which cannot be read",
-    size: 20_000,
+    size: 10_000,
     of: (size) =>
       readEvents(size, () => ({ choices: [{ index: 0, delta: { role: "assistant" }, finish_reason: null }] })),
   },
   {
     file: "src/upstream/event-stream.ts",
     what: "a list of events",
-    size: 2_500,
+    size: 800,
     of: (size) => {
       const list = many(size, () => ({ choices: [{ index: 0, delta: { content: "x".repeat(8_000) } }] }));
       const reader = () => ({ event: () => true });
@@ -198,7 +198,7 @@ export const PARSERS: readonly Parser[] = [
   {
     file: "src/upstream/event-stream.ts",
     what: "pieces of a call",
-    size: 10_000,
+    size: 5_000,
     of: (size) => {
       const call = (at: number) => ({ index: 0, id: "c", function: { name: "f", arguments: `"${at}":{},` } });
       return readEvents(size, (at) => ({ choices: [{ index: 0, delta: { tool_calls: [call(at)] } }] }));
@@ -207,7 +207,7 @@ export const PARSERS: readonly Parser[] = [
   {
     file: "src/models/formats/generate-content/answers.ts",
     what: "calls whose arguments come by turns",
-    size: 100_000,
+    size: 40_000,
     of: (size) => generatedCalls(size),
   },
   {
@@ -259,7 +259,7 @@ export const PARSERS: readonly Parser[] = [
   {
     file: "src/core/json-bytes.ts",
     what: "the members of a body",
-    size: 12_000,
+    size: 8_000,
     of: (size) => {
       const bytes = json(named(size));
       return () => [membersOf(bytes), withMembers(bytes, { k1: undefined, other: 1 })];
@@ -456,7 +456,7 @@ export const PARSERS: readonly Parser[] = [
   {
     file: "src/cli/certify/answer-shape.ts",
     what: "a stream of many small events, each with fields of its own",
-    size: 10_000,
+    size: 3_000,
     of: (size) => {
       const events = Array.from({ length: size }, (_, at) => `data: {"a":[{"b${at}":1}]}\n\n`);
       const body = Buffer.from(events.join(""));
@@ -521,7 +521,7 @@ export const PARSERS: readonly Parser[] = [
   {
     file: "src/actions/batches/jsonl.ts",
     what: "a file of short lines, and one line without an end",
-    size: 4_000_000,
+    size: 800_000,
     of: (size) => {
       const bytes = Buffer.concat([Buffer.from("{}\n".repeat(size / 100)), Buffer.alloc(size, "x")]);
       return async () => {
@@ -607,7 +607,7 @@ export const PARSERS: readonly Parser[] = [
   {
     file: "src/actions/composites/pages/extract-page.ts",
     what: "tags that never end, in a page full of marks of captchas",
-    size: 200_000,
+    size: 100_000,
     of: (size) => {
       const html = `${"data-sitekey ".repeat(size / 10)}${"<div ".repeat(size)}`;
       return () => extractPage({ html, url: "https://a.example/", format: "text", mainContent: false });
@@ -634,7 +634,7 @@ export const PARSERS: readonly Parser[] = [
   {
     file: "src/actions/composites/pages/page-dom.ts",
     what: "tags and nothing else",
-    size: 1_000_000,
+    size: 500_000,
     of: (size) => {
       const html = "<x>".repeat(size / 3);
       return () => tagsOf(html);
@@ -691,7 +691,7 @@ export const PARSERS: readonly Parser[] = [
   {
     file: "src/actions/composites/pages/markdown.ts",
     what: "items of one list, and stresses that never end",
-    size: 2_000,
+    size: 800,
     of: (size) => {
       const html = `<main><ol>${"<li>`*_[x](y) <b><i>z</i></b></li>".repeat(size)}</ol></main>`;
       return () => extractPage({ html, url: "https://a.example/", format: "markdown", mainContent: false });
@@ -816,9 +816,9 @@ export const PARSERS: readonly Parser[] = [
   {
     file: "src/models/chat/units/mp4-seconds.ts",
     what: "boxes of nothing, before and within the tables",
-    size: 40_000,
+    size: 12_000,
     of: (size) => {
-      const nothing = Buffer.concat(many(size, () => Buffer.from([0, 0, 0, 8, ...Buffer.from("free")])));
+      const nothing = Buffer.alloc(8 * size, Buffer.from("\0\0\0\x08free", "latin1"));
       const head = Buffer.alloc(8);
       head.writeUInt32BE(nothing.length + 8);
       head.write("moov", 4);
@@ -829,9 +829,9 @@ export const PARSERS: readonly Parser[] = [
   {
     file: "src/models/chat/units/flac-seconds.ts",
     what: "beginnings of frames, none of which goes on",
-    size: 200_000,
+    size: 400_000,
     of: (size) => {
-      const bytes = Buffer.concat(many(size, () => Buffer.from([0xff, 0xf8, 0x77, 0x08])));
+      const bytes = Buffer.alloc(4 * size, Buffer.from([0xff, 0xf8, 0x77, 0x08]));
       return () => flacSecondsMax(Buffer.from("fLaC"), blocksOf(bytes));
     },
   },
@@ -867,7 +867,7 @@ export const PARSERS: readonly Parser[] = [
   {
     file: "src/upstream/nearly-json.ts",
     what: "names and strings without end, and brackets that stay open",
-    size: 100_000,
+    size: 50_000,
     of: (size) => {
       const texts = [`x{${"'a".repeat(size)}}y`, "{[ '\\'\\\n' a  \t : ,".repeat(size / 10), `{${'"'.repeat(size)}`];
       return () => texts.map(nearlyJson);
@@ -886,7 +886,7 @@ export const PARSERS: readonly Parser[] = [
   {
     file: "src/platform/observe/span-content.ts",
     what: "a conversation of many short turns, with calls and their results",
-    size: 2_000,
+    size: 1_000,
     of: (size) => {
       const call = {
         kind: "tool-call",
@@ -906,7 +906,7 @@ export const PARSERS: readonly Parser[] = [
   {
     file: "src/models/chat/response-recorder.ts",
     what: "a stream of many short pieces, of text and of arguments by turns",
-    size: 2_000,
+    size: 1_500,
     of: (size) => {
       const deltas = [
         { content: "a" },

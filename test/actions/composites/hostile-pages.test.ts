@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { createExtractor, type PageReading } from "../../../src/actions/composites/pages/extractor.ts";
 import { type RobotRule, readRobots, robotsAsker } from "../../../src/actions/composites/pages/robots.ts";
 import { yieldOf } from "../../../src/actions/composites/pages/yield.ts";
+import { forFile } from "../../support/for-file.ts";
 
 const never = new AbortController().signal;
 const ORDER = { url: "https://a.example/", format: "markdown", mainContent: true, status: 200, hasRun: false } as const;
@@ -12,6 +13,8 @@ const LONG_PAGE = "<div><p>some, words of it</p></div>".repeat(24_000);
 const QUICK_PAGE = "<p>Open at nine.</p>";
 const REPEATS = 7;
 const LOOP_REPEATS = 20;
+/** One thread for the tests that bound no page's time. */
+const patient = forFile(createExtractor({ threads: 1, msMax: 60_000 }));
 /** Our own machines need 2 ms; a slow or busy one up to twice that, whereas quadratic work needs seconds. */
 const TURN_MS_MAX = 5;
 
@@ -91,12 +94,10 @@ describe("on the event loop", () => {
       (page, reading) => reading.robots(page, "Tollgate", never),
     ],
   ])("%s takes no more than a turn", async (_, page, ask) => {
-    const extractor = createExtractor({ threads: 1, msMax: 60_000 });
-    const reading = extractor.of("eve");
+    const reading = patient.of("eve");
     await reading.page(QUICK_PAGE, ORDER, never);
     const copies = Array.from({ length: LOOP_REPEATS }, () => page.slice());
     expect(await leastLoopMs(() => ask(copies.pop() ?? page, reading))).toBeLessThan(TURN_MS_MAX);
-    await extractor.close();
   });
 });
 
@@ -197,10 +198,8 @@ describe("the threads that read pages", () => {
     ],
     ["of twenty thousand cells", `<table>${`<tr>${"<td>a b c</td>".repeat(20)}</tr>`.repeat(1_000)}</table>`],
   ])("a page %s is read within a thread's memory", async (_, html) => {
-    const extractor = createExtractor({ threads: 1, msMax: 60_000 });
-    const read = await extractor.of("ada").page(html, ORDER, never);
+    const read = await patient.of("ada").page(html, ORDER, never);
     expect(read).toMatchObject({ content: expect.stringMatching(/\S/) });
-    await extractor.close();
   });
 
   const row = (cells: string, times = 1) => `<tr>${cells}</tr>`.repeat(times);
@@ -208,24 +207,20 @@ describe("the threads that read pages", () => {
   const spanned =
     row("<th>a</th>".repeat(100)) + row(`<td>b</td><td colspan=99 rowspan=50><a href="${address}">y</a></td>`);
   it("write a long address once, whatever its cell is over, and the process lives on", async () => {
-    const extractor = createExtractor({ threads: 1, msMax: 60_000 });
-    const reading = extractor.of("ada");
+    const reading = patient.of("ada");
     const table = await reading.page(`<body><table>${spanned}${row("<td>c</td>", 49)}</table></body>`, ORDER, never);
     const { content } = table as { content: string };
     expect(content.match(/\(https:\/\/a\.example\/x/g)).toHaveLength(1);
     expect(await reading.page(QUICK_PAGE, ORDER, never)).toMatchObject({ content: "Open at nine." });
-    await extractor.close();
   });
 
   it.each([
     ["lines in many quotes", `${"<blockquote>".repeat(350)}${"a<br>".repeat(20_000)}`],
     ["half a million lines in two lists", `<ul><li><ul><li>${"a<br>".repeat(500_000)}`],
   ])("leave a page of which too much would be written, and the thread lives on: %s", async (_, html) => {
-    const extractor = createExtractor({ threads: 1, msMax: 60_000 });
-    const reading = extractor.of("ada");
+    const reading = patient.of("ada");
     expect(await reading.page(`<body>${html}</body>`, ORDER, never)).toBeNull();
     expect(await reading.page(QUICK_PAGE, ORDER, never)).toMatchObject({ content: "Open at nine." });
-    await extractor.close();
   });
 
   it("fail a page alone whose thread dies of it", async () => {

@@ -26,7 +26,7 @@ const FIRST_VERSION = `
     ('a.key', 'a', 1, 'hash of a.key', 'tg_sk_ab...yz', 'primary', NULL, 0, NULL, NULL, 1, NULL),
     ('agent', 'a', 0, 'hash of agent', 'tg_sk_cd...wx', 'robot', 'r-1', 1, ${50 * CENT}, 'week', 2, ${START_MS});
   INSERT INTO posting (seq, transaction_id, kind, account_id, created_at, amount, charged_cents, reference)
-    VALUES (1, 'open_a', 'topup', 'a', 1, ${100 * CENT}, 0, 'opening credit');
+    VALUES (1, 'open_a', 'topup', 'a', ${START_MS - 1}, ${100 * CENT}, 0, 'opening credit');
   INSERT INTO posting
     (seq, transaction_id, kind, account_id, key_id, created_at, day, inference, amount, charged_cents, absorbed,
       before_of_account)
