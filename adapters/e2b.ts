@@ -18,10 +18,7 @@ interface Box {
   readonly token: string;
 }
 
-/**
- * The fields we read from a running command's messages (envd's process.Process/Start). The caller who has the machine may have forged
- * them.
- */
+/** What we read of a running command's messages (envd's process.Process/Start). A caller with the machine may have forged them. */
 const processEvent = z.object({
   event: z
     .object({

@@ -95,10 +95,7 @@ export interface PaidCall {
 /** Null: there is no wallet. */
 export type MerchantPayerFor = (call: PaidCall) => MerchantPayer | null;
 
-/**
- * The wallets to pay from, and the recipient: the merchant's address according to the operator, or null for whichever address the merchant
- * names.
- */
+/** The wallets to pay from, and the recipient: the operator's address for the merchant, or null for whichever one it names. */
 export interface PayingBy {
   readonly rails: readonly Rail[];
   readonly payTo: string | null;
@@ -113,10 +110,7 @@ export interface Auth {
   readonly inSandbox?: Auth;
   /** No key is needed. */
   readonly keyless?: true;
-  /**
-   * The key is in the request verbatim; it determines no other request, computation or connection. Callers may bring their own key only
-   * where this is set.
-   */
+  /** The key is in the request verbatim and determines nothing else. Callers may bring their own key only where this is set. */
   readonly plain?: true;
   /** Parses the key from an environment variable; null if there is none. Default: a comma-separated list of keys. */
   keyFrom?(setting: string): string | null;

@@ -47,10 +47,7 @@ export interface CatalogOptions extends SaleRules {
   readonly zdrProviders?: readonly string[];
   /** The payment rails we have for pay-per-call merchants. Default: none. */
   readonly rails?: readonly Rail[];
-  /**
-   * Compiles each audience's view in steps during creation, instead of all at once on first use: calls wait for this thread. Default:
-   * false.
-   */
+  /** Compiles audiences in steps at creation, not at once on first use: calls wait for this thread. Default: false. */
   readonly ahead?: boolean;
 }
 
@@ -259,10 +256,7 @@ function* sourcesOf(
   };
 }
 
-/**
- * Compiles files that have each passed their own check. Throws CatalogError if they contradict each other or an environment variable is
- * invalid.
- */
+/** Compiles files that passed their own checks. Throws CatalogError if they contradict each other or a variable is invalid. */
 export function* compileCatalog(read: CatalogFiles, options: CatalogOptions): Steps<Catalog> {
   const files = { ...read, adapters: withNamedServers(read.adapters, options.env) };
   const strangers = (options.zdrProviders ?? []).filter((id) => !files.adapters.has(id));

@@ -245,10 +245,7 @@ export function configureSandbox(id: string, spec: AdapterSpec, sandboxOrigin: s
   };
 }
 
-/**
- * The environment's price for a server that serves any model, merged over the adapter's; null if it sets none, or sets only half of one
- * and the adapter has none.
- */
+/** The environment's price for a server that serves any model, merged over the adapter's; null if there is none or only half of one. */
 export function envPriceOf(
   id: string,
   env: AdapterEnv,

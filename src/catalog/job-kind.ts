@@ -83,10 +83,7 @@ export interface RunningJob extends InnerCalls, InnerModels {
   readonly start: unknown;
   /** The progress last saved, here or in a previous process; null if none was. */
   readonly progress: unknown;
-  /**
-   * Aborted when the job must end with the results it has (its time is up or the payer cancelled it), or must not continue in this
-   * process.
-   */
+  /** Aborted when the job must end with its results so far (out of time or cancelled), or must not continue in this process. */
   readonly signal: AbortSignal;
   /** When the payer cancelled it; null if not cancelled. */
   readonly cancelledAtMs: number | null;
@@ -95,10 +92,7 @@ export interface RunningJob extends InnerCalls, InnerModels {
   readonly spend: { readonly limitNano: Nano; readonly spentNano: Nano; readonly freeNano: Nano };
   /** For parts that run concurrently, each saved when it is done. */
   part(): JobPart;
-  /**
-   * Saves the progress; its `done`, `total` and `spentCents` are visible to the payer. Rejects with LeaseLost if another process runs the
-   * job now.
-   */
+  /** Saves the progress; the payer sees its `done`, `total` and `spentCents`. Rejects with LeaseLost if another process runs the job. */
   save(progress: unknown): Promise<void>;
   /** Runs work that needs a store other than the job's record: if the store is down, the job later resumes from the last saved progress. */
   stored<T>(work: () => Promise<T>): Promise<T>;
@@ -126,10 +120,7 @@ export interface JobKind {
   readonly msMax: number;
   /** What uses up the hold: the prices of the job's calls, or their cost to us. */
   readonly counted: "price" | "upstream_cost";
-  /**
-   * The kind computes the charge itself: the cost of its calls may exceed the hold, as far as the account's limit for unpaid cost allows.
-   * Absent: never.
-   */
+  /** The kind computes the charge: it may exceed the hold by what the account's limit for unpaid cost allows. Absent: never. */
   readonly mayCostMore?: true;
   /** A job whose hold ended without it, as after an outage, runs on without one and may place another with `succeed`. */
   readonly outlivesHold?: true;

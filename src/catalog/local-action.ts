@@ -168,17 +168,11 @@ export interface LocalAction<P = Params> extends ActionFacts<P> {
   readonly anyKey?: true;
   /** The provider to report. Default: ourselves. */
   readonly provider?: string;
-  /**
-   * Actions of which at least one must be available; null if it needs none. Called for each audience whenever the catalog is replaced.
-   * Default: null.
-   */
+  /** Actions of which at least one must be available; null if none. Called per audience when the catalog is replaced. Default: null. */
   needs?(audience: { readonly sandbox: boolean }): readonly string[] | null;
   /** Its total time limit in milliseconds. Default 120,000. */
   readonly msMax?: number;
-  /**
-   * Its answer may have hundreds of kilobytes: the JSON is written in slices so that other calls proceed in between. It must consist of
-   * plain values.
-   */
+  /** Its JSON may have hundreds of kilobytes and is written in slices. It must consist of plain values. */
   readonly mayBeLong?: true;
   /**
    * Returns the envelope's `data` as a JSON-serializable value, as JSON in parts or with the amount paid for it; or an error for the

@@ -47,10 +47,7 @@ export const chat = z.strictObject({
   usageAt: pointers.optional(),
   /** JSON pointers, within the usage object, to the number of prompt tokens read from a cache. */
   cacheReadAt: pointers.optional(),
-  /**
-   * The `format` of signed reasoning in `reasoning_details`: it is sent only to vendors with the same format, because no others can read
-   * it. Default: the dialect's name.
-   */
+  /** The `format` of signed reasoning: sent only to vendors with the same, as no others can read it. Default: the dialect's name. */
   reasoningFormat: z.string().optional(),
   /** `completion_tokens` does not include the reasoning tokens. */
   reasoningOutside: z.boolean().optional(),

@@ -12,10 +12,7 @@ export const keylessDoor = z
   .strictObject({
     mpp: origin.optional(),
     x402: origin.optional(),
-    /**
-     * If the wire format differs there: all actions in that format. It leaves out how they use the adapter's `prepaid` sessions, because
-     * what is bought there ends by itself.
-     */
+    /** If the wire differs there: all actions in that format, without `prepaid` sessions, because what is bought there ends by itself. */
     actions: actions.optional(),
   })
   .refine((door) => (door.mpp ?? door.x402) !== undefined, "must have an address");

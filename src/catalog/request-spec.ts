@@ -16,10 +16,7 @@ export const request = z
      * answer so far, or in a script from its `values`. A query may follow `?`.
      */
     path: z.string().regex(/^\/|^$/, "must begin with a slash"),
-    /**
-     * In a step or script: a pointer, as in `path`, to a URL from the vendor. Replaces `path`; only the URL's path and query are used, at
-     * our origin.
-     */
+    /** In a step or script, in place of `path`: a pointer to a URL from the vendor, of which path and query are used, at our origin. */
     pathAt: pointer.optional(),
     /**
      * Where params are sent. Default: `query` for GET and DELETE, otherwise `json`; in steps `none`. `connect`: JSON in one frame of the

@@ -68,10 +68,7 @@ export function isListedOn(day: string, retires: ModelEnd | null): boolean {
   return retires === null || dayMs(day) < dayMs(retires.on) - UNLISTED_MS;
 }
 
-/**
- * The headers of calls to models that will end, for the earliest end: `Sunset` (RFC 8594) as soon as the end is known, and a link to the
- * successor. None if no model ends.
- */
+/** Headers of calls to models that will end, for the earliest end: `Sunset` (RFC 8594) and a link to the successor. None if none ends. */
 export function modelEndHeaders(ends: readonly ModelEnd[]): Readonly<Record<string, string>> {
   if (ends.length === 0) return NO_HEADERS;
   const [first] = ends.toSorted((a, b) => (a.on < b.on ? -1 : 1));

@@ -59,10 +59,7 @@ export const tier = z.strictObject({
   purpose: words,
   /** Models by slug; each configured vendor of a model is a candidate, the maker's own first. */
   candidates: some(z.strictObject({ model: words }), "has no candidate"),
-  /**
-   * Prefixes of model names that this tier serves if no configured model has the name: agents request models by their built-in names. The
-   * longest matching prefix of all tiers counts.
-   */
+  /** Prefixes of model names that this tier serves if no configured model has the name. The longest of all tiers' counts. */
   standsInFor: z.array(z.string().min(3)).optional(),
   /** The tier that replaces this one when a budget reaches the level its owner set; absent: this one continues to serve. */
   lower: words.optional(),

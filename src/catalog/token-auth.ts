@@ -60,9 +60,7 @@ function assertionRequest(scope: string, key: string, nowS: number): TokenReques
   return { url: token_uri, form: { grant_type, assertion: `${head}.${claims}.${signature}` } };
 }
 
-/**
- * Exchanges a service account's signed assertion for a bearer token (RFC 7523); the key is the JSON of its key file, or the file's path.
- */
+/** Exchanges a service account's signed assertion for a token (RFC 7523). The key is the JSON of its key file, or the path. */
 export function serviceAccount(scope: string): Auth {
   must(scope !== "", "serviceAccount needs a scope");
   return {

@@ -80,10 +80,7 @@ export function pricesAll({ rates }: UnitPrice, counts: Counts): boolean {
   return Object.entries(counts).every(([unit, count]) => count === 0 || rates.size === 0 || rates.has(unit));
 }
 
-/**
- * The cost of the counts in nano-USD, rounded up once. A unit without a price costs as much as the most expensive token, so that an
- * unknown unit is not free.
- */
+/** The cost in nano-USD, rounded up once. A unit without a price costs as much as the dearest token, so that none is free. */
 export function costOfCounts({ rates }: UnitPrice, counts: Counts): Nano {
   const dearestRate = Math.max(0, ...rates.values()) as PicoPerToken;
   const prices = Object.keys(counts).map((unit) => rates.get(unit) ?? dearestRate);

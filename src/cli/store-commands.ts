@@ -31,10 +31,7 @@ async function either<T>(ask: () => Promise<T>, withoutGateway: () => Promise<T>
   return (await askedOr(ask, withoutGateway)).answer;
 }
 
-/**
- * The unconfirmed statements about the enabled vendors, one per line. The running gateway names those vendors, or else this shell's settings
- * do.
- */
+/** The unconfirmed statements about the enabled vendors, by the running gateway or else by this shell's settings; one per line. */
 async function beliefLines({ admin, config }: Workplace): Promise<readonly string[]> {
   const { catalogOf } = await import("./local-commands.ts");
   const adapters = [...(await catalogOf(config)).adapters({ sandbox: false }).values()];

@@ -34,9 +34,7 @@ export function parseUsdPerMillion(text: string): PicoPerToken | null {
   return parseDecimal(text, 6) as PicoPerToken | null;
 }
 
-/**
- * Parses a price in USD for `units` of something, such as "0.36" for 3,600 seconds, into pico-USD for one, rounded up; null where invalid.
- */
+/** A USD price for `units` of something, such as "0.36" for 3,600 seconds, in pico-USD for one, rounded up; null where invalid. */
 export function parseUsdPer(units: number, text: string): PicoPerToken | null {
   const nanoUsd = parseDecimal(text, 9);
   if (nanoUsd === null || nanoUsd > Number.MAX_SAFE_INTEGER / 1000) return null;

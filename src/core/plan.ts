@@ -31,10 +31,7 @@ export interface Allowed {
   readonly models: readonly string[] | null;
 }
 
-/**
- * A spending limit per day, week or month, for an account, a group of its keys, or a tag. The ledger itself keeps a single key's ceiling;
- * a budget for that scope only sets marks and limits nothing.
- */
+/** A limit per day, week or month, for an account, a group or a tag. The ledger keeps a key's ceiling; a key's budget only sets marks. */
 export interface Budget {
   /** The ledger's name of the scope: `account`, `group:<id>`, `tag:<a hash of it>` or `key:<id>`. */
   readonly scope: string;
@@ -326,10 +323,7 @@ export interface Release {
 export interface Funds {
   /** Holds the quote under `id`, as part of `parent` if given; returns an error if it cannot. */
   reserve(plan: Plan, id: string, parent: string | null): Promise<Held | Repeated | GatewayError>;
-  /**
-   * Charges the cost, at most what is held. An error: it could not be charged, so the answer is withheld. Rejects if the outcome is
-   * unknown.
-   */
+  /** Charges the cost, at most the hold. An error: not charged, so the answer is withheld. Rejects if the outcome is unknown. */
   capture(held: Held, capture: Capture): Promise<Charge | GatewayError>;
   release(held: Held, release: Release): Promise<void>;
   /** The payer's balance; null if unknown. */

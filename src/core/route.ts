@@ -166,10 +166,7 @@ export interface RouteAttempt {
   served(): Candidate;
 }
 
-/**
- * A way to an answer. Candidates, retries, preference orders and races are all routes, so a tier, a scraping ladder or a race of two
- * indexes is just a value.
- */
+/** A way to an answer. Candidates, retries, orders and races are all routes, so a tier, a ladder or a race is just a value. */
 export interface Route {
   /** Starts the route. If `isLast`, no other route follows, so it may take longer and try harder. */
   open(sink: AnswerSink, tries: Tries, isLast: boolean): RouteAttempt;

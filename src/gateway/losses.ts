@@ -266,10 +266,7 @@ export class Losses {
   }
 }
 
-/**
- * Reports a counter without a price here: each time in the metrics, once in the log. The caller pays for the listed tokens; the rest is
- * our loss.
- */
+/** Reports a counter without a price here: each time in the metrics, once in the log. What it costs is our loss. */
 export function logUnpriced(
   { logger }: Log,
   observer: Observer,

@@ -53,10 +53,7 @@ export interface ServerOptions {
   readonly leaseMs: number;
 }
 
-/**
- * The ledger in Redis with its archive behind it and this process's own spool before it.
- * Rejects with a sentence for the operator.
- */
+/** The ledger in Redis with its archive behind it and this process's spool before it. Rejects with a sentence for the operator. */
 export async function openServer(url: string, config: Config, options: ServerOptions): Promise<Stores> {
   const { owner, events, leaseMs } = options;
   const { onFatal, onBroken = () => {}, archiveDir = config.dataDir } = events;

@@ -16,10 +16,7 @@ function isFromCaller({ kind }: AttemptFailure): boolean {
   return FAILURES[kind].fault === "caller" || FAILURES[kind].fault === "policy";
 }
 
-/**
- * The most informative failure: first a refusal of the request itself; then the last provider failure, which may pass; then a model's own
- * limits; our missing keys come last.
- */
+/** The most informative failure: first a refusal of the request; then the last provider failure; then models' limits; our keys last. */
 function telling(failures: readonly AttemptFailure[]): AttemptFailure | undefined {
   const refusal = failures.find((failure) => isFromCaller(failure) && FAILURES[failure.kind].nextRoute !== true);
   const trouble = failures.findLast(

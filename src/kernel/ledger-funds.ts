@@ -279,10 +279,7 @@ export class LedgerFunds implements Funds {
     return account === null ? null : minus(account.grantedNano, account.spentNano);
   }
 
-  /**
-   * The amount to hold where the plan may take a share of the free money; null where it takes its full cost. A refusal reports what is
-   * left of the cap.
-   */
+  /** The amount to hold where the plan may take a share; null where it takes its full cost. A refusal reports what is left of the cap. */
   async #shareOf({ quote, maxCostNano, inference }: Plan): Promise<Within | null> {
     if (quote.share === undefined) return null;
     const { accountId, keyId } = this.#caller.payer;

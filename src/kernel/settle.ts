@@ -191,9 +191,7 @@ function countedTaken({ served }: Served, cost: Cost | null, { tries }: SettlePa
   return taken === undefined ? null : { taken, cost };
 }
 
-/**
- * Releases the hold of an answer that cannot be costed or stored, and so cannot be charged; its money must not wait for the lease to end.
- */
+/** Releases the hold of an answer that cannot be costed or stored, so that its money does not wait for the lease to end. */
 async function letGo(held: Held, plan: Plan, cost: Cost | null, parts: SettleParts): Promise<void> {
   const keyFate = plan.effect === "write" ? "unknown" : "free";
   const reason = cost === null ? "its cost could not be counted" : "its answer could not be kept";

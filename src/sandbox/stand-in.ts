@@ -179,10 +179,7 @@ export interface StandInAnswer {
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: Json | Uint8Array;
-  /**
-   * For status 101, which opens a web socket: the messages to send before closing it, strings as text. If absent, it waits for more
-   * messages.
-   */
+  /** For status 101, which opens a web socket: what to send before closing, strings as text. Absent: waits for more messages. */
   readonly messages?: readonly (string | Uint8Array)[];
 }
 

@@ -40,10 +40,7 @@ function headersOf(raw: RawHeaders): Record<string, string> {
   return Object.fromEntries(names.map((name, at) => [String(name).toLowerCase(), String(raw[2 * at + 1] ?? "")]));
 }
 
-/**
- * Records every HTTP answer in this process through undici's diagnostics channels. Misses web sockets, and sidecars that replace a
- * vendor's HTTP API.
- */
+/** Every HTTP answer in this process, by undici's diagnostics channels. Misses web sockets and sidecars. */
 export function tapVendors(): VendorTap {
   let heard = new Map<object, Heard>();
   const onHeaders = (message: unknown) => {

@@ -5,10 +5,7 @@ import type { Leg } from "../../core/route.ts";
 import type { Records } from "../../platform/records/records.ts";
 import { findJob, type JobRecord, putJob, type StoredJob } from "./job-record.ts";
 
-/**
- * Marks a write that may wait: a page takes seconds, and with two hundred jobs, callers wait for writes to the same file. A job's end is
- * written at once.
- */
+/** A write that may wait, because callers wait for writes to the same file. A job's end is written at once. */
 export const PATIENT = { isPatient: true } as const;
 
 export interface ProvenJobParts {

@@ -68,10 +68,7 @@ function refusal({ request, caller }: StreamCall, { door, wantsSignIn }: McpOpti
   return new GatewayError("invalid_token", { detail: { detail } });
 }
 
-/**
- * Identifies the client, for cancelling calls. Call ids are unique within a client; clients of the 2025 revisions repeat the session id
- * from their first answer, which we do not store.
- */
+/** Call ids are unique within a client. Clients of the 2025 revisions repeat the session id of their first answer; we store none. */
 function clientOf({ request, caller }: StreamCall): string {
   return JSON.stringify([caller?.payer.id ?? "", request.headers.get(SESSION) ?? request.address]);
 }

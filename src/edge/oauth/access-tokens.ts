@@ -46,9 +46,7 @@ export function resourcesOf(base: string): readonly string[] {
   return [base, `${base}/mcp`];
 }
 
-/**
- * Caches verified signatures by the hash of their tokens: a client sends the same token for an hour, and verification is most of its cost.
- */
+/** Verified signatures by the hash of their tokens: a client sends a token for an hour, and verification is most of its cost. */
 class GoodSignatures {
   readonly #keyOf = new Map<string, KeyObject>();
 

@@ -68,10 +68,7 @@ export function guardAnswer(call: Call, { answerGuard }: ServeDeps): void {
   call.framed = { ...framed, plan: { ...plan, forPayer } };
 }
 
-/**
- * A write cannot be undone, and a launch answers with an id: holding back the answer would not help. A model's answer only reports a
- * write.
- */
+/** A write cannot be undone and a launch answers with an id, so there is nothing to hold back. A model's answer only reports a write. */
 function isShown({ streamed, hold, effect, inference, quote }: Plan): boolean {
   return !streamed && hold.kind === "call" && quote.nano !== ZERO && (effect === "read" || inference);
 }

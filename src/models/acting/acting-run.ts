@@ -325,10 +325,7 @@ export class ActingRun {
     this.#since.push({ role: "user", blocks: results });
   }
 
-  /**
-   * Ends the answer. If the model called a function of the caller's (`own`), the action results are kept until the caller returns with its
-   * output.
-   */
+  /** If the model called a function of the caller's (`own`), the action results are kept until the caller returns with its output. */
   async #end(round: Round, own: AnswerCallBlock | null): Promise<FinalPart> {
     const { deps, payer, base } = this.#parts;
     this.#cite(round);

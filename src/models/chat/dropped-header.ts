@@ -40,10 +40,7 @@ export function droppedHeader(dropped: readonly string[], ownServersOnly: boolea
   return dropped.length === 0 || ownServersOnly ? {} : { [NAME]: listed(dropped) };
 }
 
-/**
- * Wraps a frame to also report the fields that the serving vendor was not sent, and whether its answer was repaired. Several headers count
- * as one list.
- */
+/** Also reports the fields that the serving vendor was not sent, and whether its answer was repaired. Several headers count as one list. */
 export function tellingUnsent(frame: Frame): Frame {
   return new TellingUnsent(frame);
 }

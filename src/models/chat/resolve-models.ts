@@ -90,10 +90,7 @@ export interface Resolved {
   readonly serves: readonly InPlace[];
 }
 
-/**
- * Resolves all names to models with a configured provider, in order of first mention. An unknown name is an error even if others would do:
- * it is a typo.
- */
+/** Resolves all names, in order of first mention. An unknown name is an error even if others would do: it is a typo. */
 export function resolveModels(
   wanted: readonly { readonly name: string; readonly param: string }[],
   catalog: Catalog,

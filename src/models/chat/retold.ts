@@ -49,10 +49,7 @@ export function retelling(read: ModelRequest, frame: Frame): (kept: KeptForm) =>
   };
 }
 
-/**
- * The Idempotency-Key of a call. Streams are not stored, so a streamed call may have a key only if the same call was answered whole
- * before.
- */
+/** A call's Idempotency-Key. Streams are not stored, so a streamed call may have a key only if the same call was answered whole before. */
 export function repeatingOf(
   { request, audience }: PlanCall,
   { sent, stream }: ModelRequest,

@@ -17,9 +17,7 @@ const UNKNOWN_MS = 5_000;
 /** A caller takes about 500 bytes. */
 const KNOWN_COUNT_MAX = 20_000;
 const UNKNOWN_COUNT_MAX = 20_000;
-/**
- * Look-ups of unknown keys per second, over all addresses; further ones are refused for the moment, so that a flood of made-up keys does not reach the ledger.
- */
+/** Per second, over all addresses; further ones are refused, so that a flood of made-up keys does not reach the ledger. */
 const MISSES_PER_SECOND_MAX = 500;
 
 export type Authenticated = Caller | GatewayError;

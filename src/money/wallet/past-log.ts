@@ -81,10 +81,7 @@ async function blockBefore(ask: AskNode, fromS: number, latest: number): Promise
   return before;
 }
 
-/**
- * The first matching logs up to block `latest`; empty where a search of all blocks of that time found none. Rejects where the node does
- * not answer.
- */
+/** The first matching logs up to block `latest`; empty where all blocks of that time have none. Rejects where the node is silent. */
 export async function pastLogs(ask: AskNode, { address, topics, fromS, untilS }: Sought, latest: number) {
   let from = await blockBefore(ask, fromS, latest);
   for (let ranges = 0; ranges < RANGES_MAX; ranges++) {

@@ -178,10 +178,7 @@ export interface Dialect {
   usage(json: Json, context: ChatContext): TokenUsage | null;
   /** Reads an error body, parsed if it was JSON. */
   error(body: unknown): VendorError;
-  /**
-   * Why this vendor's wire cannot express the request (an unsupported content part, a field whose meaning would be lost); null if it can.
-   * The candidate is then skipped, or the request is refused if no other candidate remains.
-   */
+  /** Why this wire cannot express the request; null if it can. Then the candidate is skipped, or the request refused. */
   unsupported(request: NeutralRequest, context: ChatContext): string | null;
 }
 

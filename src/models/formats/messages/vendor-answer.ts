@@ -65,10 +65,7 @@ export function tellUnpriced(usage: Json, { unpriced }: ChatContext): void {
   if (passesOf(usage).some(({ type }) => type !== "message")) unpriced?.(PASSES);
 }
 
-/**
- * Merges a usage object into earlier ones: counts are cumulative, and later events have only some of them. `input_tokens` excludes cached
- * tokens.
- */
+/** Merges usage: counts are cumulative, and later events have only some of them. `input_tokens` excludes cached tokens. */
 export function mergeUsage(known: Json, usage: unknown): Json {
   if (!isRecord(usage)) return known;
   const told = [...COUNTS, PASSES, SERVER_TOOLS].filter((name) => usage[name] !== undefined && usage[name] !== null);

@@ -227,10 +227,7 @@ export interface Money {
   standing(hold: HoldRef, manner?: { readonly isPatient: true }): Promise<Standing>;
   /** Renews many leases at once; returns the ids that are no longer held. */
   renew(holds: readonly HoldRef[], leaseMs: number): Promise<readonly string[]>;
-  /**
-   * Frees a hold whose end could not be written, even on a full disk: at once, or with the next sweep where the hold has a row. Absent
-   * where failed ends are stored elsewhere and retried.
-   */
+  /** Frees a hold whose end could not be written, even on a full disk. Absent where failed ends are stored elsewhere and retried. */
   letGo?(hold: HoldRef): Promise<null>;
   post(request: PostRequest): Promise<PostOutcome>;
   /** Releases a hold. An unknown hold leaves a tombstone that refuses a delayed reserve. */
@@ -253,10 +250,7 @@ export interface Audit {
   /** Each scope's sums in the account's current period. */
   periodSums(accountId: string, asked: readonly ScopeOfPeriod[]): Promise<readonly PeriodSums[]>;
   totals(): Promise<LedgerTotals>;
-  /**
-   * Verifies every invariant while calls continue. With `file`, also verifies the store's file, which blocks calls while it is read; run
-   * that only when the gateway is down.
-   */
+  /** Verifies every invariant while calls continue. With `file`, also the store's file, which blocks calls. */
   doctor(options?: { readonly file: boolean }): Promise<DoctorReport>;
   /** Writes a consistent copy to `path`, which must not exist. */
   backup(path: string): Promise<void>;

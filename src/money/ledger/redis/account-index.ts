@@ -77,10 +77,7 @@ export interface Due {
   readonly score: string;
 }
 
-/**
- * Reads all indexes: accounts and scores in turn. A server that is down does not delay the others; its error is returned beside their
- * answers.
- */
+/** Reads all indexes: accounts and scores in turn. A server that is down does not delay the others; its error is beside their answers. */
 export async function dueOf(
   read: (leases: string) => Promise<readonly string[]>,
 ): Promise<{ readonly due: Due[]; readonly errors: unknown[] }> {
