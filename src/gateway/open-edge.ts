@@ -225,6 +225,7 @@ export function openOperatorPages(
     operators: operatorDoor(foundation, people?.openId ?? null, Object.assign({ base }, by)),
     isAdmin: deps.isAdmin,
     epochMs: systemClock.epochMs,
+    figures: foundation.figures,
     draining: deps.draining,
     reference: () => `console ${randomBytes(6).toString("hex")}`,
     askAs(from, { name, isProven }) {

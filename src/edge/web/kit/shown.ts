@@ -46,6 +46,14 @@ export function count(value: number): string {
 
 export const callsWords = (calls: number) => `${count(calls)} ${calls === 1 ? "call" : "calls"}`;
 
+export const percent = (share: number) => `${Number((100 * share).toFixed(share >= 0.1 ? 0 : 1))} %`;
+
+/** Milliseconds in short form: `85 ms`, `1.2 s`. */
+export function seconds(ms: number | null): string {
+  if (ms === null) return "-";
+  return ms < 1_000 ? `${Math.round(ms)} ms` : `${(ms / 1_000).toFixed(ms < 9_950 ? 1 : 0)} s`;
+}
+
 export type Mood = "good" | "bad" | "warn" | "plain";
 
 export function pill(words: string, mood: Mood = "plain"): Html {
