@@ -128,7 +128,6 @@ const answer = z.discriminatedUnion("kind", [
 const poll = z.strictObject({
   /** The adapter's action that returns the status; it must cost us nothing. */
   action: actionName,
-  /** The param of that action for the id, and its other params. */
   param: words,
   params: jsonObject.optional(),
   /** The vendor's ids are numbers. Default: strings. */

@@ -140,7 +140,6 @@ export interface RetiredModel {
 export type SoldModel = Sold<"chat", Offer>;
 export type SoldEmbedding = Sold<"embeddings", EmbeddingOffer>;
 
-/** A compiled price by units. */
 export interface UnitPrice {
   /** By unit (`textIn`, `seconds`, `image 1024x1024 high`), in pico-USD each. A unit without a rate is not sold. */
   readonly rates: ReadonlyMap<string, PicoPerToken>;
@@ -158,7 +157,6 @@ export interface UnitOffer {
   readonly healthKey: string;
 }
 
-/** A sold model that is not a chat model. */
 export interface SoldUnitModel {
   readonly kind: UnitKind;
   readonly slug: string;

@@ -50,7 +50,6 @@ const paths = z.strictObject({
   without: z.array(z.string()),
 });
 
-/** The fields of a ChatWire, all of which a ChatSpec has too. */
 export const wireFields = {
   /** The accepted parts of OpenAI's chat wire, and of the `converse` wire where it has an equivalent. */
   takes: takes.optional(),

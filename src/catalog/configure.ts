@@ -97,7 +97,6 @@ function ownOrigin({ origin, settings = {} }: AdapterSpec, parts: Readonly<Recor
   return isWhole ? template.replace(/\{([a-z]+)\}/g, (_, name: string) => parts[name] ?? "") : null;
 }
 
-/** The configured parts of an address, by name. */
 function partsOf({ settings = {} }: AdapterSpec, env: AdapterEnv): Readonly<Record<string, string>> {
   const parts = Object.entries(settings).map(([name, setting]) => [name, addressPart(setting, env)] as const);
   return Object.fromEntries(parts.flatMap(([name, part]) => (part === null ? [] : [[name, part]])));
@@ -137,7 +136,6 @@ function strangeDeployments(id: string, spec: AdapterSpec, env: AdapterEnv): rea
   });
 }
 
-/** The adapter for a server that the operator hosts. */
 function asSelfHosted(spec: AdapterSpec, { login, actions: others = {} }: SelfHostedSpec): AdapterSpec {
   const { keyParts, otherLogins, settings, ...rest } = spec;
   const actions = Object.entries(spec.actions ?? {}).map(
@@ -185,7 +183,6 @@ function lacking({ auth, contact: wanted }: AdapterSpec, { contact, rails }: Own
   return wanted === "required" && contact === null ? WANTS_CONTACT : null;
 }
 
-/** An adapter as live accounts see it. */
 export function configureLive(id: string, file: AdapterSpec, env: AdapterEnv, own: OwnFacts): Adapter {
   const { contact } = own;
   const { url: baseUrl } = addressOf(env, id, "BASE_URL");

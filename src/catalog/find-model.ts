@@ -150,7 +150,6 @@ export function findUnitModel(
   return find(name, { param: "model", kinds: [kind], catalog, audience, get });
 }
 
-/** The models of a realtime tier, in order of preference. */
 export function realtimeModels(tier: Tier, catalog: Catalog, audience: Audience): readonly SoldUnitModel[] {
   return tier.models.map((slug) => catalog.unitModel("realtime", slug, audience)).filter((model) => model !== null);
 }

@@ -8,7 +8,6 @@ import type { Allowed, KeptHoldSpec, Payer } from "../core/plan.ts";
 import type { ActionFacts } from "./action.ts";
 import type { Json, JsonObject, Params } from "./said.ts";
 
-/** An action call by one of our functions. */
 export interface WantedCall {
   /** `<service>/<action>`. */
   readonly action: string;
@@ -144,7 +143,6 @@ export interface ToldEvent {
 /** Null: no event; send the caller a keep-alive. */
 export type ToldEvents = AsyncIterable<ToldEvent | null>;
 
-/** How an action launches jobs. */
 export interface LaunchSpec<P = Params> {
   readonly job: string;
   /** How many jobs one account may run concurrently. */

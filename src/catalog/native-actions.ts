@@ -32,7 +32,6 @@ interface WireFacts {
   models(spec: AdapterSpec): readonly string[];
 }
 
-/** Models without a known end. */
 function staying(models: Readonly<Record<string, { readonly retires?: ModelEnd }>> = {}): readonly string[] {
   return Object.keys(models).filter((name) => models[name]?.retires === undefined);
 }

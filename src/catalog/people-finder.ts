@@ -31,7 +31,6 @@ const call = {
   person,
 };
 
-/** Finds people by search terms. */
 const find = z.strictObject({
   ...call,
   params: fn<(wanted: { readonly query: string; readonly limit: number }) => JsonObject>(),

@@ -36,7 +36,6 @@ export function retirementHeaders(retires: Retirement | undefined, nowMs: number
   };
 }
 
-/** The error after the sunset. */
 export function goneError({ sunset, successor }: Retirement): GatewayError {
   const instead = successor === undefined ? "It has no successor." : `Use ${successor} instead.`;
   return new GatewayError("gone", {
@@ -78,7 +77,6 @@ export function modelEndHeaders(ends: readonly ModelEnd[]): Readonly<Record<stri
   return { sunset, link: `</api/llm/v1/models/${first.successor}>; rel="successor-version"` };
 }
 
-/** The error for a model after its end. */
 export function retiredModelError({ slug, retires: { on, successor } }: RetiredModel, param: string): GatewayError {
   const instead = successor === undefined ? "It has no successor." : `Ask for ${successor} instead.`;
   const data = successor === undefined ? { retired_on: on } : { retired_on: on, successor };

@@ -14,7 +14,6 @@ export type SessionLanguage = (typeof SESSION_LANGUAGES)[number];
  */
 export type SessionContext = Pick<ScriptContext, "key" | "signal" | "ask" | "end">;
 
-/** An order for a new machine. */
 export interface NewBox {
   /** One of `templates`; null if the vendor has none. */
   readonly template: string | null;

@@ -141,7 +141,6 @@ export function defineDemoMaker(spec: Omit<DemoMakerSpec, "kind">): DemoMakerSpe
 /** Our own actions belong to no adapter. */
 const OURS = "core/";
 
-/** The actions that a composite's tier names, with the field that names each. */
 export function actionsNamedBy(spec: CompositeTierSpec): readonly (readonly [field: string, action: string])[] {
   switch (spec.kind) {
     case "page-ladder":

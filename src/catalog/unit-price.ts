@@ -75,7 +75,6 @@ export function unitsOfTokens({ input, cacheRead, output, since, version }: Toke
   return { rates: new Map(rates), since, version };
 }
 
-/** Whether every counted unit has a price. */
 export function pricesAll({ rates }: UnitPrice, counts: Counts): boolean {
   return Object.entries(counts).every(([unit, count]) => count === 0 || rates.size === 0 || rates.has(unit));
 }

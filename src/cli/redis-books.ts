@@ -128,7 +128,6 @@ interface BookPlace {
   readonly every?: Every;
 }
 
-/** Runs `work` on the configured Redis. */
 export async function withBooks<T>(place: BookPlace, work: (books: OwnBooks) => Promise<T>): Promise<T> {
   const { config } = place;
   if (config.redisUrl === null) throw new CommandError("REDIS_URL must say which Redis is meant.");

@@ -48,7 +48,6 @@ function beliefLine(id: string, name: string, why: string): string {
   return `Not confirmed yet of ${name === "*" ? id : `${id}/${name}`}: ${why}. \`tollgate certify ${id}\` asks.`;
 }
 
-/** A version of a price, as a posting names it. */
 async function oldPrice(version: string, { admin, config, columns }: Workplace): Promise<Result> {
   const price = await either(
     () => admin.call<KeptPrice>("GET", `/admin/v1/price?version=${encodeURIComponent(version)}`),

@@ -17,7 +17,6 @@ export class ChunkList<Piece extends Uint8Array = Buffer> {
     else this.#more.push(piece);
   }
 
-  /** Removes and returns all chunks as one. */
   take(): Piece | Buffer {
     const first = this.#first;
     const more = this.#more;

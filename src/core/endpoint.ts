@@ -101,7 +101,6 @@ export interface OverSession {
  * is valid until the next is requested; then its memory is reused.
  */
 export interface IncomingBody extends AsyncIterable<Uint8Array> {
-  /** Bytes received so far. */
   readonly bytes: number;
 }
 

@@ -332,7 +332,6 @@ export interface Funds {
   charged(id: string): Promise<Charge | null>;
 }
 
-/** The reader of an answer while it streams. */
 export interface AnswerReader {
   /** The reader has left. */
   readonly closed: boolean;

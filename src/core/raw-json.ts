@@ -57,7 +57,6 @@ export function argumentsText(told: unknown): string {
   return typeof told === "string" ? told : told === undefined || told === null ? "" : jsonText(told);
 }
 
-/** Parses an object and keeps its text; null where the text is not an object. */
 export function rawObject(text: string): Json | null {
   try {
     const object: unknown = JSON.parse(text);

@@ -145,7 +145,6 @@ function askRanks(adapter: Adapter, { catalog, upstream, requestId, createdS, ms
   return { asked: first.offer.upstreamModel, candidate };
 }
 
-/** The question for `adapter`, which holds one of its keys. */
 export function checkQuestion(adapter: Adapter, order: CheckOrder): CheckAsk {
   const { chat, actions, unitModels } = adapter.spec;
   if (chat === undefined && actions === undefined && unitModels !== undefined) return askRanks(adapter, order);

@@ -47,7 +47,6 @@ function keptOf(price: Price, firstSold: string): KeptPrice {
   return { version, usd: ratesText(price), steps, hours, first_sold: firstSold };
 }
 
-/** A price, and its variants at other hours. */
 function withHours(price: TokenPrice): readonly Price[] {
   return [price, ...price.hours.map((at) => at.price)];
 }

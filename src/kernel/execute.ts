@@ -20,7 +20,6 @@ import { replay } from "./replay.ts";
 import { type Settled, settle, UNSETTLED } from "./settle.ts";
 
 export interface Execution {
-  /** The id of the call and of its posting. */
   readonly id: string;
   readonly payer: Payer;
   readonly funds: Funds;

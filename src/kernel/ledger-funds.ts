@@ -40,7 +40,6 @@ export interface LedgerFundsDeps {
   readonly windows: CallWindows;
   /** Called when a ceiling or the cap refuses a call outright: no candidate fitted at any bound. */
   overCeiling?(refused: OverCeiling): void;
-  /** Drops what is cached for an account. */
   forget(accountId: string): void;
 }
 

@@ -56,7 +56,6 @@ interface Kept {
 const STRANGERS = "x402";
 const STRANGERS_ROOM = 16;
 
-/** The payer to store under, and its share. */
 function roomOf(payer: Payer, share: Share): { readonly payer: string; readonly share: Share } {
   if (isAccountPayer(payer)) return { payer: payer.id, share };
   return { payer: STRANGERS, share: { ...share, bytesMax: share.bytesMax * STRANGERS_ROOM } };

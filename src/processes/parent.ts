@@ -26,7 +26,6 @@ export interface Processes {
 
 export interface ProcessesOptions {
   readonly config: Config;
-  /** Prints a sentence for the operator. */
   readonly say: (sentence: string) => void;
   readonly onFatal: (error: Error) => void;
   readonly patience?: Patience;

@@ -41,7 +41,6 @@ export function freshId(example: string): string {
   return changed.reverse().join("");
 }
 
-/** The ids at a pointer: one, or an array of them. */
 export function idsAt(body: Json, pointer: string): readonly (string | number)[] {
   const found: readonly unknown[] = [valueAt(body, pointer)].flat();
   return found.filter((id): id is string | number => (typeof id === "string" && id !== "") || typeof id === "number");

@@ -30,7 +30,6 @@ export interface Resource extends ResourceName {
 }
 
 export interface ActionMemory {
-  /** Finds a call by name, or begins it. */
   call(name: string): ActionCall;
   /** Stores a resource, or its new state. */
   keep(resource: Resource): void;
@@ -43,7 +42,6 @@ export interface ActionMemory {
     readonly kind: string;
     readonly parent: ResourceName | null;
   }): readonly Resource[];
-  /** Ends a resource and everything it contains. */
   end(name: ResourceName): void;
   epochMs(): number;
   reset(): void;

@@ -28,7 +28,6 @@ export interface ActionPlace {
   readonly step: StepSpec | null;
 }
 
-/** The vendors of a catalog, by adapter id. */
 export function vendorsOf(catalog: Catalog): Vendors {
   const audience = { sandbox: true };
   const tables = new Map<string, EndpointTable>();

@@ -128,7 +128,6 @@ export function choiceTokens(choice: Choice): number {
   return choice.thinking.length + choice.text.length + calls;
 }
 
-/** The answer to a request; deterministic. */
 export function answerTo(ask: Ask, conduct: Conduct): Answer {
   const said = directivesOf(ask.turns);
   const seed = askSeed(ask);

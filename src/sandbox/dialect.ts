@@ -24,7 +24,6 @@ export interface Target {
 /** A valid request, with its answers. */
 export interface DialectReading {
   readonly ask: Ask;
-  /** The body of a unary answer. */
   whole(answer: Answer, conduct: Conduct): Record<string, unknown>;
   /** Encodes an event as bytes, for binary streams. */
   frame?(event: DialectEvent): Buffer;

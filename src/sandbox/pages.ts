@@ -163,7 +163,6 @@ export function sandboxBounds(url: URL): { readonly passedOver: PassedOver | nul
   return { passedOver: why, isCostly };
 }
 
-/** A page as read by a vendor. */
 export interface VendorPage {
   readonly url: string;
   readonly title: string;

@@ -42,7 +42,6 @@ export interface StandInCall {
   text(param: string): string;
   /** The same as a number; undefined if it is not a number, or 0. */
   number(param: string): number | undefined;
-  /** The objects in a list param. */
   each(param: string): readonly JsonObject[];
   /**
    * The stored item of the thing that the request names, by the params in the adapter's `requires` for this kind, or by `id`. Refuses a
@@ -65,7 +64,6 @@ export interface StandInCall {
   pages(addresses: Json | undefined): readonly VendorPage[];
 }
 
-/** Identifies a thing by kind and id. */
 export type Owner = readonly [kind: string, id: string];
 
 export interface UseOptions {
@@ -168,7 +166,6 @@ export interface StandInRequest {
   readonly query: URLSearchParams;
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
   readonly body: Uint8Array;
-  /** The body as JSON; undefined if it is not JSON. */
   readonly json: unknown;
   /** Set if the request opens a web socket: the messages received on it so far. */
   readonly said?: readonly Uint8Array[];

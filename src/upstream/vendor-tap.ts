@@ -5,7 +5,6 @@ import type { IncomingHttpHeaders } from "node:http";
 /** The most that is kept of one answer. */
 const BODY_BYTES_MAX = 4 * 1024 * 1024;
 
-/** One answer of a vendor as received. */
 export interface SeenAnswer {
   readonly status: number;
   /** By lower-case name. */

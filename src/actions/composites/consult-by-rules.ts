@@ -3,7 +3,6 @@ import type { Json } from "../../catalog/said.ts";
 import { type FormKind, formsIn } from "../../catalog/text-patterns.ts";
 import type { Said } from "./conversation.ts";
 
-/** An action as the model sees it. */
 export interface ToldAction {
   readonly id: string;
   readonly about: string;

@@ -73,7 +73,6 @@ function evidenceOf(item: unknown, places: SourceSpec, answered: Answered): Evid
   };
 }
 
-/** The evidence in an answer, in its order. */
 export function evidenceIn(data: unknown, places: SourceSpec, answered: Answered): readonly Evidence[] {
   const list = places.listAt === "" ? data : atPointer(data, places.listAt);
   if (!Array.isArray(list)) return [];

@@ -27,7 +27,6 @@ export interface FileStore {
    * advance. Rejects with what `bytes` throws, or with `storage_unavailable`.
    */
   write(id: string, bytes: AsyncIterable<Uint8Array>, sizeBytes: number | null): Promise<number>;
-  /** Null where there is no such file. */
   sizeOf(id: string): Promise<number | null>;
   /** The bytes, as a single-use iterator; a range must lie within them. Null where there is no such file. */
   read(id: string, range: ByteRange | null): Promise<AsyncIterable<Uint8Array> | null>;

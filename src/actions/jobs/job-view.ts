@@ -34,7 +34,6 @@ export interface JobView {
   readonly progress?: Progress;
   /** Present once it is over. */
   readonly result?: unknown;
-  /** The cost of the job itself. */
   readonly charged_cents: number;
   readonly cancelled?: true;
   /** Why it was stopped: its key or account can no longer pay. */

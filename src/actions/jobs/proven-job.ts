@@ -10,7 +10,6 @@ export const PATIENT = { isPatient: true } as const;
 
 export interface ProvenJobParts {
   readonly records: Records;
-  /** The legs of its calls so far. */
   readonly legs: () => readonly Leg[];
   /** Called when the job no longer belongs to this process. */
   readonly onLost: () => void;

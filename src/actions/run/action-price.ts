@@ -20,7 +20,6 @@ export function isFree(price: PriceSpec): boolean {
   return price.mode === "fixed" && price.cents === 0;
 }
 
-/** The number of billed items in the answer. */
 function countIn(answer: unknown, at: string): number {
   const value = at === "" ? answer : atPointer(answer, at);
   if (Array.isArray(value)) return value.length;

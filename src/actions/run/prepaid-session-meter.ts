@@ -25,7 +25,6 @@ export interface MeterDeps {
   readonly ledger: Pick<Money, "reserve" | "void"> & Pick<Accounts, "keys">;
   readonly windows: CallWindows;
   readonly observer: Pick<Observer, "unpaid">;
-  /** This process, as the owner of its holds. */
   readonly owner: string;
 }
 

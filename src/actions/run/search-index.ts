@@ -79,7 +79,6 @@ interface QueryTerm {
   readonly meant: readonly MeantWord[];
 }
 
-/** The words that the search uses for each form. */
 const FORM_WORDS: Readonly<Record<FormKind, string>> = {
   email: "email address",
   linkedin: "linkedin profile",
@@ -117,7 +116,6 @@ function queryTerms(query: string, index: WordIndex): readonly QueryTerm[] {
   });
 }
 
-/** Collects the entries before they are indexed. */
 class Entries {
   readonly words = new TellingWords<Owner>();
   readonly phrases = new UserPhrases<Owner>(this.words);

@@ -64,7 +64,6 @@ interface WeighedWord extends Sum {
   readonly term: string;
 }
 
-/** The average length of each field, over the entries that have it. */
 function* usualLengths(entries: readonly (readonly IndexedField[])[]): Steps<ReadonlyMap<string, number>> {
   const sums = new Map<string, { words: number; entries: number }>();
   for (const fields of entries) {

@@ -294,7 +294,6 @@ function closeAction(adapter: Adapter, { deps }: SessionActionsParts): LocalActi
   });
 }
 
-/** The actions of an adapter's sessions; none where it has no sessions. */
 export function sessionActions(adapter: Adapter, parts: SessionActionsParts): readonly LocalAction[] {
   const { sessions: spec } = adapter.spec;
   if (spec === undefined) return [];

@@ -151,7 +151,6 @@ function servedOf({ provider, centsPerHour, upstreamCentsPerHour }: SessionStart
   return { provider, action: `${provider}/create_session`, upstreamNano };
 }
 
-/** The end, with the charge of the last hold. */
 function endOf({ id, start, holding }: RunningJob, { ending, minutes, totalNano }: Closing): JobEnd {
   const chargeNano = minus(totalNano, holding.postedNano);
   const result = { session_id: sessionIdOf(id), status: "closed", ended: ending, minutes };

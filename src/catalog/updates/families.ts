@@ -5,7 +5,6 @@ const NUMBER = /\d+(?:[.-]\d+(?![\da-zA-Z]))*/g;
 /** A name with a date is a snapshot of a model with an undated name. */
 const SNAPSHOT = /\d{4}-?\d{2}-?\d{2}|-\d{4}(?!\d)|@/;
 
-/** The name without its numbers. */
 export function familyOf(name: string): string {
   return name.replace(NUMBER, "#");
 }

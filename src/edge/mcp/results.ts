@@ -109,7 +109,6 @@ export async function continued(id: string, leftovers: Leftovers): Promise<CallT
   return { content: [text(page.text)], structuredContent };
 }
 
-/** An error of the error table, as a result. */
 export function failed(code: ErrorCode): CallToolResult {
   const { message, hint } = new GatewayError(code);
   return failure(code, `${message} ${hint}`);

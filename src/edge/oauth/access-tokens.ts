@@ -18,7 +18,6 @@ const SHAPE = /^([\w-]{1,512})\.([\w-]{1,3000})\.([\w-]{86})$/;
 export interface ReadToken {
   readonly accountId: string;
   readonly keyId: string;
-  /** The client that received the token. */
   readonly clientId: string;
   readonly expiresAtMs: number;
 }

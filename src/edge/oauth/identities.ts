@@ -11,7 +11,6 @@ const CLAIM_MS = 60_000;
 /** The account being opened for a person, stored before it is opened: if the process dies, the person's next sign-in finishes it. */
 const OPENING = "oidc-opening";
 const OPENING_MS = 7 * 24 * 3_600_000;
-/** The most links of one account. */
 const LINKED_MAX = 50;
 
 /** The account's primary key, with which a session acts. */

@@ -19,7 +19,6 @@ export const ANONYMOUS: Audience = {
   strictBounds: false,
 };
 
-/** Runs when the call has ended, with the error that ended it. */
 type Ending = (error: unknown) => void | Promise<void>;
 
 export class Call implements PlanCall {

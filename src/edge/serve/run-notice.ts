@@ -12,7 +12,6 @@ const WITH_TURNS = /\/(?:chat\/completions|responses|messages)$|ontent$/;
 
 /** How a format writes a user's text at the end of its turns. */
 interface Form {
-  /** The field that lists the turns. */
   readonly turns: "messages" | "input" | "contents";
   /** The field of a turn that holds its text or parts. */
   readonly parts: "content" | "parts";

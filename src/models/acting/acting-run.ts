@@ -70,7 +70,6 @@ interface RoundWanted {
 /** The result: the answer's final part, an error for the caller, or null where the caller has disconnected. */
 export type RunEnd = FinalPart | GatewayError | null;
 
-/** The totals of all rounds so far. */
 export interface RunTotals {
   readonly usage: TokenUsage | null;
   readonly estimated: boolean;

@@ -103,7 +103,6 @@ export class ActionCalls {
     return this.#left;
   }
 
-  /** The calls that ran, in the order of the calls. */
   uses(): readonly ActionUse[] {
     return this.#uses.filter((use) => use !== null);
   }

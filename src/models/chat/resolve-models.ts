@@ -32,7 +32,6 @@ interface Opened {
   readonly models: readonly Omit<Wanted, "place">[];
   /** When the named model retires. Null for a tier, whose other models take over. */
   readonly retires: ModelEnd | null;
-  /** The tiers that serve in place of what was named. */
   readonly serves?: readonly InPlace[];
 }
 

@@ -21,7 +21,6 @@ export interface ActionTool {
   readonly params: Json;
 }
 
-/** A hosted tool of the format, as requested. */
 export interface WantedHosted {
   readonly param: string;
   readonly tool: HostedTool;

@@ -16,7 +16,6 @@ const NUMBER_CHARS_MAX = 24;
 const EXPONENT = /\d[eE][+-]?\d/;
 const EXPONENTS = new RegExp(EXPONENT, "g");
 
-/** A body without unknown fields. */
 export interface KnownBody<Body extends Json = Json> {
   /** The same object where every field is known. */
   readonly body: Body;

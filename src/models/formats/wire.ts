@@ -8,7 +8,6 @@ import type { Audience, Caller, Payer } from "../../core/plan.ts";
 import type { ModelRequest } from "./model-request.ts";
 import type { PromptShape } from "./prompt-shape.ts";
 
-/** Common to answers in all formats. */
 export interface AnswerHead {
   /** The answer's id, in the format's own form. */
   readonly id: string;
@@ -50,7 +49,6 @@ export interface KeptAnswers {
   forget(payer: string, id: string): Promise<boolean>;
 }
 
-/** A row in the list of models, in any format. */
 export interface ModelRow {
   readonly id: string;
   /** Seconds since the epoch. */

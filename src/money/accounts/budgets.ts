@@ -115,7 +115,6 @@ export async function budgetsAnswer(parts: BudgetParts, accountId: string, known
   return { status: 200, body: { budgets, low_balance_cents } };
 }
 
-/** The limits of an account, as answered. */
 export type BudgetsShown = Awaited<ReturnType<typeof budgetsAnswer>>["body"];
 
 export async function changeBudgets(parts: BudgetParts, accountId: string, body: z.output<typeof anyBudgetsSchema>) {

@@ -151,12 +151,10 @@ export function groupOf(rules: AccountRules, keyId: string): GroupRule | null {
   return group === null ? null : (rules.groups.find(({ id }) => id === group) ?? null);
 }
 
-/** The rules with a change to those of one key. */
 export function withKeyRule(rules: AccountRules, keyId: string, patch: Partial<KeyRule>): AccountRules {
   return { ...rules, keys: { ...rules.keys, [keyId]: { ...keyRule(rules, keyId), ...patch } } };
 }
 
-/** The rules without a deleted key. */
 export function withoutKey(rules: AccountRules, keyId: string): AccountRules {
   if (rules.keys[keyId] === undefined) return rules;
   const { [keyId]: gone, ...keys } = rules.keys;

@@ -43,7 +43,6 @@ export function runRulesRow({ noticeAt, lowerAt, askAt, askSeconds, stopAt }: Ru
   return { notice_at: noticeAt, lower_at: lowerAt, ask_at: askAt, ask_seconds: askSeconds, stop_at: stopAt };
 }
 
-/** The rules for runs of a key or a group. */
 export const ruleOfRunsFields = {
   run_rules: z.strictObject(runRuleFields).nullish(),
   run_required: z.boolean("must be true or false").nullish(),

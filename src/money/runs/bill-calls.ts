@@ -31,7 +31,6 @@ export function runCallRow(posting: PostingRow) {
 
 export type RunCallRow = ReturnType<typeof runCallRow>;
 
-/** What the reckoning reads of a call. */
 export interface RunCall {
   readonly runId: string;
   readonly isAction: boolean;

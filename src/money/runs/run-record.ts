@@ -7,7 +7,6 @@ import { walk } from "../../platform/records/walk.ts";
 
 /** A shared store announces each change of one to all processes. */
 const RUN = "run";
-/** Lists the children of a run. */
 const CHILD = "run-child";
 /** Counts the runs that an account opened within a day. */
 const OPENED = "run-opened";

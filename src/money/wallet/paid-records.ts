@@ -51,7 +51,6 @@ export async function putPaid(records: Records, paid: PaidRecord, isNew = false)
   return put !== null;
 }
 
-/** The call's payment, or null. */
 export async function paidFor(records: Records, callId: string): Promise<PaidRecord | null> {
   const stored = await records.get(KIND, callId);
   return stored === null ? null : (JSON.parse(stored.value) as PaidRecord);

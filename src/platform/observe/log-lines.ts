@@ -28,9 +28,7 @@ export interface LogLook {
   readonly bytesMax: number;
 }
 
-/** A search for a call by its id. */
 export interface LogSearch extends LogLook {
-  /** A transaction id or a request id. */
   readonly id: string;
   /** When it began, by the clock of a possibly different process. */
   readonly beganMs: number;

@@ -13,7 +13,6 @@ const REDACTED_CHARACTERS_MAX = 256 * 1024;
 /** Per attribute as sent: JSON, which the conventions prescribe where spans cannot contain structures. */
 const ATTRIBUTE_CHARACTERS_MAX = 32 * 1024;
 
-/** The content of a call that has ended. */
 export interface Said {
   readonly asked: Pick<CallerRequest, "body" | "neutral">;
   /** Parses the answer; null: it is too long, or in a wire that cannot be parsed. */

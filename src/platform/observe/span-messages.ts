@@ -3,7 +3,6 @@
 import { readJson } from "../../core/json-bytes.ts";
 import type { AnswerBlock, FinishReason, MediaSource, NeutralBlock, NeutralTurn } from "../../core/neutral.ts";
 
-/** A message part, by the `type` of its schema. */
 export type Part = Readonly<Record<string, unknown>> & { readonly type: string };
 
 export interface Message {

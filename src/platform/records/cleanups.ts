@@ -12,7 +12,6 @@ const BACK_EVERY_MS = 10 * 60_000;
 const ROWS = 500;
 const AT_ONCE = 16;
 
-/** An entry: what ends, and when. */
 export interface Cleanup {
   /** Identifies it, also to its vendor. */
   readonly label: string;

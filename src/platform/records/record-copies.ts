@@ -28,7 +28,6 @@ export async function* sqliteRecordCopies(database: DatabaseSync, clock: Clock):
   }
 }
 
-/** The records in Redis, oldest first. */
 export async function* redisRecordCopies(link: RedisLink, clock: Clock): AsyncIterable<RecordCopy> {
   const found = new Map<string, number>();
   for await (const key of link.keys()) {

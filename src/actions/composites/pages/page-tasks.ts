@@ -20,7 +20,6 @@ export type PageTask =
 /** Null where it is too long, too deep or too slow to read. `busy`: no room now. */
 export type Read<T> = T | "busy" | null;
 
-/** The result of each kind of task. */
 export interface PageDone {
   readonly page: JudgedPage;
   readonly text: JudgedPage;

@@ -38,7 +38,6 @@ abstract class Linked {
   }
 }
 
-/** A text or a comment. */
 export class PageLeaf extends Linked {
   readonly nodeType: number;
   data: string;

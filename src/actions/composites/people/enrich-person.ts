@@ -121,7 +121,6 @@ async function locate(
   return take(person, find, ask, deps);
 }
 
-/** Enriches a person who is known by an identifier. */
 export async function enrichBy(identifier: Identifier, person: Person, deps: EnrichDeps): Promise<Cut | null> {
   if (identifier.kind === "email") {
     person.given({ email: identifier.email });

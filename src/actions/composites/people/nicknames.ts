@@ -29,7 +29,6 @@ vincent vince vinny vincenzo|virginia ginny|vladimir vlad volodya|vyacheslav sla
 yaroslav slava|yekaterina katya|yulia julia|yury yuri iurii yuriy|zachary zach zack
 `;
 
-/** Each name with the numbers of its groups. */
 export const NICKNAMES: ReadonlyMap<string, ReadonlySet<number>> = read();
 
 function read(): ReadonlyMap<string, ReadonlySet<number>> {

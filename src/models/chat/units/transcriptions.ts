@@ -71,7 +71,6 @@ const TEXTS: Readonly<Record<string, Extract<AnswerForm, { kind: "text" }>>> = {
   vtt: { kind: "text", contentType: "text/vtt", render: (answer) => `WEBVTT\n\n${cues(answer, ".", false)}` },
 };
 
-/** Fields of the plain form. */
 const PLAIN: AnswerForm = { kind: "json", only: ["text", "usage", "logprobs"] };
 
 function endpoint(operation: string, task: "transcribe" | "translate"): UnitEndpoint<Body> {

@@ -71,7 +71,6 @@ export function nameThoughts(said: Json): void {
   else if (typeof content === "string" && content !== "") said.reasoning = content;
 }
 
-/** The content text, whether one string or parts. */
 export function contentText(said: Json): string {
   return stringOf(said.content) ?? partsOf(said.content, "text");
 }

@@ -41,7 +41,6 @@ function textOf(delta: Readonly<Record<string, unknown>>): string {
   return text;
 }
 
-/** Summarizes the choices of a chunk. */
 function survey(choices: readonly unknown[]) {
   let bearing = false;
   let finish: string | null = null;

@@ -32,7 +32,6 @@ export function checkGenerate(bytes: Buffer): CheckedGenerate | GatewayError {
   return known instanceof GatewayError ? known : { sent: sent as Json, known };
 }
 
-/** The shape of a validated body, for a bound on its tokens. */
 export function shapeOfGenerate({ body, parts, dataChars, jsonTokens }: KnownBody<GenerateBody>): PromptShape {
   const { responseSchema, responseJsonSchema } = body.generationConfig ?? {};
   const hasFormat = isRecord(responseSchema) || isRecord(responseJsonSchema);

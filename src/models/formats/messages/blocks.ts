@@ -59,7 +59,6 @@ function idOf({ id, hosted }: ActionCall): string {
   return `${hosted === null ? RUN_HERE.action : RUN_HERE.hosted}_${id.replace(/[^\w-]/g, "")}`;
 }
 
-/** An action call as a block. */
 export function actionUse(action: ActionCall): Json {
   const { hosted, name, arguments: text } = action;
   const id = idOf(action);

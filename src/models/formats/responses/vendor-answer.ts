@@ -42,7 +42,6 @@ export function tellUnpriced(response: Json, { unpriced }: ChatContext): void {
   if (holdsCount(response[TOOLS]) || holdsCount(usage[TOOLS])) unpriced?.(TOOLS);
 }
 
-/** Why a response ended; null if it has not. */
 export function endOf(response: Json, hasCalls: boolean): { reason: FinishReason; native: string } | null {
   if (response.status === "completed") return { reason: hasCalls ? "tool_calls" : "stop", native: "completed" };
   if (response.status !== "incomplete") return null;

@@ -25,7 +25,6 @@ export function shownPosting({
   return row;
 }
 
-/** Postings as lists show them. */
 export function listedPosting(posting: NumberedPosting): PostingRow {
   return { ...shownPosting(posting), legs: [] };
 }

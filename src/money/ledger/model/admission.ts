@@ -31,7 +31,6 @@ export interface MoneyRequest {
   scope(name: string): ScopeState;
 }
 
-/** The first full slot, or null. */
 export function slotRefusal(account: AccountState, slots: readonly SlotRequest[]): Outcome<"slots"> | null {
   for (const { scope, max, code } of slots) {
     if ((account.slots.get(scope) ?? 0) >= max) return { outcome: "slots", code, max };

@@ -118,7 +118,6 @@ export function unpackLegs(legs: readonly PackedLeg[] | null | undefined): reado
   return legs == null ? [] : legs.map(unpacked);
 }
 
-/** Null where there are no legs. */
 export function legsText(legs: readonly PostedLeg[]): string | null {
   return legs.length === 0 ? null : JSON.stringify(packLegs(legs));
 }
@@ -127,7 +126,6 @@ export function legsIn(text: string | null): readonly PostedLeg[] {
   return text === null ? [] : unpackLegs(JSON.parse(text) as PackedLeg[]);
 }
 
-/** The legs' total cost to us. */
 export function legsCost(legs: readonly PostedLeg[]): Nano {
   return legs.reduce((sum, { upstreamNano }) => add(sum, upstreamNano), ZERO);
 }

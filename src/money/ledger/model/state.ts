@@ -19,7 +19,6 @@ export interface DayState {
 }
 
 export interface ScopeState {
-  /** Its name in the table. */
   readonly name: string;
   readonly days: Map<number, DayState>;
   /** All stored days from this one on are loaded in `days`. */

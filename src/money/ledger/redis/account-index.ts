@@ -65,7 +65,6 @@ function partOf(key: string): number {
   return Math.floor(slotOf(key) / (SLOTS / PARTS));
 }
 
-/** The lease index that holds an account. */
 export function leasesWith(accountId: string): string {
   return LEASES[partOf(accountKey(accountId))] ?? "";
 }

@@ -139,7 +139,6 @@ export async function extendOutcome(
   return short(reply) ?? { outcome: outcome as "unknown_key" | "frozen" | "paused" };
 }
 
-/** Reads the reply of the script `post`. */
 export function postOutcome(reply: readonly string[]): PostOutcome {
   const [outcome, repeat, charged, cents, absorbed, balance, strict, marked, left] = reply;
   if (outcome !== "posted") return { outcome: outcome as "missing" | "voided" | "expired" };

@@ -68,7 +68,6 @@ interface Waiting {
 interface Backlog {
   /** Undelivered intents. */
   readonly queue: Waiting[];
-  /** The store has answered the last delivery. */
   isAnswered: boolean;
 }
 

@@ -36,7 +36,6 @@ export function tagsOf(dialect: Dialect, tags: string): string {
     : `LATERAL json_array_elements_text(${tags}::json) AS t(value)`;
 }
 
-/** A list of texts for `IN`. */
 export function listed(texts: readonly string[], write: StatementWriter, dialect: Dialect): string {
   const list = write.value(JSON.stringify(texts));
   return dialect === "sqlite"
