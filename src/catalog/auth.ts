@@ -8,7 +8,6 @@ import type { Nano } from "../core/money.ts";
 import type { AttemptFailure } from "../core/route.ts";
 import type { JsonObject } from "./said.ts";
 
-/** A complete request except for our key. */
 export interface UnsignedRequest {
   readonly method?: string;
   /** Scheme and authority. */
@@ -255,7 +254,6 @@ export function paidBy(...rails: readonly [Rail, ...Rail[]]): Auth {
   };
 }
 
-/** Formats an instant for AWS: `20261122T194500Z`. */
 function instantOf(epochMs: number): string {
   return new Date(epochMs).toISOString().replace(/[:-]|\.\d{3}/g, "");
 }

@@ -152,7 +152,6 @@ export interface UnitOffer {
   readonly adapter: Adapter;
   readonly upstreamModel: string;
   readonly spec: UnitSpec;
-  /** What the upstream charges us. */
   readonly cost: UnitPrice;
   readonly healthKey: string;
 }
@@ -228,7 +227,6 @@ export interface Catalog {
   readonly standIns: ReadonlyMap<string, StandInFile>;
   readonly tiers: ReadonlyMap<string, Tier>;
   readonly realtimeTiers: ReadonlyMap<string, Tier>;
-  /** The tiers that our composites use, by file name. */
   readonly compositeTiers: ReadonlyMap<string, CompositeTierSpec>;
   /** Every model with a price today, listed or not. Of a server that serves any model, only the one that the operator names is included. */
   models(audience: Audience): readonly SoldModel[];

@@ -70,7 +70,6 @@ interface DayView {
   readonly retired: ReadonlyMap<string, RetiredModel>;
 }
 
-/** The source of one audience's views. */
 interface CatalogSource {
   readonly adapters: ReadonlyMap<string, Adapter>;
   readonly rules: Omit<AudienceRules, "day">;
@@ -121,7 +120,6 @@ function anyListing(kind: Kind, slug: string, day: string, { adapters, env }: Ca
   };
 }
 
-/** The source of a name without a maker. */
 interface OfAdapter {
   readonly adapter: Adapter;
   readonly upstreamModel: string;

@@ -69,7 +69,6 @@ function keysOf(id: string, spec: Login, env: AdapterEnv): readonly string[] {
   return key === null ? [] : [key];
 }
 
-/** The login method that the set variables select. */
 function loginOf(id: string, spec: AdapterSpec, env: AdapterEnv): AdapterSpec {
   const other = spec.otherLogins?.find((login) => keysOf(id, login, env).length > 0);
   if (other === undefined) return spec;
@@ -268,7 +267,6 @@ function unreadableKeys(id: string, spec: AdapterSpec, env: AdapterEnv): readonl
   return keysOf(id, spec, env).length > 0 ? [] : set.map((name) => `${name} names no file that can be read`);
 }
 
-/** Keys in the wrong format for the vendor. */
 function unfitKeys(id: string, spec: AdapterSpec, env: AdapterEnv): readonly string[] {
   const [name = ""] = spec.keyEnv ?? [envName(id, "API_KEY")];
   const problems = keysOf(id, spec, env).map((key) => spec.auth.problemOf?.(key) ?? null);

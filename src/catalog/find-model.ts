@@ -59,7 +59,6 @@ interface Search<Model> {
   readonly get: (slug: string) => Model | null;
 }
 
-/** The names that could have been meant. */
 function namesOf({ kinds, catalog, audience }: Search<unknown>): readonly string[] {
   const chat = kinds.includes("chat") ? [...catalog.tiers.values()].map(tierName) : [];
   const all = [...catalog.listed(audience), ...catalog.unitModels(audience).filter(({ listed }) => listed)];

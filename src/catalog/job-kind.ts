@@ -23,7 +23,6 @@ export interface JobEnd {
   readonly keptMs?: number;
 }
 
-/** What a posting says about the provider. */
 export interface Served {
   readonly provider: string;
   /** `<service>/<action>` */

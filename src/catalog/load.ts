@@ -244,7 +244,6 @@ async function readRoot(root: string, reading: Reading) {
 
 type ReadRoot = Awaited<ReturnType<typeof readRoot>>;
 
-/** Builds the catalog from the folders' contents. */
 function* made(shipped: ReadRoot, overlay: ReadRoot | null, options: LoadOptions): Steps<Catalog> {
   // An overlay's adapter replaces the shipped one entirely, including its stand-in.
   const standIns = [...shipped.standIns].filter(([id]) => overlay?.adapters.has(id) !== true);

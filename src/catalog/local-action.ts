@@ -133,7 +133,6 @@ export class PaidAnswer {
   }
 }
 
-/** An event for a waiting caller that requested events. */
 export interface ToldEvent {
   readonly event: string;
   /** A line of JSON. */

@@ -139,7 +139,6 @@ export function compilePrice(spec: TokenPriceSpec, name: string): TokenPrice {
   return { ...compileRates(spec, spec.thousandCalls), steps, hours, since, version };
 }
 
-/** Parses `HH:MM` to the minute of the day. */
 function minuteOf(time: string): number {
   return Number(time.slice(0, 2)) * 60 + Number(time.slice(3));
 }

@@ -25,7 +25,6 @@ const otherOrigin = z
   .string()
   .regex(/^https?:\/\/[^/\s]+(\/[^\s]*[^/\s])?$/, "is not an http address without a slash at the end");
 
-/** A part of an address that the operator sets. */
 const addressSetting = z.strictObject({
   /** The names of its variable; the first that is set counts. */
   env: envNames,
@@ -45,7 +44,6 @@ export const adapter = z.strictObject({
   docs: z.string().min(1),
   /** The vendor's base URL with the version path and no trailing slash; `{name}` is one of `settings`. `<ID>_BASE_URL` replaces it. */
   origin,
-  /** Parts of the address, by name. */
   settings: settings.optional(),
   auth,
   /** Regions where its chat and embedding models cost us more than their prices here. */
@@ -92,7 +90,6 @@ export const adapter = z.strictObject({
   sidecar: z.string().startsWith("file:").optional(),
   /** Sold as `<adapter id>/<action>`. */
   actions: actions.optional(),
-  /** Prepaid machine time, for the actions that use it. */
   prepaid: prepaid.optional(),
   /** A machine that keeps running between calls, sold as `<adapter id>/create_session`, `/session` and `/close`. */
   sessions: session.optional(),
@@ -128,7 +125,6 @@ export interface AdapterSpec extends Omit<Checked, "actions" | "keylessDoor"> {
   readonly keylessDoor?: KeylessDoor;
 }
 
-/** Similar adapters in one file, by id. */
 export interface AdapterTable {
   readonly adapters: Readonly<Record<string, AdapterSpec>>;
 }

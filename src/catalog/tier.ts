@@ -10,7 +10,6 @@ import { actionId, count, fn, type JsonObject, jsonObject, place, type Said, som
 /** The services that produce the parts of a demo video. */
 export const demoMaker = z.strictObject({
   kind: z.literal("demo-maker"),
-  /** The tier or model that writes storyboards. */
   writer: words,
   /** The speech model, and its default voice. */
   speaker: z.strictObject({ model: words, voice: words }),

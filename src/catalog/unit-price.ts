@@ -52,7 +52,6 @@ export function imageUnit({ rates }: UnitPrice, size: string, quality: string): 
   return [`image ${size} ${quality}`, `image ${size}`].find((unit) => rates.has(unit)) ?? null;
 }
 
-/** Compiles a validated price. `name` is the prefix of its version. */
 export function compileUnitPrice({ since, taken, images = {}, ...listed }: UnitPriceSpec, name: string): UnitPrice {
   const plain = Object.entries(listed).map(([key, text]) => {
     return [UNITS[key as Listed].unit, picoOf(key as Listed, text)] as const;

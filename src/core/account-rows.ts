@@ -96,12 +96,10 @@ export interface AccountPage {
   readonly after: string | null;
 }
 
-/** Orders accounts oldest first. */
 export function byOpening(one: AccountRow, other: AccountRow) {
   return one.createdAtMs - other.createdAtMs || (one.accountId < other.accountId ? -1 : 1);
 }
 
-/** Orders keys oldest first. */
 export function byAge(one: Pick<KeyRow, "createdAtMs" | "keyId">, other: Pick<KeyRow, "createdAtMs" | "keyId">) {
   return one.createdAtMs - other.createdAtMs || (one.keyId < other.keyId ? -1 : Number(one.keyId > other.keyId));
 }
@@ -164,7 +162,6 @@ export interface PostedLeg {
   readonly inRun?: LegInRun;
 }
 
-/** What a run's bill shows of an attempt. */
 export interface LegInRun {
   /** From the start of the attempt; null where the answer came at once. */
   readonly firstTokenMs: number | null;

@@ -73,7 +73,6 @@ export interface SessionClient {
 
 /** A session over a WebSocket: both sides send messages at any time. */
 export interface Session {
-  /** A message of the client, valid only during the call. */
   message(bytes: Buffer): void;
   /** The client has taken everything that was sent. */
   drained(): void;
@@ -171,7 +170,6 @@ export interface FramedPlan extends Framing {
   readonly plan: Plan;
 }
 
-/** The same before the payer is known. */
 export interface FramedOpenPlan extends Framing {
   readonly plan: Plan | OpenPlan;
 }

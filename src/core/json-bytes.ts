@@ -146,7 +146,6 @@ export interface Member {
   readonly end: number;
 }
 
-/** The members of a valid JSON object, in order. */
 export function membersOf(bytes: Buffer): readonly Member[] {
   const members: Member[] = [];
   let depth = 0;

@@ -175,7 +175,6 @@ export function chargedCents(spentBefore: Nano, amount: Nano): number {
   return centsUp(add(spentBefore, amount)) - centsUp(spentBefore);
 }
 
-/** An amount as an exact decimal string of USD, such as "0.000312". */
 export function usdText(amount: Nano): string {
   return decimalText(amount, 9);
 }

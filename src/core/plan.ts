@@ -58,7 +58,6 @@ export interface Lowering {
   readonly tag?: string;
 }
 
-/** An account's own key at a provider. */
 export interface OwnKey {
   readonly key: string;
   readonly accountId: string;
@@ -354,7 +353,6 @@ export type Outcome =
   | "left_before_content"
   | "left_after_content";
 
-/** Everything known about a call that has ended. */
 export interface Ended {
   readonly id: string;
   readonly outcome: Outcome;

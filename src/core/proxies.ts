@@ -27,7 +27,6 @@ export function readProxyAddress(text: string): URL {
   return url;
 }
 
-/** Whether an entry of NO_PROXY matches the destination. */
 export type Exempts = (destination: Destination) => boolean;
 
 /** Parses NO_PROXY: hosts, domains, addresses and ranges, each with an optional port. Throws as `readProxyAddress` does. */

@@ -68,7 +68,6 @@ export interface RunPostingQuery {
   readonly accountId: string;
   readonly runIds: readonly string[];
   readonly limit: number;
-  /** The `next` of the page before. */
   readonly cursor: string | null;
 }
 

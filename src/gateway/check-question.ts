@@ -44,7 +44,6 @@ export function cheapestFirst(a: Offer, b: Offer): number {
   return reasons || a.cost.output - b.cost.output || a.cost.input - b.cost.input;
 }
 
-/** A question to a model, in the chat completions format. */
 export interface ModelQuestion {
   readonly offer: Offer;
   readonly slug: string;

@@ -162,7 +162,6 @@ function chatSettings(config: Config) {
   };
 }
 
-/** What every model call needs. */
 export function chatDeps({ config, catalog, upstream, counter, observer }: Foundation): ChatDeps {
   const secrets = signingSecrets(config.signingSecret, config.dataDir);
   return {

@@ -181,7 +181,6 @@ const NOTHING = {
   isReplay: false,
 } as const;
 
-/** The end of a call that was refused before anything was held. */
 export function refusedCall(id: string, error: GatewayError): Ended {
   return { ...NOTHING, id, outcome: "refused", error };
 }

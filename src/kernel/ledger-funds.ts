@@ -23,7 +23,6 @@ export interface Leases {
   abandon?(hold: HoldRef): void;
 }
 
-/** Shared by all calls paid from accounts. */
 export interface LedgerFundsDeps {
   readonly ledger: Ledger;
   readonly leases: Leases;

@@ -3,7 +3,6 @@ import { randomInt, randomUUID } from "node:crypto";
 import type { Json } from "../catalog/said.ts";
 import { valueAt, withValueAt } from "./action-body.ts";
 
-/** Maps the example's ids, as text, to their replacements. */
 export type Swaps = ReadonlyMap<string, string>;
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;

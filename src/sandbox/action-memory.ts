@@ -31,7 +31,6 @@ export interface Resource extends ResourceName {
 
 export interface ActionMemory {
   call(name: string): ActionCall;
-  /** Stores a resource, or its new state. */
   keep(resource: Resource): void;
   /** Also finds ended resources. */
   find(name: ResourceName): Resource | undefined;

@@ -18,7 +18,6 @@ export type Vendors = ReadonlyMap<string, Vendor>;
 /** One request of an action: the action's own, or a step's. */
 export interface ActionPlace {
   readonly adapter: string;
-  /** The action's name within the adapter. */
   readonly name: string;
   readonly vendor: Vendor;
   readonly action: ActionSpec;

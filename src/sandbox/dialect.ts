@@ -21,7 +21,6 @@ export interface Target {
   readonly headers: IncomingHttpHeaders;
 }
 
-/** A valid request, with its answers. */
 export interface DialectReading {
   readonly ask: Ask;
   whole(answer: Answer, conduct: Conduct): Record<string, unknown>;
@@ -78,7 +77,6 @@ export function readingOf<Request>(
   };
 }
 
-/** The schema's first error, as a refusal that names the field. */
 export function schemaRefusal(error: z.ZodError): Refusal {
   const issue = error.issues[0];
   const path = [...(issue?.path ?? []), ...(issue?.code === "unrecognized_keys" ? issue.keys.slice(0, 1) : [])];

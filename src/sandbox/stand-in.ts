@@ -54,9 +54,7 @@ export interface StandInCall {
   list(kind: string, owner?: Owner): readonly JsonObject[];
   /** Makes a thing. Things in the adapter's `issues` are made automatically, so call this only to store an item for one. */
   keep(kind: string, id: string, item?: Item, how?: KeepOptions): void;
-  /** Merges values into the stored item of the used thing. */
   change(kind: string, values: Item): void;
-  /** Ends the used thing and everything it contains. */
   end(kind: string): void;
   /** Whether the used thing is still running, as the fault `poll-<n>` demands; each call uses up one of its polls. */
   isAtWork(kind: string): boolean;

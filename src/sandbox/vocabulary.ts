@@ -18,7 +18,6 @@ const CLAUSE: readonly (readonly string[])[] = [["and"], ["the"], ADJECTIVES, NO
 /** Each word is a single token in OpenAI's encodings, with or without a leading space, so our counts match a tokenizer's. */
 export const VOCABULARY: readonly string[] = [...new Set([...OPENING, ...CLAUSE.flat()])];
 
-/** The first 32 bits of a text's SHA-256. */
 export function seedOf(text: string): number {
   return createHash("sha256").update(text).digest().readUInt32LE(0);
 }

@@ -13,7 +13,6 @@ export interface Evidence {
   readonly published_at?: string;
   /** The adapter that found it. */
   readonly source: string;
-  /** The leg of the call that found it. */
   readonly transaction_id: string;
   /** Other sources that found the same page. */
   readonly also?: readonly Cited[];

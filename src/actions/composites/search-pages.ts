@@ -97,7 +97,6 @@ export async function readPages(
   );
 }
 
-/** Reads the archived copies nearest to a day. */
 export async function readArchived(
   facet: string,
   urls: readonly string[],

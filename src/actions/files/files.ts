@@ -47,7 +47,6 @@ export type StampOf = (payer: string, keyId: string) => Promise<string | null>;
 
 const NO_STAMP: StampOf = async () => "";
 
-/** A file in answers to callers (contract, 2.8). */
 export type FileView = {
   readonly file_id: string;
   readonly filename: string;

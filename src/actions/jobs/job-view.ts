@@ -16,7 +16,6 @@ interface Progress {
   readonly total: number;
 }
 
-/** A job's progress, where its saved state contains it. */
 function progressOf(saved: unknown): Progress | null {
   const { done, total } = (typeof saved === "object" && saved !== null ? saved : {}) as Partial<Progress>;
   return typeof done === "number" && typeof total === "number" ? { done, total } : null;

@@ -42,12 +42,10 @@ export class ProvenJob {
     return this.#isLost;
   }
 
-  /** Whether the store failed for this job. */
   get wasAway(): boolean {
     return this.#wasAway;
   }
 
-  /** Records that the store failed, and rethrows. */
   readonly away = (error: unknown): never => {
     this.#wasAway = true;
     throw error;

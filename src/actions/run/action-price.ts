@@ -46,7 +46,6 @@ export function upstreamCentsTaken(spec: ActionSpec, params: Params, row: TableE
   return (miss ? spec.upstreamMissCents : undefined) ?? upstreamCentsOf(spec, params, row);
 }
 
-/** The most that a call costs us, in cents. */
 export function upstreamCentsOf({ upstreamCents }: ActionSpec, params: Params, row: TableEndpoint | null): number {
   const ofRow = rowUpstreamCents(row, params);
   if (ofRow !== null) return ofRow;

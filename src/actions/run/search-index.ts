@@ -35,7 +35,6 @@ export interface FoundEndpoint {
   readonly score: number;
 }
 
-/** An endpoint other than an action, and the models that it takes. */
 export interface SearchedEndpoint {
   readonly endpoint: OwnEndpoint;
   readonly models: readonly string[];

@@ -26,7 +26,6 @@ export interface VendorJobId {
   readonly id: string;
 }
 
-/** A job in the form of core/result. */
 export interface VendorJob {
   readonly job_id: string;
   readonly status: "running" | "succeeded" | "failed";

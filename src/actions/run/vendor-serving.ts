@@ -130,7 +130,6 @@ class SoldServing {
     return bound.mostNano;
   }
 
-  /** The answer as the caller gets it. */
   async #careFor(
     final: Extract<FinalPart, { kind: "body" }>,
     reading: Reading,

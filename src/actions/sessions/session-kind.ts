@@ -92,7 +92,6 @@ class OpenSession {
     return cancelledAtMs === null ? { ending: "time", atMs: nowMs } : { ending: "closed", atMs: cancelledAtMs };
   }
 
-  /** The charged minutes that have begun by a moment. */
   async #minutes(atMs: number): Promise<number> {
     if (this.#start.metered === "open") return startedMinutes(atMs - this.#openedMs);
     const { busyMs } = await this.#parts.commands.use(this.#job.id, atMs);

@@ -85,7 +85,6 @@ export function isCalled({ id, pricedAs, alsoCalled }: ListedVendor, word: strin
   return [id, pricedAs ?? id, ...alsoCalled].map(plainName).some((name) => name === plain || `${name}ai` === plain);
 }
 
-/** The prices of one day, without buckets that the list lacks. */
 export function pricesOf(rates: {
   readonly input: string | undefined;
   readonly output: string | undefined;

@@ -42,7 +42,6 @@ export class Call implements PlanCall {
   #isRunTold = false;
   /** The answer has been written: no further phase runs. */
   isAnswered = false;
-  /** The expected error that a phase threw. */
   refusal: GatewayError | null = null;
   #endings: Ending[] | null = null;
 

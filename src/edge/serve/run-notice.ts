@@ -13,7 +13,6 @@ const WITH_TURNS = /\/(?:chat\/completions|responses|messages)$|ontent$/;
 /** How a format writes a user's text at the end of its turns. */
 interface Form {
   readonly turns: "messages" | "input" | "contents";
-  /** The field of a turn that holds its text or parts. */
   readonly parts: "content" | "parts";
   part(text: string): Json;
 }

@@ -44,7 +44,6 @@ export interface Acted {
   readonly blocks: readonly ActionBlock[];
 }
 
-/** The decision on a call before it runs. */
 type Decided =
   | { readonly run: KnownAction; readonly params: Json; readonly nano: Nano; readonly tool: OfferedTool }
   | { readonly told: string; readonly isError: boolean };

@@ -25,7 +25,6 @@ export interface FrameParts {
   readonly trace: boolean;
 }
 
-/** A request that its format has parsed and validated. */
 export interface ModelRequest {
   /** The label in metrics. */
   readonly operation: string;

@@ -23,7 +23,6 @@ export interface KeptAnswer {
   readonly bytes: number;
 }
 
-/** The conversation that a request continues. */
 export interface Earlier {
   readonly items: readonly unknown[];
   readonly bytes: number;
@@ -90,7 +89,6 @@ export interface WireCall extends WirePaths {
 
 /** The list of models in a format, at the path that all formats share. */
 export interface WireModels {
-  /** True if a client of this format sent the request. */
   isAsked(request: GatewayRequest): boolean;
   list(rows: readonly ModelRow[], query: URLSearchParams): Json | GatewayError;
   one(row: ModelRow): Json;

@@ -71,7 +71,6 @@ export interface AuthenticatorOptions {
   readonly readToken?: (token: string) => GrantOfToken | GatewayError | null;
 }
 
-/** The key row of an access token, and its expiry. */
 export interface GrantOfToken {
   readonly accountId: string;
   readonly keyId: string;

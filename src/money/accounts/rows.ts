@@ -152,7 +152,6 @@ export function wholeTransactionRow(found: FoundTransaction) {
   };
 }
 
-/** The actions that a model called, as in its answer. */
 function actionsRow({ legs }: PostingRow) {
   const told = legs.flatMap((leg) => leg.told ?? []);
   if (told.length === 0) return {};

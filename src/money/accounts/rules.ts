@@ -68,7 +68,6 @@ export interface TagRule {
   readonly ceiling: Ceiling;
 }
 
-/** An account's own provider key, as stored. */
 export interface KeptProviderKey {
   readonly sealed: string;
   /** Its last characters. */

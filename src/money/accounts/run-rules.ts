@@ -15,7 +15,6 @@ const mark = z
     "must be 50, 80 or 95, in percent of the budget, or null",
   )
   .optional();
-/** What happens when a run has used a percentage of its budget. */
 export const runRuleFields = {
   notice_at: mark,
   lower_at: mark,

@@ -81,7 +81,6 @@ export async function signUp(
   return note === null ? opened : { ...opened, body: { ...opened.body, note } };
 }
 
-/** `POST /api/v1/signup`. */
 export function signupEndpoint(parts: SignupParts): EndpointSpec {
   return {
     method: "POST",

@@ -116,7 +116,6 @@ function callRow(call: FailedCall) {
   return { ...row, status: httpStatus, code, message, reason: call.reason ?? message };
 }
 
-/** Refused and failed calls, newest first. */
 async function recentCalls(failedCalls: FailedCalls, { accountId, keyId }: KeyRow) {
   const search = {
     accountId,

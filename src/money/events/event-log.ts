@@ -66,7 +66,6 @@ export interface EventLog {
   page(payer: string, limit: number, cursor: string | null): Promise<EventPage>;
 }
 
-/** As answers, streams and lists show it. */
 export function eventRow({ id, kind, accountId, atMs, data }: Event) {
   return { id, kind, account_id: accountId, at: new Date(atMs).toISOString(), data };
 }

@@ -34,7 +34,6 @@ export type RunCallRow = ReturnType<typeof runCallRow>;
 export interface RunCall {
   readonly runId: string;
   readonly isAction: boolean;
-  /** The model or action that served. */
   readonly name: string;
   readonly nano: number;
   readonly startedAtMs: number;

@@ -56,7 +56,6 @@ export async function paidFor(records: Records, callId: string): Promise<PaidRec
   return stored === null ? null : (JSON.parse(stored.value) as PaidRecord);
 }
 
-/** Open payments, newest first. */
 export async function openPaid(records: Records): Promise<readonly PaidRecord[]> {
   const found: PaidRecord[] = [];
   let cursor: string | null = null;
@@ -68,7 +67,6 @@ export async function openPaid(records: Records): Promise<readonly PaidRecord[]>
   return found;
 }
 
-/** Ended payments, newest first. */
 export async function endedPaid(records: Records, limit: number): Promise<readonly PaidRecord[]> {
   const { rows } = await records.list(KIND, ENDED, limit, null);
   return rows.map(({ value }) => JSON.parse(value) as PaidRecord);

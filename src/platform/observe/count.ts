@@ -11,7 +11,6 @@ export const GEN_AI_OPERATIONS: ReadonlySet<string> = new Set(["chat", "embeddin
 const OTHER = "_other";
 const NONE = "_none";
 
-/** The cells for one combination of operation, provider and models. */
 interface ModelCells {
   readonly labels: ModelLabels;
   /** By error code; empty for success. */

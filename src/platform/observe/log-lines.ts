@@ -85,7 +85,6 @@ function lineIn(bytes: Buffer): LogLine | null {
   }
 }
 
-/** The lines that contain a word, in order. */
 export async function* linesIn(
   chunks: AsyncIterable<Buffer> | Iterable<Buffer>,
   word: string,

@@ -55,7 +55,6 @@ export interface Observer {
   sealUnopened(): void;
   /** Called at each scrape. A failure is logged, and the gauges keep their last values. */
   onScrape(read: ReadGauges): void;
-  /** Requests that have begun and not ended. */
   inFlight(): number;
   readonly contentType: string;
   metricsText(): Promise<string>;

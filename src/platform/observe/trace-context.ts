@@ -42,10 +42,8 @@ export function isKept(traceId: string, ratio: number): boolean {
   return Number.parseInt(traceId.slice(-13), 16) < ratio * RATIO_STEPS;
 }
 
-/** The facts of a request from its head. */
 interface Begun {
   readonly requestId: string;
-  /** Sent by a monitoring probe. */
   readonly watched: boolean;
   readonly trace: Pick<TraceContext, "flags"> | null;
 }

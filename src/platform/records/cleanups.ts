@@ -22,7 +22,6 @@ export interface Cleanup {
   readonly tries?: number;
 }
 
-/** How entries of one kind are stored. */
 export interface CleanupBook {
   readonly kind: string;
   /** How long an entry is kept; null: until it has ended. */
@@ -77,7 +76,6 @@ export class Cleanups {
   readonly #kinds: readonly CleanupKind<never>[];
   readonly #found = new Map<CleanupBook, Found>();
   #timer: NodeJS.Timeout | undefined;
-  /** Looks in progress, at most one per kind. */
   readonly #looking = new Map<CleanupBook, Promise<void>>();
   /** Kinds whose look was still in progress when a full look was due. */
   readonly #wholeOwed = new Set<CleanupBook>();

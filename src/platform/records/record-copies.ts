@@ -9,7 +9,6 @@ import { openUnit } from "./sqlite-unit.ts";
 const BATCH = 200;
 const RECORD = /^\{r:\d{1,2}\}:(?!expiry$|deleted:)/;
 
-/** A record with its position: lists are in this order. */
 export interface RecordCopy extends StoredRecord {
   readonly number: number;
 }

@@ -53,7 +53,6 @@ function readRecord(reply: unknown): StoredRecord | null {
   return { kind, id, payer, version: Number(version), value, ...times };
 }
 
-/** What a record takes of its share, and for how long. */
 interface Taken {
   readonly bytes: number;
   readonly ttlMs: number;

@@ -21,7 +21,6 @@ export interface FormRules {
   readonly folder: string;
 }
 
-/** A complete form. The plan that gets it closes it. */
 export interface SpooledForm {
   /** Values by name; a name that ends in `[]` or is repeated has a list. */
   readonly fields: Readonly<Record<string, unknown>>;

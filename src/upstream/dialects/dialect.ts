@@ -121,7 +121,6 @@ export type UnaryAnswer =
     }
   | AttemptFailure;
 
-/** A whole answer in the neutral format, or a failure. */
 export type ReadAnswer =
   | {
       readonly answer: NeutralAnswer;
@@ -131,7 +130,6 @@ export type ReadAnswer =
     }
   | AttemptFailure;
 
-/** A vendor's error body, before classification. */
 export interface VendorError {
   /** The machine-readable words: type, code, status name; in any order, lower case. */
   readonly words: readonly string[];
@@ -153,7 +151,6 @@ export interface Passing {
   answer(json: unknown, context: ChatContext): UnaryAnswer;
   /** Answers carry the caller's tool names; absent: the vendor's. */
   readonly restoresNames?: true;
-  /** Reads an error body, parsed if it was JSON. */
   error(body: unknown): VendorError;
 }
 
@@ -176,7 +173,6 @@ export interface Dialect {
   answer(json: unknown, context: ChatContext): ReadAnswer;
   /** The usage that a body reports, even in a faulty answer, because the vendor charges for it. */
   usage(json: Json, context: ChatContext): TokenUsage | null;
-  /** Reads an error body, parsed if it was JSON. */
   error(body: unknown): VendorError;
   /** Why this wire cannot express the request; null if it can. Then the candidate is skipped, or the request refused. */
   unsupported(request: NeutralRequest, context: ChatContext): string | null;

@@ -216,7 +216,6 @@ class DemoJob {
     return { ...end, chargeNano };
   }
 
-  /** The video of all clips and the storyboard, made once. */
   async #video(board: Storyboard, studio: Studio): Promise<NonNullable<Before["video"]> | Failure> {
     const before = this.#rows.before.video;
     if (before !== null) return before;

@@ -1,7 +1,6 @@
 // A small subset of CSS selectors: names, classes, ids and attributes, with descendant, child and adjacent combinators. Each selector is
 // parsed once.
 
-/** The part of an element that selectors read. */
 export interface Selected {
   readonly localName: string;
   readonly parentElement: Selected | null;

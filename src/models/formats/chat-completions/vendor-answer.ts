@@ -146,7 +146,6 @@ function choiceOf(choice: Json, at: number, context: ChatContext, callOf: CallOf
   };
 }
 
-/** The answer, or why there is none. */
 export function chatCompletionsAnswer(json: unknown, context: ChatContext): ReadAnswer {
   if (isRecord(json) && json.error) return classify(statusInside(json), readError(json), null);
   const told = isRecord(json) ? listOf(json.choices).filter(isRecord) : [];

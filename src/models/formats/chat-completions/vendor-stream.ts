@@ -174,7 +174,6 @@ class ChatCompletionsReader implements StreamReader {
     if (known !== null) this.#memory.set(kind, { known, seen: { ...seen, text: "" } });
   }
 
-  /** Notes what an event says of its choices. */
   #note({ bearing, finish, indices }: Seen): void {
     this.#bore ||= bearing;
     if (finish === "stop" && this.#context.mayBeEmpty !== true) this.#out.empty(this.#bore ? null : EMPTY);

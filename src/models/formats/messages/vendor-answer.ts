@@ -9,7 +9,6 @@ import { gives, reasonWith, wholeCalls } from "../../../upstream/dialects/tool-c
 import { countOf, holdsCount } from "../../../upstream/json-pointer.ts";
 import { emptiness, malformed } from "../../../upstream/vendor-failure.ts";
 
-/** The `format` of this vendor's signed thoughts. */
 export function formatOf(context: ChatContext): string {
   return context.spec.reasoningFormat ?? "messages";
 }
@@ -59,7 +58,6 @@ function withPasses(usage: Json): Json {
   return { ...usage, ...Object.fromEntries(sums) };
 }
 
-/** Reports usage counters that have no price here. */
 export function tellUnpriced(usage: Json, { unpriced }: ChatContext): void {
   if (holdsCount(usage[SERVER_TOOLS])) unpriced?.(SERVER_TOOLS);
   if (passesOf(usage).some(({ type }) => type !== "message")) unpriced?.(PASSES);
@@ -138,7 +136,6 @@ function blockOf(block: Json, format: string, callOf: ReturnType<typeof wholeCal
   }
 }
 
-/** The answer, or why there is none. */
 export function messagesAnswer(json: unknown, context: ChatContext): ReadAnswer {
   if (!isRecord(json)) return malformed("the answer is no JSON object");
   if (json.type === "error" || isRecord(json.error)) return failureInside(json);

@@ -139,7 +139,6 @@ class MessagesPassingReader implements StreamReader {
   }
 }
 
-/** Passes on one stream, for callers of the same wire. */
 export function messagesPassingReader(context: ChatContext, out: BytesOut): StreamReader {
   return new MessagesPassingReader(context, out);
 }

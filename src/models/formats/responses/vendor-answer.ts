@@ -9,7 +9,6 @@ import { gives, wholeCalls } from "../../../upstream/dialects/tool-calls.ts";
 import { countOf, holdsCount } from "../../../upstream/json-pointer.ts";
 import { emptiness, malformed } from "../../../upstream/vendor-failure.ts";
 
-/** The `format` of this vendor's sealed thoughts. */
 export function formatOf(context: ChatContext): string {
   return context.spec.reasoningFormat ?? "responses";
 }
@@ -119,7 +118,6 @@ function blocksOf(item: Json, callOf: ReturnType<typeof wholeCalls>, context: Ch
   }
 }
 
-/** The answer, or why there is none. */
 export function responsesAnswer(json: unknown, context: ChatContext): ReadAnswer {
   if (!isRecord(json)) return malformed("the answer is no JSON object");
   if (isRecord(json.error)) return failureInside(json.error);

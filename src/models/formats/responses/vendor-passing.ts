@@ -126,7 +126,6 @@ function sealedItem(item: unknown, context: ChatContext): unknown {
   return sealed === null ? shown : { ...shown, encrypted_content: sealed };
 }
 
-/** True if an output item has content for the caller. */
 function bears(item: unknown): boolean {
   return isRecord(item) && item.type !== "reasoning" && item.type !== "message";
 }
@@ -280,7 +279,6 @@ class PassingReader implements StreamReader {
     }
   }
 
-  /** A repeated item gets the same seal each time. */
   #sealed(item: unknown): unknown {
     if (!isRecord(item) || item.type !== "reasoning") return sealedItem(item, this.#context);
     const id = stringOf(item.id) ?? "";

@@ -14,7 +14,6 @@ export interface NumberedPosting extends PostingRow {
   readonly windows: string | null;
 }
 
-/** Postings as transaction readers see them. */
 export function shownPosting({
   number: _,
   day: __,

@@ -171,7 +171,6 @@ export type PostOutcome =
  */
 export type KeyFate = "free" | "answered" | "unknown";
 
-/** How an uncharged hold ends. */
 export interface VoidEnd {
   /** The fate of the call's idempotency key; absent: `free`. */
   readonly keyFate?: KeyFate;
@@ -212,7 +211,6 @@ export interface LedgerTotals {
   /** A decimal string: the sum over all accounts may exceed exact numbers. */
   readonly spentNano: string;
   readonly absorbedNano: string;
-  /** The part that is play money of sandbox accounts. */
   readonly play: { readonly heldNano: Nano; readonly spentNano: string };
 }
 
@@ -247,7 +245,6 @@ export interface Audit {
   transactions(query: PostingQuery): Promise<PostingPage>;
   /** What each scope has spent on the account's current day. */
   spentToday(accountId: string, scopes: readonly string[]): Promise<readonly Nano[]>;
-  /** Each scope's sums in the account's current period. */
   periodSums(accountId: string, asked: readonly ScopeOfPeriod[]): Promise<readonly PeriodSums[]>;
   totals(): Promise<LedgerTotals>;
   /** Verifies every invariant while calls continue. With `file`, also the store's file, which blocks calls. */

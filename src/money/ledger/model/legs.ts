@@ -78,7 +78,6 @@ const BLURS: readonly Blur[] = [
   (leg) => ({ ...leg, vendor: SEVERAL, model: SEVERAL, reason: null }),
 ];
 
-/** One leg for each group, in order of first appearance. */
 function summed(legs: readonly PostedLeg[], blur: Blur): PostedLeg[] {
   const kinds = new Map<string, PostedLeg>();
   for (const [at, leg] of legs.map(blur).entries()) {

@@ -130,7 +130,6 @@ export function periodSum(scope: ScopeState, period: WindowPeriod, day: number, 
   return { spent, held, absorbed };
 }
 
-/** Adds a hold to everything that bounds it. */
 export function takeHold(hold: LiveHold): void {
   const { account } = hold;
   account.held += hold.amount;

@@ -76,7 +76,6 @@ function costsIn(fields: ReadonlyMap<string, string>, clockMs: number): BookCost
   return costs;
 }
 
-/** Moves all postings to the archive, whatever their age. */
 export async function archiveAll(books: RedisBooks): Promise<void> {
   const mover = exportPostings({ ...books, onBroken: () => {}, every: () => () => {} });
   await mover.flush(indexOf(books).all());

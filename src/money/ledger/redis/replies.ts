@@ -68,7 +68,6 @@ function runLeft(text: string | undefined): { readonly runLeftNano?: Nano } {
   return text ? { runLeftNano: nano(Number(text)) } : {};
 }
 
-/** Places a hold with the script `reserve`. */
 export async function reserveOutcome(
   run: RunTransition,
   time: TransitionTime,
@@ -123,7 +122,6 @@ export async function reserveOutcome(
   }
 }
 
-/** Grows a hold with the script `extend`. */
 export async function extendOutcome(
   run: RunTransition,
   hold: HoldRef,

@@ -168,7 +168,6 @@ async function tellDurably(intent: Intent, { spool, post, unwritten }: Ways): Pr
   }
 }
 
-/** Wraps the ledger with the spool. Closing it closes both. */
 export function spooledLedger(ledger: SharedLedger, spool: Spool, options: SpooledLedgerOptions): SpooledLedger {
   const { clock, leaseMs, onBroken, onForfeit } = options;
   const placed = placedHolds();

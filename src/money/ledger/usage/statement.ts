@@ -49,7 +49,6 @@ export function where(conditions: readonly (string | null)[]): string {
   return all.length === 0 ? "" : `WHERE ${all.join(" AND ")}`;
 }
 
-/** Encodes a page's last values as a cursor. */
 export function cursorOf(values: readonly Value[]): string {
   return Buffer.from(JSON.stringify(values)).toString("base64url");
 }
