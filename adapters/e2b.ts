@@ -54,10 +54,7 @@ function daemonHeaders({ id, token }: Box): Record<string, string> {
   };
 }
 
-/**
- * Throws BoxGone, or the failure that the daemon's answer means: its host does not always distinguish a missing machine from a failing
- * one.
- */
+/** Throws BoxGone, or what the daemon's answer means: its host does not always tell a missing machine from a failing one. */
 async function lost(context: SessionContext, box: Box, why: string): Promise<never> {
   const answer = await context.ask(ONE, { values: { id: box.id }, accepts: [404] });
   if (answer.status === 404) throw new BoxGone(why);

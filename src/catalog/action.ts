@@ -44,17 +44,11 @@ const price = z
     quoteCents: fn<(params: Params) => number>().optional(),
     /** Params whose price differs from the example's. Required together with `quoteCents` for a ranged price. */
     otherPrice: jsonObject.optional(),
-    /**
-     * How to compute the price from the answer: `baseCents` + `centsEach` × the number (or array length) at a JSON pointer, at least
-     * `minCents`.
-     */
+    /** The price from the answer: `baseCents` + `centsEach` × the number (or array length) at a pointer, at least `minCents`. */
     counted: z.strictObject({ at: pointer, centsEach: z.number().positive(), baseCents: cents.optional() }).optional(),
     /** Do not charge for an answer that a rule classifies as a miss. Default false. */
     freeOnMiss: z.boolean().optional(),
-    /**
-     * The price is known only after the purchase, so the caller must set a maximum (`max_cost_cents`), which we hold. The amount that the
-     * answer reports is both the charge and our cost.
-     */
+    /** Known only after the purchase: the caller must set `max_cost_cents`, which we hold. The answer's amount is charge and cost. */
     needsMaxCost: z.literal(true).optional(),
     /** The vendor is paid per call (`paidBy`): we charge what we paid it, at most the price. */
     paid: z
@@ -163,10 +157,7 @@ const anAction = z
     content: z.union([z.array(pointer).min(1), fn<(params: Params) => readonly string[]>()]).optional(),
     /** Applied before the adapter's own rules. */
     rules: z.array(ruleSchema).optional(),
-    /**
-     * Ids that the vendor created for this call: they belong to the payer for `days` (default 90). `at` points to one id or an array of
-     * them. With `poll`, the id identifies a job, and core/result accepts it as a job id.
-     */
+    /** Ids made for this call belong to the payer for `days` (90). `at`: one or an array. With `poll`, core/result takes it as a job. */
     issues: z
       .array(z.strictObject({ kind: words, at: pointer, days: count.optional(), poll: poll.optional() }))
       .optional(),

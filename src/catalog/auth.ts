@@ -81,10 +81,7 @@ export interface PaidCall {
   readonly isCallers: boolean;
   /** The fee on top of the payment. Default: none. */
   readonly feeNano?: Nano;
-  /**
-   * The payer that named the merchant, which may be the payer's own. We charge it what we paid, whatever the merchant answers, until the
-   * chain shows that the payment was not taken. Absent for merchants in the catalog.
-   */
+  /** Who named the merchant, maybe its own: pays what we paid until the chain shows it was not taken. Absent: the catalog. */
   readonly namedBy?: string;
   readonly sandbox: boolean;
   /** Called with the merchant's price, which is then not paid: the price is requested before a hold is placed. */
@@ -258,10 +255,7 @@ function instantOf(epochMs: number): string {
   return new Date(epochMs).toISOString().replace(/[:-]|\.\d{3}/g, "");
 }
 
-/**
- * Signs method, path, host, date and body with the parts of a key (AWS Signature Version 4): its id, its secret, and a session token if it
- * has one. `region` names one of the adapter's settings. Our tracing headers are not signed.
- */
+/** AWS Signature Version 4, by the parts of a key (id, secret, session token) and the setting `region`. Tracing headers are unsigned. */
 export function sigv4({ service, region }: { readonly service: string; readonly region: string }): Auth {
   must(service !== "" && region !== "", "sigv4 needs a service and a setting for its region");
   return {

@@ -36,10 +36,7 @@ import { CatalogError } from "./validate.ts";
 export interface CatalogOptions extends SaleRules {
   readonly env: AdapterEnv;
   readonly clock: Clock;
-  /**
-   * The base URL for sandbox accounts' calls, without a trailing slash; each vendor is a path below it (`<origin>/openai`). Null: there is
-   * no sandbox, and nothing is configured for sandbox accounts.
-   */
+  /** Base URL of sandbox accounts' calls: each vendor is a path below it (`<origin>/openai`). Null: there is no sandbox. */
   readonly sandboxOrigin: string | null;
   /** `CONTACT`: identifies us to vendors that ask for it. */
   readonly contact: string | null;
@@ -76,10 +73,7 @@ interface CatalogSource {
   readonly env: AdapterEnv;
 }
 
-/**
- * Our cost for a model on a server that serves any; a price from the environment gets its own version. Null: no price, because the vendor
- * states none and the operator set none for this model.
- */
+/** Our cost of a model on a server that serves any; the environment's price gets its own version. Null: no price is known. */
 function anyCost(
   adapterId: string,
   model: string,
@@ -94,10 +88,7 @@ function anyCost(
   return { ...compilePrice(set, name), version: `${name}@${set.input}/${set.output}` };
 }
 
-/**
- * A model of a server that serves any, in the form of a listed one. `*` is the model that the operator names; until one is named, it is
- * known but not served.
- */
+/** A model of a server that serves any, as if listed. `*` is the one that the operator names; until then it is known but not served. */
 function anyListing(kind: Kind, slug: string, day: string, { adapters, env }: CatalogSource): PricedListing | null {
   const split = splitSlug(slug);
   const adapter = split === null ? undefined : adapters.get(split.first);

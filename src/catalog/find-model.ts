@@ -1,5 +1,4 @@
-// Resolves a caller's model name to a model or tier: by slug, by a name that only one maker uses, or with an error that suggests similar
-// names.
+// Resolves a model name to a model or tier: by slug, by a name that one maker uses, or with an error that suggests others.
 import { GatewayError } from "../core/errors.ts";
 import type { Audience, Catalog, SoldEmbedding, SoldModel, SoldUnitModel, Tier } from "./catalog.ts";
 import { nearest } from "./nearest.ts";

@@ -95,15 +95,9 @@ export interface RunningJob extends InnerCalls, InnerModels {
   save(progress: unknown): Promise<void>;
   /** Runs work that needs a store other than the job's record: if the store is down, the job later resumes from the last saved progress. */
   stored<T>(work: () => Promise<T>): Promise<T>;
-  /**
-   * Grows the hold to `amountNano` and records how much of it is used, in one ledger operation; or returns why not, and records nothing.
-   * Never refused if the hold is already that large.
-   */
+  /** Grows the hold to `amountNano` and records its use, in one ledger operation; or says why not. Never refused if it is that large. */
   extend(amountNano: Nano, accruedNano: Nano): Promise<NotHeld | null>;
-  /**
-   * Charges the hold and places a new one, in today's windows; or returns why not: the job then has no hold and must end. Only for kinds
-   * whose launches are `chained`.
-   */
+  /** Charges the hold and places one in today's windows; or says why not: the job then ends. Only for `chained` launches. */
   succeed(chargeNano: Nano, nextNano: Nano, served: Served): Promise<NotHeld | null>;
 }
 
@@ -131,10 +125,7 @@ export interface JobKind {
    * runner continues from the last saved progress.
    */
   run(job: RunningJob): Promise<JobEnd>;
-  /**
-   * A launch failed, or the job's hold ended without the job: delete whatever exists of it elsewhere. Rejects if not even that intention
-   * can be recorded, and is then called again. Absent: there is nothing to delete.
-   */
+  /** A launch failed, or the hold ended without the job: delete what exists elsewhere. Rejects if not even that can be recorded. */
   abandon?(jobId: string): Promise<void>;
   /**
    * The job's end is decided, paid or not: delete what it made and does not hand out with that end. Called again if a process died before

@@ -171,15 +171,9 @@ export interface LocalAction<P = Params> extends ActionFacts<P> {
   readonly msMax?: number;
   /** Its JSON may have hundreds of kilobytes and is written in slices. It must consist of plain values. */
   readonly mayBeLong?: true;
-  /**
-   * Returns the envelope's `data` as a JSON-serializable value, as JSON in parts or with the amount paid for it; or an error for the
-   * caller, which is not charged.
-   */
+  /** Returns the envelope's `data` as a value, as JSON in parts, or with the amount paid for it; or an error, which is not charged. */
   run(params: P, call: LocalCall): unknown | GatewayError | Promise<unknown | GatewayError>;
-  /**
-   * Like `run`, for a caller that requests events: yields events as they occur until the work is over. Ends when the call's signal is
-   * aborted. Absent: such a caller gets a normal answer.
-   */
+  /** Like `run`, for a caller that requests events: yields them until the work or the call's signal ends. Absent: a normal answer. */
   events?(params: P, call: LocalCall): ToldEvents | GatewayError | Promise<ToldEvents | GatewayError>;
   readonly example: { readonly params: JsonObject };
 }

@@ -73,10 +73,7 @@ export const embeddings = z.strictObject({
 /** Prompt parts other than text, with the maximum token count of one such part. */
 export type PartBounds = Said<z.infer<typeof parts>>;
 
-/**
- * A tokenizer that we have. `o200k`: OpenAI's, for gpt-4o and later and for gpt-oss. `unknown`: a text's tokens are bounded by its bytes
- * unless another tokenizer is known to be close.
- */
+/** `o200k`: OpenAI's, for gpt-4o and later and gpt-oss. `unknown`: tokens are bounded by bytes unless another is known to be close. */
 export type Tokenizer = z.infer<typeof tokenizer>;
 
 export type ModelSpec = Said<z.infer<typeof model>>;

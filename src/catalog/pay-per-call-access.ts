@@ -1,5 +1,4 @@
-// A vendor with key-based access that also sells per call at another address, without a key: the same actions at the same prices, in
-// another wire format.
+// A vendor with keys that also sells per call at another address: the same actions and prices, in another wire format.
 import { z } from "zod";
 import { type ActionSpec, actions } from "./action.ts";
 import { paidBy, type Rail } from "./auth.ts";

@@ -46,10 +46,7 @@ function discountsCache({ input, cacheRead }: TokenRates): boolean {
   return cacheRead < input;
 }
 
-/**
- * The usage that the caller is charged for. Tokens that the vendor read from its cache but bills in full count as input, even if the sale
- * price has a discount for cached tokens.
- */
+/** The usage charged: tokens that the vendor read from its cache but bills in full count as input, whatever the sale price. */
 export function soldUsage(usage: TokenUsage, { cost, sale }: { readonly cost: TokenPrice; readonly sale: TokenPrice }) {
   const { inputTokens, cacheReadTokens, cacheWriteTokens } = usage;
   const promptTokens = inputTokens + cacheReadTokens + cacheWriteTokens;

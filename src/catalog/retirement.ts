@@ -23,10 +23,7 @@ export function isGone(retires: Retirement | undefined, nowMs: number): boolean 
   return retires !== undefined && nowMs >= dayMs(retires.sunset);
 }
 
-/**
- * The headers of every answer from what retires: `Deprecation` and `Sunset` as the contract defines them, and a link to the successor.
- * None before the announcement.
- */
+/** `Deprecation`, `Sunset` and a link to the successor on every answer of what retires. None before the announcement. */
 export function retirementHeaders(retires: Retirement | undefined, nowMs: number): Readonly<Record<string, string>> {
   if (retires === undefined || nowMs < dayMs(retires.announced)) return NO_HEADERS;
   return {

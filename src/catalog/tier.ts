@@ -1,5 +1,4 @@
-// Everything that a file in tiers/ may import: aliases that we sell with their candidates in order of preference, and what our composites
-// try in which order.
+// Everything that a file in tiers/ may import: aliases with their candidates in order, and what our composites try.
 import { z } from "zod";
 import { type ActionFacts, facts } from "./action.ts";
 import { type FacetsSpec, facets } from "./facets.ts";

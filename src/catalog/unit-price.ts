@@ -1,5 +1,4 @@
-// Unit prices for images, seconds, searches and several types of tokens: compiles a vendor's list to integers, and computes the cost of
-// counts.
+// Unit prices (images, seconds, searches, tokens by type): compiles a vendor's list to integers, and computes costs.
 import {
   costOf,
   markUp,

@@ -95,10 +95,7 @@ export interface OverSession {
   errorMessage(error: GatewayError): string;
 }
 
-/**
- * A request body as a stream with backpressure. Single-use iterator; throws a GatewayError if the sender disconnects or stalls. Each part
- * is valid until the next is requested; then its memory is reused.
- */
+/** A body as a stream with backpressure, for one reader. Throws if the sender leaves or stalls. Each part lives until the next. */
 export interface IncomingBody extends AsyncIterable<Uint8Array> {
   readonly bytes: number;
 }

@@ -120,10 +120,7 @@ export function most(a: Nano, b: Nano): Nano {
   return a > b ? a : b;
 }
 
-/**
- * The sum of count x price over all parts, in nano-USD, rounded up once: each count at the price of its place. Exact for any count: falls
- * back to BigInt.
- */
+/** The sum of count x price, in nano-USD, rounded up once. Exact for any count: falls back to BigInt. */
 export function costOf(counts: readonly number[], prices: readonly PicoPerToken[]): Nano {
   if (counts.length !== prices.length) throw new RangeError("each count has a price");
   let sum = 0;

@@ -125,15 +125,9 @@ export interface Quote {
   readonly nano: Nano;
   /** Computes a tighter limit at some cost (a real token count); called only after `nano` was refused. Null if there is none. */
   readonly tighten: (() => Promise<Nano>) | null;
-  /**
-   * The same call for at most `free`, without candidates that could cost more; null if none is left. Absent if all cost the same. Called
-   * only after everything else was refused; uses the limits known by then.
-   */
+  /** The same call for at most `free`, without dearer candidates; null: none is left. Called only after all else was refused. */
   within?(free: Nano): Within | null;
-  /**
-   * The same call for a part of `free`, so that a possibly long answer does not hold the whole balance. Called before anything is held;
-   * null if `free` does not suffice. Absent for calls with a fixed cost.
-   */
+  /** The same call for a part of `free`, so that a long answer does not hold the whole balance. Null if `free` does not suffice. */
   share?(free: Nano): Promise<Within | null>;
   /** What `free` would pay for in the caller's units, such as `affordable_output_tokens`. */
   affordable(free: Nano): Readonly<Record<string, number>>;
@@ -266,10 +260,7 @@ export interface Plan {
   cost(candidate: Candidate, reading: Reading, ended: "whole" | "left"): Cost | Promise<Cost>;
   /** Learns which candidate served. Absent: it does not matter. */
   served?(candidate: Candidate): void;
-  /**
-   * Inspects a whole answer before anything is stored: returns the answer to continue with, or an error for the caller. With an error
-   * nothing is charged, and we bear the vendor's cost. Absent: no inspection.
-   */
+  /** Inspects a whole answer before anything is stored. With an error nothing is charged, and we bear the vendor's cost. */
   screen?(final: FinalPart): Promise<FinalPart | GatewayError>;
   /**
    * Stores what must be kept before the charge, such as the owner of an issued id. Returns the answer for the caller, or an error in its

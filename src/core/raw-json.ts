@@ -36,10 +36,7 @@ function marked(value: unknown): { readonly written: string; readonly texts: rea
   }
 }
 
-/**
- * JSON.stringify, with kept texts in place of their objects. `original` is what `value` was edited from: arguments that were parsed and
- * written unchanged keep the text that they have there.
- */
+/** JSON.stringify with kept texts in place of their objects. `original`: arguments written unchanged keep the text that they have there. */
 export function jsonText(value: unknown, original: unknown = null): string {
   const { written, texts } = marked(value);
   if (texts.length === 0) return written;

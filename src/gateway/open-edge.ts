@@ -1,5 +1,4 @@
-// Entry points besides plain HTTP calls: people's sign-in and the clients they grant access, MCP, the account pages, the operator's
-// console.
+// Entry points besides plain HTTP calls: sign-in and granted clients, MCP, the account pages, the operator's console.
 import { randomBytes } from "node:crypto";
 import { EVERYBODY } from "../catalog/catalog.ts";
 import { wholeOf } from "../core/chunk-list.ts";

@@ -38,10 +38,7 @@ const NEEDS_ACCOUNT = new GatewayError("invalid_token", {
 
 const INTERNAL: AttemptFailure = { kind: "gateway_internal", status: 0, message: "internal error", retryAfterMs: null };
 
-/**
- * Runs a plan to its end. Never rejects: a fault becomes the result's error. Every path after the hold ends in exactly one capture,
- * release or hand-over. Uses a single async frame per call, because each further frame costs some 800 bytes.
- */
+/** Runs a plan to its end. Never rejects. One capture, release or hand-over after the hold. A single async frame: each costs 800 bytes. */
 export async function execute(wanted: Plan | OpenPlan, execution: Execution, deps: KernelDeps): Promise<Ended> {
   const { id } = execution;
   let plan: Plan;

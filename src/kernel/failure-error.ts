@@ -40,10 +40,7 @@ function isLimited(failures: readonly AttemptFailure[]): boolean {
   return failures.length > 0 && failures.every(({ kind }) => kind === "provider_rate_limited");
 }
 
-/**
- * Turns the failures of a plan's attempts into one error. Our own retries are spent, so an SDK's retries would only repeat them; a
- * vendor's wait is passed on as Retry-After.
- */
+/** One error of a plan's failures. Our retries are spent, so an SDK's would only repeat them; a vendor's wait becomes Retry-After. */
 export function failureError(
   plan: FailedPlan,
   failures: readonly AttemptFailure[],

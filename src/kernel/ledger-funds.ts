@@ -81,10 +81,7 @@ export class LedgerFunds implements Funds {
     this.#request = request;
   }
 
-  /**
-   * Places a hold for the most that the plan can cost. If the money is short, it tries the plan's tighter bound once, then only those
-   * candidates that the free money pays for.
-   */
+  /** Holds the most that the plan can cost. If short, tries its tighter bound, then only the candidates that the free money pays for. */
   reserve(plan: Plan, id: string, parent: string | null): Promise<Held | Repeated | GatewayError> {
     const { rates } = this.#deps;
     if (rates === undefined || this.#caller.rates === undefined) return this.#hold(plan, id, parent);

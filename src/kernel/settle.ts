@@ -145,10 +145,7 @@ async function keyFateOf(
   return plan.effect === "write" && mayHaveRun && dispatched?.outcome !== "left_before_content" ? "unknown" : "free";
 }
 
-/**
- * Charges an answer. Notes our own cost before anything else can fail, because it is recorded with the end of the hold, charged or not.
- * Never rejects.
- */
+/** Charges an answer. Notes our own cost before anything can fail: it is recorded with the end of the hold. Never rejects. */
 async function capture(held: Held, plan: Plan, answered: Served, parts: SettleParts): Promise<Settled> {
   const { deps, funds, tries, id } = parts;
   const { legs } = tries;

@@ -43,10 +43,7 @@ export interface StandInCall {
   /** The same as a number; undefined if it is not a number, or 0. */
   number(param: string): number | undefined;
   each(param: string): readonly JsonObject[];
-  /**
-   * The stored item of the thing that the request names, by the params in the adapter's `requires` for this kind, or by `id`. Refuses a
-   * thing that was never made or has ended, even if the request names a fault.
-   */
+  /** The stored item that the request names, by the adapter's `requires` or `id`. Refuses one that never was or has ended. */
   use(kind: string, how?: UseOptions): JsonObject;
   /** The stored item of a thing that has not ended; undefined if there is none. */
   find(kind: string, id: string): JsonObject | undefined;

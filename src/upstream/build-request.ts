@@ -170,10 +170,7 @@ function followed(spec: RequestSpec, adapter: Adapter, soFar: unknown): string {
   return pathBelow(known, url);
 }
 
-/**
- * Resolves a redirect to the same origin or to one of the vendor's known hosts, which the configured origin replaces. Null if it leads
- * elsewhere: our key must not go there.
- */
+/** Resolves a redirect to the same origin or a known host of the vendor. Null if it leads elsewhere: our key must not go there. */
 export function redirected(
   location: string,
   { origin, path }: WireRequest,

@@ -39,10 +39,7 @@ function masked(value: unknown, forms: readonly string[]): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, one]) => [masked(name, forms), masked(one, forms)]));
 }
 
-/**
- * Makes a failure whose text the caller may read. Truncates only after masking, because half a key would not be found. `restore` also
- * rewrites its JSON.
- */
+/** A failure whose text the caller may read. Masks before truncating, because half a key would not be found. `restore` rewrites JSON. */
 export function readableFailure(
   failure: AttemptFailure,
   key: string,

@@ -1,5 +1,4 @@
-// Runs work that outlives its request: launched with a kept hold, run in this process or a job runner, and adopted by another process where
-// that one dies.
+// Work that outlives its request: launched with a kept hold, run here or by a job runner, adopted where that process dies.
 
 import type { JobKind } from "../../catalog/job-kind.ts";
 import { centsUp } from "../../core/money.ts";

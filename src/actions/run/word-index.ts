@@ -1,5 +1,4 @@
-// A full-text index (BM25 by field) that also suggests known terms for a misspelled one. We tried `minisearch` instead; it ranks some
-// intents lower.
+// A full-text index (BM25 by field) that also suggests terms for a misspelled one. `minisearch` ranked some intents lower.
 import type { Steps } from "../../core/slices.ts";
 
 /** A possible meaning of a query term; `share` is its weight relative to the term itself, from 0 to 1. */

@@ -1,5 +1,4 @@
-// MCP at /mcp: one address for both revisions of the protocol, stateless, in front of the gateway's own endpoints (MCP 2026-07-28 and
-// 2025-11-25).
+// MCP at /mcp: one stateless address for both revisions of the protocol (2026-07-28 and 2025-11-25).
 import { randomUUID } from "node:crypto";
 import type { AuthInfo, McpHttpHandler } from "@modelcontextprotocol/server";
 import type { Answer, EndpointSpec, StreamAnswer, StreamCall } from "../../core/endpoint.ts";

@@ -1,5 +1,4 @@
-// The account that a person of the operator's OpenID provider signs in to: a record by issuer and subject, never by e-mail address, which
-// may change owners.
+// The account of a person of the OpenID provider: a record by issuer and subject, never by e-mail address, which changes owners.
 import { hash } from "node:crypto";
 import { isRecord, stringOf } from "../../core/json.ts";
 import type { Records, StoredRecord } from "../../platform/records/records.ts";

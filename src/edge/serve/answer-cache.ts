@@ -50,10 +50,7 @@ export interface MadeOf {
   readonly legs: readonly Leg[];
 }
 
-/**
- * Null: the call bypasses the cache. A key that may not pay is refused as usual. With a guard, the guard runs before an answer is created,
- * and what it allows one key does not reach another key.
- */
+/** Null: the call bypasses the cache. With a guard, what it allows one key does not reach another key. */
 export function cacheOrder(
   request: GatewayRequest,
   caller: Caller,

@@ -1,5 +1,4 @@
-// One request at the edge, from its arrival to its last byte. The transport creates it; each phase of serve reads it and adds what it
-// learns.
+// One request at the edge, from its arrival to its last byte. Each phase of serve reads it and adds what it learns.
 import type { Endpoint, FramedOpenPlan, GatewayRequest, PlanCall, Reply, Retirement } from "../../core/endpoint.ts";
 import { GatewayError } from "../../core/errors.ts";
 import { usdText } from "../../core/money.ts";

@@ -24,10 +24,7 @@ export function guard(call: Call, deps: ServeDeps): Promise<void> | void {
   if (deps.guard !== undefined && call.endpoint.upload !== true) return showRequest(call, deps.guard, deps);
 }
 
-/**
- * Plans again where the guard has replaced the body. The guard sees neither free requests nor those that are refused anyway, so that
- * floods of them do not reach it.
- */
+/** Plans again where the guard replaced the body. It sees neither free requests nor those that are refused anyway. */
 async function showRequest(call: Call, guard: Guard, deps: ServeDeps): Promise<void> {
   const { request, caller, framed } = call;
   if (framed === null || framed.plan.quote.nano === ZERO) return;

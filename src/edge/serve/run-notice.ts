@@ -1,5 +1,4 @@
-// Tells a model how much of its run's budget is left: one sentence at the end of the last user turn, so that the cached prefix of the
-// conversation stays as it is.
+// Tells a model what is left of its run's budget, at the end of the last user turn: so the cached prefix stays as it is.
 import { isRecord, type Json } from "../../core/json.ts";
 import { readJson } from "../../core/json-bytes.ts";
 import { centsDown, type Nano } from "../../core/money.ts";

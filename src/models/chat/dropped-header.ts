@@ -1,5 +1,4 @@
-// Reports body fields that were not forwarded, so that a client with extra fields keeps working and its author can find out why they have
-// no effect.
+// Reports body fields that were not forwarded, so that the author of a client can find out why they have no effect.
 import type { Adapter } from "../../catalog/catalog.ts";
 import type { Frame, Reply } from "../../core/endpoint.ts";
 import type { GatewayError } from "../../core/errors.ts";

@@ -46,10 +46,7 @@ export interface Authenticator {
   authenticate(authorization: string | undefined, sender: Sender): Authenticated | Promise<Authenticated>;
   /** The caller for a signed-in owner of this key; reads the ledger each time. */
   callerOfKey(accountId: string, keyId: string): Promise<Authenticated>;
-  /**
-   * The caller for work that the key has already started: the key may have expired since, and sandboxes may have been disabled. Null: the
-   * key or its account is gone. Rejects where they cannot be read.
-   */
+  /** The caller for work already started: the key may have expired. Null: key or account is gone. Rejects where they cannot be read. */
   ofWorkGoingOn(accountId: string, keyId: string): Promise<Caller | null>;
   /** Drops the cache of an account and its keys; null: of all accounts. */
   forget(accountId: string | null): void;

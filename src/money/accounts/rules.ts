@@ -1,5 +1,4 @@
-// The rules of an account besides the limits in the ledger: groups of keys, budgets, rates, addresses. One record per account, so that a
-// change is atomic.
+// An account's rules besides the ledger's limits: groups, budgets, rates, addresses. One record, so that a change is atomic.
 import { hash } from "node:crypto";
 import type { CeilingPeriod } from "../../core/account-rows.ts";
 import { GatewayError } from "../../core/errors.ts";

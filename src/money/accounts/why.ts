@@ -1,5 +1,4 @@
-// Why a key's calls are refused, or would be: everything that refuses them now, the tightest limit on money, and the errors of its latest
-// refused calls.
+// Why a key's calls are refused or would be: what refuses them now, the tightest limit on money, the latest refused calls.
 import { z } from "zod";
 import type { AccountRow, KeyRow, PeriodSums, ScopeOfPeriod } from "../../core/account-rows.ts";
 import { ERRORS, type ErrorCode } from "../../core/errors.ts";

@@ -47,11 +47,7 @@ export async function openHouse(accounts: Pick<Accounts, "openAccount">): Promis
 }
 
 export interface WalletBooks {
-  /**
-   * Books a payment before it is sent; from then on it counts against the day, whatever happens. `again`: this call has already paid.
-   * Otherwise names the limit that is used up until the day ends: the wallet's, the part for merchants that callers name, or the account's
-   * share of it.
-   */
+  /** Books a payment before it is sent; it counts against the day whatever happens. Else the limit that is used up until midnight. */
   book(
     callId: string,
     amountNano: Nano,

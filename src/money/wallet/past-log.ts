@@ -46,10 +46,7 @@ export interface Log {
   readonly data: string;
 }
 
-/**
- * Reads a transaction's logs; empty where it failed. Null where the node does not know the transaction, which proves nothing: nodes prune
- * old ones and lag behind new ones. Rejects where the node does not answer.
- */
+/** A transaction's logs; empty where it failed. Null where the node does not know it, which proves nothing. Rejects where it is silent. */
 export async function logsOf(ask: AskNode, transaction: string): Promise<readonly Log[] | null> {
   const told = mined.parse((await ask("eth_getTransactionReceipt", [transaction])) ?? null);
   if (told === null) return null;

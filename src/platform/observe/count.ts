@@ -221,10 +221,7 @@ class Counting {
   }
 }
 
-/**
- * Creates the function that counts ended requests. `isKnown` separates the catalog's models, tiers and actions from names made up by
- * callers; `otelName` gives a provider's name in OpenTelemetry's conventions.
- */
+/** Counts ended requests. `isKnown` tells the catalog's names from callers'; `otelName`: a provider in OpenTelemetry's conventions. */
 export function createCounting(
   metrics: Metrics,
   isKnown: (name: string) => boolean,

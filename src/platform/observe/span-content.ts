@@ -1,5 +1,4 @@
-// Adds requests and answers to a call's span where the operator enables it (OTEL_CAPTURE_CONTENT): messages in the form of OpenTelemetry's
-// generative-AI conventions, redacted and cut to size.
+// A call's request and answer in its span (OTEL_CAPTURE_CONTENT), in OpenTelemetry's form, redacted and cut to size.
 import type { Attributes } from "@opentelemetry/api";
 import type { CallerRequest } from "../../core/neutral.ts";
 import { type Cut, cutTo, newestOf } from "./cut-messages.ts";
@@ -37,9 +36,7 @@ export class SpanContents {
     this.#options = options;
   }
 
-  /**
-   * Starts to collect a call; null: not wanted, or too many are being collected. Call the returned function once, with null to discard it.
-   */
+  /** Starts to collect a call; null: not wanted, or too many are. Call the returned function once, with null to discard it. */
   begin(record: RequestRecord): ((said: Said | null) => void) | null {
     if (this.#open >= OPEN_MAX || !this.#options.isSent(record)) return null;
     this.#open += 1;

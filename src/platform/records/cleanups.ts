@@ -1,5 +1,4 @@
-// Things that end at a set time, such as a box to close or a machine whose paid time is over: a record of when, and one sweeper that ends
-// them.
+// Things that end at a set time, such as a box or a paid machine: a record of when, and one sweeper that ends them.
 import type { Clock } from "../../core/clock.ts";
 import type { Records, StoredRecord } from "./records.ts";
 
@@ -105,10 +104,7 @@ export class Cleanups {
     await Promise.allSettled(this.#looking.values());
   }
 
-  /**
-   * Looks at all kinds in parallel, but never twice at one kind, so that a slow vendor does not delay other kinds. `isWhole`: far back, as
-   * at a start. Rejects if the store is unavailable.
-   */
+  /** Looks at all kinds in parallel, never twice at one, so that none delays others. `isWhole`: far back, as at a start. */
   async look(isWhole: boolean): Promise<void> {
     if (isWhole) this.#wholeAtMs = this.#deps.clock.elapsedMs();
     await Promise.all(this.#kinds.map((kind) => this.#lookOnce(kind, isWhole)));

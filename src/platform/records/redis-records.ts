@@ -1,5 +1,4 @@
-// Records in Redis: each in one of 64 slots, listed for its payer in another. Readers ignore inconsistencies that a crash leaves between
-// the two.
+// Records in Redis: each in one of 64 slots, listed for its payer in another. Readers ignore what a crash leaves between them.
 import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 import type { Clock } from "../../core/clock.ts";

@@ -179,10 +179,7 @@ class FormIntake {
   }
 }
 
-/**
- * Parses a form while it arrives. Errors are for the caller: not a form, truncated, too large, or too many at once. `share` bounds what is
- * spooled on disk.
- */
+/** Parses a form while it arrives. Errors: no form, truncated, too large, too many at once. `share` bounds what is spooled. */
 export async function spooledForm(
   incoming: IncomingBody | undefined,
   contentType: string,

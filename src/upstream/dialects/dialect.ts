@@ -97,10 +97,7 @@ export interface BytesOut extends StreamOut {
 }
 
 export interface StreamReader {
-  /**
-   * Reads one server-sent event: its data is `bytes[start, end)`, valid only during the call; `name` is its event type, if any. Returns
-   * false for data that cannot be parsed: it is skipped and counted.
-   */
+  /** Reads one event: `bytes[start, end)` is valid only during the call; `name` is its type. False for data that cannot be parsed. */
   event(bytes: Buffer, start: number, end: number, name: string | null): boolean;
 }
 
@@ -159,10 +156,7 @@ export interface Dialect {
   readonly wire: DialectName;
   /** Null if no caller speaks this wire to us, so that everything is translated. */
   readonly passing: Passing | null;
-  /**
-   * The mark that ends a stream: an event type, or an event's whole data. Null: only the end of the body does. A finish reason does not
-   * end it: later events still belong to the answer.
-   */
+  /** The event type, or whole data, that ends a stream; null: the body's end. After a finish reason more events may follow. */
   readonly end: string | null;
   /** The request field that grows from turn to turn. It is written last, because vendors' prompt caches match the beginning of a body. */
   readonly grows: string;

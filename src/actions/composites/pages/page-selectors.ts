@@ -1,5 +1,4 @@
-// A small subset of CSS selectors: names, classes, ids and attributes, with descendant, child and adjacent combinators. Each selector is
-// parsed once.
+// A subset of CSS selectors: names, classes, ids, attributes; descendant, child and adjacent combinators. Parsed once.
 
 export interface Selected {
   readonly localName: string;

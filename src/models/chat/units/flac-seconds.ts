@@ -1,5 +1,4 @@
-// The duration of FLAC audio, summed over its frames (RFC 9639, 9.1): the length in the header cannot be trusted, and silence takes only a
-// few bytes per block.
+// The duration of FLAC audio, summed over its frames (RFC 9639, 9.1), because the length in the header cannot be trusted.
 
 /** The longest frame header: two bytes of sync, two of codes, a number of at most seven, two sizes of at most two, a checksum. */
 const HEADER_BYTES_MAX = 16;

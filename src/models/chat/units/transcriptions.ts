@@ -1,5 +1,4 @@
-// Transcription and translation to English in OpenAI's format: the hold covers the longest possible file, the charge is what the vendor
-// reports.
+// Transcription and translation in OpenAI's format: holds the longest possible file, charges what the vendor reports.
 import { z } from "zod";
 import type { UnitOffer } from "../../../catalog/catalog.ts";
 import { isRecord } from "../../../core/json.ts";

@@ -1,5 +1,4 @@
-// Reads a request in the generate-content format: validates the fields that matter here, refuses unknown ones and those that change the
-// price.
+// Reads a request in the generate-content format: validates fields, refuses unknown ones and those that change the price.
 import type { PlanCall } from "../../../core/endpoint.ts";
 import { GatewayError } from "../../../core/errors.ts";
 import { isRecord, type Json } from "../../../core/json.ts";

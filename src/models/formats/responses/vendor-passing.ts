@@ -1,5 +1,4 @@
-// Pass-through with OpenAI's responses wire on both sides: forwards bytes, and parses only events that contain our names, seals, or the
-// end.
+// OpenAI's responses wire on both sides: forwards bytes, and parses only events with our names, seals, or the end.
 
 import { isRecord, type Json, stringOf, wordOf } from "../../../core/json.ts";
 import type { PassedAnswer } from "../../../core/neutral.ts";

@@ -165,10 +165,7 @@ export type PostOutcome =
   | { readonly outcome: "missing" }
   | { readonly outcome: "voided" | "expired" };
 
-/**
- * What a voided call leaves under its idempotency key. `free`: it can be tried again. `answered`: its refusal is stored for replay.
- * `unknown`: a write may have happened, so it must not run again.
- */
+/** What a voided call leaves under its key. `free`: try again. `answered`: a refusal is replayed. `unknown`: it may have written. */
 export type KeyFate = "free" | "answered" | "unknown";
 
 export interface VoidEnd {
@@ -216,10 +213,7 @@ export interface LedgerTotals {
 
 export interface Money {
   reserve(request: ReserveRequest): Promise<ReserveOutcome>;
-  /**
-   * Grows a hold to `amountNano` within its own windows, records how much of it is used (never more than it will cost), and renews its
-   * lease. Refused as a whole; never refused where the hold is large enough already.
-   */
+  /** Grows a hold within its windows, records its use, and renews its lease; refused as a whole, never where it is large enough. */
   extend(hold: HoldRef, amountNano: Nano, accrued: Nano, leaseMs: number): Promise<ExtendOutcome>;
   /** Checks a hold placed long ago before it is used. `isPatient`: the caller can wait some milliseconds. */
   standing(hold: HoldRef, manner?: { readonly isPatient: true }): Promise<Standing>;
