@@ -1,4 +1,5 @@
-// Tools that some vendors run themselves, such as web search, for other vendors' models; the first configured source serves.
+// Provides the tools that some vendors run themselves, such as web search, to models whose vendor does not; the first configured source
+// serves.
 import { defineHostedTools } from "#tier";
 
 export default defineHostedTools({

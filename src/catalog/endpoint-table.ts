@@ -28,7 +28,10 @@ const endpoint = z.strictObject({
   cents: cents.optional(),
   /** The vendor's charge to us, in the same units as `cents`. Default: the action's `upstreamCents`. */
   upstreamCents: cents.optional(),
-  /** What `cents` is multiplied by: the number in `param`, a text's length in thousands of characters, or an image's megapixels. */
+  /**
+   * The quantity that `cents` is multiplied by: the number in `param`, a text's length in thousands of characters, or an image's
+   * megapixels.
+   */
   per: z
     .strictObject({
       unit: z.enum(["image", "second", "megapixel", "1000 characters"]),

@@ -1,4 +1,5 @@
-// Servers that the operator runs, with a common wire format: they serve whatever models they have, free by default.
+// Servers that the operator runs, with a common wire format: they serve whatever models they have, free unless the environment sets a
+// price.
 
 import { bearer } from "./auth.ts";
 import type { DialectName } from "./chat-wire.ts";

@@ -57,6 +57,7 @@ function proxiesOf(checks: readonly ProviderCheck[]): readonly string[] {
   );
 }
 
+/** Details besides the verdict, one per line. */
 function detailsOf(checks: readonly ProviderCheck[]): readonly string[] {
   return checks
     .filter(({ detail }) => detail !== "")

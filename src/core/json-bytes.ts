@@ -114,7 +114,10 @@ export function keysIn(bytes: Buffer): number {
   return keys;
 }
 
-/** Whether the outermost object has `value` for a key, as written, such as `"stream"`; the last duplicate counts. Parses nothing. */
+/**
+ * Whether the outermost object has `value` for a key, both as written, such as `"stream"` and `true`; the last duplicate counts. Parses
+ * nothing, so it can run before it is decided whether to read the body.
+ */
 export function says(bytes: Buffer, key: string, value: string): boolean {
   if (!bytes.includes(key)) return false;
   let depth = 0;
@@ -146,6 +149,7 @@ export interface Member {
   readonly end: number;
 }
 
+/** The members of a valid JSON object, in order. */
 export function membersOf(bytes: Buffer): readonly Member[] {
   const members: Member[] = [];
   let depth = 0;

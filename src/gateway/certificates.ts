@@ -1,4 +1,5 @@
-// The last `tollgate certify` result for each vendor, and the adapters' statements that no call has confirmed yet.
+// Adapter certificates: the last `tollgate certify` result for each vendor, for the operator's page; and the adapters' statements that no
+// call has confirmed yet.
 import { z } from "zod";
 import { notFound } from "../actions/run/nearest.ts";
 import type { Catalog } from "../catalog/catalog.ts";

@@ -35,7 +35,10 @@ export interface Gateway {
   metricsText(): Promise<string>;
 }
 
-/** Rejects with a sentence for the operator where a port, a folder or a file is wrong, after closing everything it opened. */
+/**
+ * Starts a gateway. Rejects with a sentence for the operator where a port, a folder or a file is wrong, after closing everything it
+ * opened.
+ */
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const opened = new Opened();
   try {

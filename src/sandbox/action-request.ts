@@ -146,7 +146,10 @@ function readScripted(place: ActionPlace, { target, body }: Arrival): ActionRead
   return { captures: new Map(), fields };
 }
 
-/** `gave` returns the values at a pointer in this call's earlier answers: a step may use no others. */
+/**
+ * Reads the request, or returns the vendor's refusal. `gave` returns the values at a pointer in this call's earlier answers: a step may
+ * use no others.
+ */
 export function readActionRequest(
   place: ActionPlace,
   arrival: Arrival,

@@ -22,7 +22,10 @@ export function holdSession(
   });
 }
 
-/** `answerTo` gets all binary messages so far, at each one. Its result is sent, and the socket closed; undefined: it stays open. */
+/**
+ * Opens a web socket. `answerTo` gets all binary messages received so far, each time another one arrives. Its result is sent, and the
+ * socket is closed; while it returns undefined, the socket stays open.
+ */
 export function converse(
   request: IncomingMessage,
   socket: Duplex,

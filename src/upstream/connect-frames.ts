@@ -40,6 +40,7 @@ export class ConnectFrames implements MessageCutter {
   }
 }
 
+/** Encodes one frame without flags. */
 export function connectFrame(text: string): Buffer {
   const bytes = Buffer.from(text);
   const head = Buffer.alloc(HEAD_BYTES);

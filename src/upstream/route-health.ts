@@ -83,7 +83,10 @@ function ownerOf(healthKey: string): string | undefined {
   return healthKey.startsWith("own ") ? healthKey.split(" ", 2)[1] : undefined;
 }
 
-/** Routes with callers' own keys: separate from the operator's, which they cannot displace, and not shared between processes. */
+/**
+ * States of routes with callers' own keys: separate from the operator's, which they cannot displace, and never shared with other
+ * processes.
+ */
 class OwnStates {
   readonly #accounts = new Map<string, Map<string, State>>();
 

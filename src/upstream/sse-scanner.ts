@@ -5,7 +5,10 @@ const CR = 13;
 const COLON = 58;
 const SPACE = 32;
 
-/** Called per event: `bytes[start, end)` is valid only during the call; `name` is its `event:` field. False pauses the scanner. */
+/**
+ * Called for each event: its data is `bytes[start, end)`, valid only during the call; `name` is its `event:` field, if any. Returning
+ * false pauses the scanner after this event.
+ */
 export type OnEvent = (bytes: Buffer, start: number, end: number, name: string | null) => unknown;
 
 export class EventTooLarge extends Error {}

@@ -21,46 +21,16 @@ import { openSqliteThread } from "../../src/platform/storage/sqlite-thread.ts";
 import { createUpstream } from "../../src/upstream/upstream.ts";
 import { type AcmeGateway, startAcmeGateway } from "../actions/run/acme-gateway.ts";
 import { newAccount, newKey } from "../money/ledger/requests.ts";
-import { wire } from "../support/adapter-wire.ts";
 import { startBrowserbase } from "../support/browserbase.ts";
 import { forFile } from "../support/for-file.ts";
 import type { TestAccount } from "../support/gateway.ts";
 import { shippedCatalog } from "../support/shipped-catalog.ts";
 
-const browserbase = await wire("browserbase");
 const vendor = forFile(await startBrowserbase());
 beforeEach(() => {
   vendor.sessions.clear();
   vendor.asked.length = 0;
   vendor.fault = null;
-});
-
-describe("what a caller may ask for", () => {
-  it.each([
-    ["create_session", { estimatedMinutes: 0 }, "estimatedMinutes"],
-    ["create_session", { estimatedMinutes: 1.5 }, "estimatedMinutes"],
-    ["create_session", { estimatedMinutes: 361 }, "estimatedMinutes"],
-    ["create_session", { timeout: 21_600 }, "timeout"],
-    ["create_session", { proxies: { country: "Germany" } }, "proxies.country"],
-    ["create_session", { proxies: [{ type: "external", server: "http://10.0.0.1" }] }, "proxies"],
-    ["create_session", { browserSettings: { extensionId: "x" } }, "browserSettings"],
-    ["extend_session", { estimatedMinutes: 1 }, "session_id"],
-    ["session_status", { session_id: "../projects" }, "session_id"],
-    ["release_session", { session_id: "a", status: "x" }, "status"],
-  ])("%s %j is refused, naming %s", (name, params, field) =>
-    expect(browserbase.refuses(name, params)).toContain(field),
-  );
-
-  it.each([
-    ["create_session", {}, 0.2],
-    ["create_session", { estimatedMinutes: 7 }, 1.4],
-    ["extend_session", { session_id: "a", estimatedMinutes: 360 }, 72],
-    ["session_status", { session_id: "a" }, 0],
-    ["release_session", { session_id: "a" }, 0],
-  ])("%s %j costs %f cents, which is what the vendor takes", (name, params, cents) => {
-    expect(browserbase.quote(name, params)).toBeCloseTo(cents, 9);
-    expect(browserbase.upstreamCents(name, params)).toBeCloseTo(cents, 9);
-  });
 });
 
 describe("through a gateway", () => {

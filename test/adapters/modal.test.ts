@@ -8,76 +8,9 @@ import { systemClock } from "../../src/core/clock.ts";
 import { Sidecar } from "../../src/upstream/sidecar/sidecar.ts";
 import { failureOfKind, VendorFailure } from "../../src/upstream/vendor-failure.ts";
 import { type AcmeGateway, startAcmeGateway } from "../actions/run/acme-gateway.ts";
-import { wire } from "../support/adapter-wire.ts";
 import type { TestAccount } from "../support/gateway.ts";
 
-const modal = await wire("modal");
 const SANDBOX = "sb-1234567890";
-
-describe("what a machine costs", () => {
-  it.each([
-    [{}, 3],
-    [{ timeout: 1 }, 3],
-    [{ timeout: 300 }, 3],
-    [{ timeout: 600 }, 3.046],
-    [{ timeout: 985 }, 5],
-    [{ gpu: "T4", timeout: 300 }, 6.935],
-    [{ gpu: "L4", timeout: 300 }, 8.849],
-    [{ gpu: "A10G", timeout: 60 }, 2.325],
-    [{ gpu: "A100", timeout: 2_000 }, 138.411],
-    [{ gpu: "H100", timeout: 1_988 }, 249.985],
-  ])("%j is %f cents, and never less than it costs us", (params, cents) => {
-    expect(modal.quote("create", params)).toBeCloseTo(cents, 2);
-    expect(modal.upstreamCents("create", params) * 1.1).toBeLessThanOrEqual(modal.quote("create", params) + 0.001);
-  });
-
-  it.each([
-    [{ timeout: 986 }],
-    [{ gpu: "T4", timeout: 1_082 }],
-    [{ gpu: "L4", timeout: 1_018 }],
-    [{ gpu: "A10G", timeout: 1_033 }],
-    [{ gpu: "A100", timeout: 2_168 }],
-    [{ gpu: "H100", timeout: 1_989 }],
-  ])("%j is refused: its price pays for no more; a second less is taken", ({ timeout, ...gpu }) => {
-    expect(modal.refuses("create", { ...gpu, timeout })).toEqual(["timeout"]);
-    expect(modal.refuses("create", { ...gpu, timeout: timeout - 1 })).toEqual([]);
-  });
-
-  it("a command, a look and an end are a cent each", () => {
-    expect(modal.quote("exec", { sandbox_id: SANDBOX, command: "ls" })).toBe(1);
-    expect(modal.quote("status", { sandbox_id: SANDBOX })).toBe(1);
-    expect(modal.quote("terminate", { sandbox_id: SANDBOX })).toBe(1);
-  });
-});
-
-describe("what a caller may ask for", () => {
-  it.each([
-    ["create", { image: { name: "python" } }, "image"],
-    ["create", { image: "file:///etc/passwd" }, "image"],
-    ["create", { image: "python:3.13 && ls" }, "image"],
-    ["create", { image: "https://10.0.0.1/x" }, "image"],
-    ["create", { gpu: "B200" }, "gpu"],
-    ["create", { gpu: "T4:8" }, "gpu"],
-    ["create", { timeout: 0 }, "timeout"],
-    ["create", { cpu: 64 }, "cpu"],
-    ["create", { secrets: ["ours"] }, "secrets"],
-    ["exec", { sandbox_id: SANDBOX }, "command"],
-    ["exec", { sandbox_id: SANDBOX, command: [] }, "command"],
-    ["exec", { sandbox_id: SANDBOX, command: "ls", timeout: 301 }, "timeout"],
-    ["exec", { sandbox_id: "../apps", command: "ls" }, "sandbox_id"],
-  ])("%s %j is refused, naming %s", (name, params, field) => expect(modal.refuses(name, params)).toContain(field));
-
-  it.each(["python:3.13-slim", "ghcr.io/org/img:v1", "registry.example:5000/a/b", `a/b@sha256:${"0".repeat(64)}`])(
-    "an image %s is taken",
-    (image) => expect(modal.refuses("create", { image })).toEqual([]),
-  );
-
-  it("a line is run by sh, an array is a program and its arguments", () => {
-    const sent = (command: string | string[]) => modal.send("exec", { sandbox_id: SANDBOX, command }).body;
-    expect(sent("ls | wc")).toEqual({ sandbox_id: SANDBOX, command: ["sh", "-c", "ls | wc"], timeout: 60 });
-    expect(sent(["ls", "-l"])).toMatchObject({ command: ["ls", "-l"] });
-  });
-});
 
 describe("a machine that nobody waits for any more", () => {
   const order = JSON.stringify({ image: "slow/image", timeout: 300 });

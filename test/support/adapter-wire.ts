@@ -7,6 +7,7 @@ import type { Verdict } from "../../src/catalog/answer-rule.ts";
 import type { ActionOffer } from "../../src/catalog/catalog.ts";
 import { envName } from "../../src/catalog/configure.ts";
 import type { JsonObject } from "../../src/catalog/said.ts";
+import type { AdapterSpec } from "../../src/catalog/spec.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import { AnswerBody } from "../../src/upstream/answer-body.ts";
 import { buildRequest } from "../../src/upstream/build-request.ts";
@@ -55,17 +56,25 @@ export interface AdapterWire {
 
 const KEY = "key-of-ours";
 
-/** Sets every variable that could hold a key of the adapter to `key-of-ours` (`key-of-ours-1`, ... for parts). */
-export async function wire(adapterId: string): Promise<AdapterWire> {
-  const options = { sandboxOrigin: null, contact: "Ada ada@example.org" };
-  const bare = await shippedCatalog(options);
-  const spec = bare.adapters({ sandbox: false }).get(adapterId)?.spec;
-  if (spec === undefined) throw new Error(`there is no adapter ${adapterId}`);
+const OPTIONS = { sandboxOrigin: null, contact: "Ada ada@example.org" };
+const specs = (await shippedCatalog(OPTIONS)).adapters({ sandbox: false });
+
+/** Every variable that could hold a key of the adapter is `key-of-ours` (`key-of-ours-1`, ... for parts). */
+function keysOf(adapterId: string, spec: AdapterSpec): [string, string][] {
   const names = spec.keyEnv ?? [envName(adapterId, "API_KEY")];
-  const env = Object.fromEntries(
-    spec.keyParts?.map((name, at) => [name, `${KEY}-${at + 1}`]) ?? names.map((name) => [name, KEY]),
-  );
-  const catalog = await shippedCatalog({ ...options, env });
+  return spec.keyParts?.map((name, at) => [name, `${KEY}-${at + 1}`]) ?? names.map((name) => [name, KEY]);
+}
+
+/** Code.Storage's key has a form that the start checks. */
+const sellsActions = ([id, { spec }]: readonly [string, { spec: AdapterSpec }]) =>
+  spec.actions !== undefined && id !== "codestorage";
+const env = Object.fromEntries([...specs].filter(sellsActions).flatMap(([id, { spec }]) => keysOf(id, spec)));
+/** One for all adapters, each with its keys. */
+const catalog = await shippedCatalog({ ...OPTIONS, env });
+
+export async function wire(adapterId: string): Promise<AdapterWire> {
+  const spec = specs.get(adapterId)?.spec;
+  if (spec === undefined) throw new Error(`there is no adapter ${adapterId}`);
 
   function offerOf(action: string): ActionOffer {
     const offer = catalog.action(`${adapterId}/${action}`, { sandbox: false })?.offers[0];

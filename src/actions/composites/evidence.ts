@@ -13,6 +13,7 @@ export interface Evidence {
   readonly published_at?: string;
   /** The adapter that found it. */
   readonly source: string;
+  /** The leg of the call that found it. */
   readonly transaction_id: string;
   /** Other sources that found the same page. */
   readonly also?: readonly Cited[];
@@ -72,6 +73,7 @@ function evidenceOf(item: unknown, places: SourceSpec, answered: Answered): Evid
   };
 }
 
+/** The evidence in an answer, in its order. */
 export function evidenceIn(data: unknown, places: SourceSpec, answered: Answered): readonly Evidence[] {
   const list = places.listAt === "" ? data : atPointer(data, places.listAt);
   if (!Array.isArray(list)) return [];

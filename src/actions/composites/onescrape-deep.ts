@@ -108,6 +108,7 @@ interface RowCalls {
   readonly rows: Set<GrowingRow>;
 }
 
+/** One job, which resumes from its stored progress. */
 class PagesJob {
   readonly #job: RunningJob;
   readonly #deps: OnescrapeDeepDeps;

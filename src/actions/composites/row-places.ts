@@ -43,7 +43,10 @@ export class RowPlaces {
   }
 }
 
-/** Works on the items in order, `atOnce` at a time. After a rejection none begins; rejects with the first error once all have ended. */
+/**
+ * Works on the items in order, `atOnce` at a time. After a rejection it begins no more, and rejects with the first error once those in
+ * progress have ended.
+ */
 export async function inOrder<Item>(
   items: readonly Item[],
   atOnce: number,

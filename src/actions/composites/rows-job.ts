@@ -78,6 +78,7 @@ export class RowsJob<Done extends RowDone, Before extends object> {
     return this.#job.stored(() => this.#deps.rows.read([name]));
   }
 
+  /** Marks a row as finished. */
   keep(done: Done, at: number): Promise<void> {
     const rows = { ...this.#progress.rows, [at]: done };
     return this.save(null, { rows, done: Object.keys(rows).length });
@@ -88,6 +89,7 @@ export class RowsJob<Done extends RowDone, Before extends object> {
     await this.#job.save({ ...this.#progress, spentCents: this.spentCents });
   }
 
+  /** The job's end with its rows so far. */
   end(status: JobEnd["status"], chargeCents: number, result: object): JobEnd {
     return {
       status,

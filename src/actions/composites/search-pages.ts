@@ -55,6 +55,7 @@ function noteCall(
   else if (outcome.kind === "read" && outcome.id !== null) calls.count(outcome.id, results);
 }
 
+/** The rungs with these tags, in the tags' order. */
 export function rungsOf(tags: readonly string[], { rungs }: PageLadderSpec): readonly RungSpec[] {
   return tags.flatMap((tag) => rungs.find((one) => one.tag === tag) ?? []);
 }
@@ -97,6 +98,7 @@ export async function readPages(
   );
 }
 
+/** Reads the archived copies nearest to a day. */
 export async function readArchived(
   facet: string,
   urls: readonly string[],

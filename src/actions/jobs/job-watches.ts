@@ -25,6 +25,7 @@ export interface WatchedJob {
   close(): void;
 }
 
+/** A followed job, shared by all its watches. */
 interface Followed {
   job: JobRecord | null;
   readonly by: Set<WatchedJob>;

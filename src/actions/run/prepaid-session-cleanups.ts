@@ -1,4 +1,5 @@
-// Ends machines when their paid time is over or their answer was lost, and meters what vendors charge besides the time.
+// Ends machines when their paid time is over or when the answer that created them was lost, and meters what vendors charge besides the
+// time.
 import type { Catalog } from "../../catalog/catalog.ts";
 import type { PrepaidSpec } from "../../catalog/prepaid.ts";
 import { nanoFromCents } from "../../core/money.ts";
@@ -78,7 +79,10 @@ class SessionCleanups implements CleanupKind<Entry> {
     throw new Error(`${label} is changed all the time`);
   }
 
-  /** Reads the meter until it was read once after the end. Cuts off a machine whose account reached its daily bound on unpaid cost. */
+  /**
+   * Reads and counts the meter, and again each minute until it has been read once after the end. Cuts off a machine whose account has
+   * reached its daily bound on unpaid cost. The next reading gets an entry of its own in the calendar.
+   */
   async #read(entry: Entry): Promise<boolean> {
     const { records, clock } = this.#deps;
     const stored = await findPrepaid(records, entry.label);

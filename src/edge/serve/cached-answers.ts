@@ -1,4 +1,5 @@
-// Serves a call from the answer cache, where its caller allows that. Of misses, complete successful answers are cached.
+// Serves a call from the answer cache, where its caller allows that. A miss runs as usual, and its answer is cached if it is complete and
+// successful.
 import type { FramedOpenPlan } from "../../core/endpoint.ts";
 import { GatewayError } from "../../core/errors.ts";
 import { ZERO } from "../../core/money.ts";

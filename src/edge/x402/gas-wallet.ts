@@ -1,4 +1,5 @@
-// The facilitator's wallet for gas: sends transactions in the order of their nonces, from any process, until a block has them.
+// The facilitator's own wallet, which pays for gas: it sends transactions in the order of their nonces, from any process, and sends again
+// those that no block includes.
 import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
 import type { Hex } from "../../money/wallet/hex.ts";

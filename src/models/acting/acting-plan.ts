@@ -156,6 +156,7 @@ function made(
   };
 }
 
+/** The plan once its payer is known. */
 function ownedPlan(parts: ActingParts, { acting, limit, quoteFor, all }: Made): Plan {
   let opened: ActingCost | null = null;
   const routeFor = (limitNano: Nano) =>

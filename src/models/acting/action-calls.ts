@@ -44,6 +44,7 @@ export interface Acted {
   readonly blocks: readonly ActionBlock[];
 }
 
+/** The decision on a call before it runs. */
 type Decided =
   | { readonly run: KnownAction; readonly params: Json; readonly nano: Nano; readonly tool: OfferedTool }
   | { readonly told: string; readonly isError: boolean };
@@ -102,6 +103,7 @@ export class ActionCalls {
     return this.#left;
   }
 
+  /** The calls that ran, in the order of the calls. */
   uses(): readonly ActionUse[] {
     return this.#uses.filter((use) => use !== null);
   }

@@ -26,6 +26,7 @@ export interface FitModel {
 export interface QuotedPrompt {
   readonly shape: PromptShape;
   readonly bodyBytes: number;
+  /** All text that is sent. */
   readonly text: () => string;
   readonly choices: number;
   /** Holds of this account use the byte bound, never a count. */

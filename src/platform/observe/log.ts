@@ -31,7 +31,10 @@ export interface LogOptions {
   readonly format?: LogFormat;
 }
 
-/** Request lines have the library's form but bypass it: for that many fields it needs 5 microseconds, `JSON.stringify` one. */
+/**
+ * Creates the log. Request lines have the library's form but bypass it: for that many fields it needs 5 microseconds, `JSON.stringify`
+ * one.
+ */
 export function createLog({ level, clock, stream, format = "json" }: LogOptions): Log {
   const isText = format === "auto" ? stream === undefined && isatty(1) : format === "text";
   const json = stream ?? new LineBuffer();

@@ -3,6 +3,7 @@
 import { readJson } from "../../core/json-bytes.ts";
 import type { AnswerBlock, FinishReason, MediaSource, NeutralBlock, NeutralTurn } from "../../core/neutral.ts";
 
+/** A message part, by the `type` of its schema. */
 export type Part = Readonly<Record<string, unknown>> & { readonly type: string };
 
 export interface Message {
@@ -119,7 +120,10 @@ function answerPart(block: AnswerBlock): readonly Part[] {
   }
 }
 
-/** The conventions have one finish reason where our wires have several. Collectors still read the deprecated `finish_reason`. */
+/**
+ * The conventions have a single finish reason where our wires have several; `finish_reason` is deprecated there, but collectors still read
+ * it.
+ */
 export function outputOf({ blocks, reason }: OutputChoice): Message & { readonly finish_reason: string } {
   const finish_reason = reason === "tool_calls" ? "tool_call" : reason;
   return { role: "assistant", parts: blocks.flatMap(answerPart), finish_reason };

@@ -60,7 +60,10 @@ export function openUnit(database: DatabaseSync, time: StoreTime): SqliteUnit {
   };
 }
 
-/** An account's rules, by its id: callers cached by other processes depend on them, so all processes learn of each put. */
+/**
+ * Records with an account's rules, named by its id: callers cached by other processes depend on them, so all processes are told of each
+ * put.
+ */
 const RULES_KIND = "rules";
 /** Runs: all processes learn of a changed budget and of a stop. */
 const RUN_KIND = "run";

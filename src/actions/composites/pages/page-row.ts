@@ -38,6 +38,7 @@ export interface PageRow extends PageDetails {
 /** Why a job's row ended before all rungs were tried. */
 export type RanOut = "over budget" | "unpaid_costs" | "timeout" | "cancelled" | Stopped;
 
+/** The best result so far. */
 export interface Best {
   readonly page: RungPage;
   readonly rung: RungSpec;
@@ -98,6 +99,7 @@ export class GrowingRow {
     return isBetter;
   }
 
+  /** What the row pays so far. */
   get cents(): number {
     return this.#best?.cents ?? 0;
   }

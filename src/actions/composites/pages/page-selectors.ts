@@ -1,5 +1,7 @@
-// A subset of CSS selectors: names, classes, ids, attributes; descendant, child and adjacent combinators. Parsed once.
+// A small subset of CSS selectors: names, classes, ids and attributes, with descendant, child and adjacent combinators. Each selector is
+// parsed once.
 
+/** The part of an element that selectors read. */
 export interface Selected {
   readonly localName: string;
   readonly parentElement: Selected | null;

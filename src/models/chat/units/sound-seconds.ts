@@ -33,7 +33,10 @@ function mp3Frame(header: number): { readonly bytes: number; readonly seconds: n
   };
 }
 
-/** Walks frame by frame. Other bytes count as the most audio that they could hide: layer III's lowest rate where most frames are. */
+/**
+ * Walks frame by frame. Other bytes count as the most audio that they could hide: layer III at its lowest rate where most of the file is
+ * layer III, else any codec.
+ */
 class Mp3Clock {
   seconds = 0;
   #header = 0;

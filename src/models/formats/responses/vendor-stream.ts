@@ -30,6 +30,7 @@ class ResponsesReader implements StreamReader {
     return true;
   }
 
+  /** Ignores events of unknown types. */
   #read(type: string | null, data: Json): void {
     const item = isRecord(data.item) ? data.item : {};
     switch (type) {

@@ -14,6 +14,7 @@ export interface NumberedPosting extends PostingRow {
   readonly windows: string | null;
 }
 
+/** Postings as transaction readers see them. */
 export function shownPosting({
   number: _,
   day: __,
@@ -24,6 +25,7 @@ export function shownPosting({
   return row;
 }
 
+/** Postings as lists show them. */
 export function listedPosting(posting: NumberedPosting): PostingRow {
   return { ...shownPosting(posting), legs: [] };
 }
