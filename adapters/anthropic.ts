@@ -41,6 +41,13 @@ export default defineAdapter({
   maker: "anthropic",
   nativeActions: { messages: "messages" },
   headers: { "anthropic-version": "2023-06-01" },
+  batches: {
+    format: "messages",
+    paths: ["/messages"],
+    prices: [{ since, percent: 50 }],
+    linesMax: 100_000,
+    bytesMax: 256_000_000,
+  },
   chat: {
     dialect: "messages",
     toolCalls: "strict",

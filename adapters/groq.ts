@@ -32,6 +32,14 @@ export default defineAdapter({
   docs: "https://console.groq.com/docs/openai",
   origin: "https://api.groq.com/openai/v1",
   auth: bearer,
+  batches: {
+    format: "files",
+    paths: ["/chat/completions"],
+    prices: [{ since, percent: 50 }],
+    linesMax: 50_000,
+    bytesMax: 200_000_000,
+    oneModel: true,
+  },
   chat: {
     dialect: "chat-completions",
     maxTokensField: "max_completion_tokens",

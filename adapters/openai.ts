@@ -189,6 +189,14 @@ export default defineAdapter({
   auth: bearer,
   maker: "openai",
   nativeActions: { chat: "chat-completions", embeddings: "embeddings", image: "images" },
+  batches: {
+    format: "files",
+    paths: ["/chat/completions", "/responses", "/embeddings", "/moderations"],
+    prices: [{ since, percent: 50 }],
+    linesMax: 50_000,
+    bytesMax: 200_000_000,
+    oneModel: true,
+  },
   chat: {
     dialect: "chat-completions",
     toolCalls: "strict",

@@ -4,6 +4,7 @@ import { z } from "zod";
 import { type ActionSpec, actions } from "./action.ts";
 import { ruleSchema } from "./answer-rule.ts";
 import { auth } from "./auth.ts";
+import { batchApi } from "./batch-api.ts";
 import { chat, embeddings } from "./model-spec.ts";
 import { type KeylessDoor, keylessDoor } from "./pay-per-call-access.ts";
 import { prepaid } from "./prepaid.ts";
@@ -130,6 +131,8 @@ export const adapter = z.strictObject({
   /** Whether calls share a connection over HTTP/2, regardless of `VENDORS_HTTP2`. Each WebSocket has its own HTTP/1.1 connection. */
   http2: z.boolean().optional(),
   chat: chat.optional(),
+  /** Runs many calls within a day at a lower price. */
+  batches: batchApi.optional(),
   /** OpenAI's wire at `/embeddings`. */
   embeddings: embeddings.optional(),
   /** Maps the vendor's id to a model of another kind: what it does, and what its units cost. */

@@ -179,6 +179,8 @@ export interface Route {
   has(candidate: Candidate): boolean;
   /** The candidate whose health determines its place in an order; null: it keeps its place. */
   readonly candidate: Candidate | null;
+  /** The routes that it tries in turn; absent: it tries none. */
+  readonly rungs?: readonly Route[];
 }
 
 export interface AttemptFigures {

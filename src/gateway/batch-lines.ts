@@ -1,10 +1,21 @@
 // Calls the lines of batches: each passes through the gateway's own endpoints, as over HTTP, but its batch has held the money.
-import type { LineAnswer, LineCall, LineCalls, LineFunds } from "../actions/batches/line-calls.ts";
+import type {
+  BatchMode,
+  LineAnswer,
+  LineBound,
+  LineCall,
+  LineCalls,
+  LineFunds,
+  NativeAnswer,
+  NativeLine,
+} from "../actions/batches/line-calls.ts";
 import { systemClock } from "../core/clock.ts";
-import type { Endpoint, GatewayRequest } from "../core/endpoint.ts";
+import type { Endpoint, FramedOpenPlan, GatewayRequest } from "../core/endpoint.ts";
 import { GatewayError } from "../core/errors.ts";
+import { readJson } from "../core/json-bytes.ts";
 import { least } from "../core/money.ts";
 import type { Caller } from "../core/plan.ts";
+import { jsonText, parseRaw } from "../core/raw-json.ts";
 import { matchEndpoint } from "../edge/http/match-endpoint.ts";
 import { requestIds } from "../edge/http/request-id.ts";
 import type { ServeDeps } from "../edge/serve/deps.ts";
@@ -12,6 +23,7 @@ import { KeptReply } from "../edge/serve/kept-reply.ts";
 import { serve } from "../edge/serve/serve.ts";
 import type { RequestWindows, WindowState } from "../platform/limits/request-windows.ts";
 import type { OpenCallers } from "./callers.ts";
+import { answeredPlan, NO_HEALTH, nativeLine, nativeVendors } from "./native-lines.ts";
 
 const ALLOWED: WindowState = {
   allowed: true,
@@ -22,6 +34,8 @@ const ALLOWED: WindowState = {
 };
 /** A batch takes as long as it takes, so no limit per minute applies to its lines. */
 export const NO_LIMITS: RequestWindows = { take: () => ALLOWED, peek: () => ALLOWED, giveBack() {} };
+
+type PlannedEndpoint = Extract<Endpoint, { plan: unknown }>;
 
 /** Also keeps what the answer says about a retry. */
 class LineReply extends KeptReply {
@@ -57,72 +71,134 @@ function requestFor({ path, body, headers }: LineCall, id: string): GatewayReque
   };
 }
 
+interface Opened {
+  readonly match: ReturnType<typeof matchEndpoint>;
+  readonly deps: ServeDeps;
+}
+
+class BatchLines implements LineCalls {
+  readonly #open: () => Opened;
+  readonly #callers: Pick<OpenCallers, "ofWorkGoingOn">;
+  readonly #nextId = requestIds(systemClock);
+
+  constructor(open: () => Opened, callers: Pick<OpenCallers, "ofWorkGoingOn">) {
+    this.#open = open;
+    this.#callers = callers;
+  }
+
+  callerOf(accountId: string, keyId: string): Promise<Caller | null> {
+    return this.#callers.ofWorkGoingOn(accountId, keyId);
+  }
+
+  #endpoint(path: string): PlannedEndpoint {
+    const found = this.#open().match("POST", path);
+    if ("error" in found) throw found.error;
+    if (!("plan" in found.endpoint)) throw new Error(`${path} has no plan`);
+    return found.endpoint;
+  }
+
+  refusal(path: string, error: GatewayError, requestId = this.#nextId()): LineAnswer {
+    const text = JSON.stringify(this.#endpoint(path).errors.body(error, null, requestId));
+    return { requestId, status: error.status, text, retry: error.retry, retryAfterMs: 0 };
+  }
+
+  /** Plans a line, or returns the answer that it gets without being called. */
+  async #planned(call: LineCall, id: string): Promise<FramedOpenPlan | LineAnswer> {
+    try {
+      const request = requestFor(call, id);
+      const made = await this.#endpoint(call.path).plan({ request, audience: admitted(call.caller) });
+      if (made instanceof GatewayError) return this.refusal(call.path, made, id);
+      made.ended?.();
+      return made;
+    } catch (error) {
+      if (error instanceof GatewayError) return this.refusal(call.path, error, id);
+      throw error;
+    }
+  }
+
+  async bound(call: LineCall, wish: BatchMode | undefined): Promise<LineBound | LineAnswer> {
+    const made = await this.#planned(call, this.#nextId());
+    if (!("plan" in made)) return made;
+    const { quote } = made.plan;
+    const maxNano = "maxCostNano" in made.plan ? made.plan.maxCostNano : null;
+    return { nano: maxNano === null ? quote.nano : least(quote.nano, maxNano), vendors: nativeVendors(made, wish) };
+  }
+
+  /** The line as the operator's guard lets it pass. */
+  async #guarded(call: LineCall, requestId: string): Promise<LineCall | GatewayError> {
+    const { guard } = this.#open().deps;
+    const read = guard === undefined ? null : readJson(call.body, parseRaw);
+    if (guard === undefined || read === null || "wrong" in read) return call;
+    const { path, caller } = call;
+    const { accountId, keyId, sandbox } = caller.payer;
+    const verdict = await guard(
+      { stage: "request", requestId, path, sandbox, accountId, keyId, body: read.json },
+      null,
+    );
+    if (verdict instanceof GatewayError) return verdict;
+    return verdict.body === undefined ? call : { ...call, body: Buffer.from(jsonText(verdict.body, read.json)) };
+  }
+
+  async native(call: LineCall, vendor: string): Promise<NativeLine | LineAnswer> {
+    const id = this.#nextId();
+    const passed = await this.#guarded(call, id);
+    if (passed instanceof GatewayError) return this.refusal(call.path, passed, id);
+    const made = await this.#planned(passed, id);
+    if (!("plan" in made)) return made;
+    const detail = { detail: `${vendor} cannot run this line any more` };
+    const gone = new GatewayError("upstream_not_configured", { detail });
+    return nativeLine(made, vendor) ?? this.refusal(call.path, gone, id);
+  }
+
+  async run(call: LineCall, funds: LineFunds, answer: NativeAnswer | null = null): Promise<LineAnswer> {
+    const { deps } = this.#open();
+    const caller = admitted(call.caller);
+    const inner: ServeDeps = {
+      ...deps,
+      authenticate: () => caller,
+      anonymousPayer: null,
+      takeWindow: () => ALLOWED,
+      peekWindow: () => ALLOWED,
+      draining: () => false,
+      paying: { payer: caller.payer, funds },
+    };
+    const request = requestFor(call, this.#nextId());
+    const reply = new LineReply(deps.answers);
+    const endpoint = this.#endpoint(call.path);
+    if (answer === null) await serve(request, endpoint, reply, inner);
+    else await serve(request, answeredEndpoint(endpoint, answer), reply, answeredDeps(inner));
+    const { status, bytes } = await reply.answer;
+    const { retry, retryAfterMs } = reply;
+    return { requestId: request.id, status, text: bytes.toString("utf8"), retry, retryAfterMs };
+  }
+}
+
 /** `parts` is called once, for the first line. */
 export function batchLines(
   parts: () => { readonly endpoints: readonly Endpoint[]; readonly deps: ServeDeps },
   callers: Pick<OpenCallers, "ofWorkGoingOn">,
 ): LineCalls {
-  const nextId = requestIds(systemClock);
-  let opened: { readonly match: ReturnType<typeof matchEndpoint>; readonly deps: ServeDeps } | null = null;
+  let opened: Opened | null = null;
   const open = () => {
     if (opened !== null) return opened;
     const { endpoints, deps } = parts();
     opened = { match: matchEndpoint(endpoints), deps };
     return opened;
   };
+  return new BatchLines(open, callers);
+}
 
-  const requestOf = (call: LineCall) => requestFor(call, nextId());
-
-  function endpointOf(path: string): Endpoint {
-    const found = open().match("POST", path);
-    if ("error" in found) throw found.error;
-    return found.endpoint;
-  }
-
-  function refusal(path: string, error: GatewayError, requestId = nextId()): LineAnswer {
-    const text = JSON.stringify(endpointOf(path).errors.body(error, null, requestId));
-    return { requestId, status: error.status, text, retry: error.retry, retryAfterMs: 0 };
-  }
-
+function answeredEndpoint(endpoint: PlannedEndpoint, answer: NativeAnswer): Endpoint {
   return {
-    refusal,
-    callerOf: (accountId, keyId) => callers.ofWorkGoingOn(accountId, keyId),
-
-    async bound(call) {
-      const endpoint = endpointOf(call.path);
-      const request = requestOf(call);
-      if (!("plan" in endpoint)) throw new Error(`${call.path} has no plan`);
-      try {
-        const made = await endpoint.plan({ request, audience: admitted(call.caller) });
-        if (made instanceof GatewayError) return refusal(call.path, made, request.id);
-        made.ended?.();
-        const { quote } = made.plan;
-        const maxNano = "maxCostNano" in made.plan ? made.plan.maxCostNano : null;
-        return maxNano === null ? quote.nano : least(quote.nano, maxNano);
-      } catch (error) {
-        if (error instanceof GatewayError) return refusal(call.path, error, request.id);
-        throw error;
-      }
-    },
-
-    async run(call, funds: LineFunds) {
-      const { deps } = open();
-      const caller = admitted(call.caller);
-      const inner: ServeDeps = {
-        ...deps,
-        authenticate: () => caller,
-        anonymousPayer: null,
-        takeWindow: () => ALLOWED,
-        peekWindow: () => ALLOWED,
-        draining: () => false,
-        paying: { payer: caller.payer, funds },
-      };
-      const request = requestOf(call);
-      const reply = new LineReply(deps.answers);
-      await serve(request, endpointOf(call.path), reply, inner);
-      const { status, bytes } = await reply.answer;
-      const { retry, retryAfterMs } = reply;
-      return { requestId: request.id, status, text: bytes.toString("utf8"), retry, retryAfterMs };
+    ...endpoint,
+    async plan(call) {
+      const made = await endpoint.plan(call);
+      return made instanceof GatewayError ? made : answeredPlan(made, answer);
     },
   };
+}
+
+/** The guard has passed the request before the provider got it. */
+function answeredDeps({ guard: _, cache: _cache, ...deps }: ServeDeps): ServeDeps {
+  return { ...deps, health: NO_HEALTH };
 }

@@ -28,6 +28,7 @@ import type { RequestLog } from "../platform/observe/request-log.ts";
 import { Cleanups } from "../platform/records/cleanups.ts";
 import type { AnonymousPayers } from "./anonymous-payers.ts";
 import { batchLines, NO_LIMITS } from "./batch-lines.ts";
+import { batchVendors } from "./batch-vendors.ts";
 import { type OpenCallers, openCallers } from "./callers.ts";
 import { type OpenEvents, openEvents } from "./events.ts";
 import { innerChat, innerSpeech } from "./inner-chat.ts";
@@ -48,6 +49,8 @@ export interface Work {
   readonly actionCatalog: OpenActions;
   readonly callers: OpenCallers;
   readonly jobs: Jobs;
+  /** Calls the lines of batches. */
+  readonly lines: LineCalls;
   readonly run: RunDeps;
   /** How callers without a key pay; null: a key is required. */
   readonly anonymousPayers: AnonymousPayers | null;
@@ -106,6 +109,7 @@ export async function openWork(foundation: Foundation): Promise<Work> {
     actionCatalog,
     callers,
     jobs,
+    lines,
     run,
     anonymousPayers,
     events,
@@ -217,7 +221,7 @@ function openJobs(
 }
 
 function batchOf(
-  { stores: { ledger }, observer }: Foundation,
+  { config, stores: { ledger }, observer, upstream, catalog }: Foundation,
   {
     actionCatalog,
     lines: calls,
@@ -228,6 +232,7 @@ function batchOf(
     files: actionCatalog.batchFiles,
     calls,
     places: new BatchPlaces(),
+    vendors: batchVendors(upstream, catalog.current, config),
     clock: systemClock,
     onBroken,
     onLines: observer.batchLines,

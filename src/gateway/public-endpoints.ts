@@ -128,7 +128,13 @@ function ownAccountEndpoints(foundation: Foundation, work: Work, unsold: Unsold)
 export function publicEndpoints(foundation: Foundation, work: Work, unsold: Unsold): readonly Endpoint[] {
   const { config, catalog, stores, url } = foundation;
   const { actionCatalog, run, people, events, jobs } = work;
-  const batches = { files: actionCatalog.batchFiles, records: stores.records, clock: systemClock, jobs: () => jobs };
+  const batches = {
+    files: actionCatalog.batchFiles,
+    records: stores.records,
+    clock: systemClock,
+    calls: work.lines,
+    jobs: () => jobs,
+  };
   const site = () => ({ publicUrl: url.get(), sandbox: config.sandbox, signup: config.signup === "open" });
   const daily = { actionCatalog: actionCatalog.actionCatalog, clock: systemClock };
   const endpoints = [

@@ -708,6 +708,12 @@ export const SETTINGS = {
     seconds(86_400),
     "How long both sides of a realtime session may be silent",
   ),
+  batchPollMs: setting(
+    "BATCH_POLL_SECONDS",
+    "10",
+    seconds(3_600),
+    "How often to look at a batch that a provider runs; up to six times rarer the longer it runs",
+  ),
   drainMs: setting("DRAIN_SECONDS", "30", seconds(3_600), "Time for running answers at SIGTERM"),
 } as const satisfies Record<string, Setting<unknown>>;
 

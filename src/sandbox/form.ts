@@ -4,7 +4,11 @@ import { Busboy } from "@fastify/busboy";
 const HEAD_BYTES = 64;
 
 /** Fields are lists if their name ends in `[]` or they are files. Undefined if the body is not a complete form. */
-export function readForm(body: Buffer, contentType: string): Promise<Record<string, unknown> | undefined> {
+export function readForm(
+  body: Buffer,
+  contentType: string,
+  keepsFiles = false,
+): Promise<Record<string, unknown> | undefined> {
   const form: Record<string, unknown> = {};
   const add = (field: string, value: unknown) => {
     const list = form[field];
@@ -24,7 +28,8 @@ export function readForm(body: Buffer, contentType: string): Promise<Record<stri
       stream.on("end", () => {
         const bytes = Buffer.concat(chunks);
         const head = bytes.toString("latin1", 0, HEAD_BYTES);
-        add(field.replace(/\[\]$/, ""), { name, type, bytes: bytes.length, head });
+        const content = keepsFiles ? { content: bytes } : {};
+        add(field.replace(/\[\]$/, ""), { name, type, bytes: bytes.length, head, ...content });
       });
     });
     busboy.on("error", reject);

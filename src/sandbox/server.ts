@@ -8,6 +8,7 @@ import { type ActionMemory, createActionMemory } from "./action-memory.ts";
 import { addressOf } from "./action-request.ts";
 import { type ActionScenario, actionScenarioOf, brokenStandIn, isActionArrival } from "./action-scenario.ts";
 import type { Vendors } from "./action-vendors.ts";
+import { BatchRoom, isBatchArrival } from "./batches.ts";
 import { type CallLog, type CallLogReport, createCallLog, type LoggedCall } from "./call-log.ts";
 import { type Connection, createConnection } from "./connection.ts";
 import type { Dialect, SocketStandIn } from "./dialect.ts";
@@ -55,6 +56,7 @@ interface Deps {
   readonly memory: ActionMemory;
   readonly machines: MachineRoom;
   readonly standIns: StandIns;
+  readonly batches: BatchRoom;
 }
 
 const BODY_BYTES_MAX = 64 * 1024 * 1024;
@@ -246,6 +248,7 @@ async function serve(request: IncomingMessage, response: ServerResponse, deps: D
   const body = await bodyOf(request);
   const arrival = { method: request.method ?? "", target: { url, headers: request.headers }, body };
   if (isActionArrival(arrival)) return serveAction(arrival, request, response, deps);
+  if (isBatchArrival(arrival)) return deps.batches.serve(arrival, request, response);
   const scenario = await scenarioOf(arrival, { ...deps, vendors: deps.vendors() });
   const loggedCall = openLoggedCall(deps.callLog, scenario, String(request.headers["x-request-id"] ?? ""));
   const connection = createConnection(request, response, {
@@ -264,6 +267,11 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   const callLog = createCallLog(clock);
   const vendors = options.adapters ?? (() => new Map());
   const deps: Deps = {
+    batches: new BatchRoom({
+      callLog,
+      nowMs: () => clock.epochMs(),
+      scenario: (arrival) => scenarioOf(arrival, { ...deps, vendors: vendors() }),
+    }),
     dialects: options.dialects,
     sockets: options.sockets ?? [],
     clock,

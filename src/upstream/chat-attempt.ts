@@ -28,7 +28,7 @@ export interface ChatAttemptOptions {
   readonly stream: boolean;
   readonly firstTokenMsMax: number;
   readonly gapMsMax: number;
-  readonly dispatcher: Dispatcher;
+  readonly dispatcher: Pick<Dispatcher, "dispatch">;
   readonly clock: Clock;
   /** Called before the sink hears of the failure; may report that another key of ours is usable. */
   readonly onFailure: (failure: AttemptFailure) => AttemptFailure;

@@ -98,7 +98,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#arm(Math.min(clocks.firstMsMax, clocks.gapMsMax()));
   }
 
-  send(dispatcher: Dispatcher, request: ExchangeRequest): void {
+  send(dispatcher: Pick<Dispatcher, "dispatch">, request: ExchangeRequest): void {
     const { method = "POST", origin, path, body, upgrade } = request;
     const headers = upgrade === undefined ? { "accept-encoding": ENCODINGS, ...request.headers } : request.headers;
     const allowH2 = upgrade === undefined && request.ownConnection !== true ? undefined : false;

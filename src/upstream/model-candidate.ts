@@ -7,10 +7,11 @@ import type { FailureKind } from "../core/failures.ts";
 import type { CallerRequest, ThoughtSeal } from "../core/neutral.ts";
 import type { AnswerSink, Attempt, AttemptFailure, Candidate } from "../core/route.ts";
 import { openChatAttempt } from "./chat-attempt.ts";
-import type { ChatContext, Dialects, OwnSeal } from "./dialects/dialect.ts";
+import type { ChatContext, Dialects, OwnSeal, UpstreamBody } from "./dialects/dialect.ts";
 import type { MediaFetcher } from "./fetch-media.ts";
 import { type FetchingParts, openFetchingAttempt } from "./fetching-attempt.ts";
 import { formedLane } from "./formed-lane.ts";
+import { type KeptAnswer, keptAnswer } from "./kept-answer.ts";
 import { type CallerSide, type Lane, laneOf } from "./lane.ts";
 import type { Login } from "./login.ts";
 import type { FetchedMedia } from "./media-links.ts";
@@ -56,6 +57,10 @@ export type UnitOrder = Omit<ModelOrder, "contextTokens" | "outputTokensMax" | "
 interface CandidateOf<AnOffer> extends Candidate {
   readonly offer: AnOffer;
   readonly contextTokens: number;
+  /** What it sends; null where that is more than one JSON body at one of the vendor's usual paths. */
+  request(): UpstreamBody | null;
+  /** Makes it read this answer instead of calling the vendor. */
+  answerWith(answer: KeptAnswer): void;
   /** The top-level fields of the caller's body that are not sent to the vendor. */
   unsent(): readonly string[];
   /** Whether the answer was near-JSON and has been repaired. */
@@ -117,6 +122,7 @@ class Served<AnOffer extends AnyOffer> implements CandidateOf<AnOffer> {
   readonly #order: AnyOrder;
   readonly #way: Way;
   readonly #parts: ModelCandidateParts;
+  #answer: KeptAnswer | null = null;
 
   constructor(offer: AnOffer, order: AnyOrder, way: Way, parts: ModelCandidateParts) {
     this.offer = offer;
@@ -140,6 +146,24 @@ class Served<AnOffer extends AnyOffer> implements CandidateOf<AnOffer> {
     return this.#way.repaired?.() ?? false;
   }
 
+  request(): UpstreamBody | null {
+    const { links = [] } = this.#way.lane;
+    const body = links.length > 0 ? null : this.#body();
+    return body === null || body.form !== undefined || body.origin !== undefined ? null : body;
+  }
+
+  answerWith(answer: KeptAnswer): void {
+    this.#answer = answer;
+  }
+
+  #body(media?: FetchedMedia): UpstreamBody {
+    const { adapter, upstreamModel } = this.offer;
+    const { lane, wire } = this.#way;
+    const body = growingLast(lane.request(media), lane.grows);
+    if (wire.paths === undefined) return body;
+    return placed(body, wire.paths, { adapter, upstreamModel }, { stream: this.#order.stream, last: lane.grows });
+  }
+
   pointlessAfter(failed: Candidate, kind: FailureKind): boolean {
     if (kind === "caller_invalid") return failed.provider === this.provider;
     if (kind !== "caller_context_length") return false;
@@ -149,7 +173,7 @@ class Served<AnOffer extends AnyOffer> implements CandidateOf<AnOffer> {
   open(sink: AnswerSink, firstTokenMsMax: number): Attempt {
     const { lane, asked = null } = this.#way;
     const { links = [] } = lane;
-    if (links.length === 0 || asked === null) return this.#ask(sink, firstTokenMsMax);
+    if (links.length === 0 || asked === null || this.#answer !== null) return this.#ask(sink, firstTokenMsMax);
     const sandbox = this.offer.adapter.isSandbox === true;
     const { account = null } = this.#order;
     const { mediaFetcher } = this.#parts;
@@ -162,18 +186,15 @@ class Served<AnOffer extends AnyOffer> implements CandidateOf<AnOffer> {
   }
 
   #ask(to: AnswerSink, firstTokenMsMax: number, media?: FetchedMedia): Attempt {
-    const { adapter, upstreamModel } = this.offer;
-    const { lane, wire } = this.#way;
+    const { adapter } = this.offer;
+    const { lane } = this.#way;
     const { stream, requestId, conversation, clocks } = this.#order;
-    const { dispatcher, clock, vendorOf, restKey, loginOf } = this.#parts;
+    const { clock, vendorOf, restKey, loginOf } = this.#parts;
+    const kept = this.#answer;
+    const dispatcher = kept === null ? this.#parts.dispatcher : keptAnswer(kept);
     const vendor = vendorOf(adapter);
     const key = vendor.ring.take(conversation);
-    const body = growingLast(lane.request(media), lane.grows);
-    const sent =
-      wire.paths === undefined
-        ? body
-        : placed(body, wire.paths, { adapter, upstreamModel }, { stream, last: lane.grows });
-    const request = exchangeRequest(vendor, sent, { adapter, requestId });
+    const request = exchangeRequest(vendor, this.#body(media), { adapter, requestId });
     return openChatAttempt(
       {
         lane,
@@ -182,7 +203,10 @@ class Served<AnOffer extends AnyOffer> implements CandidateOf<AnOffer> {
         gapMsMax: clocks.gapMsMax,
         dispatcher,
         clock,
-        onFailure: (failure) => restKey(adapter, key, readableFailure(failure, key)),
+        onFailure(failure) {
+          const readable = readableFailure(failure, key);
+          return kept === null ? restKey(adapter, key, readable) : readable;
+        },
       },
       loginOf(adapter, key).authorize(request),
       to,

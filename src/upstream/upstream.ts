@@ -9,6 +9,7 @@ import { destinationOf, NO_PROXIES, type Proxies, withoutPassword } from "../cor
 import type { AttemptFailure } from "../core/route.ts";
 import { createAccessTokens } from "./access-tokens.ts";
 import { type ActionCandidate, type ActionOrder, actionCandidate } from "./action-candidate.ts";
+import { BatchClient, type BatchClientOrder } from "./batch-client.ts";
 import { createConnections } from "./connections.ts";
 import type { Dialects } from "./dialects/dialect.ts";
 import { createMediaFetcher, type UnpaidLinks } from "./fetch-media.ts";
@@ -46,6 +47,7 @@ export interface Upstream {
   unitCandidate(offer: UnitOffer, order: UnitOrder): UnitCandidate;
   vendorSocket(offer: UnitOffer, order: VendorSocketOrder): VendorSocket;
   actionCandidate(offer: ActionOffer, order: ActionOrder): ActionCandidate;
+  batchClient(adapter: Adapter, order: BatchClientOrder): BatchClient;
   /** The proxy for an address, without its password; null for a direct connection. */
   proxyOf(address: string): string | null;
   /** Runs an adapter's script outside any call. Throws VendorFailure, or an exception of the script's. */
@@ -152,6 +154,7 @@ export function createUpstream(clock: Clock, options: UpstreamOptions): Upstream
     vendorScript: (script, order) => runVendorScript(script, order, parts),
     chatCandidate: (offer, order) => chatCandidate(offer, order, parts),
     unitCandidate: (offer, order) => unitCandidate(offer, order, parts),
+    batchClient: (adapter, order) => new BatchClient(adapter, order, parts),
     vendorSocket: (offer, order) => openVendorSocket(offer, order, parts),
     async close() {
       publicFetch.close();

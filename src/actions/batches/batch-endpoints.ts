@@ -11,7 +11,9 @@ import { launchPlan, payerOf } from "./batch-launch.ts";
 import { type BatchStart, KEPT_MS, WINDOW_MS } from "./batch-record.ts";
 import { fileBatch, newState } from "./batch-view.ts";
 import { lifeSchema, listed, pageOf, pageSchema, payerIn, writer } from "./file-endpoints.ts";
+import type { BatchMode, LineCalls } from "./line-calls.ts";
 import { OwnBatches, type OwnBatchesParts } from "./own-batches.ts";
+import { modeRefusal } from "./read-input.ts";
 
 const BODY_BYTES_MAX = 64 * 1024;
 /** What a line may call. */
@@ -24,6 +26,12 @@ const ENDPOINTS = [
 ] as const;
 const MODE = "tollgate_mode";
 
+/** Undefined: the creator leaves it to the gateway. Null: there is no such mode. */
+function modeIn(metadata: Readonly<Record<string, string>> | null | undefined): BatchMode | undefined | null {
+  const mode = metadata?.[MODE];
+  return mode === undefined || mode === "native" || mode === "inline" ? mode : null;
+}
+
 const text = (charsMax: number) => z.string().max(charsMax);
 const body = z.object({
   input_file_id: text(100),
@@ -32,7 +40,7 @@ const body = z.object({
   metadata: z
     .record(text(64), text(512))
     .refine((pairs) => Object.keys(pairs).length <= 16, "must have at most 16 pairs")
-    .refine((pairs) => pairs[MODE] === undefined || pairs[MODE] === "inline", `${MODE}: must be inline`)
+    .refine((pairs) => modeIn(pairs) !== null, `${MODE}: must be native or inline`)
     .nullish(),
   output_expires_after: z.object({ anchor: z.literal("created_at"), seconds: lifeSchema }).nullish(),
   max_cost_cents: z.unknown().optional(),
@@ -41,11 +49,12 @@ const body = z.object({
 export interface BatchEndpointParts extends OwnBatchesParts {
   readonly files: BatchFiles;
   readonly clock: Clock;
+  readonly calls: LineCalls;
 }
 
 async function create(
   call: PlanCall,
-  { files, clock, records }: BatchEndpointParts,
+  { files, clock, records, calls }: BatchEndpointParts,
 ): Promise<FramedPlan | GatewayError> {
   const payer = payerOf(call);
   if (payer instanceof GatewayError) return payer;
@@ -61,8 +70,10 @@ async function create(
   // The batch reads its input until its end, and a process that was cut off may end it late.
   if (!(await files.keepUntil(input, clock.epochMs() + 2 * WINDOW_MS))) return noSuchFile();
   const seconds = sent.output_expires_after?.seconds;
+  const mode = modeIn(sent.metadata);
   const start: BatchStart = {
     wire: "files",
+    ...(mode == null ? {} : { mode }),
     endpoint: sent.endpoint,
     inputId: input.id,
     keyId: payer.keyId,
@@ -72,6 +83,9 @@ async function create(
     outputMs: seconds === undefined ? KEPT_MS : seconds * 1_000,
     headers: {},
   };
+  const bytes = start.mode === "native" ? await files.read(input.id, null) : null;
+  const refused = bytes === null ? null : await modeRefusal(start, bytes, { ...payer, calls });
+  if (refused !== null) return refused;
   return launchPlan(call, payer, { start, sent, view: (jobId) => fileBatch(newState(jobId, start)) }, records);
 }
 

@@ -8,7 +8,7 @@ import {
   type RunningJob,
   type Served,
 } from "../../catalog/job-kind.ts";
-import type { Clock } from "../../core/clock.ts";
+import { type Clock, pause } from "../../core/clock.ts";
 import { GatewayError } from "../../core/errors.ts";
 import { add, centsUp, minus, type Nano, ZERO } from "../../core/money.ts";
 import { NO_USAGE } from "../../core/token-usage.ts";
@@ -28,6 +28,8 @@ import {
 import { BatchResults } from "./batch-results.ts";
 import type { LineCalls } from "./line-calls.ts";
 import type { LineIndex } from "./line-index.ts";
+import type { NativeAnswers } from "./native-answers.ts";
+import { type BatchVendors, NativeBatch } from "./native-batch.ts";
 import { readInput } from "./read-input.ts";
 import { stoppedLine } from "./result-lines.ts";
 
@@ -35,8 +37,8 @@ import { stoppedLine } from "./result-lines.ts";
 const PART_LINES_MAX = 500;
 /** A batch expires on its own; this is for one that does not. */
 const MS_MAX = WINDOW_MS + 2 * 3_600_000;
-/** How long a stopped batch may take to write its results. */
-const GRACE_MS = 900_000;
+/** How long a stopped batch may take to get a provider's answers, and to write its results. */
+const GRACE_MS = 2 * 3_600_000;
 /** Another call of the account may hold the money for a moment. */
 const HOLD_TRIES = 3;
 const HOLD_AGAIN_MS = 400;
@@ -46,6 +48,7 @@ export interface BatchDeps {
   readonly calls: LineCalls;
   readonly places: BatchPlaces;
   readonly clock: Clock;
+  readonly vendors: BatchVendors;
   /** The account's balance that no hold takes. */
   free(accountId: string): Promise<Nano>;
   onBroken(error: unknown, jobId: string): void;
@@ -66,6 +69,7 @@ const NOTHING: BatchProgress = {
   index: null,
   next: 0,
   part: null,
+  native: null,
   usage: NO_USAGE,
   outputs: [],
   errors: [],
@@ -83,7 +87,16 @@ const REFUSALS: Readonly<Record<StopReason, GatewayError>> = {
   max_cost: new GatewayError("max_cost_exceeded", { detail: { needed_usd: "more" }, param: "max_cost_cents" }),
   cancelled: new GatewayError("conflict", { detail: { detail: "The batch was cancelled before this line ran." } }),
   expired: new GatewayError("conflict", { detail: { detail: "The batch expired before this line ran." } }),
+  unanswered: new GatewayError("upstream_error", {
+    detail: { detail: "the provider's batch has no answer to this line" },
+  }),
 };
+
+/** The lines from somewhere up to `to`, and what they can cost. */
+interface HeldLines {
+  readonly to: number;
+  readonly boundNano: Nano;
+}
 
 /** One batch, while it runs in this process. */
 export class BatchRun {
@@ -93,6 +106,8 @@ export class BatchRun {
   readonly accountId: string;
   readonly results: BatchResults;
   progress: BatchProgress;
+  /** What a provider's batch API has answered; null: no answers, or not yet. */
+  answers: NativeAnswers | null = null;
 
   constructor(job: RunningJob, deps: BatchDeps) {
     this.job = job;
@@ -110,6 +125,8 @@ export class BatchRun {
   /** Why no further line may start; null: it may. */
   get stop(): StopReason | null {
     const { job, deps } = this;
+    // What the provider has done is paid for, whatever happened since.
+    if (this.answers !== null) return this.progress.stop;
     if (job.cancelledAtMs !== null) return "cancelled";
     if (deps.clock.epochMs() >= this.expiresAtMs || job.signal.aborted) return "expired";
     return this.progress.stop;
@@ -142,64 +159,101 @@ export class BatchRun {
       if (failed !== null) return this.#end({ status: "failed", errors: [failed] });
     }
     const index = await this.results.index();
-    if (!job.holding.isHeld && this.progress.stop === null) await this.#rehold();
+    const isPaying = this.progress.state === "in_progress";
+    const native = isPaying && this.progress.native != null ? new NativeBatch(this, index) : null;
+    if (!job.holding.isHeld && this.progress.stop === null) await this.#rehold(this.progress.native?.heldNano);
+    this.answers = (await native?.answers()) ?? null;
     while (this.progress.state === "in_progress" && this.stop === null) {
       const part = this.progress.part ?? (await this.#open(index));
       if (part === null) break;
       if (!(await runPart(this, index))) break;
-      await this.#post();
+      await this.#post(index);
     }
     if (this.isLost) throw new LeaseLost();
     if (this.progress.state !== "finalizing") await this.#refuseRest(index);
     return this.#finish();
   }
 
-  /** The hold of the batch ended without it: holds again for what the interrupted part can cost. */
-  async #rehold(): Promise<void> {
-    const { job, progress } = this;
-    const refused =
-      (await job.succeed(ZERO, ZERO, this.#served(null))) ?? (await job.extend(progress.part?.boundNano ?? ZERO, ZERO));
-    if (refused !== null) await this.save({ stop: refused });
+  /** The hold of the batch ended without it: holds again for what the interrupted part, or all of what a provider runs, can cost. */
+  async #rehold(nano = this.progress.part?.boundNano ?? ZERO): Promise<void> {
+    const { job } = this;
+    for (let tries = 1; ; tries++) {
+      const refused =
+        (job.holding.isHeld ? null : await job.succeed(ZERO, ZERO, this.#served(null))) ??
+        (await job.extend(nano, ZERO));
+      if (refused === null) return;
+      if (refused !== "no_money" || tries >= HOLD_TRIES) return this.save({ stop: refused });
+      await pause(HOLD_AGAIN_MS, job.signal);
+    }
   }
 
-  /** Holds for the next part, as many lines as the money pays for. Null: there is none, or no money for it. */
+  /** The lines of the next part, with the money held. Null: there are none, or there is no money for them. */
   async #open(index: LineIndex): Promise<Part | null> {
-    const { job, start } = this;
     const { next, stop } = this.progress;
     if (stop !== null || next >= index.count) return null;
-    const paidBeforeNano = job.holding.postedNano;
-    const leftNano = start.maxCostNano === null ? null : minus(start.maxCostNano, paidBeforeNano);
+    const paidBeforeNano = this.job.holding.postedNano;
+    const held =
+      this.answers === null ? await this.hold(index, next, ZERO) : this.#upTo(index, next, PART_LINES_MAX, null);
+    if (typeof held === "string") {
+      await this.save({ stop: held });
+      return null;
+    }
+    const part = { from: next, ...held, paidBeforeNano, done: [], nano: ZERO, usage: NO_USAGE, legs: [] };
+    await this.save({ part });
+    return part;
+  }
+
+  /** Holds for the next lines, as many as the money pays for, beside what is held for others. Or returns why it cannot. */
+  async hold(index: LineIndex, from: number, besideNano: Nano): Promise<HeldLines | NotHeld | "max_cost"> {
+    const { job, start } = this;
+    const usedNano = add(job.holding.postedNano, besideNano);
+    const leftNano = start.maxCostNano === null ? null : minus(start.maxCostNano, usedNano);
     for (let linesMax = PART_LINES_MAX, tries = 1; ; ) {
-      const { to, boundNano, lines } = upTo(index, next, { linesMax, leftNano });
-      if (lines === 0 && to < index.count) return this.#stopFor("max_cost");
-      const refused: NotHeld | null = lines === 0 ? null : await job.extend(boundNano, ZERO);
-      if (refused === null) {
-        const part = { from: next, to, boundNano, paidBeforeNano, done: [], nano: ZERO, usage: NO_USAGE, legs: [] };
-        await this.save({ part });
-        return part;
-      }
-      if (refused !== "no_money") return this.#stopFor(refused);
+      const { to, boundNano, lines } = this.#upTo(index, from, linesMax, leftNano);
+      if (lines === 0 && to < index.count) return "max_cost";
+      const refused: NotHeld | null = lines === 0 ? null : await job.extend(add(besideNano, boundNano), ZERO);
+      if (refused === null) return { to, boundNano };
+      if (refused !== "no_money") return refused;
       if (lines > 1) linesMax = Math.ceil(lines / 2);
-      else if (tries++ >= HOLD_TRIES) return this.#stopFor("no_money");
+      else if (tries++ >= HOLD_TRIES) return "no_money";
       else await new Promise((resolve) => setTimeout(resolve, HOLD_AGAIN_MS));
     }
   }
 
-  async #stopFor(stop: StopReason): Promise<null> {
-    await this.save({ stop });
-    return null;
+  /** Whether the line can still be charged: it runs, and has an answer where a provider has run the batch. */
+  isDue(index: LineIndex, at: number): boolean {
+    return index.bound(at) !== null && this.answers?.has(at) !== false;
   }
 
-  /** Charges a finished part and opens an empty hold for the next one. A part that is posted already is only closed. */
-  async #post(): Promise<void> {
+  /** The end of a part that begins at `from`, and what its lines can cost; lines that do not run count as none. */
+  #upTo(index: LineIndex, from: number, linesMax: number, leftNano: Nano | null): HeldLines & { lines: number } {
+    let boundNano = ZERO;
+    let lines = 0;
+    let to = from;
+    for (; to < index.count && lines < linesMax; to++) {
+      const bound = this.isDue(index, to) ? index.bound(to) : null;
+      if (bound === null) continue;
+      if (leftNano !== null && add(boundNano, bound) > leftNano) break;
+      boundNano = add(boundNano, bound);
+      lines += 1;
+    }
+    return { to, boundNano, lines };
+  }
+
+  /** Charges a finished part, and opens the hold of the next ones: empty, unless a provider has done them. A posted part is only closed. */
+  async #post(index: LineIndex): Promise<void> {
     const { part } = this.progress;
     if (part === null) return;
     let refused: NotHeld | null = null;
     // A part without a cost leaves its hold to the next one.
     const served = this.#served(part);
     const isDue = add(part.nano, served.upstreamNano) > ZERO && !this.#isPosted(part);
-    if (isDue && this.job.holding.isHeld) refused = await this.job.succeed(part.nano, ZERO, served);
-    await this.save({ part: null, next: part.to, ...(refused === null ? {} : { stop: refused }) });
+    const left = this.answers === null ? ZERO : this.#upTo(index, part.to, index.count, null).boundNano;
+    if (isDue && this.job.holding.isHeld) refused = await this.job.succeed(part.nano, left, served);
+    const isLate = refused === "no_money" && left > ZERO;
+    await this.save({ part: null, next: part.to, ...(refused === null || isLate ? {} : { stop: refused }) });
+    // Another call may have taken the money for a moment.
+    if (isLate) await this.#rehold(left);
   }
 
   #served(part: Part | null): Served {
@@ -219,20 +273,22 @@ export class BatchRun {
   /** Writes an error line for each line that did not run. */
   async #refuseRest(index: LineIndex): Promise<void> {
     const { part, next } = this.progress;
-    const reason = this.stop;
+    const reason = this.#restReason(index);
     const done = new Set(part?.done);
     const from = part?.from ?? next;
     if (reason !== null) {
-      const error = REFUSALS[reason];
       const id = `batch_req_${this.job.id.slice(4)}`;
       await this.save({ stop: reason });
       await this.results.refuse(
         index,
-        (at) => at >= from && !done.has(at),
-        ({ customId, at }) => stoppedLine(this.start, { customId, id: `${id}_${at + 1}`, error }, reason),
+        (at) => this.answers?.has(at) === false || (at >= from && !done.has(at)),
+        ({ customId, at }) => {
+          const why = this.#moneyStop(at) ?? reason;
+          return stoppedLine(this.start, { customId, id: `${id}_${at + 1}`, error: REFUSALS[why] }, why);
+        },
       );
     }
-    await this.#post();
+    await this.#post(index);
     await this.save({
       state: "finalizing",
       stop: reason,
@@ -241,10 +297,31 @@ export class BatchRun {
     });
   }
 
+  /** Why the money did not reach this line of a batch that a provider ran; null: it did. */
+  #moneyStop(at: number): StopReason | null {
+    const { native } = this.progress;
+    return native != null && at >= native.heldTo ? native.stop : null;
+  }
+
+  /** Why lines are left without results; null: there are none. */
+  #restReason(index: LineIndex): StopReason | null {
+    const { native } = this.progress;
+    if (this.stop !== null || native == null) return this.stop;
+    if (this.job.cancelledAtMs !== null) return "cancelled";
+    const isWhole = Array.from({ length: index.count }, (_, at) => at).every(
+      (at) => index.bound(at) === null || this.isDue(index, at),
+    );
+    if (isWhole) return null;
+    const isExpired = native.batches?.some(({ end }) => end?.status === "expired") === true;
+    if (isExpired || this.deps.clock.epochMs() >= this.expiresAtMs) return "expired";
+    return native.stop ?? "unanswered";
+  }
+
   async #finish(): Promise<JobEnd> {
     const { job, start, deps } = this;
     const { stop } = this.progress;
-    const status = stop === null ? "completed" : stop === "cancelled" ? "cancelled" : "expired";
+    const isCompleted = stop === null || stop === "unanswered";
+    const status = isCompleted ? "completed" : stop === "cancelled" ? "cancelled" : "expired";
     const outputs = await this.results.keep();
     // Its creator can neither see nor delete the requests, which take up quota.
     const dropInput = async () => {
@@ -275,25 +352,6 @@ export class BatchRun {
   }
 }
 
-/** The end of a part that begins at `from`, and what its lines can cost; lines that do not run count as none. */
-function upTo(
-  index: LineIndex,
-  from: number,
-  { linesMax, leftNano }: { readonly linesMax: number; readonly leftNano: Nano | null },
-): { readonly to: number; readonly boundNano: Nano; readonly lines: number } {
-  let boundNano = ZERO;
-  let lines = 0;
-  let to = from;
-  for (; to < index.count && lines < linesMax; to++) {
-    const bound = index.bound(to);
-    if (bound === null) continue;
-    if (leftNano !== null && add(boundNano, bound) > leftNano) break;
-    boundNano = add(boundNano, bound);
-    lines += 1;
-  }
-  return { to, boundNano, lines };
-}
-
 export function batchKind(deps: BatchDeps): JobKind {
   return {
     name: BATCH_JOB,
@@ -304,8 +362,10 @@ export function batchKind(deps: BatchDeps): JobKind {
     run: (job) => new BatchRun(job, deps).toEnd(),
     /** The files of its results stay; what they were made of goes. */
     async clear({ progress }) {
-      const { index = null, outputs = [], errors = [] } = (progress ?? {}) as Partial<BatchProgress>;
-      for (const segment of [index, ...outputs, ...errors])
+      const { index = null, outputs = [], errors = [], native = null } = (progress ?? {}) as Partial<BatchProgress>;
+      const inputs = native?.batches?.flatMap(({ input }) => input) ?? [];
+      const { segments = [], places = null } = native?.answers ?? {};
+      for (const segment of [index, ...outputs, ...errors, ...inputs, native?.refused ?? null, ...segments, places])
         if (segment !== null) await deps.files.dropSegment(segment.id);
     },
   };

@@ -102,7 +102,8 @@ class PartRun {
   async toEnd(part: Part): Promise<void> {
     const { results } = this.#run;
     const done = new Set(part.done);
-    const asks = results.asks(this.#index, { from: part.from, to: part.to, wanted: (at) => !done.has(at) });
+    const wanted = (at: number) => !done.has(at) && this.#run.isDue(this.#index, at);
+    const asks = results.asks(this.#index, { from: part.from, to: part.to, wanted });
     const lanes = Promise.all(Array.from({ length: ACCOUNT_LINES_AT_ONCE }, () => this.#lane(asks)));
     const ended = this.#orStopped(lanes)
       .catch((error: unknown) => {
@@ -138,6 +139,8 @@ class PartRun {
     const stopped = Promise.withResolvers<void>();
     let late: NodeJS.Timeout | undefined;
     const onStop = () => {
+      // What a provider has done is paid for, however long that takes.
+      if (this.#run.answers !== null && !this.#run.isLost) return;
       // A process that has lost the batch stores nothing more.
       const ms = this.#run.job.cancelledAtMs === null ? 0 : STOP_MS_MAX;
       late = setTimeout(() => stopped.resolve(), ms);
@@ -172,17 +175,19 @@ class PartRun {
   async #call({ at, customId, body }: LineAsk & { readonly at: number }): Promise<Done | null> {
     const { job, start, deps } = this.#run;
     const call = { path: start.endpoint, body, headers: start.headers, caller: this.#caller };
+    const native = (await this.#run.answers?.of(at)) ?? null;
     let legs: LineFunds["legs"] = [];
     for (let retries = 0; ; retries++) {
       const funds = new LineFunds(this.#spend);
       const answer = await deps.places.call(job.payer.id, async () => {
         await giveWay(deps.clock);
-        return this.#run.stop === null ? deps.calls.run(call, funds) : null;
+        if (this.#run.stop !== null) return null;
+        return native !== null && "text" in native ? native : deps.calls.run(call, funds, native);
       });
       if (answer === null) return null;
       legs = summedLegs([...legs, ...funds.legs]);
       const isFailed = !isGood(answer);
-      if (isFailed && mayPass(answer, retries)) {
+      if (isFailed && native === null && mayPass(answer, retries)) {
         await pause(retryMs(answer, retries), job.signal);
         if (this.#isOver || this.#run.stop !== null) return null;
         continue;
@@ -269,8 +274,8 @@ export async function runPart(run: BatchRun, index: LineIndex): Promise<boolean>
   }
   await new PartRun(run, index, caller, part).toEnd(part);
   if (run.isLost) throw new LeaseLost();
-  const good = Array.from({ length: part.to - part.from }, (_, at) => part.from + at).filter(
-    (at) => index.bound(at) !== null,
+  const good = Array.from({ length: part.to - part.from }, (_, at) => part.from + at).filter((at) =>
+    run.isDue(index, at),
   ).length;
   return (run.progress.part?.done.length ?? 0) >= good;
 }

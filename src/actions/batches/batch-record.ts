@@ -3,7 +3,9 @@ import type { NotHeld } from "../../catalog/job-kind.ts";
 import type { PostedLeg } from "../../core/account-rows.ts";
 import type { Nano } from "../../core/money.ts";
 import type { TokenUsage } from "../../core/route.ts";
+import type { VendorState } from "../../upstream/batch-formats.ts";
 import type { Segment } from "../files/batch-files.ts";
+import type { BatchMode } from "./line-calls.ts";
 
 export const BATCH_JOB = "batch";
 /** Lists an account's batches, newest first. */
@@ -19,6 +21,8 @@ export type BatchWire = "files" | "messages";
 
 export interface BatchStart {
   readonly wire: BatchWire;
+  /** How its creator wants it to run; absent: natively where a provider can run all lines. */
+  readonly mode?: BatchMode;
   /** The path that its lines call, as in `/v1/chat/completions`. */
   readonly endpoint: string;
   readonly inputId: string;
@@ -37,7 +41,51 @@ export interface BatchStart {
 }
 
 /** Why the lines that are left do not run. */
-export type StopReason = NotHeld | "max_cost" | "cancelled" | "expired";
+export type StopReason = NotHeld | "max_cost" | "cancelled" | "expired" | "unanswered";
+
+/** One batch at the provider. */
+export interface VendorBatch {
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly lines: number;
+  readonly bytes: number;
+  readonly input: readonly Segment[];
+  /** The uploaded input; null: not uploaded, or there is none. */
+  readonly fileId: string | null;
+  /** When it may first have been created; null: not yet. */
+  readonly sentAtMs: number | null;
+  /** Null: not created, or its id got lost. */
+  readonly id: string | null;
+  /** Whether the id is certainly that of our batch. */
+  readonly isSure: boolean;
+  /** Batches that were taken for this one. */
+  readonly foreign: readonly string[];
+  /** How it ended, and where its answers are; null: it runs. */
+  readonly end: Pick<VendorState, "status" | "message" | "outputs" | "answers"> | null;
+}
+
+/** How far a batch has come at a provider that runs its lines. */
+export interface NativeProgress {
+  readonly vendor: string;
+  /** The price, in percent of the usual one. */
+  readonly percent: number;
+  readonly keyName: string | null;
+  /** The money is held for the lines before this one, and what they can cost. */
+  readonly heldTo: number;
+  readonly heldNano: Nano;
+  /** Why no more is held. */
+  readonly stop: NotHeld | "max_cost" | null;
+  /** The provider's names of the lines' models. Custom ids contain their places. */
+  readonly models: readonly string[];
+  /** Null: not written yet. */
+  readonly batches: readonly VendorBatch[] | null;
+  /** Results of lines that the provider did not get. */
+  readonly refused: Segment | null;
+  /** Counts the looks at the provider. */
+  readonly looks: number;
+  /** The provider's answers, and the place of each; null: not all are here. */
+  readonly answers: { readonly segments: readonly Segment[]; readonly places: Segment } | null;
+}
 
 /** The lines that share one hold and one posting. */
 export interface Part {
@@ -72,6 +120,8 @@ export interface BatchProgress {
   /** The line after the last part. */
   readonly next: number;
   readonly part: Part | null;
+  /** Null: the gateway calls the lines. Absent in batches of earlier releases. */
+  readonly native?: NativeProgress | null;
   readonly usage: TokenUsage;
   readonly outputs: readonly Segment[];
   readonly errors: readonly Segment[];
@@ -90,7 +140,7 @@ export interface BatchResult {
   readonly output_file_id: string | null;
   readonly error_file_id: string | null;
   /** Why the batch as a whole failed. */
-  readonly errors: readonly { readonly code: string; readonly message: string }[];
+  readonly errors: readonly { readonly code: string; readonly message: string; readonly param?: string }[];
 }
 
 const PREFIXES: Readonly<Record<BatchWire, string>> = { files: "batch_", messages: "msgbatch_" };
@@ -103,4 +153,15 @@ export function batchIdOf(jobId: string, wire: BatchWire): string {
 /** Null: not the id of a batch of this wire. */
 export function jobIdOfBatch(batchId: string, wire: BatchWire): string | null {
   return batchId.startsWith(PREFIXES[wire]) ? `job_${batchId.slice(PREFIXES[wire].length)}` : null;
+}
+
+/** How the batch runs; null: not decided before its lines are read. */
+export function modeOf({ mode }: BatchStart, progress: BatchProgress | null): BatchMode | null {
+  if (progress === null || progress.state === "validating") return mode ?? null;
+  return progress.native == null ? "inline" : "native";
+}
+
+/** The field that names a batch's mode. */
+export function modeField(wire: BatchWire): string {
+  return wire === "messages" ? "tollgate_mode" : "metadata.tollgate_mode";
 }

@@ -4,6 +4,7 @@ import { wholeOf } from "../../core/chunk-list.ts";
 import { pause } from "../../core/clock.ts";
 import { GatewayError } from "../../core/errors.ts";
 import { ownSlice } from "../../core/slices.ts";
+import { VendorFailure } from "../../upstream/vendor-failure.ts";
 import type { Segment } from "../files/batch-files.ts";
 import type { BatchRun } from "./batch-kind.ts";
 import { type BatchProgress, batchIdOf } from "./batch-record.ts";
@@ -47,6 +48,7 @@ export class BatchResults {
         return await deps.files.putSegment(bytes());
       } catch (error) {
         if (job.signal.aborted && job.cancelledAtMs === null) throw new LeaseLost();
+        if (error instanceof VendorFailure) throw error;
         deps.onBroken(error, job.id);
         await pause(againMs, AbortSignal.any([]));
       }

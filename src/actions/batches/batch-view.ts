@@ -2,7 +2,7 @@
 import { centsUp, usdNumber, ZERO } from "../../core/money.ts";
 import { NO_USAGE } from "../../core/token-usage.ts";
 import { isOver, type JobRecord } from "../jobs/job-record.ts";
-import { type BatchProgress, type BatchResult, type BatchStart, batchIdOf, WINDOW_MS } from "./batch-record.ts";
+import { type BatchProgress, type BatchResult, type BatchStart, batchIdOf, modeOf, WINDOW_MS } from "./batch-record.ts";
 
 export type BatchStatus =
   | BatchProgress["state"]
@@ -67,10 +67,10 @@ function usageOf({ usage, spentNano }: Pick<BatchProgress, "usage" | "spentNano"
 }
 
 /** What only this gateway says about a batch. */
-function tollgateOf({ progress }: BatchState) {
+function tollgateOf({ start, progress }: BatchState) {
   const { boundNano = ZERO, affordable = 0, done = 0, total = 0, stop = null, spentCents = 0 } = progress ?? {};
   return {
-    mode: "inline",
+    mode: modeOf(start, progress),
     bound_usd: usdNumber(boundNano),
     bound_cents: centsUp(boundNano),
     charged_cents: spentCents,
@@ -84,6 +84,7 @@ function tollgateOf({ progress }: BatchState) {
 export function fileBatch(state: BatchState): Record<string, unknown> {
   const { jobId, start, progress, result, status, cancelledAtMs } = state;
   const { total = 0, done = 0, failed = 0, refused = 0, usage = NO_USAGE, spentNano = ZERO } = progress ?? {};
+  const mode = modeOf(start, progress);
   const ended = (wanted: BatchStatus) => (status === wanted ? seconds(result?.endedAtMs) : null);
   return {
     id: batchIdOf(jobId, start.wire),
@@ -92,7 +93,7 @@ export function fileBatch(state: BatchState): Record<string, unknown> {
     errors:
       result === null || result.errors.length === 0
         ? null
-        : { object: "list", data: result.errors.map((error) => ({ ...error, param: null, line: null })) },
+        : { object: "list", data: result.errors.map((error) => ({ param: null, line: null, ...error })) },
     input_file_id: start.inputId,
     completion_window: "24h",
     status,
@@ -109,7 +110,7 @@ export function fileBatch(state: BatchState): Record<string, unknown> {
     cancelled_at: ended("cancelled"),
     request_counts: { total, completed: done - failed - refused, failed: failed + refused },
     usage: usageOf({ usage, spentNano }),
-    metadata: { ...start.metadata, tollgate_mode: "inline" },
+    metadata: { ...start.metadata, ...(mode === null ? {} : { tollgate_mode: mode }) },
     tollgate: tollgateOf(state),
   };
 }

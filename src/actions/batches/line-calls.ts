@@ -7,6 +7,7 @@ import type { Caller, Capture, Charge, Held, Release } from "../../core/plan.ts"
 import type { TokenUsage } from "../../core/route.ts";
 import { postedLegs } from "../../kernel/legs.ts";
 import { ParentFunds, type Spending } from "../../kernel/parent-funds.ts";
+import type { KeptAnswer } from "../../upstream/kept-answer.ts";
 
 /** A call that a line asks for. */
 export interface LineCall {
@@ -28,12 +29,47 @@ export interface LineAnswer {
   readonly retryAfterMs: number;
 }
 
+/** `native`: a provider's own batch API runs the lines. `inline`: the gateway calls each of them. */
+export type BatchMode = "native" | "inline";
+
+/** A line before it runs. */
+export interface LineBound {
+  /** The most that it can cost at usual prices. */
+  readonly nano: Nano;
+  /** The providers whose batch APIs can run it, the best first. */
+  readonly vendors: readonly string[];
+}
+
+/** A line as the request of a provider's batch API. */
+export interface NativeLine {
+  /** The provider's name for the model. */
+  readonly model: string;
+  /** Below the provider's origin. */
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+/** What a provider's batch API has answered to a line. */
+export interface NativeAnswer extends KeptAnswer {
+  readonly vendor: string;
+  readonly model: string;
+  /** The price, in percent of the usual one. */
+  readonly percent: number;
+}
+
 export interface LineCalls {
   /** The current caller for a key; null: the key or its account is gone. */
   callerOf(accountId: string, keyId: string): Promise<Caller | null>;
-  /** The most that a line can cost, or the answer that it would get without being called. */
-  bound(call: LineCall): Promise<Nano | LineAnswer>;
-  run(call: LineCall, funds: LineFunds): Promise<LineAnswer>;
+  /**
+   * What a line can cost, or the answer that it would get without being called. Unless `native` is wished for, only the provider that a
+   * call would try first counts.
+   */
+  bound(call: LineCall, wish: BatchMode | undefined): Promise<LineBound | LineAnswer>;
+  /** The line for a provider's batch API, or the answer that it gets instead. */
+  native(call: LineCall, vendor: string): Promise<NativeLine | LineAnswer>;
+  /** With `answer`, the provider is not called again. */
+  run(call: LineCall, funds: LineFunds, answer?: NativeAnswer | null): Promise<LineAnswer>;
   /** An error in the form of the path's wire. */
   refusal(path: string, error: GatewayError): LineAnswer;
 }

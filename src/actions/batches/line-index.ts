@@ -1,5 +1,5 @@
 // Where each line of a batch begins and the most that it can cost, kept beside the batch so that a restart need not read all lines again.
-import { type Nano, nano } from "../../core/money.ts";
+import { type Nano, nano, percentOf } from "../../core/money.ts";
 import { LINES_MAX } from "./jsonl.ts";
 
 const ENTRY_BYTES = 16;
@@ -35,6 +35,14 @@ export class LineIndex {
   bound(at: number): Nano | null {
     const bound = this.#entries.getFloat64(at * ENTRY_BYTES + 8);
     return bound === BAD ? null : nano(bound);
+  }
+
+  /** Bounds all lines at a percentage of what they can cost. */
+  atPercent(percent: number): void {
+    for (let at = 0; at < this.#count; at++) {
+      const bound = this.bound(at);
+      if (bound !== null) this.#entries.setFloat64(at * ENTRY_BYTES + 8, percentOf(bound, percent));
+    }
   }
 
   bytes(): Buffer {

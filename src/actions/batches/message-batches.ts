@@ -9,11 +9,12 @@ import { readBody, readQuery } from "../../money/accounts/read-body.ts";
 import { CONTENT_HEADERS } from "../files/content-headers.ts";
 import type { BatchEndpointParts } from "./batch-endpoints.ts";
 import { launchPlan, payerOf } from "./batch-launch.ts";
-import { type BatchStart, batchIdOf, KEPT_MS, WINDOW_MS } from "./batch-record.ts";
+import { type BatchStart, batchIdOf, KEPT_MS, modeOf, WINDOW_MS } from "./batch-record.ts";
 import { type BatchState, newState } from "./batch-view.ts";
 import { pageOf, payerIn, writer } from "./file-endpoints.ts";
 import { LINES_MAX } from "./jsonl.ts";
 import { OwnBatches } from "./own-batches.ts";
+import { modeRefusal } from "./read-input.ts";
 import { splitRequests } from "./split-requests.ts";
 
 const BODY_BYTES_MAX = 32 * 1024 * 1024;
@@ -21,7 +22,7 @@ const PATH = "/messages/batches";
 
 const body = z.object({
   requests: z.array(z.never()),
-  tollgate_mode: z.literal("inline").nullish(),
+  tollgate_mode: z.enum(["native", "inline"]).nullish(),
   max_cost_cents: z.unknown().optional(),
 });
 
@@ -49,7 +50,7 @@ function countsOf({ start, progress, result }: BatchState) {
 }
 
 function view(state: BatchState, baseUrl: string): Record<string, unknown> & { readonly id: string } {
-  const { jobId, start, result, status, cancelledAtMs } = state;
+  const { jobId, start, progress, result, status, cancelledAtMs } = state;
   const id = batchIdOf(jobId, "messages");
   const hasResults = result !== null && result.output_file_id !== null;
   return {
@@ -63,7 +64,7 @@ function view(state: BatchState, baseUrl: string): Record<string, unknown> & { r
     archived_at: null,
     cancel_initiated_at: timeOf(cancelledAtMs),
     results_url: hasResults ? `${baseUrl}/v1${PATH}/${id}/results` : null,
-    tollgate_mode: "inline",
+    tollgate_mode: modeOf(start, progress),
   };
 }
 
@@ -77,7 +78,7 @@ function wrong(detail: string): GatewayError {
 }
 
 async function create(call: PlanCall, parts: MessageBatchParts): Promise<FramedPlan | GatewayError> {
-  const { files, clock, records, baseUrl } = parts;
+  const { files, clock, records, baseUrl, calls } = parts;
   const { request } = call;
   const payer = payerOf(call);
   if (payer instanceof GatewayError) return payer;
@@ -107,6 +108,7 @@ async function create(call: PlanCall, parts: MessageBatchParts): Promise<FramedP
   });
   const start: BatchStart = {
     wire: "messages",
+    ...(sent.tollgate_mode == null ? {} : { mode: sent.tollgate_mode }),
     endpoint: "/v1/messages",
     inputId: input.id,
     lines: lines.length,
@@ -117,6 +119,11 @@ async function create(call: PlanCall, parts: MessageBatchParts): Promise<FramedP
     outputMs: KEPT_MS,
     headers: Object.fromEntries(headers),
   };
+  const refused = await modeRefusal(start, bytesOf(lines), { ...payer, calls });
+  if (refused !== null) {
+    await files.delete(input);
+    return refused;
+  }
   // The key is bound to the whole body.
   const whole = { ...sent, requests: lines.map((line) => line.toString("latin1")) };
   return launchPlan(call, payer, { start, sent: whole, view: (id) => view(newState(id, start), baseUrl()) }, records);

@@ -6,7 +6,9 @@ import type { Caller } from "../../core/plan.ts";
 import { ownSlice } from "../../core/slices.ts";
 import type { Segment } from "../files/batch-files.ts";
 import type { BatchRun } from "./batch-kind.ts";
+import { type BatchStart, modeField, type NativeProgress } from "./batch-record.ts";
 import { LINES_MAX, type Line, linesIn, readLine } from "./jsonl.ts";
+import type { LineCalls } from "./line-calls.ts";
 import { LineIndex } from "./line-index.ts";
 import { answeredLine, badLine, type ResultLine } from "./result-lines.ts";
 
@@ -14,10 +16,13 @@ import { answeredLine, badLine, type ResultLine } from "./result-lines.ts";
 export interface BatchFailure {
   readonly code: string;
   readonly message: string;
+  readonly param?: string;
 }
 
 const ERRORS_AT_ONCE = 1_000;
 const SLICE_MS = 2;
+/** How many lines are read before a batch is created. */
+const FIRST_LINES = 20;
 
 const GONE: BatchFailure = { code: "input_file_gone", message: "The input file does not exist any more." };
 const EMPTY: BatchFailure = { code: "empty_file", message: "The input file has no lines." };
@@ -40,6 +45,8 @@ class InputReader {
   failed = 0;
   errors: readonly Segment[] = [];
   outputs: readonly Segment[] = [];
+  /** The providers whose batch APIs can run all lines so far; null: no line has been bounded. */
+  vendors: readonly string[] | null = null;
   readonly #run: BatchRun;
   readonly #caller: Caller;
   readonly #seen = new Set<string>();
@@ -86,8 +93,10 @@ class InputReader {
     // Each line of a stopped batch gets a result too, without the work of pricing it.
     if (this.#run.stop !== null) return ZERO;
     const call = { path: start.endpoint, body, headers: start.headers, caller: this.#caller };
-    const bound = await deps.calls.bound(call);
-    return typeof bound === "number" ? bound : answeredLine(start, customId, bound);
+    const bound = await deps.calls.bound(call, this.vendors?.length === 0 ? "inline" : start.mode);
+    if ("status" in bound) return answeredLine(start, customId, bound);
+    this.vendors = this.vendors?.filter((vendor) => bound.vendors.includes(vendor)) ?? bound.vendors;
+    return bound.nano;
   }
 
   async #flush(): Promise<void> {
@@ -115,6 +124,9 @@ export async function readInput(run: BatchRun): Promise<BatchFailure | null> {
   if (!isRead) return TOO_MANY;
   const { index, failed, outputs, errors } = reader;
   if (index.count === 0 && run.stop === null) return EMPTY;
+  const native = start.mode === "inline" ? null : nativeFor(run, reader.vendors ?? []);
+  if (native === null && start.mode === "native" && reader.vendors !== null) return noVendor(start);
+  if (native !== null) index.atPercent(native.percent);
   deps.onLines("failed", failed);
   const kept = await run.results.write(async function* () {
     yield index.bytes();
@@ -122,6 +134,7 @@ export async function readInput(run: BatchRun): Promise<BatchFailure | null> {
   await run.save({
     ...(await affordable(run, index)),
     state: "in_progress",
+    native,
     done: failed,
     failed,
     total: index.count,
@@ -130,6 +143,48 @@ export async function readInput(run: BatchRun): Promise<BatchFailure | null> {
     errors,
     inProgressAtMs: clock.epochMs(),
   });
+  return null;
+}
+
+/** No provider's batch API can run all lines, although the creator wants one to. */
+function noVendor({ wire }: Pick<BatchStart, "wire">): BatchFailure & { readonly param: string } {
+  const param = modeField(wire);
+  const message = `${param}: no provider's own batch API can run all lines. Use one provider's models, or inline.`;
+  return { code: "native_not_possible", message, param };
+}
+
+/** Refuses a batch whose first lines show that no provider can run it as its creator wants; null: it may begin. */
+export async function modeRefusal(
+  start: BatchStart,
+  bytes: AsyncIterable<Uint8Array>,
+  { calls, accountId }: { readonly calls: LineCalls; readonly accountId: string },
+): Promise<GatewayError | null> {
+  const caller = start.mode === "native" ? await calls.callerOf(accountId, start.keyId) : null;
+  if (caller === null) return null;
+  let vendors = null as readonly string[] | null;
+  let read = 0;
+  for await (const line of linesIn(bytes)) {
+    if (line === null || ++read > FIRST_LINES) break;
+    const ask = readLine(line.bytes, start.endpoint, start.wire);
+    if ("error" in ask) continue;
+    const call = { path: start.endpoint, body: ask.body, headers: start.headers, caller };
+    const bound = await calls.bound(call, start.mode);
+    if ("status" in bound) continue;
+    vendors = vendors?.filter((vendor) => bound.vendors.includes(vendor)) ?? bound.vendors;
+    if (vendors.length > 0) continue;
+    const { param, message: detail } = noVendor(start);
+    return new GatewayError("bad_request", { param, detail: { detail } });
+  }
+  return null;
+}
+
+function nativeFor({ deps, job }: BatchRun, vendors: readonly string[]): NativeProgress | null {
+  for (const vendor of vendors) {
+    const percent = deps.vendors.percentOf(vendor, job.payer.sandbox);
+    if (percent === null) continue;
+    const held = { keyName: null, heldTo: 0, heldNano: ZERO, stop: null, looks: 0 };
+    return { vendor, percent, ...held, models: [], batches: null, refused: null, answers: null };
+  }
   return null;
 }
 

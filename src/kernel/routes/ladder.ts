@@ -84,6 +84,7 @@ export function ladder(rungs: readonly Route[]): Route {
   if (only !== undefined && rungs.length === 1) return only;
   return {
     candidate: null,
+    rungs,
     has: (candidate) => rungs.some((rung) => rung.has(candidate)),
     pointlessAfter: (failed, kind) => rungs.every((rung) => rung.pointlessAfter(failed, kind)),
     open: (sink, tries, isLast) => new Ladder(rungs, sink, tries, isLast),

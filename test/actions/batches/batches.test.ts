@@ -1,4 +1,4 @@
-// Batches as the official client and the ledger see them, against the sandbox.
+// Batches whose lines the gateway calls, as the official client and the ledger see them, against the sandbox.
 import type OpenAI from "openai";
 import { toFile } from "openai";
 import { describe, expect, it } from "vitest";
@@ -41,6 +41,7 @@ async function begin(
     endpoint: "/v1/chat/completions" as const,
     completion_window: "24h" as const,
     ...more,
+    metadata: { tollgate_mode: "inline", ...(more.metadata as object | undefined) },
   };
   return (await account.client.batches.create(wanted)) as Batch;
 }
@@ -116,6 +117,7 @@ describe("a batch", () => {
       input_file_id: await upload(account, [chat("a"), inOther]),
       endpoint: "/v1/chat/completions",
       completion_window: "24h",
+      metadata: { tollgate_mode: "inline" },
     });
     const batch = await over(account, (await made.json()) as Batch);
     expect(batch.request_counts).toEqual({ total: 2, completed: 1, failed: 1 });
@@ -243,6 +245,7 @@ describe("a batch", () => {
         input_file_id: await upload(account, [chat("a")]),
         endpoint: "/v1/chat/completions",
         completion_window: "24h",
+        metadata: { tollgate_mode: "inline" },
       }),
     });
     const { id } = (await batch.json()) as { id: string };
@@ -331,7 +334,7 @@ describe("a batch of the messages wire", () => {
       return json as Body;
     };
     return {
-      create: (body: object) => call("POST", "", body),
+      create: (body: object) => call("POST", "", { tollgate_mode: "inline", ...body }),
       retrieve: (id: string) => call("GET", `/${id}`),
       cancel: (id: string) => call("POST", `/${id}/cancel`),
       delete: (id: string) => call<Record<string, unknown>>("DELETE", `/${id}`),

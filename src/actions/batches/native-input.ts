@@ -1,0 +1,104 @@
+// Writes lines as the input of batches at a provider: one batch for each path, set of headers and, where it wants that, model.
+
+import type { BatchApi } from "../../catalog/batch-api.ts";
+import type { Caller } from "../../core/plan.ts";
+import type { BatchFormat } from "../../upstream/batch-formats.ts";
+import type { Segment } from "../files/batch-files.ts";
+import type { BatchRun } from "./batch-kind.ts";
+import type { NativeProgress, VendorBatch } from "./batch-record.ts";
+import { customIdOf, tagOf } from "./native-answers.ts";
+
+const WAITING_BYTES_MAX = 8 * 1024 * 1024;
+
+/** The input of one batch at the provider. */
+interface Group {
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly tag: string;
+  lines: number;
+  bytes: number;
+  waiting: Buffer[];
+  input: Segment[];
+}
+
+export class InputWriter {
+  readonly #run: BatchRun;
+  readonly #vendor: string;
+  readonly #api: BatchApi;
+  readonly #format: BatchFormat;
+  readonly #groups: Group[] = [];
+  /** The groups that take more lines, by what their lines share. */
+  readonly #open = new Map<string, Group>();
+  readonly #models: string[] = [];
+  #refused: Buffer[] = [];
+  #waitingBytes = 0;
+
+  constructor(
+    run: BatchRun,
+    vendor: string,
+    { api, format }: { readonly api: BatchApi; readonly format: BatchFormat },
+  ) {
+    this.#run = run;
+    this.#vendor = vendor;
+    this.#api = api;
+    this.#format = format;
+  }
+
+  async add(at: number, body: Buffer, caller: Caller): Promise<void> {
+    const { start, deps } = this.#run;
+    const call = { path: start.endpoint, body, headers: start.headers, caller };
+    const line = await deps.calls.native(call, this.#vendor);
+    if ("status" in line) {
+      const refusal = { custom_id: customIdOf("", at, 0), refusal: line };
+      this.#refused.push(Buffer.from(`${JSON.stringify(refusal)}\n`));
+      return;
+    }
+    const { model, path, headers, body: text } = line;
+    if (!this.#models.includes(model)) this.#models.push(model);
+    const shared = JSON.stringify([path, headers, this.#api.oneModel === true ? model : null]);
+    const open = this.#open.get(shared);
+    const isFull =
+      open === undefined || open.lines >= this.#api.linesMax || open.bytes + text.length > this.#api.bytesMax;
+    const group = isFull ? this.#begin(shared, path, headers) : open;
+    const written = Buffer.from(this.#format.line(customIdOf(group.tag, at, this.#models.indexOf(model)), path, text));
+    group.lines += 1;
+    group.bytes += written.length;
+    group.waiting.push(written);
+    this.#waitingBytes += written.length;
+    if (this.#waitingBytes > WAITING_BYTES_MAX) await this.#flush();
+  }
+
+  #begin(shared: string, path: string, headers: Group["headers"]): Group {
+    const tag = tagOf(this.#run.job.id, this.#groups.length);
+    const group = { path, headers, tag, lines: 0, bytes: 0, waiting: [], input: [] };
+    this.#groups.push(group);
+    this.#open.set(shared, group);
+    return group;
+  }
+
+  async #stored(lines: readonly Buffer[]): Promise<Segment> {
+    return this.#run.results.write(async function* () {
+      yield Buffer.concat(lines);
+    });
+  }
+
+  async #flush(): Promise<void> {
+    for (const group of this.#groups) {
+      const { waiting } = group;
+      if (waiting.length === 0) continue;
+      group.waiting = [];
+      group.input.push(await this.#stored(waiting));
+    }
+    this.#waitingBytes = 0;
+  }
+
+  async end(): Promise<Pick<NativeProgress, "models" | "batches" | "refused">> {
+    await this.#flush();
+    const refused = this.#refused.length === 0 ? null : await this.#stored(this.#refused);
+    const batches = this.#groups.map(({ path, headers, lines, bytes, input }): VendorBatch => {
+      const unsent = { fileId: null, sentAtMs: null, id: null, isSure: false, foreign: [], end: null };
+      return { path, headers, lines, bytes, input, ...unsent };
+    });
+    return { models: this.#models, batches, refused };
+  }
+}

@@ -1,0 +1,100 @@
+// Lines that a provider's own batch API runs: which ones it can run, what it gets, and how its answer becomes the line's.
+import type { BatchMode, NativeAnswer, NativeLine } from "../actions/batches/line-calls.ts";
+import type { FramedOpenPlan } from "../core/endpoint.ts";
+import { GatewayError } from "../core/errors.ts";
+import { percentOf } from "../core/money.ts";
+import type { Payer, Plan } from "../core/plan.ts";
+import { jsonText } from "../core/raw-json.ts";
+import type { Health, Route } from "../core/route.ts";
+import { retrying } from "../kernel/routes/retrying.ts";
+import type { ModelCandidate, UnitCandidate } from "../upstream/model-candidate.ts";
+
+type AnyCandidate = ModelCandidate | UnitCandidate;
+
+/** What a batch API answers says nothing about the provider's health at other calls. */
+export const NO_HEALTH: Health = { order: (routes) => routes, trying() {}, good() {}, bad() {}, unknown() {} };
+
+/** The candidates that call providers, as they would be tried; null in place of a function of ours. */
+function candidatesOf({ candidate, rungs = [] }: Route): readonly (AnyCandidate | null)[] {
+  if (candidate === null) return rungs.flatMap(candidatesOf);
+  return ["answerWith" in candidate ? (candidate as AnyCandidate) : null];
+}
+
+/** What the candidate would send, where its provider's batch API takes that. */
+function requestOf(candidate: AnyCandidate) {
+  const { adapter } = candidate.offer;
+  const { batches } = adapter.spec;
+  // An account may change its own key before the batch ends.
+  if (batches === undefined || adapter.ownKey === true) return null;
+  const request = candidate.request();
+  return request !== null && batches.paths.includes(request.path) ? request : null;
+}
+
+/** The providers whose batch APIs can run the planned line, the best first. */
+export function nativeVendors({ plan }: FramedOpenPlan, wish: BatchMode | undefined): readonly string[] {
+  // A call with actions has no route before it runs.
+  if (wish === "inline" || !("route" in plan)) return [];
+  const { quote, maxCostNano, route } = plan;
+  // Only a call can be fitted into a limit of its own.
+  if (maxCostNano !== null && quote.nano > maxCostNano) return [];
+  const tried = candidatesOf(route).slice(0, wish === "native" ? undefined : 1);
+  const able = tried.filter((candidate) => candidate !== null && requestOf(candidate) !== null);
+  return [...new Set(able.map((candidate) => candidate?.provider ?? ""))];
+}
+
+export function nativeLine({ plan }: FramedOpenPlan, vendor: string): NativeLine | null {
+  for (const candidate of "route" in plan ? candidatesOf(plan.route) : []) {
+    const request = candidate?.provider === vendor ? requestOf(candidate) : null;
+    if (candidate === null || request === null) continue;
+    const { path, headers = {}, bytes, body } = request;
+    const text = bytes?.toString("utf8") ?? jsonText(body);
+    return { model: candidate.offer.upstreamModel, path, headers, body: text.replace(/[\r\n]+/g, " ") };
+  }
+  return null;
+}
+
+/** Makes the plan read the provider's answer, at the price of its batches. */
+export function answeredPlan(
+  { plan, ...framing }: FramedOpenPlan,
+  answer: NativeAnswer,
+): FramedOpenPlan | GatewayError {
+  const made = "route" in plan ? answered(plan, answer) : gone(answer);
+  if (made instanceof GatewayError || !("forPayer" in plan))
+    return made instanceof GatewayError ? made : { ...framing, plan: made };
+  const forPayer = async (payer: Payer) => {
+    const owned = await plan.forPayer(payer);
+    return owned instanceof GatewayError ? owned : answered(owned, answer);
+  };
+  return { ...framing, plan: { ...made, forPayer } };
+}
+
+function gone({ model }: NativeAnswer): GatewayError {
+  return new GatewayError("upstream_not_configured", { detail: { detail: model } });
+}
+
+function answered(plan: Plan, answer: NativeAnswer): Plan | GatewayError {
+  const { vendor, model, percent } = answer;
+  const candidate = candidatesOf(plan.route).find(
+    (one) => one?.provider === vendor && one.offer.upstreamModel === model && one.offer.adapter.ownKey !== true,
+  );
+  if (candidate == null) return gone(answer);
+  candidate.answerWith(answer);
+  const { served: _, quote, ...rest } = plan;
+  const { within: _within, ...bound } = quote;
+  return {
+    ...rest,
+    route: retrying(candidate),
+    attemptsMax: 1,
+    maxCostNano: null,
+    quote: { ...bound, nano: percentOf(quote.nano, percent), tighten: null },
+    async cost(served, reading, ended) {
+      const cost = await plan.cost(served, reading, ended);
+      return {
+        ...cost,
+        chargeNano: percentOf(cost.chargeNano, percent),
+        upstreamNano: percentOf(cost.upstreamNano, percent),
+        priceVersion: `${cost.priceVersion}*${percent}%`,
+      };
+    },
+  };
+}
