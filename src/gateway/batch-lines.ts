@@ -116,12 +116,12 @@ class BatchLines implements LineCalls {
     }
   }
 
-  async bound(call: LineCall, wish: BatchMode | undefined): Promise<LineBound | LineAnswer> {
+  async bound(call: LineCall, mode: BatchMode | undefined): Promise<LineBound | LineAnswer> {
     const made = await this.#planned(call, this.#nextId());
     if (!("plan" in made)) return made;
     const { quote } = made.plan;
     const maxNano = "maxCostNano" in made.plan ? made.plan.maxCostNano : null;
-    return { nano: maxNano === null ? quote.nano : least(quote.nano, maxNano), vendors: nativeVendors(made, wish) };
+    return { nano: maxNano === null ? quote.nano : least(quote.nano, maxNano), vendors: nativeVendors(made, mode) };
   }
 
   /** The line as the operator's guard lets it pass. */

@@ -31,13 +31,13 @@ function requestOf(candidate: AnyCandidate) {
 }
 
 /** The providers whose batch APIs can run the planned line, the best first. */
-export function nativeVendors({ plan }: FramedOpenPlan, wish: BatchMode | undefined): readonly string[] {
+export function nativeVendors({ plan }: FramedOpenPlan, mode: BatchMode | undefined): readonly string[] {
   // A call with actions has no route before it runs.
-  if (wish === "inline" || !("route" in plan)) return [];
+  if (mode === "inline" || !("route" in plan)) return [];
   const { quote, maxCostNano, route } = plan;
   // Only a call can be fitted into a limit of its own.
   if (maxCostNano !== null && quote.nano > maxCostNano) return [];
-  const tried = candidatesOf(route).slice(0, wish === "native" ? undefined : 1);
+  const tried = candidatesOf(route).slice(0, mode === "native" ? undefined : 1);
   const able = tried.filter((candidate) => candidate !== null && requestOf(candidate) !== null);
   return [...new Set(able.map((candidate) => candidate?.provider ?? ""))];
 }

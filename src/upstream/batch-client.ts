@@ -108,7 +108,7 @@ export class BatchClient {
         done(error);
       },
     });
-    // Whoever reads it hears of its failure there.
+    // Its reader gets the failure when it reads.
     answer.on("error", () => {});
     const listener = {
       head(status: number) {

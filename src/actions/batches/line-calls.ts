@@ -62,10 +62,10 @@ export interface LineCalls {
   /** The current caller for a key; null: the key or its account is gone. */
   callerOf(accountId: string, keyId: string): Promise<Caller | null>;
   /**
-   * What a line can cost, or the answer that it would get without being called. Unless `native` is wished for, only the provider that a
+   * What a line can cost, or the answer that it would get without being called. Unless `native` is requested, only the provider that a
    * call would try first counts.
    */
-  bound(call: LineCall, wish: BatchMode | undefined): Promise<LineBound | LineAnswer>;
+  bound(call: LineCall, mode: BatchMode | undefined): Promise<LineBound | LineAnswer>;
   /** The line for a provider's batch API, or the answer that it gets instead. */
   native(call: LineCall, vendor: string): Promise<NativeLine | LineAnswer>;
   /** With `answer`, the provider is not called again. */

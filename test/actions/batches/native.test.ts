@@ -209,8 +209,8 @@ describe("the mode of a batch", () => {
     ["by default native where one provider comes first for all lines", [MODEL, "core/cheap"], undefined, "native"],
     ["by default inline where it does not", [MODEL, CLAUDE], undefined, "inline"],
     ["by default inline where the provider has no batch API", ["sandbox/ok"], undefined, "inline"],
-    ["inline where that is wished for", [MODEL], "inline", "inline"],
-    ["native where that is wished for and a provider can", ["core/cheap", CLAUDE], "native", "native"],
+    ["inline where that is requested", [MODEL], "inline", "inline"],
+    ["native where that is requested and a provider can", ["core/cheap", CLAUDE], "native", "native"],
   ])("is %s", async (_, models, wish, mode) => {
     const account = await gateway.account();
     const lines = models.map((model, at) => chat(`line ${at}`, { model }));
