@@ -31,10 +31,7 @@ const nova = {
   takes: { efforts: [], formats: "json_object", cachePoints: ["system", "messages"] },
 } as const;
 const seeing = (contextTokens: number) => ({ parts: { imageTokensMax: 5_200, fileTokensMax: contextTokens } });
-/**
- * Hides its reasoning. We do not offer effort `high`: the model rejects it together with an output limit, and without a limit no hold can
- * be computed.
- */
+/** Hides its reasoning. Not offered: effort `high`, which it rejects with an output limit, and without one no hold can be computed. */
 const thinking = {
   outputTokensMax: 64_000,
   hidesReasoning: true,

@@ -18,10 +18,7 @@ interface Box {
   readonly token: string;
 }
 
-/**
- * The fields we read from a running command's messages (envd's process.Process/Start). The caller who has the machine may have forged
- * them.
- */
+/** What we read of a running command's messages (envd's process.Process/Start). A caller with the machine may have forged them. */
 const processEvent = z.object({
   event: z
     .object({
@@ -57,10 +54,7 @@ function daemonHeaders({ id, token }: Box): Record<string, string> {
   };
 }
 
-/**
- * Throws BoxGone, or the failure that the daemon's answer means: its host does not always distinguish a missing machine from a failing
- * one.
- */
+/** Throws BoxGone, or what the daemon's answer means: its host does not always tell a missing machine from a failing one. */
 async function lost(context: SessionContext, box: Box, why: string): Promise<never> {
   const answer = await context.ask(ONE, { values: { id: box.id }, accepts: [404] });
   if (answer.status === 404) throw new BoxGone(why);

@@ -78,10 +78,7 @@ type Extract = z.infer<typeof extract>;
 const CENT_CREDITS = 1 / CREDIT_CENTS;
 /** One credit per page, plus the price of extraction by a model. */
 const extractCents = ({ urls }: Pick<Extract, "urls">) => Math.ceil((urls.length * (1 + JSON_CREDITS)) / CENT_CREDITS);
-/**
- * The PDF pages to read per document. Each costs one credit, so we read as many as the price covers: six if there is one document, and
- * always at least one.
- */
+/** PDF pages per document, at one credit each: what the price covers. Six if there is one document, and always at least one. */
 const extractPdfPages = (asked: Pick<Extract, "urls">) =>
   Math.floor((extractCents(asked) * CENT_CREDITS) / asked.urls.length) - JSON_CREDITS;
 const extractWire = ({ urls, ...asked }: Extract) => ({

@@ -15,10 +15,7 @@ const openModels = {
     ),
   takes: { messageFields: ["name"], developerRole: "system" as const, efforts: [] },
 };
-/**
- * For models not in the price list: the model that `<ID>_MODEL` names, at the environment's price. Unsure: which servers list their
- * models.
- */
+/** For models not in the price list: the one that `<ID>_MODEL` names, at the environment's price. Unsure: which servers list models. */
 const named = { modelsPath: "/models", models: {}, anyModel: { contextTokens: 1_000_000, prices: [] } };
 
 /** Thinks unless told not to. */

@@ -135,10 +135,7 @@ const gptHears = {
   audioTokensPerSecond: 12,
   secondsMax: 1_500,
 };
-/**
- * Priced per hour. Unsure: whether it supports more response formats than these two, whether it streams, and whether it reports the
- * seconds.
- */
+/** Priced per hour. Unsure: whether it has more response formats, streams, and reports the seconds. */
 const gptTranscribes = {
   ...hears,
   formats: ["json", "text"],

@@ -1,5 +1,4 @@
-// The services behind core/produce_demo and core/produce_autodemo: the writer, the speaker, and the browser for operators without their
-// own.
+// The services behind core/produce_demo and core/produce_autodemo: writer, speaker, and a browser where there is no own one.
 import { defineDemoMaker } from "#tier";
 
 export default defineDemoMaker({

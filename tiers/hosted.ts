@@ -1,5 +1,4 @@
-// Provides the tools that some vendors run themselves, such as web search, to models whose vendor does not; the first configured source
-// serves.
+// Tools that some vendors run themselves, such as web search, for other vendors' models; the first configured source serves.
 import { defineHostedTools } from "#tier";
 
 export default defineHostedTools({

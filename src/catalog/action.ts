@@ -30,10 +30,7 @@ export const CATEGORIES = [
 
 export const actionName = z.string().regex(/^[a-z0-9]+([-_][a-z0-9]+)*$/, "is not named in-this-way");
 
-/**
- * The price of a call in cents, which may be fractional. `fixed`: always `cents`. `ranged`: depends on the params. `capped`: read from the
- * answer, at most the quote.
- */
+/** In cents, maybe fractional. `fixed`: `cents`. `ranged`: by the params. `capped`: read from the answer, at most the quote. */
 const price = z
   .strictObject({
     mode: z.enum(["fixed", "ranged", "capped"]),
@@ -45,22 +42,13 @@ const price = z
     unit: words.optional(),
     /** The maximum price of a call with these params. Default `cents`. */
     quoteCents: fn<(params: Params) => number>().optional(),
-    /**
-     * Params whose price differs from the example's, so that callers see both prices. Required together with `quoteCents` for a ranged
-     * price.
-     */
+    /** Params whose price differs from the example's. Required together with `quoteCents` for a ranged price. */
     otherPrice: jsonObject.optional(),
-    /**
-     * How to compute the price from the answer: `baseCents` + `centsEach` × the number (or array length) at a JSON pointer, at least
-     * `minCents`.
-     */
+    /** The price from the answer: `baseCents` + `centsEach` × the number (or array length) at a pointer, at least `minCents`. */
     counted: z.strictObject({ at: pointer, centsEach: z.number().positive(), baseCents: cents.optional() }).optional(),
     /** Do not charge for an answer that a rule classifies as a miss. Default false. */
     freeOnMiss: z.boolean().optional(),
-    /**
-     * The price is known only after the purchase, so the caller must set a maximum (`max_cost_cents`), which we hold. The amount that the
-     * answer reports is both the charge and our cost.
-     */
+    /** Known only after the purchase: the caller must set `max_cost_cents`, which we hold. The answer's amount is charge and cost. */
     needsMaxCost: z.literal(true).optional(),
     /** The vendor is paid per call (`paidBy`): we charge what we paid it, at most the price. */
     paid: z
@@ -110,10 +98,7 @@ export const facts = {
   category: z.enum(CATEGORIES),
   /** Additional search terms, separated by semicolons; overlays may use a list. */
   keywords: z.union([words, z.array(words)]).optional(),
-  /**
-   * How users who do not know the catalog ask for it: phrases separated by semicolons, written from what the action does and not from test
-   * queries.
-   */
+  /** How users who do not know the catalog ask for it: phrases separated by semicolons, not written from test queries. */
   asked: words.optional(),
   /** A write is never retried. */
   effect: z.enum(["read", "write"]),
@@ -137,7 +122,6 @@ const answer = z.discriminatedUnion("kind", [
 const poll = z.strictObject({
   /** The adapter's action that returns the status; it must cost us nothing. */
   action: actionName,
-  /** The param of that action for the id, and its other params. */
   param: words,
   params: jsonObject.optional(),
   /** The vendor's ids are numbers. Default: strings. */
@@ -160,10 +144,7 @@ const anAction = z
     mayCostMore: words.optional(),
     /** What the vendor charges us for a miss. Default: the same. */
     upstreamMissCents: cents.optional(),
-    /**
-     * The request and its follow-ups; or `run` instead of both, where the vendor's protocol is stateful in a way that data cannot
-     * describe.
-     */
+    /** The request and its follow-ups; or `run` instead, where the vendor's protocol is stateful in a way that data cannot describe. */
     request: request.optional(),
     steps: z.array(step).optional(),
     run: fn<Script>().optional(),
@@ -176,22 +157,13 @@ const anAction = z
     content: z.union([z.array(pointer).min(1), fn<(params: Params) => readonly string[]>()]).optional(),
     /** Applied before the adapter's own rules. */
     rules: z.array(ruleSchema).optional(),
-    /**
-     * Ids that the vendor created for this call: they belong to the payer for `days` (default 90). `at` points to one id or an array of
-     * them. With `poll`, the id identifies a job, and core/result accepts it as a job id.
-     */
+    /** Ids made for this call belong to the payer for `days` (90). `at`: one or an array. With `poll`, core/result takes it as a job. */
     issues: z
       .array(z.strictObject({ kind: words, at: pointer, days: count.optional(), poll: poll.optional() }))
       .optional(),
-    /**
-     * Params that must be ids of that kind which this payer got here; any other id is answered with 404. `inside`: checks every string of
-     * that name within the param's value.
-     */
+    /** Params that must be ids of that kind which this payer got here (else 404). `inside`: each string of that name within the value. */
     requires: z.array(z.strictObject({ kind: words, param: words, inside: words.optional() })).optional(),
-    /**
-     * A call with the param `by` lists the items of all our callers: the payer sees only its own items in `field`, at most as many as
-     * `limit` says.
-     */
+    /** With the param `by` a call lists all our callers' items: the payer sees its own in `field`, at most as many as `limit` says. */
     lists: z.strictObject({ by: words, kind: words, field: words, id: pointer, limit: words }).optional(),
     /** Params that hold ids of the payer's files here: the vendor gets a link to the file instead, valid for one hour. */
     files: z.array(words).min(1).optional(),
@@ -243,10 +215,7 @@ export interface ActionSpec<P = Params>
   readonly content?: readonly string[] | ((params: P) => readonly string[]);
 }
 
-/**
- * Types an action's params. The types are erased outside its file; the action's functions always receive the output of its own `params`
- * schema.
- */
+/** Types an action's params. The types are erased outside its file; its functions receive the output of its own `params` schema. */
 export function action<P>(spec: ActionSpec<P>): ActionSpec {
   return spec as unknown as ActionSpec;
 }

@@ -8,7 +8,6 @@ import type { Nano } from "../core/money.ts";
 import type { AttemptFailure } from "../core/route.ts";
 import type { JsonObject } from "./said.ts";
 
-/** A complete request except for our key. */
 export interface UnsignedRequest {
   readonly method?: string;
   /** Scheme and authority. */
@@ -82,10 +81,7 @@ export interface PaidCall {
   readonly isCallers: boolean;
   /** The fee on top of the payment. Default: none. */
   readonly feeNano?: Nano;
-  /**
-   * The payer that named the merchant, which may be the payer's own. We charge it what we paid, whatever the merchant answers, until the
-   * chain shows that the payment was not taken. Absent for merchants in the catalog.
-   */
+  /** Who named the merchant, maybe its own: pays what we paid until the chain shows it was not taken. Absent: the catalog. */
   readonly namedBy?: string;
   readonly sandbox: boolean;
   /** Called with the merchant's price, which is then not paid: the price is requested before a hold is placed. */
@@ -95,10 +91,7 @@ export interface PaidCall {
 /** Null: there is no wallet. */
 export type MerchantPayerFor = (call: PaidCall) => MerchantPayer | null;
 
-/**
- * The wallets to pay from, and the recipient: the merchant's address according to the operator, or null for whichever address the merchant
- * names.
- */
+/** The wallets to pay from, and the recipient: the operator's address for the merchant, or null for whichever one it names. */
 export interface PayingBy {
   readonly rails: readonly Rail[];
   readonly payTo: string | null;
@@ -113,10 +106,7 @@ export interface Auth {
   readonly inSandbox?: Auth;
   /** No key is needed. */
   readonly keyless?: true;
-  /**
-   * The key is in the request verbatim; it determines no other request, computation or connection. Callers may bring their own key only
-   * where this is set.
-   */
+  /** The key is in the request verbatim and determines nothing else. Callers may bring their own key only where this is set. */
   readonly plain?: true;
   /** Parses the key from an environment variable; null if there is none. Default: a comma-separated list of keys. */
   keyFrom?(setting: string): string | null;
@@ -261,15 +251,11 @@ export function paidBy(...rails: readonly [Rail, ...Rail[]]): Auth {
   };
 }
 
-/** Formats an instant for AWS: `20261122T194500Z`. */
 function instantOf(epochMs: number): string {
   return new Date(epochMs).toISOString().replace(/[:-]|\.\d{3}/g, "");
 }
 
-/**
- * Signs method, path, host, date and body with the parts of a key (AWS Signature Version 4): its id, its secret, and a session token if it
- * has one. `region` names one of the adapter's settings. Our tracing headers are not signed.
- */
+/** AWS Signature Version 4, by the parts of a key (id, secret, session token) and the setting `region`. Tracing headers are unsigned. */
 export function sigv4({ service, region }: { readonly service: string; readonly region: string }): Auth {
   must(service !== "" && region !== "", "sigv4 needs a service and a setting for its region");
   return {

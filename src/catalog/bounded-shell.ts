@@ -20,10 +20,7 @@ export function isBounded(language: BoxCommand["language"]): language is Bounded
   return language === null || language in INTERPRETERS;
 }
 
-/**
- * Runs on a machine with bash, coreutils, python3 and node. Everything from the caller is base64-encoded, so that no shell on the way
- * interprets it; the line can be passed to any of them.
- */
+/** For a machine with bash, coreutils, python3 and node. All text from the caller is base64, so no shell on the way interprets it. */
 export function boundedLine(language: Bounded | null, { text, timeoutMs }: Omit<BoxCommand, "language">): string {
   const seconds = Math.ceil(timeoutMs / 1_000);
   const most = OUTPUT_BYTES_MAX + 1;

@@ -140,7 +140,6 @@ export interface RetiredModel {
 export type SoldModel = Sold<"chat", Offer>;
 export type SoldEmbedding = Sold<"embeddings", EmbeddingOffer>;
 
-/** A compiled price by units. */
 export interface UnitPrice {
   /** By unit (`textIn`, `seconds`, `image 1024x1024 high`), in pico-USD each. A unit without a rate is not sold. */
   readonly rates: ReadonlyMap<string, PicoPerToken>;
@@ -153,12 +152,10 @@ export interface UnitOffer {
   readonly adapter: Adapter;
   readonly upstreamModel: string;
   readonly spec: UnitSpec;
-  /** What the upstream charges us. */
   readonly cost: UnitPrice;
   readonly healthKey: string;
 }
 
-/** A sold model that is not a chat model. */
 export interface SoldUnitModel {
   readonly kind: UnitKind;
   readonly slug: string;
@@ -230,7 +227,6 @@ export interface Catalog {
   readonly standIns: ReadonlyMap<string, StandInFile>;
   readonly tiers: ReadonlyMap<string, Tier>;
   readonly realtimeTiers: ReadonlyMap<string, Tier>;
-  /** The tiers that our composites use, by file name. */
   readonly compositeTiers: ReadonlyMap<string, CompositeTierSpec>;
   /** Every model with a price today, listed or not. Of a server that serves any model, only the one that the operator names is included. */
   models(audience: Audience): readonly SoldModel[];

@@ -8,10 +8,7 @@ const effort: z.ZodType<string> = z.enum(["none", "minimal", "low", "medium", "h
 
 /** The parts of OpenAI's chat wire that a vendor accepts. An absent field means no restriction. */
 const takes = z.strictObject({
-  /**
-   * Accepted message fields, besides role, content, tool_calls and tool_call_id. Without `cache_control` here, it is removed from parts
-   * too.
-   */
+  /** Accepted message fields besides role, content, tool_calls and tool_call_id. Without `cache_control`, parts lose it too. */
   messageFields: z.array(z.string()).optional(),
   /** The role that replaces `developer`. */
   developerRole: z.literal("system").optional(),
@@ -37,10 +34,7 @@ const takes = z.strictObject({
   renamed: z.record(z.string(), z.string()).optional(),
   /** Unsupported features that change the answer: requests that use them (`n` above 1) are not sent to this vendor. */
   refuses: z.array(z.enum(["tools", "n"])).optional(),
-  /**
-   * For what no field can express: adjusts a body's fields for this vendor; undefined values are omitted. Code for one vendor belongs in
-   * that vendor's file.
-   */
+  /** Adjusts a body's fields where no field can express it; undefined values are omitted. One vendor's code belongs in its file. */
   fit: fn<(body: Readonly<Record<string, unknown>>) => Readonly<Record<string, unknown>>>().optional(),
   /** In the `converse` wire: where cache points are accepted; others are dropped. Default: nowhere. */
   cachePoints: z.array(z.enum(["system", "messages", "tools"])).optional(),
@@ -48,10 +42,7 @@ const takes = z.strictObject({
   effortField: z.enum(["reasoning_effort", "reasoningConfig"]).optional(),
 });
 
-/**
- * The paths of a model's calls, if not the wire's own; `{model}` is the vendor's name for it, other placeholders are the adapter's
- * settings.
- */
+/** The paths of a model's calls, if not the wire's own. `{model}`: the vendor's name for it; others: the adapter's settings. */
 const paths = z.strictObject({
   whole: z.string().startsWith("/"),
   stream: z.string().startsWith("/"),
@@ -59,7 +50,6 @@ const paths = z.strictObject({
   without: z.array(z.string()),
 });
 
-/** The fields of a ChatWire, all of which a ChatSpec has too. */
 export const wireFields = {
   /** The accepted parts of OpenAI's chat wire, and of the `converse` wire where it has an equivalent. */
   takes: takes.optional(),
@@ -70,10 +60,7 @@ export const wireFields = {
   toolCalls: z.literal("strict").optional(),
   /** `plain`: a chat-completions vendor that rejects tool schemas with `anyOf` and the like at the top level. */
   toolSchemas: z.literal("plain").optional(),
-  /**
-   * Its answers may have content parts, including reasoning, where OpenAI's clients expect a string: they are re-encoded, never passed
-   * through.
-   */
+  /** Answers may have content parts, including reasoning, where OpenAI's clients expect a string: always re-encoded. */
   answersInParts: z.boolean().optional(),
   /**
    * Which image and document URLs the vendor fetches itself: any `https` URL, `https` URLs with a file extension that names a type

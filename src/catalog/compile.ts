@@ -36,10 +36,7 @@ import { CatalogError } from "./validate.ts";
 export interface CatalogOptions extends SaleRules {
   readonly env: AdapterEnv;
   readonly clock: Clock;
-  /**
-   * The base URL for sandbox accounts' calls, without a trailing slash; each vendor is a path below it (`<origin>/openai`). Null: there is
-   * no sandbox, and nothing is configured for sandbox accounts.
-   */
+  /** Base URL of sandbox accounts' calls: each vendor is a path below it (`<origin>/openai`). Null: there is no sandbox. */
   readonly sandboxOrigin: string | null;
   /** `CONTACT`: identifies us to vendors that ask for it. */
   readonly contact: string | null;
@@ -47,10 +44,7 @@ export interface CatalogOptions extends SaleRules {
   readonly zdrProviders?: readonly string[];
   /** The payment rails we have for pay-per-call merchants. Default: none. */
   readonly rails?: readonly Rail[];
-  /**
-   * Compiles each audience's view in steps during creation, instead of all at once on first use: calls wait for this thread. Default:
-   * false.
-   */
+  /** Compiles audiences in steps at creation, not at once on first use: calls wait for this thread. Default: false. */
   readonly ahead?: boolean;
 }
 
@@ -73,17 +67,13 @@ interface DayView {
   readonly retired: ReadonlyMap<string, RetiredModel>;
 }
 
-/** The source of one audience's views. */
 interface CatalogSource {
   readonly adapters: ReadonlyMap<string, Adapter>;
   readonly rules: Omit<AudienceRules, "day">;
   readonly env: AdapterEnv;
 }
 
-/**
- * Our cost for a model on a server that serves any; a price from the environment gets its own version. Null: no price, because the vendor
- * states none and the operator set none for this model.
- */
+/** Our cost of a model on a server that serves any; the environment's price gets its own version. Null: no price is known. */
 function anyCost(
   adapterId: string,
   model: string,
@@ -98,10 +88,7 @@ function anyCost(
   return { ...compilePrice(set, name), version: `${name}@${set.input}/${set.output}` };
 }
 
-/**
- * A model of a server that serves any, in the form of a listed one. `*` is the model that the operator names; until one is named, it is
- * known but not served.
- */
+/** A model of a server that serves any, as if listed. `*` is the one that the operator names; until then it is known but not served. */
 function anyListing(kind: Kind, slug: string, day: string, { adapters, env }: CatalogSource): PricedListing | null {
   const split = splitSlug(slug);
   const adapter = split === null ? undefined : adapters.get(split.first);
@@ -124,7 +111,6 @@ function anyListing(kind: Kind, slug: string, day: string, { adapters, env }: Ca
   };
 }
 
-/** The source of a name without a maker. */
 interface OfAdapter {
   readonly adapter: Adapter;
   readonly upstreamModel: string;
@@ -259,10 +245,7 @@ function* sourcesOf(
   };
 }
 
-/**
- * Compiles files that have each passed their own check. Throws CatalogError if they contradict each other or an environment variable is
- * invalid.
- */
+/** Compiles files that passed their own checks. Throws CatalogError if they contradict each other or a variable is invalid. */
 export function* compileCatalog(read: CatalogFiles, options: CatalogOptions): Steps<Catalog> {
   const files = { ...read, adapters: withNamedServers(read.adapters, options.env) };
   const strangers = (options.zdrProviders ?? []).filter((id) => !files.adapters.has(id));

@@ -69,7 +69,6 @@ function keysOf(id: string, spec: Login, env: AdapterEnv): readonly string[] {
   return key === null ? [] : [key];
 }
 
-/** The login method that the set variables select. */
 function loginOf(id: string, spec: AdapterSpec, env: AdapterEnv): AdapterSpec {
   const other = spec.otherLogins?.find((login) => keysOf(id, login, env).length > 0);
   if (other === undefined) return spec;
@@ -97,7 +96,6 @@ function ownOrigin({ origin, settings = {} }: AdapterSpec, parts: Readonly<Recor
   return isWhole ? template.replace(/\{([a-z]+)\}/g, (_, name: string) => parts[name] ?? "") : null;
 }
 
-/** The configured parts of an address, by name. */
 function partsOf({ settings = {} }: AdapterSpec, env: AdapterEnv): Readonly<Record<string, string>> {
   const parts = Object.entries(settings).map(([name, setting]) => [name, addressPart(setting, env)] as const);
   return Object.fromEntries(parts.flatMap(([name, part]) => (part === null ? [] : [[name, part]])));
@@ -137,7 +135,6 @@ function strangeDeployments(id: string, spec: AdapterSpec, env: AdapterEnv): rea
   });
 }
 
-/** The adapter for a server that the operator hosts. */
 function asSelfHosted(spec: AdapterSpec, { login, actions: others = {} }: SelfHostedSpec): AdapterSpec {
   const { keyParts, otherLogins, settings, ...rest } = spec;
   const actions = Object.entries(spec.actions ?? {}).map(
@@ -185,7 +182,6 @@ function lacking({ auth, contact: wanted }: AdapterSpec, { contact, rails }: Own
   return wanted === "required" && contact === null ? WANTS_CONTACT : null;
 }
 
-/** An adapter as live accounts see it. */
 export function configureLive(id: string, file: AdapterSpec, env: AdapterEnv, own: OwnFacts): Adapter {
   const { contact } = own;
   const { url: baseUrl } = addressOf(env, id, "BASE_URL");
@@ -245,10 +241,7 @@ export function configureSandbox(id: string, spec: AdapterSpec, sandboxOrigin: s
   };
 }
 
-/**
- * The environment's price for a server that serves any model, merged over the adapter's; null if it sets none, or sets only half of one
- * and the adapter has none.
- */
+/** The environment's price for a server that serves any model, merged over the adapter's; null if there is none or only half of one. */
 export function envPriceOf(
   id: string,
   env: AdapterEnv,
@@ -274,7 +267,6 @@ function unreadableKeys(id: string, spec: AdapterSpec, env: AdapterEnv): readonl
   return keysOf(id, spec, env).length > 0 ? [] : set.map((name) => `${name} names no file that can be read`);
 }
 
-/** Keys in the wrong format for the vendor. */
 function unfitKeys(id: string, spec: AdapterSpec, env: AdapterEnv): readonly string[] {
   const [name = ""] = spec.keyEnv ?? [envName(id, "API_KEY")];
   const problems = keysOf(id, spec, env).map((key) => spec.auth.problemOf?.(key) ?? null);

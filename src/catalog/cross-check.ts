@@ -8,7 +8,6 @@ import type { AdapterSpec } from "./spec.ts";
 import { type ActionTierSpec, actionsNamedBy, type CompositeTierSpec, type TierSpec } from "./tier.ts";
 import type { UnitKind } from "./unit-model.ts";
 
-/** The folders' contents, by id. */
 export interface CatalogFiles {
   readonly adapters: ReadonlyMap<string, AdapterSpec>;
   readonly tiers: ReadonlyMap<string, TierSpec>;
@@ -16,7 +15,6 @@ export interface CatalogFiles {
   readonly compositeTiers: ReadonlyMap<string, CompositeTierSpec>;
   /** The tables beside adapter files, by adapter id. */
   readonly tables: ReadonlyMap<string, EndpointTable>;
-  /** The stand-ins beside adapter files, by adapter id. */
   readonly standIns: ReadonlyMap<string, StandInFile>;
 }
 

@@ -28,10 +28,7 @@ const endpoint = z.strictObject({
   cents: cents.optional(),
   /** The vendor's charge to us, in the same units as `cents`. Default: the action's `upstreamCents`. */
   upstreamCents: cents.optional(),
-  /**
-   * The quantity that `cents` is multiplied by: the number in `param`, a text's length in thousands of characters, or an image's
-   * megapixels.
-   */
+  /** What `cents` is multiplied by: the number in `param`, a text's length in thousands of characters, or an image's megapixels. */
   per: z
     .strictObject({
       unit: z.enum(["image", "second", "megapixel", "1000 characters"]),

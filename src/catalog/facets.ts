@@ -41,10 +41,7 @@ const facet = z.strictObject({
   /** Matches queries that mean this facet, for use without a model. */
   words: z.instanceof(RegExp).optional(),
   sources: some(source, "has no source"),
-  /**
-   * How many sources at the start of the list are independent indexes: when time is short, the first available one races the next of
-   * another vendor.
-   */
+  /** How many sources at the start are independent indexes: when time is short, the first available one races another vendor's. */
   racing: z.int().min(2).optional(),
   /** The full text of results is always fetched. */
   fullText: z.literal(true).optional(),

@@ -1,5 +1,4 @@
-// Resolves a caller's model name to a model or tier: by slug, by a name that only one maker uses, or with an error that suggests similar
-// names.
+// Resolves a model name to a model or tier: by slug, by a name that one maker uses, or with an error that suggests others.
 import { GatewayError } from "../core/errors.ts";
 import type { Audience, Catalog, SoldEmbedding, SoldModel, SoldUnitModel, Tier } from "./catalog.ts";
 import { nearest } from "./nearest.ts";
@@ -59,7 +58,6 @@ interface Search<Model> {
   readonly get: (slug: string) => Model | null;
 }
 
-/** The names that could have been meant. */
 function namesOf({ kinds, catalog, audience }: Search<unknown>): readonly string[] {
   const chat = kinds.includes("chat") ? [...catalog.tiers.values()].map(tierName) : [];
   const all = [...catalog.listed(audience), ...catalog.unitModels(audience).filter(({ listed }) => listed)];
@@ -150,7 +148,6 @@ export function findUnitModel(
   return find(name, { param: "model", kinds: [kind], catalog, audience, get });
 }
 
-/** The models of a realtime tier, in order of preference. */
 export function realtimeModels(tier: Tier, catalog: Catalog, audience: Audience): readonly SoldUnitModel[] {
   return tier.models.map((slug) => catalog.unitModel("realtime", slug, audience)).filter((model) => model !== null);
 }

@@ -23,7 +23,6 @@ export interface JobEnd {
   readonly keptMs?: number;
 }
 
-/** What a posting says about the provider. */
 export interface Served {
   readonly provider: string;
   /** `<service>/<action>` */
@@ -83,10 +82,7 @@ export interface RunningJob extends InnerCalls, InnerModels {
   readonly start: unknown;
   /** The progress last saved, here or in a previous process; null if none was. */
   readonly progress: unknown;
-  /**
-   * Aborted when the job must end with the results it has (its time is up or the payer cancelled it), or must not continue in this
-   * process.
-   */
+  /** Aborted when the job must end with its results so far (out of time or cancelled), or must not continue in this process. */
   readonly signal: AbortSignal;
   /** When the payer cancelled it; null if not cancelled. */
   readonly cancelledAtMs: number | null;
@@ -95,22 +91,13 @@ export interface RunningJob extends InnerCalls, InnerModels {
   readonly spend: { readonly limitNano: Nano; readonly spentNano: Nano; readonly freeNano: Nano };
   /** For parts that run concurrently, each saved when it is done. */
   part(): JobPart;
-  /**
-   * Saves the progress; its `done`, `total` and `spentCents` are visible to the payer. Rejects with LeaseLost if another process runs the
-   * job now.
-   */
+  /** Saves the progress; the payer sees its `done`, `total` and `spentCents`. Rejects with LeaseLost if another process runs the job. */
   save(progress: unknown): Promise<void>;
   /** Runs work that needs a store other than the job's record: if the store is down, the job later resumes from the last saved progress. */
   stored<T>(work: () => Promise<T>): Promise<T>;
-  /**
-   * Grows the hold to `amountNano` and records how much of it is used, in one ledger operation; or returns why not, and records nothing.
-   * Never refused if the hold is already that large.
-   */
+  /** Grows the hold to `amountNano` and records its use, in one ledger operation; or says why not. Never refused if it is that large. */
   extend(amountNano: Nano, accruedNano: Nano): Promise<NotHeld | null>;
-  /**
-   * Charges the hold and places a new one, in today's windows; or returns why not: the job then has no hold and must end. Only for kinds
-   * whose launches are `chained`.
-   */
+  /** Charges the hold and places one in today's windows; or says why not: the job then ends. Only for `chained` launches. */
   succeed(chargeNano: Nano, nextNano: Nano, served: Served): Promise<NotHeld | null>;
 }
 
@@ -126,10 +113,7 @@ export interface JobKind {
   readonly msMax: number;
   /** What uses up the hold: the prices of the job's calls, or their cost to us. */
   readonly counted: "price" | "upstream_cost";
-  /**
-   * The kind computes the charge itself: the cost of its calls may exceed the hold, as far as the account's limit for unpaid cost allows.
-   * Absent: never.
-   */
+  /** The kind computes the charge: it may exceed the hold by what the account's limit for unpaid cost allows. Absent: never. */
   readonly mayCostMore?: true;
   /** A job whose hold ended without it, as after an outage, runs on without one and may place another with `succeed`. */
   readonly outlivesHold?: true;
@@ -141,10 +125,7 @@ export interface JobKind {
    * runner continues from the last saved progress.
    */
   run(job: RunningJob): Promise<JobEnd>;
-  /**
-   * A launch failed, or the job's hold ended without the job: delete whatever exists of it elsewhere. Rejects if not even that intention
-   * can be recorded, and is then called again. Absent: there is nothing to delete.
-   */
+  /** A launch failed, or the hold ended without the job: delete what exists elsewhere. Rejects if not even that can be recorded. */
   abandon?(jobId: string): Promise<void>;
   /**
    * The job's end is decided, paid or not: delete what it made and does not hand out with that end. Called again if a process died before

@@ -71,10 +71,7 @@ function versionOf(content: Buffer | string): string {
 /** Guards against a top-level await that never settles. */
 const IMPORT_MS_MAX = 10_000;
 
-/**
- * Imports a file as it is on disk now: the URL contains a hash of its content, so only changed files are loaded again. Throws if the file
- * is not a module, throws itself, or does not finish in time.
- */
+/** Imports a file as it is on disk now: its URL has a hash of the content. Throws if it is no module, throws, or takes too long. */
 async function importFile(file: CatalogFile): Promise<unknown> {
   const version = versionOf(await readFile(file.path));
   const late = Promise.withResolvers<never>();
@@ -244,7 +241,6 @@ async function readRoot(root: string, reading: Reading) {
 
 type ReadRoot = Awaited<ReturnType<typeof readRoot>>;
 
-/** Builds the catalog from the folders' contents. */
 function* made(shipped: ReadRoot, overlay: ReadRoot | null, options: LoadOptions): Steps<Catalog> {
   // An overlay's adapter replaces the shipped one entirely, including its stand-in.
   const standIns = [...shipped.standIns].filter(([id]) => overlay?.adapters.has(id) !== true);
@@ -271,10 +267,7 @@ async function readShipped(problems: string[]) {
   return read;
 }
 
-/**
- * Reads the files as they are now and builds a new catalog, in slices; call it again to reload, on SIGHUP for example. Throws CatalogError
- * with one line per problem in any file.
- */
+/** Builds a catalog from the files as they are now, in slices. Throws CatalogError with one line per problem in any file. */
 export async function loadCatalog(options: LoadOptions): Promise<Catalog> {
   const problems: string[] = [];
   const { overlayDir } = options;

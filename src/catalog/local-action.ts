@@ -8,7 +8,6 @@ import type { Allowed, KeptHoldSpec, Payer } from "../core/plan.ts";
 import type { ActionFacts } from "./action.ts";
 import type { Json, JsonObject, Params } from "./said.ts";
 
-/** An action call by one of our functions. */
 export interface WantedCall {
   /** `<service>/<action>`. */
   readonly action: string;
@@ -134,7 +133,6 @@ export class PaidAnswer {
   }
 }
 
-/** An event for a waiting caller that requested events. */
 export interface ToldEvent {
   readonly event: string;
   /** A line of JSON. */
@@ -144,7 +142,6 @@ export interface ToldEvent {
 /** Null: no event; send the caller a keep-alive. */
 export type ToldEvents = AsyncIterable<ToldEvent | null>;
 
-/** How an action launches jobs. */
 export interface LaunchSpec<P = Params> {
   readonly job: string;
   /** How many jobs one account may run concurrently. */
@@ -168,27 +165,15 @@ export interface LocalAction<P = Params> extends ActionFacts<P> {
   readonly anyKey?: true;
   /** The provider to report. Default: ourselves. */
   readonly provider?: string;
-  /**
-   * Actions of which at least one must be available; null if it needs none. Called for each audience whenever the catalog is replaced.
-   * Default: null.
-   */
+  /** Actions of which at least one must be available; null if none. Called per audience when the catalog is replaced. Default: null. */
   needs?(audience: { readonly sandbox: boolean }): readonly string[] | null;
   /** Its total time limit in milliseconds. Default 120,000. */
   readonly msMax?: number;
-  /**
-   * Its answer may have hundreds of kilobytes: the JSON is written in slices so that other calls proceed in between. It must consist of
-   * plain values.
-   */
+  /** Its JSON may have hundreds of kilobytes and is written in slices. It must consist of plain values. */
   readonly mayBeLong?: true;
-  /**
-   * Returns the envelope's `data` as a JSON-serializable value, as JSON in parts or with the amount paid for it; or an error for the
-   * caller, which is not charged.
-   */
+  /** Returns the envelope's `data` as a value, as JSON in parts, or with the amount paid for it; or an error, which is not charged. */
   run(params: P, call: LocalCall): unknown | GatewayError | Promise<unknown | GatewayError>;
-  /**
-   * Like `run`, for a caller that requests events: yields events as they occur until the work is over. Ends when the call's signal is
-   * aborted. Absent: such a caller gets a normal answer.
-   */
+  /** Like `run`, for a caller that requests events: yields them until the work or the call's signal ends. Absent: a normal answer. */
   events?(params: P, call: LocalCall): ToldEvents | GatewayError | Promise<ToldEvents | GatewayError>;
   readonly example: { readonly params: JsonObject };
 }

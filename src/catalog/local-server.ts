@@ -1,5 +1,4 @@
-// Servers that the operator runs, with a common wire format: they serve whatever models they have, free unless the environment sets a
-// price.
+// Servers that the operator runs, with a common wire format: they serve whatever models they have, free by default.
 
 import { bearer } from "./auth.ts";
 import type { DialectName } from "./chat-wire.ts";

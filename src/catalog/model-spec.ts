@@ -47,10 +47,7 @@ export const chat = z.strictObject({
   usageAt: pointers.optional(),
   /** JSON pointers, within the usage object, to the number of prompt tokens read from a cache. */
   cacheReadAt: pointers.optional(),
-  /**
-   * The `format` of signed reasoning in `reasoning_details`: it is sent only to vendors with the same format, because no others can read
-   * it. Default: the dialect's name.
-   */
+  /** The `format` of signed reasoning: sent only to vendors with the same, as no others can read it. Default: the dialect's name. */
   reasoningFormat: z.string().optional(),
   /** `completion_tokens` does not include the reasoning tokens. */
   reasoningOutside: z.boolean().optional(),
@@ -76,10 +73,7 @@ export const embeddings = z.strictObject({
 /** Prompt parts other than text, with the maximum token count of one such part. */
 export type PartBounds = Said<z.infer<typeof parts>>;
 
-/**
- * A tokenizer that we have. `o200k`: OpenAI's, for gpt-4o and later and for gpt-oss. `unknown`: a text's tokens are bounded by its bytes
- * unless another tokenizer is known to be close.
- */
+/** `o200k`: OpenAI's, for gpt-4o and later and gpt-oss. `unknown`: tokens are bounded by bytes unless another is known to be close. */
 export type Tokenizer = z.infer<typeof tokenizer>;
 
 export type ModelSpec = Said<z.infer<typeof model>>;

@@ -32,7 +32,6 @@ interface WireFacts {
   models(spec: AdapterSpec): readonly string[];
 }
 
-/** Models without a known end. */
 function staying(models: Readonly<Record<string, { readonly retires?: ModelEnd }>> = {}): readonly string[] {
   return Object.keys(models).filter((name) => models[name]?.retires === undefined);
 }
@@ -96,10 +95,7 @@ const NATIVE_WIRES: Readonly<Record<NativeWire, WireFacts>> = {
   },
 };
 
-/**
- * The model in examples, which is also the default if the wire allows calls without a model; undefined if all the vendor's models are
- * ending.
- */
+/** The model in examples, and the default where the wire allows calls without one; undefined if all the vendor's models are ending. */
 export function nativeModel(spec: AdapterSpec, wire: NativeWire): string | undefined {
   return NATIVE_WIRES[wire].models(spec)[0];
 }

@@ -59,7 +59,6 @@ export const PLAY_NETWORK: Network = {
 };
 export const PLAY_PAY_TO = wordAddress("payee of the sandbox");
 
-/** The first 20 letters as an address. */
 function wordAddress(words: string): string {
   return `0x${Buffer.from(words.padEnd(20)).subarray(0, 20).toString("hex")}`;
 }

@@ -1,5 +1,4 @@
-// A vendor with key-based access that also sells per call at another address, without a key: the same actions at the same prices, in
-// another wire format.
+// A vendor with keys that also sells per call at another address: the same actions and prices, in another wire format.
 import { z } from "zod";
 import { type ActionSpec, actions } from "./action.ts";
 import { paidBy, type Rail } from "./auth.ts";
@@ -12,10 +11,7 @@ export const keylessDoor = z
   .strictObject({
     mpp: origin.optional(),
     x402: origin.optional(),
-    /**
-     * If the wire format differs there: all actions in that format. It leaves out how they use the adapter's `prepaid` sessions, because
-     * what is bought there ends by itself.
-     */
+    /** If the wire differs there: all actions in that format, without `prepaid` sessions, because what is bought there ends by itself. */
     actions: actions.optional(),
   })
   .refine((door) => (door.mpp ?? door.x402) !== undefined, "must have an address");

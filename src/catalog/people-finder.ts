@@ -1,5 +1,4 @@
-// How core/onefind and core/onefind-deep find people and facts about them, as data: which vendors to query, for what, and where their
-// answers have it.
+// How core/onefind and core/onefind-deep find people, as data: which vendors to query, for what, and where answers have it.
 import { z } from "zod";
 import { actionId, fn, type JsonObject, place, type Said, some, tag } from "./said.ts";
 
@@ -31,7 +30,6 @@ const call = {
   person,
 };
 
-/** Finds people by search terms. */
 const find = z.strictObject({
   ...call,
   params: fn<(wanted: { readonly query: string; readonly limit: number }) => JsonObject>(),

@@ -171,10 +171,7 @@ function differenceOf({ listing, found, day, catalog }: Compared): PriceDifferen
   };
 }
 
-/**
- * Looks up a vendor's models in the list, in lower case if the exact name is missing; null if the list does not have the vendor. A `*` in
- * the vendor's id stands for the part after the colon in `model:route`.
- */
+/** Looks up a vendor's models, also in lower case; null: not listed. `*` in the id is the part after the colon in `model:route`. */
 export function finder(list: PriceList, pricedAs: string): ((upstreamModel: string) => ListedModel | undefined) | null {
   const known = new Map<
     string,

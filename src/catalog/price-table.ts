@@ -104,7 +104,6 @@ export function unitPriceRows(catalog: Catalog, audience: Audience): Steps<reado
 export const UNIT_PRICE_TITLE = "Sale prices by units, in USD";
 export const UNIT_PRICE_HEADING = ["MODEL", "KIND", "PRICES", "SERVED BY"];
 
-/** A row as table cells. */
 export function unitPriceCells({ model, kind, usd, providers }: UnitPriceRow): readonly string[] {
   const prices = Object.entries(usd).map(([unit, price]) => `${unit.replaceAll("_", " ")} ${price}`);
   return [model, kind, prices.join(", ") || "free", providers.join(", ") || "-"];

@@ -46,10 +46,7 @@ function discountsCache({ input, cacheRead }: TokenRates): boolean {
   return cacheRead < input;
 }
 
-/**
- * The usage that the caller is charged for. Tokens that the vendor read from its cache but bills in full count as input, even if the sale
- * price has a discount for cached tokens.
- */
+/** The usage charged: tokens that the vendor read from its cache but bills in full count as input, whatever the sale price. */
 export function soldUsage(usage: TokenUsage, { cost, sale }: { readonly cost: TokenPrice; readonly sale: TokenPrice }) {
   const { inputTokens, cacheReadTokens, cacheWriteTokens } = usage;
   const promptTokens = inputTokens + cacheReadTokens + cacheWriteTokens;
@@ -139,7 +136,6 @@ export function compilePrice(spec: TokenPriceSpec, name: string): TokenPrice {
   return { ...compileRates(spec, spec.thousandCalls), steps, hours, since, version };
 }
 
-/** Parses `HH:MM` to the minute of the day. */
 function minuteOf(time: string): number {
   return Number(time.slice(0, 2)) * 60 + Number(time.slice(3));
 }

@@ -11,20 +11,11 @@ export const request = z
     method: z.enum(["GET", "POST", "PUT", "DELETE"]),
     /** One of the adapter's `origins`. Default: its `origin`. */
     origin: z.string().optional(),
-    /**
-     * The path below the origin. `{name}` is a param, percent-encoded; `{name...}` keeps its slashes; `{/pointer}` is a value from the
-     * answer so far, or in a script from its `values`. A query may follow `?`.
-     */
+    /** Below the origin. `{name}` is a param, encoded; `{name...}` keeps slashes; `{/pointer}` is from the answer so far, or `values`. */
     path: z.string().regex(/^\/|^$/, "must begin with a slash"),
-    /**
-     * In a step or script: a pointer, as in `path`, to a URL from the vendor. Replaces `path`; only the URL's path and query are used, at
-     * our origin.
-     */
+    /** In a step or script, in place of `path`: a pointer to a URL from the vendor, of which path and query are used, at our origin. */
     pathAt: pointer.optional(),
-    /**
-     * Where params are sent. Default: `query` for GET and DELETE, otherwise `json`; in steps `none`. `connect`: JSON in one frame of the
-     * Connect protocol.
-     */
+    /** Where params are sent. Default: `query` for GET and DELETE, else `json`; in steps `none`. `connect`: one frame of that protocol. */
     send: z.enum(["query", "json", "form", "connect", "none"]).optional(),
     /** Maps our param names to the vendor's; in JSON, `a/b` is `b` inside `a`. Null: not sent. */
     names: z.record(z.string(), z.string().nullable()).optional(),

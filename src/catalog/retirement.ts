@@ -23,10 +23,7 @@ export function isGone(retires: Retirement | undefined, nowMs: number): boolean 
   return retires !== undefined && nowMs >= dayMs(retires.sunset);
 }
 
-/**
- * The headers of every answer from what retires: `Deprecation` and `Sunset` as the contract defines them, and a link to the successor.
- * None before the announcement.
- */
+/** `Deprecation`, `Sunset` and a link to the successor on every answer of what retires. None before the announcement. */
 export function retirementHeaders(retires: Retirement | undefined, nowMs: number): Readonly<Record<string, string>> {
   if (retires === undefined || nowMs < dayMs(retires.announced)) return NO_HEADERS;
   return {
@@ -36,7 +33,6 @@ export function retirementHeaders(retires: Retirement | undefined, nowMs: number
   };
 }
 
-/** The error after the sunset. */
 export function goneError({ sunset, successor }: Retirement): GatewayError {
   const instead = successor === undefined ? "It has no successor." : `Use ${successor} instead.`;
   return new GatewayError("gone", {
@@ -68,10 +64,7 @@ export function isListedOn(day: string, retires: ModelEnd | null): boolean {
   return retires === null || dayMs(day) < dayMs(retires.on) - UNLISTED_MS;
 }
 
-/**
- * The headers of calls to models that will end, for the earliest end: `Sunset` (RFC 8594) as soon as the end is known, and a link to the
- * successor. None if no model ends.
- */
+/** Headers of calls to models that will end, for the earliest end: `Sunset` (RFC 8594) and a link to the successor. None if none ends. */
 export function modelEndHeaders(ends: readonly ModelEnd[]): Readonly<Record<string, string>> {
   if (ends.length === 0) return NO_HEADERS;
   const [first] = ends.toSorted((a, b) => (a.on < b.on ? -1 : 1));
@@ -81,7 +74,6 @@ export function modelEndHeaders(ends: readonly ModelEnd[]): Readonly<Record<stri
   return { sunset, link: `</api/llm/v1/models/${first.successor}>; rel="successor-version"` };
 }
 
-/** The error for a model after its end. */
 export function retiredModelError({ slug, retires: { on, successor } }: RetiredModel, param: string): GatewayError {
   const instead = successor === undefined ? "It has no successor." : `Ask for ${successor} instead.`;
   const data = successor === undefined ? { retired_on: on } : { retired_on: on, successor };

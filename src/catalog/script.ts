@@ -24,10 +24,7 @@ export interface Messages {
   readonly form: "lines" | "connect" | "web-socket";
   /** Sent on a WebSocket as soon as it is open, each as a binary message. */
   readonly said?: readonly Uint8Array[];
-  /**
-   * Receives one message: `mark` is a frame's flags, a WebSocket's opcode (1 text, 2 binary), or 0 for a line. Return false to close the
-   * answer.
-   */
+  /** `mark` is a frame's flags, a WebSocket's opcode (1 text, 2 binary), or 0 for a line. Return false to close the answer. */
   heard(bytes: Buffer, mark: number): boolean;
 }
 

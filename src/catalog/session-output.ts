@@ -46,7 +46,6 @@ export class HeardOutput {
     return this.#keep(this.#stderr, bytes);
   }
 
-  /** The result of a command that exited by itself. */
   ended(exitCode: number): BoxOutput {
     const isCut = this.#bytes > KEPT_BYTES_MAX;
     const kept = { stdout: this.#stdout.text(), stderr: this.#stderr.text(), exit_code: exitCode };

@@ -14,17 +14,13 @@ export type SessionLanguage = (typeof SESSION_LANGUAGES)[number];
  */
 export type SessionContext = Pick<ScriptContext, "key" | "signal" | "ask" | "end">;
 
-/** An order for a new machine. */
 export interface NewBox {
   /** One of `templates`; null if the vendor has none. */
   readonly template: string | null;
   readonly envs: Readonly<Record<string, string>>;
   /** How long the vendor lets it live if we never contact it again: `leaseMinutes`. */
   readonly minutes: number;
-  /**
-   * `tg-` and 24 hexadecimal digits, unique to this box: sent to the vendor as the box's name or label, so that `closeLabelled` finds a
-   * box whose answer was lost.
-   */
+  /** `tg-` and 24 hexadecimal digits: the box's name or label at the vendor, by which `closeLabelled` finds a box without an answer. */
   readonly label: string;
 }
 
@@ -76,9 +72,7 @@ export const session = z
     languages: some(z.enum(SESSION_LANGUAGES)),
     /** For create, in milliseconds. Default 60,000. */
     createMsMax: count.optional(),
-    /**
-     * Resolves once the box can run commands, with what the other scripts need, such as ids and tokens. These are stored and never logged.
-     */
+    /** Resolves once the box can run commands, with what the other scripts need (ids, tokens): stored and never logged. */
     create: fn<(context: SessionContext, wanted: NewBox) => Promise<JsonObject>>(),
     /** Throws BoxGone if the box no longer exists. */
     run: fn<(context: SessionContext, box: JsonObject, command: BoxCommand) => Promise<BoxOutput>>(),

@@ -8,10 +8,7 @@ export interface SidecarReply {
 }
 
 export interface SidecarClient {
-  /**
-   * Answers a request from the adapter. What it throws becomes a 502. `signal` is aborted when the answer is no longer needed: end here
-   * whatever the vendor has started by then.
-   */
+  /** What it throws becomes a 502. `signal`: the answer is no longer needed, so end what the vendor has started. */
   handle(path: string, body: unknown, signal: AbortSignal): Promise<SidecarReply>;
   close(): void;
 }

@@ -9,7 +9,6 @@ export const NAMED_MODEL = "*";
 /** The two kinds of model priced by tokens. */
 export type Kind = "chat" | "embeddings";
 
-/** A model as its adapter lists it. */
 export interface Listing {
   readonly kind: Kind;
   readonly adapterId: string;

@@ -66,7 +66,6 @@ function soldByTier(tier: ActionTierSpec, offers: ReadonlyMap<string, ActionOffe
   };
 }
 
-/** Every action by id, sorted by id. */
 export function* soldActions(source: ActionSource): Steps<ReadonlyMap<string, SoldAction>> {
   const offersOf = (adapter: Adapter) =>
     Object.entries(adapter.spec.actions ?? {}).map(([name, spec]) => offerOf(adapter, name, spec, source));

@@ -51,7 +51,6 @@ function pricedListings(day: string, adapter: Adapter, listing: Listing): readon
   });
 }
 
-/** The listings of one kind that have a price on the day and have not ended. */
 export function* pricedOn(day: string, kind: Kind, adapters: Iterable<Adapter>): Steps<readonly PricedListing[]> {
   const priced: PricedListing[] = [];
   for (const adapter of adapters) {

@@ -26,7 +26,6 @@ const otherOrigin = z
   .string()
   .regex(/^https?:\/\/[^/\s]+(\/[^\s]*[^/\s])?$/, "is not an http address without a slash at the end");
 
-/** A part of an address that the operator sets. */
 const addressSetting = z.strictObject({
   /** The names of its variable; the first that is set counts. */
   env: envNames,
@@ -44,12 +43,8 @@ export const adapter = z.strictObject({
   name: z.string().min(1),
   /** The source of these facts: a URL, or a file in docs/. */
   docs: z.string().min(1),
-  /**
-   * The vendor's base URL including the version path, without a trailing slash; `{name}` is one of `settings`. `<ID>_BASE_URL` replaces
-   * it.
-   */
+  /** The vendor's base URL with the version path and no trailing slash; `{name}` is one of `settings`. `<ID>_BASE_URL` replaces it. */
   origin,
-  /** Parts of the address, by name. */
   settings: settings.optional(),
   auth,
   /** Regions where its chat and embedding models cost us more than their prices here. */
@@ -63,23 +58,15 @@ export const adapter = z.strictObject({
     .string()
     .regex(/^[a-z0-9-]+$/)
     .optional(),
-  /**
-   * The key's environment variables; the first that is set counts. Default: `<ID>_API_KEY`, in upper case, with `-` as `_` and a leading
-   * digit as a word.
-   */
+  /** The key's variables; the first that is set counts. Default: `<ID>_API_KEY`, in upper case, `-` as `_`, a leading digit as a word. */
   keyEnv: envNames.optional(),
-  /**
-   * Environment variables whose values together form one key, instead of `keyEnv`; each may be a comma-separated list of the same length.
-   */
+  /** Variables whose values together form one key, instead of `keyEnv`; each may be a comma-separated list of the same length. */
   keyParts: envNames.optional(),
   /** It also answers without our key, with less content or more slowly. */
   keyOptional: z.boolean().optional(),
   /** Its names in other gateways, in lower case, for callers that name providers. */
   alsoCalled: z.array(z.string().regex(/^[a-z0-9][a-z0-9. -]*$/)).optional(),
-  /**
-   * Its id in the price list that `tollgate prices check` reads, if it differs from ours; `*` is the part after the colon in a model's
-   * name.
-   */
+  /** Its id in the list that `tollgate prices check` reads, if not ours; `*` is the part after the colon in a model's name. */
   pricedAs: z.string().min(1).optional(),
   /** Its `gen_ai.provider.name` in the OpenTelemetry conventions, if it differs from the id. */
   otelName: z
@@ -94,22 +81,16 @@ export const adapter = z.strictObject({
   keylessOrigins: z.array(z.string()).optional(),
   /** No adapter can pay this vendor yet: its actions are listed as not configured, with this sentence. */
   waitsFor: z.string().min(1).optional(),
-  /**
-   * Facts that no source and no call has confirmed yet, by action; `*` means all of its actions and models. Such an action is sold at
-   * least 10 % above its assumed cost.
-   */
+  /** Facts that nothing has confirmed yet, by action; `*`: all. Such an action is sold at least 10 % above its assumed cost. */
   beliefs: z.record(z.string().min(1), z.string().min(1)).optional(),
   /** The vendor's rate limit; further requests are queued. */
   rate: rate.optional(),
   /** How to interpret the vendor's answers, for all of its actions. */
   rules: z.array(ruleSchema).optional(),
-  /**
-   * It has no HTTP API: a process that runs this file (`adapters/<id>.helper.ts` via `import.meta.resolve`) handles its actions' requests.
-   */
+  /** It has no HTTP API: a process that runs this file (`adapters/<id>.helper.ts` via `import.meta.resolve`) handles its requests. */
   sidecar: z.string().startsWith("file:").optional(),
   /** Sold as `<adapter id>/<action>`. */
   actions: actions.optional(),
-  /** Prepaid machine time, for the actions that use it. */
   prepaid: prepaid.optional(),
   /** A machine that keeps running between calls, sold as `<adapter id>/create_session`, `/session` and `/close`. */
   sessions: session.optional(),
@@ -117,9 +98,7 @@ export const adapter = z.strictObject({
   nativeActions: z.record(z.string().regex(/^[a-z][a-z0-9_]*$/), nativeWire).optional(),
   /** Its base URL alone enables it: a server that the operator runs. */
   local: z.boolean().optional(),
-  /**
-   * The operator may add more of its kind: `<ID>_<NAME>_BASE_URL` creates the adapter `<id>-<name>`, with the variables `<ID>_<NAME>_...`.
-   */
+  /** The operator may add more: `<ID>_<NAME>_BASE_URL` creates the adapter `<id>-<name>`, with the variables `<ID>_<NAME>_...`. */
   several: z.boolean().optional(),
   /** The operator can self-host it instead of having a key: `<ID>_BASE_URL` alone enables it, no key is sent, and calls cost us nothing. */
   selfHosted: selfHosted.optional(),
@@ -149,7 +128,6 @@ export interface AdapterSpec extends Omit<Checked, "actions" | "keylessDoor"> {
   readonly keylessDoor?: KeylessDoor;
 }
 
-/** Similar adapters in one file, by id. */
 export interface AdapterTable {
   readonly adapters: Readonly<Record<string, AdapterSpec>>;
 }

@@ -77,7 +77,6 @@ function houseAt(words: readonly string[], at: number): number {
   return end < 0 ? 0 : end + 3;
 }
 
-/** The forms found in a text, in order, and the text without them. */
 export function formsIn(text: string): { readonly forms: readonly TextPattern[]; readonly rest: string } {
   const words = text.split(/\s/);
   const forms: TextPattern[] = [];

@@ -1,5 +1,4 @@
-// Everything that a file in tiers/ may import: aliases that we sell with their candidates in order of preference, and what our composites
-// try in which order.
+// Everything that a file in tiers/ may import: aliases with their candidates in order, and what our composites try.
 import { z } from "zod";
 import { type ActionFacts, facts } from "./action.ts";
 import { type FacetsSpec, facets } from "./facets.ts";
@@ -10,7 +9,6 @@ import { actionId, count, fn, type JsonObject, jsonObject, place, type Said, som
 /** The services that produce the parts of a demo video. */
 export const demoMaker = z.strictObject({
   kind: z.literal("demo-maker"),
-  /** The tier or model that writes storyboards. */
   writer: words,
   /** The speech model, and its default voice. */
   speaker: z.strictObject({ model: words, voice: words }),
@@ -59,10 +57,7 @@ export const tier = z.strictObject({
   purpose: words,
   /** Models by slug; each configured vendor of a model is a candidate, the maker's own first. */
   candidates: some(z.strictObject({ model: words }), "has no candidate"),
-  /**
-   * Prefixes of model names that this tier serves if no configured model has the name: agents request models by their built-in names. The
-   * longest matching prefix of all tiers counts.
-   */
+  /** Prefixes of model names that this tier serves if no configured model has the name. The longest of all tiers' counts. */
   standsInFor: z.array(z.string().min(3)).optional(),
   /** The tier that replaces this one when a budget reaches the level its owner set; absent: this one continues to serve. */
   lower: words.optional(),
@@ -144,7 +139,6 @@ export function defineDemoMaker(spec: Omit<DemoMakerSpec, "kind">): DemoMakerSpe
 /** Our own actions belong to no adapter. */
 const OURS = "core/";
 
-/** The actions that a composite's tier names, with the field that names each. */
 export function actionsNamedBy(spec: CompositeTierSpec): readonly (readonly [field: string, action: string])[] {
   switch (spec.kind) {
     case "page-ladder":

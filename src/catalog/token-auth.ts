@@ -60,9 +60,7 @@ function assertionRequest(scope: string, key: string, nowS: number): TokenReques
   return { url: token_uri, form: { grant_type, assertion: `${head}.${claims}.${signature}` } };
 }
 
-/**
- * Exchanges a service account's signed assertion for a bearer token (RFC 7523); the key is the JSON of its key file, or the file's path.
- */
+/** Exchanges a service account's signed assertion for a token (RFC 7523). The key is the JSON of its key file, or the path. */
 export function serviceAccount(scope: string): Auth {
   must(scope !== "", "serviceAccount needs a scope");
   return {
@@ -94,10 +92,7 @@ function keyOfSandbox(): KeyObject {
   return playKey;
 }
 
-/**
- * Lets scripts create tokens (RFC 7519), signed with our private key, a P-256 key in PEM format. `issuer` is one of the adapter's
- * settings; `claims` are included in every token.
- */
+/** Tokens (RFC 7519) signed with our P-256 key (PEM), for scripts. `issuer` is a setting; `claims` are in every token. */
 export function jwt(of: { readonly issuer: string; readonly claims: Readonly<Record<string, string>> }): Auth {
   must(of.issuer !== "", "jwt needs a setting for its issuer");
   const signedBy = (keyOf: (key: string) => KeyObject): Auth => ({

@@ -65,9 +65,7 @@ export const unitModel = z.strictObject({
   origin: z.string().optional(),
   /** The path below the origin, if not the dialect's own. */
   path: z.string().startsWith("/").optional(),
-  /** Added to every request. */
   extraFields: z.record(z.string(), z.unknown()).optional(),
-  /** Fields that the vendor names differently. */
   renamed: z.record(z.string(), z.string()).optional(),
   /** Fields that it rejects but that do not affect its answer: they are dropped. */
   omits: z.array(z.string()).optional(),

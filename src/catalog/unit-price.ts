@@ -1,5 +1,4 @@
-// Unit prices for images, seconds, searches and several types of tokens: compiles a vendor's list to integers, and computes the cost of
-// counts.
+// Unit prices (images, seconds, searches, tokens by type): compiles a vendor's list to integers, and computes costs.
 import {
   costOf,
   markUp,
@@ -52,7 +51,6 @@ export function imageUnit({ rates }: UnitPrice, size: string, quality: string): 
   return [`image ${size} ${quality}`, `image ${size}`].find((unit) => rates.has(unit)) ?? null;
 }
 
-/** Compiles a validated price. `name` is the prefix of its version. */
 export function compileUnitPrice({ since, taken, images = {}, ...listed }: UnitPriceSpec, name: string): UnitPrice {
   const plain = Object.entries(listed).map(([key, text]) => {
     return [UNITS[key as Listed].unit, picoOf(key as Listed, text)] as const;
@@ -75,15 +73,11 @@ export function unitsOfTokens({ input, cacheRead, output, since, version }: Toke
   return { rates: new Map(rates), since, version };
 }
 
-/** Whether every counted unit has a price. */
 export function pricesAll({ rates }: UnitPrice, counts: Counts): boolean {
   return Object.entries(counts).every(([unit, count]) => count === 0 || rates.size === 0 || rates.has(unit));
 }
 
-/**
- * The cost of the counts in nano-USD, rounded up once. A unit without a price costs as much as the most expensive token, so that an
- * unknown unit is not free.
- */
+/** The cost in nano-USD, rounded up once. A unit without a price costs as much as the dearest token, so that none is free. */
 export function costOfCounts({ rates }: UnitPrice, counts: Counts): Nano {
   const dearestRate = Math.max(0, ...rates.values()) as PicoPerToken;
   const prices = Object.keys(counts).map((unit) => rates.get(unit) ?? dearestRate);

@@ -62,7 +62,6 @@ function tierSchemaOf(value: unknown): z.ZodType {
   return "sells" in value ? actionTier : tier;
 }
 
-/** Checks one tier file's default export. */
 export function checkTier(file: string, value: unknown): readonly string[] {
   const checked = tierSchemaOf(value).safeParse(value, ONCE);
   return checked.success ? [] : problemsOf(file, checked.error);

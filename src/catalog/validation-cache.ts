@@ -26,10 +26,7 @@ interface KeptVerdict {
   keep(): void;
 }
 
-/**
- * Reads synchronously every file under `root` that the check covers, so call it only at start, when no call waits. Any changed byte
- * invalidates the verdict; what `src/catalog` imports from elsewhere is not covered.
- */
+/** Reads synchronously every file that the check covers, so only at start. Any changed byte there invalidates the verdict. */
 export function keptVerdict(root: string): KeptVerdict {
   const hash = createHash("sha256");
   for (const file of FOLDERS.flatMap((folder) => filesIn(path.join(root, folder)))) {

@@ -57,7 +57,6 @@ function proxiesOf(checks: readonly ProviderCheck[]): readonly string[] {
   );
 }
 
-/** Details besides the verdict, one per line. */
 function detailsOf(checks: readonly ProviderCheck[]): readonly string[] {
   return checks
     .filter(({ detail }) => detail !== "")

@@ -42,7 +42,6 @@ export interface Workplace {
   readonly environment: Environment | undefined;
   readonly config: Config;
   readonly admin: AdminClient;
-  /** A client with the key in TOLLGATE_API_KEY. */
   readonly own: AdminClient;
   /** For commands that run until they are stopped: prints a line at once. */
   say(line: string): void;

@@ -98,10 +98,7 @@ async function runActions(gateway: Gateway, key: string): Promise<void> {
   say();
 }
 
-/**
- * Runs a chat in which the model calls an action itself. The result is one answer and one posting, with a leg per model round and per
- * action call.
- */
+/** A chat whose model calls an action itself: one answer and one posting, with a leg per model round and per action call. */
 async function actingModel(gateway: Gateway, key: string): Promise<void> {
   const tool = { type: "action", action: "brave/search", max_calls: 2 };
   const question = 'When is high tide in Brest? [[call: brave__search {"q": "high tide brest"}]]';

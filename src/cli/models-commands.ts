@@ -57,10 +57,7 @@ interface Updated {
   readonly file: string;
 }
 
-/**
- * Compares the catalog with a list, and writes the file that the next load applies to the adapters. Throws CommandError where the list is
- * implausible.
- */
+/** Compares the catalog with a list, and writes the file that the next load applies. Throws CommandError where the list is implausible. */
 async function updated(typed: Typed, config: Config): Promise<Updated> {
   const from = typed.text("from") ?? config.modelsSource;
   if (from === null) throw new CommandError("No source is set: name one with --from, or set MODELS_SOURCE.");

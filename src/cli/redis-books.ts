@@ -54,10 +54,7 @@ export async function openServer(url: string, config: Config): Promise<RedisLink
   throw new CommandError(`This server would lose money. ${problems.join(" ")} REDIS_UNSAFE=1 goes on all the same.`);
 }
 
-/**
- * Prevents all other processes from moving postings until `end`. `lost` rejects where another has taken over, such as after this machine
- * slept.
- */
+/** Keeps other processes from moving postings until `end`. `lost` rejects where one has taken over, such as after a sleep. */
 async function claimAlone(link: RedisLink, every: Every) {
   const run = ledgerScripts(link);
   const self = `command ${randomUUID()}`;
@@ -131,7 +128,6 @@ interface BookPlace {
   readonly every?: Every;
 }
 
-/** Runs `work` on the configured Redis. */
 export async function withBooks<T>(place: BookPlace, work: (books: OwnBooks) => Promise<T>): Promise<T> {
   const { config } = place;
   if (config.redisUrl === null) throw new CommandError("REDIS_URL must say which Redis is meant.");

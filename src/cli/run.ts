@@ -82,7 +82,6 @@ function help(command: Command, columns: number): string {
   return (command.name === "config" ? [...lines, "", settingsText(columns)] : lines).join("\n");
 }
 
-/** The two-word commands with this first word. */
 function groupOf(word: string | undefined): readonly Command[] {
   return COMMANDS.filter(({ name }) => name.startsWith(`${word} `));
 }

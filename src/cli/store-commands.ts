@@ -31,10 +31,7 @@ async function either<T>(ask: () => Promise<T>, withoutGateway: () => Promise<T>
   return (await askedOr(ask, withoutGateway)).answer;
 }
 
-/**
- * The unconfirmed statements about the enabled vendors, one per line. The running gateway names those vendors, or else this shell's settings
- * do.
- */
+/** The unconfirmed statements about the enabled vendors, by the running gateway or else by this shell's settings; one per line. */
 async function beliefLines({ admin, config }: Workplace): Promise<readonly string[]> {
   const { catalogOf } = await import("./local-commands.ts");
   const adapters = [...(await catalogOf(config)).adapters({ sandbox: false }).values()];
@@ -51,7 +48,6 @@ function beliefLine(id: string, name: string, why: string): string {
   return `Not confirmed yet of ${name === "*" ? id : `${id}/${name}`}: ${why}. \`tollgate certify ${id}\` asks.`;
 }
 
-/** A version of a price, as a posting names it. */
 async function oldPrice(version: string, { admin, config, columns }: Workplace): Promise<Result> {
   const price = await either(
     () => admin.call<KeptPrice>("GET", `/admin/v1/price?version=${encodeURIComponent(version)}`),

@@ -43,7 +43,6 @@ function layoutOf(heading: readonly string[], rows: readonly (readonly string[])
   };
 }
 
-/** The width of the first `count` columns together. */
 function widthOf({ widths }: Layout, count: number): number {
   return widths.slice(0, count).reduce((sum, width) => sum + width + GAP.length, -GAP.length);
 }

@@ -62,7 +62,6 @@ function asTable(columns: Readonly<Record<string, string>>, rows: readonly Row[]
   );
 }
 
-/** Every column that any row has, in order of first appearance. */
 function columnsOf(rows: readonly Row[]): string[] {
   return [...new Set(rows.flatMap((row) => Object.keys(row)))];
 }

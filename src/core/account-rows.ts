@@ -85,7 +85,6 @@ export const KEYS_PER_ACCOUNT_MAX = 1_000;
 
 export type KeyCreation = "created" | "unknown_account" | "external_id_taken" | "too_many_keys";
 
-/** A page of an account's keys, after one of them. */
 export interface KeyPage {
   readonly limit: number;
   readonly after: Pick<KeyRow, "createdAtMs" | "keyId"> | null;
@@ -97,24 +96,20 @@ export interface AccountPage {
   readonly after: string | null;
 }
 
-/** Orders accounts oldest first. */
 export function byOpening(one: AccountRow, other: AccountRow) {
   return one.createdAtMs - other.createdAtMs || (one.accountId < other.accountId ? -1 : 1);
 }
 
-/** Orders keys oldest first. */
 export function byAge(one: Pick<KeyRow, "createdAtMs" | "keyId">, other: Pick<KeyRow, "createdAtMs" | "keyId">) {
   return one.createdAtMs - other.createdAtMs || (one.keyId < other.keyId ? -1 : Number(one.keyId > other.keyId));
 }
 
-/** The account's keys that are on the page. */
 export function onPage<Key extends Pick<KeyRow, "createdAtMs" | "keyId">>(keys: Iterable<Key>, page?: KeyPage): Key[] {
   const { after = null, limit = Number.POSITIVE_INFINITY } = page ?? {};
   const rest = after === null ? [...keys] : [...keys].filter((key) => byAge(after, key) < 0);
   return rest.sort(byAge).slice(0, limit);
 }
 
-/** A scope of an account in its current period. */
 export interface ScopeOfPeriod {
   readonly scope: string;
   readonly period: WindowPeriod;
@@ -167,7 +162,6 @@ export interface PostedLeg {
   readonly inRun?: LegInRun;
 }
 
-/** What a run's bill shows of an attempt. */
 export interface LegInRun {
   /** From the start of the attempt; null where the answer came at once. */
   readonly firstTokenMs: number | null;

@@ -17,7 +17,6 @@ export class ChunkList<Piece extends Uint8Array = Buffer> {
     else this.#more.push(piece);
   }
 
-  /** Removes and returns all chunks as one. */
   take(): Piece | Buffer {
     const first = this.#first;
     const more = this.#more;
@@ -40,7 +39,6 @@ export async function wholeWithin(body: AsyncIterable<Uint8Array>, bytesMax: num
   return Buffer.from(pieces.take());
 }
 
-/** Reads a body whose source bounds it. */
 export async function wholeOf(body: AsyncIterable<Uint8Array>): Promise<Buffer> {
   return (await wholeWithin(body, Number.POSITIVE_INFINITY)) ?? NOTHING;
 }

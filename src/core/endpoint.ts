@@ -73,7 +73,6 @@ export interface SessionClient {
 
 /** A session over a WebSocket: both sides send messages at any time. */
 export interface Session {
-  /** A message of the client, valid only during the call. */
   message(bytes: Buffer): void;
   /** The client has taken everything that was sent. */
   drained(): void;
@@ -96,12 +95,8 @@ export interface OverSession {
   errorMessage(error: GatewayError): string;
 }
 
-/**
- * A request body as a stream with backpressure. Single-use iterator; throws a GatewayError if the sender disconnects or stalls. Each part
- * is valid until the next is requested; then its memory is reused.
- */
+/** A body as a stream with backpressure, for one reader. Throws if the sender leaves or stalls. Each part lives until the next. */
 export interface IncomingBody extends AsyncIterable<Uint8Array> {
-  /** Bytes received so far. */
   readonly bytes: number;
 }
 
@@ -172,7 +167,6 @@ export interface FramedPlan extends Framing {
   readonly plan: Plan;
 }
 
-/** The same before the payer is known. */
 export interface FramedOpenPlan extends Framing {
   readonly plan: Plan | OpenPlan;
 }

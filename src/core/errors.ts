@@ -451,13 +451,11 @@ export const ERRORS = {
 
 export type ErrorCode = keyof typeof ERRORS;
 
-/** Every kind that some code has a hint for. */
 export type HintOf = {
   [Code in ErrorCode]: (typeof ERRORS)[Code] extends { readonly hints: infer Hints } ? keyof Hints : never;
 }[ErrorCode];
 
 export interface ErrorOptions {
-  /** Fills the `{name}` places of the message. */
   readonly detail?: Readonly<Record<string, string | number>>;
   /** The request field at fault, as a path such as `messages.0.role`. */
   readonly param?: string;

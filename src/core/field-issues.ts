@@ -50,7 +50,6 @@ function kindOf(expected: string): string {
   return KINDS[expected] ?? expected;
 }
 
-/** `1 item`, `2 characters`. */
 function counted(count: number | bigint, one: string): string {
   return `${count} ${one}${Number(count) === 1 ? "" : "s"}`;
 }

@@ -114,10 +114,7 @@ export function keysIn(bytes: Buffer): number {
   return keys;
 }
 
-/**
- * Whether the outermost object has `value` for a key, both as written, such as `"stream"` and `true`; the last duplicate counts. Parses
- * nothing, so it can run before it is decided whether to read the body.
- */
+/** Whether the outermost object has `value` for a key, as written, such as `"stream"`; the last duplicate counts. Parses nothing. */
 export function says(bytes: Buffer, key: string, value: string): boolean {
   if (!bytes.includes(key)) return false;
   let depth = 0;
@@ -149,7 +146,6 @@ export interface Member {
   readonly end: number;
 }
 
-/** The members of a valid JSON object, in order. */
 export function membersOf(bytes: Buffer): readonly Member[] {
   const members: Member[] = [];
   let depth = 0;

@@ -34,9 +34,7 @@ export function parseUsdPerMillion(text: string): PicoPerToken | null {
   return parseDecimal(text, 6) as PicoPerToken | null;
 }
 
-/**
- * Parses a price in USD for `units` of something, such as "0.36" for 3,600 seconds, into pico-USD for one, rounded up; null where invalid.
- */
+/** A USD price for `units` of something, such as "0.36" for 3,600 seconds, in pico-USD for one, rounded up; null where invalid. */
 export function parseUsdPer(units: number, text: string): PicoPerToken | null {
   const nanoUsd = parseDecimal(text, 9);
   if (nanoUsd === null || nanoUsd > Number.MAX_SAFE_INTEGER / 1000) return null;
@@ -122,10 +120,7 @@ export function most(a: Nano, b: Nano): Nano {
   return a > b ? a : b;
 }
 
-/**
- * The sum of count x price over all parts, in nano-USD, rounded up once: each count at the price of its place. Exact for any count: falls
- * back to BigInt.
- */
+/** The sum of count x price, in nano-USD, rounded up once. Exact for any count: falls back to BigInt. */
 export function costOf(counts: readonly number[], prices: readonly PicoPerToken[]): Nano {
   if (counts.length !== prices.length) throw new RangeError("each count has a price");
   let sum = 0;
@@ -177,7 +172,6 @@ export function chargedCents(spentBefore: Nano, amount: Nano): number {
   return centsUp(add(spentBefore, amount)) - centsUp(spentBefore);
 }
 
-/** An amount as an exact decimal string of USD, such as "0.000312". */
 export function usdText(amount: Nano): string {
   return decimalText(amount, 9);
 }

@@ -111,7 +111,6 @@ export interface NeutralTurn {
   readonly blocks: readonly NeutralBlock[];
 }
 
-/** The location of an image or document. */
 export type MediaSource =
   | { readonly at: "inline"; readonly mediaType: string; readonly base64: string }
   | { readonly at: "url"; readonly url: string };
@@ -187,7 +186,6 @@ export type NeutralBlock =
   | NativeBlock
   | ForeignBlock;
 
-/** The source of a search result or fetched page. */
 export interface Source {
   readonly url: string;
   readonly title: string;
@@ -307,7 +305,6 @@ export interface PassedAnswer {
   adopt(object: Record<string, unknown>): Record<string, unknown>;
 }
 
-/** One text of a whole answer, with a function that replaces it. */
 export interface AnswerText {
   readonly text: string;
   put(text: string): void;
@@ -315,7 +312,6 @@ export interface AnswerText {
 
 /** The answer side of a caller's wire, for one call served by one model. */
 export interface AnswerCodec {
-  /** Returns a new encoder for each attempt. */
   encoder(): EventEncoder;
   /** What a stream shows while the model calls an action; absent: a comment between events. */
   readonly atWork?: Buffer;

@@ -1,5 +1,4 @@
-// Node's HTTP module. Loaded with require, because an import evaluates every export, and one of them loads a second HTTP client: a tenth of
-// a start.
+// Node's HTTP module, by require: an import evaluates every export, and one loads a second HTTP client, a tenth of a start.
 import { createRequire } from "node:module";
 
 const http = createRequire(import.meta.url)("node:http") as typeof import("node:http");

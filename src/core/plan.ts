@@ -31,10 +31,7 @@ export interface Allowed {
   readonly models: readonly string[] | null;
 }
 
-/**
- * A spending limit per day, week or month, for an account, a group of its keys, or a tag. The ledger itself keeps a single key's ceiling;
- * a budget for that scope only sets marks and limits nothing.
- */
+/** A limit per day, week or month, for an account, a group or a tag. The ledger keeps a key's ceiling; a key's budget only sets marks. */
 export interface Budget {
   /** The ledger's name of the scope: `account`, `group:<id>`, `tag:<a hash of it>` or `key:<id>`. */
   readonly scope: string;
@@ -61,7 +58,6 @@ export interface Lowering {
   readonly tag?: string;
 }
 
-/** An account's own key at a provider. */
 export interface OwnKey {
   readonly key: string;
   readonly accountId: string;
@@ -129,15 +125,9 @@ export interface Quote {
   readonly nano: Nano;
   /** Computes a tighter limit at some cost (a real token count); called only after `nano` was refused. Null if there is none. */
   readonly tighten: (() => Promise<Nano>) | null;
-  /**
-   * The same call for at most `free`, without candidates that could cost more; null if none is left. Absent if all cost the same. Called
-   * only after everything else was refused; uses the limits known by then.
-   */
+  /** The same call for at most `free`, without dearer candidates; null: none is left. Called only after all else was refused. */
   within?(free: Nano): Within | null;
-  /**
-   * The same call for a part of `free`, so that a possibly long answer does not hold the whole balance. Called before anything is held;
-   * null if `free` does not suffice. Absent for calls with a fixed cost.
-   */
+  /** The same call for a part of `free`, so that a long answer does not hold the whole balance. Null if `free` does not suffice. */
   share?(free: Nano): Promise<Within | null>;
   /** What `free` would pay for in the caller's units, such as `affordable_output_tokens`. */
   affordable(free: Nano): Readonly<Record<string, number>>;
@@ -270,10 +260,7 @@ export interface Plan {
   cost(candidate: Candidate, reading: Reading, ended: "whole" | "left"): Cost | Promise<Cost>;
   /** Learns which candidate served. Absent: it does not matter. */
   served?(candidate: Candidate): void;
-  /**
-   * Inspects a whole answer before anything is stored: returns the answer to continue with, or an error for the caller. With an error
-   * nothing is charged, and we bear the vendor's cost. Absent: no inspection.
-   */
+  /** Inspects a whole answer before anything is stored. With an error nothing is charged, and we bear the vendor's cost. */
   screen?(final: FinalPart): Promise<FinalPart | GatewayError>;
   /**
    * Stores what must be kept before the charge, such as the owner of an issued id. Returns the answer for the caller, or an error in its
@@ -326,10 +313,7 @@ export interface Release {
 export interface Funds {
   /** Holds the quote under `id`, as part of `parent` if given; returns an error if it cannot. */
   reserve(plan: Plan, id: string, parent: string | null): Promise<Held | Repeated | GatewayError>;
-  /**
-   * Charges the cost, at most what is held. An error: it could not be charged, so the answer is withheld. Rejects if the outcome is
-   * unknown.
-   */
+  /** Charges the cost, at most the hold. An error: not charged, so the answer is withheld. Rejects if the outcome is unknown. */
   capture(held: Held, capture: Capture): Promise<Charge | GatewayError>;
   release(held: Held, release: Release): Promise<void>;
   /** The payer's balance; null if unknown. */
@@ -338,7 +322,6 @@ export interface Funds {
   charged(id: string): Promise<Charge | null>;
 }
 
-/** The reader of an answer while it streams. */
 export interface AnswerReader {
   /** The reader has left. */
   readonly closed: boolean;
@@ -361,7 +344,6 @@ export type Outcome =
   | "left_before_content"
   | "left_after_content";
 
-/** Everything known about a call that has ended. */
 export interface Ended {
   readonly id: string;
   readonly outcome: Outcome;

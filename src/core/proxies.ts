@@ -1,7 +1,6 @@
 // The operator's outgoing proxies, with curl's reading of HTTPS_PROXY, HTTP_PROXY and NO_PROXY.
 import { BlockList, isIP } from "node:net";
 
-/** Where a connection goes. */
 export interface Destination {
   readonly secure: boolean;
   /** A name, or an IP address without brackets. */
@@ -10,7 +9,6 @@ export interface Destination {
 }
 
 export interface Proxies {
-  /** The proxy for a destination; null: connect directly. */
   proxyFor(destination: Destination): URL | null;
 }
 
@@ -29,7 +27,6 @@ export function readProxyAddress(text: string): URL {
   return url;
 }
 
-/** Whether an entry of NO_PROXY matches the destination. */
 export type Exempts = (destination: Destination) => boolean;
 
 /** Parses NO_PROXY: hosts, domains, addresses and ranges, each with an optional port. Throws as `readProxyAddress` does. */

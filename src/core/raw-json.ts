@@ -36,10 +36,7 @@ function marked(value: unknown): { readonly written: string; readonly texts: rea
   }
 }
 
-/**
- * JSON.stringify, with kept texts in place of their objects. `original` is what `value` was edited from: arguments that were parsed and
- * written unchanged keep the text that they have there.
- */
+/** JSON.stringify with kept texts in place of their objects. `original`: arguments written unchanged keep the text that they have there. */
 export function jsonText(value: unknown, original: unknown = null): string {
   const { written, texts } = marked(value);
   if (texts.length === 0) return written;
@@ -57,7 +54,6 @@ export function argumentsText(told: unknown): string {
   return typeof told === "string" ? told : told === undefined || told === null ? "" : jsonText(told);
 }
 
-/** Parses an object and keeps its text; null where the text is not an object. */
 export function rawObject(text: string): Json | null {
   try {
     const object: unknown = JSON.parse(text);

@@ -33,7 +33,6 @@ export interface Reading {
   readonly miss?: boolean;
 }
 
-/** Why an attempt failed, classified once. */
 export interface AttemptFailure {
   readonly kind: FailureKind;
   /** The upstream's HTTP status; 0 if it sent none. */
@@ -76,7 +75,6 @@ export interface ToldCost {
 
 /** One attempt of one candidate: one vendor's part in a call. Trace, hops, metrics and the posting's legs are derived from it. */
 export interface Leg {
-  /** The adapter's id. */
   readonly provider: string;
   /** The requested model or `service/action`. */
   readonly model: string;
@@ -130,7 +128,6 @@ export interface Taken {
   readonly leg: Leg;
   readonly candidate: Candidate;
   readonly reading: Reading;
-  /** Whether its answer was complete. */
   readonly ended: "whole" | "left";
   /** The vendor had the request and did not refuse it. */
   readonly accepted: boolean;
@@ -166,10 +163,7 @@ export interface RouteAttempt {
   served(): Candidate;
 }
 
-/**
- * A way to an answer. Candidates, retries, preference orders and races are all routes, so a tier, a scraping ladder or a race of two
- * indexes is just a value.
- */
+/** A way to an answer. Candidates, retries, orders and races are all routes, so a tier, a ladder or a race is just a value. */
 export interface Route {
   /** Starts the route. If `isLast`, no other route follows, so it may take longer and try harder. */
   open(sink: AnswerSink, tries: Tries, isLast: boolean): RouteAttempt;

@@ -114,7 +114,6 @@ export function* jsonOf(value: unknown, depth = 3): Steps<string> {
   return `{${members.join(",")}}`;
 }
 
-/** Maps items, one step each. */
 export function* eachOf<Item, Result>(items: Iterable<Item>, change: (item: Item) => Result): Steps<Result[]> {
   const made: Result[] = [];
   for (const item of items) {

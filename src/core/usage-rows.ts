@@ -1,17 +1,14 @@
 // Usage reports over all postings: queries and rows. Types only.
 import type { PostingPage } from "./account-rows.ts";
 
-/** What spending can be grouped by. */
 export type UsageField = "account" | "key" | "model" | "provider" | "day" | "tag" | "group" | "run";
 
-/** Filters postings; null means no filter. */
 export interface PostingFilters {
   readonly accountId: string | null;
   readonly keyId: string | null;
   /** The model or `service/action` that served. */
   readonly model: string | null;
   readonly provider: string | null;
-  /** `name=value` */
   readonly tag: string | null;
   /** From this moment on, and before that one. */
   readonly fromMs: number | null;
@@ -71,7 +68,6 @@ export interface RunPostingQuery {
   readonly accountId: string;
   readonly runIds: readonly string[];
   readonly limit: number;
-  /** The `next` of the page before. */
   readonly cursor: string | null;
 }
 

@@ -10,10 +10,7 @@ export const { version: VERSION } = JSON.parse(
   readFileSync(new URL("../../package.json", import.meta.url), "utf8"),
 ) as Package;
 
-/**
- * The version with a hash of the current sources, because a version has many commits, and processes that talk to each other must run the
- * same one. Reads 5 MB.
- */
+/** The version with a hash of the sources: processes that talk to each other must run the same commit. Reads 5 MB. */
 export function exactVersion(): string {
   const sources = new URL("../", import.meta.url);
   const hash = createHash("sha256");

@@ -26,7 +26,6 @@ function headersOf(
   return all;
 }
 
-/** The request that this call would be if it came over HTTP. */
 function requestOf(call: InnerCall, caller: InnerCaller, id: string): GatewayRequest {
   const [path = "", query = ""] = call.path.split("?", 2);
   const { method, body } = call;

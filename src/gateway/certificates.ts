@@ -1,5 +1,4 @@
-// Adapter certificates: the last `tollgate certify` result for each vendor, for the operator's page; and the adapters' statements that no
-// call has confirmed yet.
+// The last `tollgate certify` result for each vendor, and the adapters' statements that no call has confirmed yet.
 import { z } from "zod";
 import { notFound } from "../actions/run/nearest.ts";
 import type { Catalog } from "../catalog/catalog.ts";

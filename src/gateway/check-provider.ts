@@ -53,10 +53,7 @@ function modelsIn(answer: unknown, { id }: Adapter): string {
   return `serves ${names.slice(0, MODELS_SHOWN_MAX).join(", ")}${more}`;
 }
 
-/**
- * Names the address where no server answered or the answer is of another kind, since the address may be wrong. Omits any credentials in
- * it.
- */
+/** Names the address where no server answered or the answer is of another kind, since it may be wrong. Omits credentials in it. */
 function placeOf(kind: FailureKind, { origin: address }: Adapter): string {
   if (kind !== "provider_connection_failed" && kind !== "provider_model_missing") return "";
   const { origin, pathname } = new URL(address);

@@ -44,7 +44,6 @@ export function cheapestFirst(a: Offer, b: Offer): number {
   return reasons || a.cost.output - b.cost.output || a.cost.input - b.cost.input;
 }
 
-/** A question to a model, in the chat completions format. */
 export interface ModelQuestion {
   readonly offer: Offer;
   readonly slug: string;
@@ -145,7 +144,6 @@ function askRanks(adapter: Adapter, { catalog, upstream, requestId, createdS, ms
   return { asked: first.offer.upstreamModel, candidate };
 }
 
-/** The question for `adapter`, which holds one of its keys. */
 export function checkQuestion(adapter: Adapter, order: CheckOrder): CheckAsk {
   const { chat, actions, unitModels } = adapter.spec;
   if (chat === undefined && actions === undefined && unitModels !== undefined) return askRanks(adapter, order);

@@ -13,7 +13,6 @@ import type { SqliteThread } from "../platform/storage/thread-client.ts";
 import type { StoreNews } from "../platform/storage/wire.ts";
 import type { StoreEvents, Stores } from "./stores.ts";
 
-/** The file in the data folder that holds all stored data. */
 export function storeFile({ dataDir }: Pick<Config, "dataDir">): string {
   return join(dataDir, "tollgate.db");
 }

@@ -35,10 +35,7 @@ export interface Gateway {
   metricsText(): Promise<string>;
 }
 
-/**
- * Starts a gateway. Rejects with a sentence for the operator where a port, a folder or a file is wrong, after closing everything it
- * opened.
- */
+/** Rejects with a sentence for the operator where a port, a folder or a file is wrong, after closing everything it opened. */
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const opened = new Opened();
   try {

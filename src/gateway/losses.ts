@@ -188,7 +188,6 @@ export class Losses {
     }
   }
 
-  /** Today's losses, largest first. */
   rows(): readonly LossRow[] {
     this.#turn();
     return [...this.#routes.values()]
@@ -239,7 +238,6 @@ export class Losses {
     this.#counters.clear();
   }
 
-  /** The offer of a route that should rank behind the others. */
   #toRest({ provider, model, told, own }: Route): Pick<EmbeddingOffer, "healthKey"> | undefined {
     const { allowLoss, catalog } = this.#parts;
     if (allowLoss || !isLoser(both(told, own))) return undefined;
@@ -266,10 +264,7 @@ export class Losses {
   }
 }
 
-/**
- * Reports a counter without a price here: each time in the metrics, once in the log. The caller pays for the listed tokens; the rest is
- * our loss.
- */
+/** Reports a counter without a price here: each time in the metrics, once in the log. What it costs is our loss. */
 export function logUnpriced(
   { logger }: Log,
   observer: Observer,

@@ -115,9 +115,7 @@ export async function openCatalog(config: Config): Promise<OpenCatalog> {
   };
 }
 
-/**
- * Stores the prices of this catalog and later ones, and exports the age of the model list. Returns the function that reloads the catalog.
- */
+/** Stores the prices of this catalog and later ones, and exports the model list's age. Returns the function that reloads. */
 export function openReload({ options, config, catalog, stores, observer, opened, broken }: Foundation) {
   // Of several processes on one machine only the parent stores prices.
   const keepsPrices = options.role?.kind !== "child" && doesWork(config);

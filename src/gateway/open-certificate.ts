@@ -4,7 +4,6 @@ import type { HttpServer } from "../edge/http/server.ts";
 import type { Foundation } from "./open-foundation.ts";
 
 export interface PublicCertificate {
-  /** Null: without TLS. */
   current(): Certificate | null;
   /** Reads the files again. On an error the old certificate stays in use. */
   reload(server: HttpServer | null): Promise<void>;

@@ -1,5 +1,4 @@
-// Entry points besides plain HTTP calls: people's sign-in and the clients they grant access, MCP, the account pages, the operator's
-// console.
+// Entry points besides plain HTTP calls: sign-in and granted clients, MCP, the account pages, the operator's console.
 import { randomBytes } from "node:crypto";
 import { EVERYBODY } from "../catalog/catalog.ts";
 import { wholeOf } from "../core/chunk-list.ts";
@@ -225,6 +224,7 @@ export function openOperatorPages(
     operators: operatorDoor(foundation, people?.openId ?? null, Object.assign({ base }, by)),
     isAdmin: deps.isAdmin,
     epochMs: systemClock.epochMs,
+    figures: foundation.figures,
     draining: deps.draining,
     reference: () => `console ${randomBytes(6).toString("hex")}`,
     askAs(from, { name, isProven }) {

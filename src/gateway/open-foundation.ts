@@ -7,6 +7,7 @@ import { DIALECTS } from "../models/formats/vendor-dialects.ts";
 import type { Config } from "../platform/config.ts";
 import { createRequestWindows } from "../platform/limits/request-windows.ts";
 import { type FailedCallFile, openFailedCalls } from "../platform/observe/failed-calls.ts";
+import { type Figures, openFigures } from "../platform/observe/figures.ts";
 import { createLog, type Log } from "../platform/observe/log.ts";
 import { showTotals } from "../platform/observe/metrics.ts";
 import { createObserver, type Observer } from "../platform/observe/observer.ts";
@@ -47,6 +48,7 @@ export interface Foundation {
   readonly losses: Losses;
   readonly sharedLosses: SharedLosses;
   readonly failedCalls: FailedCallFile;
+  readonly figures: Figures;
   /** What spans record of requests and answers; null: nothing. */
   readonly spanContents: SpanContents | null;
   readonly disk: () => Promise<DiskRoom>;
@@ -140,6 +142,12 @@ async function openGround(options: GatewayOptions, opened: Opened): Promise<Grou
   if (openedStores.status === "rejected") throw openedStores.reason;
   if (loaded.status === "rejected") throw loaded.reason;
   const catalog = loaded.value;
+  const figures = openFigures({
+    records: openedStores.value.records,
+    clock,
+    onBroken: (error) => broken(error, "the day's figures were not stored"),
+  });
+  opened.add(figures.close);
   return {
     options,
     config,
@@ -151,6 +159,7 @@ async function openGround(options: GatewayOptions, opened: Opened): Promise<Grou
     stores: openedStores.value,
     catalog,
     failedCalls,
+    figures,
     traces,
     otelName,
     spanContents,
@@ -160,7 +169,8 @@ async function openGround(options: GatewayOptions, opened: Opened): Promise<Grou
 }
 
 function openObserver(ground: Ground, losses: Losses): Observer {
-  const { options, config, log, broken, stores, catalog, failedCalls, traces, otelName, disk, localNames } = ground;
+  const { options, config, log, broken, stores, catalog, failedCalls, figures, traces, otelName } = ground;
+  const { disk, localNames } = ground;
   const { ledger, spool, archiveBehindMs } = stores;
   const observer = createObserver({
     clock: systemClock,
@@ -171,6 +181,7 @@ function openObserver(ground: Ground, losses: Losses): Observer {
     onUnread: (error) => broken(error, "gauges not read"),
     onEnd(record) {
       failedCalls.note(record);
+      figures.note(record);
       losses.note(record);
       traces?.request(record);
     },

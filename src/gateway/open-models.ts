@@ -162,7 +162,6 @@ function chatSettings(config: Config) {
   };
 }
 
-/** What every model call needs. */
 export function chatDeps({ config, catalog, upstream, counter, observer }: Foundation): ChatDeps {
   const secrets = signingSecrets(config.signingSecret, config.dataDir);
   return {
@@ -236,10 +235,7 @@ function judgeByModel(name: string, foundation: Foundation, kernel: KernelDeps):
   return moderationJudge({ model: name, msMax: config.guardMsMax, chat: chatDeps(foundation), kernel, onCost });
 }
 
-/**
- * The operator's guard: a server, a moderation model of the catalog, or both; for requests and, if set, for answers. The server runs
- * first, and the model judges the request that the server returned.
- */
+/** The operator's guard: a server, then a moderation model of the catalog, or either; for requests and, if set, for answers. */
 export function openGuards(foundation: Foundation, kernel: KernelDeps): Pick<ServeDeps, "guard" | "answerGuard"> {
   const { config, broken, observer, opened } = foundation;
   const { guardUrl: url, guardModel, guardMsMax: msMax, guardOpen: open, proxies } = config;

@@ -243,7 +243,6 @@ function batchOf(
   });
 }
 
-/** A finished job, for its span. */
 function endedJob(job: JobRecord): EndedJob {
   const { id, kind, action = kind, hold, chain, payer, state, createdAtMs, chargedCents, legs, callerTraceId } = job;
   const firstHoldId = chain?.firstId ?? hold.holdId;

@@ -14,7 +14,6 @@ const KIND = "play-account";
 /** Below this balance the account receives the day's play money. */
 const LOW_NANO = nanoFromCents(100);
 const DAY_MS = 86_400_000;
-/** The playground's path for each endpoint. */
 const PATHS: Readonly<Record<string, string>> = {
   "/api/llm/v1/chat/completions": "/try/chat",
   "/api/run/{service}/{action}": "/try/run/{service}/{action}",

@@ -9,10 +9,7 @@ import { eachOf, inSlices, type Steps } from "../core/slices.ts";
 import type { Records } from "../platform/records/records.ts";
 
 const KIND = "price_versions";
-/**
- * The record of prices that come from no model list. Prices of a list are in a record of its stamp, which is written once and read on
- * demand.
- */
+/** Prices that come from no model list. A list's prices are in a record of its stamp, written once and read on demand. */
 const BUILT_IN = "all";
 const STAMP = /\.(?<stamp>\d{8}T\d{6})/;
 /** Retries after a concurrent write by another process. */
@@ -50,7 +47,6 @@ function keptOf(price: Price, firstSold: string): KeptPrice {
   return { version, usd: ratesText(price), steps, hours, first_sold: firstSold };
 }
 
-/** A price, and its variants at other hours. */
 function withHours(price: TokenPrice): readonly Price[] {
   return [price, ...price.hours.map((at) => at.price)];
 }

@@ -1,7 +1,6 @@
 // The gateway's public URL: from the settings, or from the port that it listens on.
 import type { Config } from "../platform/config.ts";
 
-/** The URL of a listener on this machine. */
 export function listenerUrl(host: string, port: number, scheme: "http" | "https" = "http"): string {
   return `${scheme}://${host.includes(":") ? `[${host}]` : host}:${port}`;
 }

@@ -1,5 +1,4 @@
-// The stores of many processes: Redis at `url`, the archive behind it, and a spool file of this process for writes that Redis does not have
-// yet.
+// The stores of many processes: Redis, the archive behind it, and this process's spool of writes that Redis does not have yet.
 import { join } from "node:path";
 import { systemClock } from "../core/clock.ts";
 import { claimArchive, exportPostings } from "../money/ledger/archive/export.ts";
@@ -53,10 +52,7 @@ export interface ServerOptions {
   readonly leaseMs: number;
 }
 
-/**
- * The ledger in Redis with its archive behind it and this process's own spool before it.
- * Rejects with a sentence for the operator.
- */
+/** The ledger in Redis with its archive behind it and this process's spool before it. Rejects with a sentence for the operator. */
 export async function openServer(url: string, config: Config, options: ServerOptions): Promise<Stores> {
   const { owner, events, leaseMs } = options;
   const { onFatal, onBroken = () => {}, archiveDir = config.dataDir } = events;

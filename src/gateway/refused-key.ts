@@ -12,7 +12,6 @@ import type { Log } from "../platform/observe/log.ts";
 import { lineOf, type RouteFailures } from "../upstream/route-failures.ts";
 import type { RefusedKey } from "../upstream/upstream.ts";
 
-/** A vendor's state, as one word. */
 export type CheckVerdict =
   | "fine"
   | "slow"

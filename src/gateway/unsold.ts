@@ -8,7 +8,6 @@ import type { Unsold } from "../money/accounts/allowed.ts";
 const TIER_PREFIX = "core/";
 
 export interface UnsoldParts {
-  /** The catalog in force. */
   readonly catalog: () => Catalog;
   readonly actionCatalog: ActionCatalog;
 }

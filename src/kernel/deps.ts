@@ -7,10 +7,7 @@ import type { Records } from "../platform/records/records.ts";
 
 /** Takes over holds that outlive their requests. */
 export interface HoldKeeper {
-  /**
-   * Writes a record before the hold is placed, so that it survives any later crash. On an error, the hold is refused and no record
-   * remains.
-   */
+  /** Writes a record before the hold is placed, so that it survives any crash. On an error, the hold is refused and no record remains. */
   announce(holdId: string, hold: KeptHoldSpec, payer: Payer): Promise<GatewayError | null>;
   /** Removes the record after the hold was refused or the launch failed. */
   dismiss(holdId: string, hold: KeptHoldSpec): Promise<void>;

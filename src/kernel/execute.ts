@@ -20,7 +20,6 @@ import { replay } from "./replay.ts";
 import { type Settled, settle, UNSETTLED } from "./settle.ts";
 
 export interface Execution {
-  /** The id of the call and of its posting. */
   readonly id: string;
   readonly payer: Payer;
   readonly funds: Funds;
@@ -39,10 +38,7 @@ const NEEDS_ACCOUNT = new GatewayError("invalid_token", {
 
 const INTERNAL: AttemptFailure = { kind: "gateway_internal", status: 0, message: "internal error", retryAfterMs: null };
 
-/**
- * Runs a plan to its end. Never rejects: a fault becomes the result's error. Every path after the hold ends in exactly one capture,
- * release or hand-over. Uses a single async frame per call, because each further frame costs some 800 bytes.
- */
+/** Runs a plan to its end. Never rejects. One capture, release or hand-over after the hold. A single async frame: each costs 800 bytes. */
 export async function execute(wanted: Plan | OpenPlan, execution: Execution, deps: KernelDeps): Promise<Ended> {
   const { id } = execution;
   let plan: Plan;
@@ -182,7 +178,6 @@ const NOTHING = {
   isReplay: false,
 } as const;
 
-/** The end of a call that was refused before anything was held. */
 export function refusedCall(id: string, error: GatewayError): Ended {
   return { ...NOTHING, id, outcome: "refused", error };
 }

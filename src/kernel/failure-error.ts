@@ -16,10 +16,7 @@ function isFromCaller({ kind }: AttemptFailure): boolean {
   return FAILURES[kind].fault === "caller" || FAILURES[kind].fault === "policy";
 }
 
-/**
- * The most informative failure: first a refusal of the request itself; then the last provider failure, which may pass; then a model's own
- * limits; our missing keys come last.
- */
+/** The most informative failure: first a refusal of the request; then the last provider failure; then models' limits; our keys last. */
 function telling(failures: readonly AttemptFailure[]): AttemptFailure | undefined {
   const refusal = failures.find((failure) => isFromCaller(failure) && FAILURES[failure.kind].nextRoute !== true);
   const trouble = failures.findLast(
@@ -43,10 +40,7 @@ function isLimited(failures: readonly AttemptFailure[]): boolean {
   return failures.length > 0 && failures.every(({ kind }) => kind === "provider_rate_limited");
 }
 
-/**
- * Turns the failures of a plan's attempts into one error. Our own retries are spent, so an SDK's retries would only repeat them; a
- * vendor's wait is passed on as Retry-After.
- */
+/** One error of a plan's failures. Our retries are spent, so an SDK's would only repeat them; a vendor's wait becomes Retry-After. */
 export function failureError(
   plan: FailedPlan,
   failures: readonly AttemptFailure[],

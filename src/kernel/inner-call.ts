@@ -4,7 +4,6 @@ import type { AnswerReader, Ended, Payer, Plan } from "../core/plan.ts";
 import type { Leg, ToldCost } from "../core/route.ts";
 import type { Spending } from "./parent-funds.ts";
 
-/** The call that contains the inner calls. */
 export interface OuterCall {
   readonly id: string;
   readonly requestId: string;
@@ -27,7 +26,6 @@ export interface PlannedCall {
   readonly reader: AnswerReader;
 }
 
-/** Inner calls that record their legs. */
 export interface CountedCalls extends InnerCalls, InnerModels {
   /** The legs so far; a running call shows only that it began. */
   legs(): readonly Leg[];

@@ -23,7 +23,6 @@ export interface Leases {
   abandon?(hold: HoldRef): void;
 }
 
-/** Shared by all calls paid from accounts. */
 export interface LedgerFundsDeps {
   readonly ledger: Ledger;
   readonly leases: Leases;
@@ -40,7 +39,6 @@ export interface LedgerFundsDeps {
   readonly windows: CallWindows;
   /** Called when a ceiling or the cap refuses a call outright: no candidate fitted at any bound. */
   overCeiling?(refused: OverCeiling): void;
-  /** Drops what is cached for an account. */
   forget(accountId: string): void;
 }
 
@@ -83,10 +81,7 @@ export class LedgerFunds implements Funds {
     this.#request = request;
   }
 
-  /**
-   * Places a hold for the most that the plan can cost. If the money is short, it tries the plan's tighter bound once, then only those
-   * candidates that the free money pays for.
-   */
+  /** Holds the most that the plan can cost. If short, tries its tighter bound, then only the candidates that the free money pays for. */
   reserve(plan: Plan, id: string, parent: string | null): Promise<Held | Repeated | GatewayError> {
     const { rates } = this.#deps;
     if (rates === undefined || this.#caller.rates === undefined) return this.#hold(plan, id, parent);
@@ -279,10 +274,7 @@ export class LedgerFunds implements Funds {
     return account === null ? null : minus(account.grantedNano, account.spentNano);
   }
 
-  /**
-   * The amount to hold where the plan may take a share of the free money; null where it takes its full cost. A refusal reports what is
-   * left of the cap.
-   */
+  /** The amount to hold where the plan may take a share; null where it takes its full cost. A refusal reports what is left of the cap. */
   async #shareOf({ quote, maxCostNano, inference }: Plan): Promise<Within | null> {
     if (quote.share === undefined) return null;
     const { accountId, keyId } = this.#caller.payer;

@@ -27,10 +27,7 @@ function isAll(taken: Taken, served: CountedTaken | null): boolean {
   return taken === served?.taken && served.cost !== null && taken.ended === "whole";
 }
 
-/**
- * Writes the cost of every leg, and puts the legs of inner calls before the leg that made them. Null if done synchronously, which holds
- * for nearly every call. Never rejects.
- */
+/** Costs every leg, and puts inner calls' legs before the leg that made them. Null if synchronous, as nearly always. Never rejects. */
 export function noteCosts(
   plan: Plan,
   { taken, legs }: Pick<Tries, "taken" | "legs">,

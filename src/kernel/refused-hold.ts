@@ -45,10 +45,7 @@ export function room(short: Short): { freeNano: Nano; laterNano: Nano } {
   return { freeNano: minus(laterNano, short.heldNano), laterNano };
 }
 
-/**
- * Too little money: the error contains the amounts that would have been possible, and is temporary where only running calls are in the
- * way.
- */
+/** The error has the amounts that would have been possible, and is temporary where only running calls are in the way. */
 export function shortError(
   short: Short,
   { plan, amount, nowMs, budgets = [] }: { plan: Plan; amount: Nano; nowMs: number; budgets?: readonly Budget[] },

@@ -56,7 +56,6 @@ interface Kept {
 const STRANGERS = "x402";
 const STRANGERS_ROOM = 16;
 
-/** The payer to store under, and its share. */
 function roomOf(payer: Payer, share: Share): { readonly payer: string; readonly share: Share } {
   if (isAccountPayer(payer)) return { payer: payer.id, share };
   return { payer: STRANGERS, share: { ...share, bytesMax: share.bytesMax * STRANGERS_ROOM } };
@@ -85,10 +84,7 @@ export async function keepAnswer(id: string, what: KeptAnswer, payer: Payer, dep
   await keep(id, { kind: ANSWER, what, bytesMax: ANSWER_BYTES_MAX, share }, payer, deps);
 }
 
-/**
- * Stores a vendor's refusal of the caller's input; returns whether it was stored. If not, the key stays free, so that a repeat goes to the
- * vendor again. It never evicts an older refusal, because that one's key would then have no record.
- */
+/** Stores a vendor's refusal of the input, or returns false: the key stays free. It never evicts an older refusal of another key. */
 export function keepRefusal(id: string, error: GatewayError, payer: Payer, deps: KernelDeps): Promise<boolean> {
   const { cause: _, ...options } = error.options;
   const share = { bytesMax: Math.floor(deps.keptBytesMax / REFUSALS_PART), full: "newest_stays_out" } as const;

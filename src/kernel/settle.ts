@@ -145,10 +145,7 @@ async function keyFateOf(
   return plan.effect === "write" && mayHaveRun && dispatched?.outcome !== "left_before_content" ? "unknown" : "free";
 }
 
-/**
- * Charges an answer. Notes our own cost before anything else can fail, because it is recorded with the end of the hold, charged or not.
- * Never rejects.
- */
+/** Charges an answer. Notes our own cost before anything can fail: it is recorded with the end of the hold. Never rejects. */
 async function capture(held: Held, plan: Plan, answered: Served, parts: SettleParts): Promise<Settled> {
   const { deps, funds, tries, id } = parts;
   const { legs } = tries;
@@ -191,9 +188,7 @@ function countedTaken({ served }: Served, cost: Cost | null, { tries }: SettlePa
   return taken === undefined ? null : { taken, cost };
 }
 
-/**
- * Releases the hold of an answer that cannot be costed or stored, and so cannot be charged; its money must not wait for the lease to end.
- */
+/** Releases the hold of an answer that cannot be costed or stored, so that its money does not wait for the lease to end. */
 async function letGo(held: Held, plan: Plan, cost: Cost | null, parts: SettleParts): Promise<void> {
   const keyFate = plan.effect === "write" ? "unknown" : "free";
   const reason = cost === null ? "its cost could not be counted" : "its answer could not be kept";

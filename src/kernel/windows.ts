@@ -24,10 +24,7 @@ export interface CallWindows {
   unpaid(payer: AccountPayer): readonly Window[];
   /** The same for work admitted earlier: counted, never refused. */
   unpaidGoingOn(payer: AccountPayer): readonly Window[];
-  /**
-   * For work admitted earlier, with its caller's tags: applies the current budgets, but never refuses for unpaid cost. Rejects if the
-   * budgets cannot be read, because the work must not continue without them.
-   */
+  /** For work admitted earlier: applies current budgets, but never refuses for unpaid cost. Rejects if budgets cannot be read. */
   goingOn(payer: AccountPayer, tags: readonly string[]): Promise<readonly Window[]>;
 }
 

@@ -757,9 +757,7 @@ const TIER_CLOCK = /^FIRST_TOKEN_SECONDS_([A-Z0-9_]+)$/;
 
 const HEADER_BYTES_MAX = "16384";
 
-/**
- * Sets environment variables that native modules read when they load: call it before anything listens. Keeps values that the operator set.
- */
+/** Sets variables that native modules read when they load: call before anything listens. Keeps values that the operator set. */
 export function prepareEnvironment(): void {
   process.env.UWS_HTTP_MAX_HEADERS_SIZE ||= HEADER_BYTES_MAX;
 }
@@ -793,10 +791,7 @@ export function doesWork({ role }: Pick<Config, "role">): boolean {
   return role !== "serve";
 }
 
-/**
- * Checks that apply only to a start; tools open the same stores without them. Throws ConfigError for settings under which processes would
- * reject each other's links and seals.
- */
+/** For a start only; tools open the same stores without. Throws where processes would reject each other's links and seals. */
 export function checkStart({ redisUrl, signingSecret, role, workers }: Config): void {
   if (role === "split" && workers === 1)
     throw new ConfigError(

@@ -4,7 +4,6 @@ import type { Clock } from "../core/clock.ts";
 import type { FromChild, ToChild, WorkerStart } from "./messages.ts";
 
 export interface ChildOptions {
-  /** The program and its arguments. */
   readonly file: string;
   readonly args: readonly string[];
   readonly start: WorkerStart;

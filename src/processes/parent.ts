@@ -26,16 +26,12 @@ export interface Processes {
 
 export interface ProcessesOptions {
   readonly config: Config;
-  /** Prints a sentence for the operator. */
   readonly say: (sentence: string) => void;
   readonly onFatal: (error: Error) => void;
   readonly patience?: Patience;
 }
 
-/**
- * The port to share: `wanted`, or a free one for 0. It must be free: another program on a shared port would go unnoticed and receive some
- * of the calls.
- */
+/** `wanted`, or a free port for 0. It must be free: another program on a shared port would receive some of the calls. */
 async function freePort(host: string, wanted: number): Promise<number> {
   const probe = createServer();
   try {

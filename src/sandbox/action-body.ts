@@ -7,7 +7,6 @@ export interface VendorWords {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Json;
-  /** The body is plain text rather than JSON. */
   readonly isText: boolean;
   /** Sent instead of the body. */
   readonly bytes?: Buffer;

@@ -129,7 +129,6 @@ const PATTERNS = ACTION_FAULTS.map((fault) => {
 /** A vendor, or one of its actions; a bare number is a step. */
 const VENDORS = /^(?!\d*(?:\/|$))[a-z0-9-]+(?:\/[a-z0-9_-]+)?$/;
 
-/** The action to which a fault may apply. */
 export interface FaultPlace {
   /** `<adapter id>/<action>`. */
   readonly action: string;

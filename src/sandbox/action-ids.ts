@@ -3,7 +3,6 @@ import { randomInt, randomUUID } from "node:crypto";
 import type { Json } from "../catalog/said.ts";
 import { valueAt, withValueAt } from "./action-body.ts";
 
-/** Maps the example's ids, as text, to their replacements. */
 export type Swaps = ReadonlyMap<string, string>;
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
@@ -41,7 +40,6 @@ export function freshId(example: string): string {
   return changed.reverse().join("");
 }
 
-/** The ids at a pointer: one, or an array of them. */
 export function idsAt(body: Json, pointer: string): readonly (string | number)[] {
   const found: readonly unknown[] = [valueAt(body, pointer)].flat();
   return found.filter((id): id is string | number => (typeof id === "string" && id !== "") || typeof id === "number");

@@ -30,9 +30,7 @@ export interface Resource extends ResourceName {
 }
 
 export interface ActionMemory {
-  /** Finds a call by name, or begins it. */
   call(name: string): ActionCall;
-  /** Stores a resource, or its new state. */
   keep(resource: Resource): void;
   /** Also finds ended resources. */
   find(name: ResourceName): Resource | undefined;
@@ -43,7 +41,6 @@ export interface ActionMemory {
     readonly kind: string;
     readonly parent: ResourceName | null;
   }): readonly Resource[];
-  /** Ends a resource and everything it contains. */
   end(name: ResourceName): void;
   epochMs(): number;
   reset(): void;

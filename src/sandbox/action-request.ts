@@ -146,10 +146,7 @@ function readScripted(place: ActionPlace, { target, body }: Arrival): ActionRead
   return { captures: new Map(), fields };
 }
 
-/**
- * Reads the request, or returns the vendor's refusal. `gave` returns the values at a pointer in this call's earlier answers: a step may
- * use no others.
- */
+/** `gave` returns the values at a pointer in this call's earlier answers: a step may use no others. */
 export function readActionRequest(
   place: ActionPlace,
   arrival: Arrival,

@@ -93,7 +93,6 @@ function dueAnswer({ action, at }: ActionPlace, answers: readonly Json[], call: 
   return answers[at === 0 ? 0 : Math.max(1, [...call.steps].filter((step) => step < at).length)];
 }
 
-/** The answer to a request if no fault applies. */
 interface Usual {
   readonly words: VendorWords;
   /** The request has no effect. */

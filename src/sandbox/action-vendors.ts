@@ -18,7 +18,6 @@ export type Vendors = ReadonlyMap<string, Vendor>;
 /** One request of an action: the action's own, or a step's. */
 export interface ActionPlace {
   readonly adapter: string;
-  /** The action's name within the adapter. */
   readonly name: string;
   readonly vendor: Vendor;
   readonly action: ActionSpec;
@@ -28,7 +27,6 @@ export interface ActionPlace {
   readonly step: StepSpec | null;
 }
 
-/** The vendors of a catalog, by adapter id. */
 export function vendorsOf(catalog: Catalog): Vendors {
   const audience = { sandbox: true };
   const tables = new Map<string, EndpointTable>();

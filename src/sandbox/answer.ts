@@ -69,7 +69,6 @@ function plainText(ask: Ask, said: Directives, random: Random): readonly string[
   );
 }
 
-/** Cuts a text at the first stop sequence. */
 function stopped(text: readonly string[], stops: readonly string[]): { text: readonly string[]; by: string | null } {
   const joined = stops.length > 0 ? text.join("") : "";
   let end = joined.length;
@@ -122,13 +121,11 @@ function choiceOf(ask: Ask, said: Directives, conduct: Conduct, random: Random):
   return { ...nothing, thinking, text, finish: "stop", stoppedBy: by };
 }
 
-/** Counts a choice's tokens, one per piece. */
 export function choiceTokens(choice: Choice): number {
   const calls = choice.calls.reduce((sum, call) => sum + call.fragments.length, 0);
   return choice.thinking.length + choice.text.length + calls;
 }
 
-/** The answer to a request; deterministic. */
 export function answerTo(ask: Ask, conduct: Conduct): Answer {
   const said = directivesOf(ask.turns);
   const seed = askSeed(ask);

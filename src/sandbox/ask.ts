@@ -32,7 +32,6 @@ export interface Ask {
   readonly parallelTools: boolean;
   /** The schema that the answer must match. */
   readonly schema: Schema | null;
-  /** The number of thinking tokens before the answer. */
   readonly thinkingTokens: number;
   /** Prompt tokens besides the turns: tools, or inputs sent as tokens. */
   readonly extraTokens: number;

@@ -18,9 +18,12 @@ export interface Connection {
 }
 
 function writePieces(response: ServerResponse, bytes: Buffer, size: number, written: () => void): void {
+  // Without this, newer releases of Node.js merge all that is written in a turn into one chunk.
+  response.socket?.cork();
   for (let at = 0; at < bytes.length; at += size) {
     response.write(bytes.subarray(at, at + size), at + size >= bytes.length ? written : undefined);
   }
+  response.socket?.uncork();
 }
 
 /** If `pieceBytes` is above zero, every write is split into pieces of that size, each sent as a separate chunk. */

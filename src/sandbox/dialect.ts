@@ -21,10 +21,8 @@ export interface Target {
   readonly headers: IncomingHttpHeaders;
 }
 
-/** A valid request, with its answers. */
 export interface DialectReading {
   readonly ask: Ask;
-  /** The body of a unary answer. */
   whole(answer: Answer, conduct: Conduct): Record<string, unknown>;
   /** Encodes an event as bytes, for binary streams. */
   frame?(event: DialectEvent): Buffer;
@@ -79,7 +77,6 @@ export function readingOf<Request>(
   };
 }
 
-/** The schema's first error, as a refusal that names the field. */
 export function schemaRefusal(error: z.ZodError): Refusal {
   const issue = error.issues[0];
   const path = [...(issue?.path ?? []), ...(issue?.code === "unrecognized_keys" ? issue.keys.slice(0, 1) : [])];

@@ -3,7 +3,6 @@ import type { AnswerBlock, EventEncoder, NeutralAnswer, NeutralEvent, ReasoningB
 import type { Answer, Choice } from "./answer.ts";
 import type { DialectEvent } from "./dialect.ts";
 
-/** A format's additions to a choice. */
 export interface AnswerWords {
   readonly callPrefix: string;
   /** The signature or seal of a thought; null if it has neither. */
@@ -17,7 +16,6 @@ function thoughtOf({ thinking }: Choice, { seal }: AnswerWords): ReasoningBlock 
   return { kind: "reasoning", text, format: null, signature: null, sealed: seal(text), callId: null };
 }
 
-/** A whole answer in the neutral format, without its usage. */
 export function neutralAnswer({ choices }: Answer, words: AnswerWords): NeutralAnswer {
   const blocksOf = (choice: Choice): AnswerBlock[] => {
     const thought = thoughtOf(choice, words);

@@ -31,7 +31,6 @@ export function namedFrame({ name, data }: DialectEvent): Buffer {
   return eventstreamFrame(headers, Buffer.from(data));
 }
 
-/** A frame that wraps an event of another wire. */
 export function wrappedFrame({ data }: DialectEvent): Buffer {
   const headers = { ":event-type": "chunk", ":content-type": "application/json", ":message-type": "event" };
   return eventstreamFrame(

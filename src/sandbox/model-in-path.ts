@@ -9,7 +9,6 @@ function isObject(body: unknown): body is Record<string, unknown> {
   return typeof body === "object" && body !== null && !Array.isArray(body);
 }
 
-/** The model in a path; null if it has none. */
 export function modelInPath(url: URL): string | null {
   const model = PLACE.exec(url.pathname)?.[1];
   return model === undefined ? null : decodeURIComponent(model);

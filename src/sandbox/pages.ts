@@ -134,7 +134,6 @@ function html(head: string, body: string, more: Partial<SandboxPage> = {}): Sand
 
 const SITE_PAGES = ["/", "/about", "/prices", "/blog/one", "/blog/two", "/wall"];
 
-/** Finds the named page of an address, and the words after its name. */
 function namedBy({ pathname, hostname }: URL): { readonly named: NamedPage; readonly rest: readonly string[] } | null {
   const [first = "", ...rest] = pathname.split("/").slice(1);
   const byPath = Object.hasOwn(SANDBOX_PAGES, first) ? SANDBOX_PAGES[first] : undefined;
@@ -163,7 +162,6 @@ export function sandboxBounds(url: URL): { readonly passedOver: PassedOver | nul
   return { passedOver: why, isCostly };
 }
 
-/** A page as read by a vendor. */
 export interface VendorPage {
   readonly url: string;
   readonly title: string;

@@ -1,6 +1,5 @@
 // The sandbox's refusals: one row per reason, with the wording of each dialect.
 
-/** One refusal in the machine-readable words of each dialect. */
 interface RefusalRow {
   readonly status: number;
   readonly message: string;

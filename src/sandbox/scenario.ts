@@ -23,9 +23,7 @@ export type Act =
 
 export interface Scenario {
   readonly dialect: Dialect;
-  /** The adapter to which the path belongs. */
   readonly adapter: string;
-  /** The request; null if it is unreadable. */
   readonly ask: Ask | null;
   readonly conduct: Conduct;
   readonly act: Act;
@@ -69,7 +67,6 @@ function dialectOf({ url, headers }: Target, chats: readonly Dialect[]): { diale
   return { dialect: marked ?? embeddings, known: false };
 }
 
-/** Parses a body as JSON; undefined if it is not JSON. */
 export function jsonOf(body: Buffer): unknown {
   try {
     return JSON.parse(body.toString("utf8"));

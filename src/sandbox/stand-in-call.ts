@@ -138,7 +138,6 @@ export function openStandInCall(request: RequestOfAction): OpenStandInCall {
   };
 }
 
-/** The answer to an action without a function in the stand-in. */
 export function usualAnswer(call: StandInCall, { requires = [] }: ActionSpec): Json {
   for (const { kind } of requires) call.use(kind);
   return call.answer;

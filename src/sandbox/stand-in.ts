@@ -42,12 +42,8 @@ export interface StandInCall {
   text(param: string): string;
   /** The same as a number; undefined if it is not a number, or 0. */
   number(param: string): number | undefined;
-  /** The objects in a list param. */
   each(param: string): readonly JsonObject[];
-  /**
-   * The stored item of the thing that the request names, by the params in the adapter's `requires` for this kind, or by `id`. Refuses a
-   * thing that was never made or has ended, even if the request names a fault.
-   */
+  /** The stored item that the request names, by the adapter's `requires` or `id`. Refuses one that never was or has ended. */
   use(kind: string, how?: UseOptions): JsonObject;
   /** The stored item of a thing that has not ended; undefined if there is none. */
   find(kind: string, id: string): JsonObject | undefined;
@@ -55,9 +51,7 @@ export interface StandInCall {
   list(kind: string, owner?: Owner): readonly JsonObject[];
   /** Makes a thing. Things in the adapter's `issues` are made automatically, so call this only to store an item for one. */
   keep(kind: string, id: string, item?: Item, how?: KeepOptions): void;
-  /** Merges values into the stored item of the used thing. */
   change(kind: string, values: Item): void;
-  /** Ends the used thing and everything it contains. */
   end(kind: string): void;
   /** Whether the used thing is still running, as the fault `poll-<n>` demands; each call uses up one of its polls. */
   isAtWork(kind: string): boolean;
@@ -65,7 +59,6 @@ export interface StandInCall {
   pages(addresses: Json | undefined): readonly VendorPage[];
 }
 
-/** Identifies a thing by kind and id. */
 export type Owner = readonly [kind: string, id: string];
 
 export interface UseOptions {
@@ -168,7 +161,6 @@ export interface StandInRequest {
   readonly query: URLSearchParams;
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
   readonly body: Uint8Array;
-  /** The body as JSON; undefined if it is not JSON. */
   readonly json: unknown;
   /** Set if the request opens a web socket: the messages received on it so far. */
   readonly said?: readonly Uint8Array[];
@@ -179,10 +171,7 @@ export interface StandInAnswer {
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: Json | Uint8Array;
-  /**
-   * For status 101, which opens a web socket: the messages to send before closing it, strings as text. If absent, it waits for more
-   * messages.
-   */
+  /** For status 101, which opens a web socket: what to send before closing, strings as text. Absent: waits for more messages. */
   readonly messages?: readonly (string | Uint8Array)[];
 }
 

@@ -17,7 +17,6 @@ function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null;
 }
 
-/** The fault of a stand-in; null if it is valid. */
 function problemIn(value: unknown, { spec }: Vendor): string | null {
   if (!isRecord(value)) return "has no default export made by defineStandIn";
   const strange = Object.keys(value).find((name) => name !== "actions" && name !== "sessions");

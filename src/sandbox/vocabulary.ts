@@ -18,7 +18,6 @@ const CLAUSE: readonly (readonly string[])[] = [["and"], ["the"], ADJECTIVES, NO
 /** Each word is a single token in OpenAI's encodings, with or without a leading space, so our counts match a tokenizer's. */
 export const VOCABULARY: readonly string[] = [...new Set([...OPENING, ...CLAUSE.flat()])];
 
-/** The first 32 bits of a text's SHA-256. */
 export function seedOf(text: string): number {
   return createHash("sha256").update(text).digest().readUInt32LE(0);
 }
@@ -49,10 +48,7 @@ export function phraseFrom(random: Random): string {
   return `${oneOf(random, ADJECTIVES)} ${oneOf(random, NOUNS)}`;
 }
 
-/**
- * One-word pieces of one token each; all but the first include their leading space. `width` pads every word to that many characters. Each
- * word is padded only once, so that an answer of a million long words shares a few strings.
- */
+/** Words of one token each, with leading spaces but the first. `width` pads each word once, so that a long answer shares strings. */
 function pieces(count: number, width: number, wordAt: (at: number) => string): string[] {
   const shown = new Map<string, string>();
   const piece = (word: string): string => {

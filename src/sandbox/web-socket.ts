@@ -22,10 +22,7 @@ export function holdSession(
   });
 }
 
-/**
- * Opens a web socket. `answerTo` gets all binary messages received so far, each time another one arrives. Its result is sent, and the
- * socket is closed; while it returns undefined, the socket stays open.
- */
+/** `answerTo` gets all binary messages so far, at each one. Its result is sent, and the socket closed; undefined: it stays open. */
 export function converse(
   request: IncomingMessage,
   socket: Duplex,

@@ -53,7 +53,6 @@ async function writePadded(
   connection.end();
 }
 
-/** Writes a body that contradicts its framing. */
 async function writeBroken(scenario: ActionScenario, { connection, loggedCall }: ActionContext): Promise<void> {
   const { words, script } = scenario;
   const text = textOf(words);

@@ -30,7 +30,6 @@ function bytesOf(text: string, { frame }: AnswerContext): string | Buffer {
   return frame === undefined ? text : Buffer.from(text, "latin1");
 }
 
-/** The lines of an event, changed as the conduct demands. */
 function linesOf(event: DialectEvent, conduct: Conduct, dialectLineEnd: string): string {
   const lineEnd = conduct.crlf ? "\r\n" : dialectLineEnd;
   const spread = conduct.multiline && event.data.startsWith("{");

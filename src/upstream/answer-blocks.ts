@@ -1,7 +1,6 @@
 // Collects the blocks of a streamed answer from its events.
 import type { AnswerBlock, AnswerTextBlock, NeutralEvent } from "../core/neutral.ts";
 
-/** The blocks of one choice, in the order they arrive. */
 export class AnswerBlocks {
   readonly blocks: AnswerBlock[] = [];
   readonly #calls = new Map<number, { id: string; name: string; arguments: string }>();

@@ -26,7 +26,6 @@ export class AnswerBody {
     return true;
   }
 
-  /** The raw bytes so far. */
   raw(): Buffer {
     const [only] = this.#chunks;
     return this.#chunks.length === 1 && only !== undefined ? only : Buffer.concat(this.#chunks);

@@ -11,7 +11,6 @@ export interface WireRequest {
   readonly method: RequestSpec["method"];
   /** Scheme and authority. */
   readonly origin: string;
-  /** Includes the query. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | Buffer | null;
@@ -131,7 +130,6 @@ function segments(value: unknown, name: string): string {
     .replace(/%25(?=[0-9a-f]{2})/gi, "%");
 }
 
-/** Fills in a template and returns the names of the params it used. */
 function fill(template: string, params: Params, soFar: unknown): { readonly text: string; readonly used: Set<string> } {
   const used = new Set<string>();
   const text = template.replace(/\{([^{}]+)\}/g, (_, name: string) => {
@@ -172,10 +170,7 @@ function followed(spec: RequestSpec, adapter: Adapter, soFar: unknown): string {
   return pathBelow(known, url);
 }
 
-/**
- * Resolves a redirect to the same origin or to one of the vendor's known hosts, which the configured origin replaces. Null if it leads
- * elsewhere: our key must not go there.
- */
+/** Resolves a redirect to the same origin or a known host of the vendor. Null if it leads elsewhere: our key must not go there. */
 export function redirected(
   location: string,
   { origin, path }: WireRequest,

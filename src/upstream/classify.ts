@@ -20,10 +20,7 @@ const UNSUPPORTED = /prefill|not supported|unsupported|does not support|must end
 const MODEL_MISSING = /model_not_found|model not found|no such model|does not exist|unknown model|deprecated/;
 const OVERLOADED = /overloaded|capacity|unavailable|slow_down/;
 
-/**
- * Vendors repeat the caller's text when they reject a request: a tool may be called `process_payment`, a property `billing`. So a fault of
- * ours (an empty account, a bad key, a retired model) counts only if an error code says so, or the beginning of the message.
- */
+/** Vendors repeat the caller's text (a tool `process_payment`), so a fault of ours needs an error code or the message's beginning. */
 const OURS: readonly (readonly [kind: FailureKind, word: RegExp, beginning: RegExp])[] = [
   [
     "provider_billing",
@@ -49,10 +46,7 @@ function withoutNames(said: string): string {
   return words.filter((word) => !/[._[]\w/.test(word)).join(" ");
 }
 
-/**
- * Whether the vendor rejects the content. A refused field may be called `safety_identifier` and a tool `moderation`, so only the vendor's
- * own words of the message count, and none if it is about a field.
- */
+/** Only the vendor's own words count, and none if they are about a field: a refused field may be called `safety_identifier`. */
 function judgesContent({ words, message }: VendorError): boolean {
   const codes = words.join(" ").toLowerCase();
   const said = message.toLowerCase();

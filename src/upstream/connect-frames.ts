@@ -40,7 +40,6 @@ export class ConnectFrames implements MessageCutter {
   }
 }
 
-/** Encodes one frame without flags. */
 export function connectFrame(text: string): Buffer {
   const bytes = Buffer.from(text);
   const head = Buffer.alloc(HEAD_BYTES);

@@ -29,10 +29,7 @@ interface ConnectionRules {
 
 export interface Connections {
   readonly dispatcher: Dispatcher;
-  /**
-   * Applies the adapter's rules, combined with those of earlier adapters at the same origin, to new connections; open ones stay as they
-   * are.
-   */
+  /** Applies the adapter's rules, with those of earlier adapters at the same origin, to new connections. */
   keepFor(adapter: Adapter): void;
   close(): Promise<void>;
 }

@@ -8,10 +8,7 @@ const ZSTD_WINDOW_LOG_MAX = 23;
 const WHOLE = Buffer.from("whole");
 const WHOLE_FRAME = Buffer.concat([Buffer.from("28b52ffd2005290000", "hex"), WHOLE]);
 
-/**
- * Node's zstd does not report a truncated stream. Only a complete stream can be followed by another frame, so append one and see whether
- * it decodes.
- */
+/** Node's zstd does not report a truncated stream. Only after a complete one can another frame be decoded, so one is appended. */
 function zstd() {
   const stream = createZstdDecompress({ params: { [constants.ZSTD_d_windowLogMax]: ZSTD_WINDOW_LOG_MAX } });
   const push = stream.push.bind(stream);

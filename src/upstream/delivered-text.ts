@@ -1,9 +1,6 @@
 // Keeps the text of a stream, cheaply and up to a limit, for counting tokens if the vendor reports no usage.
 
-/**
- * About the longest answer we sell. Text beyond it is only counted in bytes; its tokens follow from the ratio in the kept part. Thousands
- * of streams keep this at once, so the limit must be tight.
- */
+/** About the longest answer we sell. Beyond it, tokens follow from the bytes. Thousands of streams keep this at once. */
 const KEPT_BYTES_MAX = 98_304;
 
 const EMPTY: Buffer = Buffer.alloc(0);

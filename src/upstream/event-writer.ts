@@ -14,7 +14,6 @@ function kindOf(event: NeutralEvent): "content" | "preamble" {
   return event.kind === "begin" || event.kind === "thought" || event.kind === "citation" ? "preamble" : "content";
 }
 
-/** The text of an event that counts as tokens. */
 function textOf(event: NeutralEvent): string {
   switch (event.kind) {
     case "text":

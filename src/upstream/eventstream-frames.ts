@@ -15,7 +15,6 @@ export class BrokenFrame extends Error {}
 /** Reports a frame in which the vendor signals an exception. */
 export type OnException = (type: string, message: string) => void;
 
-/** The headers of a frame that have text values. */
 function headersOf(bytes: Buffer): ReadonlyMap<string, string> {
   const headers = new Map<string, string>();
   for (let at = 0; at < bytes.length; ) {

@@ -11,10 +11,7 @@ export const CALL_BYTES_MAX = 16 * 1024 * 1024;
 export const FETCH_MS_MAX = 10_000;
 /** The links that one call opens concurrently. */
 const AT_ONCE = 4;
-/**
- * The links an account may open per minute in calls that failed and were therefore free; beyond it we would be a free crawler. A link
- * whose call succeeds in the end is taken off again.
- */
+/** Links per account and minute in free calls, because they failed: beyond it we would be a free crawler. Success takes one off again. */
 export const UNPAID_LINKS_MAX = 120;
 /** The links that this process opens concurrently. */
 const OPEN_MAX = 32;

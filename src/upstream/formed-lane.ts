@@ -37,10 +37,7 @@ export interface FormedLane {
   repaired(): boolean;
 }
 
-/**
- * Wraps a lane to check whole answers against a requested schema; unfinished answers are left alone. An answer beyond repair counts as
- * unfit only if the vendor got the schema as an instruction.
- */
+/** Checks whole answers against a requested schema. One beyond repair is unfit only if the vendor got the schema as an instruction. */
 export function formedLane(
   lane: Lane,
   { stream, asked, answers: { texts } }: Pick<CallerSide, "asked" | "answers"> & { readonly stream: boolean },

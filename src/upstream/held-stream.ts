@@ -7,10 +7,7 @@ import { DeliveredText } from "./delivered-text.ts";
 import type { BytesOut } from "./dialects/dialect.ts";
 import { emptyAnswer, malformed } from "./vendor-failure.ts";
 
-/**
- * The limit on what is held back before content and after a finish; a vendor that sends more will not answer. The largest event does not
- * count, because an answer with images may arrive whole in its finish; event size has its own limit.
- */
+/** Before content and after a finish. The largest event does not count, because an answer with images may arrive whole in its finish. */
 const HELD_BYTES_MAX = 1024 * 1024;
 /** The limit on a vendor's choices, each of which takes memory. We ask for eight at most. */
 const CHOICES_MAX = 128;

@@ -83,7 +83,6 @@ function blockText(block: AnswerBlock): string {
 
 const COUNTED: readonly AnswerBlock["kind"][] = ["reasoning", "text", "refusal", "tool-call"];
 
-/** The text of an answer that counts as tokens. */
 function textOf({ choices }: NeutralAnswer): string {
   const blocks = choices.flatMap((choice) =>
     COUNTED.flatMap((kind) => choice.blocks.filter((block) => block.kind === kind)),

@@ -99,7 +99,6 @@ export function bodyLinksOf(body: Json, fetches: ChatWire["fetches"]): readonly 
   return links.size === 0 ? NONE : [...links.values()];
 }
 
-/** Replaces the links of a body by their media. */
 export function bodyWithMedia(body: Json, fetched: FetchedMedia): Json {
   const messages = Array.isArray(body.messages) ? body.messages : [];
   const replaced = (part: unknown): unknown => {

@@ -20,7 +20,6 @@ function isBlank(char: string): boolean {
   return char !== "" && char <= " ";
 }
 
-/** The index after the whitespace at `from`. */
 function afterBlanks(text: string, from: number): number {
   let at = from;
   while (isBlank(text.charAt(at))) at++;

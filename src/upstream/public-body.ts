@@ -11,10 +11,7 @@ function decoded(body: Readable, encoding: Encoding): Readable {
   return decoder;
 }
 
-/**
- * The decoded bytes as they arrive. Throws a GatewayError: `bad_url` beyond `bytesMax`, `upstream_error` if the body breaks off. Calls
- * `ended` once, however the body ends, but not before reading begins; `isWhole`: the body is complete.
- */
+/** The decoded bytes as they arrive. Throws a GatewayError. Calls `ended` once, after reading began; `isWhole`: the body is complete. */
 export async function* readBody(
   body: Readable,
   { encoding, bytesMax, ended }: { encoding: Encoding; bytesMax: number; ended: (isWhole: boolean) => void },

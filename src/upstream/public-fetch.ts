@@ -18,10 +18,7 @@ const HEADER_BYTES_MAX = 16_384;
 const CONNECT_MS_MAX = 10_000;
 /** Encoding slightly enlarges a body that cannot be compressed. */
 const ENCODING_BYTES_MAX = 65_536;
-/**
- * Short bodies get the encoded limit of long ones, so that all fetches from an origin share its connections: its robots.txt, then its
- * pages.
- */
+/** Short bodies get long ones' encoded limit, so that all fetches from an origin share its connections: its robots.txt, then its pages. */
 const SHARED_BYTES_MAX = 8 * 1_048_576;
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 /** The server timed out on an idle connection; a request it has not read may be sent again (RFC 9110, section 15.5.9). */

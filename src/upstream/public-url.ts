@@ -42,10 +42,7 @@ export function readLocation(location: string, asked: URL, mayUsePort: PortRule)
   return checkUrl(url, mayUsePort);
 }
 
-/**
- * The parser has already normalized every spelling of an IPv4 address (octal, hexadecimal, short, full-width digits), and we connect to
- * its result.
- */
+/** The parser has normalized every spelling of an IPv4 address (octal, hexadecimal, short, full-width), and we connect to its result. */
 function checkUrl(url: URL, mayUsePort: PortRule, mayBeInner = false): PublicUrl | string {
   if (url.href.length > CHARS_MAX) return `is longer than ${CHARS_MAX} characters`;
   if (url.protocol !== "http:" && url.protocol !== "https:") return "is not an http or https URL";

@@ -43,7 +43,6 @@ function statusFits(status: number, wanted: When["status"]): boolean {
   return typeof wanted === "number" ? wanted === status : wanted.includes(status);
 }
 
-/** Whether an answer matches `when`. */
 export function holds(when: When, { status, headers, json, text }: VendorAnswer): boolean {
   if (!statusFits(status, when.status)) return false;
   if (when.header !== undefined && headers[when.header] === undefined) return false;

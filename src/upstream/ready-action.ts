@@ -32,10 +32,7 @@ export class ReadyAction {
     return made;
   }
 
-  /**
-   * The rules for the answer to a step; null: to the action's own request, or to a script's. In a listing, the action's rules, which
-   * concern one item, do not apply.
-   */
+  /** For the answer to a step; null: to the action's own request or a script's. In a listing, rules about one item do not apply. */
   rulebook(step: StepSpec | null, params: Params): Rulebook {
     const { adapter, spec } = this.#offer;
     if (isListing(spec, params)) return rulebookOf(adapter.spec, { ...spec, rules: [] }, null);

@@ -5,10 +5,7 @@ function seconds(text: string): number | null {
   return /^\d+(\.\d+)?$/.test(text.trim()) ? Number(text) : null;
 }
 
-/**
- * Reads `Retry-After` (RFC 9110, 10.2.3: seconds or an HTTP date) or `retry-after-ms`, in milliseconds from `nowMs`; null if neither is
- * readable.
- */
+/** Reads `Retry-After` (RFC 9110, 10.2.3) or `retry-after-ms`, in milliseconds from `nowMs`; null if neither is readable. */
 export function retryAfterMs(headers: IncomingHttpHeaders, nowMs: number): number | null {
   const ms = headers["retry-after-ms"];
   if (typeof ms === "string" && seconds(ms) !== null) return Number(ms);

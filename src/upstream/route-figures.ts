@@ -8,7 +8,6 @@ const ROUTES_MAX = 2_000;
 /** With fewer tokens, the time reflects the wait for the first token rather than the rate. */
 const TOKENS_MIN = 10;
 
-/** Null: not measured yet. */
 export interface RouteSpeed {
   readonly firstTokenMs: number | null;
   readonly tokensPerSecond: number | null;

@@ -83,10 +83,7 @@ function ownerOf(healthKey: string): string | undefined {
   return healthKey.startsWith("own ") ? healthKey.split(" ", 2)[1] : undefined;
 }
 
-/**
- * States of routes with callers' own keys: separate from the operator's, which they cannot displace, and never shared with other
- * processes.
- */
+/** Routes with callers' own keys: separate from the operator's, which they cannot displace, and not shared between processes. */
 class OwnStates {
   readonly #accounts = new Map<string, Map<string, State>>();
 

@@ -14,10 +14,7 @@ export function speaksHttp2(socket: Socket | TLSSocket): boolean {
   return "alpnProtocol" in socket && socket.alpnProtocol === "h2";
 }
 
-/**
- * At most one spare connection per origin, for HTTP/1.1 only: with HTTP/2 the next call shares the open connection. The spare sends
- * nothing, and its failure does not count against the vendor.
- */
+/** At most one per origin, for HTTP/1.1: with HTTP/2 the next call shares the connection. Its failure does not count against the vendor. */
 export class SpareConnection {
   readonly #connector: buildConnector.connector;
   readonly #clock: Clock;

@@ -5,10 +5,7 @@ const CR = 13;
 const COLON = 58;
 const SPACE = 32;
 
-/**
- * Called for each event: its data is `bytes[start, end)`, valid only during the call; `name` is its `event:` field, if any. Returning
- * false pauses the scanner after this event.
- */
+/** Called per event: `bytes[start, end)` is valid only during the call; `name` is its `event:` field. False pauses the scanner. */
 export type OnEvent = (bytes: Buffer, start: number, end: number, name: string | null) => unknown;
 
 export class EventTooLarge extends Error {}

@@ -29,7 +29,6 @@ export class UnaryBody {
     return Buffer.concat(this.#chunks).toString("utf8");
   }
 
-  /** The parsed body; its text if it is not JSON. */
   json(): unknown {
     const text = this.text();
     try {

@@ -50,10 +50,7 @@ interface VendorState {
   rests: number;
 }
 
-/**
- * The first time from `fromMs` on that is at least `gapMs` from every reservation. Spaces permits evenly, because a burst at the end of
- * one window can reach the vendor in the next.
- */
+/** The first time from `fromMs` on that is at least `gapMs` from every reservation: a burst at a window's end can reach the next one. */
 function firstFree(reservations: readonly Reservation[], fromMs: number, gapMs: number): number {
   let atMs = fromMs;
   for (const reserved of reservations) {

@@ -32,10 +32,7 @@ export function readyVendor(adapter: Adapter, clock: Clock): Vendor {
   };
 }
 
-/**
- * Puts a request at the path that names its model, without the fields that the path already states. Drops the headers of the caller's wire
- * for a cloud that uses that wire in bodies only.
- */
+/** Puts a request at the path that names its model, without fields that the path states, or headers that only the caller's wire has. */
 export function placed(
   { body, bytes }: UpstreamBody,
   paths: ModelPaths,

@@ -5,7 +5,6 @@ import type { IncomingHttpHeaders } from "node:http";
 /** The most that is kept of one answer. */
 const BODY_BYTES_MAX = 4 * 1024 * 1024;
 
-/** One answer of a vendor as received. */
 export interface SeenAnswer {
   readonly status: number;
   /** By lower-case name. */
@@ -40,10 +39,7 @@ function headersOf(raw: RawHeaders): Record<string, string> {
   return Object.fromEntries(names.map((name, at) => [String(name).toLowerCase(), String(raw[2 * at + 1] ?? "")]));
 }
 
-/**
- * Records every HTTP answer in this process through undici's diagnostics channels. Misses web sockets, and sidecars that replace a
- * vendor's HTTP API.
- */
+/** Every HTTP answer in this process, by undici's diagnostics channels. Misses web sockets and sidecars. */
 export function tapVendors(): VendorTap {
   let heard = new Map<object, Heard>();
   const onHeaders = (message: unknown) => {

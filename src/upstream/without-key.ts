@@ -6,10 +6,7 @@ const KEY_CHARS_MIN = 8;
 const MESSAGE_CHARS_MAX = 2_000;
 const MASK = "[key]";
 
-/**
- * Masks each occurrence of a form in the text. JSON escapes some characters with a backslash, and nested JSON with several, so the search
- * ignores backslashes. Runs in time linear in the text, whatever the key.
- */
+/** Ignores backslashes: JSON escapes some characters, and nested JSON several times. Linear in the text, whatever the key. */
 function maskedText(text: string, form: string): string {
   if (!text.includes("\\")) return text.replaceAll(form, MASK);
   const places: number[] = [];
@@ -42,10 +39,7 @@ function masked(value: unknown, forms: readonly string[]): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, one]) => [masked(name, forms), masked(one, forms)]));
 }
 
-/**
- * Makes a failure whose text the caller may read. Truncates only after masking, because half a key would not be found. `restore` also
- * rewrites its JSON.
- */
+/** A failure whose text the caller may read. Masks before truncating, because half a key would not be found. `restore` rewrites JSON. */
 export function readableFailure(
   failure: AttemptFailure,
   key: string,

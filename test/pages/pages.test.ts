@@ -353,6 +353,50 @@ describe("in at most four clicks after the sign-in", () => {
     expect(agents.filter(({ paused }) => paused).map(({ label }) => label)).toEqual([XSS[4]]);
   });
 
+  it.each([true, false])(
+    "an account's person creates a key (scripts: %s), and sees its secret once",
+    async (scripts) => {
+      await page.setJavaScriptEnabled(scripts);
+      await signIn();
+      await click(`.side a[href="/account/keys"]`);
+      await (scripts ? page.click("[data-opens]") : click("[data-opens]"));
+      if (scripts) {
+        await bringAxe();
+        expect(await violations()).toEqual([]);
+        await page.type("#new-label", "wrong");
+        await page.type("#new-ceiling", "a lot");
+        await page.keyboard.press("Enter");
+        await page.waitForSelector("dialog .problem");
+        await page.$eval("#new-ceiling", (one) => Object.assign(one, { value: "" }));
+        await page.$eval("#new-label", (one) => Object.assign(one, { value: "" }));
+      }
+      await page.type("#new-label", `made ${scripts}`);
+      await page.type("#new-ceiling", "2");
+      if (scripts) await page.keyboard.press("Enter");
+      else await click("dialog form[action] button");
+      await page.waitForSelector("main .call");
+      const shown = await text(scripts ? "dialog" : "main");
+      const secret = await text("main .call code");
+      expect(secret).toMatch(/^tg_sk_\w+$/);
+      for (const word of [
+        `made ${scripts}`,
+        "export TOLLGATE_API_KEY=",
+        "curl",
+        "Python",
+        "TypeScript",
+        "ANTHROPIC_BASE_URL",
+      ])
+        expect(shown).toContain(word);
+      const known = await fetch(`${gateway.url}/api/v1/agents`, { headers: { authorization: `Bearer ${secret}` } });
+      expect(known.status).not.toBe(401);
+      await click(scripts ? "dialog a.button" : "main a.button");
+      expect(await text()).not.toContain(secret);
+      expect(await text("table")).toContain("of $2.00 a day");
+      // The browser's console names the wrong field's answer.
+      complaints = complaints.filter((line) => !line.includes("status of 400"));
+    },
+  );
+
   it("an account's person sees why a call failed", async () => {
     await signIn();
     await click(`.side a[href="/account/transactions"]`);

@@ -19,6 +19,7 @@ export const NOT_STRANGERS: Readonly<Record<string, string>> = {
   "src/cli/run-command.ts": OPERATOR,
   "src/sandbox/answer.ts": SANDBOX_SIDE,
   "src/edge/web/account/start.ts": OWN,
+  "src/platform/observe/figures.ts": "reads the days' figures that we stored",
   "src/edge/web/console/metrics-read.ts": "reads our own metrics as we print them",
   "src/edge/web/console/operator-sessions.ts": OWN,
   "src/gateway/shared-losses.ts": OWN,

@@ -3,7 +3,6 @@ import type { Json } from "../../catalog/said.ts";
 import { type FormKind, formsIn } from "../../catalog/text-patterns.ts";
 import type { Said } from "./conversation.ts";
 
-/** An action as the model sees it. */
 export interface ToldAction {
   readonly id: string;
   readonly about: string;
@@ -126,10 +125,7 @@ function askedFor(action: ToldAction, missing: readonly Param[]): ConsultAnswer 
   return asking(`For ${action.id}: what is ${named.join(" and ")}?`);
 }
 
-/**
- * The answers that the text alone supports, best first: calls, then a question. The question says so where no action fits well, and asks
- * for missing params of the best action.
- */
+/** What the text alone supports, best first: calls, then a question for missing params, or one that says that no action fits well. */
 export function answersByRules({ said, actions }: Told): readonly ConsultAnswer[] {
   const spoken = said.flatMap(({ by, text }) => (by === "caller" ? [text] : []));
   const hasAsked = said.some(({ by }) => by === "us");

@@ -10,7 +10,6 @@ import { isRecord } from "../../upstream/json-pointer.ts";
 import { answersByRules, type ConsultAnswer, type Told, type ToldAction } from "./consult-by-rules.ts";
 import { openConversation, type Said } from "./conversation.ts";
 
-/** A candidate action, with the facts of its descriptor. */
 export interface Choice {
   readonly service: string;
   readonly action: string;

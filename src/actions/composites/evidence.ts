@@ -13,7 +13,6 @@ export interface Evidence {
   readonly published_at?: string;
   /** The adapter that found it. */
   readonly source: string;
-  /** The leg of the call that found it. */
   readonly transaction_id: string;
   /** Other sources that found the same page. */
   readonly also?: readonly Cited[];
@@ -73,7 +72,6 @@ function evidenceOf(item: unknown, places: SourceSpec, answered: Answered): Evid
   };
 }
 
-/** The evidence in an answer, in its order. */
 export function evidenceIn(data: unknown, places: SourceSpec, answered: Answered): readonly Evidence[] {
   const list = places.listAt === "" ? data : atPointer(data, places.listAt);
   if (!Array.isArray(list)) return [];

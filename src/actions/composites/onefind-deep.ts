@@ -128,7 +128,6 @@ export interface OnefindDeepDeps extends RowsDeps {
   readonly finder: () => PeopleFinderSpec;
 }
 
-/** One job, which resumes from its stored progress. */
 class PeopleJob {
   readonly #job: RunningJob;
   readonly #start: Start;
@@ -247,7 +246,6 @@ function failed(error: string, message: string): JobEnd {
   return { status: "failed", result: { error, message }, chargeNano: ZERO };
 }
 
-/** Why none of the rows brought a result. */
 function nobody(rows: readonly Done[]): JobEnd {
   if (rows.some(({ wasAnswered }) => wasAnswered)) return failed("no_people", "Nobody was found.");
   if (rows.some(({ wasAsked }) => wasAsked)) return failed("upstream_error", "Nobody who was asked has answered.");

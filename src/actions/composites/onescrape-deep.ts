@@ -108,7 +108,6 @@ interface RowCalls {
   readonly rows: Set<GrowingRow>;
 }
 
-/** One job, which resumes from its stored progress. */
 class PagesJob {
   readonly #job: RunningJob;
   readonly #deps: OnescrapeDeepDeps;

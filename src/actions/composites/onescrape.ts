@@ -32,7 +32,6 @@ function cheapRungs({ rungs }: PageLadderSpec): readonly RungSpec[] {
   return rungs.filter(({ hard }) => hard !== true);
 }
 
-/** The calls of all rows, each with its page's URL. */
 export function callsOf(rows: readonly PageRow[]): readonly (Hop & { readonly url: string })[] {
   return rows.flatMap(({ url, hops }) => hops.map((hop) => ({ url, ...hop })));
 }

@@ -43,10 +43,7 @@ export class RowPlaces {
   }
 }
 
-/**
- * Works on the items in order, `atOnce` at a time. After a rejection it begins no more, and rejects with the first error once those in
- * progress have ended.
- */
+/** Works on the items in order, `atOnce` at a time. After a rejection none begins; rejects with the first error once all have ended. */
 export async function inOrder<Item>(
   items: readonly Item[],
   atOnce: number,

@@ -78,7 +78,6 @@ export class RowsJob<Done extends RowDone, Before extends object> {
     return this.#job.stored(() => this.#deps.rows.read([name]));
   }
 
-  /** Marks a row as finished. */
   keep(done: Done, at: number): Promise<void> {
     const rows = { ...this.#progress.rows, [at]: done };
     return this.save(null, { rows, done: Object.keys(rows).length });
@@ -89,7 +88,6 @@ export class RowsJob<Done extends RowDone, Before extends object> {
     await this.#job.save({ ...this.#progress, spentCents: this.spentCents });
   }
 
-  /** The job's end with its rows so far. */
   end(status: JobEnd["status"], chargeCents: number, result: object): JobEnd {
     return {
       status,

@@ -8,7 +8,6 @@ export interface FacetFound {
   readonly evidence: readonly Evidence[];
   /** A source has answered, even with nothing. */
   readonly answered: boolean;
-  /** The raw answer, where the facet returns it. */
   readonly raw: { readonly transaction_id: string; readonly data: unknown } | null;
 }
 

@@ -55,7 +55,6 @@ function noteCall(
   else if (outcome.kind === "read" && outcome.id !== null) calls.count(outcome.id, results);
 }
 
-/** The rungs with these tags, in the tags' order. */
 export function rungsOf(tags: readonly string[], { rungs }: PageLadderSpec): readonly RungSpec[] {
   return tags.flatMap((tag) => rungs.find((one) => one.tag === tag) ?? []);
 }
@@ -98,7 +97,6 @@ export async function readPages(
   );
 }
 
-/** Reads the archived copies nearest to a day. */
 export async function readArchived(
   facet: string,
   urls: readonly string[],

@@ -5,7 +5,6 @@ import type { Clock } from "../../core/clock.ts";
 import type { Payer } from "../../core/plan.ts";
 import type { SkipReason } from "./pages/read-rung.ts";
 
-/** A call of an action, made or skipped. */
 export interface CallRecord {
   readonly facet: string;
   readonly provider: string;

@@ -10,7 +10,6 @@ import { discard, type LifecycleDeps, lookAgain } from "./lifecycle.ts";
 import { createQuota } from "./quota.ts";
 
 const MIB = 1024 * 1024;
-/** The most bytes of one upload. */
 export const BATCH_FILE_BYTES_MAX = 200 * MIB;
 const QUOTA_BYTES_MAX = 1024 * MIB;
 /** Segments that no running batch has deleted by then were left behind by a crash. */

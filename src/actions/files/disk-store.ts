@@ -52,10 +52,7 @@ async function syncFolder(path: string): Promise<void> {
   await folder.close();
 }
 
-/**
- * Opens the folder for incomplete uploads, and deletes what interrupted processes left in it: only files untouched since `leftBeforeMs`
- * where other processes may be writing; null: all.
- */
+/** Opens the folder for incomplete uploads, and deletes those untouched since `leftBeforeMs` (other processes may write); null: all. */
 export async function openIncoming(folder: string, leftBeforeMs: number | null): Promise<string> {
   const incoming = join(folder, "incoming");
   await mkdir(incoming, { recursive: true, mode: 0o700 });

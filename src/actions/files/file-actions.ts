@@ -161,7 +161,6 @@ function lookups(files: Files): LocalAction[] {
   ];
 }
 
-/** The five actions of service `files`, at `/api/run/files/`. */
 export function filesActions(parts: FilesActionsParts): readonly LocalAction[] {
   return [...uploads(parts), ...lookups(parts.files)];
 }

@@ -22,12 +22,8 @@ export interface StoreLinks {
 }
 
 export interface FileStore {
-  /**
-   * Stores all of `bytes` or nothing, replaces what was there, and returns the number of bytes. `sizeBytes` is null where it is unknown in
-   * advance. Rejects with what `bytes` throws, or with `storage_unavailable`.
-   */
+  /** Stores all of `bytes` or nothing, and returns their number. Rejects with what `bytes` throws, or with `storage_unavailable`. */
   write(id: string, bytes: AsyncIterable<Uint8Array>, sizeBytes: number | null): Promise<number>;
-  /** Null where there is no such file. */
   sizeOf(id: string): Promise<number | null>;
   /** The bytes, as a single-use iterator; a range must lie within them. Null where there is no such file. */
   read(id: string, range: ByteRange | null): Promise<AsyncIterable<Uint8Array> | null>;

@@ -47,7 +47,6 @@ export type StampOf = (payer: string, keyId: string) => Promise<string | null>;
 
 const NO_STAMP: StampOf = async () => "";
 
-/** A file in answers to callers (contract, 2.8). */
 export type FileView = {
   readonly file_id: string;
   readonly filename: string;
@@ -96,9 +95,7 @@ function fits(row: FileRow, { tags, query }: FileFilter): boolean {
   return tags.every((tag) => row.tags.includes(tag)) && row.filename.toLowerCase().includes(query.toLowerCase());
 }
 
-/**
- * Makes links for about an hour, valid only as long as the key `keyId`: into the store where it has its own links, else to our endpoints.
- */
+/** Makes links for about an hour, valid while the key `keyId` is: into the store where it has its own links, else to our endpoints. */
 function createLinks({ store, secret, baseUrl, clock, stampOf = NO_STAMP }: FilesParts) {
   async function ours(method: "GET" | "PUT", { id, payer }: FileRow, untilMs: number, keyId = ""): Promise<string> {
     const key = keyId === "" ? undefined : { id: keyId, stamp: (await stampOf(payer, keyId)) ?? "" };

@@ -42,10 +42,7 @@ function unexpected(row: FileRow | null): GatewayError | null {
   return row.state === "stored" ? taken("This file has been uploaded already.") : null;
 }
 
-/**
- * Passes bytes on, and checks once more that they are expected before they get their final name: two processes may receive the same upload
- * without knowing of each other, and neither may replace what the other has acknowledged.
- */
+/** Checks again before bytes get their name: of two processes with the same upload, neither may replace what the other acknowledged. */
 async function* whileExpected(
   deps: LifecycleDeps,
   id: string,

@@ -86,10 +86,7 @@ export async function discard(deps: LifecycleDeps, row: FileRow): Promise<boolea
   return true;
 }
 
-/**
- * Looks again at a file whose bytes may have reached the store without us. Once its claim has lapsed, it is either stored
- * or forgotten (null).
- */
+/** Looks again at a file whose bytes may have arrived without us. Once its claim has lapsed, it is stored or forgotten (null). */
 export async function lookAgain(deps: LifecycleDeps, row: FileRow): Promise<FileRow | null> {
   if (deps.busy.has(row.id)) return row;
   if (row.state === "stored") {

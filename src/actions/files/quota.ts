@@ -18,10 +18,7 @@ interface Count {
 const NOTHING: Count = { bytes: 0, recounts: 0, taking: [] };
 
 export interface Quota {
-  /**
-   * Reserves quota for a file whose row is written. Null: reserved; else the free bytes. A process that died between two steps may have
-   * left the count too high, so no upload is refused before all files have been recounted.
-   */
+  /** Reserves quota for a file whose row is written; else the free bytes, after a recount: dead processes may leave the count too high. */
   take(row: FileRow): Promise<{ readonly freeBytes: number } | null>;
   /** True if the payer's quota is full. Counts the files again before it says so. */
   isFull(payer: string): Promise<boolean>;

@@ -12,7 +12,6 @@ import { createAsking, createSigner, noBucket, readPast, type S3Address, type S3
 const LATE_MS_MAX = 15 * 60_000;
 
 export interface S3Options extends S3Address {
-  /** Where bodies wait until they are complete. */
   readonly folder: string;
   /** Older bodies were left behind by a dead process; null: all of them. */
   readonly leftBeforeMs?: number | null;

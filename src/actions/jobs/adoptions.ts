@@ -21,7 +21,6 @@ export interface AdoptionsParts extends Pick<JobsDeps, "records" | "ledger" | "c
 
 export class Adoptions {
   readonly #parts: AdoptionsParts;
-  /** Adoptions in progress. */
   readonly #taking = new Set<string>();
   /** Adoptions whose write got no answer from the store, so that it may have succeeded. */
   readonly #unsure = new Set<string>();

@@ -33,13 +33,11 @@ export async function cancelledAt(records: Records, jobId: string): Promise<numb
   return found === null ? null : Number(found.value) || found.createdAtMs;
 }
 
-/** The notifications that a runner has not handled yet. */
 export async function toldTo(records: Records, runner: string): Promise<readonly Cancelled[]> {
   const { rows } = await records.list(TOLD, listOf(runner), PAGE, null);
   return rows.map(({ id, value }) => ({ jobId: id, atMs: Number(value) }));
 }
 
-/** Removes a notification that the runner has handled. */
 export async function heard(records: Records, jobId: string): Promise<void> {
   await records.delete(TOLD, jobId);
 }

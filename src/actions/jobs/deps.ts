@@ -24,10 +24,7 @@ export interface JobsDeps {
   /** Called when a charge of this run's work passed a mark. Absent: no rules follow. */
   passedMark?(accountId: string, runId: string): void;
   onEnded?(job: JobRecord): void;
-  /**
-   * Records that a job is over, before this process forgets that it ran the job. May be called repeatedly, by other processes too. Absent:
-   * not recorded.
-   */
+  /** Records that a job is over before this process forgets it. May be called repeatedly, by any process. Absent: not recorded. */
   keepEnd?(job: JobRecord): Promise<void>;
   /** Called after each write of a job that runs here. */
   onWritten(job: JobRecord): void;

@@ -16,7 +16,6 @@ interface Progress {
   readonly total: number;
 }
 
-/** A job's progress, where its saved state contains it. */
 function progressOf(saved: unknown): Progress | null {
   const { done, total } = (typeof saved === "object" && saved !== null ? saved : {}) as Partial<Progress>;
   return typeof done === "number" && typeof total === "number" ? { done, total } : null;
@@ -34,7 +33,6 @@ export interface JobView {
   readonly progress?: Progress;
   /** Present once it is over. */
   readonly result?: unknown;
-  /** The cost of the job itself. */
   readonly charged_cents: number;
   readonly cancelled?: true;
   /** Why it was stopped: its key or account can no longer pay. */

@@ -25,7 +25,6 @@ export interface WatchedJob {
   close(): void;
 }
 
-/** A followed job, shared by all its watches. */
 interface Followed {
   job: JobRecord | null;
   readonly by: Set<WatchedJob>;

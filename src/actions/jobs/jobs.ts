@@ -1,5 +1,4 @@
-// Runs work that outlives its request: launched with a kept hold, run in this process or a job runner, and adopted by another process where
-// that one dies.
+// Work that outlives its request: launched with a kept hold, run here or by a job runner, adopted where that process dies.
 
 import type { JobKind } from "../../catalog/job-kind.ts";
 import { centsUp } from "../../core/money.ts";
@@ -40,10 +39,7 @@ export interface Jobs {
   stop(): Promise<void>;
   /** One of this payer's jobs; null where there is none. */
   find(id: string, payer: Payer): Promise<JobRecord | null>;
-  /**
-   * Ends one of this payer's jobs with its results so far, in whatever process it runs; a finished job stays as it is. Null where there is
-   * none.
-   */
+  /** Ends one of this payer's jobs with its results so far, in whatever process it runs; null where there is none. */
   cancel(id: string, payer: Payer): Promise<JobRecord | null>;
   /** Follows a job that `find` returned, in whatever process it runs. */
   watch(job: JobRecord): WatchedJob;

@@ -104,10 +104,7 @@ export class Launches implements HoldKeeper {
     this.#parts.run({ job, version });
   }
 
-  /**
-   * Leaves a job to a process that runs jobs. Only confirmed launches are left: a write of unknown outcome may be undone here, and must
-   * not run elsewhere. Rejects where the store is away; the job stays this process's until a retry succeeds.
-   */
+  /** Leaves a confirmed launch to a process that runs jobs. Rejects where the store is away; the job stays ours until a retry succeeds. */
   async leave({ job, version }: StoredJob): Promise<void> {
     const { records, runners } = this.#parts;
     // Keep it in both lists at first, so that it is found even if this process dies between two steps.

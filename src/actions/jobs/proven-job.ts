@@ -5,15 +5,11 @@ import type { Leg } from "../../core/route.ts";
 import type { Records } from "../../platform/records/records.ts";
 import { findJob, type JobRecord, putJob, type StoredJob } from "./job-record.ts";
 
-/**
- * Marks a write that may wait: a page takes seconds, and with two hundred jobs, callers wait for writes to the same file. A job's end is
- * written at once.
- */
+/** A write that may wait, because callers wait for writes to the same file. A job's end is written at once. */
 export const PATIENT = { isPatient: true } as const;
 
 export interface ProvenJobParts {
   readonly records: Records;
-  /** The legs of its calls so far. */
   readonly legs: () => readonly Leg[];
   /** Called when the job no longer belongs to this process. */
   readonly onLost: () => void;
@@ -46,12 +42,10 @@ export class ProvenJob {
     return this.#isLost;
   }
 
-  /** Whether the store failed for this job. */
   get wasAway(): boolean {
     return this.#wasAway;
   }
 
-  /** Records that the store failed, and rethrows. */
   readonly away = (error: unknown): never => {
     this.#wasAway = true;
     throw error;

@@ -15,7 +15,6 @@ export const STOPPED = {
   frozen: "account_frozen",
 } as const satisfies Record<string, Stopped>;
 
-/** What a refused hold means for a running job. */
 export function notHeld(outcome: string): NotHeld {
   return outcome in STOPPED ? STOPPED[outcome as keyof typeof STOPPED] : "no_money";
 }

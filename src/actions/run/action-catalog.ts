@@ -132,10 +132,7 @@ function fromVendor(vendor: Adapter, locals: readonly LocalAction[], inSandbox: 
   return locals.map((local) => fromUs(local, { configured: vendor.configured, inSandbox, vendors: [vendor] }));
 }
 
-/**
- * Lists the actions of the current catalog; `ofVendor` returns our functions that work with one vendor. The views are built lazily, and
- * rebuilt when the catalog is replaced; `ahead` does most of that work.
- */
+/** Lists the current catalog's actions; `ofVendor` returns our functions for one vendor. Built lazily; `ahead` does most of it. */
 export function openActionCatalog(
   catalog: () => Catalog,
   locals: readonly LocalAction[],

@@ -57,7 +57,6 @@ class ActionCall {
     this.#quoteNano = price.needsMaxCost === true && maxCostNano !== null ? least(nano, maxCostNano) : nano;
   }
 
-  /** The part of the plan that does not depend on the payer. */
   get #head() {
     const { action } = this.#call;
     const { eventBytes, tags = [] } = this.#order;

@@ -20,7 +20,6 @@ export function isFree(price: PriceSpec): boolean {
   return price.mode === "fixed" && price.cents === 0;
 }
 
-/** The number of billed items in the answer. */
 function countIn(answer: unknown, at: string): number {
   const value = at === "" ? answer : atPointer(answer, at);
   if (Array.isArray(value)) return value.length;
@@ -47,7 +46,6 @@ export function upstreamCentsTaken(spec: ActionSpec, params: Params, row: TableE
   return (miss ? spec.upstreamMissCents : undefined) ?? upstreamCentsOf(spec, params, row);
 }
 
-/** The most that a call costs us, in cents. */
 export function upstreamCentsOf({ upstreamCents }: ActionSpec, params: Params, row: TableEndpoint | null): number {
   const ofRow = rowUpstreamCents(row, params);
   if (ofRow !== null) return ofRow;

@@ -25,7 +25,6 @@ export interface RunDeps {
   /** Null: large binary answers stay in the envelope. */
   readonly keepBytes: KeepBytes | null;
   readonly linkFile: LinkFile;
-  /** Plans a call of a vendor's model, with the frame of its wire. */
   modelPlan(action: ModelAction, call: PlanCall): FramedPlan | GatewayError | Promise<FramedPlan | GatewayError>;
   /** Plans a chat request of one of our functions, or returns why no model can serve it. */
   chatPlan(wanted: WantedChat, order: ChatOrder): Plan | GatewayError;

@@ -70,7 +70,6 @@ export function priceCentsMax({ facts }: CatalogAction): number {
   return facts.price.cents;
 }
 
-/** The least that a charged call costs, in cents. */
 export function priceCentsMin({ facts }: CatalogAction): number {
   const { mode, cents, minCents = 0 } = facts.price;
   return mode === "fixed" ? cents : minCents;

@@ -26,7 +26,6 @@ import type { RunDeps } from "./deps.ts";
 import { OURSELVES } from "./local-candidate.ts";
 import { type InnerPlan, innerPlan } from "./run-plan.ts";
 
-/** What the inner calls of one outer call have left so far. */
 interface Left {
   /** One per call in order of start, so that a leg's number is known when its call begins. */
   readonly legs: Leg[];

@@ -179,7 +179,6 @@ async function tell(
   return told === null || told instanceof GatewayError ? told : new EventParts(told, eventBytes);
 }
 
-/** Runs the function once per attempt. */
 export function localCandidate(local: LocalAction, params: Params, order: LocalOrder, deps: RunDeps): Candidate {
   const name = `${local.service}/${local.action}`;
   const { id, payer, allows, msMax, sandboxFault, quoteNano } = order;

@@ -51,10 +51,7 @@ export function questioned(query: string): Questioned {
   return { isQuestion: isQuestion || asksForPerson, answeredBy };
 }
 
-/**
- * Merges the composites into the results: first for a question that the results cover badly, third for one that they
- * cover well or for another query that they cover badly, else last.
- */
+/** Merges composites into results: first where results cover a question badly, third where well or for other queries, else last. */
 export function withAnswers<Row extends { readonly covered: number }>(
   found: readonly Row[],
   answers: readonly Row[],

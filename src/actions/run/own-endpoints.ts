@@ -1,5 +1,4 @@
-// Describes what we serve besides actions, in the form of actions: models by endpoint, and an account's own data. core/discover searches it
-// and /llms.txt lists it.
+// What we serve besides actions, in the form of actions. core/discover searches it and /llms.txt lists it.
 
 import type { Kind } from "../../catalog/slug.ts";
 import type { UnitKind } from "../../catalog/unit-model.ts";

@@ -108,10 +108,7 @@ function convert(params: z.ZodType): JsonSchema {
   return withoutRefs(schema) as JsonSchema;
 }
 
-/**
- * A schema refers to itself only to say "any JSON", which an empty schema says too. A reference would break once the schema is part of a
- * larger document.
- */
+/** A schema refers to itself only to say "any JSON", as an empty one does. A reference would break inside a larger document. */
 function withoutRefs(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(withoutRefs);
   if (typeof schema !== "object" || schema === null) return schema;

@@ -1,5 +1,4 @@
-// Ends machines when their paid time is over or when the answer that created them was lost, and meters what vendors charge besides the
-// time.
+// Ends machines when their paid time is over or their answer was lost, and meters what vendors charge besides the time.
 import type { Catalog } from "../../catalog/catalog.ts";
 import type { PrepaidSpec } from "../../catalog/prepaid.ts";
 import { nanoFromCents } from "../../core/money.ts";
@@ -79,10 +78,7 @@ class SessionCleanups implements CleanupKind<Entry> {
     throw new Error(`${label} is changed all the time`);
   }
 
-  /**
-   * Reads and counts the meter, and again each minute until it has been read once after the end. Cuts off a machine whose account has
-   * reached its daily bound on unpaid cost. The next reading gets an entry of its own in the calendar.
-   */
+  /** Reads the meter until it was read once after the end. Cuts off a machine whose account reached its daily bound on unpaid cost. */
   async #read(entry: Entry): Promise<boolean> {
     const { records, clock } = this.#deps;
     const stored = await findPrepaid(records, entry.label);

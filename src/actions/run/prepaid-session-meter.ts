@@ -1,5 +1,4 @@
-// Reads each minute what a machine's vendor charges us besides the paid time, such as proxy traffic, and counts it as unpaid cost of the
-// account.
+// Reads each minute what a vendor charges besides the paid time, such as traffic: unpaid cost of the account.
 
 import type { Accounts } from "../../core/account-rows.ts";
 import type { Clock } from "../../core/clock.ts";
@@ -25,7 +24,6 @@ export interface MeterDeps {
   readonly ledger: Pick<Money, "reserve" | "void"> & Pick<Accounts, "keys">;
   readonly windows: CallWindows;
   readonly observer: Pick<Observer, "unpaid">;
-  /** This process, as the owner of its holds. */
   readonly owner: string;
 }
 
@@ -40,10 +38,7 @@ interface Step {
   readonly byNano: Nano;
 }
 
-/**
- * Counts a machine's cost so far, exactly once: the amount is stored under the step's own name before the ledger is called, so that a
- * process that continues after a crash counts the same amount, or finds it counted.
- */
+/** Counts a machine's cost so far exactly once: the amount is stored under the step's name before the ledger is called. */
 export async function countTaken(stored: StoredPrepaidSession, takenNano: Nano, deps: MeterDeps): Promise<Metered> {
   const { time, version } = stored;
   const { meter } = time;

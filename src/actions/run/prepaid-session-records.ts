@@ -76,10 +76,7 @@ export async function prepaidOf(
   return label === null ? null : findPrepaid(records, label.value);
 }
 
-/**
- * Stores a machine with a new end. Writes the calendar first: an entry without a record does no harm, but a record without an entry would
- * let the machine run for ever.
- */
+/** Stores a machine with a new end. Writes the calendar first: a record without an entry would let the machine run for ever. */
 export async function putPrepaid(records: Records, time: PrepaidSession, version: number | null): Promise<boolean> {
   const { label, endsAtMs } = time;
   await enter(records, PREPAID_SESSIONS, entryId({ label, endsAtMs }), { label, endsAtMs });

@@ -65,7 +65,6 @@ export function envelopeOf(data: unknown) {
   return { ok: true, data, charged_cents: 0 } as const;
 }
 
-/** Prepares a free answer with this `data`. */
 export function readyEnvelope(data: unknown, more: Readonly<Record<string, string>> = {}): ReadyAnswer {
   return readyAnswer(JSON.stringify(envelopeOf(data)), "application/json", more);
 }

@@ -39,7 +39,6 @@ export function* actionEntries(action: CatalogAction): Iterable<Entry> {
     yield { row, name: row, description: summary, params: Object.keys(params).join(" ") };
 }
 
-/** An endpoint, then its models by slug. */
 export function endpointEntries(endpoint: OwnEndpoint, models: readonly string[]): readonly Entry[] {
   const { service, action, description, keywords, required, asked } = endpoint;
   const itself = {

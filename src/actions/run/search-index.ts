@@ -35,7 +35,6 @@ export interface FoundEndpoint {
   readonly score: number;
 }
 
-/** An endpoint other than an action, and the models that it takes. */
 export interface SearchedEndpoint {
   readonly endpoint: OwnEndpoint;
   readonly models: readonly string[];
@@ -79,7 +78,6 @@ interface QueryTerm {
   readonly meant: readonly MeantWord[];
 }
 
-/** The words that the search uses for each form. */
 const FORM_WORDS: Readonly<Record<FormKind, string>> = {
   email: "email address",
   linkedin: "linkedin profile",
@@ -117,7 +115,6 @@ function queryTerms(query: string, index: WordIndex): readonly QueryTerm[] {
   });
 }
 
-/** Collects the entries before they are indexed. */
 class Entries {
   readonly words = new TellingWords<Owner>();
   readonly phrases = new UserPhrases<Owner>(this.words);

@@ -91,5 +91,4 @@ function synonymsByTerm(): ReadonlyMap<string, readonly string[]> {
   return byTerm;
 }
 
-/** The synonyms of each term. */
 export const SYNONYM_TERMS = synonymsByTerm();

@@ -90,7 +90,6 @@ function endedWords({ on, successor }: NonNullable<TableEndpoint["ended"]>): str
   return `its vendor ended it on ${on}${successor === undefined ? "" : `; ask for ${successor}`}`;
 }
 
-/** The named row and its params, or the invalid fields. */
 export function namedRow(
   table: EndpointTable,
   { param, method }: { readonly param: string; readonly method?: string },

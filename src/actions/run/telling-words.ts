@@ -4,10 +4,7 @@ import { termsOf } from "./search-words.ts";
 /** The weight of a term that no entry has, such as a name. A term that a tenth of the owners have weighs 2.4. */
 const UNKNOWN_WEIGHT = 2;
 
-/**
- * Counts the owners (actions and endpoints) of each term. All rows of an owner count once: nine hundred rows with a term do not make it
- * common.
- */
+/** How many owners (actions and endpoints) have each term. An owner's rows count once: nine hundred rows do not make a term common. */
 export class TellingWords<Owner> {
   readonly #owners = new Map<string, Set<Owner>>();
   readonly #phrases = new Map<Owner, readonly (readonly string[])[]>();

@@ -89,11 +89,9 @@ function hashed(payer: Payer, id: string): string {
 /** The params to send upstream, and how to restore the caller's own ids in the answer. */
 export interface HiddenIds {
   readonly params: Params;
-  /** Restores the caller's ids in the text of an answer. */
   restore(json: string): string;
 }
 
-/** Replaces the ids that the caller chose. */
 export function hideIds(spec: ActionSpec, params: Params, payer: Payer): HiddenIds {
   const hidden = (spec.callerIds ?? []).flatMap((name) => {
     const id = params[name];

@@ -26,7 +26,6 @@ export interface VendorJobId {
   readonly id: string;
 }
 
-/** A job in the form of core/result. */
 export interface VendorJob {
   readonly job_id: string;
   readonly status: "running" | "succeeded" | "failed";
@@ -109,10 +108,7 @@ async function ask(
   return jobOf(job, status, answer.data);
 }
 
-/**
- * The status of a vendor's job; null where this payer launched none with that id. Polls the vendor unless any caller did so just before.
- * Returns 429 until the next poll where a finished job's answer was too long to store.
- */
+/** Null where this payer launched none. Polls unless anyone just did; until then 429 where a finished answer was too long to store. */
 export async function vendorJob(
   id: string,
   caller: { readonly payer: Payer } & Pick<InnerCalls, "call">,

@@ -112,10 +112,7 @@ class SoldServing {
     return nanoFromCents(paid.exampleCents) < mostNano || (maxCostNano !== null && maxCostNano < mostNano);
   }
 
-  /**
-   * Reads the price from a merchant's 402, by a request without payment; we then pay no more than that. Without a 402, the listed price
-   * applies.
-   */
+  /** Reads the price from a merchant's 402, by a request without payment; we then pay no more than that. No 402: the listed price. */
   async #askedNano(linked: readonly OfferedCall[]): Promise<Nano> {
     const bound = this.#bound;
     const priced = (nano: Nano) => {
@@ -133,7 +130,6 @@ class SoldServing {
     return bound.mostNano;
   }
 
-  /** The answer as the caller gets it. */
   async #careFor(
     final: Extract<FinalPart, { kind: "body" }>,
     reading: Reading,

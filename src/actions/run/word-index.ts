@@ -1,5 +1,4 @@
-// A full-text index (BM25 by field) that also suggests known terms for a misspelled one. We tried `minisearch` instead; it ranks some
-// intents lower.
+// A full-text index (BM25 by field) that also suggests terms for a misspelled one. `minisearch` ranked some intents lower.
 import type { Steps } from "../../core/slices.ts";
 
 /** A possible meaning of a query term; `share` is its weight relative to the term itself, from 0 to 1. */
@@ -64,7 +63,6 @@ interface WeighedWord extends Sum {
   readonly term: string;
 }
 
-/** The average length of each field, over the entries that have it. */
 function* usualLengths(entries: readonly (readonly IndexedField[])[]): Steps<ReadonlyMap<string, number>> {
   const sums = new Map<string, { words: number; entries: number }>();
   for (const fields of entries) {

@@ -44,7 +44,6 @@ export class SessionCommands {
     this.#clock = clock;
   }
 
-  /** False where the maximum is running already. */
   begin(jobId: string, callId: string, msMax: number): Promise<boolean> {
     return this.#change(jobId, (commands, nowMs) => {
       if (Object.keys(commands.running).length >= COMMANDS_MAX) return null;

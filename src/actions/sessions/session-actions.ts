@@ -179,10 +179,7 @@ function askingOf(adapter: Adapter, { id, signal, sandboxFault }: LocalCall) {
   return { adapter, requestId: requestIdOf(id), sandboxFault, signal };
 }
 
-/**
- * Turns a box's failure into the caller's error. Thrown, it would suspend the route, though it says nothing about the vendor's other
- * boxes.
- */
+/** Turns a box's failure into the caller's error. Thrown, it would suspend the route because of one box. */
 function toldOf(error: unknown, action: string): GatewayError {
   if (!(error instanceof VendorFailure)) throw error;
   return failureError({ asked: action, failedStatus: 500, timedOutStatus: 500 }, [error.failure], []);
@@ -297,7 +294,6 @@ function closeAction(adapter: Adapter, { deps }: SessionActionsParts): LocalActi
   });
 }
 
-/** The actions of an adapter's sessions; none where it has no sessions. */
 export function sessionActions(adapter: Adapter, parts: SessionActionsParts): readonly LocalAction[] {
   const { sessions: spec } = adapter.spec;
   if (spec === undefined) return [];

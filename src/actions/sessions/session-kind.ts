@@ -92,7 +92,6 @@ class OpenSession {
     return cancelledAtMs === null ? { ending: "time", atMs: nowMs } : { ending: "closed", atMs: cancelledAtMs };
   }
 
-  /** The charged minutes that have begun by a moment. */
   async #minutes(atMs: number): Promise<number> {
     if (this.#start.metered === "open") return startedMinutes(atMs - this.#openedMs);
     const { busyMs } = await this.#parts.commands.use(this.#job.id, atMs);
@@ -151,7 +150,6 @@ function servedOf({ provider, centsPerHour, upstreamCentsPerHour }: SessionStart
   return { provider, action: `${provider}/create_session`, upstreamNano };
 }
 
-/** The end, with the charge of the last hold. */
 function endOf({ id, start, holding }: RunningJob, { ending, minutes, totalNano }: Closing): JobEnd {
   const chargeNano = minus(totalNano, holding.postedNano);
   const result = { session_id: sessionIdOf(id), status: "closed", ended: ending, minutes };

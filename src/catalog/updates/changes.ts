@@ -192,7 +192,6 @@ function slugOf(vendor: VendorFacts, model: string, spec: { readonly slug?: stri
   return spec.slug ?? (vendor.maker === undefined ? model : `${vendor.maker}/${model}`);
 }
 
-/** The list's changes to models that are sold here. */
 function knownOf(vendor: VendorFacts, list: VendorList, at: Moment, all: readonly VendorFacts[]): Compared {
   const changes: Change[] = [];
   const seen: Seen[] = [];

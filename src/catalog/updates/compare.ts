@@ -103,9 +103,7 @@ function untold(ours: TokenPriceSpec, theirs: TokenPriceSpec): string | null {
   return missing === true ? "the list does not say what long prompts cost" : null;
 }
 
-/**
- * The list's price, from `since` on, if it differs from ours; null if it is the same. Throws BadList if it cannot be this model's price.
- */
+/** The list's price from `since` on; null if it is ours. Throws BadList if it cannot be this model's price. */
 export function comparedPrice(
   where: string,
   ours: TokenPriceSpec,

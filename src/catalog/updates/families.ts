@@ -5,7 +5,6 @@ const NUMBER = /\d+(?:[.-]\d+(?![\da-zA-Z]))*/g;
 /** A name with a date is a snapshot of a model with an undated name. */
 const SNAPSHOT = /\d{4}-?\d{2}-?\d{2}|-\d{4}(?!\d)|@/;
 
-/** The name without its numbers. */
 export function familyOf(name: string): string {
   return name.replace(NUMBER, "#");
 }
@@ -40,10 +39,7 @@ export function newestLike(name: string, known: readonly string[]): string | nul
   return newest !== null && isLater(name, newest) ? newest : null;
 }
 
-/**
- * Derives a new model's slug from that of a similar model: `5-6` in its name becomes `5.6` in the slug if `5-5` was `5.5`. Null if it
- * cannot be derived.
- */
+/** A new model's slug like a similar one's: `5-6` in its name becomes `5.6` if `5-5` was `5.5`. Null if it cannot be derived. */
 export function slugLike(name: string, like: string, slug: string): string | null {
   const [ours, theirs, sold] = [name, like, slug].map((one) => one.match(NUMBER) ?? []);
   if (ours === undefined || theirs === undefined || sold === undefined || ours.length !== theirs.length) return null;

@@ -11,10 +11,7 @@ export type ListedUnits = Partial<Record<Exclude<keyof UnitPriceSpec, "since" | 
 
 /** A list's facts about one model. A fact that it lacks is null and stays unchanged here. */
 export interface ListedFacts {
-  /**
-   * Token prices, oldest first: the last that has started is in effect, later ones are announced. `since` is "" if the list has no date.
-   * May be empty.
-   */
+  /** Token prices, oldest first: the last that has begun applies, later ones are announced. `since` is "" without a date. May be empty. */
   readonly prices: readonly TokenPriceSpec[];
   readonly units: ListedUnits;
   readonly contextTokens: number | null;
@@ -56,10 +53,7 @@ export const NO_FACTS: ListedFacts = {
   ended: false,
 };
 
-/**
- * Converts a USD price for this many units to an adapter's notation: at most six decimals, no exponent. An invalid price stays invalid, so
- * that the checks reject it.
- */
+/** A USD price for this many units as adapters write it: up to six decimals, no exponent. Checks reject invalid ones later. */
 export function usdText(value: unknown, units = 1): string | undefined {
   if (value === undefined || value === null || value === "") return undefined;
   const number = typeof value === "string" ? Number(value) : value;
@@ -91,7 +85,6 @@ export function isCalled({ id, pricedAs, alsoCalled }: ListedVendor, word: strin
   return [id, pricedAs ?? id, ...alsoCalled].map(plainName).some((name) => name === plain || `${name}ai` === plain);
 }
 
-/** The prices of one day, without buckets that the list lacks. */
 export function pricesOf(rates: {
   readonly input: string | undefined;
   readonly output: string | undefined;

@@ -9,10 +9,7 @@ import { isRulesList, rulesList } from "./rules-list.ts";
 export const LIST_BYTES_MAX = 24 * 1024 * 1024;
 const DEPTH_MAX = 64;
 
-/**
- * The first duplicate key in an object of a valid JSON text, within the outer four levels; null if none. A parser would silently use the
- * last value.
- */
+/** The first duplicate key in an object within the outer four levels of valid JSON: a parser would silently use the last value. */
 export function doubleKey(text: string): string | null {
   const keys: (Set<string> | null)[] = [];
   let isKey = false;

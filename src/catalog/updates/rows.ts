@@ -29,7 +29,6 @@ function oldest(days: readonly (string | null)[]): string | null {
   return days.includes(null) ? null : (days.toSorted()[0] ?? null);
 }
 
-/** Every model that is sold to an audience, by slug. */
 export function soldRows(catalog: Catalog, update: ModelsUpdate | null, audience: Audience): readonly SoldRow[] {
   const byToken = [...catalog.models(audience), ...catalog.embeddings(audience)].map((model) => {
     const kind = model.kind;

@@ -44,7 +44,6 @@ const update = z.strictObject({
   takenAt: moment,
   /** When a list was last compared with what is sold. */
   checkedAt: moment,
-  /** The list's source, for display. */
   source: z.string().min(1).max(500),
   /** Each vendor is parsed separately: all at once would block the thread for as long as ten calls take. */
   vendors: z.record(z.string().regex(/^[a-z0-9]+(-[a-z0-9]+)*$/), z.unknown()),

@@ -268,10 +268,7 @@ async function judge(
   };
 }
 
-/**
- * Runs every question to every adapter, one at a time, until the money spent plus the maximum cost of the next question would exceed
- * `centsMax`, or until the signal. Stand-ins are free, so their cost does not count.
- */
+/** Asks one question at a time, until the money spent plus the next maximum exceeds `centsMax`, or the signal. Stand-ins are free. */
 export async function certify(deps: CertifyDeps, order: CertifyOrder): Promise<Certificate> {
   const calls: CertifiedCall[] = [];
   const mostNano = nanoFromCents(order.centsMax);

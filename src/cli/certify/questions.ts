@@ -149,7 +149,6 @@ function actionQuestion(offer: ActionOffer, catalog: Catalog): Question {
   };
 }
 
-/** All questions to a vendor, live or to its stand-in. */
 export function questionsFor(adapter: Adapter, catalog: Catalog, nowMs: number): readonly Question[] {
   const sandbox = adapter.isSandbox === true;
   const families = familiesOf(modelOffers(catalog, adapter.id, sandbox));

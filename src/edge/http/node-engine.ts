@@ -40,8 +40,8 @@ function headFault({ httpVersion, headers }: NodeMessage): string | null {
 class Connection {
   readonly #host: EngineHost;
   readonly #socket: NetSocket;
-  readonly #waiting: [NodeMessage, NodeReply][] = [];
-  #active: { message: NodeMessage; reply: NodeReply; response: NodeResponse } | null = null;
+  readonly #waiting: [NodeMessage, ServerResponse][] = [];
+  #active: { message: NodeMessage; reply: ServerResponse; response: NodeResponse } | null = null;
   /** Serves nothing more. */
   #broken = false;
 
@@ -61,7 +61,7 @@ class Connection {
     return this.#active !== null;
   }
 
-  request(message: NodeMessage, reply: NodeReply): void {
+  request(message: NodeMessage, reply: ServerResponse): void {
     if (this.#broken) return;
     const code = headFault(message);
     if (code !== null) return this.fault(code);
@@ -89,8 +89,13 @@ class Connection {
     this.#socket.setTimeout(CHECK_MS, () => this.#socket.destroy());
   }
 
-  #serve(message: NodeMessage, reply: NodeReply): void {
+  #serve(message: NodeMessage, reply: ServerResponse): void {
     const response = new NodeResponse(message, reply);
+    // Behind a request whose upgrade was declined, Node.js loses the bytes that arrived together with its end.
+    if (message.headers.upgrade !== undefined) {
+      response.isLast = true;
+      reply.shouldKeepAlive = false;
+    }
     this.#active = { message, reply, response };
     reply.once("close", () => this.#next());
     this.#host.accept(response, new NodeRequest(message));
@@ -117,7 +122,7 @@ class Connection {
    */
   #probe(waitMs = PROBE_MS): void {
     const active = this.#active;
-    if (active === null || !(active.reply instanceof ServerResponse) || active.message.httpVersion !== "1.1") return;
+    if (active === null || active.message.httpVersion !== "1.1") return;
     if (!active.reply.headersSent) active.reply.writeContinue();
     else if (active.response.isChunked && !active.response.ended) this.#socket.write("0");
     if (waitMs < PROBE_MS_MAX) setTimeout(() => this.#probe(waitMs * 2), waitMs).unref();
@@ -142,7 +147,7 @@ class NodeListener implements Listener {
     this.#connectionEvent = certificate === null ? "connection" : "secureConnection";
     this.#host = host;
     this.#perAddressMax = connectionsPerAddress || Number.POSITIVE_INFINITY;
-    Object.assign(server, { httpAllowHalfOpen: true, connectionsCheckingInterval: CHECK_MS });
+    Object.assign(server, { httpAllowHalfOpen: true, connectionsCheckingInterval: CHECK_MS, shouldUpgradeCallback });
     server.maxHeadersCount = 0;
     server.on(this.#connectionEvent, (socket: NetSocket) => this.#connected(socket));
     server.on("session", (session: Http2Session) => {
@@ -165,10 +170,10 @@ class NodeListener implements Listener {
       this.#connections.get(socket as NetSocket)?.fault(error.code ?? ""),
     );
     server.on("upgrade", (message, socket, head) => this.#upgraded(message, socket as NetSocket, head));
-    server.on("connect", (message: NodeMessage, socket: unknown) => {
-      // Over HTTP/2 the second argument is a response.
-      if ("stream" in message) accept(message, socket as NodeReply);
-      else this.#connections.get(socket as NetSocket)?.fault("CONNECT");
+    server.on("connect", (message: NodeMessage, reply: unknown) => {
+      // Over HTTP/2 the second argument is a response, over HTTP/1.1 the socket, or with a body a wrapper of it.
+      if ("stream" in message) accept(message, reply as NodeReply);
+      else this.#connections.get(message.socket)?.fault("CONNECT");
     });
   }
 
@@ -242,6 +247,11 @@ class NodeListener implements Listener {
     socket.unshift(Buffer.concat([Buffer.from(`${lines.join("\r\n")}\r\n\r\n`, "latin1"), head]));
     this.#server.emit(this.#connectionEvent, socket);
   }
+}
+
+/** Whether a request may be upgraded. With a body it may not, because releases of Node.js differ in who reads that body. */
+function shouldUpgradeCallback({ headers }: IncomingMessage): boolean {
+  return headers["transfer-encoding"] === undefined && Number(headers["content-length"] ?? 0) === 0;
 }
 
 function plainServer(): Server {

@@ -288,7 +288,7 @@ export class NodeResponse implements EngineResponse {
     const [status = "", ...lines] = this.#head.split("\r\n");
     this.#head = null;
     const pairs = headerPairs(lines);
-    this.isLast = lines.includes("connection: close");
+    this.isLast ||= lines.includes("connection: close");
     if (this.#bytesTotal !== null) pairs.push("Content-Length", String(this.#bytesTotal));
     const code = Number(status.slice(0, 3));
     if ("stream" in this.#reply) this.#reply.writeHead(code, http2Headers(pairs));

@@ -5,7 +5,6 @@ const CANCELLED = "notifications/cancelled";
 /** The prefix of this message between processes. */
 const NEWS = "mcp-cancelled ";
 
-/** Messages to and from the other processes. */
 export interface Others {
   tell(text: string): Promise<void>;
   hear(onText: (text: string) => void, onGap: () => void): Promise<void>;

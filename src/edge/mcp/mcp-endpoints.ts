@@ -1,5 +1,4 @@
-// MCP at /mcp: one address for both revisions of the protocol, stateless, in front of the gateway's own endpoints (MCP 2026-07-28 and
-// 2025-11-25).
+// MCP at /mcp: one stateless address for both revisions of the protocol (2026-07-28 and 2025-11-25).
 import { randomUUID } from "node:crypto";
 import type { AuthInfo, McpHttpHandler } from "@modelcontextprotocol/server";
 import type { Answer, EndpointSpec, StreamAnswer, StreamCall } from "../../core/endpoint.ts";
@@ -68,10 +67,7 @@ function refusal({ request, caller }: StreamCall, { door, wantsSignIn }: McpOpti
   return new GatewayError("invalid_token", { detail: { detail } });
 }
 
-/**
- * Identifies the client, for cancelling calls. Call ids are unique within a client; clients of the 2025 revisions repeat the session id
- * from their first answer, which we do not store.
- */
+/** Call ids are unique within a client. Clients of the 2025 revisions repeat the session id of their first answer; we store none. */
 function clientOf({ request, caller }: StreamCall): string {
   return JSON.stringify([caller?.payer.id ?? "", request.headers.get(SESSION) ?? request.address]);
 }

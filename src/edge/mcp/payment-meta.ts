@@ -1,5 +1,4 @@
-// Payments without an account over MCP (x402's transport for tools): the payment is in `_meta`, the challenge and the receipt are in the
-// result.
+// Payments without an account over MCP (x402's transport for tools): the payment in `_meta`, challenge and receipt in the result.
 import type { CallToolResult } from "@modelcontextprotocol/server";
 import { isRecord } from "../../core/json.ts";
 import type { InnerAnswer } from "./inner-http.ts";

@@ -29,10 +29,7 @@ function mostCents({ buys }: Tool, args: Readonly<Record<string, unknown>>): num
   return buys.needsMaxCost ? null : buys.centsMax;
 }
 
-/**
- * What a client that can ask gets before the purchase: the question, or the person's refusal. Null: proceed. An answer is valid only for
- * the same call with the same arguments.
- */
+/** The question, or the person's refusal; null: proceed. An answer is valid only for the same call with the same arguments. */
 export function questionBefore(
   tool: Tool,
   args: Readonly<Record<string, unknown>>,

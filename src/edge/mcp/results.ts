@@ -72,10 +72,7 @@ const AFTER_DATA = ',"charged_cents":';
 /** After its data an envelope has only a few numbers and an id. */
 const AFTER_DATA_CHARS_MAX = 1_000;
 
-/**
- * An envelope without its data, where it is too long to parse. The gateway writes what follows the data, so the last marker is the
- * gateway's own.
- */
+/** An envelope that is too long to parse, without its data. The gateway writes what follows the data, so the last marker is its own. */
 function aroundData(whole: string): Json {
   const at = whole.lastIndexOf(AFTER_DATA);
   if (at < 0 || whole.length - at > AFTER_DATA_CHARS_MAX) return {};
@@ -112,7 +109,6 @@ export async function continued(id: string, leftovers: Leftovers): Promise<CallT
   return { content: [text(page.text)], structuredContent };
 }
 
-/** An error of the error table, as a result. */
 export function failed(code: ErrorCode): CallToolResult {
   const { message, hint } = new GatewayError(code);
   return failure(code, `${message} ${hint}`);

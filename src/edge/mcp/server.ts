@@ -31,7 +31,6 @@ export interface McpDeps {
   readonly clock: Clock;
 }
 
-/** The request that a server is created for. */
 export interface McpCaller extends InnerCaller {
   /** The owner of the leftovers; null: the request has no key. */
   readonly payer: string | null;

@@ -18,7 +18,6 @@ const SHAPE = /^([\w-]{1,512})\.([\w-]{1,3000})\.([\w-]{86})$/;
 export interface ReadToken {
   readonly accountId: string;
   readonly keyId: string;
-  /** The client that received the token. */
   readonly clientId: string;
   readonly expiresAtMs: number;
 }
@@ -46,9 +45,7 @@ export function resourcesOf(base: string): readonly string[] {
   return [base, `${base}/mcp`];
 }
 
-/**
- * Caches verified signatures by the hash of their tokens: a client sends the same token for an hour, and verification is most of its cost.
- */
+/** Verified signatures by the hash of their tokens: a client sends a token for an hour, and verification is most of its cost. */
 class GoodSignatures {
   readonly #keyOf = new Map<string, KeyObject>();
 

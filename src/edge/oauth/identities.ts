@@ -1,5 +1,4 @@
-// The account that a person of the operator's OpenID provider signs in to: a record by issuer and subject, never by e-mail address, which
-// may change owners.
+// The account of a person of the OpenID provider: a record by issuer and subject, never by e-mail address, which changes owners.
 import { hash } from "node:crypto";
 import { isRecord, stringOf } from "../../core/json.ts";
 import type { Records, StoredRecord } from "../../platform/records/records.ts";
@@ -11,7 +10,6 @@ const CLAIM_MS = 60_000;
 /** The account being opened for a person, stored before it is opened: if the process dies, the person's next sign-in finishes it. */
 const OPENING = "oidc-opening";
 const OPENING_MS = 7 * 24 * 3_600_000;
-/** The most links of one account. */
 const LINKED_MAX = 50;
 
 /** The account's primary key, with which a session acts. */

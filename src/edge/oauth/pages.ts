@@ -8,7 +8,6 @@ export interface Choice extends Pick<KeyLimits, "services" | "models"> {
   readonly words: string;
 }
 
-/** The client that requests a grant. */
 export interface AskingClient {
   readonly name: string;
   /** Where the client's answer goes, or its own page; by this the person can judge it. */

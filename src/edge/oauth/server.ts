@@ -214,7 +214,6 @@ async function relayed(request: GatewayRequest, handle: DispatchFunc, base: stri
   return { status: answered.statusCode, body: answered.rawPayload, headers: told, cookies };
 }
 
-/** What the browser and device flows share. */
 function sharedOf(parts: ServerParts) {
   const { base } = parts;
   const provider = new Provider(base, configurationOf(parts));
@@ -321,7 +320,6 @@ function deviceSide(
   };
 }
 
-/** Builds the server with the keys of one month. */
 export function createOAuthServer(parts: ServerParts): OAuthServer {
   const shared = sharedOf(parts);
   return Object.assign(browserSide(parts, shared), deviceSide(parts, shared));

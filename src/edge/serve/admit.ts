@@ -34,10 +34,7 @@ export function tellAddress(request: GatewayRequest, reply: Reply, deps: ServeDe
   rateLimit.tell();
 }
 
-/**
- * Whether a caller without a key may learn a call's price and pay in another way. Where a session authenticates the caller, the account
- * pays or the request is refused.
- */
+/** Whether a caller without a key may see a price and pay otherwise. Where a session authenticates it, the account pays or is refused. */
 export function isAnonymous(
   endpoint: EndpointShape,
   headers: GatewayRequest["headers"],

@@ -30,7 +30,6 @@ const KEPT_HEADERS = [
   "cache-control",
 ];
 
-/** The cache key of a request, and the lifetime of a new answer. */
 export interface CacheOrder {
   readonly id: string;
   /** The requested form of the answer: an answer in another form is converted. */
@@ -51,10 +50,7 @@ export interface MadeOf {
   readonly legs: readonly Leg[];
 }
 
-/**
- * Null: the call bypasses the cache. A key that may not pay is refused as usual. With a guard, the guard runs before an answer is created,
- * and what it allows one key does not reach another key.
- */
+/** Null: the call bypasses the cache. With a guard, what it allows one key does not reach another key. */
 export function cacheOrder(
   request: GatewayRequest,
   caller: Caller,
@@ -119,7 +115,6 @@ function free(json: string): string {
   return json.includes('"cost"') ? withoutCost(Buffer.from(json), COSTS).toString("utf8") : json;
 }
 
-/** An answer's text without its original cost. */
 export function freeAnswer(type: string, text: string): string {
   if (!type.startsWith("text/event-stream")) return free(text);
   return text
@@ -143,7 +138,6 @@ export interface AnswerCacheOptions {
 
 export class AnswerCache {
   readonly #options: AnswerCacheOptions;
-  /** Requests in progress in this process, by cache key. */
   readonly #flights = new Map<string, Flight>();
 
   constructor(options: AnswerCacheOptions) {

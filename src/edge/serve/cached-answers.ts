@@ -1,5 +1,4 @@
-// Serves a call from the answer cache, where its caller allows that. A miss runs as usual, and its answer is cached if it is complete and
-// successful.
+// Serves a call from the answer cache, where its caller allows that. Of misses, complete successful answers are cached.
 import type { FramedOpenPlan } from "../../core/endpoint.ts";
 import { GatewayError } from "../../core/errors.ts";
 import { ZERO } from "../../core/money.ts";

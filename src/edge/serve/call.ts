@@ -1,5 +1,4 @@
-// One request at the edge, from its arrival to its last byte. The transport creates it; each phase of serve reads it and adds what it
-// learns.
+// One request at the edge, from its arrival to its last byte. Each phase of serve reads it and adds what it learns.
 import type { Endpoint, FramedOpenPlan, GatewayRequest, PlanCall, Reply, Retirement } from "../../core/endpoint.ts";
 import { GatewayError } from "../../core/errors.ts";
 import { usdText } from "../../core/money.ts";
@@ -19,7 +18,6 @@ export const ANONYMOUS: Audience = {
   strictBounds: false,
 };
 
-/** Runs when the call has ended, with the error that ended it. */
 type Ending = (error: unknown) => void | Promise<void>;
 
 export class Call implements PlanCall {
@@ -43,7 +41,6 @@ export class Call implements PlanCall {
   #isRunTold = false;
   /** The answer has been written: no further phase runs. */
   isAnswered = false;
-  /** The expected error that a phase threw. */
   refusal: GatewayError | null = null;
   #endings: Ending[] | null = null;
 

@@ -24,10 +24,7 @@ export function guard(call: Call, deps: ServeDeps): Promise<void> | void {
   if (deps.guard !== undefined && call.endpoint.upload !== true) return showRequest(call, deps.guard, deps);
 }
 
-/**
- * Plans again where the guard has replaced the body. The guard sees neither free requests nor those that are refused anyway, so that
- * floods of them do not reach it.
- */
+/** Plans again where the guard replaced the body. It sees neither free requests nor those that are refused anyway. */
 async function showRequest(call: Call, guard: Guard, deps: ServeDeps): Promise<void> {
   const { request, caller, framed } = call;
   if (framed === null || framed.plan.quote.nano === ZERO) return;
@@ -68,10 +65,7 @@ export function guardAnswer(call: Call, { answerGuard }: ServeDeps): void {
   call.framed = { ...framed, plan: { ...plan, forPayer } };
 }
 
-/**
- * A write cannot be undone, and a launch answers with an id: holding back the answer would not help. A model's answer only reports a
- * write.
- */
+/** A write cannot be undone and a launch answers with an id, so there is nothing to hold back. A model's answer only reports a write. */
 function isShown({ streamed, hold, effect, inference, quote }: Plan): boolean {
   return !streamed && hold.kind === "call" && quote.nano !== ZERO && (effect === "read" || inference);
 }

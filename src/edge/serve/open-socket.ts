@@ -22,10 +22,7 @@ export interface Opened {
   watch(ended: () => void): () => void;
 }
 
-/**
- * Pages of any origin may open a socket, since only a key authenticates it: cookies are ignored. Payments without a key are refused,
- * because they pay for a single call. `refuseAtEdge` counts refused requests.
- */
+/** Any page may open a socket: only a key authenticates it, and cookies are ignored. A payment pays for a single call, so not here. */
 export function openSocket(
   request: GatewayRequest,
   endpoint: Endpoint,

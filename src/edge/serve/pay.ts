@@ -81,7 +81,6 @@ function notePlan({ record }: Call, { plan }: FramedOpenPlan): void {
   record.streamed = plan.streamed;
 }
 
-/** Records a call's outcome, and writes its answer. */
 function write(call: Call, ended: Ended, reader: ReplyReader, deps: ServeDeps): void {
   const { reply, rateLimit, record } = call;
   note(ended, record);

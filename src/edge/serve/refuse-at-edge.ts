@@ -6,10 +6,7 @@ import { Call } from "./call.ts";
 import type { ServeDeps } from "./deps.ts";
 import { refuse } from "./refuse.ts";
 
-/**
- * Answers a request that never reached an endpoint: an unknown path or method, an unacceptable body, a wrong host. It counts in the
- * account's window if the key is valid.
- */
+/** Never reached an endpoint: an unknown path or method, a bad body, a wrong host. Counts for an account with a valid key. */
 export async function refuseAtEdge(
   request: GatewayRequest,
   reply: Reply,

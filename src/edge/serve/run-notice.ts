@@ -1,5 +1,4 @@
-// Tells a model how much of its run's budget is left: one sentence at the end of the last user turn, so that the cached prefix of the
-// conversation stays as it is.
+// Tells a model what is left of its run's budget, at the end of the last user turn: so the cached prefix stays as it is.
 import { isRecord, type Json } from "../../core/json.ts";
 import { readJson } from "../../core/json-bytes.ts";
 import { centsDown, type Nano } from "../../core/money.ts";
@@ -12,9 +11,7 @@ const WITH_TURNS = /\/(?:chat\/completions|responses|messages)$|ontent$/;
 
 /** How a format writes a user's text at the end of its turns. */
 interface Form {
-  /** The field that lists the turns. */
   readonly turns: "messages" | "input" | "contents";
-  /** The field of a turn that holds its text or parts. */
   readonly parts: "content" | "parts";
   part(text: string): Json;
 }

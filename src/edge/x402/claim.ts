@@ -17,10 +17,7 @@ const KEEP_MS = 24 * 3_600_000;
 const RETRY_SECONDS = 5;
 /** From the end of the work to a block with the payment. */
 const SETTLE_MS = 30_000;
-/**
- * The longest remaining lifetime that is required, however long the work may take: a challenge names ten minutes, and sending the payment
- * takes some of them.
- */
+/** Required at most, however long the work may take: a challenge names ten minutes, and sending the payment takes some. */
 const LIFE_MS_MOST = 540_000;
 /** A payment that was refused again is not retried for this long: its sender pays nothing for retries. */
 const REFUSED_REST_MS = 10_000;
@@ -45,10 +42,7 @@ export interface Claim extends Pick<ReserveRequest, "slots" | "requestId" | "ope
 export const PENDING = new GatewayError("settlement_pending", { retryAfterSeconds: RETRY_SECONDS });
 export const AWAY = new GatewayError("payments_unavailable", { retryAfterSeconds: RETRY_SECONDS });
 
-/**
- * Claims an authorization and verifies it, without taking the money. `again`: it was used before and has paid for the call of this id. The
- * call that has the claim ends it, like any hold.
- */
+/** Claims and verifies an authorization; takes no money yet. `again`: it has paid for the call of this id. The claiming call ends it. */
 export async function claim(
   asked: Claim,
   deps: PaymentDeps,

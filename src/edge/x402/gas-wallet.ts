@@ -1,5 +1,4 @@
-// The facilitator's own wallet, which pays for gas: it sends transactions in the order of their nonces, from any process, and sends again
-// those that no block includes.
+// The facilitator's wallet for gas: sends transactions in the order of their nonces, from any process, until a block has them.
 import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
 import type { Hex } from "../../money/wallet/hex.ts";

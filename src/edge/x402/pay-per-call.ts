@@ -1,5 +1,4 @@
-// Access for callers without a key: states the price, accepts a payment instead of a key, and identifies the payer by the address that
-// signed.
+// Access without a key: states the price, accepts a payment instead, and identifies the payer by the address that signed.
 import type { Accounts } from "../../core/account-rows.ts";
 import type { GatewayRequest } from "../../core/endpoint.ts";
 import { GatewayError } from "../../core/errors.ts";

@@ -67,10 +67,7 @@ export async function proveIncome({ records, ledger, node, asset }: IncomeProofP
   };
 }
 
-/**
- * Whether the chain shows, at a time when the payment was already settled, that its authorization was unused. A node may have dropped the
- * transaction.
- */
+/** Whether the chain shows the authorization unused after the payment was settled: a node may have dropped the transaction. */
 async function isUnused(node: NodeRpc, { payment, sinceMs }: Receipt): Promise<boolean> {
   const { state } = await rpcChain(node).ended(payment, sinceMs);
   if (state !== "open") return false;

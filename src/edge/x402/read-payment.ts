@@ -41,7 +41,6 @@ const bodies = {
 /** A well-formed payment; the facilitator verifies it. */
 export interface Payment {
   readonly version: 1 | 2;
-  /** The payment as received, for the facilitator. */
   readonly sent: Readonly<Record<string, unknown>>;
   /** In lower case, like every part of its identity. */
   readonly from: string;
@@ -72,7 +71,6 @@ function jsonOf(text: string): unknown {
   }
 }
 
-/** The payment of a request; null where it has none. */
 export function readPayment(headers: ReadonlyMap<string, string>, terms: Network): Payment | GatewayError | null {
   for (const [header, version] of Object.entries(HEADERS)) {
     const text = headers.get(header);

@@ -39,9 +39,7 @@ export interface SharingParts {
 /** Stores what was sent, while this process holds the wallet. Rejects once it does not. */
 export type Keep = (sent: readonly Sent[]) => Promise<readonly Sent[]>;
 
-/**
- * Runs the work while no other process has the wallet. If a process was suspended, two may have it at once: that costs gas and no money.
- */
+/** Runs the work while no other process has the wallet. After a suspension two may have it: that costs gas and no money. */
 export async function withWallet(
   { records, clock, owner }: SharingParts,
   address: string,

@@ -26,7 +26,6 @@ const bodySchema = z.strictObject({
     .max(CENTS_MAX, `must be at most ${CENTS_MAX}`),
 });
 
-/** A payment that matches the requested top-up. */
 interface Filling {
   readonly caller: Caller;
   readonly payment: Payment;

@@ -1,5 +1,4 @@
-// The single attempt of a call with a tool loop: looks like a route to the kernel; its rounds and actions are inner calls under one
-// posting.
+// The one attempt of a call with a tool loop: a route to the kernel; rounds and actions are inner calls under one posting.
 import { GatewayError } from "../../core/errors.ts";
 import type { FailureKind } from "../../core/failures.ts";
 import { type Nano, ZERO } from "../../core/money.ts";
@@ -117,10 +116,7 @@ export class ActingAttempt implements RouteAttempt, ActingCost {
     this.#reader.resume();
   }
 
-  /**
-   * A caller who disconnects pays for what was done: the round ends like any abandoned call, and running actions finish. Any other reason
-   * stops everything.
-   */
+  /** Who disconnects pays for what was done: the round ends like any abandoned call, actions finish. Any other reason stops all. */
   abort(why: FailureKind): void {
     if (this.#over) return;
     this.#over = true;

@@ -156,7 +156,6 @@ function made(
   };
 }
 
-/** The plan once its payer is known. */
 function ownedPlan(parts: ActingParts, { acting, limit, quoteFor, all }: Made): Plan {
   let opened: ActingCost | null = null;
   const routeFor = (limitNano: Nano) =>

@@ -70,7 +70,6 @@ interface RoundWanted {
 /** The result: the answer's final part, an error for the caller, or null where the caller has disconnected. */
 export type RunEnd = FinalPart | GatewayError | null;
 
-/** The totals of all rounds so far. */
 export interface RunTotals {
   readonly usage: TokenUsage | null;
   readonly estimated: boolean;
@@ -325,10 +324,7 @@ export class ActingRun {
     this.#since.push({ role: "user", blocks: results });
   }
 
-  /**
-   * Ends the answer. If the model called a function of the caller's (`own`), the action results are kept until the caller returns with its
-   * output.
-   */
+  /** If the model called a function of the caller's (`own`), the action results are kept until the caller returns with its output. */
   async #end(round: Round, own: AnswerCallBlock | null): Promise<FinalPart> {
     const { deps, payer, base } = this.#parts;
     this.#cite(round);

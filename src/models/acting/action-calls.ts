@@ -44,7 +44,6 @@ export interface Acted {
   readonly blocks: readonly ActionBlock[];
 }
 
-/** The decision on a call before it runs. */
 type Decided =
   | { readonly run: KnownAction; readonly params: Json; readonly nano: Nano; readonly tool: OfferedTool }
   | { readonly told: string; readonly isError: boolean };
@@ -103,7 +102,6 @@ export class ActionCalls {
     return this.#left;
   }
 
-  /** The calls that ran, in the order of the calls. */
   uses(): readonly ActionUse[] {
     return this.#uses.filter((use) => use !== null);
   }

@@ -10,7 +10,6 @@ import type { Allowed, Payer } from "../../core/plan.ts";
 import type { OuterCall, PlannedCalls } from "../../kernel/inner-call.ts";
 import type { ModelRequest } from "../formats/model-request.ts";
 
-/** An action with all that a model needs to call it. */
 export interface KnownAction {
   /** `<service>/<action>`. */
   readonly id: string;
@@ -43,7 +42,6 @@ export interface HostedAction {
   found(data: unknown): readonly Source[];
 }
 
-/** The catalog as the tool loop needs it. */
 export interface ActionsCatalog {
   find(id: string, audience: ActionsAudience): KnownAction | GatewayError;
   /** A service's actions, by name. */

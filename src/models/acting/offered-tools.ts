@@ -9,7 +9,6 @@ import type { ActionsAudience, ActionsCatalog, KnownAction } from "./deps.ts";
 /** The limit of vendors. */
 const FUNCTIONS_MAX = 128;
 
-/** What a function call resolves to. */
 export type Wanted =
   | { readonly kind: "action"; readonly action: KnownAction; readonly params: Json }
   /** Answered from the catalog, for free. */

@@ -13,12 +13,10 @@ const TOKENS_PER_SCHEMA_CHAR = 1;
 export interface RoundParts {
   /** As the caller's wire parsed it. */
   readonly base: ModelRequest;
-  /** The length of the original body. */
   readonly bodyBytes: number;
   readonly tools: readonly NeutralTool[];
   /** The caller's turns, with action results of earlier answers restored in place. */
   readonly turns: readonly NeutralTurn[];
-  /** The turns of this answer so far. */
   readonly since: readonly NeutralTurn[];
   readonly toolChoice: ToolChoice | null;
   /** A lower limit on output tokens; null: the caller's. */

@@ -189,12 +189,10 @@ export class Transcript {
     );
   }
 
-  /** Encodes an event between rounds or at the end. */
   write(event: NeutralEvent): Buffer {
     return this.#encoder?.encode(event) ?? NOTHING;
   }
 
-  /** The whole answer in the caller's wire. */
   body(blocks: readonly AnswerBlock[], { reason, native }: Pick<Round, "reason" | "native">): Record<string, unknown> {
     if (this.#codec === null) throw new Error("a whole answer has at least one round");
     return this.#codec.whole({ choices: [{ index: 0, blocks, reason, native }], usage: null });

@@ -32,7 +32,6 @@ function beginningOf(value: unknown): string {
   return `${value.length}:${text}`;
 }
 
-/** The messages, from the field of whichever wire. */
 function turnsIn({ messages, contents, input }: Json): unknown {
   return [messages, contents].find(Array.isArray) ?? input;
 }

@@ -1,5 +1,4 @@
-// Reports body fields that were not forwarded, so that a client with extra fields keeps working and its author can find out why they have
-// no effect.
+// Reports body fields that were not forwarded, so that the author of a client can find out why they have no effect.
 import type { Adapter } from "../../catalog/catalog.ts";
 import type { Frame, Reply } from "../../core/endpoint.ts";
 import type { GatewayError } from "../../core/errors.ts";
@@ -40,10 +39,7 @@ export function droppedHeader(dropped: readonly string[], ownServersOnly: boolea
   return dropped.length === 0 || ownServersOnly ? {} : { [NAME]: listed(dropped) };
 }
 
-/**
- * Wraps a frame to also report the fields that the serving vendor was not sent, and whether its answer was repaired. Several headers count
- * as one list.
- */
+/** Also reports the fields that the serving vendor was not sent, and whether its answer was repaired. Several headers count as one list. */
 export function tellingUnsent(frame: Frame): Frame {
   return new TellingUnsent(frame);
 }

@@ -94,10 +94,7 @@ function unfitOf({ offers }: SoldModel, made: readonly (ModelCandidate | string)
     });
 }
 
-/**
- * The candidates, without the reasons. `filter` reserves room for seventeen elements, and nearly every call keeps a single one while it
- * runs.
- */
+/** Without the reasons. `filter` reserves room for seventeen elements, and nearly every call keeps a single one while it runs. */
 function fitOf<One extends object>(made: readonly (One | string)[]): readonly One[] {
   const [first] = made;
   if (made.length === 1 && typeof first === "object") return [first];

@@ -14,7 +14,6 @@ import { schemaError } from "../formats/parse-json.ts";
 export interface ModelAsk<Body> {
   readonly body: Body;
   readonly known: KnownBody;
-  /** The body as sent. */
   readonly sent: Record<string, unknown>;
   readonly maxCostNano: Plan["maxCostNano"];
   readonly tags: readonly string[];

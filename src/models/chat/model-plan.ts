@@ -221,7 +221,6 @@ class ModelCall implements FittedCall {
   }
 }
 
-/** Plans a parsed request, or returns its error. */
 export function modelPlan(call: PlanCall, read: ModelRequest, deps: ChatDeps): FramedPlan | GatewayError {
   const { request, audience } = call;
   const { ownKeys } = audience;

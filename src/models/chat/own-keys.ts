@@ -1,5 +1,4 @@
-// Models through the caller's own vendor keys: in front of each model, adds the same model at providers whose key the caller has, sold at
-// the fee.
+// The caller's own vendor keys: before each model, the same model at providers whose key the caller has, sold at the fee.
 import type { Adapter, Offer, SoldModel, TokenPrice } from "../../catalog/catalog.ts";
 import { FREE_PRICE, feeOf } from "../../catalog/price.ts";
 import type { OwnKey } from "../../core/plan.ts";

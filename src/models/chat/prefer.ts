@@ -23,7 +23,6 @@ export interface Placed {
   readonly candidate: ModelCandidate;
 }
 
-/** All candidates of the models, in order. */
 export function placed(models: readonly FitModel[]): readonly Placed[] {
   const [fit] = models;
   const [candidate] = fit?.candidates ?? [];

@@ -9,10 +9,7 @@ const TOKENS_AROUND_TOOLS = 1_024;
 /** The overhead that templates add around counted text. */
 const TOKENS_AROUND_COUNT = 256;
 
-/**
- * The most tokens for parts other than text, and for what the model looks up itself, at a model with these bounds; null: it does not
- * accept such parts.
- */
+/** The most tokens for parts other than text, and for what the model looks up itself; null: it does not accept such parts. */
 export function partTokensMax(shape: PromptShape, bounds: PartBounds, contextTokens: number): number | null {
   let tokens = bounds.foundTokensMax ?? 0;
   for (const kind of KINDS) {

@@ -26,7 +26,6 @@ export interface FitModel {
 export interface QuotedPrompt {
   readonly shape: PromptShape;
   readonly bodyBytes: number;
-  /** All text that is sent. */
   readonly text: () => string;
   readonly choices: number;
   /** Holds of this account use the byte bound, never a count. */

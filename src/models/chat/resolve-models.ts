@@ -32,7 +32,6 @@ interface Opened {
   readonly models: readonly Omit<Wanted, "place">[];
   /** When the named model retires. Null for a tier, whose other models take over. */
   readonly retires: ModelEnd | null;
-  /** The tiers that serve in place of what was named. */
   readonly serves?: readonly InPlace[];
 }
 
@@ -90,10 +89,7 @@ export interface Resolved {
   readonly serves: readonly InPlace[];
 }
 
-/**
- * Resolves all names to models with a configured provider, in order of first mention. An unknown name is an error even if others would do:
- * it is a typo.
- */
+/** Resolves all names, in order of first mention. An unknown name is an error even if others would do: it is a typo. */
 export function resolveModels(
   wanted: readonly { readonly name: string; readonly param: string }[],
   catalog: Catalog,

@@ -1,5 +1,4 @@
-// Replays a stored answer in another form than it was stored in, whole or streamed: parses it back as its caller would, and encodes it like
-// a new one.
+// Replays a stored answer in another form, whole or streamed: parses it as its caller would, and encodes it anew.
 import type { Frame, KeptForm, PlanCall } from "../../core/endpoint.ts";
 import { GatewayError } from "../../core/errors.ts";
 import type { AnswerCodec, FinishReason, NeutralAnswer, NeutralEvent } from "../../core/neutral.ts";
@@ -49,10 +48,7 @@ export function retelling(read: ModelRequest, frame: Frame): (kept: KeptForm) =>
   };
 }
 
-/**
- * The Idempotency-Key of a call. Streams are not stored, so a streamed call may have a key only if the same call was answered whole
- * before.
- */
+/** A call's Idempotency-Key. Streams are not stored, so a streamed call may have a key only if the same call was answered whole before. */
 export function repeatingOf(
   { request, audience }: PlanCall,
   { sent, stream }: ModelRequest,

@@ -10,10 +10,7 @@ const encoding = get_encoding("o200k_base");
 const COUNTED_CHARS_MAX = 400_000;
 const SAMPLES = 100;
 
-/**
- * The encoder takes time quadratic in the length of an unbroken run: a hundred thousand letters take half a minute. Runs are cut here;
- * each cut adds at most one token.
- */
+/** The encoder is quadratic in the length of an unbroken run (100,000 letters: half a minute). Each cut of a run adds at most one token. */
 const LONG_RUN = /\S{256}|\s{256}/gu;
 
 /** Text that other tokenizers may split into single bytes: non-Latin scripts, digits, punctuation runs, unusual whitespace. */

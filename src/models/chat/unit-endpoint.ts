@@ -51,7 +51,6 @@ export interface UnitEndpoint<Body> {
   readonly operation: string;
   readonly kind: UnitKind;
   readonly task: string;
-  /** Used where the request names no model. */
   readonly defaultModel?: string;
   readonly schema: z.ZodType<Body>;
   readonly fields: Field;

@@ -110,7 +110,6 @@ function fitsOf<Body>(
   return { fits, refused };
 }
 
-/** Validates and plans a request, or returns its error. */
 export function unitPlan<Body extends NamedBy & { readonly model?: string | null | undefined }>(
   endpoint: UnitEndpoint<Body>,
   { sent, fingerprinted, only, ...came }: SentBody,
@@ -160,7 +159,6 @@ export function unitPlan<Body extends NamedBy & { readonly model?: string | null
   };
 }
 
-/** The parts of the plan that do not depend on headers. */
 function servedPlan<Body>(
   endpoint: UnitEndpoint<Body>,
   { ask, model, fits }: { readonly ask: UnitAsk<Body>; readonly model: SoldUnitModel; readonly fits: Fits },

@@ -17,7 +17,6 @@ const BODY_BYTES_MAX = 32 * 1024 * 1024;
 /** Common to all endpoints that charge. */
 export const PAID = { method: "POST", auth: "key", bodyBytesMax: BODY_BYTES_MAX } as const;
 
-/** Plans a request whose model calls actions. */
 export type ActsPlan = (call: PlanCall, read: ModelRequest, ask: ActionsAsk) => Promise<FramedOpenPlan | GatewayError>;
 
 export interface WireDeps {

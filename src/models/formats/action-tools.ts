@@ -7,7 +7,6 @@ import type { HostedTool } from "../../core/neutral.ts";
 import { MAX_COST_CENTS } from "./max-cost.ts";
 import { schemaError } from "./parse-json.ts";
 
-/** One of the caller's tools of type `action`. */
 export interface ActionTool {
   /** Its path in the body, such as `tools.2`. */
   readonly param: string;
@@ -21,7 +20,6 @@ export interface ActionTool {
   readonly params: Json;
 }
 
-/** A hosted tool of the format, as requested. */
 export interface WantedHosted {
   readonly param: string;
   readonly tool: HostedTool;
@@ -79,7 +77,6 @@ export function callsAt(most: unknown, param: string): number | null | GatewayEr
   return read.data == null ? null : Math.min(read.data, CALLS_MAX);
 }
 
-/** What the gateway runs for the model. */
 export interface ActionsAsk {
   readonly tools: readonly ActionTool[];
   readonly hosted: readonly WantedHosted[];

@@ -10,7 +10,6 @@ const VALUE_CHARACTERS_MAX = 100;
 const CONTROL = /\p{C}/u;
 const NONE: readonly string[] = [];
 
-/** The fields of a body that become tags. */
 export interface NamedBy {
   readonly user?: unknown;
   readonly metadata?: unknown;

@@ -10,10 +10,7 @@ const PARAM = "Idempotency-Key";
 /** A payment serves as the key of the call it pays for, so a repeated payment gets the same answer. */
 const PAYMENTS = ["payment-signature", "x-payment"] as const;
 
-/**
- * The key, bare or quoted (draft-ietf-httpapi-idempotency-key-header-07), with the fingerprint of the canonical body. `isStranger`: the
- * caller has no API key, so its payment may serve as the key.
- */
+/** The key, bare or quoted, with the fingerprint of the canonical body. `isStranger`: without an API key, the payment may be the key. */
 export function idempotencyOf(
   request: Pick<GatewayRequest, "headers" | "path">,
   body: unknown,

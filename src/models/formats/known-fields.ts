@@ -16,9 +16,7 @@ const NUMBER_CHARS_MAX = 24;
 const EXPONENT = /\d[eE][+-]?\d/;
 const EXPONENTS = new RegExp(EXPONENT, "g");
 
-/** A body without unknown fields. */
 export interface KnownBody<Body extends Json = Json> {
-  /** The same object where every field is known. */
   readonly body: Body;
   /** The distinct dropped fields, such as `messages.foo`: at most `NAMES_MAX`. */
   readonly dropped: readonly string[];

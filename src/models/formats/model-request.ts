@@ -8,7 +8,6 @@ import type { Preferences } from "./preferences.ts";
 import type { PromptShape } from "./prompt-shape.ts";
 import type { AnswerHead } from "./wire.ts";
 
-/** The limits on output tokens. */
 export interface OutputBound {
   /** The caller's limit; null: none. */
   readonly asked: number | null;
@@ -26,7 +25,6 @@ export interface FrameParts {
   readonly trace: boolean;
 }
 
-/** A request that its format has parsed and validated. */
 export interface ModelRequest {
   /** The label in metrics. */
   readonly operation: string;
@@ -66,7 +64,6 @@ export interface ModelRequest {
   readonly stay?: string;
   /** Work on an answer before its charge, once the payer is known; absent: none. */
   prepareFor?(payer: Payer): NonNullable<Plan["prepare"]>;
-  /** All text sent, for a bound. */
   sentText(): string;
   /** The text that the model reads, for an estimate where no usage is reported. */
   readText(): string;

@@ -8,7 +8,6 @@ import type { Audience, Caller, Payer } from "../../core/plan.ts";
 import type { ModelRequest } from "./model-request.ts";
 import type { PromptShape } from "./prompt-shape.ts";
 
-/** Common to answers in all formats. */
 export interface AnswerHead {
   /** The answer's id, in the format's own form. */
   readonly id: string;
@@ -24,7 +23,6 @@ export interface KeptAnswer {
   readonly bytes: number;
 }
 
-/** The conversation that a request continues. */
 export interface Earlier {
   readonly items: readonly unknown[];
   readonly bytes: number;
@@ -50,7 +48,6 @@ export interface KeptAnswers {
   forget(payer: string, id: string): Promise<boolean>;
 }
 
-/** A row in the list of models, in any format. */
 export interface ModelRow {
   readonly id: string;
   /** Seconds since the epoch. */
@@ -92,7 +89,6 @@ export interface WireCall extends WirePaths {
 
 /** The list of models in a format, at the path that all formats share. */
 export interface WireModels {
-  /** True if a client of this format sent the request. */
   isAsked(request: GatewayRequest): boolean;
   list(rows: readonly ModelRow[], query: URLSearchParams): Json | GatewayError;
   one(row: ModelRow): Json;

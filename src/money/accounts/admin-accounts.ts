@@ -124,7 +124,6 @@ export function withAccount({ books }: Pick<AdminAccountParts, "books">, next: O
   };
 }
 
-/** The same for a change. */
 export function changingAccount(parts: Pick<AdminAccountParts, "books" | "forget">, change: OfAccount): Answering {
   return withAccount(parts, (account, call) =>
     changed(
@@ -201,7 +200,6 @@ function keyRoutes(parts: AdminAccountParts): EndpointSpec[] {
   ];
 }
 
-/** The endpoints below `/admin/v1/accounts`. */
 export function adminAccountEndpoints(parts: AdminAccountParts): EndpointSpec[] {
   return [...accountRoutes(parts), ...keyRoutes(parts)];
 }

@@ -24,10 +24,7 @@ function list(shape: RegExp, message: string, written: (entry: string) => string
 export const servicesSchema = list(SERVICE, "must be a service, or an action as <service>/<action>", (entry) => entry);
 export const modelsSchema = list(MODEL, "must be a model as <maker>/<model>, or a tier as core/<tier>", fullName);
 
-/**
- * Returns a name on the lists that is not for sale to accounts of this kind; null: all are. Injected by the gateway, which has the
- * catalog.
- */
+/** A name on the lists that is not for sale to accounts of this kind; null: all are. The gateway passes it in. */
 export type Unsold = (
   lists: { readonly services: readonly string[]; readonly models: readonly string[] },
   audience: { readonly sandbox: boolean },

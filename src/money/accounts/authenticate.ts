@@ -17,9 +17,7 @@ const UNKNOWN_MS = 5_000;
 /** A caller takes about 500 bytes. */
 const KNOWN_COUNT_MAX = 20_000;
 const UNKNOWN_COUNT_MAX = 20_000;
-/**
- * Look-ups of unknown keys per second, over all addresses; further ones are refused for the moment, so that a flood of made-up keys does not reach the ledger.
- */
+/** Per second, over all addresses; further ones are refused, so that a flood of made-up keys does not reach the ledger. */
 const MISSES_PER_SECOND_MAX = 500;
 
 export type Authenticated = Caller | GatewayError;
@@ -48,10 +46,7 @@ export interface Authenticator {
   authenticate(authorization: string | undefined, sender: Sender): Authenticated | Promise<Authenticated>;
   /** The caller for a signed-in owner of this key; reads the ledger each time. */
   callerOfKey(accountId: string, keyId: string): Promise<Authenticated>;
-  /**
-   * The caller for work that the key has already started: the key may have expired since, and sandboxes may have been disabled. Null: the
-   * key or its account is gone. Rejects where they cannot be read.
-   */
+  /** The caller for work already started: the key may have expired. Null: key or account is gone. Rejects where they cannot be read. */
   ofWorkGoingOn(accountId: string, keyId: string): Promise<Caller | null>;
   /** Drops the cache of an account and its keys; null: of all accounts. */
   forget(accountId: string | null): void;
@@ -73,7 +68,6 @@ export interface AuthenticatorOptions {
   readonly readToken?: (token: string) => GrantOfToken | GatewayError | null;
 }
 
-/** The key row of an access token, and its expiry. */
 export interface GrantOfToken {
   readonly accountId: string;
   readonly keyId: string;

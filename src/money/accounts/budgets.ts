@@ -1,5 +1,4 @@
-// All limits of an account besides its balance, in one list: the ceilings of the account, its groups, its keys and its tags, each with its
-// current sum.
+// All limits of an account besides its balance: ceilings of the account, its groups, keys and tags, each with its sum.
 import { z } from "zod";
 import type { CeilingPeriod, KeyRow } from "../../core/account-rows.ts";
 import { add, centsDown, centsUp, nanoFromCents, percentOf } from "../../core/money.ts";
@@ -115,7 +114,6 @@ export async function budgetsAnswer(parts: BudgetParts, accountId: string, known
   return { status: 200, body: { budgets, low_balance_cents } };
 }
 
-/** The limits of an account, as answered. */
 export type BudgetsShown = Awaited<ReturnType<typeof budgetsAnswer>>["body"];
 
 export async function changeBudgets(parts: BudgetParts, accountId: string, body: z.output<typeof anyBudgetsSchema>) {

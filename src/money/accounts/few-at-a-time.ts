@@ -4,7 +4,6 @@ import { ownSlice } from "../../core/slices.ts";
 /** Each row may take two store operations, and a few tens of microseconds here. */
 const AT_ONCE = 16;
 
-/** The results of `change` for each item, in order. */
 export async function fewAtATime<Item, Result>(
   items: readonly Item[],
   change: (item: Item) => Result | Promise<Result>,

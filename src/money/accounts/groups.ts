@@ -45,7 +45,6 @@ export async function listGroups(parts: KeyParts, accountId: string) {
   return shownGroups(parts, accountId, rules, rules.groups);
 }
 
-/** A group, as answered. */
 export type GroupShown = Awaited<ReturnType<typeof listGroups>>[number];
 
 export async function showGroup(parts: KeyParts, accountId: string, groupId: string): Promise<Answer> {

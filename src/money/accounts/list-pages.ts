@@ -35,7 +35,6 @@ export const accountPageSchema = z.strictObject({
     .optional(),
 });
 
-/** A page of accounts, oldest first, and the next cursor. */
 export async function listAccounts(books: Books, { limit, cursor }: z.output<typeof accountPageSchema>) {
   const found = await books.accounts({ limit: limit + 1, after: cursor ?? null });
   const accounts = found.slice(0, limit);

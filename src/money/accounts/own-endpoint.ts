@@ -40,7 +40,6 @@ export function missing(of: NonNullable<GatewayError["options"]["of"]>, detail: 
   return new GatewayError("not_found", { of, detail: { detail } });
 }
 
-/** An endpoint for any key of an account. */
 export function endpoint(method: EndpointShape["method"], path: string, answer: Answering): EndpointSpec {
   return {
     method,

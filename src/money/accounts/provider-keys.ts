@@ -97,10 +97,7 @@ export async function deleteProviderKey(
   return { status: 200, body: { provider, deleted: true } };
 }
 
-/**
- * The keys for calls, by provider; absent: the account has none. Calls `onUnopened` for a key that none of our secrets decrypts: it is
- * ignored, or, without fallback, treated as an empty key.
- */
+/** The keys for calls, by provider; absent: none. A key that no secret decrypts is ignored, or empty where there is no fallback. */
 export function ownKeysOf(
   accountId: string,
   { providerKeys }: Pick<AccountRules, "providerKeys">,

@@ -4,10 +4,7 @@ import { GatewayError } from "../../core/errors.ts";
 import { type FieldIssue, readFields } from "../../core/field-issues.ts";
 import { readJson } from "../../core/json-bytes.ts";
 
-/**
- * Parses a JSON body; an empty one counts as `{}`. Refuses broken characters, because stores replace all of them by the same one: two ids
- * that differ only there would become equal.
- */
+/** Parses a JSON body; empty is `{}`. Refuses broken characters: stores replace all by the same one, so ids could become equal. */
 export function readBody<T>(schema: z.ZodType<T>, body: Buffer): T {
   const sent = body.length === 0 ? { json: {} } : readJson(body);
   if ("wrong" in sent) throw new GatewayError("bad_request", { detail: { detail: `body: ${sent.wrong}` } });

@@ -22,7 +22,6 @@ function ceilingCents(nano: Nano | null): number | null {
 /** Replaces the secret's hint in the row of a grant, which has no secret to show. */
 export const GRANT_HINT = "grant";
 
-/** Includes the key's rules that are not in its row. */
 export function keyRow(key: KeyRow, rules: AccountRules) {
   const rule = keyRule(rules, key.keyId);
   return {
@@ -144,7 +143,6 @@ function legRows<Row>({ posting, leg: asked }: FoundTransaction, row: (leg: Post
   return posting.legs.flatMap((leg, at) => (asked === null || asked === at ? [row(leg, at)] : []));
 }
 
-/** A whole transaction as its payer sees it. */
 export function wholeTransactionRow(found: FoundTransaction) {
   const { posting } = found;
   return {
@@ -154,7 +152,6 @@ export function wholeTransactionRow(found: FoundTransaction) {
   };
 }
 
-/** The actions that a model called, as in its answer. */
 function actionsRow({ legs }: PostingRow) {
   const told = legs.flatMap((leg) => leg.told ?? []);
   if (told.length === 0) return {};
@@ -183,7 +180,6 @@ export function foundTransactionRow(transaction: PostingRow) {
   };
 }
 
-/** All stored data of a transaction, for the operator. */
 export function operatorTransactionRow(found: FoundTransaction) {
   const { posting: transaction } = found;
   return {

@@ -58,7 +58,6 @@ export const tagField = z
   .string("must be a tag such as team=red")
   .regex(/^[^\s=,][^=,]{0,39}=[^\p{C}]{1,100}$/u, "must be a tag such as team=red");
 
-/** An error for one field, to throw. */
 export function badField(path: string, message: string): GatewayError {
   const detail = { detail: `${path}: ${message}` };
   return new GatewayError("bad_request", { detail, param: path, data: { fields: [{ path, message }] } });
@@ -95,7 +94,6 @@ export function ratesAfter(
   };
 }
 
-/** A group after the changes of a body. */
 export function groupAfter(before: GroupRule, change: GroupChange, selling: Selling): GroupRule {
   const ceiling = ceilingAfter(before.ceiling, change);
   const { services = before.services, models = before.models } = change;

@@ -1,5 +1,4 @@
-// The rules of an account besides the limits in the ledger: groups of keys, budgets, rates, addresses. One record per account, so that a
-// change is atomic.
+// An account's rules besides the ledger's limits: groups, budgets, rates, addresses. One record, so that a change is atomic.
 import { hash } from "node:crypto";
 import type { CeilingPeriod } from "../../core/account-rows.ts";
 import { GatewayError } from "../../core/errors.ts";
@@ -68,7 +67,6 @@ export interface TagRule {
   readonly ceiling: Ceiling;
 }
 
-/** An account's own provider key, as stored. */
 export interface KeptProviderKey {
   readonly sealed: string;
   /** Its last characters. */
@@ -151,12 +149,10 @@ export function groupOf(rules: AccountRules, keyId: string): GroupRule | null {
   return group === null ? null : (rules.groups.find(({ id }) => id === group) ?? null);
 }
 
-/** The rules with a change to those of one key. */
 export function withKeyRule(rules: AccountRules, keyId: string, patch: Partial<KeyRule>): AccountRules {
   return { ...rules, keys: { ...rules.keys, [keyId]: { ...keyRule(rules, keyId), ...patch } } };
 }
 
-/** The rules without a deleted key. */
 export function withoutKey(rules: AccountRules, keyId: string): AccountRules {
   if (rules.keys[keyId] === undefined) return rules;
   const { [keyId]: gone, ...keys } = rules.keys;

@@ -15,7 +15,6 @@ const mark = z
     "must be 50, 80 or 95, in percent of the budget, or null",
   )
   .optional();
-/** What happens when a run has used a percentage of its budget. */
 export const runRuleFields = {
   notice_at: mark,
   lower_at: mark,
@@ -43,7 +42,6 @@ export function runRulesRow({ noticeAt, lowerAt, askAt, askSeconds, stopAt }: Ru
   return { notice_at: noticeAt, lower_at: lowerAt, ask_at: askAt, ask_seconds: askSeconds, stop_at: stopAt };
 }
 
-/** The rules for runs of a key or a group. */
 export const ruleOfRunsFields = {
   run_rules: z.strictObject(runRuleFields).nullish(),
   run_required: z.boolean("must be true or false").nullish(),

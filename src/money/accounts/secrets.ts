@@ -3,7 +3,6 @@ import { hash, randomBytes } from "node:crypto";
 import { crc32 } from "node:zlib";
 
 const BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-/** The prefix of every key. */
 export const KEY_BEGINS = "tg_sk_";
 const LIVE = KEY_BEGINS;
 const SANDBOX = "tg_sk_test_";

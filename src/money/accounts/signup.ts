@@ -60,10 +60,7 @@ function creditNote(credit: Nano, { creditPerDay }: SignupParts): string | null 
   return `New accounts have had ${given} welcome credit (a day ends at midnight UTC). Ask the operator for credit.`;
 }
 
-/**
- * Takes welcome credit from the day's budget, or what is left of it. Before the account is opened: credit can be lost, but not given
- * twice.
- */
+/** From the day's budget, or what is left of it. Before the account is opened: credit can be lost, but not given twice. */
 async function takeCredit({ counts, clock, creditPerDay }: SignupParts): Promise<Nano> {
   const id = new Date(clock.epochMs()).toISOString().slice(0, 10);
   const credit = (given: number) => least(nanoFromCents(WELCOME_CENTS.personal), minus(creditPerDay, nano(given)));
@@ -84,7 +81,6 @@ export async function signUp(
   return note === null ? opened : { ...opened, body: { ...opened.body, note } };
 }
 
-/** `POST /api/v1/signup`. */
 export function signupEndpoint(parts: SignupParts): EndpointSpec {
   return {
     method: "POST",

@@ -29,7 +29,6 @@ export interface UsageParts {
   readonly rules: Pick<RuleRecords, "get">;
 }
 
-/** The names of fields in answers. */
 const NAMES: Readonly<Record<UsageField, string>> = {
   account: "account_id",
   key: "key_id",

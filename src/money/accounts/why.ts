@@ -1,5 +1,4 @@
-// Why a key's calls are refused, or would be: everything that refuses them now, the tightest limit on money, and the errors of its latest
-// refused calls.
+// Why a key's calls are refused or would be: what refuses them now, the tightest limit on money, the latest refused calls.
 import { z } from "zod";
 import type { AccountRow, KeyRow, PeriodSums, ScopeOfPeriod } from "../../core/account-rows.ts";
 import { ERRORS, type ErrorCode } from "../../core/errors.ts";
@@ -116,7 +115,6 @@ function callRow(call: FailedCall) {
   return { ...row, status: httpStatus, code, message, reason: call.reason ?? message };
 }
 
-/** Refused and failed calls, newest first. */
 async function recentCalls(failedCalls: FailedCalls, { accountId, keyId }: KeyRow) {
   const search = {
     accountId,

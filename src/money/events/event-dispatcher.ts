@@ -179,7 +179,6 @@ export class EventDispatcher {
     this.#waitingOf.clear();
   }
 
-  /** Loads what an earlier process left. */
   async #takeOver(): Promise<void> {
     const { records } = this.#deps;
     this.#forget();

@@ -55,7 +55,6 @@ export interface EventPage {
 export interface EventLog {
   /** Stores an event of a part other than the ledger, under an id derived from these words. */
   tell(event: Omit<Event, "id" | "atMs">, ...words: readonly (string | number)[]): Promise<void>;
-  /** Events waiting to be listed and sent. */
   waiting(): Promise<readonly Event[]>;
   /** The events as listed and sent: also in dollars and dates, and with names besides ids. */
   readable(events: readonly Event[]): Promise<readonly Event[]>;
@@ -67,7 +66,6 @@ export interface EventLog {
   page(payer: string, limit: number, cursor: string | null): Promise<EventPage>;
 }
 
-/** As answers, streams and lists show it. */
 export function eventRow({ id, kind, accountId, atMs, data }: Event) {
   return { id, kind, account_id: accountId, at: new Date(atMs).toISOString(), data };
 }

@@ -51,7 +51,6 @@ async function since(log: EventStreamParts["log"], payer: string, lastId: string
   }
 }
 
-/** The streams of this process, by payer. */
 function openWatches({ log, onBroken }: Pick<EventStreamParts, "log" | "onBroken">) {
   const watches = new Map<string, Watch>();
 

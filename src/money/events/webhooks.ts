@@ -1,5 +1,4 @@
-// Webhooks: URLs of an account or of the operator that receive events, each with the secrets that sign its messages, in the form of the
-// Standard Webhooks specification (standardwebhooks.com, version 1).
+// Webhooks of an account or the operator, each with the secrets that sign its messages (Standard Webhooks, version 1).
 import { createHmac, randomBytes } from "node:crypto";
 import type { Clock } from "../../core/clock.ts";
 import type { Records, StoredRecord } from "../../platform/records/records.ts";

@@ -8,7 +8,6 @@ const ACCOUNTS_AT_ONCE = 32;
 
 export type BookKey = Omit<KeyRow, "periodSpentNano" | "periodHeldNano"> & { readonly secretHash: string };
 
-/** What an idempotency key means until it expires. */
 export interface BookIdempotency {
   readonly keyId: string;
   readonly key: string;

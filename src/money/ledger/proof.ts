@@ -2,7 +2,6 @@
 import type { Finding } from "./model/ledger.ts";
 
 export interface Proved {
-  /** What was checked, for the operator. */
   readonly of: string;
   readonly proved: number;
   /** Payments whose chain did not answer. */

@@ -31,11 +31,9 @@ export function runCallRow(posting: PostingRow) {
 
 export type RunCallRow = ReturnType<typeof runCallRow>;
 
-/** What the reckoning reads of a call. */
 export interface RunCall {
   readonly runId: string;
   readonly isAction: boolean;
-  /** The model or action that served. */
   readonly name: string;
   readonly nano: number;
   readonly startedAtMs: number;

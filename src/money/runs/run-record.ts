@@ -7,7 +7,6 @@ import { walk } from "../../platform/records/walk.ts";
 
 /** A shared store announces each change of one to all processes. */
 const RUN = "run";
-/** Lists the children of a run. */
 const CHILD = "run-child";
 /** Counts the runs that an account opened within a day. */
 const OPENED = "run-opened";
@@ -76,7 +75,6 @@ export async function putChild(records: RunRecords, { accountId, id, ancestors }
   await records.put({ ...listed, ttlMs: KEPT_MS, ifVersion: null });
 }
 
-/** The ids of a run's children, newest first. */
 export async function childrenOf(records: RunRecords, accountId: string, id: string): Promise<readonly string[]> {
   const ids: string[] = [];
   for await (const { value } of walk(records, CHILD, `run:${nameOf(accountId, id)}`)) ids.push(value);
@@ -99,7 +97,6 @@ export async function countOpened(
   return (await records.put({ ...counted, ttlMs: DAY_MS, ifVersion: 0, share })) !== null;
 }
 
-/** A page of an account's runs, newest first. */
 export async function listRuns(records: RunRecords, accountId: string, limit: number, cursor: string | null) {
   const { rows, next } = await records.list(RUN, `acct:${accountId}`, limit, cursor);
   return { runs: rows.map((row) => stored(row).run), next };

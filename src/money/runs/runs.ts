@@ -94,7 +94,6 @@ export class Runs {
   readonly #known = new Map<string, Known>();
   /** Incremented by every `forget`: a run read before it must not be cached after it. */
   #generation = 0;
-  /** Resolves when a run may have changed. */
   #changed = Promise.withResolvers<void>();
   #timer: NodeJS.Timeout | undefined;
   /** Cancels the jobs of these runs, once one is stopped. */

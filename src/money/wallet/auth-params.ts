@@ -1,5 +1,4 @@
-// Parses the challenges of a WWW-Authenticate header (RFC 9110, 11.6.1) in one pass. The merchant writes the header, so it may be
-// malformed.
+// Parses the challenges of a WWW-Authenticate header (RFC 9110, 11.6.1) in one pass. A merchant writes it: maybe malformed.
 
 export interface AuthChallenge {
   /** In lower case. */

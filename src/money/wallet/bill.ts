@@ -3,7 +3,6 @@ import type { Rail } from "../../catalog/auth.ts";
 import type { Hex } from "./hex.ts";
 import type { Signing } from "./signer.ts";
 
-/** One way to pay that the wallet supports. */
 export interface Bill {
   readonly rail: Rail;
   /** CAIP-2 chain id. */
@@ -29,7 +28,6 @@ export interface ReadyPayment {
   headers(signed: Hex): Readonly<Record<string, string>>;
 }
 
-/** The bills of a 402, and why its other offers were rejected. */
 export interface Bills {
   readonly bills: readonly Bill[];
   readonly faults: readonly string[];

@@ -13,20 +13,14 @@ const SCOPE = "wallet";
 /** Payments to merchants that callers name share a part of the daily limit, so that the rest is left for catalog merchants. */
 const NAMED = "wallet:named";
 const NAMED_PART = 2;
-/**
- * Each account gets a quarter of that part. A payment that a merchant never takes is free for the caller, but uses the limit until the day
- * ends.
- */
+/** Each account gets a quarter: a payment that a merchant never takes is free for the caller, but uses the limit until the day ends. */
 const ACCOUNT_PART = 4;
 /** Four million dollars, with headroom for refunds. */
 const UNBOUNDED = nano(4_000_000_000_000_000);
 /** The hold is posted at once. */
 const LEASE_MS = 60_000;
 
-/**
- * Opens the house account. No process has its key. It is a play-money account, because its postings are not income: the call's own posting
- * records the cost.
- */
+/** No process has its key. It is a play-money account, because its postings are not income: the call's own posting has the cost. */
 export async function openHouse(accounts: Pick<Accounts, "openAccount">): Promise<void> {
   await accounts.openAccount({
     accountId: HOUSE,
@@ -53,11 +47,7 @@ export async function openHouse(accounts: Pick<Accounts, "openAccount">): Promis
 }
 
 export interface WalletBooks {
-  /**
-   * Books a payment before it is sent; from then on it counts against the day, whatever happens. `again`: this call has already paid.
-   * Otherwise names the limit that is used up until the day ends: the wallet's, the part for merchants that callers name, or the account's
-   * share of it.
-   */
+  /** Books a payment before it is sent; it counts against the day whatever happens. Else the limit that is used up until midnight. */
   book(
     callId: string,
     amountNano: Nano,

@@ -53,7 +53,6 @@ function memoOf({ realm, id }: Challenge): Hex {
   return hexOf(Buffer.concat([MEMO_TAG, print(realm, 10), Buffer.alloc(10), print(id, 7)]));
 }
 
-/** True where the challenge covers exactly this body. */
 function isOfBody(digest: string | undefined, body: PaymentWanted["request"]["body"]): boolean {
   if (digest === undefined) return true;
   if (body !== null && typeof body !== "string" && !Buffer.isBuffer(body)) return false;

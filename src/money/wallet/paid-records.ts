@@ -51,13 +51,11 @@ export async function putPaid(records: Records, paid: PaidRecord, isNew = false)
   return put !== null;
 }
 
-/** The call's payment, or null. */
 export async function paidFor(records: Records, callId: string): Promise<PaidRecord | null> {
   const stored = await records.get(KIND, callId);
   return stored === null ? null : (JSON.parse(stored.value) as PaidRecord);
 }
 
-/** Open payments, newest first. */
 export async function openPaid(records: Records): Promise<readonly PaidRecord[]> {
   const found: PaidRecord[] = [];
   let cursor: string | null = null;
@@ -69,7 +67,6 @@ export async function openPaid(records: Records): Promise<readonly PaidRecord[]>
   return found;
 }
 
-/** Ended payments, newest first. */
 export async function endedPaid(records: Records, limit: number): Promise<readonly PaidRecord[]> {
   const { rows } = await records.list(KIND, ENDED, limit, null);
   return rows.map(({ value }) => JSON.parse(value) as PaidRecord);

@@ -46,10 +46,7 @@ export interface Log {
   readonly data: string;
 }
 
-/**
- * Reads a transaction's logs; empty where it failed. Null where the node does not know the transaction, which proves nothing: nodes prune
- * old ones and lag behind new ones. Rejects where the node does not answer.
- */
+/** A transaction's logs; empty where it failed. Null where the node does not know it, which proves nothing. Rejects where it is silent. */
 export async function logsOf(ask: AskNode, transaction: string): Promise<readonly Log[] | null> {
   const told = mined.parse((await ask("eth_getTransactionReceipt", [transaction])) ?? null);
   if (told === null) return null;
@@ -81,10 +78,7 @@ async function blockBefore(ask: AskNode, fromS: number, latest: number): Promise
   return before;
 }
 
-/**
- * The first matching logs up to block `latest`; empty where a search of all blocks of that time found none. Rejects where the node does
- * not answer.
- */
+/** The first matching logs up to block `latest`; empty where all blocks of that time have none. Rejects where the node is silent. */
 export async function pastLogs(ask: AskNode, { address, topics, fromS, untilS }: Sought, latest: number) {
   let from = await blockBefore(ask, fromS, latest);
   for (let ranges = 0; ranges < RANGES_MAX; ranges++) {

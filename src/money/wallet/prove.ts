@@ -36,10 +36,7 @@ export async function provePaid({ records, ledger, nodes, fetchOut = fetch }: Pa
   return { of: "payments to merchants", proved, unknown: made.length - proved - findings.length, findings };
 }
 
-/**
- * Null where the chain's node does not answer. A merchant may name a transaction that does not exist, so the event is searched for as
- * well.
- */
+/** Null where the node is silent. A merchant may name a transaction that does not exist, so the event is searched for as well. */
 async function onItsChain(paid: PaidRecord, url: string | null, fetchOut: typeof fetch): Promise<boolean | null> {
   if (url === null) return null;
   const { transaction, asset, topics } = paid;

@@ -16,7 +16,6 @@ function head(short: number, length: number): Uint8Array {
   return Buffer.concat([Buffer.of(short + 55 + size.length), size]);
 }
 
-/** Encodes an item as Ethereum does. */
 export function rlp(item: Item): Uint8Array {
   if (item instanceof Uint8Array) {
     if (item.length === 1 && (item[0] ?? 0) < 0x80) return item;

@@ -4,10 +4,7 @@ import { bytesOf, type Hex, hexOf } from "./hex.ts";
 import { signatureOf } from "./keys.ts";
 import { NOTHING, number, rlp } from "./rlp.ts";
 
-/**
- * A contract call that moves none of the chain's own coin. Large numbers are strings, because the call crosses to the wallet's process as
- * JSON.
- */
+/** A contract call that moves none of the chain's own coin. Large numbers are strings: it crosses to the wallet's process as JSON. */
 export interface Transaction {
   readonly chainId: number;
   /** How many transactions the sender has sent before. */

@@ -6,7 +6,6 @@ const BUSY_SECONDS = 5;
 /** Roughly the most that a non-streamed answer takes; a new answer starts only if this much is free. */
 const ROOM_BYTES = 1_048_576;
 
-/** An answer that its client has not fully received. */
 export interface WaitingAnswer {
   /** The caller's account, or its address if it has no key. */
   readonly owner: string;
@@ -34,7 +33,6 @@ export interface AnswerBounds {
 
 type Memory = ArrayBufferLike;
 
-/** Reference counts of memory blocks. */
 class Uses extends Map<Memory, number> {
   /** True if it was not held before. */
   add(memory: Memory, times = 1): boolean {

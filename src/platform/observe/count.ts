@@ -11,7 +11,6 @@ export const GEN_AI_OPERATIONS: ReadonlySet<string> = new Set(["chat", "embeddin
 const OTHER = "_other";
 const NONE = "_none";
 
-/** The cells for one combination of operation, provider and models. */
 interface ModelCells {
   readonly labels: ModelLabels;
   /** By error code; empty for success. */
@@ -222,10 +221,7 @@ class Counting {
   }
 }
 
-/**
- * Creates the function that counts ended requests. `isKnown` separates the catalog's models, tiers and actions from names made up by
- * callers; `otelName` gives a provider's name in OpenTelemetry's conventions.
- */
+/** Counts ended requests. `isKnown` tells the catalog's names from callers'; `otelName`: a provider in OpenTelemetry's conventions. */
 export function createCounting(
   metrics: Metrics,
   isKnown: (name: string) => boolean,

@@ -8,7 +8,6 @@ const FIELDS: readonly (readonly [prefix: string, field: string])[] = [
 
 type TellBroken = (error: unknown, words: string, fields: Readonly<Record<string, unknown>>) => void;
 
-/** Logs internal faults. Work outside any call has the id "". */
 export function logInternalErrors(broken: TellBroken): (error: unknown, id: string) => void {
   return (error, id) => {
     const field = FIELDS.find(([prefix]) => id.startsWith(prefix))?.[1];

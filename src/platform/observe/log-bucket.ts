@@ -175,7 +175,6 @@ export class LogBucket implements LogStore {
     }
   }
 
-  /** The folders of all accounts with objects. */
   async *#folders(): AsyncGenerator<string> {
     for (let last = ""; ; ) {
       const { folders, hasMore } = await this.#options.objects.list({ prefix: ROOT, after: last, folders: true });

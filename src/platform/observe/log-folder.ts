@@ -162,7 +162,6 @@ export class LogFolder implements LogStore {
     }
   }
 
-  /** The names of all files, newest day first. */
   async #files(): Promise<readonly string[]> {
     const names = await readdir(this.#options.folder).catch(() => []);
     return names.filter((name) => FILE.test(name)).toSorted((a, b) => b.localeCompare(a));

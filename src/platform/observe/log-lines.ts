@@ -28,9 +28,7 @@ export interface LogLook {
   readonly bytesMax: number;
 }
 
-/** A search for a call by its id. */
 export interface LogSearch extends LogLook {
-  /** A transaction id or a request id. */
   readonly id: string;
   /** When it began, by the clock of a possibly different process. */
   readonly beganMs: number;
@@ -87,7 +85,6 @@ function lineIn(bytes: Buffer): LogLine | null {
   }
 }
 
-/** The lines that contain a word, in order. */
 export async function* linesIn(
   chunks: AsyncIterable<Buffer> | Iterable<Buffer>,
   word: string,

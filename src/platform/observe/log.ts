@@ -31,10 +31,7 @@ export interface LogOptions {
   readonly format?: LogFormat;
 }
 
-/**
- * Creates the log. Request lines have the library's form but bypass it: for that many fields it needs 5 microseconds, `JSON.stringify`
- * one.
- */
+/** Request lines have the library's form but bypass it: for that many fields it needs 5 microseconds, `JSON.stringify` one. */
 export function createLog({ level, clock, stream, format = "json" }: LogOptions): Log {
   const isText = format === "auto" ? stream === undefined && isatty(1) : format === "text";
   const json = stream ?? new LineBuffer();

@@ -19,7 +19,6 @@ interface Family {
   readonly samples: Map<string, number>;
 }
 
-/** Metrics by name, in order of appearance. */
 export type Families = ReadonlyMap<string, Family>;
 
 /** Parses the output of `metricsText`. Skips lines without a number. */
@@ -70,7 +69,6 @@ export function mergeMetrics(all: readonly Families[]): Families {
   return merged;
 }
 
-/** In Prometheus' text format. */
 export function writeMetrics(families: Families): string {
   let text = "";
   for (const { head, samples } of families.values()) {

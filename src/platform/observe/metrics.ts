@@ -320,7 +320,6 @@ export function showTotals(gauges: Metrics, { accounts, holdsOpen, heldNano, spe
   gauges.spent.labels({ sandbox: "1" }).set(Number(play.spentNano) / NANO_PER_USD);
 }
 
-/** All metrics in Prometheus' text format, built in slices. */
 export async function metricsText(metrics: Metrics, registry: Registry): Promise<string> {
   const counted = Object.values(metrics).flatMap((series) => (series instanceof Gauge ? [] : [series]));
   const ours = await eachInSlices(counted, async (series) => series.text());

@@ -24,7 +24,6 @@ export interface EndedJob {
   readonly legs: readonly Leg[];
 }
 
-/** Sets its gauges, at each scrape. */
 export type ReadGauges = (gauges: Metrics) => void | Promise<void>;
 
 export interface Observer {
@@ -36,7 +35,6 @@ export interface Observer {
   ledgerTook(operation: string, ms: number): void;
   /** A call or job has ended: counts our cost above its charge. */
   unpaid(chargedNano: Nano, upstreamNano: Nano): void;
-  /** A job has ended, and its hold with it. */
   jobEnded(job: EndedJob): void;
   /** A payment on chain was tried. */
   settled(outcome: "settled" | "refused" | "open"): void;
@@ -57,7 +55,6 @@ export interface Observer {
   sealUnopened(): void;
   /** Called at each scrape. A failure is logged, and the gauges keep their last values. */
   onScrape(read: ReadGauges): void;
-  /** Requests that have begun and not ended. */
   inFlight(): number;
   readonly contentType: string;
   metricsText(): Promise<string>;
@@ -75,9 +72,7 @@ export interface ObserverOptions {
   readonly role?: "both" | "serve" | "work" | "split";
   /** Called when gauges could not be read. Default: logs it. */
   readonly onUnread?: (error: unknown) => void;
-  /** Called for each request that has ended. */
   readonly onEnd?: (record: RequestRecord) => void;
-  /** Called for each job that has ended. */
   readonly onJobEnd?: (job: EndedJob) => void;
 }
 

@@ -31,10 +31,7 @@ export interface LoggedCall {
 }
 
 export interface RequestLog {
-  /**
-   * Starts to collect a call; null: too many are being collected. Call the returned function once, with the call, or with null to discard
-   * it.
-   */
+  /** Starts to collect a call; null: too many are. Call the returned function once, with the call, or with null to discard it. */
   begin(): ((call: Omit<LoggedCall, "at"> | null) => void) | null;
   /** The newest calls. */
   list(look: LogLook, limit: number): Promise<readonly LoggedName[]>;

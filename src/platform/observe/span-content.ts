@@ -1,5 +1,4 @@
-// Adds requests and answers to a call's span where the operator enables it (OTEL_CAPTURE_CONTENT): messages in the form of OpenTelemetry's
-// generative-AI conventions, redacted and cut to size.
+// A call's request and answer in its span (OTEL_CAPTURE_CONTENT), in OpenTelemetry's form, redacted and cut to size.
 import type { Attributes } from "@opentelemetry/api";
 import type { CallerRequest } from "../../core/neutral.ts";
 import { type Cut, cutTo, newestOf } from "./cut-messages.ts";
@@ -13,7 +12,6 @@ const REDACTED_CHARACTERS_MAX = 256 * 1024;
 /** Per attribute as sent: JSON, which the conventions prescribe where spans cannot contain structures. */
 const ATTRIBUTE_CHARACTERS_MAX = 32 * 1024;
 
-/** The content of a call that has ended. */
 export interface Said {
   readonly asked: Pick<CallerRequest, "body" | "neutral">;
   /** Parses the answer; null: it is too long, or in a wire that cannot be parsed. */
@@ -38,9 +36,7 @@ export class SpanContents {
     this.#options = options;
   }
 
-  /**
-   * Starts to collect a call; null: not wanted, or too many are being collected. Call the returned function once, with null to discard it.
-   */
+  /** Starts to collect a call; null: not wanted, or too many are. Call the returned function once, with null to discard it. */
   begin(record: RequestRecord): ((said: Said | null) => void) | null {
     if (this.#open >= OPEN_MAX || !this.#options.isSent(record)) return null;
     this.#open += 1;

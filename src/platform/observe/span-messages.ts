@@ -3,7 +3,6 @@
 import { readJson } from "../../core/json-bytes.ts";
 import type { AnswerBlock, FinishReason, MediaSource, NeutralBlock, NeutralTurn } from "../../core/neutral.ts";
 
-/** A message part, by the `type` of its schema. */
 export type Part = Readonly<Record<string, unknown>> & { readonly type: string };
 
 export interface Message {
@@ -120,10 +119,7 @@ function answerPart(block: AnswerBlock): readonly Part[] {
   }
 }
 
-/**
- * The conventions have a single finish reason where our wires have several; `finish_reason` is deprecated there, but collectors still read
- * it.
- */
+/** The conventions have one finish reason where our wires have several. Collectors still read the deprecated `finish_reason`. */
 export function outputOf({ blocks, reason }: OutputChoice): Message & { readonly finish_reason: string } {
   const finish_reason = reason === "tool_calls" ? "tool_call" : reason;
   return { role: "assistant", parts: blocks.flatMap(answerPart), finish_reason };

@@ -42,17 +42,13 @@ export function isKept(traceId: string, ratio: number): boolean {
   return Number.parseInt(traceId.slice(-13), 16) < ratio * RATIO_STEPS;
 }
 
-/** The facts of a request from its head. */
 interface Begun {
   readonly requestId: string;
-  /** Sent by a monitoring probe. */
   readonly watched: boolean;
   readonly trace: Pick<TraceContext, "flags"> | null;
 }
 
-/**
- * True if a request's span is sent: its caller records the trace, or it is in the sampled part of our own traces. Probes are never sent.
- */
+/** Whether a request's span is sent: its caller records the trace, or it is in our sampled part. Probes are never sent. */
 export function isSent({ watched, trace, requestId }: Begun, ratio: number): boolean {
   if (watched) return false;
   return trace === null ? isKept(idsOf(requestId).traceId, ratio) : isSampled(trace);

@@ -1,5 +1,4 @@
-// Things that end at a set time, such as a box to close or a machine whose paid time is over: a record of when, and one sweeper that ends
-// them.
+// Things that end at a set time, such as a box or a paid machine: a record of when, and one sweeper that ends them.
 import type { Clock } from "../../core/clock.ts";
 import type { Records, StoredRecord } from "./records.ts";
 
@@ -12,7 +11,6 @@ const BACK_EVERY_MS = 10 * 60_000;
 const ROWS = 500;
 const AT_ONCE = 16;
 
-/** An entry: what ends, and when. */
 export interface Cleanup {
   /** Identifies it, also to its vendor. */
   readonly label: string;
@@ -23,7 +21,6 @@ export interface Cleanup {
   readonly tries?: number;
 }
 
-/** How entries of one kind are stored. */
 export interface CleanupBook {
   readonly kind: string;
   /** How long an entry is kept; null: until it has ended. */
@@ -78,7 +75,6 @@ export class Cleanups {
   readonly #kinds: readonly CleanupKind<never>[];
   readonly #found = new Map<CleanupBook, Found>();
   #timer: NodeJS.Timeout | undefined;
-  /** Looks in progress, at most one per kind. */
   readonly #looking = new Map<CleanupBook, Promise<void>>();
   /** Kinds whose look was still in progress when a full look was due. */
   readonly #wholeOwed = new Set<CleanupBook>();
@@ -108,10 +104,7 @@ export class Cleanups {
     await Promise.allSettled(this.#looking.values());
   }
 
-  /**
-   * Looks at all kinds in parallel, but never twice at one kind, so that a slow vendor does not delay other kinds. `isWhole`: far back, as
-   * at a start. Rejects if the store is unavailable.
-   */
+  /** Looks at all kinds in parallel, never twice at one, so that none delays others. `isWhole`: far back, as at a start. */
   async look(isWhole: boolean): Promise<void> {
     if (isWhole) this.#wholeAtMs = this.#deps.clock.elapsedMs();
     await Promise.all(this.#kinds.map((kind) => this.#lookOnce(kind, isWhole)));

@@ -17,9 +17,7 @@ export interface InDoubtParts<Doubt, State> {
 export interface InDoubt<State> {
   start(): void;
   stop(): Promise<void>;
-  /**
-   * Checks all that have been open for at least this long, by default the time that a call's own settlement takes; returns the outcomes.
-   */
+  /** Checks all open for at least this long (default: what a call's own settlement takes); returns the outcomes. */
   look(openMsMin?: number): Promise<readonly State[]>;
   /** As of the last look. */
   seen(): { readonly count: number; readonly oldestMs: number };

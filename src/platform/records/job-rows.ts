@@ -17,10 +17,7 @@ const compressed = promisify<string, ZlibOptions, Buffer>(gzip);
 const expanded = promisify<Buffer, ZlibOptions, Buffer>(gunzip);
 
 export interface JobRows {
-  /**
-   * Stores a finished row for seven days and returns its name. The name is always new, so that a process that has lost the job without
-   * knowing it leaves an unlisted row and changes none.
-   */
+  /** Stores a row for seven days under a new name: a process that has lost the job unaware leaves an unlisted row and changes none. */
   put(payer: string, row: unknown): Promise<string>;
   /** The rows with these names, in order; null: one of them is gone. */
   read(names: readonly string[]): Promise<readonly unknown[] | null>;

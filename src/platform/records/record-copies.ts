@@ -9,7 +9,6 @@ import { openUnit } from "./sqlite-unit.ts";
 const BATCH = 200;
 const RECORD = /^\{r:\d{1,2}\}:(?!expiry$|deleted:)/;
 
-/** A record with its position: lists are in this order. */
 export interface RecordCopy extends StoredRecord {
   readonly number: number;
 }
@@ -28,7 +27,6 @@ export async function* sqliteRecordCopies(database: DatabaseSync, clock: Clock):
   }
 }
 
-/** The records in Redis, oldest first. */
 export async function* redisRecordCopies(link: RedisLink, clock: Clock): AsyncIterable<RecordCopy> {
   const found = new Map<string, number>();
   for await (const key of link.keys()) {

@@ -1,6 +1,5 @@
 // Everything stored that is not money: jobs, files, ownership of vendor ids, stored answers. One small interface.
 
-/** A stored row. Each put increments `version`. */
 export interface StoredRecord {
   readonly kind: string;
   readonly id: string;

@@ -1,5 +1,4 @@
-// Records in Redis: each in one of 64 slots, listed for its payer in another. Readers ignore inconsistencies that a crash leaves between
-// the two.
+// Records in Redis: each in one of 64 slots, listed for its payer in another. Readers ignore what a crash leaves between them.
 import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 import type { Clock } from "../../core/clock.ts";
@@ -53,7 +52,6 @@ function readRecord(reply: unknown): StoredRecord | null {
   return { kind, id, payer, version: Number(version), value, ...times };
 }
 
-/** What a record takes of its share, and for how long. */
 interface Taken {
   readonly bytes: number;
   readonly ttlMs: number;

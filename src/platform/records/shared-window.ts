@@ -26,10 +26,7 @@ export async function takeFrom(
   }
 }
 
-/**
- * Counts one `what` in this minute; false: the limit is reached. Each call reads and writes a record, so put a local window before it
- * against floods.
- */
+/** Counts one `what` in this minute; false: the limit is reached. Uses a record per call: put a local window before it. */
 export function sharedWindow(records: Counts, clock: Clock): (what: string, limit: number) => Promise<boolean> {
   return async (what, limit) => {
     const id = `${Math.floor(clock.epochMs() / MINUTE_MS)} ${what}`;

@@ -3,7 +3,6 @@ import type { SqliteThread } from "../storage/thread-client.ts";
 import type { Records } from "./records.ts";
 import type { RecordsOperations } from "./sqlite-unit.ts";
 
-/** The file that the storage thread loads for records. */
 export const RECORDS_UNIT = new URL("./sqlite-unit.ts", import.meta.url);
 
 const PATIENT = { isPatient: true } as const;

@@ -60,10 +60,7 @@ export function openUnit(database: DatabaseSync, time: StoreTime): SqliteUnit {
   };
 }
 
-/**
- * Records with an account's rules, named by its id: callers cached by other processes depend on them, so all processes are told of each
- * put.
- */
+/** An account's rules, by its id: callers cached by other processes depend on them, so all processes learn of each put. */
 const RULES_KIND = "rules";
 /** Runs: all processes learn of a changed budget and of a stop. */
 const RUN_KIND = "run";

@@ -3,7 +3,6 @@ import type { Records, StoredRecord } from "./records.ts";
 
 const PAGE_ROWS = 200;
 
-/** All of a payer's records of a kind, newest first. */
 export async function* walk(records: Pick<Records, "list">, kind: string, payer: string): AsyncGenerator<StoredRecord> {
   let cursor: string | null = null;
   do {

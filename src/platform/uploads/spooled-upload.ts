@@ -21,7 +21,6 @@ export interface FormRules {
   readonly folder: string;
 }
 
-/** A complete form. The plan that gets it closes it. */
 export interface SpooledForm {
   /** Values by name; a name that ends in `[]` or is repeated has a list. */
   readonly fields: Readonly<Record<string, unknown>>;
@@ -180,10 +179,7 @@ class FormIntake {
   }
 }
 
-/**
- * Parses a form while it arrives. Errors are for the caller: not a form, truncated, too large, or too many at once. `share` bounds what is
- * spooled on disk.
- */
+/** Parses a form while it arrives. Errors: no form, truncated, too large, too many at once. `share` bounds what is spooled. */
 export async function spooledForm(
   incoming: IncomingBody | undefined,
   contentType: string,

@@ -92,10 +92,7 @@ export function unfit(
   return refuses.includes("n") && Number(choices ?? 1) > 1 ? "n above 1 is refused by it" : null;
 }
 
-/**
- * The known word nearest to the requested effort; of two equally near, the one that thinks more. A model that cannot turn thinking off
- * gets its lowest effort.
- */
+/** The known word nearest to the effort; of two, the one that thinks more. A model that always thinks gets its lowest effort. */
 export function nearestEffort(word: string, known: readonly string[]): string | undefined {
   if (known.includes(word)) return word;
   const at = EFFORT_WORDS.indexOf(word);

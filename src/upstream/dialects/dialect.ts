@@ -97,10 +97,7 @@ export interface BytesOut extends StreamOut {
 }
 
 export interface StreamReader {
-  /**
-   * Reads one server-sent event: its data is `bytes[start, end)`, valid only during the call; `name` is its event type, if any. Returns
-   * false for data that cannot be parsed: it is skipped and counted.
-   */
+  /** Reads one event: `bytes[start, end)` is valid only during the call; `name` is its type. False for data that cannot be parsed. */
   event(bytes: Buffer, start: number, end: number, name: string | null): boolean;
 }
 
@@ -121,7 +118,6 @@ export type UnaryAnswer =
     }
   | AttemptFailure;
 
-/** A whole answer in the neutral format, or a failure. */
 export type ReadAnswer =
   | {
       readonly answer: NeutralAnswer;
@@ -131,7 +127,6 @@ export type ReadAnswer =
     }
   | AttemptFailure;
 
-/** A vendor's error body, before classification. */
 export interface VendorError {
   /** The machine-readable words: type, code, status name; in any order, lower case. */
   readonly words: readonly string[];
@@ -153,7 +148,6 @@ export interface Passing {
   answer(json: unknown, context: ChatContext): UnaryAnswer;
   /** Answers carry the caller's tool names; absent: the vendor's. */
   readonly restoresNames?: true;
-  /** Reads an error body, parsed if it was JSON. */
   error(body: unknown): VendorError;
 }
 
@@ -162,10 +156,7 @@ export interface Dialect {
   readonly wire: DialectName;
   /** Null if no caller speaks this wire to us, so that everything is translated. */
   readonly passing: Passing | null;
-  /**
-   * The mark that ends a stream: an event type, or an event's whole data. Null: only the end of the body does. A finish reason does not
-   * end it: later events still belong to the answer.
-   */
+  /** The event type, or whole data, that ends a stream; null: the body's end. After a finish reason more events may follow. */
   readonly end: string | null;
   /** The request field that grows from turn to turn. It is written last, because vendors' prompt caches match the beginning of a body. */
   readonly grows: string;
@@ -176,12 +167,8 @@ export interface Dialect {
   answer(json: unknown, context: ChatContext): ReadAnswer;
   /** The usage that a body reports, even in a faulty answer, because the vendor charges for it. */
   usage(json: Json, context: ChatContext): TokenUsage | null;
-  /** Reads an error body, parsed if it was JSON. */
   error(body: unknown): VendorError;
-  /**
-   * Why this vendor's wire cannot express the request (an unsupported content part, a field whose meaning would be lost); null if it can.
-   * The candidate is then skipped, or the request is refused if no other candidate remains.
-   */
+  /** Why this wire cannot express the request; null if it can. Then the candidate is skipped, or the request refused. */
   unsupported(request: NeutralRequest, context: ChatContext): string | null;
 }
 

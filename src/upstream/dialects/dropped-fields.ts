@@ -13,7 +13,6 @@ const SAMPLED: Readonly<Record<string, Sampled>> = {
   seed: "seed",
 };
 
-/** The neutral values that remove a field. */
 const WITHOUT: Readonly<Record<string, Partial<NeutralRequest>>> = {
   n: { choices: 1 },
   stop: { stops: [] },

@@ -57,10 +57,7 @@ export function learnEvent(cameBytes: Buffer, sentBytes: Buffer, text: EventTemp
   return isSame ? known : null;
 }
 
-/**
- * What to send for a known event, whose bytes are the characters of `event`, under another id: the event itself, or a template that its
- * text may match. Null for any other event.
- */
+/** What to send for a known event under another id: the event itself, or a template that its text may match. Null for other events. */
 export function recognized({ came, sent, text }: KnownEvent, event: string, id: string): Buffer | EventTemplate | null {
   const [toId = "", toCreated = "", toText = ""] = came;
   const idTo = event.startsWith(toId) ? endOf(PLAIN_ID, event, toId.length) : -1;

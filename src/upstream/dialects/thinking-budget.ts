@@ -24,7 +24,6 @@ export function effortOfBudget(tokens: number): string {
   return EFFORT_OF_BUDGET.find(([most]) => tokens <= most)?.[1] ?? "high";
 }
 
-/** The effort that a request asks for; undefined if it asks for none. */
 export function effortOf(ask: ReasoningAsk | null): string | undefined {
   if (ask === null) return undefined;
   if (ask.off) return "none";

@@ -22,7 +22,6 @@ export interface CallPiece {
   readonly whole?: unknown;
 }
 
-/** Makes a reader for calls that arrive whole. */
 export function wholeCalls(context: ChatContext): (told: CallPiece) => AnswerCallBlock {
   const ids = new GivenIds(context);
   return ({ id, name: told, arguments: args }) => {
@@ -32,7 +31,6 @@ export function wholeCalls(context: ChatContext): (told: CallPiece) => AnswerCal
   };
 }
 
-/** Whether a block has content for the caller. */
 export function gives(block: AnswerBlock): boolean {
   return block.kind === "tool-call" || ("text" in block && block.text !== "");
 }
@@ -60,7 +58,6 @@ interface OpenCall {
   readonly end: JsonEnd;
 }
 
-/** Finds the end of a JSON object that arrives in fragments. */
 class JsonEnd {
   /** 0 once the object has ended; null before it begins. */
   depth: number | null = null;

@@ -71,7 +71,6 @@ export class ToolFit {
   readonly #rules: ToolRules;
   /** Maps the vendor's names to the caller's. */
   #names: Map<string, string> | null = null;
-  /** The conversation's ids, as the caller sent them. */
   #ids: Set<string> | null = null;
 
   constructor(dialect: DialectName, { takes: { toolIds } = {}, toolSchemas }: ChatWire) {

@@ -55,7 +55,6 @@ function isFull({ waiting, child }: Running, who: string | null): boolean {
   return [...waiting.values()].filter((one) => one.who === who).length >= OF_ONE_MAX;
 }
 
-/** Parses an answer line; null if it is not one. */
 function answerIn(line: string): FromSidecar | null {
   try {
     const said: unknown = JSON.parse(line);

@@ -6,7 +6,6 @@ import { atPointer, countOf } from "../json-pointer.ts";
 import { malformed } from "../vendor-failure.ts";
 import type { UnitDialect } from "./unit-dialect.ts";
 
-/** The tokens of one modality in the details of a count. */
 function ofModality(details: unknown, modality: string): number {
   const rows = Array.isArray(details) ? details.filter(isRecord) : [];
   return countOf(rows.find((row) => row.modality === modality)?.tokenCount);

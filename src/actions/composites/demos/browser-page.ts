@@ -16,7 +16,6 @@ const ANSWER_MS_MAX = 30_000;
 const CONNECT_MS_MAX = 30_000;
 const MESSAGE_BYTES_MAX = 32 * 1_048_576;
 
-/** Options of every connection to a browser. */
 export const CONNECTION = { protocolTimeout: ANSWER_MS_MAX, defaultViewport: null } as const;
 
 async function openSession(browser: Browser, { width, height }: Size): Promise<CDPSession> {

@@ -46,7 +46,6 @@ interface Before {
   /** Every file of the job, noted before its bytes arrive. Those that the result does not name are deleted at the end. */
   readonly files: readonly string[];
   readonly board: { readonly storyboard: Storyboard; readonly nano: Nano } | null;
-  /** The result, once it is stored. */
   readonly video: { readonly video: StoredFile & { readonly seconds: number }; readonly storyboard: StoredFile } | null;
 }
 
@@ -217,7 +216,6 @@ class DemoJob {
     return { ...end, chargeNano };
   }
 
-  /** The video of all clips and the storyboard, made once. */
   async #video(board: Storyboard, studio: Studio): Promise<NonNullable<Before["video"]> | Failure> {
     const before = this.#rows.before.video;
     if (before !== null) return before;

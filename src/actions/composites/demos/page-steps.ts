@@ -71,7 +71,6 @@ function captionScript(caption: string): string {
 })()`;
 }
 
-/** A page while its scene is recorded. */
 export class ShownPage {
   readonly session: CDPSession;
   readonly #signal: AbortSignal;

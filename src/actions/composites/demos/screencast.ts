@@ -7,7 +7,6 @@ import { RecordingFault } from "./browser-page.ts";
 import type { Size } from "./clip.ts";
 
 const JPEG = { format: "jpeg", quality: 80 } as const;
-/** Bounds of one recording on the disk. */
 const PICTURES_MAX = 4_000;
 const PICTURES_MIB_MAX = 128;
 

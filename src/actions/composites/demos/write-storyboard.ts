@@ -28,7 +28,6 @@ const TASK = [
   "`caption` is a line of at most 60 characters; `narration` is said during the scene, at most 2 words for each of its `seconds` (2 to 30). The seconds of all scenes add up to `seconds`.",
 ].join("\n");
 
-/** A storyboard, or the job's failure. */
 export type Written = Storyboard | { readonly error: string; readonly message: string };
 
 /** A storyboard without a model, for the sandbox: scrolls through the page. */

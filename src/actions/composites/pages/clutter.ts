@@ -167,7 +167,6 @@ function isToFillIn(form: PageElement): boolean {
   );
 }
 
-/** A heading, or a line that is styled as one. */
 function isHeading(element: PageElement, charsIn: Chars): boolean {
   if (HEADING.test(element.localName)) return true;
   const [only, another] = element.children;

@@ -107,7 +107,6 @@ function headingOf(document: PageElement, title: string | null): string {
   return own.split(BEHIND_TITLE)[0]?.trim() ?? "";
 }
 
-/** Prepends the heading where the main part begins below it. */
 function withHeading(part: PageElement, heading: string): PageElement {
   if (heading === "" || part.querySelector("h1") !== null || textOf(part).includes(heading)) return part;
   const first = elementOf("h1");

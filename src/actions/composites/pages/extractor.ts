@@ -27,10 +27,7 @@ export interface ExtractorOptions {
   readonly threads?: number;
   /** CPU milliseconds for a long page; an ordinary one gets a fifth. Default 5,000. */
   readonly msMax?: number;
-  /**
-   * The old-generation heap of one thread, in MiB. Default 128: the longest pages that are parsed need about 100, and with the page's
-   * bytes a thread stays below 150 MB.
-   */
+  /** MiB of one thread's old-generation heap; default 128. The longest pages need about 100, and a thread stays below 150 MB. */
   readonly memoryMib?: number;
 }
 
@@ -40,10 +37,7 @@ const ORDINARY_PART = 5;
 const TASK_BYTES_MAX = 6 * 1_048_576;
 /** Until a new thread has loaded its code: on a busy machine that takes longer than a page may. */
 const START_MS_MAX = 30_000;
-/**
- * A page is limited in CPU time. Its wall time is limited to this multiple, because threads give way to calls and may get as little as a
- * tenth of a core.
- */
+/** A page is limited in CPU time, and its wall time to this multiple: threads may get as little as a tenth of a core. */
 const WAIT_FACTOR = 12;
 
 /** A thread's messages: first that it is ready, then the result of each task; each with the CPU time since its start. */

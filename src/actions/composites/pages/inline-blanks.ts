@@ -1,5 +1,4 @@
-// Collapses whitespace as browsers do: one space between words, none at the edges of blocks. Also finds the elements with something to
-// read.
+// Collapses whitespace as browsers do, within blocks and at their edges. Also finds the elements with something to read.
 import { PageElement, type PageLeaf, type PageNode, TEXT } from "./page-tree.ts";
 
 const BLOCKS = new Set(

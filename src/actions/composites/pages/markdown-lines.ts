@@ -8,7 +8,6 @@ const MARKS = /[\\*`[\]_]/g;
 const HEAD = /^(?:-|\+ |=+|#{1,6} |~~~|>)/;
 const NUMBERED = /^(\d+)\. /;
 
-/** Escapes a text so that it has no Markdown meaning. */
 export function escaped(text: string): string {
   return text.replace(MARKS, "\\$&").replace(HEAD, `${AT_BEGINNING}$&`).replace(NUMBERED, "$1\\. ");
 }

@@ -108,7 +108,6 @@ function isOneColumn(left: Row, right: Row): boolean {
   return ends && pairs.some(([a, b]) => a !== b && isSign(BEHIND_FIGURE, b));
 }
 
-/** Writes a cell that spans the whole table once. */
 function once(row: Row): Row {
   const [first = "", ...others] = row;
   return others.every((text) => text === first) ? [first, ...others.map(() => "")] : row;

@@ -88,7 +88,6 @@ function isOwnAnchor(link: PageElement): boolean {
 /** Signs that mark a heading's own link, and zero-width spaces. */
 const SIGNS = /[\s\u200b-\u200d\u2060\ufeff#¶§🔗]+/gu;
 
-/** Whether a link has nothing to read. */
 function isBare(link: PageElement): boolean {
   const text = link.textContent.slice(0, SIGNS_CHARS_MAX);
   if (text.replace(SIGNS, "") !== "" || link.querySelector("img[src]") !== null) return false;

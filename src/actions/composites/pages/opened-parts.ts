@@ -39,10 +39,7 @@ function openShadow(template: PageElement): void {
 
 const slotOf = (node: PageNode) => (node instanceof PageElement ? node.getAttribute("slot") : null);
 
-/**
- * Frameworks that stream a page send parts hidden at its end, each for a placeholder: React puts `S:0` in the place of `B:0`, and removes
- * the fallback there.
- */
+/** Frameworks that stream a page send parts hidden at its end. React puts `S:0` in the place of `B:0`, and removes the fallback there. */
 function openStreamed(document: PageElement): void {
   const parts = [...document.querySelectorAll("div[hidden][id^='S:']")].slice(0, PARTS_MAX);
   if (parts.length === 0) return;

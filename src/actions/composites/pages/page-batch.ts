@@ -5,7 +5,6 @@ import type { GrowingRow } from "./page-row.ts";
 
 /** `asked`, or why the rung was not asked: no money, the payer's or ours, or a payer that may not spend it. */
 export type AskEnd = "asked" | "over budget" | "unpaid_costs" | Stopped;
-/** Asks the rung for these rows, and records the outcome in each. */
 export type AskRung = (rung: RungSpec, rows: readonly GrowingRow[]) => Promise<AskEnd>;
 
 interface Waiting {

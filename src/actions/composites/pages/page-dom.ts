@@ -100,10 +100,7 @@ export function standsIn(element: PageElement, names: ReadonlySet<string>, level
   return false;
 }
 
-/**
- * The number of text characters of each element, counted in one walk; asking each element would be quadratic in depth. Leaves out the text
- * of elements named in `left`.
- */
+/** The text characters of each element, without those of elements named in `left`. One walk: asking each would be quadratic in depth. */
 export function measured(body: PageElement, left: ReadonlySet<string> = new Set()): ReadonlyMap<PageElement, number> {
   const chars = new Map<PageElement, number>();
   const measure = (element: PageElement): number => {

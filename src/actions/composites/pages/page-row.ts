@@ -38,7 +38,6 @@ export interface PageRow extends PageDetails {
 /** Why a job's row ended before all rungs were tried. */
 export type RanOut = "over budget" | "unpaid_costs" | "timeout" | "cancelled" | Stopped;
 
-/** The best result so far. */
 export interface Best {
   readonly page: RungPage;
   readonly rung: RungSpec;
@@ -99,7 +98,6 @@ export class GrowingRow {
     return isBetter;
   }
 
-  /** What the row pays so far. */
   get cents(): number {
     return this.#best?.cents ?? 0;
   }

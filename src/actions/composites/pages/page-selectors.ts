@@ -1,7 +1,5 @@
-// A small subset of CSS selectors: names, classes, ids and attributes, with descendant, child and adjacent combinators. Each selector is
-// parsed once.
+// A subset of CSS selectors: names, classes, ids, attributes; descendant, child and adjacent combinators. Parsed once.
 
-/** The part of an element that selectors read. */
 export interface Selected {
   readonly localName: string;
   readonly parentElement: Selected | null;

@@ -1,5 +1,4 @@
-// What a page's own style sheets certainly say about an element, from rules for a single class, id or tag: enough to find text hidden by a
-// class.
+// What a page's own style sheets certainly say about an element: enough to find text hidden by a class.
 import type { PageElement } from "./page-tree.ts";
 
 /** Bounds on what is read of all sheets: characters, braces, and characters per rule. */

@@ -20,7 +20,6 @@ export type PageTask =
 /** Null where it is too long, too deep or too slow to read. `busy`: no room now. */
 export type Read<T> = T | "busy" | null;
 
-/** The result of each kind of task. */
 export interface PageDone {
   readonly page: JudgedPage;
   readonly text: JudgedPage;
@@ -59,9 +58,7 @@ function hasBeyondAscii(bytes: Uint8Array, atLeast: number): boolean {
   return count === atLeast;
 }
 
-/**
- * Decodes a page: as UTF-8 where it is that, whatever it declares; else by the first declared charset that fits; else as well as possible.
- */
+/** Decodes as UTF-8 if it is valid, whatever the page declares; else by the first declared charset that fits; else as well as possible. */
 export function decodedPage(page: PageBytes): string {
   const { bytes } = page;
   const charsets = charsetsOf(page);

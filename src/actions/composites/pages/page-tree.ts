@@ -9,7 +9,6 @@ const DOCUMENT = 9;
 
 export type PageNode = PageElement | PageLeaf;
 
-/** A node with siblings and a parent. */
 abstract class Linked {
   parentNode: PageElement | null = null;
   previousSibling: PageNode | null = null;
@@ -38,7 +37,6 @@ abstract class Linked {
   }
 }
 
-/** A text or a comment. */
 export class PageLeaf extends Linked {
   readonly nodeType: number;
   data: string;

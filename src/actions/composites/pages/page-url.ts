@@ -26,7 +26,6 @@ export function readPageUrl(text: string, mayUsePort: PortRule = NO_PORTS): URL 
   return read.url;
 }
 
-/** Whether a host is one of these domains or a subdomain of one. */
 function isBelow(hostname: string, domains: readonly string[]): boolean {
   return domains.some((domain) => hostname === domain || hostname.endsWith(`.${domain}`));
 }

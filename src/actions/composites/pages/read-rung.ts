@@ -9,7 +9,6 @@ import type { Read } from "./page-tasks.ts";
 import { isDocument } from "./page-url.ts";
 import { yieldOf } from "./yield.ts";
 
-/** A page as a rung has read it. */
 export interface RungPage extends JudgedPage {
   readonly url: string;
   readonly format: "markdown" | "html" | "text";

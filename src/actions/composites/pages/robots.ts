@@ -103,10 +103,7 @@ function firstEnd(pattern: string): number {
   return pattern.endsWith("$") ? pattern.length - 1 : pattern.length;
 }
 
-/**
- * Whether a path that has the pattern's prefix matches the rest, where `*` matches anything and a final `$` the end. Looks at each part
- * once.
- */
+/** Whether a path with the pattern's prefix matches the rest, where `*` matches anything and a final `$` the end. Linear. */
 function fits(pattern: string, path: string): boolean {
   const isWhole = pattern.endsWith("$");
   const [first = "", ...others] = (isWhole ? pattern.slice(0, -1) : pattern).split("*");

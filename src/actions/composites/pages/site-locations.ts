@@ -1,11 +1,9 @@
 // The addresses in a site map. Runs in a worker thread, because a map may have any length.
 
-/** The most addresses read from one map. */
 const LOCATIONS_MAX = 5_000;
 const LOCATION = /<loc>(?:\s|<!\[CDATA\[)*([^<\]\s]+)/gi;
 /** Longer addresses cannot be requested. */
 const LOCATION_CHARS_MAX = 2_048;
-/** The most maps read from an index. */
 const MAPS_MAX = 100;
 /** Bounds the sum of all addresses, which go back to the event loop. */
 const ALL_CHARS_MAX = 524_288;

@@ -19,7 +19,6 @@ export interface Waiting {
 /** Whether it may occupy a thread for longer than an ordinary page. */
 export const isLong = ({ bytes }: Waiting): boolean => bytes > ORDINARY_BYTES_MAX;
 
-/** Waiting tasks by account, in turns. */
 export class Turns {
   readonly #queues = new Map<string, Waiting[]>();
   readonly #bytes = new Map<string, number>();

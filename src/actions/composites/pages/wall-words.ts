@@ -72,7 +72,6 @@ export const SHELL_WORDS =
 const WAITING =
   /^(?:loading|please wait|just a (?:second|moment|minute)|getting things ready|wird geladen|bitte warten|chargement|cargando|carregando|caricamento|laden|ładowanie|загрузка|завантаження|yükleniyor|読み込み中|加载中|載入中|로딩 중|đang tải|กำลังโหลด|memuat|जारी है|جار التحميل|טוען)(?:$|[^\p{L}].{0,80}(?:…|\.\.\.)$|\p{L}{0,8}(?:…|\.\.\.)$)|^.{0,60}(?:wird|werden) geladen(?:…|\.\.\.)?$/iu;
 
-/** Whether a line says only that something is loading. */
 export function isWaiting(line: string): boolean {
   return WAITING.test(line.slice(0, LINE_CHARS_MAX).trim());
 }

@@ -80,10 +80,7 @@ export function readableChars(content: string): number {
 /** The first part of a content to examine; each further one is four times as long. */
 const FIRST_LOOK_CHARS = 4_096;
 
-/**
- * Whether the beginning alone is too long for a wall or a shell, so that the rest does not matter. Long pages then cost no more than short
- * ones.
- */
+/** Whether the beginning is too long for a wall or a shell. Then long pages cost no more than short ones. */
 function isPlenty(content: string): boolean {
   for (let chars = FIRST_LOOK_CHARS; chars < content.length; chars *= 4) {
     const beginning = content.slice(0, chars);
@@ -130,10 +127,7 @@ function said(text: string, ways: readonly RegExp[]): { readonly ways: number; r
   return { ways: count, chars: marks.reduce((sum, mark) => sum + mark, 0) };
 }
 
-/**
- * Whether the words of a short text make it a wall. No word decides alone: wall phrases must be a large share of the text, or appear in
- * several ways or in the title too.
- */
+/** No word alone makes a wall: wall phrases must be a large share of a short text, or appear in several ways or in the title too. */
 function soundsWalled(text: string, title: string): boolean {
   const phrases = said(text, WALL_PHRASES);
   const words = said(text, WALL_WORDS);

@@ -31,9 +31,7 @@ function unasked({ tag, action }: Pick<EnrichSpec, "tag" | "action">, skipped: N
   return { provider: tag, action, ok: false, charged_cents: 0, latency_ms: 0, skipped };
 }
 
-/**
- * Takes a step within the budget; `work` returns null where its cost to us has no room. A step that is not taken is recorded in the row.
- */
+/** Takes a step within the budget; `work` returns null where its cost to us has no room. The row records a step that is not taken. */
 async function take(
   person: Person,
   step: Pick<EnrichSpec, "tag" | "action" | "cents">,
@@ -123,7 +121,6 @@ async function locate(
   return take(person, find, ask, deps);
 }
 
-/** Enriches a person who is known by an identifier. */
 export async function enrichBy(identifier: Identifier, person: Person, deps: EnrichDeps): Promise<Cut | null> {
   if (identifier.kind === "email") {
     person.given({ email: identifier.email });

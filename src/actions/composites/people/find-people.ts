@@ -32,7 +32,6 @@ function isUnasked(answer: InnerAnswer): boolean {
   return !answer.ok && answer.error.code === "upstream_not_configured" && answer.ms === 0;
 }
 
-/** The error of a failed search; null where it answered. */
 export function findError({ answer }: Found): GatewayError | null {
   return answer.ok ? null : answer.error;
 }

@@ -1,7 +1,6 @@
 // Identifiers of a person: an email address, a LinkedIn profile, or a name with a company. Pure.
 import { z } from "zod";
 
-/** A name and a company, as the caller wrote them. */
 export interface NamedPerson {
   readonly name: string;
   readonly company: string;

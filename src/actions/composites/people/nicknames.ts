@@ -1,5 +1,4 @@
-// First names that stand for each other: the names in one group may be one person's. From common usage in English, German, French, Spanish,
-// Italian and Russian. Data only.
+// First names that may be one person's, by group: English, German, French, Spanish, Italian and Russian usage. Data only.
 
 const LINES = `
 abigail abby gail|abraham abe|adrian ade|alan al allan allen|albert al bert bertie|alexander alex alec sasha sandy xander lex alejandro aleksandr alexandre
@@ -29,7 +28,6 @@ vincent vince vinny vincenzo|virginia ginny|vladimir vlad volodya|vyacheslav sla
 yaroslav slava|yekaterina katya|yulia julia|yury yuri iurii yuriy|zachary zach zack
 `;
 
-/** Each name with the numbers of its groups. */
 export const NICKNAMES: ReadonlyMap<string, ReadonlySet<number>> = read();
 
 function read(): ReadonlyMap<string, ReadonlySet<number>> {

@@ -5,7 +5,6 @@ import { profileUrl } from "./identifier.ts";
 import { nameOf } from "./person-query.ts";
 import type { Match } from "./same-person.ts";
 
-/** One call of a vendor, made or skipped. */
 export interface Hop {
   readonly provider: string;
   /** `<service>/<action>`. */
@@ -137,7 +136,6 @@ export class Person {
     return this.#hops.some((hop) => hop.skipped === undefined);
   }
 
-  /** Whether a vendor answered, even with nothing. */
   get wasAnswered(): boolean {
     return this.#hops.some(({ ok }) => ok);
   }
@@ -156,7 +154,6 @@ export class Person {
     return this.#match;
   }
 
-  /** Records how well this person matches the named one. */
   agrees(match: Match | null): void {
     this.#match = match;
   }

@@ -243,10 +243,7 @@ export function matchOf(wanted: NamedPerson, found: FoundPerson): Match | null {
   return name >= NAME_MIN && company >= COMPANY_MIN ? { name, company } : null;
 }
 
-/**
- * The wanted person among several, with the match; null where none matches, or where two match equally well but not fully, such as two
- * people with the same initial in one company.
- */
+/** The wanted person among several; null where none matches, or where two match equally well but not fully, such as by the same initial. */
 export function oneMeant<T>(
   wanted: NamedPerson,
   found: readonly (readonly [T, FoundPerson])[],

@@ -115,7 +115,7 @@ export function accountPages(parts: AccountPagesParts): readonly EndpointSpec[] 
     transactionSection,
     runsSection,
     runSection,
-    keysSection,
+    keysSection(parts.base),
     budgetsSection,
     eventsSection({ path: "/account/events", api: "/api/v1", lead }),
     jobsSection,

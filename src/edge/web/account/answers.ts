@@ -1,6 +1,7 @@
 // The fields of the account endpoints' answers that the pages show, as types derived from the endpoints' rows where possible; and a call's
 // display name.
 
+import type { ErrorCode } from "../../../core/errors.ts";
 import type { Naming } from "../../../money/accounts/names.ts";
 import type { keyRow, ownAccountRow, transactionRow, wholeTransactionRow } from "../../../money/accounts/rows.ts";
 import type { hookRow } from "../../../money/events/event-endpoints.ts";
@@ -42,7 +43,7 @@ export interface FailedShown {
   readonly endpoint: string;
   readonly asked: string | null;
   readonly status: number;
-  readonly code: string | null;
+  readonly code: ErrorCode | null;
   /** Only for the operator. */
   readonly reason?: string | null;
   readonly ms: number;

@@ -4,7 +4,7 @@ import { type Html, html } from "../html.ts";
 import { nothingElse, Refused, withQuery } from "../kit/ask.ts";
 import { buttonForm, field, type PostForm, postForm } from "../kit/forms.ts";
 import type { Act, Section, Visit } from "../kit/sections.ts";
-import { callBox, card, nextPage, pill, rowsOf, table, time } from "../kit/shown.ts";
+import { card, nextPage, pill, rowsOf, secretShown, table, time } from "../kit/shown.ts";
 import type { EventShown, EventsShown, WebhookShown } from "./answers.ts";
 
 const PAGE = "25";
@@ -64,7 +64,8 @@ type Made = WebhookShown & { readonly secret?: string };
 
 function secretOf(made: Made | Refused, back: string): Html | Refused {
   if (made instanceof Refused) return made;
-  return html`<p>What is sent to <strong>${made.url}</strong> is signed with this secret. It is shown once: copy it now.</p>${callBox(made.secret ?? "")}<p><a class="button" href="${back}">Done</a></p>`;
+  const what = html`What is sent to <strong>${made.url}</strong> is signed with this secret.`;
+  return secretShown(made.secret ?? "", what, back);
 }
 
 function hookActs({ api }: EventsPlace): Readonly<Record<string, Act>> {

@@ -2,14 +2,26 @@
 
 import type { GroupShown } from "../../../money/accounts/groups.ts";
 import type { WhyShown } from "../../../money/accounts/why.ts";
-import { type Html, html } from "../html.ts";
+import { type Html, html, type Put } from "../html.ts";
 import { type Ask, nothingElse, Refused, withQuery } from "../kit/ask.ts";
 import { meter } from "../kit/charts.ts";
 import { buttonForm, centsIn, field, listIn, numberIn, PERIODS, type PostForm, postForm } from "../kit/forms.ts";
-import type { Act, Section, Visit } from "../kit/sections.ts";
-import { callBox, card, moneyOfCents, nextPage, pill, rowsOf, table, time } from "../kit/shown.ts";
+import type { Act, Section, Shown, Visit } from "../kit/sections.ts";
+import {
+  card,
+  dialog,
+  dialogLink,
+  moneyOfCents,
+  nextPage,
+  pill,
+  rowsOf,
+  secretShown,
+  table,
+  time,
+} from "../kit/shown.ts";
 import { dollars } from "../words.ts";
 import type { KeyMade, KeyShown, KeysShown } from "./answers.ts";
+import { callsOfKey } from "./start.ts";
 
 /** How long the old secret stays valid beside a new one, in seconds. */
 const OVERLAPS = [
@@ -31,6 +43,8 @@ export interface KeysPlace {
   readonly api: (visit: Visit) => string;
   /** The page of a key's refused calls. */
   readonly refused: (keyId: string) => string;
+  /** Calls to try a new secret with. */
+  readonly firstCalls: (secret: string) => Put;
 }
 
 function stateOf({ paused, primary, kind, expires_at }: KeyShown): Html {
@@ -47,6 +61,12 @@ function spentOf({ spent_cents, ceiling_cents, ceiling_period }: KeyShown): Html
   if (ceiling_cents === null) return html`${moneyOfCents(spent_cents)} <span class="soft">today, no ceiling</span>`;
   const used = ceiling_cents === 0 ? 1 : spent_cents / ceiling_cents;
   return html`${moneyOfCents(spent_cents)} <span class="soft">of ${moneyOfCents(ceiling_cents)} a ${ceiling_period ?? "day"}</span>${meter(used)}`;
+}
+
+function allowedOf({ models, services }: KeyShown): Html | string {
+  if (models === null && services === null) return "everything";
+  const words = [...(models ?? ["all models"]), ...(services ?? ["all actions"])];
+  return html`<span class="name">${words.length === 0 ? "nothing" : words.join(", ")}</span>`;
 }
 
 /** The day on which a key expires, in UTC, as its form shows it. */
@@ -174,11 +194,18 @@ export async function keysOf(ask: Ask, api: string, { query }: Listed): Promise<
 
 /** Keys with their actions. */
 export function keysTable(agents: readonly KeyShown[], made: KeysTable): Html {
-  const columns = [{ name: "Key" }, { name: "Spent" }, { name: "Last used", kind: "desk" }, { name: "Do" }];
+  const columns = [
+    { name: "Key" },
+    { name: "Spent" },
+    { name: "May call", kind: "desk" },
+    { name: "Last used (UTC)", kind: "desk" },
+    { name: "Do" },
+  ];
   const nameOf = new Map(made.groups.map(({ id, name }) => [id, name]));
   const rows = rowsOf(agents, (key) => [
     html`<strong class="name">${key.label}</strong> ${stateOf(key)}<br><span class="soft"><code class="desk">${key.hint}</code>${key.group === null ? "" : html` ${pill(nameOf.get(key.group) ?? key.group)}`}</span>`,
     spentOf(key),
+    allowedOf(key),
     time(key.last_used_at),
     keyActions(key, made),
   ]);
@@ -203,9 +230,10 @@ function newKeyForm(form: Omit<PostForm, "act">, groups: readonly GroupShown[]):
   );
 }
 
-function secretShown(made: KeyMade | Refused, back: string): Html | Refused {
+function madeShown(made: KeyMade | Refused, { firstCalls }: Pick<KeysPlace, "firstCalls">, back: string) {
   if (made instanceof Refused) return made;
-  return html`<p>This is the secret of <strong>${made.label}</strong>. It is shown once and cannot be read again: copy it now.</p>${callBox(made.api_key)}<p><a class="button" href="${back}">Done</a></p>`;
+  const what = html`This is the secret of <strong>${made.label}</strong>.`;
+  return secretShown(made.api_key, what, back, firstCalls(made.api_key));
 }
 
 /** What currently prevents a key from calling. */
@@ -221,7 +249,8 @@ function whyShown(why: WhyShown | Refused, back: string): Html | Refused {
 }
 
 /** What the account itself and the operator can do to its keys. */
-export function keyActs({ api }: Pick<KeysPlace, "api">): Readonly<Record<string, Act>> {
+export function keyActs(place: KeysPlace): Readonly<Record<string, Act>> {
+  const { api } = place;
   const one = (visit: Visit) => `${api(visit)}/${encodeURIComponent(visit.fields.id ?? "")}`;
   const patch = (told: string, body: unknown): Act => ({
     told,
@@ -231,7 +260,7 @@ export function keyActs({ api }: Pick<KeysPlace, "api">): Readonly<Record<string
     make: {
       told: "The key was created",
       run: async (visit) =>
-        secretShown(await visit.ask<KeyMade>("POST", api(visit), boundsIn(visit.fields)), visit.request.path),
+        madeShown(await visit.ask<KeyMade>("POST", api(visit), boundsIn(visit.fields)), place, visit.request.path),
     },
     change: {
       told: "The key was changed",
@@ -251,7 +280,7 @@ export function keyActs({ api }: Pick<KeysPlace, "api">): Readonly<Record<string
         `The old secret stops working ${Object.fromEntries(OVERLAPS)[fields.overlap ?? "0"] ?? "later"}, in every program that has it. Of the primary key it also ends this sign-in.`,
       async run(visit) {
         const body = { overlap_seconds: numberIn(visit.fields.overlap) ?? 0 };
-        return secretShown(await visit.ask<KeyMade>("POST", `${one(visit)}/rotate`, body), visit.request.path);
+        return madeShown(await visit.ask<KeyMade>("POST", `${one(visit)}/rotate`, body), place, visit.request.path);
       },
     },
     why: {
@@ -262,35 +291,43 @@ export function keyActs({ api }: Pick<KeysPlace, "api">): Readonly<Record<string
   };
 }
 
-const OWN: KeysPlace = {
-  api: () => "/api/v1/agents",
-  refused: (keyId) => `/account/transactions?status=refused&key=${encodeURIComponent(keyId)}`,
-};
+const PATH = "/account/keys";
+const NEW = "new";
 
-export const keysSection: Section = {
-  path: "/account/keys",
-  place: "/account/keys",
-  acts: keyActs(OWN),
-  async show({ ask, csrf, request }) {
-    const listed = listedIn(request);
-    const keys = await keysOf(ask, "/api/v1/agents", listed);
-    if (keys instanceof Refused) return keys;
-    const grouped = await ask<{ groups: readonly GroupShown[] }>("GET", "/api/v1/groups");
-    if (grouped instanceof Refused) return grouped;
-    const { groups } = grouped;
-    const made = { form: formOf(listed, csrf), place: OWN, groups, listed };
-    const isGrant = ({ kind }: KeyShown) => kind === "grant";
-    const own = keys.agents.filter((key) => !isGrant(key));
-    const grants = keys.agents.filter(isGrant);
-    const isWhole = keys.next_cursor === null && listed.query.cursor === "" && listed.query.q === "";
-    const noGrant = isWhole
-      ? "No client has a grant yet. A client asks for one by OAuth, and you choose how much it may spend."
-      : "No grant is among these.";
-    return {
-      title: "Keys",
-      body: html`${findKey(listed, keys)}${card("Keys", html`${keysTable(own, made)}${nextPage(request.path, {}, keys.next_cursor)}`)}
-${card("Grants to OAuth clients", grants.length === 0 ? html`<p class="none">${noGrant}</p>` : keysTable(grants, made))}
-${card("Create a key", newKeyForm({ action: request.path, csrf }, groups))}`,
-    };
-  },
-};
+/** `url`: our own URL, without a trailing slash. */
+export function keysSection(url: () => string): Section {
+  const own: KeysPlace = {
+    api: () => "/api/v1/agents",
+    refused: (keyId) => `/account/transactions?status=refused&key=${encodeURIComponent(keyId)}`,
+    firstCalls: (secret) => callsOfKey(url(), secret),
+  };
+  return { path: PATH, place: PATH, acts: keyActs(own), show: (visit) => shown(visit, own) };
+}
+
+async function shown({ ask, csrf, request }: Visit, place: KeysPlace): Promise<Shown | Refused> {
+  const listed = listedIn(request);
+  const keys = await keysOf(ask, "/api/v1/agents", listed);
+  if (keys instanceof Refused) return keys;
+  const grouped = await ask<{ groups: readonly GroupShown[] }>("GET", "/api/v1/groups");
+  if (grouped instanceof Refused) return grouped;
+  const { groups } = grouped;
+  const made = { form: formOf(listed, csrf), place, groups, listed };
+  const isGrant = ({ kind }: KeyShown) => kind === "grant";
+  const agents = keys.agents.filter((key) => !isGrant(key));
+  const grants = keys.agents.filter(isGrant);
+  const isWhole = keys.next_cursor === null && listed.query.cursor === "" && listed.query.q === "";
+  const noGrant = isWhole
+    ? "No client has a grant yet. A client asks for one by OAuth, and you choose how much it may spend."
+    : "No grant is among these.";
+  const create = dialog(
+    NEW,
+    "Create a key",
+    newKeyForm({ action: PATH, csrf }, groups),
+    request.query.get("open") === NEW,
+  );
+  return {
+    title: "Keys",
+    body: html`${dialogLink(NEW, "Create a key", PATH)}${create}${findKey(listed, keys)}${card("Keys", html`${keysTable(agents, made)}${nextPage(request.path, {}, keys.next_cursor)}`)}
+${card("Grants to OAuth clients", grants.length === 0 ? html`<p class="none">${noGrant}</p>` : keysTable(grants, made))}`,
+  };
+}

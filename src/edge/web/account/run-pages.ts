@@ -5,7 +5,20 @@ import { nothingElse, Refused, withQuery } from "../kit/ask.ts";
 import { meter, type Share, shares } from "../kit/charts.ts";
 import { buttonForm, centsIn, field, postForm } from "../kit/forms.ts";
 import type { Section, Visit } from "../kit/sections.ts";
-import { callsWords, card, count, facts, money, nextPage, pill, rowsOf, table, tiles, time } from "../kit/shown.ts";
+import {
+  callsWords,
+  card,
+  count,
+  facts,
+  money,
+  nextPage,
+  pill,
+  rowsOf,
+  seconds,
+  table,
+  tiles,
+  time,
+} from "../kit/shown.ts";
 import { lanes } from "../kit/timeline.ts";
 import { type BillShown, calledName, type RunListed, type RunsShown } from "./answers.ts";
 
@@ -118,8 +131,6 @@ function timelineOf(bill: BillShown): Html | string {
   }));
   return card("Timeline", lanes(rows.filter(({ spans }) => spans.length > 0)));
 }
-
-const seconds = (ms: number | null) => (ms === null ? "-" : `${(ms / 1_000).toFixed(ms < 9_950 ? 1 : 0)} s`);
 
 function tokensOf({ usage }: BillShown["calls"][number]): string {
   if (usage === null) return "";

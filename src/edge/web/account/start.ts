@@ -1,6 +1,6 @@
 // A first call for each client, to copy: the same as in docs/guides/clients.md, with this gateway's address.
 import { readFileSync } from "node:fs";
-import { html } from "../html.ts";
+import { type Html, html } from "../html.ts";
 import type { Section } from "../kit/sections.ts";
 import { callBox, card } from "../kit/shown.ts";
 
@@ -13,6 +13,18 @@ interface FirstCall {
 }
 
 const CALLS = JSON.parse(readFileSync(new URL("first-calls.json", import.meta.url), "utf8")) as readonly FirstCall[];
+
+/** The clients of the calls that a new key is shown with. */
+const SHORT = ["curl", "OpenAI's SDK for Python", "OpenAI's SDK for TypeScript", "Claude Code"];
+
+/** A first call for a new key, for a few clients; each reads the key from the shell. */
+export function callsOfKey(url: string, secret: string): Html {
+  const calls = CALLS.filter(({ client }) => SHORT.includes(client)).map(
+    ({ client, text }) =>
+      html`<details><summary>${client}</summary>${callBox(text.replaceAll("{url}", url))}</details>`,
+  );
+  return html`<h3>A first call</h3>${callBox(KEY.replace("tg_sk_...", secret))}${calls}`;
+}
 
 /** `url`: our own URL, without a trailing slash. */
 export function startSection(url: () => string): Section {

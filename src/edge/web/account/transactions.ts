@@ -1,4 +1,5 @@
 // Searchable transactions, and the details of one: the routes tried, their durations and costs; and failed calls with their reasons.
+import { ERRORS, type ErrorRow } from "../../../core/errors.ts";
 import { type Html, html } from "../html.ts";
 import { Refused, withQuery } from "../kit/ask.ts";
 import { field } from "../kit/forms.ts";
@@ -90,6 +91,23 @@ export function chargeRows(
 
 const ATTEMPT = [{ name: "Route" }, { name: "Status" }, { name: "Reason" }, { name: "Duration", kind: "num" }];
 
+/** The routes tried for an uncharged call, and what to do about its error. */
+function failureDetails({ request_id, code, attempts }: FailedShown): Html {
+  const tried = table(`Attempts of ${request_id}`, ATTEMPT, {
+    none: "No provider was called.",
+    rows: attempts.map((one) => [
+      html`${one.vendor} <span class="soft">${one.model}</span>`,
+      one.status === 0 ? "none" : String(one.status),
+      one.reason ?? "answered",
+      `${count(one.ms)} ms`,
+    ]),
+  });
+  // An earlier release may have had other codes.
+  const error: ErrorRow | undefined = code === null ? undefined : ERRORS[code];
+  const hint = error === undefined ? "" : html`<p><strong>What to do:</strong> ${error.hint}</p>`;
+  return html`<details><summary aria-label="Routes tried, and what to do: ${request_id}">Routes tried, and what to do</summary>${tried}${hint}<p class="soft"><code>${request_id}</code></p></details>`;
+}
+
 /** Uncharged calls, each with its reason. */
 export function failedRows(rows: readonly FailedShown[], whose: (row: FailedShown) => Html | string = keyOf): Html {
   const columns = [{ name: "Time (UTC)" }, { name: "Call" }, { name: "Reason" }];
@@ -97,20 +115,8 @@ export function failedRows(rows: readonly FailedShown[], whose: (row: FailedShow
     none: "No call matches. Failed calls are kept for some days.",
     rows: rowsOf(rows, (row) => [
       time(row.created_at),
-      html`<span class="name">${row.asked ?? row.endpoint}</span><br><span class="soft">${whose(row)}</span><br><span class="soft"><code>${row.request_id}</code></span>`,
-      html`${pill(row.code ?? String(row.status), "bad")} <span class="soft">${row.status}, after ${count(row.ms)} ms</span>${row.reason == null ? "" : html`<br><span class="name">${row.reason}</span>`}${
-        row.attempts.length === 0
-          ? html`<br><span class="soft">No provider was called.</span>`
-          : table(`Attempts of ${row.request_id}`, ATTEMPT, {
-              none: "",
-              rows: row.attempts.map((one) => [
-                html`${one.vendor} <span class="soft">${one.model}</span>`,
-                one.status === 0 ? "none" : String(one.status),
-                one.reason ?? "answered",
-                `${count(one.ms)} ms`,
-              ]),
-            })
-      }`,
+      html`<span class="name">${row.asked ?? row.endpoint}</span><br><span class="soft">${whose(row)}</span>`,
+      html`${pill(row.code ?? String(row.status), "bad")} <span class="soft">${row.status}, after ${count(row.ms)} ms</span>${row.reason == null ? "" : html`<br><span class="name">${row.reason}</span>`}${failureDetails(row)}`,
     ]),
   });
 }

@@ -7,7 +7,19 @@ import { type Html, html } from "../html.ts";
 import { nothingElse, Refused, withQuery } from "../kit/ask.ts";
 import { buttonForm, centsIn, field, postForm } from "../kit/forms.ts";
 import type { Act, Section, Visit } from "../kit/sections.ts";
-import { callBox, card, moneyOfCents, nextPage, pill, rowsOf, table, tiles, time } from "../kit/shown.ts";
+import {
+  card,
+  dialog,
+  dialogLink,
+  moneyOfCents,
+  nextPage,
+  pill,
+  rowsOf,
+  secretShown,
+  table,
+  tiles,
+  time,
+} from "../kit/shown.ts";
 import { dollars } from "../words.ts";
 import type { AccountShown } from "./answers.ts";
 
@@ -31,7 +43,7 @@ const openAct: Act = {
     const body = { name: fields.name, kind: fields.kind, ...(credit === undefined ? {} : { credit_cents: credit }) };
     const made = await ask<Opened>("POST", "/admin/v1/accounts", body);
     if (made instanceof Refused) return made;
-    return html`<p>This is its primary key. It is shown only once: copy it now.</p>${callBox(made.api_key)}<p><a class="button" href="${PATH}/${made.account_id}">Go to the account</a></p>`;
+    return secretShown(made.api_key, "This is the account's primary key.", `${PATH}/${made.account_id}`);
   },
 };
 
@@ -64,7 +76,7 @@ export const accountsSection: Section = {
     );
     return {
       title: "Accounts",
-      body: html`${card("Accounts", html`${table("Accounts", columns, { rows, none: "There is no account yet. Create one below." })}${nextPage(PATH, {}, found.next_cursor)}`)}${card("Create an account", open)}`,
+      body: html`${dialogLink("new", "Create an account", PATH)}${dialog("new", "Create an account", open, request.query.get("open") === "new")}${card("Accounts", html`${table("Accounts", columns, { rows, none: "There is no account yet. Create one." })}${nextPage(PATH, {}, found.next_cursor)}`)}`,
     };
   },
 };
@@ -98,6 +110,7 @@ const creditAct: Act = {
 };
 
 const KEYS: KeysPlace = {
+  firstCalls: () => "",
   api: (visit) => `${apiOf(visit)}/keys`,
   refused: (keyId) => `/console/calls?status=refused&key=${encodeURIComponent(keyId)}`,
 };

@@ -3,6 +3,7 @@
 
 import type { EndpointSpec, GatewayRequest } from "../../../core/endpoint.ts";
 import type { Refusal } from "../../../money/accounts/admin-endpoints.ts";
+import type { Figures } from "../../../platform/observe/figures.ts";
 import { isCsrf } from "../../oauth/sessions.ts";
 import { eventsSection } from "../account/events.ts";
 import { callWith, findSection, has, type Look } from "../find.ts";
@@ -73,6 +74,7 @@ const EVERY_MS = 5_000;
 
 export interface ConsoleParts extends SignInParts {
   readonly epochMs: () => number;
+  readonly figures: Pick<Figures, "days">;
   readonly draining: () => boolean;
   /** Returns a unique text. */
   readonly reference: () => string;
@@ -82,7 +84,7 @@ export interface ConsoleParts extends SignInParts {
 
 /** `/console` and the pages below it. */
 export function consolePages(parts: ConsoleParts): readonly EndpointSpec[] {
-  const { sessions, epochMs, draining, askAs } = parts;
+  const { sessions, epochMs, figures, draining, askAs } = parts;
   const door: Door = {
     groups: GROUPS,
     find: FIND,
@@ -100,10 +102,10 @@ export function consolePages(parts: ConsoleParts): readonly EndpointSpec[] {
     },
     isOurs: (request, csrf, sent) => isOwnOrigin(request) && isCsrf({ csrf }, sent),
   };
-  const glance = createGlance(epochMs);
+  const glance = createGlance(epochMs, figures);
   const lead = "What happened in all accounts in the last 30 days, and the webhooks that receive it.";
   const sections = [
-    todaySection(glance, epochMs),
+    todaySection({ glance, figures, epochMs }),
     accountsSection,
     accountSection(parts.reference),
     callsSection,

@@ -1,27 +1,35 @@
-// The console's first page: today's spending, margin, errors and first-token latency, refreshed while it is open; spending by day; the last
-// failures; and who spent most on any day.
+// The console's first page: today's spending, margin and health, refreshed while it is open; latency, failures and fallbacks over time; what
+// failed last and why; who spent most on any day; and spending by day.
 import { sumOf } from "../../../core/money.ts";
+import {
+  addSums,
+  type DayFigures,
+  type Figures,
+  firstTokenMs,
+  noSums,
+  type Sums,
+} from "../../../platform/observe/figures.ts";
 import type { FailedShown } from "../account/answers.ts";
 import { failedRows } from "../account/transactions.ts";
 import { type Html, html } from "../html.ts";
 import { type Ask, bodyOr, Refused, withQuery } from "../kit/ask.ts";
-import { SHARES_MAX, shares } from "../kit/charts.ts";
+import { type Columns, columnChart, SHARES_MAX, shares } from "../kit/charts.ts";
 import { DAY_MS, dayOf } from "../kit/days.ts";
 import { field } from "../kit/forms.ts";
 import type { Section, Visit } from "../kit/sections.ts";
-import { callsWords, card, count, money, problem, switchOf, tiles } from "../kit/shown.ts";
+import { callsWords, card, count, money, percent, problem, seconds, switchOf, tiles } from "../kit/shown.ts";
 import { type Field, nameIn, spending, type UsageLine, usageOf } from "../spending.ts";
 import type { UsageLine as OperatorLine } from "./answers.ts";
 import { whose } from "./calls.ts";
-import { type Buckets, bucketsOf, quantile, seriesIn, seriesSum, since } from "./metrics-read.ts";
+import { seriesIn, seriesSum } from "./metrics-read.ts";
 
 /** Data shared by all open consoles is read once per this interval. */
 const KEPT_MS = 4_000;
-/** The period of the first-token latencies. */
-const LATELY_MS = 5 * 60_000;
-const FIRST_TOKEN = "tollgate_attempt_first_token_seconds_bucket";
-const NAMES = ["tollgate_outcomes_total", "tollgate_in_flight", "tollgate_route_resting", FIRST_TOKEN];
-const GOOD = ["success", "replayed", "left_after_content"];
+const HOUR_MS = 3_600_000;
+const IN_FLIGHT = "tollgate_in_flight";
+const RESTING = "tollgate_route_resting";
+/** The failed calls whose reasons are counted, and those shown. */
+const FAILURES_READ = 100;
 const FAILURES_SHOWN = 5;
 export const TODAY_LIVE = "/console/live";
 
@@ -31,62 +39,104 @@ const API = "/admin/v1/usage";
 const largest = (ask: Ask, by: string, query: Readonly<Record<string, string>>) =>
   usageOf(ask, API, { by, ...query, order: "amount", limit: String(SHARES_MAX + 1) });
 
-function seconds(value: number | null): string {
-  if (value === null) return "-";
-  return value === Number.POSITIVE_INFINITY
-    ? "longer"
-    : `≤ ${value >= 1 ? value : `${Math.round(value * 1_000)} m`}${value >= 1 ? " " : ""}s`;
-}
-
 const sum = (lines: readonly OperatorLine[], of: "charged" | "margin" | "absorbed") =>
   sumOf(lines.map((line) => line[`${of}_nano_usd`]));
 
-/** One per gateway: all viewers share its readings, and "lately" compares with earlier ones. */
-export function createGlance(epochMs: () => number): (visit: Visit) => Promise<Html> {
-  const before: { readonly atMs: number; readonly buckets: Buckets }[] = [];
-  let kept: { readonly atMs: number; readonly made: Promise<Html> } | null = null;
+interface Span {
+  readonly name: string;
+  readonly sums: Sums;
+}
 
-  function lately(buckets: Buckets, nowMs: number): { readonly buckets: Buckets; readonly words: string } {
-    while (before[0] !== undefined && nowMs - before[0].atMs > LATELY_MS) before.shift();
-    const [first] = before;
-    before.push({ atMs: nowMs, buckets });
-    if (first === undefined) return { buckets, words: "since the start" };
-    const new_ = since(buckets, first.buckets);
-    return (quantile(new_, 1) ?? null) === null
-      ? { buckets, words: "since the start" }
-      : { buckets: new_, words: `of the last ${Math.max(1, Math.round((nowMs - first.atMs) / 60_000))} min` };
-  }
+/** The sums of each of the last 24 hours, the newest last. */
+function lastHours(days: readonly DayFigures[], nowMs: number): readonly Span[] {
+  return Array.from({ length: 24 }, (_, at) => {
+    const time = new Date(nowMs - (23 - at) * HOUR_MS);
+    const sums = days.find(({ day }) => day === dayOf(time.getTime()))?.hours.get(String(time.getUTCHours()));
+    return { name: `${String(time.getUTCHours()).padStart(2, "0")}:00`, sums: sums ?? noSums() };
+  });
+}
+
+const wholeOf = (all: Iterable<Sums>) => [...all].reduce((whole, one) => addSums(whole, one), noSums());
+
+function lastDays(days: readonly DayFigures[], nowMs: number): readonly Span[] {
+  return Array.from({ length: 30 }, (_, at) => {
+    const name = dayOf(nowMs - (29 - at) * DAY_MS);
+    return { name, sums: wholeOf(days.find(({ day }) => day === name)?.hours.values() ?? []) };
+  });
+}
+
+function latencyChart(spans: readonly Span[], whole: Sums): Html {
+  const ends = ({ sums }: Span) => [firstTokenMs(sums, 0.5) ?? 0, firstTokenMs(sums, 0.99) ?? 0] as const;
+  return columnChart({
+    label: "Time to the first token",
+    series: [0.5, 0.99].map((share) => ({ name: `p${share * 100}`, sum: seconds(firstTokenMs(whole, share)) })),
+    columns: spans.map((span) => {
+      const [half, most] = ends(span);
+      const parts = [
+        { height: half, shown: seconds(half) },
+        { height: Math.max(0, most - half), shown: seconds(most) },
+      ];
+      return { name: span.name, parts };
+    }),
+    scale: seconds,
+  });
+}
+
+function countChart(label: string, spans: readonly Span[], of: Readonly<Record<string, "failed" | "fallbacks">>): Html {
+  const columns: Columns["columns"] = spans.map(({ name, sums }) => ({
+    name,
+    sum: callsWords(sums.calls),
+    parts: Object.values(of).map((one) => ({ height: sums[one], shown: count(sums[one]) })),
+  }));
+  const series = Object.entries(of).map(([name, one]) => ({
+    name,
+    sum: count(spans.reduce((all, { sums }) => all + sums[one], 0)),
+  }));
+  return columnChart({ label, series, columns, scale: (height) => (height < 1 ? "" : count(Math.round(height))) });
+}
+
+/** Latency, failures and fallbacks, by the hour or by the day. */
+function health(days: readonly DayFigures[], query: URLSearchParams, nowMs: number): Html {
+  const isMonth = query.get("health") === "month";
+  const spans = isMonth ? lastDays(days, nowMs) : lastHours(days, nowMs);
+  const choices = switchOf("Health over", [
+    { href: "/console", name: "24 hours", isOn: !isMonth },
+    { href: "/console?health=month", name: "30 days", isOn: isMonth },
+  ]);
+  const whole = wholeOf(spans.map(({ sums }) => sums));
+  const charts =
+    whole.calls === 0
+      ? html`<p class="none">No call of a live account has ended in this time. Make one, and its latency and failures appear here.</p>`
+      : html`<div class="grid"><div><h3>First token</h3>${latencyChart(spans, whole)}</div><div><h3>Failed calls and fallbacks</h3>${countChart("Failed calls and fallbacks", spans, { "answered by another route": "fallbacks", failed: "failed" })}</div></div>`;
+  return html`<section class="card"><header><h2>Health</h2>${choices}</header>${charts}</section>`;
+}
+
+/** One per gateway: all viewers share its readings. */
+export function createGlance(epochMs: () => number, figures: Pick<Figures, "days">): (visit: Visit) => Promise<Html> {
+  let kept: { readonly atMs: number; readonly made: Promise<Html> } | null = null;
 
   async function make(ask: Ask): Promise<Html> {
     const nowMs = epochMs();
     const day = dayOf(nowMs);
     const lines = await usageOf<OperatorLine>(ask, API, { by: "day", from: day });
     if (lines instanceof Refused) return html`${problem(lines.words)}`;
-    const series = seriesIn(bodyOr(await ask<string>("GET", "/metrics"), ""), NAMES);
-    const told = lately(bucketsOf(series, FIRST_TOKEN), nowMs);
-    const outcomes = series.filter(({ name }) => name === "tollgate_outcomes_total");
-    const all = seriesSum(outcomes, "tollgate_outcomes_total");
-    const bad = outcomes.filter(({ labels }) => !GOOD.includes(labels.outcome ?? ""));
+    const series = seriesIn(bodyOr(await ask<string>("GET", "/metrics"), ""), [IN_FLIGHT, RESTING]);
+    const lately = wholeOf(lastHours(await figures.days(), nowMs).map(({ sums }) => sums));
+    const calls = lines.reduce((n, line) => n + line.calls, 0);
+    const [half, most] = [firstTokenMs(lately, 0.5), firstTokenMs(lately, 0.99)];
+    const margin = html`of which ${money(sum(lines, "absorbed"))} lost`;
     return tiles([
+      { name: "Spend today", value: money(sum(lines, "charged")), more: `${callsWords(calls)}, ${day} UTC` },
+      { name: "Margin today", value: money(sum(lines, "margin")), more: margin },
       {
-        name: "Spend today",
-        value: money(sum(lines, "charged")),
-        more: `${count(lines.reduce((n, { calls }) => n + calls, 0))} calls, ${day} UTC`,
+        name: "Failed",
+        value: lately.calls === 0 ? "-" : percent(lately.failed / lately.calls),
+        more: `${count(lately.failed)} of ${callsWords(lately.calls)} in 24 hours`,
       },
-      {
-        name: "Margin today",
-        value: money(sum(lines, "margin")),
-        more: html`of which ${money(sum(lines, "absorbed"))} lost`,
-      },
-      {
-        name: "Not served",
-        value: count(seriesSum(bad, "tollgate_outcomes_total")),
-        more: `of ${count(all)} since the start`,
-      },
-      { name: "First token, p50", value: seconds(quantile(told.buckets, 0.5)), more: told.words },
-      { name: "First token, p99", value: seconds(quantile(told.buckets, 0.99)), more: told.words },
-      { name: "Running now", value: count(seriesSum(series, "tollgate_in_flight")) },
-      { name: "Resting routes", value: count(seriesSum(series, "tollgate_route_resting")) },
+      { name: "First token, p50", value: seconds(half), more: "of 24 hours" },
+      { name: "First token, p99", value: seconds(most), more: "of 24 hours" },
+      { name: "Running now", value: count(seriesSum(series, IN_FLIGHT)) },
+      { name: "Resting routes", value: html`<a href="/console/routes">${count(seriesSum(series, RESTING))}</a>` },
     ]);
   }
 
@@ -125,19 +175,34 @@ async function spendOfDay(ask: Ask, day: string): Promise<Html | Refused> {
   return html`<div class="grid">${cards}</div>`;
 }
 
-/** The last failed calls, or why they cannot be read. */
+/** Why the last calls failed, and the newest of them; or why they cannot be read. */
 async function failures(ask: Ask): Promise<Html> {
-  const query = { status: "failed", limit: String(FAILURES_SHOWN) };
+  const query = { status: "failed", limit: String(FAILURES_READ) };
   const found = await ask<{ readonly transactions: readonly FailedShown[] }>(
     "GET",
     withQuery("/admin/v1/transactions", query),
   );
   if (found instanceof Refused) return problem(found.words) as Html;
-  if (found.transactions.length === 0) return html`<p class="none">No call has failed lately.</p>`;
-  return html`${failedRows(found.transactions, whose)}<p class="pages"><a href="/console/calls?status=failed">All failed calls</a></p>`;
+  const all = found.transactions;
+  if (all.length === 0) return html`<p class="none">No call has failed lately.</p>`;
+  const reasons = Map.groupBy(all, ({ code, status, asked }) => `${code ?? status} ${asked ?? ""}`);
+  const most = [...reasons].map(([name, calls]) => ({
+    name,
+    nano: calls.length,
+    shown: callsWords(calls.length),
+    href: withQuery("/console/calls", { status: "failed", model: calls[0]?.asked ?? "" }),
+  }));
+  return html`<h3>Reasons of the last ${callsWords(all.length)}</h3>${shares(most, "")}<h3>The newest</h3>${failedRows(all.slice(0, FAILURES_SHOWN), whose)}<p class="pages"><a href="/console/calls?status=failed">All failed calls</a></p>`;
 }
 
-export function todaySection(glance: (visit: Visit) => Promise<Html>, epochMs: () => number): Section {
+/** One per gateway; `glance` refreshes the figures at the top. */
+export interface TodayParts {
+  readonly glance: (visit: Visit) => Promise<Html>;
+  readonly figures: Pick<Figures, "days">;
+  readonly epochMs: () => number;
+}
+
+export function todaySection({ glance, figures, epochMs }: TodayParts): Section {
   return {
     path: "/console",
     place: "/console",
@@ -151,7 +216,7 @@ export function todaySection(glance: (visit: Visit) => Promise<Html>, epochMs: (
         { href: "/console", name: "Today", isOn: day === today },
         { href: `/console?day=${yesterday}`, name: "Yesterday", isOn: day === yesterday },
       ]);
-      const other = html`<form class="filters" method="get" action="/console">${field({ name: "day", label: "Another day", note: "UTC", type: "date", value: day })}<div class="buttons"><button class="plain">Show</button></div></form>`;
+      const other = html`<form class="filters" method="get" action="/console">${days}${field({ name: "day", label: "Another day", note: "UTC", type: "date", value: day })}<div class="buttons"><button class="plain">Show</button></div></form>`;
       const made = await glance(visit);
       const sums = await usageOf(ask, API, { by: "day", from: dayOf(todayMs - 89 * DAY_MS), limit: "100" });
       if (sums instanceof Refused) return sums;
@@ -162,7 +227,7 @@ export function todaySection(glance: (visit: Visit) => Promise<Html>, epochMs: (
       if (spend instanceof Refused) return spend;
       return {
         title: "Overview",
-        body: html`<div data-live="${TODAY_LIVE}">${made}</div>${spent.card}${card("Failed lately", await failures(ask))}<h2>Who spent what on ${day}</h2>${days}${spend}${other}`,
+        body: html`<div data-live="${TODAY_LIVE}">${made}</div>${health(await figures.days(), request.query, epochMs())}${card("What fails, and why", await failures(ask))}<h2>Who spent what on ${day}</h2>${other}${spend}${spent.card}`,
       };
     },
   };

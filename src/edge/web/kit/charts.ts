@@ -1,6 +1,6 @@
 // SVG charts rendered on the server: columns of days, shares of a sum, use of a budget. No script is needed: every figure is also in a table.
 import { type NanoSum, sumOf } from "../../../core/money.ts";
-import { type Html, html } from "../html.ts";
+import { type Html, html, type Put } from "../html.ts";
 import { DAY_MS, dayOf } from "./days.ts";
 import { money, rounded, table } from "./shown.ts";
 
@@ -35,51 +35,81 @@ function seriesOf(sums: readonly DaySum[]): readonly string[] {
 const dot = (at: number) =>
   html`<svg class="dot" aria-hidden="true"><rect class="c${at}" width="100%" height="100%" rx="2"/></svg>`;
 
-interface Column {
-  readonly day: string;
-  /** One sum per series. */
-  readonly sums: readonly NanoSum[];
+/** The value of a series in a column: its height, and what people read. */
+interface Part {
+  readonly height: number;
+  readonly shown: Put;
 }
 
-function columnHtml({ day, sums }: Column, names: readonly string[], top: number): Html {
+export interface Columns {
+  readonly label: string;
+  readonly series: readonly { readonly name: string; readonly sum?: Put }[];
+  readonly columns: readonly { readonly name: string; readonly parts: readonly Part[]; readonly sum?: Put }[];
+  /** A height as text, beside the gridlines. */
+  readonly scale: (height: number) => string;
+}
+
+function columnHtml({ name, parts, sum = "" }: Columns["columns"][number], { series }: Columns, top: number): Html {
   let below = 0;
-  const bars = sums.map((nano, at) => {
-    const height = (Number(nano) / top) * 100;
-    below += height;
-    return height === 0
+  const bars = parts.map(({ height }, at) => {
+    const share = (height / top) * 100;
+    below += share;
+    return share === 0
       ? ""
-      : html`<rect class="c${at}" width="100%" y="${(100 - below).toFixed(2)}%" height="${height.toFixed(2)}%"/>`;
+      : html`<rect class="c${at}" width="100%" y="${(100 - below).toFixed(2)}%" height="${share.toFixed(2)}%"/>`;
   });
-  const lines = sums.map((nano, at) =>
-    Number(nano) === 0 ? "" : html`<span>${dot(at)}${names[at] ?? ""}${money(nano)}</span>`,
+  const lines = parts.map(({ height, shown }, at) =>
+    height === 0 ? "" : html`<span>${dot(at)}${series[at]?.name ?? ""}<b>${shown}</b></span>`,
   );
-  return html`<li tabindex="-1"><svg aria-hidden="true">${bars}</svg><div class="tip"><span><strong>${day}</strong>${money(sumOf(sums))}</span>${lines}</div></li>`;
+  return html`<li tabindex="-1"><svg aria-hidden="true">${bars}</svg><div class="tip"><span><strong>${name}</strong><b>${sum}</b></span>${lines}</div></li>`;
 }
 
-/** A column for each day from `fromMs` to `toMs`, stacked by name; with gridlines, a legend, and the figures as a table. */
+/** Stacked columns with gridlines, a legend, and the figures as a table. */
+export function columnChart(chart: Columns): Html {
+  const { label, series, columns, scale } = chart;
+  const heightOf = (parts: readonly Part[]) => parts.reduce((sum, { height }) => sum + height, 0);
+  const top = roundUp(Math.max(1, ...columns.map(({ parts }) => heightOf(parts))));
+  const [first, last] = [columns[0]?.name ?? "", columns.at(-1)?.name ?? ""];
+  const legend = series.map(({ name, sum = "" }, at) => html`<li>${dot(at)}${name} ${sum}</li>`);
+  const rows = columns
+    .filter(({ parts }) => heightOf(parts) > 0)
+    .map(({ name, parts }) => [name, ...parts.map(({ shown }) => shown)]);
+  const heads = [{ name: "Time (UTC)" }, ...series.map(({ name }) => ({ name, kind: "num" }))];
+  const figures = table(`${label}, as a table`, heads, { rows, none: "There are no figures in this time." });
+  return html`<div class="chart" role="group" aria-label="${label}, ${first} to ${last}. The arrow keys move along the columns." tabindex="0" data-chart><svg class="lines" aria-hidden="true"><line x1="0" x2="100%" y1="0.5" y2="0.5"/><line x1="0" x2="100%" y1="50%" y2="50%"/><line x1="0" x2="100%" y1="100%" y2="100%"/></svg><span class="tick top" aria-hidden="true">${scale(top)}</span><span class="tick half" aria-hidden="true">${scale(top / 2)}</span><ol class="cols">${columns.map((one) => columnHtml(one, chart, top))}</ol></div><p class="scale" aria-hidden="true"><span>${first}</span><span>${last}</span></p><ul class="legend">${legend}</ul><details><summary>The figures as a table</summary>${figures}</details>`;
+}
+
+/** A column for each day from `fromMs` to `toMs`, stacked by name. */
 export function dayChart(label: string, sums: readonly DaySum[], fromMs: number, toMs: number): Html {
   const names = seriesOf(sums);
   const nameOf = (name: string) => (names.includes(name) ? name : OTHERS);
   const byDay = Map.groupBy(sums, ({ day }) => day);
-  const columns: Column[] = [];
+  const days: { readonly name: string; readonly sums: readonly NanoSum[] }[] = [];
   for (let at = fromMs; at <= toMs; at += DAY_MS) {
     const own = byDay.get(dayOf(at)) ?? [];
-    columns.push({ day: dayOf(at), sums: names.map((name) => sumBy(own.filter((one) => nameOf(one.name) === name))) });
+    const sumOfName = (name: string) => sumBy(own.filter((one) => nameOf(one.name) === name));
+    days.push({ name: dayOf(at), sums: names.map(sumOfName) });
   }
-  const top = roundUp(Math.max(1, ...columns.map(({ sums }) => Number(sumOf(sums)))));
-  const [first, last] = [columns[0]?.day ?? "", columns.at(-1)?.day ?? ""];
-  const legend = names.map((name, at) => {
-    const sum = sumOf(columns.map(({ sums }) => sums[at] ?? 0));
-    return html`<li>${dot(at)}${name} ${money(sum)}</li>`;
+  return columnChart({
+    label,
+    series: names.map((name, at) => ({ name, sum: money(sumOf(days.map(({ sums: own }) => own[at] ?? 0))) })),
+    columns: days.map(({ name, sums: own }) => ({
+      name,
+      sum: money(sumOf(own)),
+      parts: own.map((nano) => ({ height: Number(nano), shown: money(nano) })),
+    })),
+    scale: rounded,
   });
-  const rows = columns
-    .filter(({ sums }) => sums.some((nano) => Number(nano) !== 0))
-    .map(({ day, sums }) => [day, ...sums.map(money)]);
-  const figures = table(`${label}, as a table`, [{ name: "Day" }, ...names.map((name) => ({ name, kind: "num" }))], {
-    rows,
-    none: "There are no figures in this time.",
+}
+
+/** A small chart for a row of a list: a column for each value. Decorative, as the row has the figures. */
+export function sparkline(values: readonly number[]): Html {
+  const top = Math.max(1, ...values);
+  const bars = values.map((value, at) => {
+    const height = Math.max(value > 0 ? 6 : 0, (value / top) * 100).toFixed(0);
+    return html`<rect x="${((at * 100) / values.length).toFixed(1)}%" y="${100 - Number(height)}%" width="${(80 / values.length).toFixed(1)}%" height="${height}%"/>`;
   });
-  return html`<div class="chart" role="group" aria-label="${label}, ${first} to ${last}. The arrow keys move from day to day." tabindex="0" data-chart><svg class="lines" aria-hidden="true"><line x1="0" x2="100%" y1="0.5" y2="0.5"/><line x1="0" x2="100%" y1="50%" y2="50%"/><line x1="0" x2="100%" y1="100%" y2="100%"/></svg><span class="tick top" aria-hidden="true">${rounded(top)}</span><span class="tick half" aria-hidden="true">${rounded(top / 2)}</span><ol class="cols">${columns.map((one) => columnHtml(one, names, top))}</ol></div><p class="scale" aria-hidden="true"><span>${first}</span><span>${last}</span></p><ul class="legend">${legend}</ul><details><summary>The figures as a table</summary>${figures}</details>`;
+  return html`<svg class="spark" aria-hidden="true">${bars}</svg>`;
 }
 
 export interface Share {
@@ -87,6 +117,8 @@ export interface Share {
   readonly nano: NanoSum;
   readonly href?: string;
   readonly more?: string;
+  /** What is shown in place of the amount. */
+  readonly shown?: string;
 }
 
 /** The most shares shown. Request one more to know whether there are others. */
@@ -97,11 +129,11 @@ export function shares(all: readonly Share[], none: string): Html {
   if (all.length === 0) return html`<p class="none">${none}</p>`;
   const sorted = all.toSorted((a, b) => Number(b.nano) - Number(a.nano));
   const most = Math.max(1, Number(sorted[0]?.nano ?? 0));
-  const rows = sorted.slice(0, SHARES_MAX).map(({ name, nano, href, more }) => {
+  const rows = sorted.slice(0, SHARES_MAX).map(({ name, nano, href, more, shown }) => {
     const width = Math.max(0.5, (Number(nano) / most) * 100).toFixed(1);
     const title = href === undefined ? html`${name}` : html`<a href="${href}">${name}</a>`;
     const small = more === undefined ? "" : html` <span class="soft">${more}</span>`;
-    return html`<li><span class="name" title="${name}">${title}${small}</span>${money(nano)}<svg aria-hidden="true"><rect class="room" width="100%" height="5" rx="2.5"/><rect class="bar" width="${width}%" height="5" rx="2.5"/></svg></li>`;
+    return html`<li><span class="name" title="${name}">${title}${small}</span><span>${shown ?? money(nano)}</span><svg aria-hidden="true"><rect class="room" width="100%" height="5" rx="2.5"/><rect class="bar" width="${width}%" height="5" rx="2.5"/></svg></li>`;
   });
   const more = sorted.length > SHARES_MAX ? html`<p class="soft">and others that have less</p>` : "";
   return html`<ol class="shares">${rows}</ol>${more}`;

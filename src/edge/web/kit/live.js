@@ -33,6 +33,31 @@ document.addEventListener("keydown", (event) => {
   event.preventDefault();
 });
 
+/** A link to a dialog of the page opens it in place. */
+document.addEventListener("click", (event) => {
+  const dialog = document.getElementById(event.target.dataset?.opens);
+  if (dialog === null) return;
+  event.preventDefault();
+  dialog.close();
+  dialog.showModal();
+});
+
+/** A form in a dialog is sent from there, and its answer shown there: a secret, or what is wrong with a field. */
+document.addEventListener("submit", async (event) => {
+  const form = event.target;
+  const dialog = form.closest("dialog[id]");
+  if (dialog === null || form.method === "dialog") return;
+  event.preventDefault();
+  const response = await fetch(form.action, { method: "POST", body: new URLSearchParams(new FormData(form)) });
+  if (response.redirected) return location.assign(response.url);
+  const page = new DOMParser().parseFromString(await response.text(), "text/html");
+  const wrong = page.querySelector("main .problem");
+  dialog.querySelector(".problem")?.remove();
+  if (wrong !== null) return form.before(wrong);
+  dialog.replaceChildren(...page.querySelector("main").children);
+  addCopyButtons(dialog);
+});
+
 /** Ctrl K: the find page's form and links in a dialog; Enter opens the first link. */
 const find = document.querySelector(".side .find");
 const FIND_MS = 120;

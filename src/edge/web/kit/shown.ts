@@ -46,6 +46,14 @@ export function count(value: number): string {
 
 export const callsWords = (calls: number) => `${count(calls)} ${calls === 1 ? "call" : "calls"}`;
 
+export const percent = (share: number) => `${Number((100 * share).toFixed(share >= 0.1 ? 0 : 1))} %`;
+
+/** Milliseconds in short form: `85 ms`, `1.2 s`. */
+export function seconds(ms: number | null): string {
+  if (ms === null) return "-";
+  return ms < 1_000 ? `${Math.round(ms)} ms` : `${(ms / 1_000).toFixed(ms < 9_950 ? 1 : 0)} s`;
+}
+
 export type Mood = "good" | "bad" | "warn" | "plain";
 
 export function pill(words: string, mood: Mood = "plain"): Html {
@@ -124,6 +132,21 @@ export function facts(all: readonly (readonly [string, Put])[]): Html {
 /** A text with a copy button. */
 export function callBox(text: string): Html {
   return html`<div class="call"><pre tabindex="0"><code>${text}</code></pre></div>`;
+}
+
+/** A secret that is shown once, what to do with it, and the way back. */
+export function secretShown(secret: string, what: Put, back: string, next: Put = ""): Html {
+  return html`<p>${what} It is shown once and cannot be read again: copy it now.</p>${callBox(secret)}${next}<p><a class="button" href="${back}">Done</a></p>`;
+}
+
+/** A link that opens a dialog of the page; without scripts it leads to the page with the dialog open. */
+export function dialogLink(id: string, words: string, path: string): Html {
+  return html`<p><a class="button" href="${path}?open=${id}#${id}" data-opens="${id}">${words}</a></p>`;
+}
+
+/** The page's script sends a form in it and shows the answer in it, such as a secret. */
+export function dialog(id: string, title: string, body: Html, isOpen: boolean): Html {
+  return html`<dialog id="${id}" aria-label="${title}"${isOpen ? html` open` : ""}><form method="dialog"><h2>${title}</h2><button class="plain small">Close</button></form>${body}</dialog>`;
 }
 
 export function problem(words: string | null): Html | string {

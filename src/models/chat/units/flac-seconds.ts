@@ -1,5 +1,4 @@
-// The duration of FLAC audio, summed over its frames (RFC 9639, 9.1): the length in the header cannot be trusted, and silence takes only a
-// few bytes per block.
+// The duration of FLAC audio, summed over its frames (RFC 9639, 9.1), because the length in the header cannot be trusted.
 
 /** The longest frame header: two bytes of sync, two of codes, a number of at most seven, two sizes of at most two, a checksum. */
 const HEADER_BYTES_MAX = 16;
@@ -64,10 +63,7 @@ function frameSeconds(bytes: Buffer, at: number, usualHertz: number): number {
   return end < bytes.length && crc === bytes[end] ? samples / Math.max(1, hertz) : 0;
 }
 
-/**
- * The total duration of all frame headers found at any byte of the file. Too high where audio data looks like a header (about once in ten
- * million bytes), never too low.
- */
+/** The sum of all frame headers at any byte: too high where audio looks like one (once in 10 million bytes), never too low. */
 export async function flacSecondsMax(head: Buffer, blocks: AsyncIterable<Uint8Array>): Promise<number> {
   const said = head.length >= RATE_AT + 3 ? head.readUIntBE(RATE_AT, 3) >> 4 : 0;
   const usualHertz = said === 0 ? LOWEST_HERTZ : said;

@@ -41,7 +41,6 @@ type Body = z.infer<typeof body>;
 
 const fields = tableOf(body, { prompt: text, frame_count: refused("it has no price.") });
 
-/** The most tokens of one image; null: this size and quality are not sold. */
 function tokensOut(table: NonNullable<UnitOffer["spec"]["imageTokens"]>, size: string, quality: string): number | null {
   const sizes = size === AUTO ? Object.values(table) : [table[size]];
   const counts = sizes.flatMap((row) =>
@@ -72,7 +71,6 @@ function wrongIn({ body: asked, files }: UnitAsk<Body>, { spec }: UnitOffer, tas
   return files.some(({ field }) => field !== "mask") ? null : invalid("image", "is missing, must be a file");
 }
 
-/** Bounds for an image priced by tokens. */
 function byTokens({ body: asked, files }: UnitAsk<Body>, { spec }: UnitOffer): Counts | GatewayError {
   const n = asked.n ?? 1;
   const each = tokensOut(spec.imageTokens ?? {}, asked.size ?? AUTO, asked.quality ?? AUTO);

@@ -89,7 +89,6 @@ function descriptor(tables: Tables, at: number, tag: number): number {
   return next + 1;
 }
 
-/** The sample rate in an `esds`. */
 function hertzOf(tables: Tables, esds: Box): number {
   const es = descriptor(tables, esds.from + 4, 3);
   if ((tables.u8(es + 2) & 0xe0) !== 0) throw new RangeError("a stream that depends on others");

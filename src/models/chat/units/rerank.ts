@@ -5,9 +5,7 @@ import { invalid } from "../../formats/parse-json.ts";
 import type { UnitEndpoint } from "../unit-endpoint.ts";
 
 const DOCUMENTS_MAX = 1_000;
-/**
- * A document that exceeds this together with the query counts as several chunks; a long query still leaves each chunk the minimum below.
- */
+/** A document that exceeds this with the query counts as several chunks; a long query still leaves each the minimum below. */
 const CHUNK_TOKENS = 500;
 const CHUNK_TOKENS_MIN = 100;
 const DOCUMENTS_PER_SEARCH = 100;

@@ -30,7 +30,6 @@ function uint32(bytes: Uint8Array, at: number): number {
   return new DataView(bytes.buffer, bytes.byteOffset).getUint32(at, true);
 }
 
-/** A logical stream in an Ogg file. */
 interface OggStream {
   readonly isOpus: boolean;
   readonly hertz: number;
@@ -40,7 +39,6 @@ interface OggStream {
   fromSeconds: number | null;
 }
 
-/** Identifies a stream by its first packet. */
 function oggStream(head: Uint8Array): OggStream {
   if (textAt(head, 0, 8) === "OpusHead") {
     return { isOpus: true, hertz: OPUS_HERTZ, packetMs: 0, fromSeconds: null };

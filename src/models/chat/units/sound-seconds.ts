@@ -33,10 +33,7 @@ function mp3Frame(header: number): { readonly bytes: number; readonly seconds: n
   };
 }
 
-/**
- * Walks frame by frame. Other bytes count as the most audio that they could hide: layer III at its lowest rate where most of the file is
- * layer III, else any codec.
- */
+/** Walks frame by frame. Other bytes count as the most audio that they could hide: layer III's lowest rate where most frames are. */
 class Mp3Clock {
   seconds = 0;
   #header = 0;

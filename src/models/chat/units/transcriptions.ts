@@ -1,5 +1,4 @@
-// Transcription and translation to English in OpenAI's format: the hold covers the longest possible file, the charge is what the vendor
-// reports.
+// Transcription and translation in OpenAI's format: holds the longest possible file, charges what the vendor reports.
 import { z } from "zod";
 import type { UnitOffer } from "../../../catalog/catalog.ts";
 import { isRecord } from "../../../core/json.ts";
@@ -71,7 +70,6 @@ const TEXTS: Readonly<Record<string, Extract<AnswerForm, { kind: "text" }>>> = {
   vtt: { kind: "text", contentType: "text/vtt", render: (answer) => `WEBVTT\n\n${cues(answer, ".", false)}` },
 };
 
-/** Fields of the plain form. */
 const PLAIN: AnswerForm = { kind: "json", only: ["text", "usage", "logprobs"] };
 
 function endpoint(operation: string, task: "transcribe" | "translate"): UnitEndpoint<Body> {

@@ -116,7 +116,6 @@ function messageOf({ blocks }: NeutralChoice): Json {
   });
 }
 
-/** Stateless, so one serves every attempt. */
 class ChatAnswers implements AnswerCodec, EventEncoder {
   readonly #head: AnswerHead;
   /** The start of every chunk. Built on first use: most answers are passed through without it. */
@@ -170,7 +169,6 @@ class ChatAnswers implements AnswerCodec, EventEncoder {
   }
 }
 
-/** The encoder for answers to one request, by one model. */
 export function chatAnswers(head: AnswerHead): AnswerCodec {
   return new ChatAnswers(head);
 }

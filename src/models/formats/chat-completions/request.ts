@@ -118,9 +118,7 @@ function reasoningOf(body: ChatBody): ReasoningAsk | null {
   };
 }
 
-/**
- * Fields that no other format can express without changing their meaning. Hints such as `verbosity` or a penalty are dropped, not refused.
- */
+/** Fields that no other format can express. Hints such as `verbosity` or a penalty are dropped, not refused. */
 function foreignFields(body: ChatBody): NeutralRequest["foreign"] {
   const found: { field: string; reason: string }[] = [];
   const add = (field: string, reason: string) => found.push({ field, reason });

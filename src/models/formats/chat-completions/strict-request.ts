@@ -93,7 +93,6 @@ const body = z.looseObject({
 
 type Body = z.infer<typeof body>;
 
-/** The number of thinking words for each effort. */
 const THINKING_TOKENS: Readonly<Record<string, number>> = { none: 0, minimal: 4, low: 8, medium: 16, high: 32 };
 
 /** Tool messages must answer calls of the assistant message before them. */

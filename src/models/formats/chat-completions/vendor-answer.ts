@@ -71,7 +71,6 @@ export function nameThoughts(said: Json): void {
   else if (typeof content === "string" && content !== "") said.reasoning = content;
 }
 
-/** The content text, whether one string or parts. */
 export function contentText(said: Json): string {
   return stringOf(said.content) ?? partsOf(said.content, "text");
 }
@@ -147,7 +146,6 @@ function choiceOf(choice: Json, at: number, context: ChatContext, callOf: CallOf
   };
 }
 
-/** The answer, or why there is none. */
 export function chatCompletionsAnswer(json: unknown, context: ChatContext): ReadAnswer {
   if (isRecord(json) && json.error) return classify(statusInside(json), readError(json), null);
   const told = isRecord(json) ? listOf(json.choices).filter(isRecord) : [];

@@ -8,7 +8,6 @@ import { gives, reasonWith, wholeCalls } from "../../../upstream/dialects/tool-c
 import { countOf } from "../../../upstream/json-pointer.ts";
 import { emptiness, malformed } from "../../../upstream/vendor-failure.ts";
 
-/** The `format` of this vendor's signed thoughts. */
 export function formatOf(context: ChatContext): string {
   return context.spec.reasoningFormat ?? "converse";
 }
@@ -70,7 +69,6 @@ function blockOf(block: Json, format: string, callOf: ReturnType<typeof wholeCal
   return callOf({ id: toolUseId, name, arguments: input ?? {} });
 }
 
-/** The answer, or why there is none. */
 export function converseAnswer(json: unknown, context: ChatContext): ReadAnswer {
   if (!isRecord(json)) return malformed("the answer is no JSON object");
   const message = isRecord(json.output) && isRecord(json.output.message) ? json.output.message : null;

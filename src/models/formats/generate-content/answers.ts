@@ -270,7 +270,6 @@ function textsOf({ candidates }: Json): readonly AnswerText[] {
   });
 }
 
-/** The encoder for answers to one request, by one model. */
 export function generateAnswers(head: AnswerHead, options: AnswerOptions): AnswerCodec {
   const candidateOf = (choice: NeutralChoice): Json => ({
     content: { parts: partsOf(choice.blocks, options.showsThoughts), role: "model" },

@@ -1,5 +1,4 @@
-// The field table of the generate-content format: which fields other formats can express, and which are refused because they change the
-// price.
+// The field table of the generate-content format: what other formats can express, and what is refused for its price.
 import type { Json } from "../../../core/json.ts";
 import {
   among,

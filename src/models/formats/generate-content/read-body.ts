@@ -1,5 +1,4 @@
-// Reads a request in the generate-content format: validates the fields that matter here, refuses unknown ones and those that change the
-// price.
+// Reads a request in the generate-content format: validates fields, refuses unknown ones and those that change the price.
 import type { PlanCall } from "../../../core/endpoint.ts";
 import { GatewayError } from "../../../core/errors.ts";
 import { isRecord, type Json } from "../../../core/json.ts";
@@ -32,7 +31,6 @@ export function checkGenerate(bytes: Buffer): CheckedGenerate | GatewayError {
   return known instanceof GatewayError ? known : { sent: sent as Json, known };
 }
 
-/** The shape of a validated body, for a bound on its tokens. */
 export function shapeOfGenerate({ body, parts, dataChars, jsonTokens }: KnownBody<GenerateBody>): PromptShape {
   const { responseSchema, responseJsonSchema } = body.generationConfig ?? {};
   const hasFormat = isRecord(responseSchema) || isRecord(responseJsonSchema);

@@ -15,7 +15,6 @@ import { wholeCalls } from "../../../upstream/dialects/tool-calls.ts";
 import { countOf } from "../../../upstream/json-pointer.ts";
 import { malformed } from "../../../upstream/vendor-failure.ts";
 
-/** The `format` of this vendor's signed thoughts. */
 export function formatOf(context: ChatContext): string {
   return context.spec.reasoningFormat ?? "generate-content";
 }
@@ -60,7 +59,6 @@ export function finishReasonOf(candidate: Json): string | null {
   return typeof native === "string" && native !== "" && native !== "FINISH_REASON_UNSPECIFIED" ? native : null;
 }
 
-/** The output of a candidate, up to its end. */
 interface Given {
   readonly anything: boolean;
   readonly calls: boolean;
@@ -111,7 +109,6 @@ export class PartReader {
     this.#wholeCall = wholeCalls(context);
   }
 
-  /** The parts of a candidate's content, in order. */
   partsOf(candidate: Json): ReadAnswerPart[] {
     const parts = isRecord(candidate.content) ? candidate.content.parts : undefined;
     return Array.isArray(parts) ? parts.filter(isRecord).map((part) => this.#read(part)) : [];
@@ -177,7 +174,6 @@ function choiceOf(
   return { index, blocks: parts.flatMap(blocksOf), reason, native };
 }
 
-/** The answer, or why there is none. */
 export function generateContentAnswer(json: unknown, context: ChatContext): ReadAnswer {
   if (!isRecord(json)) return malformed("the answer is no JSON object");
   if (json.error) return failureInside(json);

@@ -10,7 +10,6 @@ function blocksOf(block: AnswerBlock, shown: ThoughtsShown): readonly Json[] {
   return one === null ? [] : [one];
 }
 
-/** The last text, if the answer ends with it. */
 function textsOf({ stop_reason, content }: Json): readonly AnswerText[] {
   const block: unknown = Array.isArray(content) ? content.at(-1) : undefined;
   if (stop_reason !== "end_turn" || !isRecord(block) || typeof block.text !== "string") return [];

@@ -1,9 +1,6 @@
 // The beta header of the messages format: which betas are forwarded, and which cost extra.
 
-/**
- * Betas that change the form of answers or bodies but no price: from the vendor's list and its clients. Reading the body refuses fields
- * that cost extra (longer caches, stored files, server tools).
- */
+/** Betas that change the form but no price, from the vendor's list and its clients. Reading the body refuses fields that cost extra. */
 const PASSED: ReadonlySet<string> = new Set([
   "adaptive-thinking-2026-01-28",
   "advanced-tool-use-2025-11-20",

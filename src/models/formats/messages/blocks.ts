@@ -22,10 +22,7 @@ export function holdsOurs(bytes: Buffer): boolean {
 /** How to show thoughts. `sealed`: without text, only to be sent back; `none`: the client did not request them. */
 export type ThoughtsShown = "all" | "sealed" | "none";
 
-/**
- * Clients drop thoughts without a signature. This one marks thoughts that cannot be sent back, because their vendor does not sign or they
- * are too long.
- */
+/** Marks thoughts that cannot be sent back (unsigned or too long), because clients drop thoughts without a signature. */
 export const UNSIGNED = "tgs0_";
 
 /** A block's signature contains the whole thought, sealed by the gateway. */
@@ -62,7 +59,6 @@ function idOf({ id, hosted }: ActionCall): string {
   return `${hosted === null ? RUN_HERE.action : RUN_HERE.hosted}_${id.replace(/[^\w-]/g, "")}`;
 }
 
-/** An action call as a block. */
 export function actionUse(action: ActionCall): Json {
   const { hosted, name, arguments: text } = action;
   const id = idOf(action);

@@ -52,10 +52,7 @@ export interface EncoderOptions {
   readonly stops: readonly string[];
 }
 
-/**
- * Leaves the last event open inside its usage, where the frame adds the charge. Throws if a vendor sends more parallel calls than can be
- * queued.
- */
+/** Leaves the last event open inside its usage for the charge. Throws if a vendor sends more parallel calls than can be queued. */
 export class MessagesEncoder implements EventEncoder {
   readonly #options: EncoderOptions;
   #started = false;

@@ -38,7 +38,6 @@ export function documentOf(
   return [mediaOf(block, "file")];
 }
 
-/** A search result as text: title, source and content. */
 export function searchResultOf(
   block: Json,
   contentOf: (content: unknown) => readonly NeutralBlock[],

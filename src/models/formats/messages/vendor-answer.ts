@@ -9,7 +9,6 @@ import { gives, reasonWith, wholeCalls } from "../../../upstream/dialects/tool-c
 import { countOf, holdsCount } from "../../../upstream/json-pointer.ts";
 import { emptiness, malformed } from "../../../upstream/vendor-failure.ts";
 
-/** The `format` of this vendor's signed thoughts. */
 export function formatOf(context: ChatContext): string {
   return context.spec.reasoningFormat ?? "messages";
 }
@@ -59,16 +58,12 @@ function withPasses(usage: Json): Json {
   return { ...usage, ...Object.fromEntries(sums) };
 }
 
-/** Reports usage counters that have no price here. */
 export function tellUnpriced(usage: Json, { unpriced }: ChatContext): void {
   if (holdsCount(usage[SERVER_TOOLS])) unpriced?.(SERVER_TOOLS);
   if (passesOf(usage).some(({ type }) => type !== "message")) unpriced?.(PASSES);
 }
 
-/**
- * Merges a usage object into earlier ones: counts are cumulative, and later events have only some of them. `input_tokens` excludes cached
- * tokens.
- */
+/** Merges usage: counts are cumulative, and later events have only some of them. `input_tokens` excludes cached tokens. */
 export function mergeUsage(known: Json, usage: unknown): Json {
   if (!isRecord(usage)) return known;
   const told = [...COUNTS, PASSES, SERVER_TOOLS].filter((name) => usage[name] !== undefined && usage[name] !== null);
@@ -141,7 +136,6 @@ function blockOf(block: Json, format: string, callOf: ReturnType<typeof wholeCal
   }
 }
 
-/** The answer, or why there is none. */
 export function messagesAnswer(json: unknown, context: ChatContext): ReadAnswer {
   if (!isRecord(json)) return malformed("the answer is no JSON object");
   if (json.type === "error" || isRecord(json.error)) return failureInside(json);

@@ -50,7 +50,6 @@ function sourceOf({ mediaType, base64 }: Media): Json {
   return { type: "text", media_type: mediaType, data: Buffer.from(base64, "base64").toString("utf8") };
 }
 
-/** The body with its links replaced by the fetched media. */
 export function messagesWithMedia(body: Json, fetched: FetchedMedia): Json {
   const replaced = (block: unknown): unknown => {
     if (!isRecord(block)) return block;

@@ -115,10 +115,7 @@ class MessagesPassingReader implements StreamReader {
     if (text !== "") this.#template = learnTemplate(bytes, event);
   }
 
-  /**
-   * Leaves the last event open inside its usage, where the caller's wire adds the counts and their cost, and closes it. Other counters
-   * stay as the vendor wrote them.
-   */
+  /** Leaves the last event open inside its usage, where the caller's wire adds counts and cost. Other counters stay as written. */
   #finish(data: Json): void {
     const delta = isRecord(data.delta) ? data.delta : {};
     const native = delta.stop_reason;
@@ -139,7 +136,6 @@ class MessagesPassingReader implements StreamReader {
   }
 }
 
-/** Passes on one stream, for callers of the same wire. */
 export function messagesPassingReader(context: ChatContext, out: BytesOut): StreamReader {
   return new MessagesPassingReader(context, out);
 }

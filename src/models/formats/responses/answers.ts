@@ -51,7 +51,6 @@ export class ResponsesCall {
     this.#tools = new ResponsesTools(body);
   }
 
-  /** The request fields that an answer repeats. */
   echo(): Json {
     this.#echo ??= echoOf(this.#body, this.#options);
     return this.#echo;

@@ -31,10 +31,7 @@ export function itemsIn({ input }: Pick<ResponsesBody, "input">): readonly unkno
   return typeof input === "string" ? [{ type: "message", role: "user", content: input }] : input;
 }
 
-/**
- * The error for a tool output without its call in the conversation, which models misread or vendors reject with unclear errors. An item
- * referred to by id may be the call; null: no error.
- */
+/** An error for a tool output without its call, which models misread. An item referred to by id may be the call; null: no error. */
 export function outputWithoutCall(input: unknown, earlier: readonly unknown[]): GatewayError | null {
   const own = Array.isArray(input) ? input : [];
   if (own.some((item) => isRecord(item) && item.type === "item_reference")) return null;

@@ -94,7 +94,6 @@ class Plainer {
     return true;
   }
 
-  /** Looked up once per request. */
   #searches(): boolean {
     this.#hasSearch ??= this.#hosts("web_search");
     return this.#hasSearch;

@@ -92,7 +92,6 @@ export function prefixOf({ hosted }: ActionCall): string {
   return hosted === null ? "mcp" : "ws";
 }
 
-/** The item of an action: running, or ended as in `done`. */
 export function actionItem(id: string, status: ItemStatus, call: ActionCall, done: ActionBlock | null): Json {
   if (call.hosted !== null) {
     const query = wordOf(argumentIn(call.arguments, "query"));
@@ -180,7 +179,6 @@ class ItemList {
   }
 }
 
-/** The items of a whole answer, in order. */
 export function itemsOf(blocks: readonly AnswerBlock[], reason: FinishReason, parts: ItemParts): readonly Json[] {
   const list = new ItemList(parts);
   for (const block of blocks) list.add(block);

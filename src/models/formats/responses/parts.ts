@@ -2,7 +2,6 @@
 import { isRecord, type Json, stringOf, wordOf } from "../../../core/json.ts";
 import { audioBlock, foreign, mediaSource, type PartBlock, textBlock } from "../neutral-blocks.ts";
 
-/** The parts of a content; a string is one text part. */
 export function partsOf(content: unknown): PartBlock[] {
   if (typeof content === "string") return [textBlock(content)];
   return Array.isArray(content) ? content.map(readPart) : [];

@@ -1,5 +1,4 @@
-// A stub of the plain form of OpenAI's responses wire: typed messages with one text each, the vendor's own search, and the format field in
-// its chat-completions place.
+// A stub of the plain responses wire: messages with one text, the vendor's own search, and chat completions' format field.
 import { z } from "zod";
 import type { Dialect } from "../../../sandbox/dialect.ts";
 import { responses } from "./stand-in.ts";

@@ -28,7 +28,6 @@ function formatOf({ text }: ResponsesBody): ResponseFormat | null {
   return isRecord(format) ? responseFormat(format.type, format) : null;
 }
 
-/** True if `include` lists this part of the answer. */
 export function includes({ include }: ResponsesBody, what: string): boolean {
   return Array.isArray(include) && include.includes(what);
 }

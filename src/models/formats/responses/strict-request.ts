@@ -118,7 +118,6 @@ const format = z.discriminatedUnion("type", [
 ]);
 
 const EFFORTS = ["none", "minimal", "low", "medium", "high", "xhigh", "max"] as const;
-/** The number of thinking words for each effort. */
 const THINKING_TOKENS: Readonly<Record<(typeof EFFORTS)[number], number>> = {
   none: 0,
   minimal: 4,

@@ -9,7 +9,6 @@ import { gives, wholeCalls } from "../../../upstream/dialects/tool-calls.ts";
 import { countOf, holdsCount } from "../../../upstream/json-pointer.ts";
 import { emptiness, malformed } from "../../../upstream/vendor-failure.ts";
 
-/** The `format` of this vendor's sealed thoughts. */
 export function formatOf(context: ChatContext): string {
   return context.spec.reasoningFormat ?? "responses";
 }
@@ -42,7 +41,6 @@ export function tellUnpriced(response: Json, { unpriced }: ChatContext): void {
   if (holdsCount(response[TOOLS]) || holdsCount(usage[TOOLS])) unpriced?.(TOOLS);
 }
 
-/** Why a response ended; null if it has not. */
 export function endOf(response: Json, hasCalls: boolean): { reason: FinishReason; native: string } | null {
   if (response.status === "completed") return { reason: hasCalls ? "tool_calls" : "stop", native: "completed" };
   if (response.status !== "incomplete") return null;
@@ -120,7 +118,6 @@ function blocksOf(item: Json, callOf: ReturnType<typeof wholeCalls>, context: Ch
   }
 }
 
-/** The answer, or why there is none. */
 export function responsesAnswer(json: unknown, context: ChatContext): ReadAnswer {
   if (!isRecord(json)) return malformed("the answer is no JSON object");
   if (isRecord(json.error)) return failureInside(json.error);

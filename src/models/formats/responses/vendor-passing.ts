@@ -1,5 +1,4 @@
-// Pass-through with OpenAI's responses wire on both sides: forwards bytes, and parses only events that contain our names, seals, or the
-// end.
+// OpenAI's responses wire on both sides: forwards bytes, and parses only events with our names, seals, or the end.
 
 import { isRecord, type Json, stringOf, wordOf } from "../../../core/json.ts";
 import type { PassedAnswer } from "../../../core/neutral.ts";
@@ -126,7 +125,6 @@ function sealedItem(item: unknown, context: ChatContext): unknown {
   return sealed === null ? shown : { ...shown, encrypted_content: sealed };
 }
 
-/** True if an output item has content for the caller. */
 function bears(item: unknown): boolean {
   return isRecord(item) && item.type !== "reasoning" && item.type !== "message";
 }
@@ -280,7 +278,6 @@ class PassingReader implements StreamReader {
     }
   }
 
-  /** A repeated item gets the same seal each time. */
   #sealed(item: unknown): unknown {
     if (!isRecord(item) || item.type !== "reasoning") return sealedItem(item, this.#context);
     const id = stringOf(item.id) ?? "";

@@ -30,7 +30,6 @@ class ResponsesReader implements StreamReader {
     return true;
   }
 
-  /** Ignores events of unknown types. */
   #read(type: string | null, data: Json): void {
     const item = isRecord(data.item) ? data.item : {};
     switch (type) {

@@ -14,7 +14,6 @@ export interface NumberedPosting extends PostingRow {
   readonly windows: string | null;
 }
 
-/** Postings as transaction readers see them. */
 export function shownPosting({
   number: _,
   day: __,
@@ -25,7 +24,6 @@ export function shownPosting({
   return row;
 }
 
-/** Postings as lists show them. */
 export function listedPosting(posting: NumberedPosting): PostingRow {
   return { ...shownPosting(posting), legs: [] };
 }

@@ -53,10 +53,7 @@ export interface ExportOptions {
 export interface PostingExport {
   /** Moves everything now, whatever its age; returns the number of postings. Rejects where it cannot. */
   flush(accountIds: AsyncIterable<string>): Promise<number>;
-  /**
-   * How far behind the export is, by the longest-due account, and at least the time since anything moved while something was due. Null
-   * where another process exports.
-   */
+  /** How far behind the export is, by the longest-due account and the time since anything moved. Null where another exports. */
   behindMs(): number | null;
   /** Finishes the current step and lets another process take over. */
   stop(): Promise<void>;

@@ -1,5 +1,4 @@
-// Decides whether money may be held: first slots, then windows (the key's ceiling, the inference cap, the hold's own windows), then the
-// balance. Changes nothing.
+// Decides whether money may be held: slots, then windows (ceiling, inference cap, the hold's own), then the balance. Pure.
 import type { WindowPeriod } from "../../../core/account-rows.ts";
 import { type Nano, nano } from "../../../core/money.ts";
 import type { ReserveOutcome } from "./ledger.ts";
@@ -31,7 +30,6 @@ export interface MoneyRequest {
   scope(name: string): ScopeState;
 }
 
-/** The first full slot, or null. */
 export function slotRefusal(account: AccountState, slots: readonly SlotRequest[]): Outcome<"slots"> | null {
   for (const { scope, max, code } of slots) {
     if ((account.slots.get(scope) ?? 0) >= max) return { outcome: "slots", code, max };

@@ -1,5 +1,4 @@
-// Every stored field of a hold and of a posting, with its place in each store. The Redis codecs are built from this table; a test checks
-// SQLite's and the archive's columns against it.
+// Every stored field of a hold and a posting, with its place in each store. A test checks all stores against it.
 import type { NumberedPosting } from "../archive/archive.ts";
 import type { LiveHold } from "./state.ts";
 

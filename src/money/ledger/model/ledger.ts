@@ -165,13 +165,9 @@ export type PostOutcome =
   | { readonly outcome: "missing" }
   | { readonly outcome: "voided" | "expired" };
 
-/**
- * What a voided call leaves under its idempotency key. `free`: it can be tried again. `answered`: its refusal is stored for replay.
- * `unknown`: a write may have happened, so it must not run again.
- */
+/** What a voided call leaves under its key. `free`: try again. `answered`: a refusal is replayed. `unknown`: it may have written. */
 export type KeyFate = "free" | "answered" | "unknown";
 
-/** How an uncharged hold ends. */
 export interface VoidEnd {
   /** The fate of the call's idempotency key; absent: `free`. */
   readonly keyFate?: KeyFate;
@@ -212,25 +208,18 @@ export interface LedgerTotals {
   /** A decimal string: the sum over all accounts may exceed exact numbers. */
   readonly spentNano: string;
   readonly absorbedNano: string;
-  /** The part that is play money of sandbox accounts. */
   readonly play: { readonly heldNano: Nano; readonly spentNano: string };
 }
 
 export interface Money {
   reserve(request: ReserveRequest): Promise<ReserveOutcome>;
-  /**
-   * Grows a hold to `amountNano` within its own windows, records how much of it is used (never more than it will cost), and renews its
-   * lease. Refused as a whole; never refused where the hold is large enough already.
-   */
+  /** Grows a hold within its windows, records its use, and renews its lease; refused as a whole, never where it is large enough. */
   extend(hold: HoldRef, amountNano: Nano, accrued: Nano, leaseMs: number): Promise<ExtendOutcome>;
   /** Checks a hold placed long ago before it is used. `isPatient`: the caller can wait some milliseconds. */
   standing(hold: HoldRef, manner?: { readonly isPatient: true }): Promise<Standing>;
   /** Renews many leases at once; returns the ids that are no longer held. */
   renew(holds: readonly HoldRef[], leaseMs: number): Promise<readonly string[]>;
-  /**
-   * Frees a hold whose end could not be written, even on a full disk: at once, or with the next sweep where the hold has a row. Absent
-   * where failed ends are stored elsewhere and retried.
-   */
+  /** Frees a hold whose end could not be written, even on a full disk. Absent where failed ends are stored elsewhere and retried. */
   letGo?(hold: HoldRef): Promise<null>;
   post(request: PostRequest): Promise<PostOutcome>;
   /** Releases a hold. An unknown hold leaves a tombstone that refuses a delayed reserve. */
@@ -250,13 +239,9 @@ export interface Audit {
   transactions(query: PostingQuery): Promise<PostingPage>;
   /** What each scope has spent on the account's current day. */
   spentToday(accountId: string, scopes: readonly string[]): Promise<readonly Nano[]>;
-  /** Each scope's sums in the account's current period. */
   periodSums(accountId: string, asked: readonly ScopeOfPeriod[]): Promise<readonly PeriodSums[]>;
   totals(): Promise<LedgerTotals>;
-  /**
-   * Verifies every invariant while calls continue. With `file`, also verifies the store's file, which blocks calls while it is read; run
-   * that only when the gateway is down.
-   */
+  /** Verifies every invariant while calls continue. With `file`, also the store's file, which blocks calls. */
   doctor(options?: { readonly file: boolean }): Promise<DoctorReport>;
   /** Writes a consistent copy to `path`, which must not exist. */
   backup(path: string): Promise<void>;

@@ -78,7 +78,6 @@ const BLURS: readonly Blur[] = [
   (leg) => ({ ...leg, vendor: SEVERAL, model: SEVERAL, reason: null }),
 ];
 
-/** One leg for each group, in order of first appearance. */
 function summed(legs: readonly PostedLeg[], blur: Blur): PostedLeg[] {
   const kinds = new Map<string, PostedLeg>();
   for (const [at, leg] of legs.map(blur).entries()) {
@@ -118,7 +117,6 @@ export function unpackLegs(legs: readonly PackedLeg[] | null | undefined): reado
   return legs == null ? [] : legs.map(unpacked);
 }
 
-/** Null where there are no legs. */
 export function legsText(legs: readonly PostedLeg[]): string | null {
   return legs.length === 0 ? null : JSON.stringify(packLegs(legs));
 }
@@ -127,7 +125,6 @@ export function legsIn(text: string | null): readonly PostedLeg[] {
   return text === null ? [] : unpackLegs(JSON.parse(text) as PackedLeg[]);
 }
 
-/** The legs' total cost to us. */
 export function legsCost(legs: readonly PostedLeg[]): Nano {
   return legs.reduce((sum, { upstreamNano }) => add(sum, upstreamNano), ZERO);
 }

@@ -19,7 +19,6 @@ export interface DayState {
 }
 
 export interface ScopeState {
-  /** Its name in the table. */
   readonly name: string;
   readonly days: Map<number, DayState>;
   /** All stored days from this one on are loaded in `days`. */
@@ -131,7 +130,6 @@ export function periodSum(scope: ScopeState, period: WindowPeriod, day: number, 
   return { spent, held, absorbed };
 }
 
-/** Adds a hold to everything that bounds it. */
 export function takeHold(hold: LiveHold): void {
   const { account } = hold;
   account.held += hold.amount;

@@ -1,6 +1,5 @@
 // A posting's tags as every store keeps them: `name=value` pairs with distinct names.
 
-/** Null where there are no tags. */
 export function tagsText(tags: readonly string[]): string | null {
   return tags.length === 0 ? null : JSON.stringify(tags);
 }

@@ -65,7 +65,6 @@ function partOf(key: string): number {
   return Math.floor(slotOf(key) / (SLOTS / PARTS));
 }
 
-/** The lease index that holds an account. */
 export function leasesWith(accountId: string): string {
   return LEASES[partOf(accountKey(accountId))] ?? "";
 }
@@ -77,10 +76,7 @@ export interface Due {
   readonly score: string;
 }
 
-/**
- * Reads all indexes: accounts and scores in turn. A server that is down does not delay the others; its error is returned beside their
- * answers.
- */
+/** Reads all indexes: accounts and scores in turn. A server that is down does not delay the others; its error is beside their answers. */
 export async function dueOf(
   read: (leases: string) => Promise<readonly string[]>,
 ): Promise<{ readonly due: Due[]; readonly errors: unknown[] }> {

@@ -76,7 +76,6 @@ function costsIn(fields: ReadonlyMap<string, string>, clockMs: number): BookCost
   return costs;
 }
 
-/** Moves all postings to the archive, whatever their age. */
 export async function archiveAll(books: RedisBooks): Promise<void> {
   const mover = exportPostings({ ...books, onBroken: () => {}, every: () => () => {} });
   await mover.flush(indexOf(books).all());
@@ -272,10 +271,7 @@ export function redisBookTarget(books: RedisBooks): BookTarget {
   };
 }
 
-/**
- * Adds what the archive has beyond an older copy of Redis: later charges and credits of the accounts in that copy. Returns how many
- * postings it added.
- */
+/** Adds what the archive has beyond an older copy of Redis: later charges and credits of its accounts. Returns how many it added. */
 export async function replayArchive(books: RedisBooks): Promise<number> {
   const { link, archive, clock, leaseMs } = books;
   const ledger = redisLedger({ link, clock, leaseMs });

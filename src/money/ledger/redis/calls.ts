@@ -46,7 +46,6 @@ export interface HoldRow {
   readonly slots: readonly string[];
 }
 
-/** Null where the text is not a hold. */
 export function holdRow(text: string | null): HoldRow | null {
   const lines = holdLines(text);
   if (lines === null) return null;

@@ -7,7 +7,6 @@ import { idempotencyId, metaText, postOutcome } from "./replies.ts";
 import { accountKey } from "./rows.ts";
 import type { RunTransition, TransitionTime } from "./script.ts";
 
-/** The arguments of the script `post`. */
 export function postArguments(request: PostRequest) {
   const { holdId, amountNano, absorbReason, upstreamNano, provider, served, usage, estimated, priceVersion } = request;
   const { tags, beside } = request;

@@ -68,7 +68,6 @@ function runLeft(text: string | undefined): { readonly runLeftNano?: Nano } {
   return text ? { runLeftNano: nano(Number(text)) } : {};
 }
 
-/** Places a hold with the script `reserve`. */
 export async function reserveOutcome(
   run: RunTransition,
   time: TransitionTime,
@@ -123,7 +122,6 @@ export async function reserveOutcome(
   }
 }
 
-/** Grows a hold with the script `extend`. */
 export async function extendOutcome(
   run: RunTransition,
   hold: HoldRef,
@@ -139,7 +137,6 @@ export async function extendOutcome(
   return short(reply) ?? { outcome: outcome as "unknown_key" | "frozen" | "paused" };
 }
 
-/** Reads the reply of the script `post`. */
 export function postOutcome(reply: readonly string[]): PostOutcome {
   const [outcome, repeat, charged, cents, absorbed, balance, strict, marked, left] = reply;
   if (outcome !== "posted") return { outcome: outcome as "missing" | "voided" | "expired" };

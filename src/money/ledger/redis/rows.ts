@@ -47,10 +47,7 @@ function amount(fields: Fields, name: string): Nano {
   return nano(Number(fields.get(name) ?? "0"));
 }
 
-/**
- * A value above 64 bytes makes Redis store the hash as a table, where field lookups are three times as fast as in its list of short
- * values.
- */
+/** Beyond 64 bytes Redis stores the hash as a table, where field lookups are three times as fast as in its list of short values. */
 export const ABOUT =
   "What every call asks for and changes. This sentence is here so that Redis finds the rest of it fast.";
 

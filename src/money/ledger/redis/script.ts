@@ -48,10 +48,7 @@ export type Transition = (typeof TRANSITIONS)[number];
 /** Runs a transition on an account's key; returns its flat list of strings. */
 export type RunTransition = (name: Transition, key: string, args: readonly (string | number)[]) => Promise<string[]>;
 
-/**
- * Transitions that free room (ending holds, moving postings out) or keep running calls' holds alive must work on a full server. It refuses
- * only new work.
- */
+/** Transitions that free room or keep running calls' holds alive must work on a full server. It refuses only new work. */
 const ALSO_WHEN_FULL: readonly Transition[] = [
   ...(["note", "renew", "standing", "post", "void", "settle_orphan", "state"] as const),
   ...(["overdue", "first_end", "expire", "looked", "due"] as const),

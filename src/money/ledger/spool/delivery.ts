@@ -32,7 +32,6 @@ export interface Delivery {
   tell(intent: Intent): Promise<Told>;
   /** Whether ends of this account's calls are queued; later ones must queue behind them. */
   waits(accountId: string): boolean;
-  /** Queues an intent for delivery in order, until the store answers. */
   postpone(stored: StoredIntent): void;
   /** The store answered for this account: retry its queue at once. */
   wake(accountId: string): void;
@@ -68,7 +67,6 @@ interface Waiting {
 interface Backlog {
   /** Undelivered intents. */
   readonly queue: Waiting[];
-  /** The store has answered the last delivery. */
   isAnswered: boolean;
 }
 
@@ -155,7 +153,6 @@ export function delivery({ ledger, spool, onBroken, watched, onForfeit }: Delive
     driving ??= drive();
   }
 
-  /** Delivers one intent repeatedly until the store answers. */
   async function tellAnew(stored: StoredIntent): Promise<void> {
     for (let failed = 0; !stop.signal.aborted; await rest(++failed)) {
       try {

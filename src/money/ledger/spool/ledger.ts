@@ -53,10 +53,7 @@ function originOf(request: ReserveRequest): HoldOrigin {
   return { keyId, parentId, amountNano, inference, windows, nowMs, requestId, operation, asked, effect, idempotency };
 }
 
-/**
- * The charge that a caller sees before the store does: the cost, at most the hold. Its cents depend on earlier charges: for one posting
- * never more than these, and at most one less.
- */
+/** The charge that a caller sees before the store does. Its cents depend on earlier charges: at most one less for one posting. */
 function spooled({ amountNano }: PostRequest, origin: HoldOrigin | null): PostOutcome {
   const chargedNano = origin === null ? amountNano : least(amountNano, origin.amountNano);
   const absorbedNano = minus(amountNano, chargedNano);
@@ -168,7 +165,6 @@ async function tellDurably(intent: Intent, { spool, post, unwritten }: Ways): Pr
   }
 }
 
-/** Wraps the ledger with the spool. Closing it closes both. */
 export function spooledLedger(ledger: SharedLedger, spool: Spool, options: SpooledLedgerOptions): SpooledLedger {
   const { clock, leaseMs, onBroken, onForfeit } = options;
   const placed = placedHolds();

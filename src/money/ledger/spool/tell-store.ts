@@ -54,10 +54,7 @@ async function settleLost(ledger: SharedLedger, request: PostRequest, origin: Ho
   return settled;
 }
 
-/**
- * Postings never change. Where the sweeper posted only the recorded usage, the rest becomes a second charge; its id derives from the
- * hold's, so that it is made once.
- */
+/** Postings never change: where the sweeper posted only recorded usage, the rest is a second charge, whose id derives from the hold's. */
 async function whole(
   ledger: SharedLedger,
   request: PostRequest,

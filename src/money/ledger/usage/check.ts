@@ -71,7 +71,6 @@ function endsOf(column: string, table: string): string {
   return `SELECT (SELECT MIN(${column}) FROM ${table}) AS first, (SELECT MAX(${column}) FROM ${table}) AS last`;
 }
 
-/** The first errors found, as sentences. */
 export async function sumFaults(books: AskReports): Promise<readonly string[]> {
   const { postings } = books.tables;
   const ask = async (text: string) => (await books.ask({ text, values: [] }))[0] ?? {};

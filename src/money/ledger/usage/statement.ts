@@ -36,7 +36,6 @@ export function tagsOf(dialect: Dialect, tags: string): string {
     : `LATERAL json_array_elements_text(${tags}::json) AS t(value)`;
 }
 
-/** A list of texts for `IN`. */
 export function listed(texts: readonly string[], write: StatementWriter, dialect: Dialect): string {
   const list = write.value(JSON.stringify(texts));
   return dialect === "sqlite"
@@ -50,7 +49,6 @@ export function where(conditions: readonly (string | null)[]): string {
   return all.length === 0 ? "" : `WHERE ${all.join(" AND ")}`;
 }
 
-/** Encodes a page's last values as a cursor. */
 export function cursorOf(values: readonly Value[]): string {
   return Buffer.from(JSON.stringify(values)).toString("base64url");
 }

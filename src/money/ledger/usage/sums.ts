@@ -9,7 +9,6 @@ export const TAG_PAIRS_MAX = 100;
 export const OTHER_TAGS = "*";
 export const ANY_TAG = "";
 
-/** Where a database keeps postings and their sums. */
 export interface SumTables {
   readonly postings: string;
   /** The ascending order of an account's postings. */

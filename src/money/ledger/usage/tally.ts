@@ -38,7 +38,6 @@ export class UsageTally {
     }));
   }
 
-  /** Counts a posting that was written under this number. */
   add(posting: Tallied, number: number): void {
     const { createdAtMs, accountId, kind, keyId, served, asked, provider, usage } = posting;
     const day = dayOf(createdAtMs);
@@ -66,7 +65,6 @@ export class UsageTally {
     }
   }
 
-  /** Writes the sums in the postings' transaction. */
   flush(): void {
     for (const { write, table, sums } of this.#tables) {
       for (const { by, calls, amount, upstream, absorbed, input, output, last } of sums.values()) {

@@ -175,6 +175,7 @@ add(
     "a space in the target": head("GET /hel lo HTTP/1.1", "host: a"),
     "no target": head("GET HTTP/1.1", "host: a"),
     CONNECT: head("CONNECT a:443 HTTP/1.1", "host: a:443"),
+    "CONNECT with a body": `${head("CONNECT a:443 HTTP/1.1", "host: a:443", "content-length: 5")}a`,
     "the preface of HTTP/2": "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
   },
   "refused",
@@ -190,23 +191,24 @@ add(
 );
 add("absolute targets", { http: head("GET http://localhost/hello HTTP/1.1", "host: localhost") }, "ok", "refused");
 add("old versions", { "HTTP/1.0": head("GET /hello HTTP/1.0", "host: a") }, "closed", "refused");
+export const WEBSOCKET = [
+  "connection: upgrade",
+  "upgrade: websocket",
+  "sec-websocket-version: 13",
+  "sec-websocket-key: AAAAAAAAAAAAAAAAAAAAAA==",
+];
+const H2C = ["connection: upgrade, http2-settings", "upgrade: h2c", "http2-settings: AA"];
 add(
   "upgrades",
-  {
-    "h2c of a GET": request("GET /hello", [
-      "connection: upgrade, http2-settings",
-      "upgrade: h2c",
-      "http2-settings: AA",
-    ]),
-    "h2c with a body": post("/echo", "{}", ["connection: upgrade", "upgrade: h2c"]),
-    "a WebSocket where none is": request("GET /hello", [
-      "connection: upgrade",
-      "upgrade: websocket",
-      "sec-websocket-version: 13",
-      "sec-websocket-key: AAAAAAAAAAAAAAAAAAAAAA==",
-    ]),
-  },
+  { "h2c of a GET": request("GET /hello", H2C), "a WebSocket where none is": request("GET /hello", WEBSOCKET) },
   "ok",
 );
+add(
+  "upgrades with a body",
+  { h2c: post("/echo", "{}", H2C), "a WebSocket where none is": post("/echo", "{}", WEBSOCKET) },
+  "closed",
+  "ok",
+);
+add("upgrades with chunks", { h2c: chunked(CHUNKS, [...H2C, TE]) }, "closed");
 
 export const FRAMING_LIST: readonly FramingCase[] = rows;

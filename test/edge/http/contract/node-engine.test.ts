@@ -1,13 +1,19 @@
 // Behaviour of the node engine alone: pipelining of slow requests, half-closed clients, limits on connections.
 import { beforeEach, describe, expect, test } from "vitest";
-import type { Reply } from "../../../../src/core/endpoint.ts";
+import type { Endpoint, Reply } from "../../../../src/core/endpoint.ts";
 import { CONNECTION_LIMITS } from "../../../../src/edge/http/engine.ts";
 import { loadEngine } from "../../../../src/edge/http/load-engine.ts";
 import type { HttpOptions } from "../../../../src/edge/http/server.ts";
-import { echo, loadedEngine, post, rawClient, request, startEdge, until } from "../edge.ts";
+import { echo, endpoint, loadedEngine, post, rawClient, request, startEdge, until } from "../edge.ts";
+import { WEBSOCKET } from "./framing-list.ts";
 
 const onNode = async (options: Partial<HttpOptions> = {}) =>
   startEdge({ ...options, engine: await loadedEngine("node") });
+
+const TALK: Endpoint = {
+  ...endpoint("POST", "/talk"),
+  overSocket: { wantsNothing: () => false, ready: () => ({ status: 200, body: null }), whole: () => [] },
+};
 
 describe("the node engine", () => {
   let replies: { path: string; reply: Reply }[] = [];
@@ -84,11 +90,11 @@ describe("the node engine", () => {
   });
 
   test("survives a client that resets its connection behind an upgrade", async () => {
-    const server = await onNode({ handle: hold });
+    const server = await onNode({ handle: hold, endpoints: [endpoint("GET", "/hello"), TALK] });
     const client = await rawClient(server.port);
     client.send(request("GET /hello"));
     await until(() => replies.length === 1);
-    client.send(request("GET /things/1", ["connection: upgrade", "upgrade: h2c"]));
+    client.send(request("GET /talk", WEBSOCKET));
     const gone = new Promise<void>((resolve) => replies[0]?.reply.onGone(resolve));
     replies[0]?.reply.begin(200);
     replies[0]?.reply.write("first");
@@ -100,6 +106,15 @@ describe("the node engine", () => {
     await until(() => replies.length === 2);
     replies[1]?.reply.send(200, "still here");
     await next.sees(/still here/);
+  });
+
+  test("opens no WebSocket for a request with a body, and closes the connection of the answer", async () => {
+    const server = await onNode({ endpoints: [endpoint("GET", "/hello"), TALK] });
+    const client = await rawClient(server.port);
+    client.send(request("GET /talk", [...WEBSOCKET, "content-length: 5"], "GET /") + request("GET /hello"));
+    await client.closed;
+    expect(client.text()).toMatch(/^HTTP\/1\.1 405 /);
+    expect(client.text().match(/HTTP\/1/g)).toHaveLength(1);
   });
 
   test("closes the connection of headers that take too long", async () => {
