@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
+import { eventually, startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
 import { installedPython, toldByPython } from "./python-site.ts";
 
 const MODELS = ["sandbox/ok", "sandbox-responses/ok", "sandbox-gemini/ok", "sandbox-messages/ok"];
@@ -51,6 +51,19 @@ const CLIENTS = [
 describe.skipIf(NEWEST === null)("the Python clients of OpenAI and Anthropic", () => {
   it.each(MODELS)("work with a base URL and a key alone, over %s", async (model) => {
     expect(await told("python-clients.py", NEWEST, model)).toEqual(CLIENTS);
+  });
+});
+
+describe.skipIf(NEWEST === null)("the realtime client of OpenAI", () => {
+  it("calls a tool, is interrupted, and connects again after its network was lost, which is charged", async () => {
+    expect(await told("python-realtime.py", NEWEST, "core/voice")).toEqual([
+      { what: "tool call", arguments: { city: "Oslo" }, text: "sunny", status: "completed" },
+      { what: "interruption", status: "cancelled", reason: "turn_detected" },
+      { what: "cut" },
+      { what: "lost network", status: "completed" },
+    ]);
+    const left = () => gateway.records().find(({ outcome }) => outcome === "left_after_content");
+    expect(await eventually(left, "the lost session's charge")).toMatchObject({ operation: "realtime" });
   });
 });
 
