@@ -17,7 +17,12 @@ export interface Connection {
   reset(): void;
 }
 
-function writePieces(response: ServerResponse, bytes: Buffer, size: number, written: () => void): void {
+function writePieces(
+  response: ServerResponse,
+  bytes: Buffer,
+  size: number,
+  written: (error?: Error | null) => void,
+): void {
   // Without this, newer releases of Node.js merge all that is written in a turn into one chunk.
   response.socket?.cork();
   for (let at = 0; at < bytes.length; at += size) {
@@ -47,7 +52,9 @@ export function createConnection(
     new Promise<void>((resolve) => {
       if (closed) return resolve();
       wakers.add(resolve);
-      const written = () => {
+      // A failed write may be reported long before the close event.
+      const written = (error?: Error | null) => {
+        closed ||= error instanceof Error;
         wakers.delete(resolve);
         resolve();
       };

@@ -66,7 +66,8 @@ export class StreamBody implements IncomingBody, SlowClient {
     this.#iterated = true;
     try {
       for (;;) {
-        const part = this.#parts.shift() ?? (await this.#unspilled());
+        // Without a spill nothing is awaited: the rest of the body could arrive meanwhile, and its end would be seen before its parts.
+        const part = this.#parts.shift() ?? (this.#spill.empty ? null : await this.#unspilled());
         if (part !== null) {
           try {
             yield part.block.subarray(0, part.bytes);
@@ -142,8 +143,7 @@ export class StreamBody implements IncomingBody, SlowClient {
     }
   }
 
-  async #unspilled(): Promise<Part | null> {
-    if (this.#spill.empty) return null;
+  async #unspilled(): Promise<Part> {
     const block = this.#limits.blocks.take();
     return { block, bytes: await this.#spill.take(block) };
   }

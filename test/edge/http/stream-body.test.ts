@@ -77,6 +77,15 @@ describe("a long body", () => {
     await afterChunked(client, /hello again/);
   });
 
+  test("goes through whole where it comes with its head", async () => {
+    const { port } = await edgeFor(answerDigest);
+    const client = await rawClient(port);
+    client.send(request("PUT /in", ["content-length: 5"], "abcde"));
+    await client.sees(new RegExp(sha256(Buffer.from("abcde"))));
+    client.send(request("GET /hello"));
+    await client.sees(/hello again/);
+  });
+
   test("goes through whole in chunks that all come at once", async () => {
     const { port } = await edgeFor(answerDigest);
     const client = await rawClient(port);
