@@ -42,18 +42,11 @@ export function addedBy(items: readonly unknown[], bytes: number, bytesPerSecond
   for (const item of items) {
     const parts = isRecord(item) && Array.isArray(item.content) ? item.content.filter(isRecord) : [];
     for (const { type, audio, image_url } of parts) {
-      if (typeof audio === "string")
-        added = plus(added, {
-          textBytes: -audio.length,
-          audioSeconds: secondsOf(audio.length, bytesPerSecond),
-          images: 0,
-        });
-      if (type === "input_image")
-        added = plus(added, {
-          textBytes: typeof image_url === "string" ? -image_url.length : 0,
-          audioSeconds: 0,
-          images: 1,
-        });
+      const isImage = type === "input_image";
+      const soundChars = typeof audio === "string" ? audio.length : 0;
+      const imageChars = isImage && typeof image_url === "string" ? image_url.length : 0;
+      const audioSeconds = secondsOf(soundChars, bytesPerSecond);
+      added = plus(added, { textBytes: -soundChars - imageChars, audioSeconds, images: isImage ? 1 : 0 });
     }
   }
   return added;

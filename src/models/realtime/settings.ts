@@ -126,20 +126,15 @@ export function readUpdate(
   const unsold = unsoldIn(rest, "session");
   if (unsold !== null) return unsold;
   const named = { ...rest, type: "realtime", ...(model === undefined ? {} : { model: upstreamModel }) };
-  const { audio } = sent;
-  const input = isRecord(audio) && isRecord(audio.input) ? audio.input : {};
-  const { turn_detection: turns, transcription } = input;
+  const turns = atPointer(sent, "/audio/input/turn_detection");
+  const transcription = atPointer(sent, "/audio/input/transcription");
   if (isRecord(turns) && turns.idle_timeout_ms != null)
     return unpriced("session.audio.input.turn_detection.idle_timeout_ms", "it starts responses without a turn.");
   if (transcription != null && (!isRecord(transcription) || typeof transcription.model !== "string"))
     return invalid("session.audio.input.transcription.model", "is missing, must be a string");
   const turn_detection = isRecord(turns) ? { ...turns, create_response: false } : turns;
-  const session =
-    turns === undefined || !isRecord(audio)
-      ? named
-      : { ...named, audio: { ...audio, input: { ...input, turn_detection } } };
   return {
-    session,
+    session: turns === undefined ? named : withInput(named, "turn_detection", turn_detection),
     answersTurns: turns === undefined ? undefined : isRecord(turns) && turns.create_response !== false,
     transcription: transcription as Json | null | undefined,
   };

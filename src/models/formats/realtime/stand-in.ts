@@ -53,6 +53,10 @@ interface Running {
   timer: NodeJS.Timeout | null;
 }
 
+function callOf({ id, script }: Running) {
+  return { name: script.call?.name ?? "", call_id: `call_${id}` };
+}
+
 class Vendor {
   readonly #socket: StandInSocket;
   readonly #conversation = new Conversation();
@@ -204,11 +208,10 @@ class Vendor {
     this.#running.set(running.id, running);
     this.#say("response.created", { response: this.#response(running, "in_progress", null) });
     const head = { id: running.itemId, object: "realtime.item", status: "in_progress" };
-    const { call } = script;
     const item =
-      call === null
+      script.call === null
         ? { ...head, type: "message", role: "assistant", content: [] }
-        : { ...head, type: "function_call", name: call.name, call_id: `call_${running.id}`, arguments: "" };
+        : { ...head, type: "function_call", ...callOf(running), arguments: "" };
     this.#say("response.output_item.added", { response_id: running.id, output_index: 0, item });
     if (script.fault === "cut") return this.#socket.cut();
     this.#go(running);
@@ -241,60 +244,39 @@ class Vendor {
   #write(running: Running, delta: string): void {
     const at = { response_id: running.id, item_id: running.itemId, output_index: 0 };
     if (running.script.call !== null) {
-      const { name, args } = running.script.call;
-      const call = { ...at, call_id: `call_${running.id}`, name };
+      const call = { ...at, ...callOf(running) };
       this.#say("response.function_call_arguments.delta", { ...call, delta });
-      return this.#say("response.function_call_arguments.done", { ...call, arguments: args });
+      return this.#say("response.function_call_arguments.done", { ...call, arguments: running.script.call.args });
     }
     if (!this.#isSound(running)) return this.#say("response.output_text.delta", { ...at, content_index: 0, delta });
     this.#say("response.output_audio_transcript.delta", { ...at, content_index: 0, delta });
     this.#say("response.output_audio.delta", { ...at, content_index: 0, delta: tone(WORD_MS) });
   }
 
-  #usage({ said, script, input, ...running }: Running): Json {
-    const isSound = script.call === null && this.#isSound({ said, script, input, ...running });
-    const text = Math.ceil(said.join("").length / 4);
-    const audio = isSound ? (said.length * WORD_MS) / 50 : 0;
-    const details = { text_tokens: text, audio_tokens: audio };
-    const output = text + audio;
-    return {
-      ...input,
-      output_tokens: output,
-      total_tokens: Number(input.input_tokens) + output,
-      output_token_details: details,
-    };
+  #usage(running: Running): Json {
+    const { said, script, input } = running;
+    const text_tokens = Math.ceil(said.join("").length / 4);
+    const audio_tokens = script.call === null && this.#isSound(running) ? (said.length * WORD_MS) / 50 : 0;
+    const output_tokens = text_tokens + audio_tokens;
+    const output_token_details = { text_tokens, audio_tokens };
+    return { ...input, output_tokens, total_tokens: Number(input.input_tokens) + output_tokens, output_token_details };
   }
 
   #response(running: Running, status: string, details: Json | null): Json {
     const { id, itemId, asked, script, said } = running;
     const text = said.join("");
-    const content = this.#isSound(running)
-      ? [{ type: "output_audio", transcript: text }]
-      : [{ type: "output_text", text }];
-    const message = {
-      id: itemId,
-      object: "realtime.item",
-      type: "message",
-      status: "completed",
-      role: "assistant",
-      content,
-    };
-    const { name = "", args = "" } = script.call ?? {};
-    const call = {
-      id: itemId,
-      object: "realtime.item",
-      type: "function_call",
-      status: "completed",
-      name,
-      call_id: `call_${id}`,
-      arguments: args,
-    };
+    const part = this.#isSound(running) ? { type: "output_audio", transcript: text } : { type: "output_text", text };
+    const head = { id: itemId, object: "realtime.item", status: "completed" };
+    const item =
+      script.call === null
+        ? { ...head, type: "message", role: "assistant", content: [part] }
+        : { ...head, type: "function_call", ...callOf(running), arguments: script.call.args };
     return {
       object: "realtime.response",
       id,
       status,
       status_details: details,
-      output: status === "in_progress" ? [] : [script.call === null ? message : call],
+      output: status === "in_progress" ? [] : [item],
       conversation_id: running.isDefault ? "conv_000001" : null,
       output_modalities: asked.output_modalities ?? this.#session.output_modalities,
       max_output_tokens: asked.max_output_tokens ?? "inf",
