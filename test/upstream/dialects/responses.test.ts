@@ -3,70 +3,13 @@ import { hash } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { responses } from "../../../src/models/formats/responses/vendor.ts";
 import { responsesPassing } from "../../../src/models/formats/responses/vendor-passing.ts";
-import type { ChatContext } from "../../../src/upstream/dialects/dialect.ts";
 import { HeldStream } from "../../../src/upstream/held-stream.ts";
 import { answerOf, asked, chatContext, feed, RecordedStream, replay } from "../../support/dialect-replay.ts";
-import { HI, WEATHER } from "./messages-asking.ts";
 
 const STREAMED = chatContext({ stream: true });
 const USAGE = { inputTokens: 30, cacheReadTokens: 30, cacheWriteTokens: 10, outputTokens: 20, reasoningTokens: 5 };
 
-function sent(body: Record<string, unknown>, changes: Partial<ChatContext> = {}) {
-  return responses.request(asked({ messages: [HI], ...body }), chatContext(changes)).body;
-}
-
-function refused(body: Record<string, unknown>, changes: Partial<ChatContext> = {}) {
-  return responses.unsupported(asked({ messages: [HI], ...body }), chatContext(changes));
-}
-
 describe("the request", () => {
-  it("stores nothing at the vendor, and asks for thoughts under seal", () => {
-    expect(responses.request(asked({ messages: [HI] }), chatContext({ outputTokensMax: 777, stream: true }))).toEqual({
-      path: "/responses",
-      body: {
-        model: "vendor-model-1",
-        input: [{ role: "user", content: [{ type: "input_text", text: "Hi" }] }],
-        max_output_tokens: 777,
-        store: false,
-        include: ["reasoning.encrypted_content"],
-        stream: true,
-      },
-    });
-  });
-
-  it("says of every function whether it is strict, because the wire's own default is another", () => {
-    const body = sent({ tools: [WEATHER, { ...WEATHER, function: { ...WEATHER.function, strict: true } }] });
-    expect((body.tools as { strict: boolean }[]).map(({ strict }) => strict)).toEqual([false, true]);
-    const [bare] = sent({ tools: [{ type: "function", function: { name: "now" } }] }).tools as unknown[];
-    expect(bare).toEqual({
-      type: "function",
-      name: "now",
-      parameters: { type: "object", properties: {} },
-      strict: false,
-    });
-  });
-
-  it("asks for a summary where the adapter says so and the caller wants to see it", () => {
-    const wire = { reasoningSummary: "auto" } as const;
-    expect(sent({ reasoning_effort: "low" }).reasoning).toEqual({ effort: "low" });
-    expect(sent({ reasoning_effort: "low" }, { wire }).reasoning).toEqual({ effort: "low", summary: "auto" });
-    expect(sent({ reasoning: { effort: "low", exclude: true } }, { wire }).reasoning).toEqual({ effort: "low" });
-    expect(sent({ reasoning_effort: "none" }, { wire }).reasoning).toEqual({ effort: "none" });
-    expect(sent({}, { wire })).not.toHaveProperty("reasoning");
-  });
-
-  it("carries verbosity, a schema with its name and strictness, and what both wires of the vendor know", () => {
-    const schema = { type: "object", properties: {} };
-    const response_format = { type: "json_schema", json_schema: { name: "place", schema, strict: true } };
-    const body = sent({ verbosity: "low", response_format, prompt_cache_key: "k", seed: 7, logit_bias: {} });
-    expect(body.text).toEqual({
-      format: { type: "json_schema", name: "place", schema, strict: true },
-      verbosity: "low",
-    });
-    expect(body.prompt_cache_key).toBe("k");
-    expect(body).not.toHaveProperty("seed");
-  });
-
   it("carries sealed thoughts back to their own vendor, before the calls they led to", () => {
     const call = { id: `call_${"x".repeat(80)}`, type: "function", function: { name: "get_weather", arguments: "" } };
     const seals = [
@@ -74,33 +17,18 @@ describe("the request", () => {
       { type: "reasoning.encrypted", data: "of another", format: "messages" },
       { type: "reasoning.encrypted", data: "no id", format: "responses" },
     ];
-    const body = sent({
-      messages: [
-        HI,
-        { role: "assistant", content: null, tool_calls: [call], reasoning_details: seals },
-        { role: "tool", tool_call_id: call.id, content: "blue" },
-      ],
-    });
+    const messages = [
+      { role: "user", content: "Hi" },
+      { role: "assistant", content: null, tool_calls: [call], reasoning_details: seals },
+      { role: "tool", tool_call_id: call.id, content: "blue" },
+    ];
+    const { body } = responses.request(asked({ messages }), chatContext());
     const call_id = `call_${"x".repeat(26)}_${hash("md5", call.id)}`;
     expect((body.input as unknown[]).slice(1)).toEqual([
       { type: "reasoning", id: "rs_1", summary: [], encrypted_content: "gAA:A==" },
       { type: "function_call", call_id, name: "get_weather", arguments: "{}" },
       { type: "function_call_output", call_id, output: "blue" },
     ]);
-  });
-
-  it.each([
-    ["n above 1", { n: 2 }, {}],
-    ["a stop", { stop: "END" }, {}],
-    ["logprobs", { logprobs: true }, {}],
-    [
-      "audio",
-      { messages: [{ role: "user", content: [{ type: "input_audio", input_audio: { data: "AA", format: "wav" } }] }] },
-      {},
-    ],
-    ["a bound on output that the wire refuses", {}, { outputTokensMax: 15 }],
-  ])("has no place for %s", (_, body, changes) => {
-    expect(refused(body, changes)).toMatch(/wire/);
   });
 });
 
@@ -199,4 +127,29 @@ it("counts what it passes on of a stream however its vendor spaces JSON: who lea
     reader.event(event, 0, event.length, null);
   }
   expect(held.reading().delivered.text).toBe("two wordstwo words");
+});
+
+it("cache and cost are read where the adapter says that its vendor reports them", () => {
+  const answer = answerOf(
+    responses,
+    {
+      status: "completed",
+      output: [
+        { type: "search_results", results: [] },
+        { type: "message", role: "assistant", content: [{ type: "output_text", text: "Hi" }] },
+      ],
+      usage: {
+        input_tokens: 100,
+        input_tokens_details: { cache_read_input_tokens: 40, cache_creation_input_tokens: 10 },
+        output_tokens: 5,
+        cost: { total_cost: 0.0031, currency: "USD" },
+      },
+    },
+    chatContext({ spec: { dialect: "responses", models: {}, costUsdAt: "/cost/total_cost" } }),
+  );
+  expect(answer).toMatchObject({
+    text: "Hi",
+    usage: { inputTokens: 50, cacheReadTokens: 40, cacheWriteTokens: 10, outputTokens: 5 },
+    upstreamCostNano: 3_100_000,
+  });
 });
