@@ -23,7 +23,18 @@ case "$*" in *--project=alone*) name="$name-alone" ;; esac
 for word in "$@"; do
   case "$word" in --outputFile.json=*) cp "played/$name.json" "\${word#*=}" 2>/dev/null ;; esac
 done
+if [ "$1" = install ] && [ -e played/node.json ]; then
+  mkdir -p "$3/node_modules/node/bin"
+  cp bin/other-node "$3/node_modules/node/bin/node"
+fi
 exit $(cat "played/$name.status" 2>/dev/null || echo 0)
+`;
+
+/** The release of Node that `npm install` brings. */
+const NODE = `#!/bin/sh
+for word in "$@"; do
+  case "$word" in --outputFile.json=*) cp played/node.json "\${word#*=}" ;; esac
+done
 `;
 
 interface Case {
@@ -56,6 +67,7 @@ async function ci(lanes: Readonly<Record<string, Played>>, scripts: readonly str
   );
   writeFileSync(join(root, "bin/npm"), NPM);
   chmodSync(join(root, "bin/npm"), 0o755);
+  writeFileSync(join(root, "bin/other-node"), NODE, { mode: 0o755 });
   for (const [name, { status, report }] of Object.entries(lanes)) {
     if (status !== undefined) writeFileSync(join(root, `played/${name}.status`), String(status));
     if (report !== undefined)
@@ -67,7 +79,10 @@ async function ci(lanes: Readonly<Record<string, Played>>, scripts: readonly str
       resolve({ code: Number(error?.code ?? 0), out: stdout }),
     );
   });
-  const asked = readFileSync(join(root, "asked"), "utf8").trim().split(/ *\n/);
+  const asked = readFileSync(join(root, "asked"), "utf8")
+    .trim()
+    .split(/ *\n/)
+    .filter((line) => line !== "install --prefix");
   return { code, out, asked, last: out.trim().split("\n").at(-1) };
 }
 
@@ -88,6 +103,14 @@ test("all lanes run, and the tests of all reports are counted", async () => {
   for (const lane of ["check", "test", "system", "demo", "faults", "faults-alone"])
     expect(out).toMatch(new RegExp(`^${lane}: \\d+ s`, "m"));
   expect(out).toMatch(/^test: \d+ s, 1 tests skipped$/m);
+  for (const name of ["node-24", "node-26"]) expect(out).toContain(`== ${name} is left out`);
+});
+
+test("releases of Node that npm can install run their own part", async () => {
+  const { code, out, last } = await ci({ ...ALL_GOOD, node: { report: reportOf(...good(4)) } });
+  expect([code, last]).toEqual([0, "15 passed, 0 failed"]);
+  for (const lane of ["demo-node-24", "node-24", "demo-node-26", "node-26"])
+    expect(out).toMatch(new RegExp(`^${lane}: \\d+ s`, "m"));
 });
 
 test("lanes that package.json has come to have run and count as well", async () => {
