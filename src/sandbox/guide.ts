@@ -1,5 +1,6 @@
 // A description of everything the sandbox can do: the text at its root URL, and the source of the same list in the docs.
 import { ACTION_FAULTS } from "./action-faults.ts";
+import { BATCH_FAULTS } from "./batches.ts";
 import { FAULTS } from "./faults.ts";
 
 export const DIRECTIVES: readonly (readonly [string, string])[] = [
@@ -19,7 +20,7 @@ function table(rows: readonly (readonly [string, string])[]): string {
   return rows.map(([name, does]) => `  ${name.padEnd(width)}  ${does}\n`).join("");
 }
 
-/** A plain text with all model names, directives and action faults. */
+/** A plain text with all model names, directives, and faults of actions and batches. */
 export function guide(): string {
   return [
     "Tollgate's sandbox: an upstream that answers in vendors' stead.\n\n",
@@ -29,6 +30,8 @@ export function guide(): string {
     table(DIRECTIVES),
     "\nActions, as the header x-tollgate-sandbox-fault (`@1` after a value strikes the first step alone, `@0` the request):\n",
     table(ACTION_FAULTS.map(({ name, does }) => [name, does])),
+    "\nBatches, as the same header of the request that creates one:\n",
+    table(BATCH_FAULTS.map(({ name, does }) => [name, does])),
     "\nGET /_sandbox/books: what was served. POST /_sandbox/reset: forget it.\n",
   ].join("");
 }

@@ -4,6 +4,7 @@ import { readFileSync } from "node:fs";
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import { STAND_INS } from "../../src/models/formats/stand-ins.ts";
 import { ACTION_FAULTS } from "../../src/sandbox/action-faults.ts";
+import { BATCH_FAULTS } from "../../src/sandbox/batches.ts";
 import type { CallLogReport } from "../../src/sandbox/call-log.ts";
 import { FAULTS } from "../../src/sandbox/faults.ts";
 import { DIRECTIVES } from "../../src/sandbox/guide.ts";
@@ -90,13 +91,17 @@ describe("beside the dialects", () => {
   it("the front page lists every fault and directive", async () => {
     const page = await (await fetch(sandbox.url)).text();
     const lines = page.split("\n").map((line) => line.trim().replace(/ {2,}/, " "));
-    for (const { name, does } of [...FAULTS, ...ACTION_FAULTS]) expect(lines).toContain(`${name} ${does}`);
+    for (const { name, does } of [...FAULTS, ...ACTION_FAULTS, ...BATCH_FAULTS])
+      expect(lines).toContain(`${name} ${does}`);
     for (const [name, does] of DIRECTIVES) expect(lines).toContain(`${name} ${does}`);
   });
 
   it("the documentation lists the same", () => {
     const lines = readFileSync(new URL("../../docs/guides/sandbox.md", import.meta.url), "utf8").split("\n");
-    const rows = [...[...FAULTS, ...ACTION_FAULTS].map(({ name, does }) => [name, does]), ...DIRECTIVES];
+    const rows = [
+      ...[...FAULTS, ...ACTION_FAULTS, ...BATCH_FAULTS].map(({ name, does }) => [name, does]),
+      ...DIRECTIVES,
+    ];
     for (const [name, does] of rows) expect(lines).toContain(`| \`${name}\` | ${does} |`);
   });
 

@@ -365,7 +365,7 @@ export function batchKind(deps: BatchDeps): JobKind {
       const { index = null, outputs = [], errors = [], native = null } = (progress ?? {}) as Partial<BatchProgress>;
       const inputs = native?.batches?.flatMap(({ input }) => input) ?? [];
       const { segments = [], places = null } = native?.answers ?? {};
-      for (const segment of [index, ...outputs, ...errors, ...inputs, native?.refused ?? null, ...segments, places])
+      for (const segment of [index, ...outputs, ...errors, ...inputs, ...segments, places])
         if (segment !== null) await deps.files.dropSegment(segment.id);
     },
   };

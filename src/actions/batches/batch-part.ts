@@ -181,8 +181,7 @@ class PartRun {
       const funds = new LineFunds(this.#spend);
       const answer = await deps.places.call(job.payer.id, async () => {
         await giveWay(deps.clock);
-        if (this.#run.stop !== null) return null;
-        return native !== null && "text" in native ? native : deps.calls.run(call, funds, native);
+        return this.#run.stop === null ? deps.calls.run(call, funds, native) : null;
       });
       if (answer === null) return null;
       legs = summedLegs([...legs, ...funds.legs]);

@@ -79,8 +79,6 @@ export interface NativeProgress {
   readonly models: readonly string[];
   /** Null: not written yet. */
   readonly batches: readonly VendorBatch[] | null;
-  /** Results of lines that the provider did not get. */
-  readonly refused: Segment | null;
   /** Counts the looks at the provider. */
   readonly looks: number;
   /** The provider's answers, and the place of each; null: not all are here. */

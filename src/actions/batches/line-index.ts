@@ -27,6 +27,11 @@ export class LineIndex {
     this.#count += 1;
   }
 
+  /** The line does not run after all. */
+  drop(at: number): void {
+    this.#entries.setFloat64(at * ENTRY_BYTES + 8, BAD);
+  }
+
   offset(at: number): number {
     return this.#entries.getFloat64(at * ENTRY_BYTES);
   }

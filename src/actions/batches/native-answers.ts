@@ -5,7 +5,7 @@ import { isRecord, type Json } from "../../core/json.ts";
 import type { BatchFormat } from "../../upstream/batch-formats.ts";
 import type { BatchRun } from "./batch-kind.ts";
 import type { NativeProgress } from "./batch-record.ts";
-import type { LineAnswer, NativeAnswer } from "./line-calls.ts";
+import type { NativeAnswer } from "./line-calls.ts";
 
 /** Identifies one batch at the provider, among those of all gateways. */
 export function tagOf(jobId: string, batch: number): string {
@@ -42,7 +42,7 @@ export function readAnswer(
   const json = jsonIn(line);
   const named = namedIn(json?.custom_id, tag);
   if (json === null || named === null) return null;
-  return { at: named.at, isRun: "refusal" in json || format.answer(json) !== null };
+  return { at: named.at, isRun: format.answer(json) !== null };
 }
 
 /** Where the answer to each line is, as an offset in all segments together. */
@@ -94,8 +94,7 @@ export class NativeAnswers {
     return this.#places.has(at);
   }
 
-  /** What the provider answered, or the answer that the line got in its place. */
-  async of(at: number): Promise<NativeAnswer | LineAnswer> {
+  async of(at: number): Promise<NativeAnswer> {
     const { vendor, percent, models, answers } = this.#native;
     const { job, deps } = this.#run;
     let { offset } = this.#places.of(at);
@@ -108,7 +107,6 @@ export class NativeAnswers {
       const read = await job.stored(() => deps.files.read(segment.id, { from: offset, to: offset + bytes - 1 }));
       const json = read === null ? null : jsonIn(await wholeOf(read));
       if (json === null) break;
-      if ("refusal" in json) return json.refusal as LineAnswer;
       const [, model = "0"] = /-(\d+)$/.exec(String(json.custom_id)) ?? [];
       const answer = this.#format.answer(json);
       if (answer !== null) return { vendor, percent, model: models[Number(model)] ?? "", ...answer };

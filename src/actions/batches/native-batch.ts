@@ -46,15 +46,10 @@ const FETCHES_MAX = 5;
 const LATE_MS_MAX = 3_600_000;
 const LINES_A_SLICE = 16;
 
-/** The answers of one batch, with their places in what was kept. */
-interface Fetched {
-  readonly found: Map<
-    number,
-    { readonly at: number; readonly isRun: boolean; readonly offset: number; readonly bytes: number }
-  >;
-  readonly kept: readonly Segment[];
-}
+/** By line: whether it was run, and where its answer is. */
+type Found = Map<number, { readonly isRun: boolean; readonly offset: number; readonly bytes: number }>;
 
+const NOTHING = Buffer.alloc(0);
 const LINE_BREAK = Buffer.from("\n");
 
 /** Repeating the request would not help. */
@@ -158,10 +153,10 @@ export class NativeBatch {
       for await (const ask of results.asks(this.#index, { from: 0, to: this.#native.heldTo, wanted: () => true })) {
         if (ask.at % LINES_A_SLICE === 0) await ownSlice();
         if (run.isLost) throw new LeaseLost();
-        await writer.add(ask.at, ask.body, caller);
+        await writer.add(ask, caller);
       }
     }
-    await this.#save({ ...(await writer.end()), keyName: this.#vendor.client.keyName });
+    await writer.end(this.#index, this.#vendor.client.keyName);
   }
 
   #inputOf(at: number): VendorInput {
@@ -191,7 +186,7 @@ export class NativeBatch {
         return await this.#change(at, { id: await format.create(client, input, fileId), isSure: true });
       } catch (error) {
         if (!(error instanceof VendorFailure)) throw error;
-        if (isRefusal(error)) return await this.#change(at, { end: notRun("failed", error.message) });
+        if (isRefusal(error) || this.#isLate) return await this.#change(at, { end: notRun("failed", error.message) });
         await this.#wait(this.#lookMs(tries));
       }
     }
@@ -245,27 +240,16 @@ export class NativeBatch {
 
   /** Stores the answers and where each of them is. Where a batch was not ours, ours is still to be found. */
   async #fetch(): Promise<void> {
-    const { refused } = this.#native;
     const places = new Places(this.#index.count);
     const segments: Segment[] = [];
     let offset = 0;
-    const keep = ({ found, kept }: Fetched) => {
-      for (const one of found.values()) if (one.isRun) places.add(one.at, offset + one.offset, one.bytes);
-      segments.push(...kept);
-      offset += kept.reduce((sum, { bytes }) => sum + bytes, 0);
-    };
     for (const [at, batch] of this.#batches.entries()) {
-      const fetched = await this.#fetchAll(at);
-      if (batch.id !== null && !batch.isSure && fetched.found.size === 0) {
-        const foreign = [...batch.foreign, batch.id];
-        return this.#change(at, { id: null, end: null, foreign });
-      }
-      keep(fetched);
-    }
-    if (refused !== null) {
-      const found: Fetched["found"] = new Map();
-      for await (const _ of this.#noted(this.#run.deps.files.readAll([refused]), { tag: "", found, from: 0 }));
-      keep({ found, kept: [refused] });
+      const { found, segment } = await this.#answersOf(at);
+      if (batch.id !== null && !batch.isSure && found.size === 0)
+        return this.#change(at, { id: null, end: null, foreign: [...batch.foreign, batch.id] });
+      for (const [line, one] of found) if (one.isRun) places.add(line, offset + one.offset, one.bytes);
+      if (segment !== null) segments.push(segment);
+      offset += segment?.bytes ?? 0;
     }
     const kept = await this.#run.results.write(async function* () {
       yield places.bytes();
@@ -273,54 +257,43 @@ export class NativeBatch {
     await this.#save({ answers: { segments, places: kept } });
   }
 
-  /** All answers of one batch; where the provider returns too few, as many as it has after some tries. */
-  async #fetchAll(at: number): Promise<Fetched> {
-    const { client } = this.#vendor;
-    const { job, deps, results } = this.#run;
-    const { outputs = [], answers = 0 } = this.#batches[at]?.end ?? {};
+  /** The answers of one batch; where the provider returns too few, as many as it has after some tries. */
+  async #answersOf(at: number): Promise<{ readonly found: Found; readonly segment: Segment | null }> {
+    const { deps, results } = this.#run;
+    const { answers = 0 } = this.#batches[at]?.end ?? {};
     for (let tries = 1; ; tries++) {
-      const found: Fetched["found"] = new Map();
-      const kept: Segment[] = [];
+      const found: Found = new Map();
       try {
-        for (const path of outputs) {
-          const from = kept.reduce((sum, { bytes }) => sum + bytes, 0);
-          const before = new Map(found);
-          const noted = async (note: { tag: string; found: Fetched["found"]; from: number }) =>
-            this.#noted(await client.stream({ method: "GET", path }), note);
-          kept.push(
-            await results.write(async function* () {
-              found.clear();
-              for (const [line, place] of before) found.set(line, place);
-              yield* await noted({ tag: tagOf(job.id, at), found, from });
-            }),
-          );
-        }
-        if (found.size >= answers || tries >= FETCHES_MAX) return { found, kept };
+        const segment = await results.write(() => this.#wholeLines(at, found));
+        if (found.size >= answers || tries >= FETCHES_MAX) return { found, segment };
+        await deps.files.dropSegment(segment.id).catch(() => {});
       } catch (error) {
         if (!(error instanceof VendorFailure)) throw error;
-        if (isRefusal(error) && tries >= FETCHES_MAX) return { found: new Map(), kept: [] };
+        const isGone = error.failure.status === 404 && tries >= FETCHES_MAX;
+        if (isGone || this.#isLate) return { found: new Map(), segment: null };
       }
-      for (const { id } of kept) await deps.files.dropSegment(id).catch(() => {});
       await this.#wait(this.#lookMs(tries));
     }
   }
 
-  /** Keeps whole answers to lines of ours, each once, and notes where they are. */
-  async *#noted(
-    bytes: AsyncIterable<Uint8Array>,
-    { tag, found, from }: { readonly tag: string; readonly found: Fetched["found"]; readonly from: number },
-  ): AsyncGenerator<Uint8Array> {
-    const { format } = this.#vendor;
+  /** Whole answers to lines of ours, each once; notes where they are. */
+  async *#wholeLines(at: number, found: Found): AsyncGenerator<Uint8Array> {
+    const { format, client } = this.#vendor;
+    const tag = tagOf(this.#run.job.id, at);
+    found.clear();
+    let offset = 0;
     let read = 0;
-    let offset = from;
-    for await (const line of linesIn(bytes)) {
-      if (++read % LINES_A_SLICE === 0) await ownSlice();
-      const answer = line?.bytes == null ? null : readAnswer(line.bytes, tag, format);
-      if (line?.bytes == null || answer === null || answer.at >= this.#index.count || found.has(answer.at)) continue;
-      found.set(answer.at, { ...answer, offset, bytes: line.bytes.length });
-      offset += line.bytes.length + LINE_BREAK.length;
-      yield line.bytes;
-      yield LINE_BREAK;
+    for (const path of this.#batches[at]?.end?.outputs ?? []) {
+      for await (const line of linesIn(await client.stream({ method: "GET", path }))) {
+        if (++read % LINES_A_SLICE === 0) await ownSlice();
+        const bytes = line?.bytes ?? NOTHING;
+        const answer = readAnswer(bytes, tag, format);
+        if (answer === null || answer.at >= this.#index.count || found.has(answer.at)) continue;
+        found.set(answer.at, { isRun: answer.isRun, offset, bytes: bytes.length });
+        offset += bytes.length + LINE_BREAK.length;
+        yield bytes;
+        yield LINE_BREAK;
+      }
     }
   }
 }

@@ -5,8 +5,11 @@ import type { Caller } from "../../core/plan.ts";
 import type { BatchFormat } from "../../upstream/batch-formats.ts";
 import type { Segment } from "../files/batch-files.ts";
 import type { BatchRun } from "./batch-kind.ts";
-import type { NativeProgress, VendorBatch } from "./batch-record.ts";
+import type { VendorBatch } from "./batch-record.ts";
+import type { LineAsk } from "./jsonl.ts";
+import type { LineIndex } from "./line-index.ts";
 import { customIdOf, tagOf } from "./native-answers.ts";
+import { answeredLine, type ResultLine } from "./result-lines.ts";
 
 const WAITING_BYTES_MAX = 8 * 1024 * 1024;
 
@@ -30,7 +33,7 @@ export class InputWriter {
   /** The groups that take more lines, by what their lines share. */
   readonly #open = new Map<string, Group>();
   readonly #models: string[] = [];
-  #refused: Buffer[] = [];
+  readonly #refused = new Map<number, ResultLine>();
   #waitingBytes = 0;
 
   constructor(
@@ -44,15 +47,11 @@ export class InputWriter {
     this.#format = format;
   }
 
-  async add(at: number, body: Buffer, caller: Caller): Promise<void> {
+  async add({ at, customId, body }: LineAsk & { readonly at: number }, caller: Caller): Promise<void> {
     const { start, deps } = this.#run;
     const call = { path: start.endpoint, body, headers: start.headers, caller };
     const line = await deps.calls.native(call, this.#vendor);
-    if ("status" in line) {
-      const refusal = { custom_id: customIdOf("", at, 0), refusal: line };
-      this.#refused.push(Buffer.from(`${JSON.stringify(refusal)}\n`));
-      return;
-    }
+    if ("status" in line) return void this.#refused.set(at, answeredLine(start, customId, line));
     const { model, path, headers, body: text } = line;
     if (!this.#models.includes(model)) this.#models.push(model);
     const shared = JSON.stringify([path, headers, this.#api.oneModel === true ? model : null]);
@@ -92,13 +91,23 @@ export class InputWriter {
     this.#waitingBytes = 0;
   }
 
-  async end(): Promise<Pick<NativeProgress, "models" | "batches" | "refused">> {
+  /** Stores the batches to send, and the results of lines that the provider does not get. */
+  async end(index: LineIndex, keyName: string): Promise<void> {
+    const { results, progress } = this.#run;
     await this.#flush();
-    const refused = this.#refused.length === 0 ? null : await this.#stored(this.#refused);
     const batches = this.#groups.map(({ path, headers, lines, bytes, input }): VendorBatch => {
       const unsent = { fileId: null, sentAtMs: null, id: null, isSure: false, foreign: [], end: null };
       return { path, headers, lines, bytes, input, ...unsent };
     });
-    return { models: this.#models, batches, refused };
+    const { native, done, failed } = progress;
+    if (native == null) throw new Error("the batch runs inline");
+    for (const at of this.#refused.keys()) index.drop(at);
+    this.#run.deps.onLines("failed", this.#refused.size);
+    await results.store([...this.#refused.values()], {
+      native: { ...native, models: this.#models, batches, keyName },
+      index: await this.#stored([index.bytes()]),
+      done: done + this.#refused.size,
+      failed: failed + this.#refused.size,
+    });
   }
 }

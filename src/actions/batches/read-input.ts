@@ -183,7 +183,7 @@ function nativeFor({ deps, job }: BatchRun, vendors: readonly string[]): NativeP
     const percent = deps.vendors.percentOf(vendor, job.payer.sandbox);
     if (percent === null) continue;
     const held = { keyName: null, heldTo: 0, heldNano: ZERO, stop: null, looks: 0 };
-    return { vendor, percent, ...held, models: [], batches: null, refused: null, answers: null };
+    return { vendor, percent, ...held, models: [], batches: null, answers: null };
   }
   return null;
 }

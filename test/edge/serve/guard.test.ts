@@ -4,8 +4,8 @@ import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { shownText } from "../../../src/gateway/shown-text.ts";
 import { forFile } from "../../support/for-file.ts";
-import { startTestGateway, type TestAccount, type TestGateway } from "../../support/gateway.ts";
-import { postAs } from "../../support/keyed-fetch.ts";
+import { eventually, startTestGateway, type TestAccount, type TestGateway } from "../../support/gateway.ts";
+import { getAs, postAs } from "../../support/keyed-fetch.ts";
 import { startVendor, type VendorAnswer } from "../../support/vendor-server.ts";
 
 type Json = Record<string, unknown>;
@@ -33,7 +33,8 @@ describe("a guard", () => {
   let gateway: TestGateway;
   let account: TestAccount;
   beforeAll(async () => {
-    gateway = await startTestGateway({ GUARD_URL: `${guard.url}/guard`, GUARD_SECONDS: "0.5" });
+    const guarded = { GUARD_URL: `${guard.url}/guard`, GUARD_SECONDS: "0.5" };
+    gateway = await startTestGateway({ ...guarded, BATCH_POLL_SECONDS: "0.02" });
     account = await gateway.account();
   });
   afterAll(async () => {
@@ -71,6 +72,22 @@ describe("a guard", () => {
     expect(JSON.stringify(refused.json)).toContain("It names a person.");
     expect((await ask(gateway, account, no, "/api/run/brave/news", { q: "tea" })).json.error).toBe("guard_refused");
     expect(await charges()).toBe(before);
+  });
+
+  it("refuses lines of a batch before a provider gets them", async () => {
+    guard.answers(pass, { body: { action: "refuse", reason: "It names a person." } });
+    const path = `${gateway.url}/v1/messages/batches`;
+    const params = { model: "anthropic/claude-haiku-4.5", max_tokens: 9, messages: [{ role: "user", content: "Hi" }] };
+    const requests = ["a", "b"].map((id) => ({ custom_id: id, params }));
+    const made = await postAs(account.key, path, { requests, tollgate_mode: "native" });
+    const { id } = (await made.json()) as { id: string };
+    const batch = await eventually(async () => {
+      const now = (await (await getAs(account.key, `${path}/${id}`)).json()) as Json;
+      return now.processing_status === "ended" ? now : undefined;
+    }, "the end of the batch");
+    expect(batch.request_counts).toMatchObject({ succeeded: 1, errored: 1 });
+    expect(await (await getAs(account.key, String(batch.results_url))).text()).toContain("It names a person.");
+    expect(guard.asked.length).toBe(2);
   });
 
   it("gives back another body, which is checked as any other", async () => {
