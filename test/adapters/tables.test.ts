@@ -1,10 +1,11 @@
 // What each vendor's actions accept, send and cost, and what the vendor's answers mean: one row per fact, in test/fixtures/adapters.
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { Verdict } from "../../src/catalog/answer-rule.ts";
 import type { JsonObject } from "../../src/catalog/said.ts";
 import { type Answered, type Sent, wire } from "../support/adapter-wire.ts";
+import { foldedJson } from "../support/folded-json.ts";
 
 interface Row {
   /** What the row is about, where its data does not show it. */
@@ -40,17 +41,9 @@ interface Step {
 
 const FOLDER = join(import.meta.dirname, "../fixtures/adapters");
 
-/** Long texts and lists are written short: `{"$text": ["a", ["b", 400]]}`, `{"$list": ["item", 11]}`. */
-function unfolded(_: string, value: unknown): unknown {
-  const { $text, $list } = (value ?? {}) as { $text?: (string | [string, number])[]; $list?: [unknown, number] };
-  if ($text !== undefined)
-    return $text.map((part) => (typeof part === "string" ? part : part[0].repeat(part[1]))).join("");
-  return $list === undefined ? value : Array.from({ length: $list[1] }, () => $list[0]);
-}
-
 /** The tables of a vendor, by one or more of its actions: `"search, news"`. */
 function tablesOf(vendor: string): readonly (readonly [action: string, tables: Tables])[] {
-  const read = JSON.parse(readFileSync(join(FOLDER, `${vendor}.json`), "utf8"), unfolded) as Record<string, Tables>;
+  const read = foldedJson<Readonly<Record<string, Tables>>>(`adapters/${vendor}.json`);
   return Object.entries(read).flatMap(([names, tables]) => names.split(", ").map((name) => [name, tables] as const));
 }
 

@@ -3,24 +3,7 @@ import { Client } from "undici";
 import { describe, expect, it } from "vitest";
 import { forFile } from "../../support/for-file.ts";
 import { startTestGateway } from "../../support/gateway.ts";
-import {
-  AT_THE_EDGE,
-  BAD_EMBEDDINGS,
-  BAD_FIELDS,
-  BAD_IDEMPOTENCY,
-  BAD_KEYS,
-  BAD_MESSAGES,
-  BAD_MODELS,
-  BAD_RESPONSES,
-  type BadRequest,
-  CHAT,
-  GOOD,
-  MESSAGES,
-  NEUTRAL,
-  NOT_JSON,
-  PRICED,
-  WIRES,
-} from "./bad-requests.ts";
+import { BAD, type BadRequest, CHAT, GOOD, MESSAGES, WIRES } from "./bad-requests.ts";
 
 interface Seen {
   readonly status: number;
@@ -105,22 +88,22 @@ function namesOf({ body }: BadRequest): Record<string, unknown> {
 }
 
 describe.each(WIRES)("at %s", (path, good) => {
-  it.each(NOT_JSON)("$what is no request", async (row) => {
+  it.each(BAD.notJson)("$what is no request", async (row) => {
     await refused({ ...row, path });
   });
 
-  it.each(BAD_KEYS)("$what", async (row) => {
+  it.each(BAD.keys)("$what", async (row) => {
     await refused({ ...row, path, body: good });
   });
 
-  it.each(BAD_MODELS)("$what", async (row) => {
+  it.each(BAD.models)("$what", async (row) => {
     const { headers } = await refused({ ...row, path, body: { ...good, ...namesOf(row) } });
     expect(headers["x-evil"]).toBeUndefined();
   });
 });
 
 describe("a field of the responses wire that is wrong", () => {
-  it.each(BAD_RESPONSES)("$what", async (row) => {
+  it.each(BAD.responses)("$what", async (row) => {
     const { json } = await refused(row);
     const { message, param } = json.error as ToldError;
     expect(message).toContain(param);
@@ -128,7 +111,7 @@ describe("a field of the responses wire that is wrong", () => {
 });
 
 describe("a field of the messages wire that is wrong, or is not sold", () => {
-  it.each(BAD_MESSAGES)("$what", async (row) => {
+  it.each(BAD.messages)("$what", async (row) => {
     const { json } = await refused(row);
     const { message, param } = json.error as ToldError;
     expect(message).toContain(param);
@@ -136,7 +119,7 @@ describe("a field of the messages wire that is wrong, or is not sold", () => {
 });
 
 describe("a field that is wrong", () => {
-  it.each(BAD_FIELDS)("$what", async (row) => {
+  it.each(BAD.fields)("$what", async (row) => {
     const { json } = await refused(row);
     const { message, param } = json.error as ToldError;
     expect(message).toContain(param);
@@ -151,24 +134,24 @@ describe("a field that is wrong", () => {
 });
 
 describe("a request for embeddings", () => {
-  it.each(BAD_EMBEDDINGS)("$what", async (row) => {
+  it.each(BAD.embeddings)("$what", async (row) => {
     await refused(row);
   });
 });
 
 describe("a field that changes the price", () => {
-  it.each(PRICED)("$what", async (row) => {
+  it.each(BAD.priced)("$what", async (row) => {
     await refused(row);
   });
 
-  it.each(NEUTRAL)("passes where it changes nothing: %j", async (fields) => {
+  it.each(BAD.neutral)("passes where it changes nothing: %j", async (fields) => {
     const { status, json } = await send({ body: { ...GOOD, ...fields } });
     expect([status, json.error]).toEqual([200, undefined]);
   });
 });
 
 describe("what the edge turns away", () => {
-  it.each(AT_THE_EDGE)("$what", async (row) => {
+  it.each(BAD.atTheEdge)("$what", async (row) => {
     const { headers } = await refused(row);
     if (row.status === 405) expect(headers.allow).toBe("POST, OPTIONS");
   });
@@ -241,7 +224,7 @@ describe("an account without money", () => {
 });
 
 describe("a header of ours", () => {
-  it.each(BAD_IDEMPOTENCY)("$what", async (row) => {
+  it.each(BAD.idempotency)("$what", async (row) => {
     await refused(row);
   });
 

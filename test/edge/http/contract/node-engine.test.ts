@@ -5,7 +5,13 @@ import { CONNECTION_LIMITS } from "../../../../src/edge/http/engine.ts";
 import { loadEngine } from "../../../../src/edge/http/load-engine.ts";
 import type { HttpOptions } from "../../../../src/edge/http/server.ts";
 import { echo, endpoint, loadedEngine, post, rawClient, request, startEdge, until } from "../edge.ts";
-import { WEBSOCKET } from "./framing-list.ts";
+
+const WEBSOCKET = [
+  "connection: upgrade",
+  "upgrade: websocket",
+  "sec-websocket-version: 13",
+  "sec-websocket-key: AAAAAAAAAAAAAAAAAAAAAA==",
+];
 
 const onNode = async (options: Partial<HttpOptions> = {}) =>
   startEdge({ ...options, engine: await loadedEngine("node") });
