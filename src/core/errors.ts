@@ -512,3 +512,9 @@ export class GatewayError extends Error {
     return this.options.retry ?? row.retry === true;
   }
 }
+
+/** The error for the caller that was thrown. Rethrows any other. */
+export function refusalIn(thrown: unknown): GatewayError {
+  if (thrown instanceof GatewayError) return thrown;
+  throw thrown;
+}

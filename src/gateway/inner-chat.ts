@@ -3,7 +3,6 @@
 import type { RunDeps } from "../actions/run/deps.ts";
 import { requestInside } from "../actions/run/request-inside.ts";
 import type { WantedChat, WantedSpeech } from "../catalog/local-action.ts";
-import { GatewayError } from "../core/errors.ts";
 import type { ChatDeps } from "../models/chat/deps.ts";
 import { modelPlan } from "../models/chat/model-plan.ts";
 import { unitPlan } from "../models/chat/unit-plan.ts";
@@ -30,9 +29,7 @@ export function innerChat(deps: ChatDeps): RunDeps["chatPlan"] {
   return (wanted, { requestId, audience }) => {
     const asked = { id: requestId, path: "/api/llm/v1/chat/completions", startedMs: deps.clock.elapsedMs() };
     const request = requestInside(asked, bodyOf(wanted));
-    const read = readChatBody(request.body);
-    const made = read instanceof GatewayError ? read : modelPlan({ request, audience }, read, deps);
-    if (made instanceof GatewayError) return made;
+    const made = modelPlan({ request, audience }, readChatBody(request.body), deps);
     // Part of its outer call; only that one is counted.
     return { ...made.plan, operation: "run", inference: false };
   };
@@ -53,6 +50,6 @@ export function innerSpeech(deps: ChatDeps): RunDeps["speechPlan"] {
       { request: requestInside(asked, sent), audience },
       deps,
     );
-    return made instanceof GatewayError ? made : { ...made.plan, operation: "run", inference: false };
+    return { ...made.plan, operation: "run", inference: false };
   };
 }

@@ -69,7 +69,6 @@ export function moderationJudge({ model, msMax, chat, kernel, onCost }: Moderati
     );
     const audience = { sandbox, payer: null, allows: { services: null, models: null }, strictBounds: false };
     const made = unitPlan(endpoint, { sent, files: [], fingerprinted: null }, { request, audience }, chat);
-    if (made instanceof GatewayError) throw made;
     return { ...made.plan, hold: { kind: "none" }, wholeMsMax: msMax };
   }
 

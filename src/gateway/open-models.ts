@@ -14,7 +14,7 @@ import { modelAnswer, modelsAnswer, pricingAnswer } from "../catalog/price-answe
 import type { HostedSource, HostedToolsSpec } from "../catalog/tier.ts";
 import { systemClock } from "../core/clock.ts";
 import type { Endpoint } from "../core/endpoint.ts";
-import { GatewayError } from "../core/errors.ts";
+import { GatewayError, refusalIn } from "../core/errors.ts";
 import { type Json, stringOf } from "../core/json.ts";
 import { nanoFromCents } from "../core/money.ts";
 import type { HostedTool, Source } from "../core/neutral.ts";
@@ -203,7 +203,13 @@ export function modelEndpoints(
   const actions = catalogOf(actionCatalog, () => hostedTier(current()));
   const acting: ActingDeps = {
     clock: systemClock,
-    planRound: (call, read) => modelPlan(call, read, chat),
+    planRound(call, read) {
+      try {
+        return modelPlan(call, read, chat);
+      } catch (error) {
+        return refusalIn(error);
+      }
+    },
     innerCalls: run.innerCalls,
     actions,
     turns: createKeptTurns(stores.records),

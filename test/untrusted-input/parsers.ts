@@ -23,6 +23,7 @@ import { wordsOf } from "../../src/actions/run/search-words.ts";
 import { NETWORKS } from "../../src/catalog/networks.ts";
 import { shapeOf } from "../../src/cli/certify/answer-shape.ts";
 import { systemClock } from "../../src/core/clock.ts";
+import { refusalIn } from "../../src/core/errors.ts";
 import { keysIn, membersOf, readJson, withMembers } from "../../src/core/json-bytes.ts";
 import type { NeutralRequest } from "../../src/core/neutral.ts";
 import { jsonText, parseRaw } from "../../src/core/raw-json.ts";
@@ -84,6 +85,14 @@ export interface Parser {
   readonly of: (size: number) => () => unknown;
 }
 
+/** A parser that throws for its caller is done, too. */
+const orError = (parse: () => unknown) => () => {
+  try {
+    return parse();
+  } catch (error) {
+    return refusalIn(error);
+  }
+};
 const json = (value: unknown) => Buffer.from(JSON.stringify(value));
 const many = <T>(count: number, make: (at: number) => T): T[] => Array.from({ length: count }, (_, at) => make(at));
 const named = (count: number) => Object.fromEntries(many(count, (at) => [`k${at}`, at]));
@@ -219,10 +228,7 @@ export const PARSERS: readonly Parser[] = [
       const result = { function_response: { name: "f", response: { output: "x" } } };
       const parts = many(size, (at) => (at % 2 === 0 ? call : result));
       const bytes = json({ contents: [{ role: "user", parts }] });
-      return () => {
-        const checked = checkGenerate(bytes);
-        if ("known" in checked) return generateRequest(checked.known.body).neutral();
-      };
+      return orError(() => generateRequest(checkGenerate(bytes).known.body).neutral());
     },
   },
   {
@@ -232,10 +238,7 @@ export const PARSERS: readonly Parser[] = [
     of: (size) => {
       const parts = many(size, () => ({ functionCall: { name: "f" } }));
       const bytes = json({ contents: [{ role: "model", parts }] });
-      return () => {
-        const checked = checkGenerate(bytes);
-        if ("known" in checked) return generateRequest(checked.known.body).neutral();
-      };
+      return orError(() => generateRequest(checkGenerate(bytes).known.body).neutral());
     },
   },
   {
@@ -271,7 +274,7 @@ export const PARSERS: readonly Parser[] = [
     size: 9_000,
     of: (size) => {
       const bytes = json({ model: "x", messages: [USER], ...named(size) });
-      return () => readChatBody(bytes);
+      return orError(() => readChatBody(bytes));
     },
   },
   {
@@ -280,7 +283,7 @@ export const PARSERS: readonly Parser[] = [
     size: 2_500,
     of: (size) => {
       const bytes = json({ model: "x", messages: many(size, () => ({ role: "q", content: [{}] })) });
-      return () => readChatBody(bytes);
+      return orError(() => readChatBody(bytes));
     },
   },
   {
@@ -289,7 +292,7 @@ export const PARSERS: readonly Parser[] = [
     size: 9_000,
     of: (size) => {
       const bytes = json({ model: "x", messages: [USER], metadata: named(size) });
-      return () => checkMessages(bytes);
+      return orError(() => checkMessages(bytes));
     },
   },
   {
@@ -301,7 +304,6 @@ export const PARSERS: readonly Parser[] = [
       const bytes = json({ model: "x", messages: [{ role: "user", content }] });
       return () => {
         const checked = checkMessages(bytes);
-        if (checked instanceof Error) throw checked;
         return [readText, sentText].map((textOf) => textOf(checked.known.body, MESSAGES_FIELDS).length);
       };
     },
@@ -312,7 +314,7 @@ export const PARSERS: readonly Parser[] = [
     size: 4_500,
     of: (size) => {
       const input = many(size, (at) => ({ type: at % 2 === 0 ? "item_reference" : `type${at}`, id: `i${at}` }));
-      return () => readResponsesBody({ model: "x", input }, RESPONSES);
+      return orError(() => readResponsesBody({ model: "x", input }, RESPONSES));
     },
   },
   {
@@ -321,7 +323,7 @@ export const PARSERS: readonly Parser[] = [
     size: 4_500,
     of: (size) => {
       const tools = many(size, (at) => ({ type: "custom", name: `f${at}` }));
-      return () => readResponsesBody({ model: "x", input: "Hi", tools }, RESPONSES);
+      return orError(() => readResponsesBody({ model: "x", input: "Hi", tools }, RESPONSES));
     },
   },
   {

@@ -61,7 +61,6 @@ async function create(
   const { request } = call;
   const sent = readBody(body, request.body);
   const maxCostNano = maxCostOf(request, sent.max_cost_cents);
-  if (maxCostNano instanceof GatewayError) return maxCostNano;
   const input = await files.find(payer.id, sent.input_file_id);
   if (input === null) return noSuchFile();
   // Results are never refused for the quota, so a batch begins only where there is room.

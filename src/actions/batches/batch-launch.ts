@@ -94,11 +94,9 @@ export function launchPlan(
   payer: AccountPayer,
   { start, sent, view }: NewBatch,
   records: Records,
-): FramedPlan | GatewayError {
+): FramedPlan {
   const idempotency = idempotencyOf(request, sent);
-  if (idempotency instanceof GatewayError) return idempotency;
   const tags = callTags(request);
-  if (tags instanceof GatewayError) return tags;
   const id = transactionIdOf(request.id);
   const jobId = jobIdOf(id);
   const order = { operation: BATCH_JOB, inference: true } as const;

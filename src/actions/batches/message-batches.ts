@@ -88,7 +88,6 @@ async function create(call: PlanCall, parts: MessageBatchParts): Promise<FramedP
   if (lines.length === 0 || lines.length > LINES_MAX) return wrong(`must have 1 to ${LINES_MAX} items`);
   const sent = readBody(body, rest);
   const maxCostNano = maxCostOf(request, sent.max_cost_cents);
-  if (maxCostNano instanceof GatewayError) return maxCostNano;
   const createdAtMs = Math.floor(clock.epochMs());
   const input = await files.keep(
     payer.id,

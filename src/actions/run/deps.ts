@@ -1,7 +1,6 @@
 // The dependencies of action calls, and the types their files share.
 import type { ToldEvent, WantedChat, WantedSpeech } from "../../catalog/local-action.ts";
 import type { FramedPlan, PlanCall } from "../../core/endpoint.ts";
-import type { GatewayError } from "../../core/errors.ts";
 import type { Nano } from "../../core/money.ts";
 import type { Allowed, Audience, Plan } from "../../core/plan.ts";
 import type { KernelDeps } from "../../kernel/deps.ts";
@@ -25,11 +24,11 @@ export interface RunDeps {
   /** Null: large binary answers stay in the envelope. */
   readonly keepBytes: KeepBytes | null;
   readonly linkFile: LinkFile;
-  modelPlan(action: ModelAction, call: PlanCall): FramedPlan | GatewayError | Promise<FramedPlan | GatewayError>;
-  /** Plans a chat request of one of our functions, or returns why no model can serve it. */
-  chatPlan(wanted: WantedChat, order: ChatOrder): Plan | GatewayError;
+  modelPlan(action: ModelAction, call: PlanCall): Promise<FramedPlan>;
+  /** Plans a chat request of one of our functions. Throws where no model can serve it. */
+  chatPlan(wanted: WantedChat, order: ChatOrder): Plan;
   /** The same for text to speech. */
-  speechPlan(wanted: WantedSpeech, order: ChatOrder): Plan | GatewayError;
+  speechPlan(wanted: WantedSpeech, order: ChatOrder): Plan;
   /** Calls that one of our functions makes; its own call pays for them. */
   innerCalls(outer: OuterCall): PlannedCalls;
 }

@@ -11,7 +11,7 @@ import type {
   WantedChat,
   WantedSpeech,
 } from "../../catalog/local-action.ts";
-import { GatewayError } from "../../core/errors.ts";
+import { GatewayError, refusalIn } from "../../core/errors.ts";
 import { add, most, ZERO } from "../../core/money.ts";
 import type { AnswerReader, Audience, Ended, Plan } from "../../core/plan.ts";
 import type { Candidate, Leg, Route, ToldCost } from "../../core/route.ts";
@@ -76,27 +76,27 @@ class Calls implements PlannedCalls {
     return this.#run(wanted, race);
   }
 
-  async chat(wanted: WantedChat): Promise<ChatAnswer> {
-    const { at, id } = this.#begin(wanted.model);
-    const plan = this.#deps.chatPlan(wanted, { requestId: this.#outer.requestId, audience: this.#audience });
-    if (plan instanceof GatewayError) return this.#refused(at, id, plan);
-    const { ended, ms } = await this.#execute(plan, at, { id, msMax: wanted.msMax });
-    const answer = bodyOf(ended);
-    if (answer instanceof GatewayError) return { ok: false, id, error: answer, ms };
-    return { ok: true, id, model: ended.served?.model ?? wanted.model, json: saidIn(answer), ms };
+  chat(wanted: WantedChat): Promise<ChatAnswer> {
+    return this.#planning(wanted.model, async (at, id) => {
+      const plan = this.#deps.chatPlan(wanted, { requestId: this.#outer.requestId, audience: this.#audience });
+      const { ended, ms } = await this.#execute(plan, at, { id, msMax: wanted.msMax });
+      const answer = bodyOf(ended);
+      if (answer instanceof GatewayError) return { ok: false, id, error: answer, ms };
+      return { ok: true, id, model: ended.served?.model ?? wanted.model, json: saidIn(answer), ms };
+    });
   }
 
-  async speak(wanted: WantedSpeech): Promise<SpeechAnswer> {
-    const { at, id } = this.#begin(wanted.model);
-    const plan = this.#deps.speechPlan(wanted, { requestId: this.#outer.requestId, audience: this.#audience });
-    if (plan instanceof GatewayError) return this.#refused(at, id, plan);
-    const reader = new WholeAnswer();
-    const { ended, ms } = await this.#execute(plan, at, { id, msMax: wanted.msMax, reader });
-    const { error, final } = ended;
-    if (error !== null || final?.kind !== "stream") {
-      return { ok: false, id, error: error ?? new GatewayError("internal_error"), ms };
-    }
-    return { ok: true, id, bytes: Buffer.concat([reader.streamed(), final.tail]), ms };
+  speak(wanted: WantedSpeech): Promise<SpeechAnswer> {
+    return this.#planning(wanted.model, async (at, id) => {
+      const plan = this.#deps.speechPlan(wanted, { requestId: this.#outer.requestId, audience: this.#audience });
+      const reader = new WholeAnswer();
+      const { ended, ms } = await this.#execute(plan, at, { id, msMax: wanted.msMax, reader });
+      const { error, final } = ended;
+      if (error !== null || final?.kind !== "stream") {
+        return { ok: false, id, error: error ?? new GatewayError("internal_error"), ms };
+      }
+      return { ok: true, id, bytes: Buffer.concat([reader.streamed(), final.tail]), ms };
+    });
   }
 
   async planned({ name, plan, reader }: PlannedCall): Promise<Ended> {
@@ -170,35 +170,32 @@ class Calls implements PlannedCalls {
     return { ended, ms };
   }
 
-  async #run(wanted: readonly WantedCall[], combine: (routes: readonly Route[]) => Route): Promise<InnerAnswer> {
-    const { at, id } = this.#begin(wanted.map(({ action }) => action).join(","));
-    const plans: InnerPlan[] = [];
-    for (const one of wanted) {
-      const plan = await innerPlan(one, { ...this.#outer, id, audience: this.#audience }, this.#deps);
-      if (plan instanceof GatewayError) return this.#refused(at, id, plan);
-      plans.push(plan);
-    }
-    if (combine === race && plans.some(({ plan }) => plan.effect === "write")) {
+  #run(wanted: readonly WantedCall[], combine: (routes: readonly Route[]) => Route): Promise<InnerAnswer> {
+    return this.#planning(wanted.map(({ action }) => action).join(","), async (at, id) => {
+      const plans: InnerPlan[] = [];
+      for (const one of wanted)
+        plans.push(await innerPlan(one, { ...this.#outer, id, audience: this.#audience }, this.#deps));
+      const all = plans.map(({ plan }) => plan);
       // A race sends all its calls, so a write could happen more than once.
-      const detail = "a race is for actions that only read";
-      return this.#refused(at, id, new GatewayError("internal_error", { cause: new Error(detail) }));
-    }
-    const msMax = wanted.reduce((most, one) => Math.max(most, one.msMax ?? Number.POSITIVE_INFINITY), 0);
-    const { ended, ms } = await this.#execute(
-      combined(
-        plans.map(({ plan }) => plan),
-        combine,
-      ),
-      at,
-      { id, msMax },
-    );
-    return answerOf(ended, plans, ms);
+      if (combine === race && all.some(({ effect }) => effect === "write"))
+        throw new GatewayError("internal_error", { cause: new Error("a race is for actions that only read") });
+      const msMax = wanted.reduce((most, one) => Math.max(most, one.msMax ?? Number.POSITIVE_INFINITY), 0);
+      const { ended, ms } = await this.#execute(combined(all, combine), at, { id, msMax });
+      return answerOf(ended, plans, ms);
+    });
   }
 
-  #refused(at: number, id: string, error: GatewayError) {
-    const leg = this.#left.legs[at];
-    if (leg !== undefined) this.#left.legs[at] = { ...leg, failure: "caller_invalid", status: error.status };
-    return { ok: false, id, error, ms: 0 } as const;
+  /** Begins a call and runs `work`. An error in its plan, before anything is held, is the call's answer. */
+  async #planning<Answer>(name: string, work: (at: number, id: string) => Promise<Answer>) {
+    const { at, id } = this.#begin(name);
+    try {
+      return await work(at, id);
+    } catch (thrown) {
+      const error = refusalIn(thrown);
+      const leg = this.#left.legs[at];
+      if (leg !== undefined) this.#left.legs[at] = { ...leg, failure: "caller_invalid", status: error.status };
+      return { ok: false, id, error, ms: 0 } as const;
+    }
   }
 
   /** The leg of the attempt that served replaces the call's own; failed attempts go to a list behind all calls. */

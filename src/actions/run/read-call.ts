@@ -49,12 +49,11 @@ export function fieldsError(issues: readonly FieldIssue[]): GatewayError {
   return new GatewayError("bad_request", { ...named, detail: { detail }, data });
 }
 
-function bodyOf(bytes: Buffer): Record<string, unknown> | GatewayError {
+function bodyOf(bytes: Buffer): Record<string, unknown> {
   if (bytes.length === 0) return {};
   const json = parseJson(bytes);
-  if (json instanceof GatewayError) return json;
   if (typeof json === "object" && json !== null && !Array.isArray(json)) return json as Record<string, unknown>;
-  return fieldsError([{ path: "", message: "must be a JSON object of the action's params" }]);
+  throw fieldsError([{ path: "", message: "must be a JSON object of the action's params" }]);
 }
 
 /** Parses params by the action's schema and, for an action with a table, by the row that they name. */
@@ -79,16 +78,14 @@ export function refusedBy({ allows }: Audience, { anyKey, service, action }: Cat
 }
 
 /** Reads a call. Its errors name the field. */
-export function readCall({ request, audience }: PlanCall, action: CheckedAction): ActionCall | GatewayError {
+export function readCall({ request, audience }: PlanCall, action: CheckedAction): ActionCall {
   const body = bodyOf(request.body);
-  if (body instanceof GatewayError) return body;
   const { max_cost_cents: maxCost, ...given } = body;
   const refused = refusedBy(audience, action);
-  if (refused !== null) return refused;
+  if (refused !== null) throw refused;
   const read = readParams(action, given);
-  if (read instanceof GatewayError) return read;
+  if (read instanceof GatewayError) throw read;
   const maxCostNano = maxCostOf(request, maxCost);
-  if (maxCostNano instanceof GatewayError) return maxCostNano;
-  if (!action.configured) return notConfigured(action);
+  if (!action.configured) throw notConfigured(action);
   return { action, ...read, maxCostNano, body };
 }

@@ -44,21 +44,16 @@ function inEnvelope(frame: Frame): Frame {
   };
 }
 
-async function planOfModels(call: PlanCall, action: ModelsAction, deps: RunDeps): Promise<FramedPlan | GatewayError> {
+async function planOfModels(call: PlanCall, action: ModelsAction, deps: RunDeps): Promise<FramedPlan> {
   const refused = refusedBy(call.audience, action);
-  if (refused !== null) return refused;
+  if (refused !== null) throw refused;
   const made = await deps.modelPlan(action.native, call);
-  return made instanceof GatewayError ? made : { ...made, frame: inEnvelope(made.frame), keepAliveMs: null };
+  return { ...made, frame: inEnvelope(made.frame), keepAliveMs: null };
 }
 
-function planOfParams(asked: PlanCall, action: CheckedAction, deps: RunDeps): FramedOpenPlan | GatewayError {
+function planOfParams(asked: PlanCall, action: CheckedAction, deps: RunDeps): FramedOpenPlan {
   const { request, audience } = asked;
   const call = readCall(asked, action);
-  if (call instanceof GatewayError) return call;
-  const idempotency = idempotencyOf(request, call.body, audience.payer === null);
-  if (idempotency instanceof GatewayError) return idempotency;
-  const tags = callTags(request);
-  if (tags instanceof GatewayError) return tags;
   const preamble = deps.readsWhole === true && !isFree(action.facts.price) ? null : PREAMBLE;
   const isTold =
     action.kind === "local" && action.local.events !== undefined && wantsEvents(request.headers.get("accept"));
@@ -69,21 +64,17 @@ function planOfParams(asked: PlanCall, action: CheckedAction, deps: RunDeps): Fr
     ...callerTrace(request),
     ...(isTold ? { preamble: EVENTS_PREAMBLE, eventBytes } : { preamble }),
     maxCostNano: call.maxCostNano,
-    idempotency,
-    tags,
+    idempotency: idempotencyOf(request, call.body, audience.payer === null),
+    tags: callTags(request),
     allows: audience.allows,
   };
   return { plan: openActionPlan(call, order, deps), frame: isTold ? eventsFrame : envelopeFrame, keepAliveMs: null };
 }
 
-/** Checks a call of an action and plans it, or returns what is wrong with it. */
-export function runPlan(
-  id: string,
-  call: PlanCall,
-  deps: RunDeps,
-): FramedOpenPlan | GatewayError | Promise<FramedPlan | GatewayError> {
+/** Checks a call of an action and plans it. Throws what is wrong with it. */
+export function runPlan(id: string, call: PlanCall, deps: RunDeps): FramedOpenPlan | Promise<FramedPlan> {
   const action = deps.actionCatalog.find(id, call.audience);
-  if (action === null) return noSuchAction(id, deps.actionCatalog, call.audience);
+  if (action === null) throw noSuchAction(id, deps.actionCatalog, call.audience);
   return action.kind === "native" ? planOfModels(call, action, deps) : planOfParams(call, action, deps);
 }
 
@@ -111,7 +102,6 @@ async function innerPlanOfModels(
 ) {
   const request = requestInside({ id: within.requestId, path: "", startedMs: deps.kernel.clock.elapsedMs() }, body);
   const made = await deps.modelPlan(native, { request, audience: within.audience });
-  if (made instanceof GatewayError) return made;
   // Only the outer call counts as an operation.
   return { action, frame: made.frame, plan: { ...made.plan, operation: "run", inference: false } };
 }
@@ -121,18 +111,19 @@ export async function innerPlan(
   { action: id, params: given }: WantedCall,
   within: Within,
   deps: RunDeps,
-): Promise<InnerPlan | GatewayError> {
+): Promise<InnerPlan> {
   const { actionCatalog } = deps;
   const { id: innerId, requestId, sandboxFault, payer, audience } = within;
   const action = actionCatalog.find(id, audience);
   // A launch would outlive the call that owns it.
-  if (action === null || action.launches !== undefined) return noSuchAction(id, actionCatalog, audience);
+  if (action === null || action.launches !== undefined) throw noSuchAction(id, actionCatalog, audience);
   if (action.kind === "native") return innerPlanOfModels(action, given, within, deps);
   const read = readParams(action, given);
-  if (read instanceof GatewayError) return read;
-  if (!action.configured) return notConfigured(action);
+  if (read instanceof GatewayError) throw read;
+  if (!action.configured) throw notConfigured(action);
   const asked = { preamble: null, maxCostNano: null, idempotency: null, allows: audience.allows };
   const order = { id: innerId, requestId, sandboxFault, ...asked };
   const plan = await actionPlan({ action, ...read }, payer, order, deps);
-  return plan instanceof GatewayError ? plan : { action: id, plan, frame: AS_IT_CAME };
+  if (plan instanceof GatewayError) throw plan;
+  return { action: id, plan, frame: AS_IT_CAME };
 }

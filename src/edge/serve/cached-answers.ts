@@ -1,6 +1,5 @@
 // Serves a call from the answer cache, where its caller allows that. Of misses, complete successful answers are cached.
-import type { FramedOpenPlan } from "../../core/endpoint.ts";
-import { GatewayError } from "../../core/errors.ts";
+import { GatewayError, refusalIn } from "../../core/errors.ts";
 import { ZERO } from "../../core/money.ts";
 import { launchCharge } from "../../kernel/replay.ts";
 import {
@@ -64,8 +63,10 @@ async function findOrKeep(
 /** A cached answer in the form that this call requests; null: it cannot be converted. */
 async function inFormOf(call: Call, kept: CachedAnswer): Promise<CachedAnswer | null> {
   const { endpoint } = call;
-  const framed: FramedOpenPlan | GatewayError | null = "plan" in endpoint ? await endpoint.plan(call) : null;
-  if (framed === null || framed instanceof GatewayError) return null;
+  if (!("plan" in endpoint)) return null;
+  const planning = async () => endpoint.plan(call);
+  const framed = await planning().catch(refusalIn);
+  if (framed instanceof GatewayError) return null;
   framed.ended?.();
   const { headers, text, usage, legs, keptAtMs } = kept;
   const again = framed.retell?.({

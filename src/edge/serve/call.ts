@@ -1,6 +1,6 @@
 // One request at the edge, from its arrival to its last byte. Each phase of serve reads it and adds what it learns.
 import type { Endpoint, FramedOpenPlan, GatewayRequest, PlanCall, Reply, Retirement } from "../../core/endpoint.ts";
-import { GatewayError } from "../../core/errors.ts";
+import { GatewayError, refusalIn } from "../../core/errors.ts";
 import { usdText } from "../../core/money.ts";
 import type { Audience, Caller } from "../../core/plan.ts";
 import type { OpenRun } from "../../money/runs/open-run.ts";
@@ -61,13 +61,17 @@ export class Call implements PlanCall {
   /** Makes the endpoint plan the call; the guard makes it plan again after replacing the body. */
   plan(): Promise<void> | void {
     if (!("plan" in this.endpoint)) return;
-    const made = this.endpoint.plan(this);
-    if (made instanceof Promise) return this.#planned(made);
-    this.framed = this.orRefuse(made);
+    try {
+      const made = this.endpoint.plan(this);
+      if (made instanceof Promise) return this.#planned(made);
+      this.framed = this.orRefuse(made);
+    } catch (error) {
+      this.refuse(refusalIn(error));
+    }
   }
 
   async #planned(made: Promise<FramedOpenPlan | GatewayError>): Promise<void> {
-    this.framed = this.orRefuse(await made);
+    this.framed = this.orRefuse(await made.catch(refusalIn));
   }
 
   /** Adds what the call's run has left to the head, which is about to be written. */

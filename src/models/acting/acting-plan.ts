@@ -122,7 +122,7 @@ function made(
     readonly bodyBytes: number;
   },
   deps: ActingDeps,
-): Made | GatewayError {
+): Made {
   const { oneText } = ask;
   const isAction = (name: string) => tools.has(name);
   const transcript = new Transcript({ answers: read.answers, isAction, oneText, createdS });
@@ -133,7 +133,7 @@ function made(
   const own = { base: read, bodyBytes, tools: told, turns, since: [], outputTokens: null, stay: null };
   const parts: RoundParts = { ...own, toolChoice, moreBytes: 0 };
   const first = deps.planRound(call, roundRequest(parts, transcript));
-  if (first instanceof GatewayError) return first;
+  if (first instanceof GatewayError) throw first;
   // A call that would succeed without the format's built-in tools must not be refused for them, so actions get a bound beside the model's.
   const isHostedOnly = ask.tools.length === 0;
   const limit = first.plan.maxCostNano ?? (isHostedOnly ? null : deps.costNanoMax);
@@ -192,13 +192,12 @@ function ownedPlan(parts: ActingParts, { acting, limit, quoteFor, all }: Made): 
   };
 }
 
-/** Plans a parsed request, or returns its error. */
 export async function actingPlan(
   sent: PlanCall,
   read: ModelRequest,
   ask: ActionsAsk,
   deps: ActingDeps,
-): Promise<FramedOpenPlan | GatewayError> {
+): Promise<FramedOpenPlan> {
   const { audience } = sent;
   const bodyBytes = sent.request.body.length;
   const call = { request: withoutBody(sent.request), audience };
@@ -206,16 +205,14 @@ export async function actingPlan(
   const neutral = read.asked.neutral();
   const callersNames = new Set(neutral.tools.flatMap((tool) => (tool.kind === "function" ? [tool.name] : [])));
   const tools = offeredTools(ask, callersNames, { catalog: deps.actions, audience });
-  if (tools instanceof GatewayError) return tools;
   const { payer: known } = audience;
   const turns = known === null ? neutral.turns : await withKept(neutral.turns, known, deps.turns);
   const createdS = Math.floor(deps.clock.epochMs() / 1000);
   const done = made(call, read, { ask, tools, turns, createdS, bodyBytes }, deps);
-  if (done instanceof GatewayError) return done;
   const { acting, callsMax, quoteFor } = done;
   const { first } = acting;
   const { onlyAgain } = first.plan;
-  if (onlyAgain !== undefined) return onlyAgain;
+  if (onlyAgain !== undefined) throw onlyAgain;
   const trace = request.headers.get("x-tollgate-trace") === "1";
   const id = idAfter(request.id, read.idPrefix);
   const frame = read.frame({ id, createdS, trace });

@@ -127,25 +127,25 @@ function toolsOf(
   { param, action: named, params, callsMax, costCentsMax }: ActionTool,
   catalog: ActionsCatalog,
   audience: ActionsAudience,
-): readonly OfferedTool[] | GatewayError {
+): readonly OfferedTool[] {
   const bounds = { callsMax, costCentsMax };
   if (named === null) return finders(catalog, audience, bounds);
   const at = `${param}.action`;
   if (named.endsWith("/*")) {
     const service = named.slice(0, -2);
     const some = catalog.ofService(service, audience).filter((action) => unfitIn(action) === null);
-    if (some.length === 0) return invalid(at, `${service} has no action that only reads and can be had`);
+    if (some.length === 0) throw invalid(at, `${service} has no action that only reads and can be had`);
     return some.map((action) => offered(action, {}, bounds));
   }
   const action = catalog.find(named, audience);
-  if (action instanceof GatewayError) return new GatewayError(action.code, { ...action.options, param: at });
-  if (action.refusal !== null) return new GatewayError(action.refusal.code, { ...action.refusal.options, param: at });
-  if (action.unfit !== null) return invalid(at, `${named} ${action.unfit}`);
+  if (action instanceof GatewayError) throw new GatewayError(action.code, { ...action.options, param: at });
+  if (action.refusal !== null) throw new GatewayError(action.refusal.code, { ...action.refusal.options, param: at });
+  if (action.unfit !== null) throw invalid(at, `${named} ${action.unfit}`);
   const { properties, additionalProperties } = action.schema;
   const unknown = Object.keys(params).find(
     (name) => additionalProperties === false && isRecord(properties) && !Object.hasOwn(properties, name),
   );
-  if (unknown !== undefined) return invalid(`${param}.params.${unknown.slice(0, 100)}`, `is no param of ${named}`);
+  if (unknown !== undefined) throw invalid(`${param}.params.${unknown.slice(0, 100)}`, `is no param of ${named}`);
   return [offered(action, params, bounds)];
 }
 
@@ -168,14 +168,10 @@ function withDomains(asked: string, { domains, without }: WantedHosted): string 
 }
 
 /** A vendor's built-in tool, as a function of the same name. */
-function hostedTool(
-  wanted: WantedHosted,
-  catalog: ActionsCatalog,
-  audience: ActionsAudience,
-): OfferedTool | GatewayError {
+function hostedTool(wanted: WantedHosted, catalog: ActionsCatalog, audience: ActionsAudience): OfferedTool {
   const { tool, callsMax, param } = wanted;
   const served = catalog.hosted(tool, audience);
-  if (served === null) return invalid(param, `nothing here serves ${tool} to this key`);
+  if (served === null) throw invalid(param, `nothing here serves ${tool} to this key`);
   const { about, takes, action } = served;
   const schema = {
     type: "object",
@@ -200,19 +196,17 @@ function hostedTool(
   };
 }
 
-/** The tools that a request offers the model, under names distinct from the caller's; or an error in the request. */
+/** The tools that a request offers the model, under names distinct from the caller's. Throws where the request is wrong. */
 export function offeredTools(
   ask: ActionsAsk,
   callersNames: ReadonlySet<string>,
   { catalog, audience }: { readonly catalog: ActionsCatalog; readonly audience: ActionsAudience },
-): ReadonlyMap<string, OfferedTool> | GatewayError {
+): ReadonlyMap<string, OfferedTool> {
   const byName = new Map<string, OfferedTool>();
   for (const tool of ask.tools) {
-    const some = toolsOf(tool, catalog, audience);
-    if (some instanceof GatewayError) return some;
-    for (const one of some) {
+    for (const one of toolsOf(tool, catalog, audience)) {
       if (callersNames.has(one.name))
-        return invalid(tool.param, `has the name of another function of the request, ${one.name}`);
+        throw invalid(tool.param, `has the name of another function of the request, ${one.name}`);
       // An action named explicitly has its own bounds; a pattern never replaces it.
       if (tool.action?.endsWith("/*") === true && byName.has(one.name)) continue;
       byName.set(one.name, one);
@@ -220,13 +214,12 @@ export function offeredTools(
   }
   for (const wanted of ask.hosted) {
     const one = hostedTool(wanted, catalog, audience);
-    if (one instanceof GatewayError) return one;
     if (callersNames.has(one.name) || byName.has(one.name))
-      return invalid(wanted.param, `is called ${one.name}, as another tool of the request is`);
+      throw invalid(wanted.param, `is called ${one.name}, as another tool of the request is`);
     byName.set(one.name, one);
   }
   if (byName.size + callersNames.size <= FUNCTIONS_MAX) return byName;
-  return invalid(
+  throw invalid(
     "tools",
     `are ${byName.size + callersNames.size} functions in all; models take at most ${FUNCTIONS_MAX}`,
   );

@@ -29,26 +29,19 @@ function besideText(shape: PromptShape, { parts, contextTokens }: SoldModel): nu
 const TOKENS_AROUND_MESSAGE = 4;
 
 /** The answer of a count endpoint. A tier is counted for its first model. */
-export function countTokens(
-  count: WireCount,
-  deps: ChatDeps,
-  counts: FreeCounts,
-): (call: Call) => Promise<Answer | GatewayError> {
+export function countTokens(count: WireCount, deps: ChatDeps, counts: FreeCounts): (call: Call) => Promise<Answer> {
   const answer = (tokens: number) => ({ status: 200, body: count.answer(tokens) });
   return async ({ request, caller }) => {
-    const wrong = count.check?.(request) ?? null;
-    if (wrong !== null) return wrong;
-    if (caller === null) return new GatewayError("invalid_token", { detail: { detail: "a key is needed" } });
+    count.check?.(request);
+    if (caller === null) throw new GatewayError("invalid_token", { detail: { detail: "a key is needed" } });
     const { payer, allows } = caller;
     const read = await counts(count, request, payer);
-    if (read instanceof GatewayError) return read;
     if (read.model === null) return answer(read.tokens + TOKENS_AROUND_MESSAGE * read.shape.messages);
     const wanted = [{ name: read.model, param: "model" }];
     const resolved = resolveModels(wanted, deps.catalog(), { sandbox: seenBy(caller).sandbox, ...deps.settings });
-    if (resolved instanceof GatewayError) return resolved;
     const refused = modelsRefusal(allows, resolved.asked);
     const [first] = resolved.models;
-    if (refused !== null || first === undefined) return refused ?? new GatewayError("upstream_not_configured");
+    if (refused !== null || first === undefined) throw refused ?? new GatewayError("upstream_not_configured");
     const text = Math.ceil(read.tokens * MARGIN[first.model.tokenizer]);
     return answer(text + besideText(read.shape, first.model));
   };

@@ -129,8 +129,8 @@ function stoppedFirst(fits: readonly FitModel[]): readonly FitModel[] {
   return fits.toSorted((a, b) => a.place - b.place || Number(ignoresStop(a)) - Number(ignoresStop(b)));
 }
 
-/** The models that can serve the call, in order, or the error where none can. */
-export function fitModels(wanted: readonly Wanted[], call: FittedCall): readonly FitModel[] | GatewayError {
+/** The models that can serve the call, in order. Throws where none can. */
+export function fitModels(wanted: readonly Wanted[], call: FittedCall): readonly FitModel[] {
   const { read } = call;
   const made = wanted.map((one) => fitModel(one, call));
   const fits = fitOf(made);
@@ -140,7 +140,7 @@ export function fitModels(wanted: readonly Wanted[], call: FittedCall): readonly
   const unknown = `content parts of type ${read.unknownPart} are not known here`;
   const why = read.unknownPart === null ? String(made[0]) : unknown;
   const param = fieldNamedIn(why, read);
-  return new GatewayError("bad_request", { param, detail: { detail: `${param}: ${why}` } });
+  throw new GatewayError("bad_request", { param, detail: { detail: `${param}: ${why}` } });
 }
 
 /** The same model with a lower output limit. */

@@ -34,41 +34,34 @@ class CountedBytes {
 }
 
 /** Parses and counts the prompt of a request to one of the count endpoints. */
-export type FreeCounts = (
-  count: WireCount,
-  request: GatewayRequest,
-  payer: Caller["payer"],
-) => Promise<Counted | GatewayError>;
+export type FreeCounts = (count: WireCount, request: GatewayRequest, payer: Caller["payer"]) => Promise<Counted>;
 
 /** One instance counts for all accounts and wires. */
 export function freeCounts({ counter, clock }: Pick<ChatDeps, "counter" | "clock">, host: WireHost): FreeCounts {
   const counted = new CountedBytes();
 
-  function refusal({ accountId }: Caller["payer"], bytes: number): GatewayError | null {
+  function take({ accountId }: Caller["payer"], bytes: number): void {
     const waitMs = counted.take(accountId, bytes, clock.elapsedMs());
-    if (waitMs === null) return null;
+    if (waitMs === null) return;
     const detail = { limit: `${BYTES_PER_MINUTE} bytes of prompts to count`, window_seconds: MINUTE_MS / 1_000 };
-    return new GatewayError("rate_limited", { detail, retryAfterSeconds: waitMs / 1_000 });
+    throw new GatewayError("rate_limited", { detail, retryAfterSeconds: waitMs / 1_000 });
   }
 
   return async (count, { body, params }, payer) => {
     const { path } = count;
     let order: PromptOrder = { path, params, bytes: body, payer: payer.id, earlier: null, named: null };
     for (let reads = 0; reads < READS_MAX; reads++) {
-      const refused = refusal(payer, body.length);
-      if (refused !== null) return refused;
+      take(payer, body.length);
       // Copy it: a small body is a view of a larger buffer, all of which would be sent to the other thread.
       const read = await counter.prompt({ ...order, bytes: Uint8Array.from(body) });
       if (read === null) {
         const detail = { limit: PROMPTS_WAITING_MAX };
-        return new GatewayError("concurrency_limit", { detail, retryAfterSeconds: BUSY_SECONDS });
+        throw new GatewayError("concurrency_limit", { detail, retryAfterSeconds: BUSY_SECONDS });
       }
       if ("tokens" in read) return read;
-      if ("refused" in read) return new GatewayError(read.refused.code, read.refused.options);
+      if ("refused" in read) throw new GatewayError(read.refused.code, read.refused.options);
       if ("previous" in read) {
-        const earlier = await host.kept.earlier(payer.id, read.previous);
-        if (earlier instanceof GatewayError) return earlier;
-        order = { ...order, earlier };
+        order = { ...order, earlier: await host.kept.earlier(payer.id, read.previous) };
       } else order = { ...order, named: await host.kept.findItems(payer.id, read.ids, host.seals(payer)) };
     }
     throw new Error("a prompt asks again for what it was given");

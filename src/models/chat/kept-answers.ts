@@ -49,8 +49,8 @@ function itemKey(payer: string, id: string): string {
   return `${payer}:${id}`;
 }
 
-function conversationUpTo(found: KeptAnswer | null): Earlier | GatewayError {
-  if (found === null) return new GatewayError("previous_response_not_found", { param: "previous_response_id" });
+function conversationUpTo(found: KeptAnswer | null): Earlier {
+  if (found === null) throw new GatewayError("previous_response_not_found", { param: "previous_response_id" });
   const output = Array.isArray(found.response.output) ? found.response.output : [];
   return { items: [...found.input, ...output], bytes: found.bytes };
 }

@@ -1,7 +1,6 @@
 // Reads a request to a unit-priced model: its validated body, cost limit and tags.
 import type { z } from "zod";
 import type { GatewayRequest } from "../../core/endpoint.ts";
-import { GatewayError } from "../../core/errors.ts";
 import { readFields } from "../../core/field-issues.ts";
 import type { Plan } from "../../core/plan.ts";
 import { isRecord } from "../../upstream/json-pointer.ts";
@@ -23,14 +22,12 @@ export function readModelAsk<Body extends NamedBy>(
   sent: unknown,
   { schema, fields }: { readonly schema: z.ZodType<Body>; readonly fields: Field },
   request: GatewayRequest,
-): ModelAsk<Body> | GatewayError {
-  if (!isRecord(sent)) return schemaError([{ path: "", message: "must be an object" }]);
+): ModelAsk<Body> {
+  if (!isRecord(sent)) throw schemaError([{ path: "", message: "must be an object" }]);
   const known = keepKnown(sent, fields);
   const parsed = readFields(schema, known.body);
-  if (!("data" in parsed)) return schemaError(parsed);
-  if (known.refused !== null) return known.refused;
+  if (!("data" in parsed)) throw schemaError(parsed);
+  if (known.refused !== null) throw known.refused;
   const maxCostNano = maxCostOf(request, sent.max_cost_cents);
-  if (maxCostNano instanceof GatewayError) return maxCostNano;
-  const tags = callTags(request, parsed.data);
-  return tags instanceof GatewayError ? tags : { body: parsed.data, known, sent, maxCostNano, tags };
+  return { body: parsed.data, known, sent, maxCostNano, tags: callTags(request, parsed.data) };
 }

@@ -104,12 +104,11 @@ class ModelCall implements FittedCall {
   }
 
   /** The models' candidates in the order to try them. */
-  order(models: readonly FitModel[]): RouteOrder | GatewayError {
+  order(models: readonly FitModel[]): RouteOrder {
     const { preferences, stay, asked } = this.read;
     const { health, moved } = this.deps.upstream;
     const all = placed(models);
     const wanted = preferences === null ? all : prefer(all, preferences, health.speedOf);
-    if (wanted instanceof GatewayError) return wanted;
     const { conversation } = this;
     if (stay !== undefined) return routeOrder(wanted, { conversation, moved: { size: 1, routeOf: () => stay } });
     // The caller's own key comes first in every call: one failure of it must not make later calls pay our full price.
@@ -221,29 +220,23 @@ class ModelCall implements FittedCall {
   }
 }
 
-export function modelPlan(call: PlanCall, read: ModelRequest, deps: ChatDeps): FramedPlan | GatewayError {
+export function modelPlan(call: PlanCall, read: ModelRequest, deps: ChatDeps): FramedPlan {
   const { request, audience } = call;
   const { ownKeys } = audience;
   const repeating = repeatingOf(call, read);
-  if (repeating instanceof GatewayError) return repeating;
   const tags = callTags(request, read.named);
-  if (tags instanceof GatewayError) return tags;
   const resolved = resolveModels(read.wanted, deps.catalog(), {
     sandbox: audience.sandbox,
     lowers: isLowered(audience, tags, deps.clock.epochMs()),
     firstTokenMsMax: deps.settings.firstTokenMsMax,
     firstTokenMsMaxByTier: deps.settings.firstTokenMsMaxByTier,
   });
-  if (resolved instanceof GatewayError) return resolved;
   const refused = modelsRefusal(audience.allows, resolved.asked);
-  if (refused !== null) return refused;
+  if (refused !== null) throw refused;
   const maxCostNano = maxCostOf(request, read.maxCostCents);
-  if (maxCostNano instanceof GatewayError) return maxCostNano;
   const planned = new ModelCall(call, read, resolved, deps);
   const fits = fitModels(ownKeys === undefined ? resolved.models : withOwnKeys(resolved.models, ownKeys), planned);
-  if (fits instanceof GatewayError) return fits;
   const order = planned.order(fits);
-  if (order instanceof GatewayError) return order;
   const { id, createdS, unfit } = planned;
   const frame = tellingUnsent(read.frame({ id, createdS, trace: unfit !== null }));
   return {

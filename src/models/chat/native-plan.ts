@@ -3,7 +3,7 @@
 import { IMAGE_CENTS_MAX, NATIVE_CENTS_MAX, nativeModel } from "../../catalog/native-actions.ts";
 import type { AdapterSpec, NativeWire } from "../../catalog/spec.ts";
 import type { FramedPlan, PlanCall } from "../../core/endpoint.ts";
-import { GatewayError } from "../../core/errors.ts";
+import { GatewayError, refusalIn } from "../../core/errors.ts";
 import { least, type Nano, nanoFromCents } from "../../core/money.ts";
 import { isRecord } from "../../upstream/json-pointer.ts";
 import { readChatBody } from "../formats/chat-completions/read-body.ts";
@@ -63,78 +63,68 @@ async function outputWithin(dollar: Nano, { plan: { quote } }: FramedPlan): Prom
   return quote.affordable(dollar).affordable_output_tokens ?? 0;
 }
 
-async function modelAction(
-  adapterId: string,
-  wire: ModelWire,
-  call: PlanCall,
-  deps: ChatDeps,
-): Promise<FramedPlan | GatewayError> {
+async function modelAction(adapterId: string, wire: ModelWire, call: PlanCall, deps: ChatDeps): Promise<FramedPlan> {
   const asked = readIn(wire, call, deps);
-  if (asked instanceof GatewayError) return asked;
-  if (asked.actions !== undefined) return bad("tools", "actions are called by models asked at /api/llm/v1");
-  if (asked.stream) return bad("stream", "an action answers whole; for a stream use /api/llm/v1");
+  if (asked.actions !== undefined) throw bad("tools", "actions are called by models asked at /api/llm/v1");
+  if (asked.stream) throw bad("stream", "an action answers whole; for a stream use /api/llm/v1");
   const dollar = nanoFromCents(NATIVE_CENTS_MAX);
   const read = { ...asked, preferences: preferencesFor(adapterId, asked), output: { ...asked.output, shared: false } };
   const made = modelPlan(call, read, deps);
-  if (made instanceof GatewayError || made.plan.quote.nano <= dollar) {
-    return made instanceof GatewayError ? made : asAction(made, dollar);
-  }
+  if (made.plan.quote.nano <= dollar) return asAction(made, dollar);
   const tokens = await outputWithin(dollar, made);
   if (tokens < 1)
-    return bad(
+    throw bad(
       asked.promptField,
       `the prompt alone costs more than ${NATIVE_CENTS_MAX} cents, the most that an action may`,
     );
   const cap = Math.min(tokens, asked.output.cap ?? tokens);
   const lowered = modelPlan(call, { ...read, output: { ...read.output, cap } }, deps);
-  if (lowered instanceof GatewayError) return lowered;
   return asAction({ ...lowered, loweredTo: () => cap }, dollar);
 }
 
 /** One image that costs us and the caller at most five cents, in the best affordable quality where none is named. */
-function imageAction({ id, spec }: Vendor, call: PlanCall, deps: ChatDeps): FramedPlan | GatewayError {
+function imageAction({ id, spec }: Vendor, call: PlanCall, deps: ChatDeps): FramedPlan {
   const sent = parseJson(call.request.body);
-  if (sent instanceof GatewayError) return sent;
-  if (!isRecord(sent)) return bad("body", "must be an object");
-  if (sent.stream === true) return bad("stream", "an action answers whole; for a stream use /api/llm/v1");
-  if ((sent.n ?? 1) !== 1) return bad("n", "an action makes one image");
+  if (!isRecord(sent)) throw bad("body", "must be an object");
+  if (sent.stream === true) throw bad("stream", "an action answers whole; for a stream use /api/llm/v1");
+  if ((sent.n ?? 1) !== 1) throw bad("n", "an action makes one image");
   const mostNano = nanoFromCents(IMAGE_CENTS_MAX);
   const named = { model: nativeModel(spec, "images"), ...sent };
   const isOpen = sent.quality === undefined || sent.quality === null || sent.quality === "auto";
   let refused: GatewayError | null = null;
   for (const quality of isOpen ? QUALITIES : [sent.quality]) {
     const body = { ...named, quality };
-    const made = unitPlan(imageGenerations, { sent: body, files: [], fingerprinted: sent, only: id }, call, deps);
-    if (made instanceof GatewayError) {
+    try {
+      const made = unitPlan(imageGenerations, { sent: body, files: [], fingerprinted: sent, only: id }, call, deps);
+      const { quote } = made.plan;
+      if (quote.nano <= mostNano && quote.upstreamNano() <= mostNano) return asAction(made, mostNano);
+    } catch (error) {
       // Skip a quality that the model lacks; any other error would repeat for every quality.
-      if (made.code !== "unsupported_field") return made;
-      refused ??= made;
+      const lacks = refusalIn(error);
+      if (lacks.code !== "unsupported_field") throw lacks;
+      refused ??= lacks;
       continue;
     }
-    const { quote } = made.plan;
-    if (quote.nano <= mostNano && quote.upstreamNano() <= mostNano) return asAction(made, mostNano);
     refused = bad(
       isOpen ? "prompt" : "quality",
       `costs more than ${IMAGE_CENTS_MAX} cents, the most that an image may`,
     );
   }
-  return refused ?? bad("quality", "has no price");
+  throw refused ?? bad("quality", "has no price");
 }
 
 /** Plans a call of a vendor's model as an action, in the frame of its wire. */
-export function nativePlan(
+export async function nativePlan(
   { vendor, wire }: { readonly vendor: Vendor; readonly wire: NativeWire },
   call: PlanCall,
   deps: ChatDeps,
-): Promise<FramedPlan | GatewayError> | FramedPlan | GatewayError {
+): Promise<FramedPlan> {
   if (wire === "images") return imageAction(vendor, call, deps);
   if (wire !== "embeddings") return modelAction(vendor.id, wire, call, deps);
   const sent = parseJson(call.request.body);
-  if (sent instanceof GatewayError) return sent;
   const made = unitPlan(embeddings, { sent, files: [], fingerprinted: sent, only: vendor.id }, call, deps);
   const dollar = nanoFromCents(NATIVE_CENTS_MAX);
-  if (made instanceof GatewayError) return made;
   if (made.plan.quote.nano > dollar)
-    return bad("input", `costs more than ${NATIVE_CENTS_MAX} cents, the most that an action may`);
+    throw bad("input", `costs more than ${NATIVE_CENTS_MAX} cents, the most that an action may`);
   return asAction(made, dollar);
 }

@@ -44,12 +44,12 @@ function costIn(sort: Sort, { fit, candidate }: Placed, speedOf: (healthKey: str
   return speed?.tokensPerSecond == null ? 0 : -speed.tokensPerSecond;
 }
 
-/** The allowed candidates in the requested order; models named one by one keep theirs. An error if none is left. */
+/** The allowed candidates in the requested order; models named one by one keep theirs. Throws if none is left. */
 export function prefer(
   all: readonly Placed[],
   preferences: Preferences,
   speedOf: (healthKey: string) => RouteSpeed | null,
-): readonly Placed[] | GatewayError {
+): readonly Placed[] {
   const { order, only, ignore, keepsNothing, sort, fallbacks } = preferences;
   const allowed = all
     .filter(({ candidate }) => !keepsNothing || candidate.offer.adapter.keepsNothing === true)
@@ -69,5 +69,5 @@ export function prefer(
   if (left.length > 0) return left;
   const providers = [...new Set(all.map(({ candidate }) => candidate.provider))];
   const detail = `provider: none of the allowed providers can serve this; these can: ${providers.join(", ")}`;
-  return new GatewayError("bad_request", { param: "provider", detail: { detail }, data: { providers } });
+  throw new GatewayError("bad_request", { param: "provider", detail: { detail }, data: { providers } });
 }

@@ -1,5 +1,5 @@
 // Parses a prompt for a token count, in the counter's thread, because the body may be long and the count is free.
-import { type ErrorOptions, GatewayError } from "../../core/errors.ts";
+import { type ErrorOptions, type GatewayError, refusalIn } from "../../core/errors.ts";
 import { MODEL_WIRES } from "../formats/model-wires.ts";
 import type { PromptShape } from "../formats/prompt-shape.ts";
 import type { CountContext } from "../formats/wire.ts";
@@ -39,8 +39,11 @@ export function readPrompt(
   const counted = COUNTS.get(path);
   if (counted === undefined) throw new Error(`no wire counts at ${path}`);
   const context = { seal: thoughtSeal(secrets, payer), earlier, named, params };
-  const read = counted.read(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength), context);
-  if (read instanceof GatewayError) return { refused: told(read) };
-  if (!("text" in read)) return read;
-  return { model: read.model, shape: read.shape, tokens: count(read.text) };
+  try {
+    const read = counted.read(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength), context);
+    if (!("text" in read)) return read;
+    return { model: read.model, shape: read.shape, tokens: count(read.text) };
+  } catch (error) {
+    return { refused: told(refusalIn(error)) };
+  }
 }

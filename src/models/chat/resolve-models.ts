@@ -64,7 +64,7 @@ function openedTier(tier: Tier, catalog: Catalog, settings: ResolveSettings): Op
   return { name: tierName(tier), models, retires: null };
 }
 
-function open(name: string, param: string, catalog: Catalog, settings: ResolveSettings): Opened | GatewayError {
+function open(name: string, param: string, catalog: Catalog, settings: ResolveSettings): Opened {
   const tier = findTier(name, catalog);
   if (tier !== null) return openTier(tier, catalog, settings);
   const named = findModel(name, param, catalog, settings);
@@ -76,7 +76,7 @@ function open(name: string, param: string, catalog: Catalog, settings: ResolveSe
     const served: InPlace = ["x-tollgate-stand-in", `${headerSafe(name)}=${tierName(standIn)}`];
     return { ...opened, serves: [served, ...(opened.serves ?? [])] };
   }
-  if (model instanceof GatewayError) return model;
+  if (model instanceof GatewayError) throw model;
   return { name: model.slug, models: [{ model, firstTokenMsMax: settings.firstTokenMsMax }], retires: model.retires };
 }
 
@@ -94,7 +94,7 @@ export function resolveModels(
   wanted: readonly { readonly name: string; readonly param: string }[],
   catalog: Catalog,
   settings: ResolveSettings,
-): Resolved | GatewayError {
+): Resolved {
   const [only] = wanted;
   if (only !== undefined && wanted.length === 1) return resolvedOne(only, catalog, settings);
   const models: Wanted[] = [];
@@ -104,7 +104,6 @@ export function resolveModels(
   for (const { name, param } of wanted) {
     const place = asked.length;
     const opened = open(name, param, catalog, settings);
-    if (opened instanceof GatewayError) return opened;
     asked.push({ name: opened.name, param });
     if (opened.retires !== null) ends.push(opened.retires);
     serves.push(...(opened.serves ?? NONE));
@@ -114,7 +113,7 @@ export function resolveModels(
     }
   }
   if (models.length > 0) return { models, asked, ends, serves };
-  return notConfigured(wanted.map(({ name }) => name).join(", "));
+  throw notConfigured(wanted.map(({ name }) => name).join(", "));
 }
 
 function notConfigured(names: string): GatewayError {
@@ -132,13 +131,12 @@ function resolvedOne(
   { name, param }: { readonly name: string; readonly param: string },
   catalog: Catalog,
   settings: ResolveSettings,
-): Resolved | GatewayError {
+): Resolved {
   const opened = open(name, param, catalog, settings);
-  if (opened instanceof GatewayError) return opened;
   const { retires, serves = NONE } = opened;
   const configured = opened.models.filter(({ model }) => model.offers.length > 0);
   const served = configured.length < 2 ? configured : firstOfEach(configured);
-  if (served.length === 0) return notConfigured(name);
+  if (served.length === 0) throw notConfigured(name);
   return {
     models: served.map(({ model, firstTokenMsMax }) => ({ model, firstTokenMsMax, place: 0 })),
     asked: [{ name: opened.name, param }],

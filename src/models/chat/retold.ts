@@ -52,10 +52,9 @@ export function retelling(read: ModelRequest, frame: Frame): (kept: KeptForm) =>
 export function repeatingOf(
   { request, audience }: PlanCall,
   { sent, stream }: ModelRequest,
-): Pick<Plan, "idempotency" | "onlyAgain"> | GatewayError {
+): Pick<Plan, "idempotency" | "onlyAgain"> {
   const { path, body } = withoutForm(request.path, sent);
   const idempotency = idempotencyOf({ headers: request.headers, path }, body, audience.payer === null);
-  if (idempotency instanceof GatewayError) return idempotency;
   const param = "Idempotency-Key";
   if (!stream || !request.headers.has("idempotency-key")) return { idempotency };
   const detail = { detail: `${param}: not possible with stream, unless the same was answered whole under it before` };

@@ -40,7 +40,6 @@ function json<Body extends Modelled>(
     bodyBytesMax,
     plan(call) {
       const sent = parseJson(call.request.body);
-      if (sent instanceof GatewayError) return sent;
       return unitPlan(endpoint, { sent, files: [], fingerprinted: sent }, call, deps);
     },
   };
@@ -82,8 +81,7 @@ function form<Body extends Modelled>(
           call,
           deps,
         );
-        if (made instanceof GatewayError) came.close();
-        return made instanceof GatewayError ? made : { ...made, ended: came.close };
+        return { ...made, ended: came.close };
       } catch (cause) {
         came.close();
         throw cause;

@@ -56,19 +56,19 @@ function keyOf<Body>(
   { isKept = true }: UnitEndpoint<Body>,
   form: AnswerForm,
   fingerprinted: unknown,
-): Plan["idempotency"] | GatewayError {
+): Plan["idempotency"] {
   if (!isKept) return null;
   if (form.kind === "json" || !request.headers.has("idempotency-key")) return idempotencyOf(request, fingerprinted);
   const param = "Idempotency-Key";
-  return new GatewayError("bad_request", { param, detail: { detail: `${param}: not possible with this answer` } });
+  throw new GatewayError("bad_request", { param, detail: { detail: `${param}: not possible with this answer` } });
 }
 
 /** Limits an account's free calls, which consume our rate limit at the vendor. */
-function tooMany(call: PlanCall, limit: number, { freeWindows }: ChatDeps): GatewayError | null {
+function countFree(call: PlanCall, limit: number, { freeWindows }: ChatDeps): void {
   const state = freeWindows.take(call.audience.payer?.id ?? call.request.address, limit);
-  if (state.allowed) return null;
+  if (state.allowed) return;
   const detail = { limit, window_seconds: state.windowSeconds };
-  return new GatewayError("rate_limited", { detail, retryAfterSeconds: state.resetSeconds });
+  throw new GatewayError("rate_limited", { detail, retryAfterSeconds: state.resetSeconds });
 }
 
 function fitsOf<Body>(
@@ -115,30 +115,26 @@ export function unitPlan<Body extends NamedBy & { readonly model?: string | null
   { sent, fingerprinted, only, ...came }: SentBody,
   call: PlanCall,
   deps: ChatDeps,
-): FramedPlan | GatewayError {
+): FramedPlan {
   const { request, audience } = call;
   const read = readModelAsk(sent, endpoint, request);
-  if (read instanceof GatewayError) return read;
   const { known, maxCostNano, tags } = read;
   const ask = { sentBytes: request.body.length, ...came, body: read.body, sent: read.sent };
   const form = endpoint.answerForm(ask);
   const idempotency = keyOf(call, endpoint, form, fingerprinted);
-  if (idempotency instanceof GatewayError) return idempotency;
   const name = ask.body.model ?? endpoint.defaultModel;
-  if (name === undefined) return invalid("model", "is missing, must be a string");
+  if (name === undefined) throw invalid("model", "is missing, must be a string");
   const model = findUnitModel(endpoint.kind, name, { catalog: deps.catalog(), audience, atMs: deps.clock.epochMs() });
-  if (model instanceof GatewayError) return model;
+  if (model instanceof GatewayError) throw model;
   const notAllowed = modelsRefusal(audience.allows, [{ name: model.slug, param: "model" }]);
-  if (notAllowed !== null) return notAllowed;
+  if (notAllowed !== null) throw notAllowed;
   const offers = model.offers.filter(({ adapter }) => only === undefined || adapter.id === only);
   if (offers.length === 0 && model.offers.length > 0)
-    return invalid("model", `${model.slug} is none of ${only}'s models`);
+    throw invalid("model", `${model.slug} is none of ${only}'s models`);
   const { fits, refused } = fitsOf(endpoint, ask, { ...model, offers }, { call, deps });
-  if (fits.size === 0)
-    return refused ?? new GatewayError("upstream_not_configured", { detail: { detail: model.slug } });
+  if (fits.size === 0) throw refused ?? new GatewayError("upstream_not_configured", { detail: { detail: model.slug } });
   const isFree = model.sale.rates.size === 0;
-  const limited = isFree ? tooMany(call, endpoint.freePerMinute ?? 60, deps) : null;
-  if (limited !== null) return limited;
+  if (isFree) countFree(call, endpoint.freePerMinute ?? 60, deps);
   return {
     plan: {
       ...servedPlan(endpoint, { ask, model, fits }, deps, deps.counter.of(audience.payer?.id ?? request.address)),

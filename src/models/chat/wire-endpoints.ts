@@ -17,7 +17,7 @@ const BODY_BYTES_MAX = 32 * 1024 * 1024;
 /** Common to all endpoints that charge. */
 export const PAID = { method: "POST", auth: "key", bodyBytesMax: BODY_BYTES_MAX } as const;
 
-export type ActsPlan = (call: PlanCall, read: ModelRequest, ask: ActionsAsk) => Promise<FramedOpenPlan | GatewayError>;
+export type ActsPlan = (call: PlanCall, read: ModelRequest, ask: ActionsAsk) => Promise<FramedOpenPlan>;
 
 export interface WireDeps {
   readonly chat: ChatDeps;
@@ -36,23 +36,17 @@ function preparedFor(framed: FramedOpenPlan, prepareFor: NonNullable<ModelReques
   return { ...framed, plan: { ...plan, forPayer } };
 }
 
-type Framed = FramedOpenPlan | GatewayError;
-
-function planOf(call: PlanCall, read: ModelRequest | GatewayError, deps: WireDeps): Framed | Promise<Framed> {
-  if (read instanceof GatewayError) return read;
+function planOf(call: PlanCall, read: ModelRequest, deps: WireDeps): FramedOpenPlan | Promise<FramedOpenPlan> {
   const { actions, prepareFor } = read;
-  const prepared = (framed: Framed): Framed =>
-    framed instanceof GatewayError || prepareFor === undefined ? framed : preparedFor(framed, prepareFor);
+  const prepared = (framed: FramedOpenPlan) => (prepareFor === undefined ? framed : preparedFor(framed, prepareFor));
   if (actions !== undefined) return deps.acts(call, read, actions).then(prepared);
   return prepared(modelPlan(call, read, deps.chat));
 }
 
-function embeddingsIn(spec: WireEmbeddings, call: PlanCall, deps: ChatDeps): FramedPlan | GatewayError {
+function embeddingsIn(spec: WireEmbeddings, call: PlanCall, deps: ChatDeps): FramedPlan {
   const sent = spec.read(call);
-  if (sent instanceof GatewayError) return sent;
   const sentBytes = Buffer.byteLength(JSON.stringify(sent));
   const made = unitPlan(embeddings, { sent, sentBytes, files: [], fingerprinted: sent }, call, deps);
-  if (made instanceof GatewayError) return made;
   const { frame } = made;
   const last: Frame["last"] = (...said) => JSON.stringify(spec.answer(JSON.parse(String(frame.last(...said)))));
   const { keepAlive } = frame;

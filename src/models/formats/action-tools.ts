@@ -1,6 +1,6 @@
 // Tools in a request that the gateway runs for the model, in any format: catalog actions.
 import { z } from "zod";
-import { GatewayError } from "../../core/errors.ts";
+import type { GatewayError } from "../../core/errors.ts";
 import { type FieldIssue, readFields } from "../../core/field-issues.ts";
 import { isRecord, type Json } from "../../core/json.ts";
 import type { HostedTool } from "../../core/neutral.ts";
@@ -39,15 +39,15 @@ const DOMAINS_MAX = 100;
 const DOMAIN = /^[\w.-]{1,253}$/;
 
 /** A tool's domain list. A malformed list is an error, because without it the tool would search domains that the caller excludes. */
-function domainsIn(list: unknown, param: string): readonly string[] | GatewayError {
+function domainsIn(list: unknown, param: string): readonly string[] {
   const wrong = (path: string, message: string) => schemaError([{ path, message }]);
   if (list === undefined || list === null) return [];
-  if (!Array.isArray(list)) return wrong(param, "must be a list of domains, such as example.com");
-  if (list.length > DOMAINS_MAX) return wrong(param, `must have at most ${DOMAINS_MAX} domains`);
+  if (!Array.isArray(list)) throw wrong(param, "must be a list of domains, such as example.com");
+  if (list.length > DOMAINS_MAX) throw wrong(param, `must have at most ${DOMAINS_MAX} domains`);
   const domains: string[] = [];
   for (const [at, one] of list.entries()) {
     if (typeof one !== "string" || !DOMAIN.test(one))
-      return wrong(`${param}.${at}`, "must be a domain without more, such as example.com");
+      throw wrong(`${param}.${at}`, "must be a domain without more, such as example.com");
     domains.push(one.toLowerCase());
   }
   return domains;
@@ -57,11 +57,8 @@ function domainsIn(list: unknown, param: string): readonly string[] | GatewayErr
 export function domainsOf(
   allowed: readonly [unknown, string],
   blocked: readonly [unknown, string],
-): Pick<WantedHosted, "domains" | "without"> | GatewayError {
-  const domains = domainsIn(...allowed);
-  const without = domainsIn(...blocked);
-  if (domains instanceof GatewayError) return domains;
-  return without instanceof GatewayError ? without : { domains, without };
+): Pick<WantedHosted, "domains" | "without"> {
+  return { domains: domainsIn(...allowed), without: domainsIn(...blocked) };
 }
 
 /** Two hosted tools of one kind would have two limits under one name. */
@@ -70,9 +67,9 @@ export function secondHosted(param: string, tool: HostedTool): GatewayError {
 }
 
 /** The limit of calls in the field `param`; null: none. */
-export function callsAt(most: unknown, param: string): number | null | GatewayError {
+export function callsAt(most: unknown, param: string): number | null {
   const read = readFields(calls.nullish(), most);
-  if (!("data" in read)) return schemaError(read.map((issue) => ({ ...issue, path: param })));
+  if (!("data" in read)) throw schemaError(read.map((issue) => ({ ...issue, path: param })));
   // The vendors' format has this field too, so a limit above ours is lowered, not refused.
   return read.data == null ? null : Math.min(read.data, CALLS_MAX);
 }
@@ -136,26 +133,23 @@ export function readActions(
     /** The requested number of answers, and its field. Default: `n`. */
     readonly choices?: readonly [param: string, count: unknown];
   },
-): ActionsAsk | GatewayError | null {
+): ActionsAsk | null {
   const { oneText, hosted = [], choices: [param, count] = ["n", n] } = how;
   const isActing = hasActions(tools);
   if (!isActing && hosted.length === 0) return null;
   const read = isActing ? actionsIn(tools) : [];
-  if (!Array.isArray(read)) return read;
   if (typeof count === "number" && count > 1)
-    return schemaError([{ path: param, message: "must be 1 where tools are actions: they are run once" }]);
-  const callsMax = callsAt(most, "max_tool_calls");
-  if (callsMax !== null && typeof callsMax !== "number") return callsMax;
-  return { tools: read, hosted, callsMax, oneText };
+    throw schemaError([{ path: param, message: "must be 1 where tools are actions: they are run once" }]);
+  return { tools: read, hosted, callsMax: callsAt(most, "max_tool_calls"), oneText };
 }
 
-function actionsIn(tools: readonly unknown[]): ActionTool[] | GatewayError {
+function actionsIn(tools: readonly unknown[]): ActionTool[] {
   const read: ActionTool[] = [];
   for (const [place, tool] of tools.entries()) {
     if (!isActionTool(tool)) continue;
     const param = `tools.${place}`;
     const one = readFields(actionTool, tool);
-    if (!("data" in one)) return schemaError(at(param, one));
+    if (!("data" in one)) throw schemaError(at(param, one));
     const { action, max_calls, max_cost_cents, params } = one.data;
     read.push({
       param,
@@ -166,6 +160,6 @@ function actionsIn(tools: readonly unknown[]): ActionTool[] | GatewayError {
     });
   }
   if (read.length > TOOLS_MAX)
-    return schemaError([{ path: "tools", message: `must have at most ${TOOLS_MAX} actions` }]);
+    throw schemaError([{ path: "tools", message: `must have at most ${TOOLS_MAX} actions` }]);
   return read;
 }

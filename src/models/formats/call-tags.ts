@@ -24,14 +24,14 @@ function isValue(value: string): boolean {
 }
 
 /** Only our clients use the header, so a malformed one is an error. */
-function inHeader(text: string): (readonly [string, string])[] | GatewayError {
+function inHeader(text: string): (readonly [string, string])[] {
   const pairs = text.split(",").map((pair) => {
     const at = pair.indexOf("=");
     return [pair.slice(0, Math.max(0, at)).trim(), pair.slice(at + 1).trim()] as const;
   });
   if (pairs.length <= TAGS_MAX && pairs.every(([name, value]) => isName(name) && isValue(value))) return pairs;
   const detail = `${HEADER}: at most ${TAGS_MAX} pairs such as team=red, separated by commas; names of at most 40 characters, values of 100`;
-  return new GatewayError("bad_request", { param: HEADER, detail: { detail } });
+  throw new GatewayError("bad_request", { param: HEADER, detail: { detail } });
 }
 
 /** Clients also use these fields for other purposes, so pairs that are too long are dropped. */
@@ -41,11 +41,10 @@ function inBody({ user, metadata }: NamedBy): (readonly [string, unknown])[] {
 }
 
 /** Up to ten, as `name=value`. The first value of a name wins: the header's, then `user`, then `metadata`. */
-export function callTags(request: GatewayRequest, body: NamedBy = {}): readonly string[] | GatewayError {
+export function callTags(request: GatewayRequest, body: NamedBy = {}): readonly string[] {
   const header = request.headers.get(HEADER);
   if (header === undefined && body.user == null && body.metadata == null) return NONE;
   const fromHeader = header === undefined ? [] : inHeader(header);
-  if (fromHeader instanceof GatewayError) return fromHeader;
   const tags = new Map<string, string>();
   for (const [name, given] of [...fromHeader, ...inBody(body)]) {
     const value = typeof given === "number" || typeof given === "boolean" ? String(given) : given;

@@ -1,6 +1,5 @@
 // Validates a body's types and bounds against its field table. A valid body allocates nothing.
 
-import type { GatewayError } from "../../core/errors.ts";
 import type { FieldIssue } from "../../core/field-issues.ts";
 import { isRecord, type Json } from "../../core/json.ts";
 import { type Field, type FieldType, fieldFor } from "./field-table.ts";
@@ -120,14 +119,12 @@ export function issuesIn(value: unknown, field: Field): readonly FieldIssue[] {
   return type !== null && type.kinds.length > 1 && found.length > 1 ? found.slice(0, 1) : found;
 }
 
-/** The known fields of a body, or an error for the first wrong or refused field. */
-export function readBody<Body extends Json>(
-  sent: unknown,
-  table: Field,
-  isClosed = false,
-): KnownBody<Body> | GatewayError {
-  if (!isRecord(sent)) return schemaError([{ path: "", message: "must be an object" }]);
+/** The known fields of a body. Throws for the first wrong or refused field. */
+export function readBody<Body extends Json>(sent: unknown, table: Field, isClosed = false): KnownBody<Body> {
+  if (!isRecord(sent)) throw schemaError([{ path: "", message: "must be an object" }]);
   const known = keepKnown(sent, table, isClosed);
   const issues = issuesIn(known.body, table);
-  return issues.length > 0 ? schemaError(issues) : (known.refused ?? (known as KnownBody<Body>));
+  if (issues.length > 0) throw schemaError(issues);
+  if (known.refused !== null) throw known.refused;
+  return known as KnownBody<Body>;
 }

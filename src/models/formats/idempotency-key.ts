@@ -15,7 +15,7 @@ export function idempotencyOf(
   request: Pick<GatewayRequest, "headers" | "path">,
   body: unknown,
   isAnonymous = false,
-): Plan["idempotency"] | GatewayError {
+): Plan["idempotency"] {
   const isPaid = isAnonymous && PAYMENTS.some((name) => request.headers.has(name));
   if (isPaid) return { key: "payment", fingerprint: fingerprint(request.path, body) };
   const key = request.headers.get("idempotency-key");
@@ -23,7 +23,7 @@ export function idempotencyOf(
   const bare = key.replace(/^"(.*)"$/, "$1");
   if (!/^[\x21-\x7e]{1,255}$/.test(bare)) {
     const detail = `${PARAM}: 1 to 255 visible ASCII characters`;
-    return new GatewayError("bad_request", { param: PARAM, detail: { detail } });
+    throw new GatewayError("bad_request", { param: PARAM, detail: { detail } });
   }
   return { key: `${request.path} ${bare}`, fingerprint: fingerprint(request.path, body) };
 }

@@ -21,11 +21,11 @@ function isCents(value: unknown): value is number {
 }
 
 /** The lower of the limits in the header and the body; null: none. */
-export function maxCostOf(request: GatewayRequest, inBody: unknown): Nano | null | GatewayError {
+export function maxCostOf(request: GatewayRequest, inBody: unknown): Nano | null {
   const header = request.headers.get(MAX_COST_HEADER);
   const inHeader = header !== undefined && /^\d{1,9}$/.test(header) ? Number(header) : header;
-  if (inHeader !== undefined && !isCents(inHeader)) return wrong(MAX_COST_HEADER);
-  if (inBody !== undefined && inBody !== null && !isCents(inBody)) return wrong(FIELD);
+  if (inHeader !== undefined && !isCents(inHeader)) throw wrong(MAX_COST_HEADER);
+  if (inBody !== undefined && inBody !== null && !isCents(inBody)) throw wrong(FIELD);
   if (inHeader === undefined && (inBody === undefined || inBody === null)) return null;
   const given = [inHeader, inBody].filter(isCents);
   return given.length === 0 ? null : nanoFromCents(Math.min(...given));

@@ -24,7 +24,8 @@ export function schemaError(issues: readonly FieldIssue[]): GatewayError {
 }
 
 /** The body as JSON. Tool-call arguments keep their source text. */
-export function parseJson(bytes: Buffer): unknown | GatewayError {
+export function parseJson(bytes: Buffer): unknown {
   const read = readJson(bytes, parseRaw);
-  return "json" in read ? read.json : invalid("", read.wrong);
+  if ("json" in read) return read.json;
+  throw invalid("", read.wrong);
 }

@@ -37,7 +37,7 @@ export interface KeptItems {
 export interface KeptAnswers {
   find(payer: string | null, id: string): Promise<KeptAnswer | null>;
   /** The conversation up to and including an answer; an error if it is not stored. */
-  earlier(payer: string | null, id: string): Promise<Earlier | GatewayError>;
+  earlier(payer: string | null, id: string): Promise<Earlier>;
   /** The stored output items with these ids; in total no longer than one answer may be. */
   findItems(payer: string | null, ids: readonly string[], seal: ThoughtSeal): Promise<KeptItems>;
   /** Stores the items of an answer, unless it is too long or the store is unavailable. */
@@ -82,7 +82,8 @@ export interface WirePaths {
 }
 
 export interface WireCall extends WirePaths {
-  read(call: PlanCall, host: WireHost): ModelRequest | GatewayError | Promise<ModelRequest | GatewayError>;
+  /** Throws where the request is wrong, as the other readers here do. */
+  read(call: PlanCall, host: WireHost): ModelRequest | Promise<ModelRequest>;
   /** The same over a WebSocket; absent: not offered. */
   overSocket?(host: WireHost): OverSocket;
 }
@@ -96,7 +97,7 @@ export interface WireModels {
 
 /** An embeddings path. `read` and `answer` translate to and from OpenAI's format. */
 export interface WireEmbeddings extends WirePaths {
-  read(call: PlanCall): Json | GatewayError;
+  read(call: PlanCall): Json;
   answer(body: Json): Json;
 }
 
@@ -109,7 +110,7 @@ export interface CountContext {
   readonly params: Readonly<Record<string, string>>;
 }
 
-/** The text to count, an error, or the references to look up first. */
+/** The text to count, or the references to look up first. */
 export type CountRead =
   | {
       /** Null: the request names no model, so our own tokenizer counts. */
@@ -117,7 +118,6 @@ export type CountRead =
       readonly shape: PromptShape;
       readonly text: string;
     }
-  | GatewayError
   | { readonly previous: string }
   | { readonly ids: readonly string[] };
 
@@ -125,7 +125,7 @@ export type CountRead =
 export interface WireCount extends WirePaths {
   readonly bodyBytesMax: number;
   /** Checks the request apart from its body; absent: no check. */
-  check?(request: GatewayRequest): GatewayError | null;
+  check?(request: GatewayRequest): unknown;
   read(bytes: Buffer, context: CountContext): CountRead;
   answer(tokens: number): Json;
 }

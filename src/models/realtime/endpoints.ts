@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { z } from "zod";
 import { findRealtime } from "../../catalog/find-model.ts";
 import type { Answer, Call, Endpoint, GatewayRequest, OverSession, SessionGrant } from "../../core/endpoint.ts";
-import { GatewayError } from "../../core/errors.ts";
+import { GatewayError, refusalIn } from "../../core/errors.ts";
 import { isRecord } from "../../core/json.ts";
 import type { Caller } from "../../core/plan.ts";
 import { modelsRefusal } from "../../money/accounts/allowed.ts";
@@ -70,8 +70,11 @@ function soldFor(
     if (other instanceof GatewayError || other.name !== sold.name)
       return invalid("model", `the client secret is for ${sold.name}`);
   }
-  const tags = callTags(request);
-  return tags instanceof GatewayError ? tags : { ...sold, tags };
+  try {
+    return { ...sold, tags: callTags(request) };
+  } catch (error) {
+    return refusalIn(error);
+  }
 }
 
 function overSession(deps: RealtimeDeps): OverSession {
@@ -98,7 +101,6 @@ async function mintSecret({ request, caller }: Call, deps: RealtimeDeps): Promis
   if (caller.carriedRun !== undefined || caller.runRequired === true || request.headers.has("x-tollgate-run"))
     return invalid("x-tollgate-run", "cannot be part of a client secret: open the session with the key");
   const body = request.body.length === 0 ? {} : parseJson(request.body);
-  if (body instanceof GatewayError) return body;
   if (!isRecord(body)) return invalid("", "must be an object");
   const read = expiry.safeParse(body.expires_after ?? {});
   if (!read.success)

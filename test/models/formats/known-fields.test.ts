@@ -1,6 +1,6 @@
 // Bodies crafted to break the sieve or to slow it down.
 import { describe, expect, it } from "vitest";
-import { GatewayError } from "../../../src/core/errors.ts";
+import { GatewayError, refusalIn } from "../../../src/core/errors.ts";
 import { textTokensMax } from "../../../src/models/chat/prompt-bounds.ts";
 import { quoteOf } from "../../../src/models/chat/quote.ts";
 import { CHAT_FIELDS } from "../../../src/models/formats/chat-completions/fields.ts";
@@ -14,7 +14,11 @@ const USER = { role: "user", content: "hello" };
 
 function read(fields: object | string): ModelRequest | GatewayError {
   const body = typeof fields === "string" ? fields : JSON.stringify({ model: "a/b", messages: [USER], ...fields });
-  return readChatBody(Buffer.from(body));
+  try {
+    return readChatBody(Buffer.from(body));
+  } catch (error) {
+    return refusalIn(error);
+  }
 }
 
 function good(fields: object | string): ModelRequest {

@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { get_encoding } from "tiktoken";
 import { afterAll, describe, expect, it } from "vitest";
-import { GatewayError } from "../../../src/core/errors.ts";
+import { GatewayError, refusalIn } from "../../../src/core/errors.ts";
 import { CHAT_FIELDS } from "../../../src/models/formats/chat-completions/fields.ts";
 import { readChatBody } from "../../../src/models/formats/chat-completions/read-body.ts";
 import { chatCompletions } from "../../../src/models/formats/chat-completions/vendor.ts";
@@ -14,6 +14,14 @@ import { readText, sentText } from "../../../src/models/formats/prompt-text.ts";
 import { responses } from "../../../src/models/formats/responses/vendor.ts";
 import { asked, chatContext } from "../../support/dialect-replay.ts";
 import { runs } from "../../support/runs.ts";
+
+function readOrRefuse(body: object): ModelRequest | GatewayError {
+  try {
+    return readChatBody(Buffer.from(JSON.stringify(body)));
+  } catch (error) {
+    return refusalIn(error);
+  }
+}
 
 type Json = Record<string, unknown>;
 
@@ -132,7 +140,7 @@ describe("whatever a dialect sends", () => {
         const value = make("riverstone");
         if (Array.isArray(holder) && !replace) holder.push(value);
         else Object.defineProperty(holder, key, { value, enumerable: true, configurable: true, writable: true });
-        const chat = readChatBody(Buffer.from(JSON.stringify(body)));
+        const chat = readOrRefuse(body);
         if (chat instanceof GatewayError || chat.unknownPart !== null) return;
         const translated = dialect.request(asked(chat.asked.body), chatContext()).body;
         const passed = dialect.passing?.request(chat.asked.body, chatContext()).body ?? translated;
@@ -170,7 +178,7 @@ describe("a string of ten thousand characters", () => {
       const body = rich();
       const { holder, key } = strings(body)[at] ?? { holder: body, key: "" };
       Object.assign(holder, { [key]: LONG });
-      const chat = readChatBody(Buffer.from(JSON.stringify(body)));
+      const chat = readOrRefuse(body);
       if (chat instanceof GatewayError || chat.unknownPart !== null) return;
       if (ENCODED.some((encoded) => path.endsWith(encoded))) return expect(chat.shape.parts.audio).toBe(1);
       const grown = tokens(sentText(chat.asked.body, CHAT_FIELDS)) - counted;

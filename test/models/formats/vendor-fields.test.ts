@@ -1,6 +1,6 @@
 // Every field of a vendor's wire is served or refused by name, and none is silently ignored; unknown fields too.
 import { describe, expect, it } from "vitest";
-import { GatewayError } from "../../../src/core/errors.ts";
+import { GatewayError, refusalIn } from "../../../src/core/errors.ts";
 import { CHAT_FIELDS } from "../../../src/models/formats/chat-completions/fields.ts";
 import type { Field } from "../../../src/models/formats/field-table.ts";
 import { embeddingsBody } from "../../../src/models/formats/generate-content/embeddings.ts";
@@ -107,16 +107,25 @@ function bodyWith(path: string, value: unknown): Json {
 
 const snake = (path: string) => path.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
+/** The result, or the error that it throws for the caller. */
+function checked(read: () => unknown): unknown {
+  try {
+    return read();
+  } catch (error) {
+    return refusalIn(error);
+  }
+}
+
 describe("a request in the generate-content wire", () => {
   it.each(SERVED)("takes %s", (path, value) => {
     for (const spelled of [path, snake(path)]) {
-      const read = checkGenerate(Buffer.from(JSON.stringify(bodyWith(spelled, value))));
+      const read = checked(() => checkGenerate(Buffer.from(JSON.stringify(bodyWith(spelled, value)))));
       expect([spelled, read instanceof GatewayError ? read.message : ""]).toEqual([spelled, ""]);
     }
   });
 
   it.each(REFUSED)("refuses %s by its name", (path, value) => {
-    const read = checkGenerate(Buffer.from(JSON.stringify(bodyWith(path, value))));
+    const read = checked(() => checkGenerate(Buffer.from(JSON.stringify(bodyWith(path, value)))));
     if (!(read instanceof GatewayError)) throw new Error(`${path} was passed over`);
     expect([read.status, read.options.param, read.message]).toEqual([400, path, expect.stringContaining(path)]);
   });
@@ -134,7 +143,7 @@ describe("a request in the generate-content wire", () => {
       if (Array.isArray(value) || free.includes(path) || /google|urlContext/.test(path)) return;
       const at = path === "" ? WORD : `${path}.${WORD}`;
       const body = path === "" ? bodyWith(at, 1) : bodyWith(path, { ...(value as Json), [WORD]: 1 });
-      const read = checkGenerate(Buffer.from(JSON.stringify(body)));
+      const read = checked(() => checkGenerate(Buffer.from(JSON.stringify(body))));
       expect([read instanceof GatewayError && read.options.param, path]).toEqual([at, path]);
     },
   );
@@ -145,7 +154,7 @@ describe("a request in the generate-content wire", () => {
       [{ content, [field]: "x" }, false],
       [{ requests: [{ content, model: "m", [field]: "x" }] }, true],
     ] as const) {
-      const read = embeddingsBody(Buffer.from(JSON.stringify(body)), "m", isBatch);
+      const read = checked(() => embeddingsBody(Buffer.from(JSON.stringify(body)), "m", isBatch));
       expect(read instanceof GatewayError && [read.status, read.message.includes(field)]).toEqual([400, true]);
     }
   });

@@ -18,11 +18,11 @@ function searchAt(param: string): WantedHosted {
   return { param, tool: "web_search", callsMax: null, domains: [], without: [] };
 }
 
-export function hostedIn({ plugins, model, models }: Json, hosts: Hosts): readonly WantedHosted[] | GatewayError {
+export function hostedIn({ plugins, model, models }: Json, hosts: Hosts): readonly WantedHosted[] {
   if (plugins !== undefined && plugins !== null) {
     if (isWeb(plugins) && hosts("web_search")) return [searchAt("plugins")];
     const why = isWeb(plugins) ? "no search of the web is configured here" : "of plugins only web is sold";
-    return new GatewayError("unsupported_field", { param: "plugins", detail: { detail: why } });
+    throw new GatewayError("unsupported_field", { param: "plugins", detail: { detail: why } });
   }
   const names = [model, ...(Array.isArray(models) ? models : [])];
   const isOnline = names.some((name) => typeof name === "string" && name.endsWith(ONLINE));

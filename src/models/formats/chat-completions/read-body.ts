@@ -1,5 +1,4 @@
 // Reads a chat request: validates the fields that matter here, refuses those that change the price, drops unknown ones.
-import { GatewayError } from "../../../core/errors.ts";
 import { isRecord, type Json } from "../../../core/json.ts";
 import { HOSTS_NOTHING, type Hosts, readActions } from "../action-tools.ts";
 import { readBody } from "../check-fields.ts";
@@ -35,19 +34,13 @@ function outputAsked({ max_tokens: older, max_completion_tokens: newer }: ChatBo
   return older == null || newer == null ? (older ?? newer ?? null) : Math.min(older, newer);
 }
 
-export function readChatBody(bytes: Buffer, hosts: Hosts = HOSTS_NOTHING): ModelRequest | GatewayError {
-  const parsed = parseJson(bytes);
-  if (parsed instanceof GatewayError) return parsed;
-  const known = readBody<ChatBody>(parsed, CHAT_FIELDS);
-  if (known instanceof GatewayError) return known;
-  const sent = parsed as Json;
-  const hosted = hostedIn(sent, hosts);
-  if (hosted instanceof GatewayError) return hosted;
-  const actions = readActions(sent, { oneText: true, hosted });
-  if (actions instanceof GatewayError) return actions;
+export function readChatBody(bytes: Buffer, hosts: Hosts = HOSTS_NOTHING): ModelRequest {
+  const sent = parseJson(bytes) as Json;
+  const known = readBody<ChatBody>(sent, CHAT_FIELDS);
+  const actions = readActions(sent, { oneText: true, hosted: hostedIn(sent, hosts) });
   const { body } = known;
   const names = wantedNames(body.model, body.models);
-  if (names.length === 0) return invalid("model", "name a model or a tier, such as core/cheap");
+  if (names.length === 0) throw invalid("model", "name a model or a tier, such as core/cheap");
   const stream = body.stream === true;
   // OpenRouter's clients request usage in this field.
   const asksForUsage = isRecord(sent.usage) && sent.usage.include === true;

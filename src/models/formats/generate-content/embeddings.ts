@@ -1,6 +1,5 @@
 // Translates generate-content embeddings to OpenAI's format, which all embedding vendors accept.
 import { z } from "zod";
-import { GatewayError } from "../../../core/errors.ts";
 import { readFields } from "../../../core/field-issues.ts";
 import { isRecord, type Json } from "../../../core/json.ts";
 import { parseJson, schemaError } from "../parse-json.ts";
@@ -32,11 +31,10 @@ function dimensionsOf(requests: readonly One[]): number | null {
 }
 
 /** A body in the format of OpenAI's embeddings endpoint. */
-export function embeddingsBody(bytes: Buffer, model: string, isBatch: boolean): Json | GatewayError {
+export function embeddingsBody(bytes: Buffer, model: string, isBatch: boolean): Json {
   const sent = parseJson(bytes);
-  if (sent instanceof GatewayError) return sent;
   const read = isBatch ? readFields(many, sent) : readFields(one, sent);
-  if (!("data" in read)) return schemaError(read);
+  if (!("data" in read)) throw schemaError(read);
   const requests = "requests" in read.data ? read.data.requests : [read.data];
   const dimensions = dimensionsOf(requests);
   const asked = { model, input: requests.map(textOf) };

@@ -1,6 +1,5 @@
 // Reads a request in the generate-content format: validates fields, refuses unknown ones and those that change the price.
 import type { PlanCall } from "../../../core/endpoint.ts";
-import { GatewayError } from "../../../core/errors.ts";
 import { isRecord, type Json } from "../../../core/json.ts";
 import type { ThoughtSeal } from "../../../core/neutral.ts";
 import { type Hosts, readActions } from "../action-tools.ts";
@@ -23,12 +22,9 @@ export interface CheckedGenerate {
   readonly known: KnownBody<GenerateBody>;
 }
 
-export function checkGenerate(bytes: Buffer): CheckedGenerate | GatewayError {
-  const parsed = parseJson(bytes);
-  if (parsed instanceof GatewayError) return parsed;
-  const sent = withListedNames(parsed, GENERATE_FIELDS);
-  const known = readBody<GenerateBody>(sent, GENERATE_FIELDS, true);
-  return known instanceof GatewayError ? known : { sent: sent as Json, known };
+export function checkGenerate(bytes: Buffer): CheckedGenerate {
+  const sent = withListedNames(parseJson(bytes), GENERATE_FIELDS);
+  return { sent: sent as Json, known: readBody<GenerateBody>(sent, GENERATE_FIELDS, true) };
 }
 
 export function shapeOfGenerate({ body, parts, dataChars, jsonTokens }: KnownBody<GenerateBody>): PromptShape {
@@ -50,16 +46,12 @@ export function readGenerate(
   { request }: PlanCall,
   { form, model, hosts }: AskedAtPath,
   seal: ThoughtSeal,
-): ModelRequest | GatewayError {
-  const checked = checkGenerate(request.body);
-  if (checked instanceof GatewayError) return checked;
-  const { sent, known } = checked;
+): ModelRequest {
+  const { sent, known } = checkGenerate(request.body);
   const { body } = known;
   const choices = body.generationConfig?.candidateCount ?? 1;
   const hosted = hostedIn(sent, hosts);
-  if (hosted instanceof GatewayError) return hosted;
   const actions = readActions(sent, { oneText: true, hosted, choices: ["generationConfig.candidateCount", choices] });
-  if (actions instanceof GatewayError) return actions;
   const asked = generateRequest(body);
   return {
     ...commonParts(sent, known, GENERATE_FIELDS, actions),

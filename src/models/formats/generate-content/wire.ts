@@ -45,11 +45,8 @@ function readIn(call: PlanCall, isStreamed: boolean, host: WireHost) {
 /** The body is a whole request, or only its contents. */
 function countRead(bytes: Buffer, { params }: CountContext): CountRead {
   const sent = parseJson(bytes);
-  if (sent instanceof GatewayError) return sent;
   const inner = isRecord(sent) ? (sent.generateContentRequest ?? sent.generate_content_request) : null;
-  const checked = checkGenerate(isRecord(inner) ? Buffer.from(JSON.stringify(inner)) : bytes);
-  if (checked instanceof GatewayError) return checked;
-  const { known } = checked;
+  const { known } = checkGenerate(isRecord(inner) ? Buffer.from(JSON.stringify(inner)) : bytes);
   const text = readText(known.body, GENERATE_FIELDS);
   return { model: params.model ?? "", shape: shapeOfGenerate(known), text };
 }

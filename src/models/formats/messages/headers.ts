@@ -25,14 +25,14 @@ export interface FormatHeaders {
 }
 
 /** Defaults to the first version. */
-export function formatHeaders({ headers }: GatewayRequest): FormatHeaders | GatewayError {
+export function formatHeaders({ headers }: GatewayRequest): FormatHeaders {
   const version = headers.get(VERSION_HEADER) ?? VERSIONS[0] ?? "";
-  if (!VERSIONS.includes(version)) return invalid(VERSION_HEADER, `must be one of ${VERSIONS.join(", ")}`);
+  if (!VERSIONS.includes(version)) throw invalid(VERSION_HEADER, `must be one of ${VERSIONS.join(", ")}`);
   const betas = headers.get(BETA_HEADER);
   if (betas === undefined) return { forVendors: { [VERSION_HEADER]: version }, dropped: [] };
-  if (!BETAS.test(betas)) return invalid(BETA_HEADER, "must be a list of names, separated by commas");
+  if (!BETAS.test(betas)) throw invalid(BETA_HEADER, "must be a list of names, separated by commas");
   const { passed, dropped, costly } = readBetas(betas);
-  if (costly !== null) return costlyBeta(costly);
+  if (costly !== null) throw costlyBeta(costly);
   const beta = passed.length === 0 ? {} : { [BETA_HEADER]: passed.join(",") };
   return {
     forVendors: { [VERSION_HEADER]: version, ...beta },

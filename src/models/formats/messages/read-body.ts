@@ -54,36 +54,25 @@ function keysOf(value: unknown): number {
 }
 
 /** Vendors of the same format get the original bytes, so these must not contain anything that we have not read or may not sell. */
-function wrongBytes(bytes: Buffer, sent: Json): GatewayError | null {
-  if (keysIn(bytes) !== keysOf(sent)) return invalid("", "a field is there twice");
+function checkBytes(bytes: Buffer, sent: Json): void {
+  if (keysIn(bytes) !== keysOf(sent)) throw invalid("", "a field is there twice");
   const param = longCacheIn(sent, "");
-  return param === null ? null : new GatewayError("unsupported_field", { param, detail: { detail: LONG_CACHE } });
+  if (param !== null) throw new GatewayError("unsupported_field", { param, detail: { detail: LONG_CACHE } });
 }
 
-export function checkMessages(bytes: Buffer): CheckedMessages | GatewayError {
-  const sent = parseJson(bytes);
-  if (sent instanceof GatewayError) return sent;
+export function checkMessages(bytes: Buffer): CheckedMessages {
+  const sent = parseJson(bytes) as Json;
   const known = readBody<MessagesBody>(sent, MESSAGES_FIELDS);
-  if (known instanceof GatewayError) return known;
-  return wrongBytes(bytes, sent as Json) ?? { sent: sent as Json, known };
+  checkBytes(bytes, sent);
+  return { sent, known };
 }
 
 /** Reads a request in the messages format; `seal` seals and opens thoughts. */
-export function readMessages(
-  { request }: PlanCall,
-  seal: ThoughtSeal,
-  hosts: Hosts = HOSTS_NOTHING,
-): ModelRequest | GatewayError {
+export function readMessages({ request }: PlanCall, seal: ThoughtSeal, hosts: Hosts = HOSTS_NOTHING): ModelRequest {
   const headers = formatHeaders(request);
-  if (headers instanceof GatewayError) return headers;
   const bytes = request.body;
-  const checked = checkMessages(bytes);
-  if (checked instanceof GatewayError) return checked;
-  const { sent, known } = checked;
-  const hosted = hostedIn(sent, hosts);
-  if (hosted instanceof GatewayError) return hosted;
-  const actions = readActions(sent, { oneText: false, hosted });
-  if (actions instanceof GatewayError) return actions;
+  const { sent, known } = checkMessages(bytes);
+  const actions = readActions(sent, { oneText: false, hosted: hostedIn(sent, hosts) });
   const { body } = known;
   const stream = body.stream === true;
   const promptTokens = Math.ceil((bytes.length - known.dataChars) / BYTES_PER_TOKEN);

@@ -1,6 +1,5 @@
 // The messages format: whole answers or event streams, with free token counts.
 import type { EndpointSpec } from "../../../core/endpoint.ts";
-import { GatewayError } from "../../../core/errors.ts";
 import { at } from "../paths.ts";
 import { shapeOf } from "../prompt-shape.ts";
 import { readText } from "../prompt-text.ts";
@@ -25,9 +24,7 @@ const HELLO: EndpointSpec = {
 };
 
 function countRead(bytes: Buffer): CountRead {
-  const checked = checkMessages(bytes);
-  if (checked instanceof GatewayError) return checked;
-  const { known } = checked;
+  const { known } = checkMessages(bytes);
   return { model: known.body.model, shape: shapeOf(known), text: readText(known.body, MESSAGES_FIELDS) };
 }
 
@@ -45,10 +42,7 @@ export const messagesWire: ModelWire = {
     {
       ...at("/messages/count_tokens"),
       bodyBytesMax: COUNTED_BYTES_MAX,
-      check(request) {
-        const headers = formatHeaders(request);
-        return headers instanceof GatewayError ? headers : null;
-      },
+      check: formatHeaders,
       read: countRead,
       answer: (tokens) => ({ input_tokens: tokens }),
     },

@@ -25,7 +25,6 @@ const SEARCH = /^web_search(_preview)?(_\d{4}_\d\d_\d\d)?$/;
 export interface PlainBody {
   readonly body: Json;
   readonly dropped: readonly string[];
-  readonly refused: GatewayError | null;
   /** Tools that the gateway runs in a vendor's place. */
   readonly hosted: readonly WantedHosted[];
 }
@@ -56,7 +55,6 @@ export function namedItems(input: unknown, earlier: readonly unknown[]): string[
 class Plainer {
   readonly dropped = new Set<string>();
   readonly hosted: WantedHosted[] = [];
-  refused: GatewayError | null = null;
   readonly #hosts: Hosts;
   readonly #seal: ThoughtSeal;
   readonly #named: ReadonlyMap<string, Json>;
@@ -90,7 +88,8 @@ class Plainer {
     // Without live web access, the caller means an index that only the vendor has.
     const isSearch = SEARCH.test(wordOf(tool.type)) && tool.external_web_access !== false;
     if (!isSearch || !this.#searches()) return false;
-    this.refused ??= this.hosted.length > 0 ? secondHosted(param, "web_search") : this.#search(tool, param);
+    if (this.hosted.length > 0) throw secondHosted(param, "web_search");
+    this.#search(tool, param);
     return true;
   }
 
@@ -99,16 +98,14 @@ class Plainer {
     return this.#hasSearch;
   }
 
-  #search(tool: Json, param: string): GatewayError | null {
+  #search(tool: Json, param: string): void {
     const filters = isRecord(tool.filters) ? tool.filters : {};
     const at = `${param}.filters`;
     const domains = domainsOf(
       [filters.allowed_domains, `${at}.allowed_domains`],
       [filters.blocked_domains, `${at}.blocked_domains`],
     );
-    if (domains instanceof GatewayError) return domains;
     this.hosted.push({ param, tool: "web_search", callsMax: null, ...domains });
-    return null;
   }
 
   tools(tools: unknown): unknown {
@@ -129,7 +126,7 @@ class Plainer {
     const wantsAny = choice === "required" || (isRecord(choice) && choice.mode === "required");
     if (isHosted || (wantsAny && this.#left === 0 && this.dropped.size > 0)) {
       const detail = { detail: "tools that a provider runs are billed apart, so none can be forced" };
-      this.refused ??= new GatewayError("unsupported_field", { param: "tool_choice", detail });
+      throw new GatewayError("unsupported_field", { param: "tool_choice", detail });
     }
     return choice;
   }
@@ -161,11 +158,8 @@ class Plainer {
 
   #summary(item: Json, at: number): unknown {
     const message = summaryMessage(item, this.#seal);
-    if (message === null) {
-      const why = "this summary was not made here, for this account";
-      this.refused ??= invalid(`input.${at}.encrypted_content`, why);
-    }
-    return message ?? item;
+    if (message !== null) return message;
+    throw invalid(`input.${at}.encrypted_content`, "this summary was not made here, for this account");
   }
 
   /** A referenced item: already in the conversation, stored with an answer, or missing. */
@@ -182,8 +176,7 @@ class Plainer {
       return [];
     }
     const why = `the item ${id.slice(0, 80)} is not kept: items are for a day, of answers to requests without store: false; send the item itself, as the AI SDK does with store: false`;
-    this.refused ??= invalid(`input.${at}.id`, why);
-    return [];
+    throw invalid(`input.${at}.id`, why);
   }
 }
 
@@ -205,5 +198,5 @@ export function plainBody(
   }
   const choice = plainer.choice(sent.tool_choice);
   if (choice !== sent.tool_choice) body.tool_choice = choice;
-  return { body, dropped: [...plainer.dropped], refused: plainer.refused, hosted: plainer.hosted };
+  return { body, dropped: [...plainer.dropped], hosted: plainer.hosted };
 }

@@ -1,5 +1,4 @@
 // Reads a request in the responses format: validates the fields that matter here, refuses those that change the price, drops unknown ones.
-import { GatewayError } from "../../../core/errors.ts";
 import { isRecord, type Json } from "../../../core/json.ts";
 import type { ThoughtSeal } from "../../../core/neutral.ts";
 import { type ActionsAsk, type Hosts, readActions } from "../action-tools.ts";
@@ -110,14 +109,11 @@ function requestOf(
   return { request, call, body, keeps: store ? "answer" : body.store === false ? "nothing" : "items" };
 }
 
-export function readResponsesBody(sent: Json, options: ReadOptions): ReadResponses | GatewayError {
+export function readResponsesBody(sent: Json, options: ReadOptions): ReadResponses {
   const plain = plainBody(withEarlier(sent, options.earlier), options.seal, options.named?.byId, options.hosts);
-  if (plain.refused !== null) return plain.refused;
   const actions = readActions(sent, { oneText: false, hosted: plain.hosted });
-  if (actions instanceof GatewayError) return actions;
   const known = readBody<ResponsesBody>(plain.body, RESPONSES_FIELDS);
-  if (known instanceof GatewayError) return known;
   const read = requestOf(sent, known, options, { dropped: plain.dropped, actions });
   if (read.request.wanted.length > 0) return read;
-  return invalid("model", "name a model or a tier, such as core/cheap");
+  throw invalid("model", "name a model or a tier, such as core/cheap");
 }

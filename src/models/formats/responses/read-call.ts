@@ -10,16 +10,16 @@ import type { ModelRequest } from "../model-request.ts";
 import type { Earlier, KeptItems, WireHost } from "../wire.ts";
 import { lastEvent } from "./answers.ts";
 import { compacted, summarizing } from "./compaction.ts";
-import { createIn, itemsIn, objectIn, outputWithoutCall, remember, remembered } from "./conversation.ts";
+import { createIn, itemsIn, objectIn, remember, remembered, requireCalls } from "./conversation.ts";
 import { namedItems } from "./input.ts";
 import { type ReadResponses, readResponsesBody } from "./read-body.ts";
 import { usageJson } from "./response-object.ts";
 
 type Prepare = NonNullable<Plan["prepare"]>;
-type Read = ReadResponses | GatewayError;
+type Read = ReadResponses | Promise<ReadResponses>;
 
 /** Reads a request after looking up the stored items that it refers to. */
-function read(sent: Json, call: PlanCall, host: WireHost, earlier: Earlier | null): Read | Promise<Read> {
+function read(sent: Json, call: PlanCall, host: WireHost, earlier: Earlier | null): Read {
   const nowS = () => Math.floor(host.epochMs() / 1000);
   const { payer } = call.audience;
   const hosts: Hosts = (tool) => host.hosts(tool, call.audience);
@@ -31,13 +31,13 @@ function read(sent: Json, call: PlanCall, host: WireHost, earlier: Earlier | nul
 }
 
 /** Reads a request that continues an earlier answer. */
-function readAfter(sent: Json, call: PlanCall, host: WireHost, earlier: Earlier | GatewayError): Read | Promise<Read> {
-  if (earlier instanceof GatewayError) return earlier;
-  return outputWithoutCall(sent.input, earlier.items) ?? read(sent, call, host, earlier);
+function readAfter(sent: Json, call: PlanCall, host: WireHost, earlier: Earlier): Read {
+  requireCalls(sent.input, earlier.items);
+  return read(sent, call, host, earlier);
 }
 
 /** Reads a request after finding the earlier answer that it refers to: in the socket's memory or in the store. */
-export function readSent(sent: Json, call: PlanCall, host: WireHost): Read | Promise<Read> {
+export function readSent(sent: Json, call: PlanCall, host: WireHost): Read {
   const { previous_response_id: previous } = sent;
   if (typeof previous !== "string") return read(sent, call, host, null);
   const near = call.request.memory?.take(previous) ?? null;
@@ -87,8 +87,7 @@ function keepingItems(payer: string, { answers, seal }: Keeper): Prepare {
   };
 }
 
-function requestOf(one: Read, host: WireHost, memory: SocketMemory | undefined): ModelRequest | GatewayError {
-  if (one instanceof GatewayError) return one;
+function requestOf(one: ReadResponses, host: WireHost, memory: SocketMemory | undefined): ModelRequest {
   const { request, keeps } = one;
   if (keeps === "nothing")
     return memory === undefined ? request : { ...request, prepareFor: () => remembering(one, memory, null) };
@@ -111,14 +110,9 @@ function remembering({ body }: ReadResponses, memory: SocketMemory, keep: Prepar
   };
 }
 
-export function readResponses(
-  call: PlanCall,
-  host: WireHost,
-): ModelRequest | GatewayError | Promise<ModelRequest | GatewayError> {
+export function readResponses(call: PlanCall, host: WireHost): ModelRequest | Promise<ModelRequest> {
   const { body, memory } = call.request;
-  const sent = memory === undefined ? objectIn(body) : createIn(body);
-  if (sent instanceof GatewayError) return sent;
-  const one = readSent(sent, call, host);
+  const one = readSent(memory === undefined ? objectIn(body) : createIn(body), call, host);
   return one instanceof Promise ? one.then((done) => requestOf(done, host, memory)) : requestOf(one, host, memory);
 }
 
@@ -129,11 +123,8 @@ function summarized(final: FinalPart, seal: ThoughtSeal): FinalPart | GatewayErr
 }
 
 /** Reads a compaction: a call of the same model, to write a summary. */
-export async function readCompaction(call: PlanCall, host: WireHost): Promise<ModelRequest | GatewayError> {
-  const sent = objectIn(call.request.body);
-  if (sent instanceof GatewayError) return sent;
-  const one = await readSent(summarizing(sent), call, host);
-  if (one instanceof GatewayError) return one;
+export async function readCompaction(call: PlanCall, host: WireHost): Promise<ModelRequest> {
+  const one = await readSent(summarizing(objectIn(call.request.body)), call, host);
   const { actions: _, ...request } = one.request;
   return { ...request, prepareFor: (payer) => async (final) => summarized(final, host.seals(payer)) };
 }

@@ -22,10 +22,8 @@ function wantsNothing(message: Buffer): boolean {
 /** The empty answer to a request that is only remembered. */
 async function ready({ request, caller }: Call, host: WireHost): Promise<Answer | GatewayError> {
   const sent = createIn(request.body);
-  if (sent instanceof GatewayError || caller === null)
-    return sent instanceof GatewayError ? sent : new GatewayError("invalid_token");
+  if (caller === null) throw new GatewayError("invalid_token");
   const one = await readSent(sent, { request, audience: caller }, host);
-  if (one instanceof GatewayError) return one;
   const name = one.request.wanted[0]?.name ?? "";
   const row = host.models.one(name, caller);
   if (row instanceof GatewayError) return row;

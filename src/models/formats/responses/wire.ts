@@ -21,14 +21,12 @@ function notFound(id: string): GatewayError {
 
 function countRead(bytes: Buffer, { seal, earlier, named }: CountContext): CountRead {
   const sent = objectIn(bytes);
-  if (sent instanceof GatewayError) return sent;
   const { previous_response_id: previous } = sent;
   if (typeof previous === "string" && earlier === null) return { previous };
   const ids = named === null ? namedItems(sent.input, earlier?.items ?? []) : [];
   if (ids.length > 0) return { ids };
   // We count tokens ourselves, for any model. The clock is fixed at 0, because a count does not depend on the time.
   const read = readResponsesBody({ model: "any", ...sent, stream: false }, { seal, nowS: () => 0, earlier, named });
-  if (read instanceof GatewayError) return read;
   return { model: null, shape: read.request.shape, text: read.request.readText() };
 }
 
