@@ -4,15 +4,21 @@ import net from "node:net";
 
 const AT_ONCE = 250;
 
-/** Opens connections in groups, because the kernel's accept queue is short. */
-export async function connectMany(port: number, count: number): Promise<readonly net.Socket[]> {
+/** Opens connections in groups, because the kernel's accept queue is short. `begin` gets each before it is connected. */
+export async function connectMany(
+  port: number,
+  count: number,
+  begin: (socket: net.Socket) => void = () => {},
+): Promise<readonly net.Socket[]> {
   const sockets: net.Socket[] = [];
   while (sockets.length < count) {
-    const group = Array.from({ length: Math.min(AT_ONCE, count - sockets.length) }, () =>
-      net.connect(port, "127.0.0.1"),
-    );
+    const group = Array.from({ length: Math.min(AT_ONCE, count - sockets.length) }, () => {
+      // The server may reset the first of a group before its last has connected.
+      const socket = net.connect(port, "127.0.0.1").on("error", () => {});
+      begin(socket.resume());
+      return socket;
+    });
     await Promise.all(group.map((socket) => once(socket, "connect")));
-    for (const socket of group) socket.on("error", () => {}).resume();
     sockets.push(...group);
   }
   return sockets;
