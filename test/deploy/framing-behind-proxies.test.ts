@@ -7,35 +7,23 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { FRAMING_LIST } from "../edge/http/contract/framing-list.ts";
 import { ENGINES, echo, loadedEngine, rawClient, request, startEdge, until } from "../edge/http/edge.ts";
 import { freePort } from "../support/free-port.ts";
-import { has, temporary } from "./deployed.ts";
+import { has, read, temporary } from "./deployed.ts";
 
-/** As in deploy/nginx.conf: HTTP/1.1 to the gateway, keep-alive connections, buffered bodies. */
-const nginxConfig = (folder: string, port: number, to: number) => `daemon off;
-pid ${folder}/nginx.pid;
-error_log ${folder}/error.log;
-events {}
-http {
-  access_log off;
-  client_body_temp_path ${folder}/body;
-  proxy_temp_path ${folder}/proxy;
-  fastcgi_temp_path ${folder}/fastcgi;
-  uwsgi_temp_path ${folder}/uwsgi;
-  scgi_temp_path ${folder}/scgi;
-  client_header_timeout 3s;
-  client_body_timeout 3s;
-  upstream gateway { server 127.0.0.1:${to}; keepalive 4; keepalive_timeout 7s; }
-  server {
-    listen 127.0.0.1:${port};
-    location / {
-      proxy_pass http://gateway;
-      proxy_http_version 1.1;
-      proxy_set_header Connection "";
-      proxy_set_header Host $host;
-      proxy_buffering off;
-    }
-  }
-}
-`;
+/** deploy/nginx.conf with one gateway, shorter timeouts and more connections per address, by the nginx that is installed. */
+const nginxConfig = (folder: string, port: number, to: number) => {
+  const own = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map(
+    (name) => `${name}_temp_path ${folder}/${name};`,
+  );
+  const conf = read("nginx.conf")
+    .replace("server gateway-1:8080 resolve max_fails=1 fail_timeout=2s;", `server 127.0.0.1:${to};`)
+    .replaceAll(/^ +(server gateway-|resolver ).*\n/gm, "")
+    .replaceAll(/(client_\w+_timeout) \w+;/g, "$1 3s;")
+    .replace("limit_conn addresses 100;", "limit_conn addresses 1000;")
+    .replace("listen 8080;", `listen 127.0.0.1:${port};`)
+    .replace("http {", `http {\naccess_log off;\n${own.join("\n")}`);
+  expect(conf).toContain(`listen 127.0.0.1:${port};`);
+  return `daemon off;\npid ${folder}/nginx.pid;\nerror_log ${folder}/error.log;\n${conf}`;
+};
 
 const haproxyConfig = (_folder: string, port: number, to: number) => `defaults
   mode http

@@ -153,7 +153,12 @@ describe("what is watched", () => {
   const unpriced = 'tollgate_unpriced_usage_total{provider="acme",counter="searches",sandbox="0"}';
   const bug = 'tollgate_requests_total{endpoint="/x",status="500",code="internal_error",sandbox="0"}';
 
+  const certificate = 'tollgate_tls_certificate_end_timestamp_seconds{instance="a"}';
+
   test.skipIf(promtool === null).each([
+    ["a certificate of 13 days", true, fires("CertificateExpires", { [certificate]: "1123200x60" }, "10m")],
+    ["a certificate of 15 days", false, fires("CertificateExpires", { [certificate]: "1296000x60" }, "10m")],
+    ["no certificate", false, fires("CertificateExpires", { [certificate]: "0x60" }, "10m")],
     ["its first internal error", true, fires("InternalErrors", { [bug]: "_x60 1x60" }, "12m")],
     ["an internal error an hour ago", false, fires("InternalErrors", { [bug]: "_x60 1x420" }, "75m")],
     ["its first outage", true, fires("LedgerUnavailable", { [requests("ledger_unavailable")]: "_x60 3x60" }, "12m")],

@@ -83,6 +83,16 @@ describe("the node engine", () => {
     replies[0]?.reply.send(200, '"whole"');
     await client.sees(/HTTP\/1\.1 200 OK[\s\S]*"whole"$/);
     await client.closed;
+    const streaming = await rawClient(server.port, undefined, true);
+    streaming.send(request("GET /hello"));
+    streaming.socket.end();
+    await until(() => replies.length === 2);
+    replies[1]?.reply.begin(200);
+    replies[1]?.reply.write("first");
+    await streaming.sees(/first/);
+    replies[1]?.reply.end("last");
+    await streaming.closed;
+    expect(streaming.text()).toMatch(/first[\s\S]*last\r\n0\r\n\r\n$/);
   });
 
   test("notices that a client has left although nothing is written to it", async () => {
