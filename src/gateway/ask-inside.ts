@@ -55,16 +55,16 @@ export function askInside(endpoints: readonly Endpoint[], deps: ServeDeps): (ask
     const json: unknown = bytes.length === 0 ? {} : JSON.parse(bytes.toString("utf8"));
     if (status >= 200 && status < 300) return json;
     const told = isRecord(json) ? json : {};
-    return new Refused(status, `${stringOf(told.message) ?? "It broke off."} ${stringOf(told.hint) ?? ""}`.trim());
+    throw new Refused(status, `${stringOf(told.message) ?? "It broke off."} ${stringOf(told.hint) ?? ""}`.trim());
   }
 
   return (asking) =>
     async <Body>(method: Endpoint["method"], asked: string, body?: unknown) => {
       const [path = "", query = ""] = asked.split("?", 2);
       const found = match(method, path);
-      if ("error" in found) return refused(found.error);
+      if ("error" in found) throw refused(found.error);
       const { endpoint, params } = found;
-      if ("plan" in endpoint) return (await planned(path, body, asking)) as Body | Refused;
+      if ("plan" in endpoint) return (await planned(path, body, asking)) as Body;
       const { from, headers = {}, caller } = asking;
       const inside = { id: nextId(), method, path, params, query: new URLSearchParams(query), address: from.address };
       const request = requestInside(
@@ -76,7 +76,7 @@ export function askInside(endpoints: readonly Endpoint[], deps: ServeDeps): (ask
       // Concurrent reads resolve in the same turn of the event loop; each page is rendered in a turn of its own.
       await ownSlice();
       if ("bytes" in answer) throw new Error(`${path} is streamed, and cannot be asked by a page`);
-      if (answer instanceof GatewayError) return refused(answer);
+      if (answer instanceof GatewayError) throw refused(answer);
       const type = answer.headers?.["content-type"] ?? "application/json";
       // Long answers are stored as encoded bytes.
       const isKept = (typeof answer.body === "string" || answer.body instanceof Uint8Array) && type.includes("json");

@@ -135,7 +135,12 @@ export function publicEndpoints(foundation: Foundation, work: Work, unsold: Unso
     calls: work.lines,
     jobs: () => jobs,
   };
-  const site = () => ({ publicUrl: url.get(), sandbox: config.sandbox, signup: config.signup === "open" });
+  const site = () => ({
+    publicUrl: url.get(),
+    sandbox: config.sandbox,
+    signup: config.signup === "open",
+    pages: config.pages,
+  });
   const daily = { actionCatalog: actionCatalog.actionCatalog, clock: systemClock };
   const endpoints = [
     ...runEndpoints(run),
@@ -148,6 +153,7 @@ export function publicEndpoints(foundation: Foundation, work: Work, unsold: Unso
       catalog: catalog.current,
       search: actionCatalog.search,
       site,
+      figures: foundation.figures,
       payTo: config.x402PayTo,
     }),
     ...(people?.endpoints ?? []),

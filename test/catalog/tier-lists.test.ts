@@ -7,6 +7,7 @@ import { modelAnswer, modelsAnswer, pricingAnswer } from "../../src/catalog/pric
 import { manualClock } from "../../src/core/clock.ts";
 import { atOnce } from "../../src/core/slices.ts";
 import { tierDetails } from "../../src/edge/web/catalog-details.ts";
+import { measuredIn } from "../../src/edge/web/catalog-models.ts";
 import { tiersShown } from "../../src/edge/web/tiers-shown.ts";
 import { MODEL_WIRES } from "../../src/models/formats/model-wires.ts";
 import { allowedPricing } from "../../src/money/accounts/allowed-models.ts";
@@ -70,7 +71,8 @@ describe.each(INSTALLATIONS)("%s", (_, env) => {
     const shown = tiersShown(catalog, LIVE).toReversed();
     expect(shown.map(({ tier }) => `core/${tier.id}`)).toEqual(ids);
     for (const one of shown) {
-      const page = tierDetails(one, { publicUrl: "https://t.example", sandbox: true, signup: false }).text;
+      const site = { publicUrl: "https://t.example", sandbox: true, signup: false, pages: true };
+      const page = tierDetails(one, { catalog, measured: measuredIn([]), site }).text;
       expect(page).toContain(`${one.listed?.first.slug}: $`);
     }
     for (const [at, row] of pricing.tier_prices.entries()) {

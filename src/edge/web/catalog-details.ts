@@ -3,13 +3,23 @@
 import type { CatalogAction } from "../../actions/run/action-catalog.ts";
 import { type Descriptor, descriptorOf, rowDescriptor, rowPrice } from "../../actions/run/descriptor.ts";
 import { type TableOf, tableOf } from "../../actions/run/params-schema.ts";
-import type { SoldEmbedding, SoldModel, TokenPrice, TokenRates } from "../../catalog/catalog.ts";
+import { type Catalog, EVERYBODY, type TokenPrice, type TokenRates } from "../../catalog/catalog.ts";
+import { modelFacts } from "../../catalog/model-facts.ts";
 import { timeText } from "../../catalog/price-answers.ts";
 import { usdPerMillionText } from "../../core/money.ts";
-import { fractionClass, moneyHtml, usdMoney } from "./aligned-money.ts";
-import { tokensShown } from "./catalog-entry.ts";
-import { type Html, html } from "./html.ts";
-import type { TierShown } from "./tiers-shown.ts";
+import {
+  aligned,
+  logo,
+  MEASURED_COLUMNS,
+  type Measured,
+  measuredCells,
+  modelTable,
+  type Sold,
+} from "./catalog-models.ts";
+import { type Html, html, type Put } from "./html.ts";
+import { sparkline } from "./kit/charts.ts";
+import { callBox, count, facts as factsHtml, table } from "./kit/shown.ts";
+import { type TierShown, tiersShown } from "./tiers-shown.ts";
 import { curl, fullPriceWords, paramsShown } from "./words.ts";
 
 /** What the page needs to know of its gateway. */
@@ -20,19 +30,15 @@ export interface Site {
   readonly sandbox: boolean;
   /** Whether sign-up is open to the public. */
   readonly signup: boolean;
+  /** Whether there are pages for signed-in people, such as the playground. */
+  readonly pages: boolean;
 }
 
-function fact(name: string, value: Html | string): Html {
-  return html`<div><dt>${name}</dt><dd>${value}</dd></div>`;
-}
+const tryLink = ({ pages }: Site, query: string) =>
+  pages ? html`<p><a class="button" href="/try?${query}">Try it</a></p>` : "";
 
-function facts(all: readonly (readonly [name: string, value: Html | string] | null)[]): Html {
-  return html`<dl class="facts">${all.filter((one) => one !== null).map(([name, value]) => fact(name, value))}</dl>`;
-}
-
-export function callBox(text: string): Html {
-  return html`<div class="call"><pre tabindex="0"><code>${text}</code></pre></div>`;
-}
+type Fact = readonly [name: string, value: Put];
+const facts = (all: readonly (Fact | null)[]) => factsHtml(all.filter((one) => one !== null));
 
 /** The note on an entry that no configured provider serves. */
 function offFact(configured: boolean, { sandbox }: Site, note?: string) {
@@ -41,22 +47,23 @@ function offFact(configured: boolean, { sandbox }: Site, note?: string) {
   return ["Status", `not configured here: ${note ?? "the operator has set no key for it"}.${who}`] as const;
 }
 
-function paramsTable({ params, table }: Descriptor): Html {
-  const rows = paramsShown(params).map(
-    ({ name, required, type, notes }) =>
-      html`<tr><td><code>${name}</code>${required ? html` <span class="must">required</span>` : ""}</td><td class="type">${type}</td><td>${notes}</td></tr>`,
-  );
-  const more = table === undefined ? "" : html`<p>${table.note}</p>`;
-  if (rows.length === 0) return html`<p>It has no params.</p>${more}`;
-  return html`<table class="params"><thead><tr><th>Param</th><th>Type</th><th>Notes</th></tr></thead><tbody>${rows}</tbody></table>${more}`;
+function paramsTable({ params, table: rows }: Descriptor): Html {
+  const columns = ["Param", "Type", "Notes"];
+  const shown = paramsShown(params).map(({ name, required, type, notes }) => [
+    html`<code>${name}</code>${required ? html` <span class="must">required</span>` : ""}`,
+    type,
+    notes,
+  ]);
+  const more = rows === undefined ? "" : html`<p>${rows.note}</p>`;
+  return html`${table("Params", columns, { rows: shown, none: "It has no params." })}${more}`;
 }
 
-function tableRows(action: CatalogAction, { param, rows, count }: TableOf): Html {
+function tableRows(action: CatalogAction, { param, rows, count: all }: TableOf): Html {
   const items = Object.entries(rows).map(
     ([name, row]) =>
       html`<li><a href="/catalog/actions/${action.id}?${param}=${encodeURIComponent(name)}"><code>${name}</code></a><span>${row.summary}</span>${fullPriceWords(rowPrice(row, action.facts.price))}</li>`,
   );
-  return html`<details class="rows"><summary>${count} values of <code>${param}</code></summary><ul>${items}</ul></details>`;
+  return html`<details class="rows"><summary>${all} values of <code>${param}</code></summary><ul>${items}</ul></details>`;
 }
 
 function described(shown: Descriptor, action: CatalogAction, site: Site): Html {
@@ -66,14 +73,14 @@ function described(shown: Descriptor, action: CatalogAction, site: Site): Html {
     ["Effect", shown.effect === "read" ? "reads only" : "starts or changes something"],
     shown.deprecated === undefined ? null : ["Retires", shown.deprecated.sunset],
     offFact(action.configured, site, shown.status_note),
-  ])}${callBox(curl(`${site.publicUrl}${shown.endpoint}`, shown.example))}${paramsTable(shown)}`;
+  ])}${tryLink(site, `action=${encodeURIComponent(action.id)}`)}${callBox(curl(`${site.publicUrl}${shown.endpoint}`, shown.example))}${paramsTable(shown)}`;
 }
 
 /** An action, or the row of its table with this name. */
 export function actionDetails(action: CatalogAction, row: string | null, site: Site) {
   const shown = (row === null ? null : rowDescriptor(action, row)) ?? descriptorOf(action);
-  const table = row === null ? tableOf(action) : null;
-  const rows = table === null ? "" : tableRows(action, table);
+  const values = row === null ? tableOf(action) : null;
+  const rows = values === null ? "" : tableRows(action, values);
   const title = row === null ? action.id : `${action.id} ${row}`;
   return { title, description: shown.description, body: html`${described(shown, action, site)}${rows}` };
 }
@@ -89,24 +96,23 @@ function ratesTable(sale: TokenPrice, kind: "chat" | "embeddings"): Html {
           ["Cache write", "cacheWrite"],
           ["Output", "output"],
         ];
-  const lengths = sale.steps.map(({ promptTokens }) => promptTokens);
-  const words = (at: number) =>
-    at === 0 ? `up to ${lengths[0]?.toLocaleString("en-US")}` : `above ${lengths[at - 1]?.toLocaleString("en-US")}`;
-  const lines = [sale, ...sale.steps];
-  const head = columns.map(([name]) => html`<th class="money">${name}</th>`);
-  const rows = lines.map((rates, at) => {
-    const cells = columns.map(([, rate]) => html`<td class="money">${moneyHtml(usdMoney(rates[rate]))}</td>`);
-    return html`<tr><th>${lengths.length === 0 ? "Any prompt" : `Prompts ${words(at)} tokens`}</th>${cells}</tr>`;
+  const lengths = sale.steps.map(({ promptTokens }) => promptTokens.toLocaleString("en-US"));
+  const steps = [sale, ...sale.steps].map((rates, at) => {
+    const words = at === 0 ? `Prompts up to ${lengths[0]} tokens` : `Prompts above ${lengths[at - 1]} tokens`;
+    return { rates, words: lengths.length === 0 ? "Any prompt" : words };
   });
-  for (const { fromMinute, untilMinute, weekdaysOnly, price } of sale.hours) {
-    const cells = columns.map(([, rate]) => html`<td class="money">${moneyHtml(usdMoney(price[rate]))}</td>`);
-    const days = weekdaysOnly ? ", Monday to Friday" : "";
-    rows.push(html`<tr><th>${timeText(fromMinute)} to ${timeText(untilMinute)} UTC${days}</th>${cells}</tr>`);
-  }
-  const all = [...lines, ...sale.hours.map(({ price }) => price)].flatMap((rates) =>
-    columns.map(([, rate]) => usdMoney(rates[rate])),
-  );
-  return html`<div class="scroll"><table class="rates ${fractionClass(all)}"><thead><tr><th>USD per million tokens</th>${head}</tr></thead><tbody>${rows}</tbody></table></div>`;
+  const hours = sale.hours.map(({ fromMinute, untilMinute, weekdaysOnly, price }) => ({
+    rates: price,
+    words: `${timeText(fromMinute)} to ${timeText(untilMinute)} UTC${weekdaysOnly ? ", Monday to Friday" : ""}`,
+  }));
+  const lines = [...steps, ...hours];
+  const prices = columns.map(([, rate]) => aligned(lines.map(({ rates }) => usdPerMillionText(rates[rate]))));
+  const heads = ["USD per million tokens", ...columns.map(([name]) => `${name}|num`)];
+  const rows = lines.map(({ words }, at) => [
+    words,
+    ...prices.map((of) => html`<span class="money">${of[at] ?? ""}</span>`),
+  ]);
+  return table("Prices", heads, { rows, none: "" });
 }
 
 const HELLO = [{ role: "user", content: "Hello" }];
@@ -120,25 +126,42 @@ function modelCall(model: string, kind: "chat" | "embeddings", { publicUrl }: Si
   return callBox(curl(`${publicUrl}/api/llm/v1/${path}`, body));
 }
 
-/** The providers that serve a model here, in the order in which they are tried. */
-function servedBy(offers: SoldModel["offers"] | SoldEmbedding["offers"]): string {
-  return [...new Set(offers.map(({ adapter }) => adapter.spec.name))].join(", then ");
+/** The providers of a model here, in the order in which they are tried, with what was measured of each. */
+function providersTable({ slug, offers }: Sold, measured: Measured): Html {
+  const columns = ["Provider", ...MEASURED_COLUMNS, "Attempts|num"];
+  const names = new Map(offers.map(({ adapter }) => [adapter.id, adapter.spec.name]));
+  const rows = [...names].map(([id, name]) => {
+    const sums = measured.attempts(slug, id);
+    return [html`${logo(name)} ${name}`, ...measuredCells(sums), count(sums.calls)];
+  });
+  const none = "No provider that is configured here serves it.";
+  return html`<h3>Providers in order, as measured here in thirty days</h3>${table("Providers", columns, { rows, none })}`;
 }
 
-export function modelDetails(model: SoldModel | SoldEmbedding, tiers: readonly TierShown[], site: Site): Html {
+/** What the details of models and tiers are made from. */
+export interface ModelParts {
+  readonly catalog: Catalog;
+  readonly measured: Measured;
+  readonly site: Site;
+}
+
+export function modelDetails(model: Sold, { catalog, measured, site }: ModelParts): Html {
   const { slug, kind, sale, contextTokens, outputTokensMax, offers } = model;
-  const within = tiers.filter(({ models }) => models.some((one) => one.slug === slug));
+  const tiers = tiersShown(catalog, EVERYBODY).filter(({ models }) => models.some((one) => one.slug === slug));
+  const { architecture, supported_parameters: fields } = modelFacts(model, catalog);
+  const names = [...new Set(offers.map(({ adapter }) => adapter.spec.name))];
   return html`${facts([
     ["Kind", kind],
-    ["Context", `${contextTokens.toLocaleString("en-US")} tokens`],
-    outputTokensMax === null || kind !== "chat"
-      ? null
-      : ["Answer", `up to ${outputTokensMax.toLocaleString("en-US")} tokens`],
+    ["Context", `${count(contextTokens)} tokens`],
+    outputTokensMax === null || kind !== "chat" ? null : ["Answer", `up to ${count(outputTokensMax)} tokens`],
+    ["Takes", architecture.input_modalities.join(", ")],
+    ["Gives", architecture.output_modalities.join(", ")],
+    ["Fields", fields.join(", ")],
     ["Prices since", sale.since],
-    offers.length === 0 ? null : ["Served by", servedBy(offers)],
-    within.length === 0 ? null : ["Tiers", within.map(({ tier }) => `core/${tier.id}`).join(", ")],
+    names.length === 0 ? null : ["Served by", names.join(", then ")],
+    tiers.length === 0 ? null : ["Tiers", tiers.map(({ tier }) => `core/${tier.id}`).join(", ")],
     offFact(offers.length > 0, site),
-  ])}${ratesTable(sale, kind)}${modelCall(slug, kind, site)}`;
+  ])}${ratesTable(sale, kind)}${providersTable(model, measured)}<h3>Calls a day</h3>${sparkline(measured.daily(slug))}${tryLink(site, `model=${encodeURIComponent(slug)}`)}${modelCall(slug, kind, site)}`;
 }
 
 /** The prices of a million input and output tokens, as text. */
@@ -146,17 +169,13 @@ function perMillionWords({ input, output }: TokenRates): string {
   return `$${usdPerMillionText(input)} in, $${usdPerMillionText(output)} out per million tokens`;
 }
 
-export function tierDetails({ tier, models, configured, listed }: TierShown, site: Site): Html {
-  const rows = models.map(
-    ({ slug, sale, contextTokens, offers }) =>
-      html`<tr><td><a href="/catalog/models/${slug}"><code>${slug}</code></a></td><td class="money">${moneyHtml(usdMoney(sale.input))}</td><td class="money">${moneyHtml(usdMoney(sale.output))}</td><td class="money">${tokensShown(contextTokens)}</td><td>${offers.length > 0 ? servedBy(offers) : "not configured"}</td></tr>`,
-  );
-  const all = models.flatMap(({ sale }) => [usdMoney(sale.input), usdMoney(sale.output)]);
+export function tierDetails({ tier, models, configured, listed }: TierShown, parts: ModelParts): Html {
+  const { site } = parts;
   return html`${facts([
     ["Tries", `these in order, as far as they are configured: ${configured} of ${models.length}`],
     ["Cost", "what the model that answers costs"],
     listed && ["First choice", `${listed.first.slug}: ${perMillionWords(listed.first.sale)}`],
     listed && ["At most", perMillionWords(listed.priceMax)],
     offFact(configured > 0, site),
-  ])}<div class="scroll"><table class="rates ${fractionClass(all)}"><thead><tr><th>Model</th><th class="money">Input</th><th class="money">Output</th><th class="money">Context</th><th></th></tr></thead><tbody>${rows}</tbody></table></div>${modelCall(`core/${tier.id}`, "chat", site)}`;
+  ])}${modelTable(models, parts)}${tryLink(site, `model=core/${tier.id}`)}${modelCall(`core/${tier.id}`, "chat", site)}`;
 }

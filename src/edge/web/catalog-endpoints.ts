@@ -12,9 +12,11 @@ import type { Answer, Endpoint, GatewayRequest } from "../../core/endpoint.ts";
 import type { GatewayError } from "../../core/errors.ts";
 import { inSlices } from "../../core/slices.ts";
 import { envelopeErrors } from "../../models/formats/envelope/errors.ts";
+import type { Figures } from "../../platform/observe/figures.ts";
 import { actionDetails, modelDetails, type Site, tierDetails } from "./catalog-details.ts";
+import { comparison, measuredIn } from "./catalog-models.ts";
 import { type Counts, catalogPage, entryPage, PAGE_HEADERS, viewPart } from "./catalog-page.ts";
-import { type Asked, catalogView, foundFor, sectionIds, type ViewParts } from "./catalog-view.ts";
+import { type Asked, catalogView, foundFor, sectionSizes, type ViewParts } from "./catalog-view.ts";
 import type { Html } from "./html.ts";
 import { tiersShown } from "./tiers-shown.ts";
 
@@ -24,6 +26,9 @@ export interface CatalogPageParts extends DailyCatalog {
   readonly search: Search;
   /** Called when the first page is rendered. */
   readonly site: () => Site;
+  readonly figures: Pick<Figures, "days">;
+  /** The recipient of payments without a key; null: calls need a key. */
+  readonly payTo: string | null;
 }
 
 const HTML_TYPE = "text/html; charset=utf-8";
@@ -36,13 +41,16 @@ interface Told {
   readonly body: Html;
 }
 
-/** The pages of one day's catalog. Pages that are the same for all readers are rendered once, on first request. */
+/** The pages of one day's catalog. Pages that are the same for all readers are rendered once in a while, on request. */
 interface DayPages {
-  readonly parts: ViewParts;
-  readonly categories: readonly string[];
+  readonly parts: Omit<ViewParts, "measured" | "tries">;
+  readonly categories: ReadonlyMap<string, number>;
   readonly counts: Counts;
-  readonly kept: Map<string, Promise<ReadyAnswer>>;
+  readonly kept: Map<string, { readonly atMs: number; readonly made: Promise<ReadyAnswer> }>;
 }
+
+/** Pages have figures, so they are rendered anew after this time. */
+const FRESH_MS = 10 * 60_000;
 
 function countsOf(actions: readonly CatalogAction[], catalog: Catalog): Counts {
   const models = catalog.listed(EVERYBODY);
@@ -59,11 +67,11 @@ function isPart({ query }: GatewayRequest): boolean {
   return query.has("part");
 }
 
-function askedOf({ query }: GatewayRequest, categories: readonly string[]): Asked {
+function askedOf({ query }: GatewayRequest, categories: ReadonlyMap<string, number>): Asked {
   const category = query.get("category") ?? "";
   return {
     words: (query.get("q") ?? "").trim().slice(0, WORDS_CHARS_MAX),
-    category: categories.includes(category) ? category : "",
+    category: categories.has(category) ? category : "",
     configuredOnly: query.has("configured"),
   };
 }
@@ -81,34 +89,38 @@ function passingAnswer(text: string): Answer {
   };
 }
 
-/** `GET /catalog`, `/catalog/actions/...`, `/catalog/models/...` and `/catalog/tiers/{id}`. */
+/** `GET /catalog`, `/catalog/models`, `/catalog/actions/...`, `/catalog/models/...` and `/catalog/tiers/{id}`. */
 export function catalogEndpoints(daily: CatalogPageParts): readonly Endpoint[] {
   const { search } = daily;
   const pagesOf = keptToday(daily, (actions): DayPages => {
     const catalog = daily.catalog();
     return {
-      parts: { actions, catalog, search: (words, max) => search(EVERYBODY, words, max) },
-      categories: sectionIds(actions),
+      parts: { actions, catalog, x402: daily.payTo !== null, search: (words, max) => search(EVERYBODY, words, max) },
+      categories: sectionSizes(actions, catalog),
       counts: countsOf(actions, catalog),
       kept: new Map(),
     };
   });
 
-  function kept({ kept: answers }: DayPages, name: string, make: () => string | Promise<string>): Promise<ReadyAnswer> {
+  function kept({ kept: answers }: DayPages, name: string, make: () => Promise<string>): Promise<ReadyAnswer> {
+    const nowMs = daily.clock.epochMs();
     const known = answers.get(name);
-    if (known !== undefined) return known;
+    if (known !== undefined && nowMs - known.atMs < FRESH_MS) return known.made;
     const made = (async () => pageAnswer(await make()))();
-    answers.set(name, made);
+    answers.set(name, { atMs: nowMs, made });
     made.catch(() => answers.delete(name));
     return made;
   }
+
+  const measured = async () => measuredIn(await daily.figures.days());
 
   async function viewAnswer(request: GatewayRequest): Promise<Answer> {
     const today = pagesOf(EVERYBODY);
     const { categories, counts } = today;
     const asked = askedOf(request, categories);
     const make = async (): Promise<string> => {
-      const view = await inSlices(catalogView(today.parts, asked, await foundFor(today.parts, asked)));
+      const parts = { ...today.parts, measured: await measured(), tries: daily.site().pages };
+      const view = await inSlices(catalogView(parts, asked, await foundFor(parts, asked)));
       return isPart(request)
         ? viewPart(view).text
         : catalogPage(view, asked, { categories, counts, site: daily.site() });
@@ -119,8 +131,8 @@ export function catalogEndpoints(daily: CatalogPageParts): readonly Endpoint[] {
   }
 
   /** The page of an entry by its canonical name; `told` returns its content. */
-  async function entryAnswer(request: GatewayRequest, name: string, told: () => Told): Promise<Answer> {
-    const make = () => (isPart(request) ? told().body.text : entryPage(told()));
+  async function entryAnswer(request: GatewayRequest, name: string, told: () => Told | Promise<Told>): Promise<Answer> {
+    const make = async () => (isPart(request) ? (await told()).body.text : entryPage(await told()));
     return answerWith(await kept(pagesOf(EVERYBODY), `${name} ${isPart(request)}`, make), request);
   }
 
@@ -150,16 +162,17 @@ export function catalogEndpoints(daily: CatalogPageParts): readonly Endpoint[] {
         all.map((one) => one.slug),
       );
     }
-    return entryAnswer(request, `model ${slug}`, () => ({
+    return entryAnswer(request, `model ${slug}`, async () => ({
       title: slug,
       description: `${model.kind === "chat" ? "A language model" : "An embedding model"} of ${slug.split("/")[0]}, by the token.`,
-      body: modelDetails(model, tiersShown(catalog, EVERYBODY), daily.site()),
+      body: modelDetails(model, { catalog, measured: await measured(), site: daily.site() }),
     }));
   }
 
   function tierAnswer(request: GatewayRequest): Answer | Promise<Answer> | GatewayError {
     const { id = "" } = request.params;
-    const tiers = tiersShown(pagesOf(EVERYBODY).parts.catalog, EVERYBODY);
+    const { catalog } = pagesOf(EVERYBODY).parts;
+    const tiers = tiersShown(catalog, EVERYBODY);
     const shown = tiers.find(({ tier }) => tier.id === id);
     if (shown === undefined) {
       return notFound(
@@ -168,11 +181,17 @@ export function catalogEndpoints(daily: CatalogPageParts): readonly Endpoint[] {
         tiers.map(({ tier }) => tier.id),
       );
     }
-    return entryAnswer(request, `tier ${id}`, () => ({
+    return entryAnswer(request, `tier ${id}`, async () => ({
       title: `core/${id}`,
       description: shown.tier.purpose,
-      body: tierDetails(shown, daily.site()),
+      body: tierDetails(shown, { catalog, measured: await measured(), site: daily.site() }),
     }));
+  }
+
+  async function comparisonAnswer({ query }: GatewayRequest): Promise<Answer> {
+    const body = comparison(query, pagesOf(EVERYBODY).parts.catalog, await measured());
+    const description = "Prices, limits and measured speed of all models, to filter, sort and compare.";
+    return passingAnswer(entryPage({ title: "Models", description, body }));
   }
 
   const open = (
@@ -189,6 +208,7 @@ export function catalogEndpoints(daily: CatalogPageParts): readonly Endpoint[] {
   return [
     open("/catalog", viewAnswer),
     open("/catalog/actions/{service}/{action}", actionAnswer),
+    open("/catalog/models", comparisonAnswer),
     open("/catalog/models/{slug...}", modelAnswer),
     open("/catalog/tiers/{id}", tierAnswer),
   ];

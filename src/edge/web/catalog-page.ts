@@ -1,10 +1,11 @@
 // The catalog for people, as HTML: the page around a view, and around an entry's details. The script is optional and only makes it faster
 // to use.
-import { callBox, type Site } from "./catalog-details.ts";
+import type { Site } from "./catalog-details.ts";
 import { type Asked, titleOf, type View } from "./catalog-view.ts";
 import { type Html, html } from "./html.ts";
 import { CATALOG_SCRIPT, FONT, STYLE } from "./kit/assets.ts";
 import { contentSecurityPolicy, ICON } from "./kit/page.ts";
+import { callBox } from "./kit/shown.ts";
 
 export const PAGE_HEADERS = { "content-security-policy": contentSecurityPolicy(), "referrer-policy": "no-referrer" };
 
@@ -76,7 +77,7 @@ export function viewPart({ body, count }: View): Html {
   return html`<p class="count" role="status">${count}</p>${body}`;
 }
 
-/** The page with a view in it. `categories`: the ids of its sections. */
+/** The page with a view in it. `categories`: its sections, with their sizes. */
 export function catalogPage(
   view: View,
   asked: Asked,
@@ -84,11 +85,12 @@ export function catalogPage(
     categories,
     counts,
     site,
-  }: { readonly categories: readonly string[]; readonly counts: Counts; readonly site: Site },
+  }: { readonly categories: ReadonlyMap<string, number>; readonly counts: Counts; readonly site: Site },
 ): string {
-  const chips = ["", ...categories].map((id) => {
+  const chips = ["", ...categories.keys()].map((id) => {
     const current = id === asked.category ? "true" : "false";
-    return html`<li><a href="${queryOf(asked, id)}" data-category="${id}" aria-current="${current}">${id === "" ? "all" : titleOf(id)}</a></li>`;
+    const size = id === "" ? "" : html` <small>${categories.get(id) ?? 0}</small>`;
+    return html`<li><a href="${queryOf(asked, id)}" data-category="${id}" aria-current="${current}">${id === "" ? "all" : titleOf(id)}${size}</a></li>`;
   });
   const checked = asked.configuredOnly ? html` checked` : "";
   const category = asked.category === "" ? "" : html`<input type="hidden" name="category" value="${asked.category}">`;
@@ -106,7 +108,7 @@ ${keyHelp(site)}
 <div class="bar"><div class="wide">
 <form class="find" role="search" action="/catalog">
 <input type="search" name="q" value="${asked.words}" maxlength="500" placeholder="What do you need? Search actions and models" aria-label="Search actions and models" autocomplete="off" spellcheck="false">${category}
-<label><input type="checkbox" name="configured" value="1"${checked}> Configured only</label>
+<label class="check"><input type="checkbox" name="configured" value="1"${checked}> Configured only</label>
 <noscript><button>Search</button></noscript>
 </form>
 <nav aria-label="Categories"><ul class="chips">${chips}</ul></nav>
@@ -126,8 +128,8 @@ export function entryPage({ title, description, body }: Shell): string {
 ${BRAND}
 <h1>${title}</h1>
 <p class="lead">${description}</p>
-<ul class="links"><li><a href="/catalog">Whole catalog</a></li><li><a href="/catalog#key">Get a key</a></li></ul>
+<ul class="links"><li><a href="/catalog">Whole catalog</a></li><li><a href="/catalog/models">Compare models</a></li><li><a href="/catalog#key">Get a key</a></li></ul>
 </header>
-<main class="wide"><div class="list"><div class="inside">${body}</div></div></main>`,
+<main class="wide"><section class="card">${body}</section></main>`,
   });
 }

@@ -5,8 +5,8 @@ import type { Found } from "../../actions/run/search-index.ts";
 import { CATEGORIES } from "../../catalog/action.ts";
 import { type Catalog, EVERYBODY } from "../../catalog/catalog.ts";
 import { eachOf, type Steps } from "../../core/slices.ts";
-import { fractionClass } from "./aligned-money.ts";
-import { actionEntry, type Entry, foundEntry, modelEntry, tierEntry } from "./catalog-entry.ts";
+import { actionCard, type CardParts, foundCard, tierCard } from "./catalog-entry.ts";
+import { modelTable, type Sold } from "./catalog-models.ts";
 import { type Html, html } from "./html.ts";
 import { tiersShown } from "./tiers-shown.ts";
 
@@ -17,7 +17,7 @@ export interface Asked {
   readonly configuredOnly: boolean;
 }
 
-export interface ViewParts {
+export interface ViewParts extends CardParts {
   readonly actions: readonly CatalogAction[];
   readonly catalog: Catalog;
   /** The search of core/discover. */
@@ -43,24 +43,54 @@ interface Section {
   readonly title: string;
   /** Its number of entries without a filter. */
   readonly total: number;
-  readonly entries: readonly (() => Entry)[];
-  readonly columns?: Html;
+  /** How many the filters leave. */
+  readonly size: number;
+  /** The first of them. */
+  readonly write: (most: number) => Steps<Html>;
+}
+
+/** A section of cards. */
+function cards<Item>(
+  head: Pick<Section, "id" | "title" | "total">,
+  items: readonly Item[],
+  made: (one: Item) => Html,
+): Section {
+  return {
+    ...head,
+    size: items.length,
+    *write(most) {
+      return html`<div class="list">${yield* eachOf(items.slice(0, most), made)}</div>`;
+    },
+  };
+}
+
+function modelSection(total: number, models: readonly Sold[], { catalog, measured }: ViewParts): Section {
+  return {
+    id: "language-models",
+    title: "Language models",
+    total,
+    size: models.length,
+    // biome-ignore lint/correctness/useYield: the table is short.
+    *write(most) {
+      return html`<p class="all"><a href="/catalog/models">Filter, sort and compare all models</a></p>${modelTable(models.slice(0, most), { catalog, measured, hasIds: true })}`;
+    },
+  };
 }
 
 /** What most readers want comes before the categories of vendors' actions, one of which is called models. */
 const FIRST_SECTIONS: readonly string[] = ["core", "tiers", "language-models"];
 
-const MODEL_COLUMNS = html`<p class="columns"><span>USD per million tokens</span><span>Input</span><span>Output</span><span>Context</span></p>`;
-
 export function titleOf(id: string): string {
   return id.replaceAll("-", " ");
 }
 
-/** The ids of all sections, in page order. */
-export function sectionIds(actions: readonly CatalogAction[]): readonly string[] {
-  const served = CATEGORIES.filter((id) => actions.some(({ facts }) => facts.category === id));
-  const first = FIRST_SECTIONS.filter((id) => id !== "core" || served.some((one) => one === id));
-  return [...first, ...served.filter((id) => !first.includes(id))];
+/** All sections in page order, each with its number of entries. */
+export function sectionSizes(actions: readonly CatalogAction[], catalog: Catalog): ReadonlyMap<string, number> {
+  const sizes = new Map<string, number>(FIRST_SECTIONS.map((id) => [id, 0]));
+  for (const id of CATEGORIES) sizes.set(id, actions.filter(({ facts }) => facts.category === id).length);
+  sizes.set("tiers", tiersShown(catalog, EVERYBODY).length);
+  sizes.set("language-models", catalog.listed(EVERYBODY).length);
+  return new Map([...sizes].filter(([id, size]) => size > 0 || (id !== "core" && FIRST_SECTIONS.includes(id))));
 }
 
 /** How many entries each section may show: small sections show all, and what they leave goes to the larger ones. */
@@ -88,7 +118,8 @@ function hasWords(text: string, words: string): boolean {
 }
 
 /** Tiers and models whose names contain the words and that pass the filter. */
-function modelSections({ catalog }: ViewParts, { words, configuredOnly }: Asked): readonly Section[] {
+function modelSections(parts: ViewParts, { words, configuredOnly }: Asked): readonly Section[] {
+  const { catalog } = parts;
   const tiers = tiersShown(catalog, EVERYBODY);
   const models = catalog.listed(EVERYBODY);
   const tiersLeft = tiers.filter(
@@ -99,14 +130,8 @@ function modelSections({ catalog }: ViewParts, { words, configuredOnly }: Asked)
     ({ slug, kind, offers }) => hasWords(`${slug} ${kind} model`, words) && (offers.length > 0 || !configuredOnly),
   );
   return [
-    { id: "tiers", title: "Model tiers", total: tiers.length, entries: tiersLeft.map((one) => () => tierEntry(one)) },
-    {
-      id: "language-models",
-      title: "Language models",
-      total: models.length,
-      entries: modelsLeft.map((one) => () => modelEntry(one)),
-      columns: MODEL_COLUMNS,
-    },
+    cards({ id: "tiers", title: "Model tiers", total: tiers.length }, tiersLeft, (one) => tierCard(one, parts)),
+    modelSection(models.length, modelsLeft, parts),
   ];
 }
 
@@ -115,11 +140,11 @@ function inOrder(sections: readonly Section[]): readonly Section[] {
   return sections.toSorted((a, b) => place(a) - place(b));
 }
 
-function actionSections({ actions }: ViewParts, { configuredOnly }: Asked): readonly Section[] {
+function actionSections(parts: ViewParts, { configuredOnly }: Asked): readonly Section[] {
   return CATEGORIES.map((id) => {
-    const own = actions.filter(({ facts }) => facts.category === id);
+    const own = parts.actions.filter(({ facts }) => facts.category === id);
     const left = own.filter(({ configured }) => configured || !configuredOnly);
-    return { id, title: titleOf(id), total: own.length, entries: left.map((one) => () => actionEntry(one)) };
+    return cards({ id, title: titleOf(id), total: own.length }, left, (one) => actionCard(one, parts));
   });
 }
 
@@ -137,8 +162,9 @@ function foundSections(parts: ViewParts, asked: Asked, all: readonly Found[]): r
     .filter(({ action }) => category === "" || action.facts.category === category)
     .filter(({ action }) => action.configured || !configuredOnly)
     .slice(0, FOUND_MAX);
-  const total = parts.actions.length;
-  const actions = { id: "actions", title: "Actions", total, entries: found.map((one) => () => foundEntry(one)) };
+  const actions = cards({ id: "actions", title: "Actions", total: parts.actions.length }, found, (one) =>
+    foundCard(one, parts),
+  );
   const named = parts.catalog.listed(EVERYBODY).some(({ slug }) => hasWords(slug, words));
   return named ? [...others, actions] : [actions, ...others];
 }
@@ -148,15 +174,10 @@ function countOf(shown: number, total: number): string {
   return shown === total ? String(total) : `${shown} of ${total}`;
 }
 
-function* writeSection({ id, title, total, entries, columns }: Section, share: number, asked: Asked): Steps<Html> {
-  const written = yield* eachOf(entries.slice(0, share), (entry) => entry());
-  const align = fractionClass(written.flatMap(({ money }) => money));
+function* writeSection({ id, title, total, size, write }: Section, share: number, asked: Asked): Steps<Html> {
   const query = new URLSearchParams({ category: id, ...(asked.configuredOnly ? { configured: "1" } : {}) });
-  const rest = entries.length - written.length;
-  const all =
-    rest === 0 ? "" : html`<p class="all"><a href="/catalog?${String(query)}">Show all ${entries.length}</a></p>`;
-  return html`<section id="${id}"><h2>${title} <small>${countOf(entries.length, total)}</small></h2>${columns ?? ""}<div class="list ${align}">
-${written.map(({ line }) => line)}</div>${all}</section>
+  const all = size <= share ? "" : html`<p class="all"><a href="/catalog?${String(query)}">Show all ${size}</a></p>`;
+  return html`<section id="${id}"><h2>${title} <small>${countOf(size, total)}</small></h2>${yield* write(share)}${all}</section>
 `;
 }
 
@@ -168,8 +189,8 @@ export function* catalogView(parts: ViewParts, asked: Asked, found: readonly Fou
     ? foundSections(parts, asked, found)
     : inOrder([...actionSections(parts, asked), ...modelSections(parts, asked)]);
   const isWanted = ({ id }: Section) => category === "" || id === category || (isSearch && id === "actions");
-  const wanted = sections.filter(({ entries }) => entries.length > 0).filter(isWanted);
-  const sizes = wanted.map(({ entries }) => entries.length);
+  const wanted = sections.filter(({ size }) => size > 0).filter(isWanted);
+  const sizes = wanted.map(({ size }) => size);
   const shares = category === "" ? sharesOf(sizes, ENTRIES_MAX) : sizes;
   const shown = sizes.reduce((sum, size) => sum + size, 0);
   const total = sections.reduce((sum, one) => sum + one.total, 0);

@@ -75,7 +75,7 @@ async function openNamed() {
     await show();
   }
   const found = document.getElementById(named);
-  if (found?.tagName !== "DETAILS") return;
+  if (found === null) return;
   found.open = true;
   found.scrollIntoView({ block: "start" });
 }
@@ -91,7 +91,7 @@ function onKey(event) {
     input.value = "";
     show();
   } else if (event.key === "ArrowDown" || event.key === "ArrowUp") {
-    const stops = [...main.querySelectorAll(".list > details > summary")];
+    const stops = [...main.querySelectorAll(".entry > details > summary, .row")];
     const at = stops.indexOf(document.activeElement);
     if (at === -1 && document.activeElement !== input) return;
     event.preventDefault();

@@ -1,7 +1,7 @@
 // Finds pages, keys, accounts, transactions, models and actions by a part of their name or by their id. The page's script shows the same
 // links in a dialog on Ctrl K.
 import { type Html, html } from "./html.ts";
-import { type Ask, bodyOr, Refused } from "./kit/ask.ts";
+import { type Ask, bodyOr } from "./kit/ask.ts";
 import type { PlaceGroup } from "./kit/page.ts";
 import type { Section } from "./kit/sections.ts";
 
@@ -30,8 +30,8 @@ export function callWith(api: string, path: string): Look {
     if (!OF_CALL.test(words)) return [];
     // Ids are case-sensitive, and a request's transaction has the request's id under its own prefix.
     const id = encodeURIComponent(words.replace(/^req_/, "tx_"));
-    const found = await ask("GET", `${api}/${id}`);
-    return found instanceof Refused ? [] : [{ kind: "Transaction", name: words, href: `${path}/${id}` }];
+    const found = await bodyOr<unknown>(ask("GET", `${api}/${id}`), null);
+    return found === null ? [] : [{ kind: "Transaction", name: words, href: `${path}/${id}` }];
   };
 }
 
@@ -45,8 +45,8 @@ interface Discovered {
 
 /** Actions that do what the words say, best first; empty where the search fails. */
 export async function actionsFor(ask: Ask, words: string): Promise<readonly Discovered[]> {
-  const { data } = bodyOr(
-    await ask<{ readonly data: readonly Discovered[] }>("POST", "/api/run/core/discover", { query: words }),
+  const { data } = await bodyOr(
+    ask<{ readonly data: readonly Discovered[] }>("POST", "/api/run/core/discover", { query: words }),
     { data: [] },
   );
   return data.filter(({ endpoint }) => endpoint.startsWith("/api/run/"));

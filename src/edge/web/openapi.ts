@@ -25,7 +25,7 @@ export function bodySchema(params: JsonSchema): JsonSchema {
 }
 
 /** An action with one fixed price above zero: payable without a key. */
-function isPaidFixed({ facts: { price } }: CatalogAction): boolean {
+export function isPaidFixed({ facts: { price } }: CatalogAction): boolean {
   return price.mode === "fixed" && price.cents > 0;
 }
 

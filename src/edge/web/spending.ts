@@ -1,7 +1,7 @@
 // Spending by day, divided by model, provider or key: the same chart for an account and for the operator.
 import { lessOf, type NanoSum, sumOf } from "../../core/money.ts";
 import { type Html, html } from "./html.ts";
-import { type Ask, Refused, withQuery } from "./kit/ask.ts";
+import { type Ask, withQuery } from "./kit/ask.ts";
 import { type DaySum, dayChart, OTHERS } from "./kit/charts.ts";
 import { DAY_MS, dayOf } from "./kit/days.ts";
 import { callsWords, money, switchOf } from "./kit/shown.ts";
@@ -46,9 +46,8 @@ export async function usageOf<Line extends UsageLine = UsageLine>(
   ask: Ask,
   api: string,
   query: Readonly<Record<string, string>>,
-): Promise<readonly Line[] | Refused> {
-  const found = await ask<{ readonly usage: readonly Line[] }>("GET", withQuery(api, query));
-  return found instanceof Refused ? found : found.usage;
+): Promise<readonly Line[]> {
+  return (await ask<{ readonly usage: readonly Line[] }>("GET", withQuery(api, query))).usage;
 }
 
 /** The listed sums, and for each day what they leave of its whole. */
@@ -81,14 +80,13 @@ export interface Spending {
 }
 
 /** A card with the chart; `days`: the sum of each day of the last 90. */
-export async function spending(order: SpendingOrder, days: readonly UsageLine[]): Promise<Spending | Refused> {
+export async function spending(order: SpendingOrder, days: readonly UsageLine[]): Promise<Spending> {
   const { ask, api, path, query, todayMs, none } = order;
   const span = SPANS.find((one) => String(one) === query.get("days")) ?? 30;
   const [split, name] = SPLITS.find(([field]) => field === query.get("split")) ?? SPLITS[0];
   const fromMs = todayMs - (span - 1) * DAY_MS;
   const from = dayOf(fromMs);
   const lines = await usageOf(ask, api, { by: `day,${split}`, from, order: "amount", limit: LINES_MAX });
-  if (lines instanceof Refused) return lines;
   const shown = days.filter(({ day = "" }) => day >= from);
   const calls = shown.reduce((sum, line) => sum + line.calls, 0);
   const to = (more: Record<string, string>) => withQuery(path, { days: String(span), split, ...more });

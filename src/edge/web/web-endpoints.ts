@@ -14,11 +14,6 @@ import { assetEndpoints } from "./kit/assets.ts";
 import { llmsText } from "./llms-text.ts";
 import { openApiDocument, paidAddresses } from "./openapi.ts";
 
-export interface WebParts extends CatalogPageParts {
-  /** The recipient of payments without a key; null: calls need a key. */
-  readonly payTo: string | null;
-}
-
 function open(path: string) {
   return { method: "GET", path, auth: "none", bodyBytesMax: 0, errors: envelopeErrors } as const;
 }
@@ -27,7 +22,7 @@ function open(path: string) {
  * `GET /`, `/api/catalog`, `/catalog`, `/llms.txt`, `/openapi.json` and, where payments are accepted, `/.well-known/x402`. Each is built
  * once a day, and when the catalog changes.
  */
-export function webEndpoints(parts: WebParts): readonly Endpoint[] {
+export function webEndpoints(parts: CatalogPageParts): readonly Endpoint[] {
   const { catalog, site, payTo } = parts;
   const publicUrl = () => site().publicUrl;
 

@@ -75,7 +75,8 @@ const seen = (selector: string) =>
   page.$$eval(selector, (all) =>
     all.filter((one) => one.checkVisibility()).map((one) => one.id || (one.textContent ?? "")),
   );
-const entries = () => seen(".list > details");
+const ENTRIES = ".entry > details, #language-models .row";
+const entries = () => seen(ENTRIES);
 const SEARCH = "input[type=search]";
 /** The page alone, which is all that a later visit loads; and with its font, style and script. */
 const BYTES_MAX = 40_000;
@@ -161,17 +162,16 @@ describe("the catalog's page", () => {
       expect(signup).toContain("/api/v1/signup");
       expect(await runCopied(signup, "")).toHaveProperty("api_key");
       const { key } = await openGateway.account();
-      for (const id of [
-        "core/discover",
-        "tavily/search",
-        "core/cheap",
-        "openai/gpt-5.4-mini",
-        "openai/text-embedding-3-small",
-      ]) {
+      for (const id of ["core/discover", "tavily/search", "core/cheap"]) {
         await page.goto("about:blank");
         await page.goto(`${openGateway.url}/catalog#${id}`);
         await inside(id);
         const call = await page.$eval(`[id="${id}"] pre`, (one) => one.textContent ?? "");
+        expect(await runCopied(call, key), call).not.toHaveProperty("error");
+      }
+      for (const id of ["openai/gpt-5.4-mini", "openai/text-embedding-3-small"]) {
+        await page.goto(`${openGateway.url}/catalog/models/${id}`);
+        const call = await page.$eval("main pre", (one) => one.textContent ?? "");
         expect(await runCopied(call, key), call).not.toHaveProperty("error");
       }
     } finally {
@@ -207,7 +207,7 @@ describe("the catalog's page", () => {
         return `${service}/${action}${row.join("")}`;
       });
       expect(found.length).toBeGreaterThan(5);
-      expect(await seen("#actions .list > details")).toEqual(found);
+      expect(await seen("#actions .entry > details")).toEqual(found);
       await page.focus(SEARCH);
       await page.keyboard.press("Escape");
       await shows("/catalog");
@@ -221,13 +221,13 @@ describe("the catalog's page", () => {
   test("finds models by their names, however they are written, before the actions", async () => {
     await open();
     await search("gpt5 mini");
-    expect(await seen("#language-models .list > details")).toContain("openai/gpt-5.4-mini");
+    expect(await seen("#language-models .row")).toContain("openai/gpt-5.4-mini");
     expect((await entries())[0]).toContain("gpt-5");
   });
 
   test("finds the rows of a table, and says what each takes", async () => {
     await open("?q=subtitles");
-    const found = await seen("#actions .list > details");
+    const found = await seen("#actions .entry > details");
     const row = found.find((id) => id.includes("?"));
     expect(row).toMatch(/subtitle|caption/);
     await page.click(`[id="${row}"] summary`);
@@ -250,7 +250,7 @@ describe("the catalog's page", () => {
       Promise.all(
         (await page.$$("main > section")).map((section) =>
           section.evaluate((one) => {
-            const rows = one.querySelectorAll(".list > details").length;
+            const rows = one.querySelectorAll(".entry > details, .row").length;
             return `${rows} ${one.querySelector("h2 small")?.textContent}`;
           }),
         ),
@@ -265,6 +265,18 @@ describe("the catalog's page", () => {
     expect(left.length).toBeLessThan((await actionIds()).length);
     expect(left.filter((id) => models.some(({ model, available }) => model === id && !available))).toEqual([]);
     expect(await page.$eval(".count", (one) => one.textContent)).toMatch(new RegExp(`^${left.length} of \\d+$`));
+  });
+
+  test("a card has a price and a button to try it, and a category its number of entries", async () => {
+    await open();
+    const card = await page.$eval('.entry:has([id="tavily/search"])', (one) => one.textContent ?? "");
+    expect(card).toMatch(/tavily\/search.*¢.*Try$/s);
+    expect(await page.$eval('[aria-label="Try tavily/search"]', (one) => one.getAttribute("href"))).toBe(
+      "/try?action=tavily%2Fsearch",
+    );
+    const { data } = await json<{ data: { category: string }[] }>("/api/run");
+    const [core] = await seen('.chips [data-category="core"]');
+    expect(core).toBe(`core ${data.filter(({ category }) => category === "core").length}`);
   });
 
   test("shows one category", async () => {
@@ -282,9 +294,9 @@ describe("the catalog's page", () => {
     await open();
     expect(await seen(".notice")).toHaveLength(1);
     expect((await seen(".notice"))[0]).toMatch(/Sandbox keys can call all/);
-    const wide = await page.$$eval(".list .off", (all) => all.filter((one) => one.getBoundingClientRect().width > 12));
+    const wide = await page.$$eval("main .off", (all) => all.filter((one) => one.getBoundingClientRect().width > 12));
     expect(wide).toEqual([]);
-    expect(await page.$$eval(".list .off", (all) => all.length)).toBeGreaterThan(50);
+    expect(await page.$$eval("main .off", (all) => all.length)).toBeGreaterThan(50);
   });
 
   test("opens what the address names: price, params, and a call that copies", async () => {
@@ -303,18 +315,21 @@ describe("the catalog's page", () => {
     expect(copied).toContain('{"query":');
   });
 
-  test("a model opens to its prices, cached and stepped ones too, and to a call", async () => {
+  test("a model has a page with its prices, cached and stepped ones too, what it takes, its providers, and a call", async () => {
     const { models } = await pricing();
     const stepped = models.find(({ kind, long_prompts }) => kind === "chat" && long_prompts !== undefined);
     const id = String(stepped?.model);
-    await open(`#${id}`);
-    const text = await inside(id);
+    await open(`?q=${id}`);
+    await Promise.all([page.waitForNavigation(), page.click(`[id="${id}"]`)]);
+    const text = await page.$eval("main", (one) => one.textContent ?? "");
     expect(text).toContain("Cached input");
     expect(text).toMatch(/Prompts up to [\d,]+ tokens/);
     expect(text).toMatch(/Prompts above [\d,]+ tokens/);
     expect(text).toContain(`curl ${gateway.url}/api/llm/v1/chat/completions`);
     expect(text).toContain(`{"model":"${id}"`);
-    expect(await seen(`[id="${id}"] .copy`)).toEqual(["Copy"]);
+    expect(text).toMatch(/Takestext(, \w+)*Givestext/);
+    expect(text).toContain("No provider that is configured here serves it.");
+    expect(await seen(".copy")).toEqual(["Copy"]);
   });
 
   test("tiers stand from the best to the cheap, each with how many of its candidates are configured", async () => {
@@ -325,7 +340,7 @@ describe("the catalog's page", () => {
       expect(await (await fetch(`${configured.url}/catalog/models/openai/gpt-5.4-mini`)).text()).toMatch(
         /Served by<\/dt><dd>OpenAI/,
       );
-      expect(await seen("#tiers .list > details")).toEqual(["core/best", "core/mid", "core/cheap"]);
+      expect(await seen("#tiers .entry > details")).toEqual(["core/best", "core/mid", "core/cheap"]);
       const { models, tiers } = (await (await fetch(`${configured.url}/api/llm/v1/pricing`)).json()) as Awaited<
         ReturnType<typeof pricing>
       >;
@@ -343,33 +358,14 @@ describe("the catalog's page", () => {
   });
 
   test("the points of all prices in a column stand below each other", async () => {
-    await page.setViewport({ width: 1280, height: 900 });
-    for (const [path, columns] of [
-      ["/catalog", [".price", ".money.input", ".money.output"]],
-      ["/catalog?q=generate+video", [".price"]],
-    ] as const) {
-      await page.goto(`${gateway.url}${path}`);
-      for (const column of columns) {
-        const places = await page.$$eval(
-          "main > section",
-          (sections, selector) =>
-            sections.map((section) => {
-              const fractions = [...section.querySelectorAll(`summary ${selector} > i`)];
-              return [...new Set(fractions.map((one) => Math.round(one.getBoundingClientRect().left)))];
-            }),
-          column,
-        );
-        expect(places.flat().length, column).toBeGreaterThan(0);
-        expect(
-          places.filter((lefts) => lefts.length > 1),
-          column,
-        ).toEqual([]);
+    for (const path of ["", "/models", "/models?sort=output"]) {
+      await page.goto(`${gateway.url}/catalog${path}`);
+      for (const column of [2, 3]) {
+        const prices = await seen(`td:nth-child(${column}) .money`);
+        expect(prices.length).toBeGreaterThan(50);
+        // All are aligned to the right, and every character after the point is as wide as a digit.
+        expect(new Set(prices.map((price) => price.length - price.indexOf("."))).size, path).toBe(1);
       }
-      const overlong = await page.$$eval(
-        "summary .money i",
-        (all) => all.filter((one) => one.scrollWidth > one.clientWidth).length,
-      );
-      expect(overlong).toBe(0);
     }
   });
 
@@ -395,12 +391,12 @@ describe("the catalog's page", () => {
     await Promise.all([page.waitForNavigation(), page.click('[id="core/discover"] .more')]);
     expect(page.url()).toBe(`${gateway.url}/catalog/actions/core/discover`);
     expect(await seen("h1")).toEqual(["core/discover"]);
-    expect((await seen(".params"))[0]).toContain("query");
+    expect((await seen("[aria-label=Params]"))[0]).toContain("query");
     expect(await seen(".copy")).toEqual([]);
     await open();
     await page.type(SEARCH, "serch recent news");
     await Promise.all([page.waitForNavigation(), page.keyboard.press("Enter")]);
-    expect(await seen("#actions .list > details")).toContain("brave/news");
+    expect(await seen("#actions .entry > details")).toContain("brave/news");
   });
 
   test("says who is meant where nothing has the name", async () => {
@@ -460,19 +456,15 @@ describe("the catalog's page", () => {
   ])("fits %s", async (_, width, height) => {
     await page.setViewport({ width, height });
     await open();
-    const squeezed = await page.$$eval(".name, .says", (all) =>
+    const squeezed = await page.$$eval(".entry :is(.name, .says)", (all) =>
       all.filter((one) => one.getBoundingClientRect().width < 200).map((one) => one.textContent),
     );
     expect(squeezed).toEqual([]);
-    const some = ["core/discover", "tavily/search", "files/upload", "google/gemini-3.1-pro-preview", "core/best"];
+    const some = ["core/discover", "tavily/search", "files/upload", "core/best"];
     for (const id of some) {
       await page.$eval(`[id="${id}"] > summary`, (one) => one.click());
       await inside(id);
     }
-    const labelled = await page.$$eval(".rates .money", (all) =>
-      all.filter((one) => getComputedStyle(one, "::before").content !== "none").map((one) => one.textContent),
-    );
-    expect(labelled).toEqual([]);
     const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
     expect(overflow).toBeLessThanOrEqual(0);
   });
@@ -482,7 +474,7 @@ describe("the catalog's page", () => {
     await open("#core/discover");
     await inside("core/discover");
     const poor = await page.$$eval(
-      "h1, .brand, .lead, .notice, .name, .says, .price, .money, .context, .kind, td, th, pre code, .chips a, .facts dt",
+      "h1, .brand, .lead, .notice, .name, .says, .price, .meta, .logo, .money, td, th, pre code, .chips a, .facts dt",
       (all) => {
         const lightness = (color: string) => {
           const parts = (color.match(/[\d.]+/g) ?? []).slice(0, 3).map((part) => {

@@ -51,7 +51,7 @@ const GROUPS: readonly PlaceGroup[] = [
 const FIND = "/account/find";
 
 const keyNamed: Look = async (ask, words) => {
-  const { agents } = bodyOr(await ask<KeysShown>("GET", "/api/v1/agents?limit=1000"), {
+  const { agents } = await bodyOr(ask<KeysShown>("GET", "/api/v1/agents?limit=1000"), {
     agents: [],
     next_cursor: null,
   });
@@ -66,7 +66,7 @@ const keyNamed: Look = async (ask, words) => {
 };
 
 const modelNamed: Look = async (ask, words) => {
-  const { data } = bodyOr(await ask<{ data: readonly { id: string }[] }>("GET", "/api/llm/v1/models"), { data: [] });
+  const { data } = await bodyOr(ask<{ data: readonly { id: string }[] }>("GET", "/api/llm/v1/models"), { data: [] });
   return data
     .filter(({ id }) => has(id, words))
     .map(({ id }) => ({ kind: "Model", name: id, href: `/catalog?q=${encodeURIComponent(id)}` }));

@@ -3,7 +3,7 @@
 import type { BudgetsShown } from "../../../money/accounts/budgets.ts";
 import type { GroupShown } from "../../../money/accounts/groups.ts";
 import { type Html, html } from "../html.ts";
-import { nothingElse, Refused } from "../kit/ask.ts";
+import { nothingElse } from "../kit/ask.ts";
 import { meter } from "../kit/charts.ts";
 import { buttonForm, centsIn, field, PERIODS, type PostForm, postForm } from "../kit/forms.ts";
 import type { Section, Visit } from "../kit/sections.ts";
@@ -31,12 +31,7 @@ const usedOf = (one: BudgetShown) => (one.ceiling_cents === 0 ? 1 : takenOf(one)
 
 /** An account's ceilings, fullest first. */
 export function budgetsTable(budgets: readonly BudgetShown[]): Html {
-  const columns = [
-    { name: "Of" },
-    { name: "Used" },
-    { name: "Marks", kind: "desk" },
-    { name: "Resets (UTC)", kind: "desk" },
-  ];
+  const columns = ["Of", "Used", "Marks|large", "Resets (UTC)|large"];
   const others = Math.max(0, budgets.length - SHOWN_MAX);
   const rest =
     others === 0
@@ -71,18 +66,17 @@ function ceilingIn(fields: Visit["fields"]) {
 
 async function tagBudgets({ ask }: Visit) {
   const now = await ask<BudgetsShown>("GET", "/api/v1/budgets");
-  if (now instanceof Refused) return now;
   return now.budgets
     .filter((one) => one.of === "tag")
     .map(({ id, ceiling_cents, ceiling_period, lower_at }) => ({ tag: id, ceiling_cents, ceiling_period, lower_at }));
 }
 
-function setTags(visit: Visit, tags: readonly unknown[]): Promise<Refused | null> {
+function setTags(visit: Visit, tags: readonly unknown[]): Promise<null> {
   return nothingElse(visit.ask("PATCH", "/api/v1/budgets", { tags }));
 }
 
 function groupsTable(form: Omit<PostForm, "act">, groups: readonly GroupShown[]): Html {
-  const columns = [{ name: "Group" }, { name: "Ceiling" }, { name: "Keys", kind: "num" }, { name: "Do" }];
+  const columns = ["Group", "Ceiling", "Keys|num", "Do"];
   return table("Groups", columns, {
     none: "There is no group yet. A group limits several keys together, such as those of a team.",
     rows: rowsOf(groups, ({ id, name, ceiling_cents, ceiling_period, keys }) => [
@@ -113,7 +107,6 @@ export const budgetsSection: Section = {
       told: "The tag has a ceiling",
       async run(visit) {
         const before = await tagBudgets(visit);
-        if (before instanceof Refused) return before;
         const tag = visit.fields.tag ?? "";
         return setTags(visit, [...before.filter((one) => one.tag !== tag), { tag, ...ceilingIn(visit.fields) }]);
       },
@@ -122,12 +115,10 @@ export const budgetsSection: Section = {
       told: "The ceiling was removed",
       async run(visit) {
         const before = await tagBudgets(visit);
-        return before instanceof Refused
-          ? before
-          : setTags(
-              visit,
-              before.filter((one) => one.tag !== visit.fields.tag),
-            );
+        return setTags(
+          visit,
+          before.filter((one) => one.tag !== visit.fields.tag),
+        );
       },
     },
     low: {
@@ -138,9 +129,7 @@ export const budgetsSection: Section = {
   },
   async show({ ask, csrf, request }) {
     const now = await ask<BudgetsShown>("GET", "/api/v1/budgets");
-    if (now instanceof Refused) return now;
     const grouped = await ask<{ groups: readonly GroupShown[] }>("GET", "/api/v1/groups");
-    if (grouped instanceof Refused) return grouped;
     const { groups } = grouped;
     const form = { action: request.path, csrf };
     const untag = now.budgets.flatMap(({ of, id }) =>

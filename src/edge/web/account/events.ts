@@ -1,7 +1,7 @@
 // Events and webhooks: what happened, where it is sent, and resending. Shared by the account's and the operator's pages.
 import { readable } from "../../../money/accounts/names.ts";
 import { type Html, html } from "../html.ts";
-import { nothingElse, Refused, withQuery } from "../kit/ask.ts";
+import { nothingElse, withQuery } from "../kit/ask.ts";
 import { buttonForm, field, type PostForm, postForm } from "../kit/forms.ts";
 import type { Act, Section, Visit } from "../kit/sections.ts";
 import { card, nextPage, pill, rowsOf, secretShown, table, time } from "../kit/shown.ts";
@@ -37,7 +37,7 @@ function again(form: Omit<PostForm, "act">, { id }: EventShown, hooks: readonly 
 }
 
 function eventsTable(form: Omit<PostForm, "act">, { events }: EventsShown, hooks: readonly WebhookShown[]): Html {
-  const columns = [{ name: "Time (UTC)" }, { name: "What" }, { name: "Do", kind: "acts" }];
+  const columns = ["Time (UTC)", "What", "Do|acts"];
   return table("Events", hooks.length === 0 ? columns.slice(0, 2) : columns, {
     none: "There are no events yet. Budget marks, low balances, first uses of keys and finished jobs appear here.",
     rows: rowsOf(events, (event) => [
@@ -49,7 +49,7 @@ function eventsTable(form: Omit<PostForm, "act">, { events }: EventsShown, hooks
 }
 
 function hooksTable(form: Omit<PostForm, "act">, hooks: readonly WebhookShown[]): Html {
-  const columns = [{ name: "Address" }, { name: "Hears", kind: "desk" }, { name: "Do", kind: "acts" }];
+  const columns = ["Address", "Hears|large", "Do|acts"];
   return table("Webhooks", columns, {
     none: "There is no webhook yet. Add one below.",
     rows: hooks.map(({ id, url, kinds }) => [
@@ -62,8 +62,7 @@ function hooksTable(form: Omit<PostForm, "act">, hooks: readonly WebhookShown[])
 
 type Made = WebhookShown & { readonly secret?: string };
 
-function secretOf(made: Made | Refused, back: string): Html | Refused {
-  if (made instanceof Refused) return made;
+function secretOf(made: Made, back: string): Html {
   const what = html`What is sent to <strong>${made.url}</strong> is signed with this secret.`;
   return secretShown(made.secret ?? "", what, back);
 }
@@ -96,10 +95,8 @@ export function eventsSection(where: EventsPlace): Section {
     acts: hookActs(where),
     async show({ ask, csrf, request }) {
       const hooks = await ask<{ webhooks: readonly WebhookShown[] }>("GET", `${where.api}/webhooks`);
-      if (hooks instanceof Refused) return hooks;
       const query = { cursor: request.query.get("cursor") ?? "" };
       const events = await ask<EventsShown>("GET", withQuery(`${where.api}/events`, { ...query, limit: PAGE }));
-      if (events instanceof Refused) return events;
       const form = { action: request.path, csrf };
       const add = postForm(
         { ...form, act: "hook" },

@@ -1,6 +1,6 @@
 // Stored files: search by name, download by a fresh link, delete.
 import { html } from "../html.ts";
-import { nothingElse, Refused } from "../kit/ask.ts";
+import { nothingElse } from "../kit/ask.ts";
 import { buttonForm, field } from "../kit/forms.ts";
 import type { Section } from "../kit/sections.ts";
 import { card, count, nextPage, rowsOf, table, time } from "../kit/shown.ts";
@@ -36,7 +36,6 @@ export const filesSection: Section = {
         const found = await ask<Envelope<FileShown & { get_url: string }>>("POST", "/api/run/files/get", {
           file_id: fields.id,
         });
-        if (found instanceof Refused) return found;
         return html`<p><a class="button" href="${found.data.get_url}">Download ${found.data.filename}</a> <a class="button plain" href="${PATH}">Back</a></p><p class="soft">The link works for about an hour, for anyone who has it.</p>`;
       },
     },
@@ -53,16 +52,9 @@ export const filesSection: Section = {
       limit: PAGE,
       ...(cursor === null ? {} : { cursor }),
     });
-    if (found instanceof Refused) return found;
     const { files, next_cursor } = found.data;
     const form = { action: PATH, csrf };
-    const columns = [
-      { name: "File" },
-      { name: "Stored (UTC)", kind: "desk" },
-      { name: "From", kind: "desk" },
-      { name: "Size", kind: "num" },
-      { name: "Do", kind: "acts" },
-    ];
+    const columns = ["File", "Stored (UTC)|large", "From|large", "Size|num", "Do|acts"];
     const rows = rowsOf(files, ({ file_id: id, filename, mime, source, size_bytes, created_at }) => [
       html`<strong class="name">${filename}</strong><br><span class="soft">${mime ?? ""}</span>`,
       time(created_at),

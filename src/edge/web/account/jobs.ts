@@ -1,10 +1,10 @@
 // Jobs with live progress, and a button to cancel one.
 import { type Html, html } from "../html.ts";
-import { type Ask, nothingElse, Refused, withQuery } from "../kit/ask.ts";
+import { type Ask, nothingElse, withQuery } from "../kit/ask.ts";
 import { meter } from "../kit/charts.ts";
 import { buttonForm } from "../kit/forms.ts";
 import type { Section, Visit } from "../kit/sections.ts";
-import { moneyOfCents, nextPage, pill, problem, rowsOf, table, time } from "../kit/shown.ts";
+import { moneyOfCents, nextPage, pill, rowsOf, table, time } from "../kit/shown.ts";
 
 interface JobShown {
   readonly job_id: string;
@@ -43,14 +43,7 @@ function isOver({ status }: JobShown): boolean {
 
 async function jobsOf(ask: Ask, csrf: string, cursor: string): Promise<Html> {
   const found = await ask<JobsShown>("GET", withQuery("/api/v1/jobs", { limit: PAGE, cursor }));
-  if (found instanceof Refused) return html`${problem(found.words)}`;
-  const columns = [
-    { name: "Started (UTC)" },
-    { name: "Job" },
-    { name: "State" },
-    { name: "Cost", kind: "num" },
-    { name: "Do", kind: "acts" },
-  ];
+  const columns = ["Started (UTC)", "Job", "State", "Cost|num", "Do|acts"];
   const rows = rowsOf(found.jobs, (job) => [
     time(job.created_at),
     html`<span class="name">${job.job}</span><br><span class="soft"><code>${job.job_id}</code></span>`,

@@ -3,7 +3,7 @@
 import type { GroupShown } from "../../../money/accounts/groups.ts";
 import type { WhyShown } from "../../../money/accounts/why.ts";
 import { type Html, html, type Put } from "../html.ts";
-import { type Ask, nothingElse, Refused, withQuery } from "../kit/ask.ts";
+import { type Ask, nothingElse, withQuery } from "../kit/ask.ts";
 import { meter } from "../kit/charts.ts";
 import { buttonForm, centsIn, field, listIn, numberIn, PERIODS, type PostForm, postForm } from "../kit/forms.ts";
 import type { Act, Section, Shown, Visit } from "../kit/sections.ts";
@@ -180,11 +180,10 @@ export function listedIn({ path, query }: Visit["request"]): Listed {
 }
 
 /** A page of keys, oldest first; or the keys whose name, id or hint contains the search text. `api` returns them under one of two names. */
-export async function keysOf(ask: Ask, api: string, { query }: Listed): Promise<KeysShown | Refused> {
+export async function keysOf(ask: Ask, api: string, { query }: Listed): Promise<KeysShown> {
   const { q, cursor } = query;
   const asked = q === "" ? { limit: PAGE, cursor } : { limit: ALL };
   const found = await ask<Partial<KeysShown> & { keys?: KeysShown["agents"] }>("GET", withQuery(api, asked));
-  if (found instanceof Refused) return found;
   const all = found.agents ?? found.keys ?? [];
   if (q === "") return { agents: all, next_cursor: found.next_cursor ?? null };
   const words = q.toLowerCase();
@@ -194,16 +193,10 @@ export async function keysOf(ask: Ask, api: string, { query }: Listed): Promise<
 
 /** Keys with their actions. */
 export function keysTable(agents: readonly KeyShown[], made: KeysTable): Html {
-  const columns = [
-    { name: "Key" },
-    { name: "Spent" },
-    { name: "May call", kind: "desk" },
-    { name: "Last used (UTC)", kind: "desk" },
-    { name: "Do" },
-  ];
+  const columns = ["Key", "Spent", "May call|large", "Last used (UTC)|large", "Do"];
   const nameOf = new Map(made.groups.map(({ id, name }) => [id, name]));
   const rows = rowsOf(agents, (key) => [
-    html`<strong class="name">${key.label}</strong> ${stateOf(key)}<br><span class="soft"><code class="desk">${key.hint}</code>${key.group === null ? "" : html` ${pill(nameOf.get(key.group) ?? key.group)}`}</span>`,
+    html`<strong class="name">${key.label}</strong> ${stateOf(key)}<br><span class="soft"><code class="large">${key.hint}</code>${key.group === null ? "" : html` ${pill(nameOf.get(key.group) ?? key.group)}`}</span>`,
     spentOf(key),
     allowedOf(key),
     time(key.last_used_at),
@@ -230,22 +223,20 @@ function newKeyForm(form: Omit<PostForm, "act">, groups: readonly GroupShown[]):
   );
 }
 
-function madeShown(made: KeyMade | Refused, { firstCalls }: Pick<KeysPlace, "firstCalls">, back: string) {
-  if (made instanceof Refused) return made;
+function madeShown(made: KeyMade, { firstCalls }: Pick<KeysPlace, "firstCalls">, back: string) {
   const what = html`This is the secret of <strong>${made.label}</strong>.`;
   return secretShown(made.api_key, what, back, firstCalls(made.api_key));
 }
 
 /** What currently prevents a key from calling. */
-function whyShown(why: WhyShown | Refused, back: string): Html | Refused {
-  if (why instanceof Refused) return why;
+function whyShown(why: WhyShown, back: string): Html {
   const rows = why.reasons.map(({ code, message, hint, until }) => [
     pill(code, "bad"),
     html`${message} <span class="soft">${hint}</span>`,
     until === undefined ? "until it is changed" : time(until),
   ]);
   const none = `Nothing refuses all calls of ${why.label}.`;
-  return html`<section class="card">${table("Reasons", [{ name: "Error" }, { name: "Why" }, { name: "Until (UTC)" }], { rows, none })}<p class="soft">The most that one call may cost now: ${why.bounded_by}.</p></section><p><a class="button" href="${back}">Back</a></p>`;
+  return html`<section class="card">${table("Reasons", ["Error", "Why", "Until (UTC)"], { rows, none })}<p class="soft">The most that one call may cost now: ${why.bounded_by}.</p></section><p><a class="button" href="${back}">Back</a></p>`;
 }
 
 /** What the account itself and the operator can do to its keys. */
@@ -304,12 +295,10 @@ export function keysSection(url: () => string): Section {
   return { path: PATH, place: PATH, acts: keyActs(own), show: (visit) => shown(visit, own) };
 }
 
-async function shown({ ask, csrf, request }: Visit, place: KeysPlace): Promise<Shown | Refused> {
+async function shown({ ask, csrf, request }: Visit, place: KeysPlace): Promise<Shown> {
   const listed = listedIn(request);
   const keys = await keysOf(ask, "/api/v1/agents", listed);
-  if (keys instanceof Refused) return keys;
   const grouped = await ask<{ groups: readonly GroupShown[] }>("GET", "/api/v1/groups");
-  if (grouped instanceof Refused) return grouped;
   const { groups } = grouped;
   const made = { form: formOf(listed, csrf), place, groups, listed };
   const isGrant = ({ kind }: KeyShown) => kind === "grant";

@@ -1,7 +1,7 @@
 // The account at a glance: the balance, how long it lasts at this pace, and who spent it on what.
 import { daysLasting, sumOf, sumOfCents } from "../../../core/money.ts";
 import { type Html, html } from "../html.ts";
-import { type Ask, Refused, withQuery } from "../kit/ask.ts";
+import { type Ask, withQuery } from "../kit/ask.ts";
 import { SHARES_MAX, type Share, shares } from "../kit/charts.ts";
 import { DAY_MS, dayOf } from "../kit/days.ts";
 import type { Section, Shown, Visit } from "../kit/sections.ts";
@@ -19,11 +19,10 @@ const NOTHING = "Nothing was spent in this time.";
 type Reports = Record<"model" | "key" | "group" | "tag", readonly UsageLine[]>;
 
 /** Sequential: an account may run one report at a time. */
-async function reports(ask: Ask, from: string): Promise<Reports | Refused> {
+async function reports(ask: Ask, from: string): Promise<Reports> {
   const made: Reports = { model: [], key: [], group: [], tag: [] };
   for (const by of Object.keys(made) as (keyof Reports)[]) {
     const lines = await usageOf(ask, API, { by, from, order: "amount", limit: String(SHARES_MAX + 2) });
-    if (lines instanceof Refused) return lines;
     made[by] = lines;
   }
   return made;
@@ -77,17 +76,13 @@ ${card("By tag", shares(sharesOf(tag, "tag"), "No call had a tag. Send the heade
 </div>`;
 }
 
-async function show({ request, ask }: Visit, nowMs: number): Promise<Shown | Refused> {
+async function show({ request, ask }: Visit, nowMs: number): Promise<Shown> {
   const account = await ask<OwnAccount>("GET", "/api/v1/account");
-  if (account instanceof Refused) return account;
   const todayMs = Math.floor(nowMs / DAY_MS) * DAY_MS;
   const days = await usageOf(ask, API, { by: "day", from: dayOf(todayMs - (DAYS_MAX - 1) * DAY_MS), limit: "100" });
-  if (days instanceof Refused) return days;
   const none = html`<p class="none">${NOTHING} Each day becomes a column here. <a href="/account/start">Make a first call</a> or <a href="/try">try a model</a>.</p>`;
   const spent = await spending({ ask, api: API, path: "/account", query: request.query, todayMs, none }, days);
-  if (spent instanceof Refused) return spent;
   const made = await reports(ask, spent.from);
-  if (made instanceof Refused) return made;
   const kind = account.kind === "sandbox" ? pill("sandbox: play money", "warn") : "";
   return {
     title: "Overview",

@@ -1,7 +1,7 @@
 // Runs: a list with what each has spent, and the page of one: its bill, its child runs, a timeline, and buttons to stop it or raise its budget.
 import type { RunShown } from "../../../money/runs/run-endpoints.ts";
 import { type Html, html } from "../html.ts";
-import { nothingElse, Refused, withQuery } from "../kit/ask.ts";
+import { nothingElse, withQuery } from "../kit/ask.ts";
 import { meter, type Share, shares } from "../kit/charts.ts";
 import { buttonForm, centsIn, field, postForm } from "../kit/forms.ts";
 import type { Section, Visit } from "../kit/sections.ts";
@@ -45,8 +45,7 @@ export const runsSection: Section = {
   async show({ ask, request }) {
     const cursor = request.query.get("cursor") ?? "";
     const found = await ask<RunsShown>("GET", withQuery("/api/v1/runs", { limit: PAGE, cursor }));
-    if (found instanceof Refused) return found;
-    const columns = [{ name: "Run" }, { name: "State" }, { name: "Spent" }, { name: "Started (UTC)", kind: "desk" }];
+    const columns = ["Run", "State", "Spent", "Started (UTC)|large"];
     const rows = rowsOf(found.runs, (run) => [nameOf(run), stateOf(run), usedOf(run), time(run.created_at)]);
     const none =
       "There is no run. tollgate run --budget 5 -- claude makes one, and so does a key that ends in +run_...";
@@ -140,14 +139,7 @@ function tokensOf({ usage }: BillShown["calls"][number]): string {
 }
 
 function callsOf({ calls, id, next_cursor: next }: BillShown): Html {
-  const columns = [
-    { name: "Time (UTC)" },
-    { name: "What" },
-    { name: "Tokens", kind: "desk" },
-    { name: "First token", kind: "num desk" },
-    { name: "Duration", kind: "num" },
-    { name: "Cost", kind: "num" },
-  ];
+  const columns = ["Time (UTC)", "What", "Tokens|large", "First token|num large", "Duration|num", "Cost|num"];
   const rows = rowsOf(calls, (call) => [
     html`<a href="/account/transactions/${encodeURIComponent(call.transaction_id)}">${time(call.created_at)}</a>`,
     html`<span class="name">${calledName(call)}</span> ${call.status === "complete" ? "" : pill(call.status, "warn")}${
@@ -181,7 +173,6 @@ export const runSection: Section = {
   async show(visit) {
     const cursor = visit.request.query.get("cursor") ?? "";
     const bill = await visit.ask<BillShown>("GET", withQuery(apiOf(visit), { limit: PAGE, cursor }));
-    if (bill instanceof Refused) return bill;
     const title = bill.label ?? `Run ${bill.id}`;
     if (cursor !== "") return { title, body: callsOf(bill) };
     const parts = [summary(bill), changes(bill, visit), loopsOf(bill), timelineOf(bill), totalsOf(bill), treeOf(bill)];

@@ -1,9 +1,9 @@
 // Searchable transactions, and the details of one: the routes tried, their durations and costs; and failed calls with their reasons.
 import { ERRORS, type ErrorRow } from "../../../core/errors.ts";
 import { type Html, html } from "../html.ts";
-import { Refused, withQuery } from "../kit/ask.ts";
+import { unlessRefused, withQuery } from "../kit/ask.ts";
 import { field } from "../kit/forms.ts";
-import type { Section, Visit } from "../kit/sections.ts";
+import type { Section, Shown, Visit } from "../kit/sections.ts";
 import { card, count, facts, money, nextPage, pill, problem, rowsOf, table, time } from "../kit/shown.ts";
 import {
   calledName,
@@ -68,14 +68,7 @@ export function chargeRows(
     cell: keyOf,
   },
 ): Html {
-  const columns = [
-    { name: "Time (UTC)" },
-    { name: "Call" },
-    { name: whose.name, kind: "desk" },
-    { name: "Tags", kind: "desk" },
-    { name: "Tokens in → out", kind: "num desk" },
-    { name: "Cost", kind: "num" },
-  ];
+  const columns = ["Time (UTC)", "Call", `${whose.name}|large`, "Tags|large", "Tokens in → out|num large", "Cost|num"];
   return table("Transactions", columns, {
     none: "No transaction matches. Change a filter, or clear them all.",
     rows: rowsOf(rows, (row) => [
@@ -89,7 +82,7 @@ export function chargeRows(
   });
 }
 
-const ATTEMPT = [{ name: "Route" }, { name: "Status" }, { name: "Reason" }, { name: "Duration", kind: "num" }];
+const ATTEMPT = ["Route", "Status", "Reason", "Duration|num"];
 
 /** The routes tried for an uncharged call, and what to do about its error. */
 function failureDetails({ request_id, code, attempts }: FailedShown): Html {
@@ -110,7 +103,7 @@ function failureDetails({ request_id, code, attempts }: FailedShown): Html {
 
 /** Uncharged calls, each with its reason. */
 export function failedRows(rows: readonly FailedShown[], whose: (row: FailedShown) => Html | string = keyOf): Html {
-  const columns = [{ name: "Time (UTC)" }, { name: "Call" }, { name: "Reason" }];
+  const columns = ["Time (UTC)", "Call", "Reason"];
   return table("Calls that were not charged", columns, {
     none: "No call matches. Failed calls are kept for some days.",
     rows: rowsOf(rows, (row) => [
@@ -124,38 +117,43 @@ export function failedRows(rows: readonly FailedShown[], whose: (row: FailedShow
 /** Whether the search is for uncharged calls, which have rows of their own form. */
 export const isFailure = (status: string | undefined) => status === "failed" || status === "refused";
 
+/** The rows of a search for uncharged calls. */
+export const failuresIn = (all: readonly unknown[]) => all as readonly FailedShown[];
+
+interface FoundParts {
+  readonly found: Promise<TransactionsShown>;
+  readonly search: Html;
+  readonly next: (cursor: string | null) => Html | string;
+  readonly rows: (all: TransactionsShown["transactions"]) => Html;
+}
+
+/** The page of a search for transactions; the form stays where a field is wrong. */
+export function foundPage(title: string, { found, search, next, rows }: FoundParts): Promise<Shown> {
+  const page = async (): Promise<Shown> => {
+    const { transactions, next_cursor } = await found;
+    const all = html`<section class="card" aria-label="${title} found">${rows(transactions)}${next(next_cursor)}</section>`;
+    return { title, body: html`${search}${all}` };
+  };
+  return unlessRefused(page(), ({ message, status }) => ({ title, body: html`${problem(message)}${search}`, status }));
+}
+
 export const transactionsSection: Section = {
   path: "/account/transactions",
   place: "/account/transactions",
   async show({ ask, request }) {
     const asked = searchIn(request, [...SEARCH_FIELDS, "cursor"]);
-    const found = await ask<TransactionsShown & { readonly transactions: readonly unknown[] }>(
-      "GET",
-      withQuery("/api/v1/transactions", { ...asked, limit: PAGE }),
-    );
-    const search = searchForm(request.path, asked);
-    if (found instanceof Refused) {
-      return { title: "Transactions", body: html`${problem(found.words)}${search}`, status: found.status };
-    }
-    const rows = isFailure(asked.status)
-      ? failedRows(found.transactions as readonly unknown[] as readonly FailedShown[])
-      : chargeRows(found.transactions, request.path);
-    return {
-      title: "Transactions",
-      body: html`${search}<section class="card" aria-label="Transactions found">${rows}${nextPage(request.path, asked, found.next_cursor)}</section>`,
-    };
+    return foundPage("Transactions", {
+      found: ask("GET", withQuery("/api/v1/transactions", { ...asked, limit: PAGE })),
+      search: searchForm(request.path, asked),
+      next: (cursor) => nextPage(request.path, asked, cursor),
+      rows: (all) => (isFailure(asked.status) ? failedRows(failuresIn(all)) : chargeRows(all, request.path)),
+    });
   },
 };
 
 /** The transaction's legs: which provider did the work. `more`: further columns, such as our cost. */
 export function legsTable(whole: WholeTransaction): Html {
-  const columns = [
-    { name: "Route" },
-    { name: "Called" },
-    { name: "Outcome" },
-    { name: "Duration", kind: "num" },
-    { name: "Our cost", kind: "num" },
-  ];
+  const columns = ["Route", "Called", "Outcome", "Duration|num", "Our cost|num"];
   const hasCost = whole.legs.some((leg) => "upstream_nano_usd" in leg);
   return table("Legs", hasCost ? columns : columns.slice(0, -1), {
     none: "No provider took part.",
@@ -197,7 +195,6 @@ export const transactionSection: Section = {
       "GET",
       `/api/v1/transactions/${encodeURIComponent(request.params.id ?? "")}`,
     );
-    if (whole instanceof Refused) return whole;
     return {
       title: "Transaction",
       body: html`${card("Details", transactionFacts(whole))}${card("Routes tried", legsTable(whole))}`,

@@ -42,7 +42,6 @@ const openAct: Act = {
     const credit = centsIn(fields.credit);
     const body = { name: fields.name, kind: fields.kind, ...(credit === undefined ? {} : { credit_cents: credit }) };
     const made = await ask<Opened>("POST", "/admin/v1/accounts", body);
-    if (made instanceof Refused) return made;
     return secretShown(made.api_key, "This is the account's primary key.", `${PATH}/${made.account_id}`);
   },
 };
@@ -57,13 +56,7 @@ export const accountsSection: Section = {
       "GET",
       withQuery("/admin/v1/accounts", { limit: PAGE, cursor }),
     );
-    if (found instanceof Refused) return found;
-    const columns = [
-      { name: "Account" },
-      { name: "Created (UTC)", kind: "desk" },
-      { name: "Spent", kind: "num desk" },
-      { name: "Balance", kind: "num" },
-    ];
+    const columns = ["Account", "Created (UTC)|large", "Spent|num large", "Balance|num"];
     const rows = rowsOf(found.accounts, (one) => [
       html`<a class="name" href="${PATH}/${encodeURIComponent(one.account_id)}">${one.name}</a> ${one.kind === "sandbox" ? pill("sandbox", "warn") : ""} ${one.frozen ? pill("frozen", "bad") : ""}<br><code class="soft">${one.account_id}</code>`,
       time(one.created_at),
@@ -95,7 +88,7 @@ const creditAct: Act = {
   told: "Credit was added",
   sure({ fields, request }) {
     const cents = centsIn(fields.dollars);
-    if (typeof cents !== "number") return new Refused(400, "Dollars: must be an amount such as 2 or 12.50.");
+    if (typeof cents !== "number") throw new Refused(400, "Dollars: must be an amount such as 2 or 12.50.");
     return `Give $${dollars(cents)} to the account ${request.params.id ?? ""}? It is added to its balance, once for the reference “${(fields.reference ?? "").slice(0, 200)}”.`;
   },
   async run(visit) {
@@ -104,8 +97,8 @@ const creditAct: Act = {
       cents: centsIn(visit.fields.dollars),
       reference,
     });
-    if (done instanceof Refused) return done;
-    return done.repeated ? new Refused(409, "Credit with this reference was given before: nothing was added.") : null;
+    if (done.repeated) throw new Refused(409, "Credit with this reference was given before: nothing was added.");
+    return null;
   },
 };
 
@@ -143,14 +136,10 @@ export function accountSection(reference: () => string): Section {
     async show(visit) {
       const { ask, csrf, request } = visit;
       const account = await ask<AccountShown>("GET", apiOf(visit));
-      if (account instanceof Refused) return account;
       const grouped = await ask<{ groups: readonly GroupShown[] }>("GET", `${apiOf(visit)}/groups`);
-      if (grouped instanceof Refused) return grouped;
       const bounded = await ask<BudgetsShown>("GET", `${apiOf(visit)}/budgets`);
-      if (bounded instanceof Refused) return bounded;
       const listed = listedIn(request);
       const keys = await keysOf(ask, `${apiOf(visit)}/keys`, listed);
-      if (keys instanceof Refused) return keys;
       const made = { form: formOf(listed, csrf), place: KEYS, groups: grouped.groups, listed };
       const form = { action: request.path, csrf };
       const credit = postForm(

@@ -1,8 +1,10 @@
 // Searchable transactions of all accounts with our cost of each; failed calls with their reasons; refunding a charge.
-import type { FailedShown, TransactionShown, TransactionsShown } from "../account/answers.ts";
+import type { FailedShown, TransactionShown } from "../account/answers.ts";
 import {
   chargeRows,
   failedRows,
+  failuresIn,
+  foundPage,
   isFailure,
   legsTable,
   SEARCH_FIELDS,
@@ -11,10 +13,10 @@ import {
   transactionFacts,
 } from "../account/transactions.ts";
 import { html } from "../html.ts";
-import { nothingElse, Refused, withQuery } from "../kit/ask.ts";
+import { nothingElse, withQuery } from "../kit/ask.ts";
 import { field, postForm } from "../kit/forms.ts";
 import type { Section, Visit } from "../kit/sections.ts";
-import { card, facts, money, nextPage, problem } from "../kit/shown.ts";
+import { card, facts, money, nextPage } from "../kit/shown.ts";
 import type { AnyTransaction } from "./answers.ts";
 
 const PATH = "/console/calls";
@@ -31,16 +33,15 @@ export const callsSection: Section = {
     const asked = searchIn(request, [...SEARCH_FIELDS, "account", "cursor"]);
     const more = field({ name: "account", label: "Account", value: asked.account ?? "", placeholder: "acct_..." });
     const search = searchForm(PATH, asked, more);
-    const found = await ask<TransactionsShown>("GET", withQuery("/admin/v1/transactions", { ...asked, limit: PAGE }));
-    if (found instanceof Refused)
-      return { title: "Calls", body: html`${problem(found.words)}${search}`, status: found.status };
-    const rows = isFailure(asked.status)
-      ? failedRows(found.transactions as readonly unknown[] as readonly FailedShown[], whose)
-      : chargeRows(found.transactions, PATH, { name: "Account", cell: whose });
-    return {
-      title: "Calls",
-      body: html`${search}<section class="card" aria-label="Calls found">${rows}${nextPage(PATH, asked, found.next_cursor)}</section>`,
-    };
+    return foundPage("Calls", {
+      found: ask("GET", withQuery("/admin/v1/transactions", { ...asked, limit: PAGE })),
+      search,
+      next: (cursor) => nextPage(PATH, asked, cursor),
+      rows: (all) =>
+        isFailure(asked.status)
+          ? failedRows(failuresIn(all), whose)
+          : chargeRows(all, PATH, { name: "Account", cell: whose }),
+    });
   },
 };
 
@@ -58,7 +59,6 @@ export const callSection: Section = {
   },
   async show(visit) {
     const whole = await visit.ask<AnyTransaction>("GET", apiOf(visit));
-    if (whole instanceof Refused) return whole;
     const refund = postForm(
       { action: visit.request.path, csrf: visit.csrf, act: "refund" },
       html`${field({ name: "reason", label: "Reason", required: true })}<div class="buttons"><button class="danger">Refund</button></div>`,

@@ -55,8 +55,8 @@ const FIND = "/console/find";
 const ACCOUNTS_LOOKED_AT = "1000";
 
 const accountNamed: Look = async (ask, words) => {
-  const { accounts } = bodyOr(
-    await ask<{ accounts: readonly AccountShown[] }>("GET", `/admin/v1/accounts?limit=${ACCOUNTS_LOOKED_AT}`),
+  const { accounts } = await bodyOr(
+    ask<{ accounts: readonly AccountShown[] }>("GET", `/admin/v1/accounts?limit=${ACCOUNTS_LOOKED_AT}`),
     { accounts: [] },
   );
   return accounts
@@ -95,7 +95,7 @@ export function consolePages(parts: ConsoleParts): readonly EndpointSpec[] {
       return session === null ? null : { ask: askAs(request, session), csrf: session.csrf };
     },
     async notice(ask) {
-      const { refusals } = bodyOr(await ask<{ refusals: readonly Refusal[] }>("GET", "/admin/v1/routes"), {
+      const { refusals } = await bodyOr(ask<{ refusals: readonly Refusal[] }>("GET", "/admin/v1/routes"), {
         refusals: [],
       });
       return html`${refusals.map(({ message }) => problem(message))}`;

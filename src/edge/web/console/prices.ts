@@ -1,6 +1,6 @@
 // Prices and margins, losses first; provider counters without a price; models that retire soon.
 import { type Html, html } from "../html.ts";
-import { type Ask, Refused, withQuery } from "../kit/ask.ts";
+import { type Ask, withQuery } from "../kit/ask.ts";
 import { DAY_MS, dayOf } from "../kit/days.ts";
 import type { Section } from "../kit/sections.ts";
 import { card, count, money, pill, rowsOf, table } from "../kit/shown.ts";
@@ -29,17 +29,10 @@ interface Models {
   }[];
 }
 
-async function marginsBy(ask: Ask, by: string, from: string): Promise<Html | Refused> {
+async function marginsBy(ask: Ask, by: string, from: string): Promise<Html> {
   const sold = await ask<Usage>("GET", withQuery("/admin/v1/usage", { by, from, limit: "1000" }));
-  if (sold instanceof Refused) return sold;
   const lines = sold.usage.toSorted((a, b) => Number(a.margin_nano_usd) - Number(b.margin_nano_usd)).slice(0, 100);
-  const columns = [
-    { name: "Of" },
-    { name: "Calls", kind: "num desk" },
-    { name: "Charged", kind: "num" },
-    { name: "Cost", kind: "num" },
-    { name: "Margin", kind: "num" },
-  ];
+  const columns = ["Of", "Calls|num large", "Charged|num", "Cost|num", "Margin|num"];
   const rows = rowsOf(lines, ({ model, provider, calls, margin_nano_usd: margin, ...line }) => [
     html`<span class="name">${model ?? provider ?? "other"}</span><br><span class="soft">${model == null ? "" : (provider ?? "")}</span>`,
     count(calls),
@@ -57,13 +50,9 @@ export function pricesSection(epochMs: () => number): Section {
     place: PATH,
     async show({ ask }) {
       const prices = await ask<Prices>("GET", "/admin/v1/prices");
-      if (prices instanceof Refused) return prices;
       const from = dayOf(epochMs() - DAYS * DAY_MS);
       const margins = await Promise.all(MARGINS_BY.map((by) => marginsBy(ask, by, from)));
-      const refused = margins.find((shown) => shown instanceof Refused);
-      if (refused !== undefined) return refused;
       const listed = await ask<Models>("GET", "/admin/v1/models");
-      if (listed instanceof Refused) return listed;
       const lost = prices.losses.map(({ provider, model, percent, rests }) => [
         model,
         provider,
@@ -77,10 +66,10 @@ export function pricesSection(epochMs: () => number): Section {
         .map(({ model, until, providers }) => [until ?? "", model, providers.join(", ") || "no provider that is on"]);
       return {
         title: "Prices and margin",
-        body: html`<p class="lead">Margins are what was charged in ${DAYS} days less what it cost us, the losers first.</p>${margins as Html[]}
-<div class="grid">${card("Lost today, by the provider's own figures", table("Losses", [{ name: "Model" }, { name: "Provider" }, { name: "Loss" }, { name: "State" }], { rows: lost, none: "Nothing was sold below cost." }))}
-${card("Usage without a price", table("Unpriced", [{ name: "Provider" }, { name: "What" }, { name: "Answers", kind: "num" }], { rows: unpriced, none: "All usage has a price." }))}</div>
-${card("Retiring models", table("Ends", [{ name: "On" }, { name: "Model" }, { name: "Served by" }], { rows: ends, none: "No model is about to retire." }))}`,
+        body: html`<p class="lead">Margins are what was charged in ${DAYS} days less what it cost us, the losers first.</p>${margins}
+<div class="grid">${card("Lost today, by the provider's own figures", table("Losses", ["Model", "Provider", "Loss", "State"], { rows: lost, none: "Nothing was sold below cost." }))}
+${card("Usage without a price", table("Unpriced", ["Provider", "What", "Answers|num"], { rows: unpriced, none: "All usage has a price." }))}</div>
+${card("Retiring models", table("Ends", ["On", "Model", "Served by"], { rows: ends, none: "No model is about to retire." }))}`,
       };
     },
   };

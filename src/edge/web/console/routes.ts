@@ -3,7 +3,7 @@
 import type { InstalledProvider } from "../../../catalog/installed.ts";
 import type { RouteRow } from "../../../upstream/route-rows.ts";
 import { type Html, html } from "../html.ts";
-import { bodyOr, Refused } from "../kit/ask.ts";
+import { bodyOr } from "../kit/ask.ts";
 import { buttonForm } from "../kit/forms.ts";
 import type { Section } from "../kit/sections.ts";
 import { card, count, pill, rowsOf, table, time } from "../kit/shown.ts";
@@ -65,8 +65,7 @@ export const routesSection: Section = {
       told: "The provider was checked",
       async run({ ask, fields }) {
         const found = await ask<Checks>("POST", `/admin/v1/providers/${encodeURIComponent(fields.id ?? "")}/check`);
-        if (found instanceof Refused) return found;
-        const columns = [{ name: "Key" }, { name: "Check" }, { name: "Result" }, { name: "Message" }];
+        const columns = ["Key", "Check", "Result", "Message"];
         const rows = found.checks.map(({ key, asked, verdict, detail }) => [
           key ?? "no key",
           asked ?? "-",
@@ -79,10 +78,8 @@ export const routesSection: Section = {
   },
   async show({ ask, csrf }) {
     const setup = await ask<Setup>("GET", "/admin/v1/providers");
-    if (setup instanceof Refused) return setup;
-    const series = seriesIn(bodyOr(await ask<string>("GET", "/metrics"), ""), [RESTING, ATTEMPTS]);
+    const series = seriesIn(await bodyOr(ask<string>("GET", "/metrics"), ""), [RESTING, ATTEMPTS]);
     const routes = await ask<{ routes: readonly RouteRow[] }>("GET", "/admin/v1/routes");
-    if (routes instanceof Refused) return routes;
     const failed = byProvider(routes.routes);
     const resting = series.filter(({ name, value }) => name === RESTING && value > 0);
     const tries = new Map<string, { all: number; good: number }>();
@@ -121,7 +118,7 @@ export const routesSection: Section = {
         "",
       ]),
     ];
-    const columns = [{ name: "Provider" }, { name: "Health" }, { name: "Last failures" }, { name: "Do", kind: "acts" }];
+    const columns = ["Provider", "Health", "Last failures", "Do|acts"];
     const tiers = setup.tiers.map(({ id, on: served, of }) => [`core/${id}`, `${served} of ${of}`]);
     const offRows = rowsOf(off, ({ name, variables, waits_for }) => [
       name,
@@ -130,8 +127,8 @@ export const routesSection: Section = {
     return {
       title: "Routes",
       body: html`${card("Configured providers", table("Providers", columns, { rows, none: "No provider is configured. Set the key of one." }))}
-<div class="grid">${card("Tiers", table("Tiers", [{ name: "Tier" }, { name: "Available models" }], { rows: tiers, none: "None." }))}
-<details class="card"><summary>${off.length} providers are off</summary>${table("Providers that are off", [{ name: "Provider" }, { name: "Needs" }], { rows: offRows, none: "All providers are configured." })}</details></div>`,
+<div class="grid">${card("Tiers", table("Tiers", ["Tier", "Available models"], { rows: tiers, none: "None." }))}
+<details class="card"><summary>${off.length} providers are off</summary>${table("Providers that are off", ["Provider", "Needs"], { rows: offRows, none: "All providers are configured." })}</details></div>`,
     };
   },
 };

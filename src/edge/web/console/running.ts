@@ -2,9 +2,9 @@
 
 import type { JobRow } from "../../../actions/jobs/job-view.ts";
 import { type Html, html } from "../html.ts";
-import { bodyOr, Refused } from "../kit/ask.ts";
+import { bodyOr } from "../kit/ask.ts";
 import type { Section, Visit } from "../kit/sections.ts";
-import { card, count, pill, problem, rowsOf, table, tiles } from "../kit/shown.ts";
+import { card, count, pill, rowsOf, table, tiles } from "../kit/shown.ts";
 import { seriesIn, seriesSum } from "./metrics-read.ts";
 
 const PATH = "/console/running";
@@ -22,17 +22,10 @@ const TOLD = {
 } as const;
 
 export async function runningNow({ ask }: Visit): Promise<Html> {
-  const series = seriesIn(bodyOr(await ask<string>("GET", "/metrics"), ""), Object.keys(TOLD));
+  const series = seriesIn(await bodyOr(ask<string>("GET", "/metrics"), ""), Object.keys(TOLD));
   const shown = Object.entries(TOLD).filter(([name]) => series.some((one) => one.name === name));
   const found = await ask<{ jobs: readonly JobRow[] }>("GET", "/admin/v1/jobs");
-  if (found instanceof Refused) return html`${problem(found.words)}`;
-  const columns = [
-    { name: "Job" },
-    { name: "State" },
-    { name: "No progress for", kind: "num" },
-    { name: "Held", kind: "num" },
-    { name: "Spent", kind: "num desk" },
-  ];
+  const columns = ["Job", "State", "No progress for|num", "Held|num", "Spent|num large"];
   const rows = rowsOf(found.jobs.slice(0, SHOWN_MAX), (job) => [
     html`${job.kind} ${job.sandbox ? pill("sandbox", "warn") : ""}<br><code>${job.job_id}</code><br><a href="/console/accounts/${encodeURIComponent(job.account_id)}">${job.account_name ?? job.account_id}</a>`,
     html`${pill(job.status)} ${job.done === null ? "" : `${job.done} of ${job.total ?? "?"}`}`,

@@ -12,7 +12,7 @@ import {
 import type { FailedShown } from "../account/answers.ts";
 import { failedRows } from "../account/transactions.ts";
 import { type Html, html } from "../html.ts";
-import { type Ask, bodyOr, Refused, withQuery } from "../kit/ask.ts";
+import { type Ask, bodyOr, unlessRefused, withQuery } from "../kit/ask.ts";
 import { type Columns, columnChart, SHARES_MAX, shares } from "../kit/charts.ts";
 import { DAY_MS, dayOf } from "../kit/days.ts";
 import { field } from "../kit/forms.ts";
@@ -119,8 +119,7 @@ export function createGlance(epochMs: () => number, figures: Pick<Figures, "days
     const nowMs = epochMs();
     const day = dayOf(nowMs);
     const lines = await usageOf<OperatorLine>(ask, API, { by: "day", from: day });
-    if (lines instanceof Refused) return html`${problem(lines.words)}`;
-    const series = seriesIn(bodyOr(await ask<string>("GET", "/metrics"), ""), [IN_FLIGHT, RESTING]);
+    const series = seriesIn(await bodyOr(ask<string>("GET", "/metrics"), ""), [IN_FLIGHT, RESTING]);
     const lately = wholeOf(lastHours(await figures.days(), nowMs).map(({ sums }) => sums));
     const calls = lines.reduce((n, line) => n + line.calls, 0);
     const [half, most] = [firstTokenMs(lately, 0.5), firstTokenMs(lately, 0.99)];
@@ -153,7 +152,7 @@ export function createGlance(epochMs: () => number, figures: Pick<Figures, "days
 
 const accountOf = (id: string | null | undefined) => `/console/accounts/${encodeURIComponent(id ?? "")}`;
 
-async function spendOfDay(ask: Ask, day: string): Promise<Html | Refused> {
+async function spendOfDay(ask: Ask, day: string): Promise<Html> {
   const during = { from: day, to: day };
   const cards: Html[] = [];
   for (const [title, field, more] of [
@@ -163,7 +162,6 @@ async function spendOfDay(ask: Ask, day: string): Promise<Html | Refused> {
     ["Sandbox accounts, play money", "account", { sandbox: "1" }],
   ] as const satisfies readonly (readonly [string, Field, object])[]) {
     const lines = await largest(ask, field, { ...during, ...more });
-    if (lines instanceof Refused) return lines;
     const all = lines.map((line: UsageLine) => ({
       name: field === "key" ? `${nameIn(line, field)} of ${line.account_name ?? ""}` : nameIn(line, field),
       nano: line.charged_nano_usd,
@@ -182,7 +180,6 @@ async function failures(ask: Ask): Promise<Html> {
     "GET",
     withQuery("/admin/v1/transactions", query),
   );
-  if (found instanceof Refused) return problem(found.words) as Html;
   const all = found.transactions;
   if (all.length === 0) return html`<p class="none">No call has failed lately.</p>`;
   const reasons = Map.groupBy(all, ({ code, status, asked }) => `${code ?? status} ${asked ?? ""}`);
@@ -219,15 +216,12 @@ export function todaySection({ glance, figures, epochMs }: TodayParts): Section 
       const other = html`<form class="filters" method="get" action="/console">${days}${field({ name: "day", label: "Another day", note: "UTC", type: "date", value: day })}<div class="buttons"><button class="plain">Show</button></div></form>`;
       const made = await glance(visit);
       const sums = await usageOf(ask, API, { by: "day", from: dayOf(todayMs - 89 * DAY_MS), limit: "100" });
-      if (sums instanceof Refused) return sums;
       const none = html`<p class="none">Nothing was spent in this time. Each day becomes a column here.</p>`;
       const spent = await spending({ ask, api: API, path: "/console", query: request.query, todayMs, none }, sums);
-      if (spent instanceof Refused) return spent;
       const spend = await spendOfDay(ask, day);
-      if (spend instanceof Refused) return spend;
       return {
         title: "Overview",
-        body: html`<div data-live="${TODAY_LIVE}">${made}</div>${health(await figures.days(), request.query, epochMs())}${card("What fails, and why", await failures(ask))}<h2>Who spent what on ${day}</h2>${other}${spend}${spent.card}`,
+        body: html`<div data-live="${TODAY_LIVE}">${made}</div>${health(await figures.days(), request.query, epochMs())}${card("What fails, and why", await unlessRefused(failures(ask), ({ message }) => html`${problem(message)}`))}<h2>Who spent what on ${day}</h2>${other}${spend}${spent.card}`,
       };
     },
   };

@@ -1,6 +1,6 @@
 // Maintenance: the doctor, which checks all books; pending writes; adapter certificates; the settings in force; and the operator log.
 import { type Html, html } from "../html.ts";
-import { type Ask, Refused, withQuery } from "../kit/ask.ts";
+import { type Ask, withQuery } from "../kit/ask.ts";
 import { buttonForm } from "../kit/forms.ts";
 import type { Section } from "../kit/sections.ts";
 import { card, count, nextPage, pill, rowsOf, table, tiles, time } from "../kit/shown.ts";
@@ -33,9 +33,8 @@ const WAITING = {
 } as const;
 
 /** Nothing waits with a single file: every call's end is written before the caller sees the answer. */
-async function waitingShown(ask: Ask): Promise<Html | Refused> {
+async function waitingShown(ask: Ask): Promise<Html> {
   const text = await ask<string>("GET", "/metrics");
-  if (text instanceof Refused) return text;
   const series = seriesIn(text, Object.keys(WAITING));
   return tiles(
     Object.entries(WAITING).map(([name, [title, more]]) => ({
@@ -71,7 +70,7 @@ function certificatesShown(vendors: readonly VendorShown[]): Html {
       verdictOf(vendor),
       vendor.unconfirmed.map(({ of, why }) => html`<span class="name">not confirmed of ${of}: ${why}</span><br>`),
     ]);
-  const columns = [{ name: "Vendor" }, { name: "Certificate" }, { name: "Not confirmed yet" }];
+  const columns = ["Vendor", "Certificate", "Not confirmed yet"];
   const how = html`<p class="soft">The command <code>tollgate certify</code> asks vendors for real, cheaply, and tells this gateway what it found where the gateway runs.</p>`;
   return card(
     "Certificates of adapters",
@@ -87,13 +86,12 @@ export const doctorSection: Section = {
       told: "Ledger check",
       async run({ ask }) {
         const report = await ask<Report>("GET", "/admin/v1/doctor");
-        if (report instanceof Refused) return report;
         const rows = rowsOf(report.findings, ({ invariant, accountId, detail }) => [
           pill(invariant, "bad"),
           accountId ?? "",
           detail,
         ]);
-        const columns = [{ name: "Rule" }, { name: "Account" }, { name: "Problem" }];
+        const columns = ["Rule", "Account", "Problem"];
         const proofs = (report.payments ?? []).map(
           ({ of, proved, unknown }) =>
             html`<p>Of ${of}, ${count(proved)} are on chain as the books have them${unknown === 0 ? "" : `; of ${count(unknown)} the chain could not be asked`}.</p>`,
@@ -109,17 +107,14 @@ export const doctorSection: Section = {
   },
   async show({ ask, csrf }) {
     const config = await ask<{ settings: readonly Setting[] }>("GET", "/admin/v1/config");
-    if (config instanceof Refused) return config;
     const certified = await ask<{ certificates: readonly VendorShown[] }>("GET", "/admin/v1/certificates");
-    if (certified instanceof Refused) return certified;
     const waiting = await waitingShown(ask);
-    if (waiting instanceof Refused) return waiting;
     const rows = rowsOf(config.settings, ({ name, value, from }) => [
       html`<code>${name}</code>`,
       html`<span class="name">${value}</span>`,
       from === "default" ? "" : from,
     ]);
-    const columns = [{ name: "Setting" }, { name: "Value" }, { name: "From", kind: "desk" }];
+    const columns = ["Setting", "Value", "From|large"];
     const examine = buttonForm({ action: "/console/doctor", csrf, act: "examine" }, "Examine the books", { kind: "" });
     return {
       title: "Doctor",
@@ -140,8 +135,7 @@ export const logSection: Section = {
       "GET",
       withQuery("/admin/v1/log", { limit: "100", cursor }),
     );
-    if (found instanceof Refused) return found;
-    const columns = [{ name: "Time (UTC)" }, { name: "Who" }, { name: "What" }, { name: "Result" }];
+    const columns = ["Time (UTC)", "Who", "What", "Result"];
     const state = (status: number | null) =>
       status === null ? pill("not known", "warn") : pill(String(status), status < 400 ? "good" : "bad");
     const rows = rowsOf(found.log, ({ at, by, proven, method, path, body, status }) => [

@@ -2,27 +2,34 @@
 import type { EndpointShape } from "../../../core/endpoint.ts";
 
 /** An endpoint's refusal, worded for people. */
-export class Refused {
+export class Refused extends Error {
   readonly status: number;
-  readonly words: string;
   constructor(status: number, words: string) {
+    super(words);
     this.status = status;
-    this.words = words;
   }
 }
 
-/** Calls one of our own endpoints and returns its body, typed as that endpoint's answer. Rejects where a store is down. */
-export type Ask = <Body>(method: EndpointShape["method"], path: string, body?: unknown) => Promise<Body | Refused>;
+/** Calls one of our own endpoints and returns its body, typed as that endpoint's answer. Throws a `Refused`, and what a store that is down throws. */
+export type Ask = <Body>(method: EndpointShape["method"], path: string, body?: unknown) => Promise<Body>;
 
-/** The body, or `none` where it is unavailable: only for parts that a page can do without. */
-export function bodyOr<Body>(answer: Body | Refused, none: Body): Body {
-  return answer instanceof Refused ? none : answer;
+/** The answer, or what `instead` makes of a refusal. */
+export async function unlessRefused<Body>(answer: Promise<Body>, instead: (refused: Refused) => Body): Promise<Body> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (error instanceof Refused) return instead(error);
+    throw error;
+  }
 }
 
+/** The body, or `none` where it is refused: only for parts that a page can do without. */
+export const bodyOr = <Body>(answer: Promise<Body>, none: Body) => unlessRefused(answer, () => none);
+
 /** The result of a form's action that has nothing to show. */
-export async function nothingElse(answer: Promise<unknown>): Promise<Refused | null> {
-  const done = await answer;
-  return done instanceof Refused ? done : null;
+export async function nothingElse(answer: Promise<unknown>): Promise<null> {
+  await answer;
+  return null;
 }
 
 /** A path with the defined parts of a query. */

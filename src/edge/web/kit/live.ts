@@ -4,8 +4,10 @@ import type { EndpointSpec, GatewayRequest } from "../../../core/endpoint.ts";
 import { GatewayError } from "../../../core/errors.ts";
 import { inSlices } from "../../../core/slices.ts";
 import { tally } from "../../../core/tally.ts";
-import { type Html, textOf } from "../html.ts";
+import { type Html, html, textOf } from "../html.ts";
+import { unlessRefused } from "./ask.ts";
 import type { Door, Visit } from "./sections.ts";
+import { problem } from "./shown.ts";
 
 const EVERY_MS = 2_000;
 /** Per session: forgotten tabs must not add up. */
@@ -30,7 +32,8 @@ async function look({ door, part }: Live, request: GatewayRequest, before: strin
   try {
     const who = await door.enter(request);
     if (who === null) return null;
-    const now = await inSlices(textOf(await part({ ...who, request, fields: {} })));
+    const shown = unlessRefused(part({ ...who, request, fields: {} }), ({ message }) => html`${problem(message)}`);
+    const now = await inSlices(textOf(await shown));
     return { now, sent: now === before ? ": still so\n\n" : eventOf(now) };
   } catch (error) {
     // The page stays open until a store that is down comes back.

@@ -5,7 +5,7 @@ import { inSlices } from "../../../core/slices.ts";
 import { fieldsOf } from "../../oauth/choices-form.ts";
 import { seeOther } from "../../oauth/forms.ts";
 import { Html, html, textOf } from "../html.ts";
-import { type Ask, Refused } from "./ask.ts";
+import { type Ask, Refused, unlessRefused } from "./ask.ts";
 import { postForm } from "./forms.ts";
 import { type PlaceGroup, pageAnswer, type Shell } from "./page.ts";
 import { problem, told } from "./shown.ts";
@@ -38,16 +38,16 @@ export interface Shown {
 export interface Act {
   /** The message after it was done. */
   readonly told: string;
-  /** The question to confirm before an action that is irreversible or stops calls; Refused: the input is invalid. */
-  readonly sure?: (visit: Visit) => string | Refused;
-  run(visit: Visit): Promise<Html | Refused | null>;
+  /** The question to confirm before an action that is irreversible or stops calls; throws `Refused` where the input is invalid. */
+  readonly sure?: (visit: Visit) => string;
+  run(visit: Visit): Promise<Html | null>;
 }
 
 export interface Section {
   readonly path: string;
   /** The path of its entry in the sidebar. */
   readonly place: string;
-  show(visit: Visit): Promise<Shown | Refused>;
+  show(visit: Visit): Promise<Shown>;
   readonly acts?: Readonly<Record<string, Act>>;
 }
 
@@ -88,10 +88,11 @@ async function answerOf(shell: Shell, body: Html, status = 200): Promise<Answer>
 
 async function shown(entered: Entered, said: Html | string, statusAtLeast = 200): Promise<Answer> {
   const above = html`${(await entered.door.notice?.(entered.ask)) ?? ""}${said}`;
-  const made = await entered.section.show(entered);
-  if (made instanceof Refused) {
-    return pageAnswer(shellOf(entered, { title: "Not available" }), html`${above}${problem(made.words)}`, made.status);
-  }
+  const made = await unlessRefused(entered.section.show(entered), ({ message, status }) => ({
+    title: "Not available",
+    status,
+    body: html`${problem(message)}`,
+  }));
   if (made.goTo !== undefined) return seeOther(made.goTo);
   return answerOf(shellOf(entered, made), html`${above}${made.body}`, Math.max(statusAtLeast, made.status ?? 200));
 }
@@ -105,15 +106,22 @@ function question(entered: Entered, words: string): Answer {
 }
 
 async function acted(entered: Entered): Promise<Answer> {
+  try {
+    return await actedOn(entered);
+  } catch (error) {
+    if (error instanceof Refused) return shown(entered, problem(error.message), error.status);
+    throw error;
+  }
+}
+
+async function actedOn(entered: Entered): Promise<Answer> {
   const { section, fields, request } = entered;
   const name = fields.act ?? "";
   const act = Object.hasOwn(section.acts ?? {}, name) ? section.acts?.[name] : undefined;
   if (act === undefined) return shown(entered, problem("This form is from an earlier release. Submit it again."), 400);
   const sure = fields.sure === "yes" ? undefined : act.sure?.(entered);
-  if (sure instanceof Refused) return shown(entered, problem(sure.words), sure.status);
   if (sure !== undefined) return question(entered, sure);
   const done = await act.run(entered);
-  if (done instanceof Refused) return shown(entered, problem(done.words), done.status);
   if (done !== null) return answerOf(shellOf(entered, { title: act.told }), done);
   const query = new URLSearchParams([...request.query].filter(([one]) => one !== "done"));
   query.set("done", name);

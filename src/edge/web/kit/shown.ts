@@ -75,11 +75,12 @@ export function tiles(all: readonly Tile[]): Html {
   return html`<dl class="tiles">${shown}</dl>`;
 }
 
-export interface Column {
-  readonly name: string;
-  /** `num`: right-aligned figures; `desk`: hidden on a phone; `acts`: buttons. */
-  readonly kind?: string;
-}
+/** A column's name, and after a bar its kinds: `num` for right-aligned figures, `large` for hidden on a phone, `acts` for buttons. */
+export type Column = string;
+const columnOf = (column: Column) => {
+  const [, name = column, kind = ""] = /^(.*)\|([a-z ]+)$/.exec(column) ?? [];
+  return { name, kind };
+};
 
 /** Rows of cells. */
 export interface Rows extends Iterable<readonly Put[]> {
@@ -97,7 +98,7 @@ export function rowsOf<Item>(items: readonly Item[], cells: (item: Item) => read
 }
 
 /** The table line of each row. */
-function linesOf(columns: readonly Column[], rows: Rows): Html {
+function linesOf(columns: readonly ReturnType<typeof columnOf>[], rows: Rows): Html {
   const line = (row: readonly Put[]) =>
     html`<tr>${row.map((cell, at) => html`<td class="${columns[at]?.kind ?? ""}" data-name="${columns[at]?.name ?? ""}">${cell}</td>`)}</tr>\n`;
   return new Html({
@@ -110,11 +111,12 @@ function linesOf(columns: readonly Column[], rows: Rows): Html {
 /** A table with column names; shows `none` where it has no rows. */
 export function table(
   label: string,
-  columns: readonly Column[],
+  names: readonly Column[],
   { rows, none }: { readonly rows: Rows; readonly none: string },
 ): Html {
   if (rows.length === 0) return html`<p class="none">${none}</p>`;
-  const head = columns.map(({ name, kind = "" }) =>
+  const columns = names.map(columnOf);
+  const head = columns.map(({ name, kind }) =>
     name === "" ? html`<td class="${kind}"></td>` : html`<th scope="col" class="${kind}">${name}</th>`,
   );
   return html`<div class="scroll" tabindex="0" role="region" aria-label="${label}"><table class="${columns.length > 2 ? "stack" : ""}"><thead><tr>${head}</tr></thead><tbody>${linesOf(columns, rows)}</tbody></table></div>`;

@@ -6,7 +6,7 @@ import { isRecord, stringOf } from "../../../core/json.ts";
 import type { OwnAccount } from "../account/answers.ts";
 import { actionsFor } from "../find.ts";
 import { type Html, html } from "../html.ts";
-import { type Ask, bodyOr, Refused } from "../kit/ask.ts";
+import { type Ask, bodyOr } from "../kit/ask.ts";
 import { TRY_SCRIPT } from "../kit/assets.ts";
 import { field } from "../kit/forms.ts";
 import type { Section, Shown, Visit } from "../kit/sections.ts";
@@ -72,7 +72,7 @@ function framed({ kind, csrf, mode, url, action = "", example = {} }: Frame, ins
 }
 
 async function models({ ask, csrf }: Visit, mode: Mode, url: string): Promise<Html> {
-  const pricing = bodyOr(await ask<Pricing>("GET", "/api/llm/v1/pricing"), { tier_prices: [], models: [] });
+  const pricing = await bodyOr(ask<Pricing>("GET", "/api/llm/v1/pricing"), { tier_prices: [], models: [] });
   // The estimate is the maximum cost of a call, so a tier has the price of its most expensive candidate.
   const tiers = pricing.tier_prices.map(({ price_max, ...tier }) => ({ ...tier, ...price_max }));
   const listed = [...tiers, ...pricing.models.filter(({ kind }) => kind === "chat")];
@@ -108,10 +108,9 @@ function paramField(
   return html`<div><label for="p-${name}">${name}${required ? "" : html` <small>optional</small>`}</label>${box}<small class="soft">${note}</small></div>`;
 }
 
-async function action({ ask, csrf }: Visit, id: string, mode: Mode, url: string): Promise<Html | Refused> {
+async function action({ ask, csrf }: Visit, id: string, mode: Mode, url: string): Promise<Html> {
   const path = id.split("/").map(encodeURIComponent).join("/");
   const told = await ask<{ data?: Descriptor } & Descriptor>("GET", `/api/run/${path}`);
-  if (told instanceof Refused) return told;
   const { description, params, price, example } = told.data ?? told;
   const { properties = {}, required = [] } = params;
   const fields = Object.entries(properties).map(([name, schema]) =>
@@ -137,10 +136,9 @@ export function trySection(url: () => string): Section {
   return {
     path: PATH,
     place: PATH,
-    async show(visit): Promise<Shown | Refused> {
+    async show(visit): Promise<Shown> {
       const { ask, request } = visit;
       const account = await ask<OwnAccount>("GET", "/api/v1/account");
-      if (account instanceof Refused) return account;
       const mayBeLive = account.kind !== "sandbox";
       const mode = { mayBeLive, isLive: mayBeLive && request.query.get("live") === "1" };
       const id = (request.query.get("action") ?? "").slice(0, 200);
@@ -150,7 +148,6 @@ export function trySection(url: () => string): Section {
       const above = html`${switches(mode, new URLSearchParams(id === "" ? {} : { action: id }).toString())}`;
       const below = card("Actions", html`${find}${words === "" ? "" : await found(ask, words, live)}`);
       const shown = id === "" ? await models(visit, mode, url()) : await action(visit, id, mode, url());
-      if (shown instanceof Refused) return shown;
       return {
         title: id === "" ? "Playground" : `Try ${id}`,
         body: html`${above}${shown}${below}`,
