@@ -330,6 +330,7 @@ export class LedgerFunds implements Funds {
       idempotency: this.#idempotency(plan),
       // A call ends with its process; whatever is uncharged by then is never charged.
       unwritten: kept === null,
+      isNew: kept === null,
       nowMs: clock.epochMs(),
       ...(countsPaidCalls ? { window: { limit: requestsPerMinute, seconds: WINDOW_SECONDS } } : null),
     };

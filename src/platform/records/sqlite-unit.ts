@@ -129,6 +129,7 @@ function operationsOn(sql: ReturnType<typeof prepare>, time: StoreTime, changed:
 
 function prepare(database: DatabaseSync) {
   const live = "(expires_at IS NULL OR expires_at > ?)";
+  // `LIMIT ? + 0`: SQLite compiles a statement with a bare `LIMIT ?` again each time it runs.
   return {
     get: database.prepare(`SELECT ${COLUMNS} FROM record WHERE kind = ? AND id = ? AND ${live}`),
     size: database.prepare(`SELECT octet_length(value) AS bytes FROM record WHERE kind = ? AND id = ? AND ${live}`),
@@ -148,10 +149,10 @@ function prepare(database: DatabaseSync) {
     ),
     list: database.prepare(
       `SELECT seq, ${COLUMNS} FROM record
-         WHERE payer = ? AND kind = ? AND shared IS NULL AND seq < ? AND ${live} ORDER BY seq DESC LIMIT ?`,
+         WHERE payer = ? AND kind = ? AND shared IS NULL AND seq < ? AND ${live} ORDER BY seq DESC LIMIT ? + 0`,
     ),
     sweep: database.prepare(
-      "DELETE FROM record WHERE seq IN (SELECT seq FROM record WHERE expires_at <= ? ORDER BY expires_at LIMIT ?)",
+      "DELETE FROM record WHERE seq IN (SELECT seq FROM record WHERE expires_at <= ? ORDER BY expires_at LIMIT ? + 0)",
     ),
   };
 }

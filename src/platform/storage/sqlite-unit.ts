@@ -14,6 +14,8 @@ export interface SqliteUnit {
   readonly operations: Operations;
   /** Operations that admit new work: they are refused first when the disk or the queue is nearly full. */
   readonly admissions: readonly string[];
+  /** Whether an operation with this argument writes nothing: alone, it needs no transaction. Default: it may write. */
+  readonly unwritten?: Readonly<Record<string, (argument: never) => boolean>>;
   /** Operations that every call makes and whose answers always have few fields, so that their length need not be checked. */
   readonly short?: readonly string[];
   /** Writes rows that changed in memory and must be in this commit; called once before each. */

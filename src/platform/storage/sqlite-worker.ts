@@ -21,6 +21,7 @@ const NUMBER_CHARS = 24;
 const ANSWER_CHARS_MAX = Math.floor(FRAME_BYTES_MAX / 3);
 
 type Operation = (argument: unknown) => unknown;
+type IsUnwritten = (argument: unknown) => boolean;
 
 const port = parentPort;
 if (port === null) throw new Error("this file is the storage thread's; open it with openSqliteThread");
@@ -33,8 +34,8 @@ const disk = guardDisk(start.file, start.disk);
 const units: SqliteUnit[] = [];
 const entries: OperationEntry[] = [];
 const operations: Operation[] = [];
-/** By operation number: true if its answer may be long. */
-const mayBeLong: boolean[] = [];
+/** By operation number: whether it writes nothing. */
+const isUnwritten: (IsUnwritten | undefined)[] = [];
 /** Accounts changed by the running batch. */
 const changed = new Set<string>();
 const noteChanged = (accountId: string): void => void changed.add(accountId);
@@ -55,6 +56,9 @@ let broken = false;
 const begin = database.prepare("BEGIN IMMEDIATE");
 const commit = database.prepare("COMMIT");
 const rowsChanged = database.prepare("SELECT total_changes() AS rows");
+let rowsSeen = rowsChanged.get()?.rows;
+/** The running batch has begun a transaction. */
+let writes = false;
 
 port.on("message", (message: ToThread) => hear(clients.own, message));
 if (start.socket !== null) {
@@ -97,9 +101,10 @@ async function openUnits(): Promise<void> {
     const unit = openUnit(database, time);
     units.push(unit);
     for (const [operation, run] of Object.entries(unit.operations)) {
-      entries.push({ unit: name, name: operation, admission: unit.admissions.includes(operation) });
+      const isShort = unit.short?.includes(operation) === true;
+      entries.push({ unit: name, name: operation, admission: unit.admissions.includes(operation), isShort });
       operations.push(run as Operation);
-      mayBeLong.push(unit.short?.includes(operation) !== true);
+      isUnwritten.push(unit.unwritten?.[operation] as IsUnwritten | undefined);
     }
   }
   database.exec("COMMIT");
@@ -116,7 +121,7 @@ function openLog(): LogSync | null {
   });
 }
 
-function answerBatch(client: StoreClient, { epochMs, elapsedMs, calls }: Batch): void {
+function answerBatch(client: StoreClient, { epochMs, elapsedMs, calls, isLate = false }: Batch): void {
   // A process that was suspended may send an older time than another has since: time must not go back.
   if (elapsedMs >= time.elapsedMs) {
     time.epochMs = epochMs;
@@ -126,8 +131,11 @@ function answerBatch(client: StoreClient, { epochMs, elapsedMs, calls }: Batch):
     const done = runBatch(calls);
     tellChanged();
     const commit = log?.pending ?? 0;
-    client.waitsFor = commit;
-    client.say(answerText(done, commit));
+    if (isLate && commit > 0) client.late = { commit, text: answerText({ ...done, commit: 0, isLate }) };
+    else {
+      client.waitsFor = commit;
+      client.say(answerText({ ...done, commit, isLate }));
+    }
     catchUpSoon();
   } catch (error) {
     end(String(error));
@@ -138,17 +146,16 @@ function answerBatch(client: StoreClient, { epochMs, elapsedMs, calls }: Batch):
  * If an answer is too long, the last value is the cause, since those before it are bounded together: a query, whose caller can ask for
  * less.
  */
-function answerText(done: BatchDone, commit: number): string {
-  const textOf = (what: BatchDone) => JSON.stringify({ ...what, commit } satisfies BatchAnswer);
+function answerText(answer: BatchAnswer): string {
   try {
-    const text = textOf(done);
+    const text = JSON.stringify(answer);
     if (text.length <= ANSWER_CHARS_MAX) return text;
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
   }
-  const last = done.values.length - 1;
-  const errors = { ...done.errors, [last]: "what was asked for is too long to be told at once" };
-  return textOf({ values: [...done.values.slice(0, last), null], errors });
+  const last = answer.values.length - 1;
+  const errors = { ...answer.errors, [last]: "what was asked for is too long to be told at once" };
+  return JSON.stringify({ ...answer, values: [...answer.values.slice(0, last), null], errors });
 }
 
 function tellChanged(): void {
@@ -162,7 +169,6 @@ function tellChanged(): void {
  * bad call does not affect the others.
  */
 function runBatch(calls: readonly unknown[], roomMade = false): BatchDone {
-  const rowsBefore = rowsChanged.get()?.rows;
   let done: BatchDone;
   try {
     done = transact(calls);
@@ -174,7 +180,7 @@ function runBatch(calls: readonly unknown[], roomMade = false): BatchDone {
     return runEach(calls, roomMade);
   }
   // It is committed: a failure from here on must not repeat it, and ends the thread.
-  settle(rowsBefore);
+  settle();
   return done;
 }
 
@@ -202,7 +208,7 @@ function transact(calls: readonly unknown[]): BatchDone {
   const values: unknown[] = [];
   let errors: Record<number, string> | null = null;
   let chars = 0;
-  begin.run();
+  writes = false;
   for (let at = 0; at < calls.length && chars <= VALUES_CHARS_MAX; at += 2) {
     const number = calls[at] as number;
     if (low && entries[number]?.admission) {
@@ -212,19 +218,28 @@ function transact(calls: readonly unknown[]): BatchDone {
     } else {
       const run = operations[number];
       if (run === undefined) throw new Error(`no operation has the number ${number}`);
-      const value = run(calls[at + 1]) ?? null;
-      if (mayBeLong[number]) chars += charsOf(value);
+      const argument = calls[at + 1];
+      if (!writes && isUnwritten[number]?.(argument) !== true) {
+        begin.run();
+        writes = true;
+      }
+      const value = run(argument) ?? null;
+      if (entries[number]?.isShort !== true) chars += charsOf(value);
       values.push(value);
     }
   }
-  for (const unit of units) unit.flush();
-  commit.run();
+  if (writes) {
+    for (const unit of units) unit.flush();
+    commit.run();
+  }
   return { values, errors };
 }
 
-/** Runs after a commit; `rowsBefore`: the total row changes before it. */
-function settle(rowsBefore: unknown): void {
-  if (rowsChanged.get()?.rows !== rowsBefore) {
+/** Runs after a batch. Each commit that changed rows must reach the disk. */
+function settle(): void {
+  const rows = writes ? rowsChanged.get()?.rows : rowsSeen;
+  if (rows !== rowsSeen) {
+    rowsSeen = rows;
     log?.committed();
     logLength?.committed();
   }
@@ -269,12 +284,12 @@ function catchUpSoon(): void {
 
 /** On a full disk this stays for later: the units can make all of it again. */
 function catchUp(): void {
-  const rowsBefore = rowsChanged.get()?.rows;
   try {
+    writes = true;
     begin.run();
     for (const unit of units) unit.catchUp?.();
     commit.run();
-    settle(rowsBefore);
+    settle();
   } catch (error) {
     try {
       undo(error);

@@ -15,6 +15,8 @@ export interface StoreClient {
   say(message: FromThread): void;
   /** The last commit in its answers that is not on disk yet; 0: none. */
   waitsFor: number;
+  /** The answer to its late batch, which waits for its commit. */
+  late: { readonly commit: number; readonly text: string } | null;
 }
 
 export interface StoreSocketParts {
@@ -26,6 +28,11 @@ export interface StoreSocketParts {
 }
 
 function tellSynced(client: StoreClient, commit: number): void {
+  const { late } = client;
+  if (late !== null && late.commit <= commit) {
+    client.late = null;
+    client.say(late.text);
+  }
   if (client.waitsFor === 0) return;
   if (commit >= client.waitsFor) client.waitsFor = 0;
   client.say(commit);
@@ -39,7 +46,7 @@ export class StoreClients {
   #server: Server | null = null;
 
   constructor(sayToOwn: (message: FromThread) => void) {
-    this.#own = { say: sayToOwn, waitsFor: 0 };
+    this.#own = { say: sayToOwn, waitsFor: 0, late: null };
   }
 
   get own(): StoreClient {
@@ -107,7 +114,7 @@ export class StoreClients {
         socket.destroy();
       }
     };
-    const client: StoreClient = { say, waitsFor: 0 };
+    const client: StoreClient = { say, waitsFor: 0, late: null };
     const greet = ({ kind, owner: named, release: other }: Hello): void => {
       if (kind !== "hello" || other !== release) {
         const error = `the store is kept by Tollgate ${release}, which this one, ${other}, cannot share: restart all of it`;

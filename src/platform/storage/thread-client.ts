@@ -3,7 +3,7 @@ import type { Clock } from "../../core/clock.ts";
 import { GatewayError } from "../../core/errors.ts";
 import type { ReadingThread, ReadRow, Value } from "./reading-thread.ts";
 import type { Operations } from "./sqlite-unit.ts";
-import type { BatchAnswer, FromThread, OperationEntry, StoreNews, ToThread } from "./wire.ts";
+import type { Batch, BatchAnswer, FromThread, OperationEntry, StoreNews, ToThread } from "./wire.ts";
 
 /** Keeps commits short; the rest goes into the next batch. */
 const BATCH_MAX = 256;
@@ -108,6 +108,8 @@ export class ThreadClient implements SqliteThread {
   #patience: NodeJS.Timeout | null = null;
   /** The batch in progress; the next is sent when its answer arrives. */
   #running: readonly Waiting[] | null = null;
+  /** A batch of one operation whose answer comes once it is on disk. */
+  #late: readonly Waiting[] | null = null;
   /** Operations whose commits are not on disk yet, oldest first. */
   #unsynced: Unsynced[] = [];
   #scheduled = false;
@@ -168,7 +170,7 @@ export class ThreadClient implements SqliteThread {
   };
 
   /**
-   * Sends at the end of the turn. If turns of a busy loop keep bringing several operations, waiting a few turns saves commits and costs
+   * Sends at once if nothing is in progress, otherwise at the end of the turn. If turns of a busy loop keep bringing several operations, waiting a few turns saves commits and costs
    * callers no time, since they would wait for the loop anyway. The same holds during a sync: whatever is committed before it ends is on
    * disk with the next.
    */
@@ -177,7 +179,8 @@ export class ThreadClient implements SqliteThread {
     this.#scheduled = true;
     this.#gathered = 0;
     this.#turns = 0;
-    setImmediate(this.#turn);
+    if (this.#late === null && this.#unsynced.length === 0) queueMicrotask(this.#turn);
+    else setImmediate(this.#turn);
   }
 
   readonly #turn = (): void => {
@@ -199,7 +202,7 @@ export class ThreadClient implements SqliteThread {
     if (this.#queue.length === 0) {
       // The last connection to close a file empties its log, which must be the writing one. Send it once: a second message would have the
       // thread close descriptors whose numbers may be reused by then.
-      if (this.#closing === null || this.#unsynced.length > 0 || this.#isLeaving) return;
+      if (this.#closing === null || this.#unsynced.length > 0 || this.#late !== null || this.#isLeaving) return;
       this.#isLeaving = true;
       void this.#reading.close().then(() => this.#port.post({ kind: "close" }));
       return;
@@ -208,9 +211,12 @@ export class ThreadClient implements SqliteThread {
     const behind = this.#queue.length <= countMax ? [] : this.#queue.slice(countMax);
     const calls: unknown[] = [];
     for (const { number, argument } of running) calls.push(number, argument);
-    const batch = { epochMs: this.#clock.epochMs(), elapsedMs: this.#clock.elapsedMs(), calls };
+    const [first] = running;
+    const isAlone = running.length === 1 && behind.length === 0 && this.#late === null && this.#unsynced.length === 0;
+    const isLate = isAlone && first?.mayBeLost === false && this.#entries[first.number]?.isShort === true;
+    const time = { epochMs: this.#clock.epochMs(), elapsedMs: this.#clock.elapsedMs() };
     try {
-      this.#port.post(JSON.stringify(batch));
+      this.#port.post(JSON.stringify({ ...time, calls, isLate } satisfies Batch));
     } catch (error) {
       // Too long to serialize or send, usually because of a single operation: nothing was done, so split the batch.
       if (running.length > 1) return this.#send(running.length >> 1);
@@ -219,7 +225,8 @@ export class ThreadClient implements SqliteThread {
       return this.#schedule();
     }
     this.#queue = behind;
-    this.#running = running;
+    if (isLate) this.#late = running;
+    else this.#running = running;
   }
 
   hear(message: FromThread): void {
@@ -245,9 +252,10 @@ export class ThreadClient implements SqliteThread {
     );
   }
 
-  #settle({ values, errors, commit }: BatchAnswer): void {
-    const batch = this.#running ?? [];
-    this.#running = null;
+  #settle({ values, errors, commit, isLate }: BatchAnswer): void {
+    const batch = (isLate ? this.#late : this.#running) ?? [];
+    if (isLate) this.#late = null;
+    else this.#running = null;
     let at = 0;
     for (const value of values) {
       const waiting = batch[at] as Waiting;
@@ -301,7 +309,7 @@ export class ThreadClient implements SqliteThread {
 
   /** The thread or its connection has ended, for the reason `why` unless it was asked to. */
   exited(why: Error): void {
-    const isDone = this.#queue.length + this.#patient.length === 0 && this.#running === null;
+    const isDone = this.#queue.length + this.#patient.length === 0 && this.#running === null && this.#late === null;
     if (this.#closing !== null && isDone) this.#closing.resolve();
     else this.break(why);
   }
@@ -311,12 +319,14 @@ export class ThreadClient implements SqliteThread {
     if (this.#broken !== null) return;
     this.#broken = error;
     const unsynced = this.#unsynced.map(({ waiting }) => waiting);
-    for (const { reject } of [...unsynced, ...(this.#running ?? []), ...this.#queue, ...this.#patient]) {
+    const sent = [...(this.#late ?? []), ...(this.#running ?? [])];
+    for (const { reject } of [...unsynced, ...sent, ...this.#queue, ...this.#patient]) {
       reject(unavailable(error.message, false));
     }
     for (const { reject } of this.#backups) reject(error);
     this.#closing?.reject(error);
     this.#running = null;
+    this.#late = null;
     this.#queue = [];
     this.#patient = [];
     this.#unsynced = [];

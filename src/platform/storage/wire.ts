@@ -17,6 +17,8 @@ export interface ThreadStart {
 
 /** A batch: the gateway's clock, then alternating operation numbers and arguments. */
 export interface Batch {
+  /** Answer only once it is on disk. A process has one such batch at a time, and may send others meanwhile. */
+  readonly isLate?: boolean;
   readonly epochMs: number;
   readonly elapsedMs: number;
   readonly calls: readonly unknown[];
@@ -32,6 +34,8 @@ export interface BatchDone {
 export interface BatchAnswer extends BatchDone {
   /** The commit with which everything that the batch wrote or read is on disk, reported later. 0: it already is. */
   readonly commit: number;
+  /** Of the late batch. */
+  readonly isLate: boolean;
 }
 
 export type ToThread =
@@ -83,4 +87,5 @@ export interface OperationEntry {
   readonly unit: string;
   readonly name: string;
   readonly admission: boolean;
+  readonly isShort: boolean;
 }

@@ -156,7 +156,7 @@ test("a batch that is too long to be sent goes in parts: one that is too long al
     close: () => Promise.resolve(),
   };
   const clock = manualClock(START_MS);
-  const entries = [{ unit: "mortal", name: "keep", admission: false }];
+  const entries = [{ unit: "mortal", name: "keep", admission: false, isShort: false }];
   const client = new ThreadClient({ port: { post, cut() {} }, entries, reading, clock, onFatal() {} });
   const keep = client.unit<MortalOperations>("mortal");
   const words = ["a", "b", "x".repeat(1_001), "c", "d"];
@@ -178,7 +178,7 @@ test("the thread is told to close once, also where a sync ends after that", asyn
     inquire: () => Promise.resolve(null),
     close: () => Promise.resolve(),
   };
-  const entries = [{ unit: "mortal", name: "keep", admission: false }];
+  const entries = [{ unit: "mortal", name: "keep", admission: false, isShort: false }];
   const port = { post: (message: unknown) => void posts.push(message), cut() {} };
   const client = new ThreadClient({ port, entries, reading, clock: manualClock(START_MS), onFatal() {} });
   const kept = client.unit<MortalOperations>("mortal")("keep", "a", { mayBeLost: true });

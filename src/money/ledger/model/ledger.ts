@@ -54,6 +54,8 @@ export interface ReserveRequest extends HoldRef {
    * key, and holds that are charged on expiry, are written anyway.
    */
   readonly unwritten?: boolean;
+  /** The id was made for this request, and nothing has named it before: a store need not look for its past. */
+  readonly isNew?: boolean;
   /** The gateway's clock, to detect clock skew. */
   readonly nowMs: number;
   /** The account's request rate limit, counted across processes where the store is shared; absent where requests are counted elsewhere. */

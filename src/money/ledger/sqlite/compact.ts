@@ -17,7 +17,7 @@ export type ReserveList = readonly [
   ListOf<ReserveRequest, ["accountId", "holdId", "keyId", "parentId", "amountNano", "inference", "owner", "leaseMs"]>,
   ListOf<
     ReserveRequest,
-    ["onExpire", "requestId", "operation", "asked", "effect", "idempotency", "unwritten", "nowMs"]
+    ["onExpire", "requestId", "operation", "asked", "effect", "idempotency", "unwritten", "isNew", "nowMs"]
   >,
   readonly ListOf<Slot, ["scope", "max", "code"]>[],
   windows: string,
@@ -38,10 +38,10 @@ export type PostList = readonly [
 
 export function reserveList(request: ReserveRequest): ReserveList {
   const { accountId, holdId, keyId, parentId, amountNano, inference, owner, leaseMs, onExpire } = request;
-  const { requestId, operation, asked, effect, idempotency, unwritten = false, nowMs, window } = request;
+  const { requestId, operation, asked, effect, idempotency, unwritten = false, isNew = false, nowMs, window } = request;
   return [
     [accountId, holdId, keyId, parentId, amountNano, inference, owner, leaseMs],
-    [onExpire, requestId, operation, asked, effect, idempotency, unwritten, nowMs],
+    [onExpire, requestId, operation, asked, effect, idempotency, unwritten, isNew, nowMs],
     request.slots.map(({ scope, max, code }) => [scope, max, code]),
     windowsText(request.windows),
     window === undefined ? null : [window.limit, window.seconds],
@@ -50,7 +50,7 @@ export function reserveList(request: ReserveRequest): ReserveList {
 
 export function reserveOf([who, what, slots, windows, window]: ReserveList): BroughtRequest {
   const [accountId, holdId, keyId, parentId, amountNano, inference, owner, leaseMs] = who;
-  const [onExpire, requestId, operation, asked, effect, idempotency, unwritten, nowMs] = what;
+  const [onExpire, requestId, operation, asked, effect, idempotency, unwritten, isNew, nowMs] = what;
   return {
     accountId,
     holdId,
@@ -69,6 +69,7 @@ export function reserveOf([who, what, slots, windows, window]: ReserveList): Bro
     effect,
     idempotency,
     unwritten,
+    isNew,
     nowMs,
     window: window && { limit: window[0], seconds: window[1] },
   };

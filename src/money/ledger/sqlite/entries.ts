@@ -280,12 +280,12 @@ function prepare(database: DatabaseSync) {
       "INSERT INTO tombstone (hold_id, account_id, state, reason, ended_at) VALUES (?, ?, ?, ?, ?)",
     ),
     pruneTombstones: database.prepare(
-      "DELETE FROM tombstone WHERE seq IN (SELECT seq FROM tombstone WHERE ended_at < ? ORDER BY ended_at LIMIT ?)",
+      "DELETE FROM tombstone WHERE seq IN (SELECT seq FROM tombstone WHERE ended_at < ? ORDER BY ended_at LIMIT ? + 0)",
     ),
     pruneIdempotency: database.prepare(
       `DELETE FROM idempotency WHERE (account_id, key_id, idempotency_key) IN
          (SELECT account_id, key_id, idempotency_key FROM idempotency
-           WHERE lapses_at <= ? AND state <> 'held' ORDER BY lapses_at LIMIT ?)`,
+           WHERE lapses_at <= ? AND state <> 'held' ORDER BY lapses_at LIMIT ? + 0)`,
     ),
     insertPosting: database.prepare(
       `INSERT INTO posting (transaction_id, kind, account_id, key_id, parent_id, request_id, created_at, day, inference,

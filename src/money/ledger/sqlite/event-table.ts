@@ -34,9 +34,10 @@ export class EventTable {
 
 function prepare(database: DatabaseSync) {
   return {
+    // With a bare `LIMIT ?`, SQLite compiles the statement again each time it runs.
     tell: database.prepare("INSERT OR IGNORE INTO told (id, kind, account_id, at, data) VALUES (?, ?, ?, ?, ?)"),
     forget: database.prepare("DELETE FROM told WHERE seq <= ?"),
-    told: database.prepare("SELECT * FROM told ORDER BY seq LIMIT ?"),
+    told: database.prepare("SELECT * FROM told ORDER BY seq LIMIT ? + 0"),
     drop: database.prepare("DELETE FROM told WHERE id = ?"),
   };
 }

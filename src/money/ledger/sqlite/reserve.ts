@@ -12,8 +12,10 @@ import type { LedgerState } from "./state.ts";
 /** The store's clock and the caller's may differ by this much. */
 const SKEW_MS_MAX = 30_000;
 
+type Keeping = Pick<ReserveRequest, "unwritten" | "idempotency" | "onExpire">;
+
 /** Whether the hold gets a row; one that a crash would void anyway has none. */
-export function isWritten({ unwritten, idempotency, onExpire }: Omit<ReserveRequest, "windows" | "window">): boolean {
+export function isWritten({ unwritten, idempotency, onExpire }: Keeping): boolean {
   return !unwritten || idempotency !== null || onExpire !== "void";
 }
 
@@ -23,11 +25,20 @@ export type BroughtRequest = Omit<ReserveRequest, "windows" | "window"> & {
   readonly window: NonNullable<ReserveRequest["window"]> | null;
 };
 
+/** Whether memory alone decides on the request, and keeps the hold. The first use of a key is an event, which has a row. */
+export function staysInMemory(
+  { accounts }: LedgerState,
+  { accountId, keyId, isNew, ...keeping }: Keeping & Pick<ReserveRequest, "accountId" | "keyId" | "isNew">,
+): boolean {
+  const key = accounts.inMemory(accountId)?.keys.get(keyId);
+  return isNew === true && !isWritten(keeping) && typeof key?.lastUsedAtMs === "number";
+}
+
 /** Holds the amount, or returns the refusal. */
 export function reserve(state: LedgerState, request: BroughtRequest): ReserveOutcome {
   const account = state.accounts.account(request.accountId);
   if (account === null) return { outcome: "unknown_account" };
-  const known = state.stateOf(request.holdId);
+  const known = state.stateOf(request.holdId, request.isNew);
   if (known !== null) return { outcome: "exists", state: known };
   const key = account.keys.get(request.keyId);
   if (key === undefined) return { outcome: "unknown_key" };

@@ -140,8 +140,10 @@ export class LedgerState {
     return hold?.account.accountId === accountId ? hold : null;
   }
 
-  stateOf(holdId: string): HoldState | null {
-    return this.holds.has(holdId) ? "held" : this.entries.endOf(holdId);
+  /** `isNew`: nothing has named the id before, unless it is live. */
+  stateOf(holdId: string, isNew = false): HoldState | null {
+    if (this.holds.has(holdId)) return "held";
+    return isNew ? null : this.entries.endOf(holdId);
   }
 
   /** Makes a hold live, with or without a row. */

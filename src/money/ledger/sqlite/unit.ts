@@ -11,7 +11,7 @@ import * as admin from "./admin.ts";
 import { type PostList, postOf, type ReserveList, reserveOf } from "./compact.ts";
 import { Doctor, type ExaminedMemory } from "./doctor.ts";
 import { EntryTables } from "./entries.ts";
-import { extend, reserve, standing } from "./reserve.ts";
+import { extend, reserve, standing, staysInMemory } from "./reserve.ts";
 import { LEDGER_SCHEMA } from "./schema.ts";
 import { abandon, letGo, post, prune, renew, sweep, voidHold } from "./settle.ts";
 import { LedgerState } from "./state.ts";
@@ -30,6 +30,12 @@ export function openUnit(database: DatabaseSync, time: StoreTime): SqliteUnit {
   return {
     operations: { ...operationsOn(state), ...examination(state, new Doctor(database, state)) },
     admissions: ["reserve", "openAccount", "createKey"],
+    unwritten: {
+      reserve: ([[accountId, , keyId], [onExpire, , , , , idempotency, unwritten, isNew]]: ReserveList) =>
+        staysInMemory(state, { accountId, keyId, onExpire, idempotency, unwritten, isNew }),
+      standing: () => true,
+      renew: () => true,
+    },
     short: ["reserve", "standing", "extend", "post", "void"],
     flush: () => state.flush(),
     isBehind: () => state.isBehind,

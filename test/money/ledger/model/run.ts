@@ -308,7 +308,9 @@ async function take(state: RunState, step: Step): Promise<readonly [unknown, unk
         one.scope === "key:" ? { ...one, scope: `key:${keyId(step.key)}` } : one,
       );
       const how = { ...step.how, ...(windows === undefined ? {} : { windows }) };
-      const request = holdRequest(hold, { ...how, keyId: keyId(step.key), amountNano: nano(step.amount) });
+      const { live, ended, buriedMs } = model;
+      const isNew = ![live, ended, buriedMs].some((known) => known.has(hold.holdId));
+      const request = holdRequest(hold, { ...how, isNew, keyId: keyId(step.key), amountNano: nano(step.amount) });
       if (step.hold === -1) state.made += 1;
       const said = await ledger.reserve(request);
       if (said.outcome !== "exists") state.asked.set(hold.holdId, request);

@@ -4,9 +4,10 @@ import { join } from "node:path";
 import { beforeEach, expect, test } from "vitest";
 import { manualClock } from "../../../../src/core/clock.ts";
 import { nano } from "../../../../src/core/money.ts";
+import type { ReserveRequest } from "../../../../src/money/ledger/model/ledger.ts";
 import type { Window } from "../../../../src/money/ledger/model/window-list.ts";
 import { AccountTables } from "../../../../src/money/ledger/sqlite/accounts.ts";
-import { postList, reserveList, reserveOf } from "../../../../src/money/ledger/sqlite/compact.ts";
+import { postList, type ReserveList, reserveList, reserveOf } from "../../../../src/money/ledger/sqlite/compact.ts";
 import { EntryTables } from "../../../../src/money/ledger/sqlite/entries.ts";
 import { sqliteLedger } from "../../../../src/money/ledger/sqlite/ledger.ts";
 import { reserve } from "../../../../src/money/ledger/sqlite/reserve.ts";
@@ -228,5 +229,34 @@ test("a run leaves memory once its sums are written, unless a hold counts toward
   expect(runs()).toEqual(["run:open"]);
   place("again", "ended");
   expect(state.accounts.inMemory("a")?.scopes.get("run:ended")?.days.get(0)).toMatchObject({ spent: 2 * CENT });
+  here.close();
+});
+
+test("a new hold writes nothing once its key was used, unless it must outlive its process", () => {
+  const here = openHere(file);
+  const { unit, operations, database } = here;
+  const rows = () => database.prepare("SELECT total_changes() AS rows").get()?.rows;
+  const of = (id: string, more: Partial<ReserveRequest> = {}) =>
+    reserveList(holdRequest(hold(id, 400), { unwritten: true, isNew: true, windows: WINDOWS, ...more }));
+  const stays = (list: ReserveList) => unit.unwritten?.reserve?.(list as never);
+  here.commit(() => void operations.openAccount(newAccount("a", 1_000)));
+  expect(stays(of("first"))).toBe(false);
+  here.commit(() => void operations.reserve(of("first")));
+  const idempotency = { key: "k", fingerprint: "f", keepMs: 9 };
+  const written: Partial<ReserveRequest>[] = [{ unwritten: false }, { idempotency }, { onExpire: "post-accrued" }];
+  for (const more of [...written, { isNew: false }, { keyId: "none" }, { accountId: "none" }])
+    expect(stays(of("second", more))).toBe(false);
+  const before = rows();
+  for (const [id, outcome] of [
+    ["second", "held"],
+    ["third", "window_full"],
+    ["second", "exists"],
+  ] as const) {
+    expect(stays(of(id))).toBe(true);
+    expect(operations.reserve(of(id))).toMatchObject({ outcome });
+  }
+  operations.renew({ holds: [{ accountId: "a", holdId: "second" }], leaseMs: 9 });
+  expect(operations.standing({ accountId: "a", holdId: "second" })).toBe("good");
+  expect(rows()).toBe(before);
   here.close();
 });

@@ -18,7 +18,7 @@ async function lane(number: number): Promise<void> {
     const hold = { accountId, holdId: `${run}-${number}-${at}`, cents: 0, nowMs: Date.now() };
     const amountNano = nano(1 + ((number * 7_919 + at * 104_729) % 9_999));
     const held = await ledger.reserve(
-      holdRequest(hold, { amountNano: nano(10_000), owner: `process-${run}`, unwritten: at % 2 === 0 }),
+      holdRequest(hold, { amountNano: nano(10_000), owner: `process-${run}`, unwritten: at % 2 === 0, isNew: true }),
     );
     if (held.outcome !== "held") throw new Error(`not held: ${held.outcome}`);
     // Leaves some calls running at any moment when the process dies.
