@@ -79,9 +79,12 @@ function rowsOf(name: string, rounds: Rounds, bars: (typeof BARS)[keyof typeof B
 /** Counts the main thread's system calls with strace; the loop is slower meanwhile, so nothing else is measured. */
 async function systemCalls(bench: Bench, client: Client, subject: Subject): Promise<Map<string, number>> {
   const file = join(bench.folder, "system-calls");
-  const tracer = spawn("strace", ["-c", "-p", String(subject.pid), "-o", file], { stdio: "ignore" });
   const request = requestText(subject, { stream: true, chunks: CHUNKS });
   await freshen(32)(client, subject);
+  const tracer = spawn("strace", ["-c", "-p", String(subject.pid), "-o", file], { stdio: ["ignore", "ignore", "pipe"] });
+  // It says on its standard error that it is attached.
+  await once(tracer.stderr, "data");
+  tracer.stderr.resume();
   const job = { kind: "open", port: subject.port, request, perSecond: SYSTEM_CALLS_RATE } as const;
   const result = await client.run({ ...job, ms: bench.quick ? 2_000 : 5_000 });
   tracer.kill("SIGINT");

@@ -20,8 +20,10 @@ const NUMBER_CHARS = 24;
 /** The longest answer; each character takes up to three bytes. */
 const ANSWER_CHARS_MAX = Math.floor(FRAME_BYTES_MAX / 3);
 
-type Operation = (argument: unknown) => unknown;
-type IsUnwritten = (argument: unknown) => boolean;
+interface Operation {
+  run(argument: unknown): unknown;
+  isUnwritten?(argument: unknown): boolean;
+}
 
 const port = parentPort;
 if (port === null) throw new Error("this file is the storage thread's; open it with openSqliteThread");
@@ -34,8 +36,6 @@ const disk = guardDisk(start.file, start.disk);
 const units: SqliteUnit[] = [];
 const entries: OperationEntry[] = [];
 const operations: Operation[] = [];
-/** By operation number: whether it writes nothing. */
-const isUnwritten: (IsUnwritten | undefined)[] = [];
 /** Accounts changed by the running batch. */
 const changed = new Set<string>();
 const noteChanged = (accountId: string): void => void changed.add(accountId);
@@ -103,8 +103,7 @@ async function openUnits(): Promise<void> {
     for (const [operation, run] of Object.entries(unit.operations)) {
       const isShort = unit.short?.includes(operation) === true;
       entries.push({ unit: name, name: operation, admission: unit.admissions.includes(operation), isShort });
-      operations.push(run as Operation);
-      isUnwritten.push(unit.unwritten?.[operation] as IsUnwritten | undefined);
+      operations.push({ run, isUnwritten: unit.unwritten?.[operation] } as Operation);
     }
   }
   database.exec("COMMIT");
@@ -216,14 +215,14 @@ function transact(calls: readonly unknown[]): BatchDone {
       errors[at / 2] = "the disk of DATA_DIR is nearly full";
       values.push(null);
     } else {
-      const run = operations[number];
-      if (run === undefined) throw new Error(`no operation has the number ${number}`);
+      const operation = operations[number];
+      if (operation === undefined) throw new Error(`no operation has the number ${number}`);
       const argument = calls[at + 1];
-      if (!writes && isUnwritten[number]?.(argument) !== true) {
+      if (!writes && operation.isUnwritten?.(argument) !== true) {
         begin.run();
         writes = true;
       }
-      const value = run(argument) ?? null;
+      const value = operation.run(argument) ?? null;
       if (entries[number]?.isShort !== true) chars += charsOf(value);
       values.push(value);
     }

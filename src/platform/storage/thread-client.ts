@@ -32,7 +32,6 @@ export type UnitCaller<Ops extends Operations> = <Name extends keyof Ops & strin
   manner?: Manner,
 ) => Promise<ReturnType<Ops[Name]>>;
 
-const AT_ONCE: Manner = {};
 /** How the reading thread shortens a long log. */
 const WRITE_LOG = new URL("./write-log.ts", import.meta.url);
 
@@ -50,7 +49,6 @@ export interface SqliteThread {
   close(): Promise<void>;
 }
 
-/** The connection to the thread. */
 export interface ThreadPort {
   /** Throws if a message is too long to send. */
   post(message: ToThread): void;
@@ -84,10 +82,7 @@ interface Unsynced {
   readonly commit: number;
 }
 
-interface Pending {
-  readonly resolve: () => void;
-  readonly reject: (error: Error) => void;
-}
+type Pending = Pick<PromiseWithResolvers<void>, "resolve" | "reject">;
 
 /** `nothingDone`: the thread did not get the operation, or reported that it rolled it back. */
 function unavailable(detail: string, nothingDone: boolean): GatewayError {
@@ -135,7 +130,7 @@ export class ThreadClient implements SqliteThread {
   unit<Ops extends Operations>(name: string): UnitCaller<Ops> {
     const numbers = new Map<string, number>();
     for (const [number, entry] of this.#entries.entries()) if (entry.unit === name) numbers.set(entry.name, number);
-    return ((operation: string, argument: unknown, manner = AT_ONCE) => {
+    return ((operation: string, argument: unknown, manner: Manner = {}) => {
       const number = numbers.get(operation);
       if (number !== undefined) return this.#call(number, argument, manner);
       return Promise.reject(new Error(`the store has no operation ${name}.${operation}`));
@@ -170,18 +165,26 @@ export class ThreadClient implements SqliteThread {
   };
 
   /**
-   * Sends at once if nothing is in progress, otherwise at the end of the turn. If turns of a busy loop keep bringing several operations, waiting a few turns saves commits and costs
-   * callers no time, since they would wait for the loop anyway. The same holds during a sync: whatever is committed before it ends is on
-   * disk with the next.
+   * Sends at once if nothing is in progress, otherwise at the end of the turn. If turns of a busy loop keep bringing several operations,
+   * waiting a few turns saves commits and costs callers no time, since they would wait for the loop anyway. The same holds during a sync:
+   * whatever is committed before it ends is on disk with the next.
    */
   #schedule(): void {
     if (this.#scheduled || this.#running !== null) return;
     this.#scheduled = true;
     this.#gathered = 0;
     this.#turns = 0;
-    if (this.#late === null && this.#unsynced.length === 0) queueMicrotask(this.#turn);
+    if (this.#isIdle) queueMicrotask(this.#turn);
     else setImmediate(this.#turn);
   }
+
+  /** Nothing that was sent waits for the disk. */
+  get #isIdle(): boolean {
+    return this.#late === null && this.#unsynced.length === 0;
+  }
+
+  /** Its answer is of no use before it is on disk. */
+  readonly #canWait = ({ number, mayBeLost }: Waiting) => !mayBeLost && this.#entries[number]?.isShort === true;
 
   readonly #turn = (): void => {
     const { length } = this.#queue;
@@ -202,7 +205,7 @@ export class ThreadClient implements SqliteThread {
     if (this.#queue.length === 0) {
       // The last connection to close a file empties its log, which must be the writing one. Send it once: a second message would have the
       // thread close descriptors whose numbers may be reused by then.
-      if (this.#closing === null || this.#unsynced.length > 0 || this.#late !== null || this.#isLeaving) return;
+      if (this.#closing === null || !this.#isIdle || this.#isLeaving) return;
       this.#isLeaving = true;
       void this.#reading.close().then(() => this.#port.post({ kind: "close" }));
       return;
@@ -211,12 +214,10 @@ export class ThreadClient implements SqliteThread {
     const behind = this.#queue.length <= countMax ? [] : this.#queue.slice(countMax);
     const calls: unknown[] = [];
     for (const { number, argument } of running) calls.push(number, argument);
-    const [first] = running;
-    const isAlone = running.length === 1 && behind.length === 0 && this.#late === null && this.#unsynced.length === 0;
-    const isLate = isAlone && first?.mayBeLost === false && this.#entries[first.number]?.isShort === true;
-    const time = { epochMs: this.#clock.epochMs(), elapsedMs: this.#clock.elapsedMs() };
+    const isLate = this.#isIdle && behind.length === 0 && running.length === 1 && running.every(this.#canWait);
+    const batch: Batch = { epochMs: this.#clock.epochMs(), elapsedMs: this.#clock.elapsedMs(), calls, isLate };
     try {
-      this.#port.post(JSON.stringify({ ...time, calls, isLate } satisfies Batch));
+      this.#port.post(JSON.stringify(batch));
     } catch (error) {
       // Too long to serialize or send, usually because of a single operation: nothing was done, so split the batch.
       if (running.length > 1) return this.#send(running.length >> 1);

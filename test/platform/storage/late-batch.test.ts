@@ -73,6 +73,19 @@ test("others are sent meanwhile, and each gets its own answer in whatever order 
   expect(await next).toBe("next!");
 });
 
+test("a late answer that comes while another batch runs is its own operation's", async () => {
+  const { call, answer } = open();
+  const late = call("post", "late");
+  await turn();
+  const running = call("post", "running", { mayBeLost: true });
+  await turn();
+  answer(["late!"], { isLate: true });
+  expect(await late).toBe("late!");
+  expect(await stateOf(running)).toBe("waits");
+  answer(["running!"]);
+  expect(await running).toBe("running!");
+});
+
 test.each([
   ["answers that may be long", "list", {}],
   ["operations that a crash may lose", "post", { mayBeLost: true }],

@@ -12,7 +12,8 @@ export function openUnit(database: DatabaseSync): SqliteUnit {
     if (after.fails) throw new Error("what follows a commit failed");
   };
   const catchUp = () => database.exec("PRAGMA user_version = 1");
-  return { operations: operationsOn(database, after), admissions: [], flush() {}, catchUp, committed, reload() {} };
+  const operations = operationsOn(database, after);
+  return { operations, admissions: [], short: ["keep"], flush() {}, catchUp, committed, reload() {} };
 }
 
 /** What happens to the work that follows a commit. */

@@ -12,6 +12,7 @@ import { systemClock } from "../../../src/core/clock.ts";
 import { THREAD_FLAGS } from "../../../src/core/thread-flags.ts";
 import { copySteps } from "../../../src/platform/storage/backup.ts";
 import { openSqliteThread } from "../../../src/platform/storage/sqlite-thread.ts";
+import { ThreadClient } from "../../../src/platform/storage/thread-client.ts";
 import type { Ready, ThreadStart } from "../../../src/platform/storage/wire.ts";
 import { NO_BOUNDS } from "../../money/ledger/store.ts";
 import { folderForTest } from "../../support/for-file.ts";
@@ -60,6 +61,19 @@ test("what follows a commit fails: nothing of it is done again, who waits is ref
   const next = await openSqliteThread({ ...options, onFatal() {} });
   expect(await next.unit<MortalOperations>("mortal")("words", null)).toEqual(["one", "two", "three"]);
   await next.close();
+});
+
+test("a short operation that is alone gets one message, once it is on disk", async () => {
+  const folder = folderForTest("tollgate-thread-");
+  const options = { file: join(folder, "words.db"), units: { mortal: MORTAL }, clock: systemClock, disk: NO_BOUNDS };
+  const thread = await openSqliteThread({ ...options, sharing: "readers", onFatal() {} });
+  const heard = vi.spyOn(ThreadClient.prototype, "hear");
+  onTestFinished(() => heard.mockRestore());
+  expect(await thread.unit<MortalOperations>("mortal")("keep", "one")).toBe("one");
+  expect(heard.mock.calls.map(([message]) => JSON.parse(String(message)))).toEqual([
+    { values: ["one"], errors: null, commit: 0, isLate: true },
+  ]);
+  await thread.close();
 });
 
 test("a thread that breaks while it waits for a backup to close writes nothing more", async () => {

@@ -1,71 +1,40 @@
 // Rows of accounts and keys, and the state in memory that they become.
-import type { AccountKind, CeilingPeriod } from "../../../core/account-rows.ts";
-import type { Nano } from "../../../core/money.ts";
-import type { AccountState, KeyState } from "../model/state.ts";
+import type { AccountState, KeyState, LiveHold } from "../model/state.ts";
 
-export interface AccountSql {
-  account_id: string;
-  name: string;
-  kind: AccountKind;
-  created_at: number;
-  frozen: number;
-  inference_cap: Nano;
-  requests_per_minute: number;
-  in_flight_max: number;
-  granted: number;
-  spent: number;
-  absorbed: number;
-  clock: number;
-  last_posting: number | null;
-  strict_bounds: number;
-  overruns: number;
-  overrun_day: number | null;
+export const ACCOUNT_COLUMNS = `account_id AS accountId, kind, created_at AS createdAtMs, name, frozen,
+  inference_cap AS inferenceCapNano, requests_per_minute AS requestsPerMinute, in_flight_max AS inFlightMax,
+  granted, spent, absorbed, clock AS clockMs, last_posting AS lastPosting,
+  strict_bounds AS strictBounds, overruns, overrun_day AS overrunDay`;
+
+/** Booleans are stored as 0 and 1. */
+export interface AccountSql
+  extends Omit<AccountState, "frozen" | "strictBounds" | "held" | "keys" | "holds" | "scopes" | "slots" | "isInUse"> {
+  readonly frozen: number;
+  readonly strictBounds: number;
 }
 
-export interface KeySql {
-  key_id: string;
-  account_id: string;
-  is_primary: number;
-  secret_hash: string;
-  hint: string;
-  label: string;
-  external_id: string | null;
-  paused: number;
-  ceiling: Nano | null;
-  ceiling_period: CeilingPeriod | null;
-  created_at: number;
-  last_used_at: number | null;
-  /** JSON. */
-  services: string | null;
-  models: string | null;
-  expires_at: number | null;
+export const KEY_COLUMNS = `key_id AS keyId, account_id AS accountId, is_primary AS "primary", external_id AS externalId,
+  created_at AS createdAtMs, secret_hash AS secretHash, hint, label, paused, ceiling AS ceilingNano,
+  ceiling_period AS ceilingPeriod, last_used_at AS lastUsedAtMs, services, models, expires_at AS expiresAtMs`;
+
+/** Lists are stored as JSON. */
+export interface KeySql extends Omit<KeyState, "primary" | "paused" | "services" | "models"> {
+  readonly primary: number;
+  readonly paused: number;
+  readonly services: string | null;
+  readonly models: string | null;
 }
 
 export function accountState(row: AccountSql): AccountState {
-  return {
-    accountId: row.account_id,
-    kind: row.kind,
-    createdAtMs: row.created_at,
-    name: row.name,
-    frozen: row.frozen === 1,
-    inferenceCapNano: row.inference_cap,
-    requestsPerMinute: row.requests_per_minute,
-    inFlightMax: row.in_flight_max,
-    granted: row.granted,
-    spent: row.spent,
+  const live = {
     held: 0,
-    absorbed: row.absorbed,
-    clockMs: row.clock,
-    lastPosting: row.last_posting,
-    strictBounds: row.strict_bounds === 1,
-    overruns: row.overruns,
-    overrunDay: row.overrun_day,
     keys: new Map(),
-    holds: new Set(),
+    holds: new Set<LiveHold>(),
     scopes: new Map(),
     slots: new Map(),
     isInUse: true,
   };
+  return { ...row, frozen: row.frozen === 1, strictBounds: row.strictBounds === 1, ...live };
 }
 
 export function listText(list: readonly string[] | null): string | null {
@@ -77,21 +46,6 @@ function listOf(text: string | null): readonly string[] | null {
 }
 
 export function keyState(row: KeySql): KeyState {
-  return {
-    keyId: row.key_id,
-    accountId: row.account_id,
-    primary: row.is_primary === 1,
-    externalId: row.external_id,
-    createdAtMs: row.created_at,
-    secretHash: row.secret_hash,
-    hint: row.hint,
-    label: row.label,
-    paused: row.paused === 1,
-    ceilingNano: row.ceiling,
-    ceilingPeriod: row.ceiling_period,
-    lastUsedAtMs: row.last_used_at,
-    services: listOf(row.services),
-    models: listOf(row.models),
-    expiresAtMs: row.expires_at,
-  };
+  const lists = { services: listOf(row.services), models: listOf(row.models) };
+  return { ...row, primary: row.primary === 1, paused: row.paused === 1, ...lists };
 }

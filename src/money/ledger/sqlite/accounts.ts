@@ -2,7 +2,15 @@
 import type { DatabaseSync } from "node:sqlite";
 import { type AccountState, type DayState, type KeyState, type ScopeState, storedScope } from "../model/state.ts";
 import { countingDay, periodStart, runOfScope } from "../model/windows.ts";
-import { type AccountSql, accountState, type KeySql, keyState, listText } from "./account-sql.ts";
+import {
+  ACCOUNT_COLUMNS,
+  type AccountSql,
+  accountState,
+  KEY_COLUMNS,
+  type KeySql,
+  keyState,
+  listText,
+} from "./account-sql.ts";
 
 /** Accounts kept in memory beside those with live holds; the least recently used are evicted, and reloaded on use. */
 const ACCOUNTS_MAX = 20_000;
@@ -129,12 +137,11 @@ export class AccountTables {
   /** The number of the last posting counted in a scope. */
   lastPosting(account: AccountState, name: string, day: number): number | null {
     const scope = this.scope(account, name, day);
-    if (scope.lastPosting === undefined) scope.lastPosting = this.#lastPostingStored(scope.name);
+    if (scope.lastPosting === undefined) {
+      const { last } = this.#sql.lastPosting.get(scope.name) as unknown as { last: number | null };
+      scope.lastPosting = last;
+    }
     return scope.lastPosting;
-  }
-
-  #lastPostingStored(name: string): number | null {
-    return (this.#sql.lastPosting.get(name) as unknown as { last: number | null }).last;
   }
 
   insertAccount(account: AccountState): void {
@@ -221,7 +228,9 @@ export class AccountTables {
 
   /** Writes all changes; a row changed by a hundred operations is written once. */
   flush(): void {
-    for (const account of this.#changedAccounts) this.#writeAccount(account);
+    for (const { granted, spent, absorbed, clockMs, lastPosting, accountId } of this.#changedAccounts) {
+      this.#sql.writeAccount.run(granted, spent, absorbed, clockMs, lastPosting, accountId);
+    }
     for (const { of, day, spent, absorbed, lastPosting } of this.#changedDays) {
       this.#sql.writeDay.run(of.name, day, spent, absorbed, lastPosting);
     }
@@ -229,10 +238,6 @@ export class AccountTables {
     for (const account of this.#changedAccounts) this.#forgetRuns(account);
     this.#forgetChanges();
     if (this.#accounts.size > ACCOUNTS_MAX) this.#evict();
-  }
-
-  #writeAccount({ granted, spent, absorbed, clockMs, lastPosting, accountId }: AccountState): void {
-    this.#sql.writeAccount.run(granted, spent, absorbed, clockMs, lastPosting, accountId);
   }
 
   /** An account may have any number of runs: those without live holds leave memory, once their sums are written. */
@@ -279,9 +284,9 @@ export class AccountTables {
 
 function prepare(database: DatabaseSync) {
   return {
-    account: database.prepare("SELECT * FROM account WHERE account_id = ?"),
+    account: database.prepare(`SELECT ${ACCOUNT_COLUMNS} FROM account WHERE account_id = ?`),
     accountIds: database.prepare("SELECT account_id FROM account WHERE account_id > ? ORDER BY account_id LIMIT ?"),
-    keys: database.prepare("SELECT * FROM api_key WHERE account_id = ?"),
+    keys: database.prepare(`SELECT ${KEY_COLUMNS} FROM api_key WHERE account_id = ?`),
     keyOwner: database.prepare("SELECT account_id FROM api_key WHERE secret_hash = ?"),
     days: database.prepare(
       `SELECT day, spent, absorbed, last_posting AS lastPosting FROM spent_day

@@ -25,26 +25,13 @@ export interface PostingPlace {
 /** A posting as it is stored. */
 export type PlacedPosting = PostingRow & PostingPlace;
 
-export interface HoldSql {
-  hold_id: string;
-  account_id: string;
-  key_id: string;
-  amount: number;
-  accrued: number;
-  day: number;
-  inference: number;
-  slots: string;
-  owner: string;
-  lease_ms: number;
-  on_expire: "void" | "post-accrued";
-  effect: "read" | "write";
-  parent_id: string | null;
-  request_id: string;
-  operation: string;
-  asked: string;
-  idempotency_key: string | null;
-  created_at: number;
-  windows: string | null;
+/** A hold as it is stored. */
+export interface StoredHold
+  extends Omit<LiveHold, "account" | "days" | "inference" | "slots" | "windows" | "written" | "leaseEndsElapsedMs"> {
+  readonly accountId: string;
+  readonly inference: number;
+  readonly slots: string;
+  readonly windows: string | null;
 }
 
 export interface IdempotencyRow {
@@ -101,7 +88,6 @@ const PRUNED_AT_ONCE = 64;
 export class EntryTables {
   readonly #sql: ReturnType<typeof prepare>;
   readonly #tally: UsageTally;
-  /** Ledger events. */
   readonly events: EventTable;
   /** The total of all charges: the daily sums at start, and everything since. */
   #charged: Charged;
@@ -125,7 +111,6 @@ export class EntryTables {
     this.#sql.writeCounted.run(last);
   }
 
-  /** Returns to the stored sums. */
   reload(): void {
     this.#tally.forget();
     this.#charged = this.#chargedStored();
@@ -146,19 +131,14 @@ export class EntryTables {
     }
   }
 
-  holds(): HoldSql[] {
-    return this.#sql.holds.all() as unknown as HoldSql[];
+  holds(): StoredHold[] {
+    return this.#sql.holds.all() as unknown as StoredHold[];
   }
 
   insertHold(hold: LiveHold): void {
     this.#sql.insertHold.run(
       ...[hold.holdId, hold.account.accountId, hold.keyId, hold.amount, hold.accrued, hold.day],
-      ...[
-        hold.inference ? 1 : 0,
-        hold.slots.length === 0 ? "[]" : JSON.stringify(hold.slots),
-        hold.owner,
-        hold.leaseMs,
-      ],
+      ...[hold.inference ? 1 : 0, JSON.stringify(hold.slots), hold.owner, hold.leaseMs],
       ...[hold.onExpire, hold.effect, hold.parentId, hold.requestId, hold.operation, hold.asked],
       ...[hold.idempotencyKey, hold.createdAtMs, hold.windows.text || null],
     );
@@ -172,9 +152,9 @@ export class EntryTables {
     this.#sql.deleteHold.run(holdId);
   }
 
-  /** A live hold's stored amount and account. */
-  holdRow(holdId: string): HoldSql | null {
-    return (this.#sql.hold.get(holdId) as unknown as HoldSql | undefined) ?? null;
+  /** A hold's stored amount; null: it has no row. */
+  holdRow(holdId: string): { readonly amount: number } | null {
+    return (this.#sql.hold.get(holdId) as unknown as { amount: number } | undefined) ?? null;
   }
 
   /** How an ended hold ended; null for one that never existed. */
@@ -267,8 +247,12 @@ export class EntryTables {
 
 function prepare(database: DatabaseSync) {
   return {
-    holds: database.prepare("SELECT * FROM hold"),
-    hold: database.prepare("SELECT * FROM hold WHERE hold_id = ?"),
+    holds: database.prepare(
+      `SELECT hold_id AS holdId, account_id AS accountId, key_id AS keyId, amount, accrued, day, inference, slots, owner,
+         lease_ms AS leaseMs, on_expire AS onExpire, effect, parent_id AS parentId, request_id AS requestId, operation, asked,
+         idempotency_key AS idempotencyKey, created_at AS createdAtMs, windows FROM hold`,
+    ),
+    hold: database.prepare("SELECT amount FROM hold WHERE hold_id = ?"),
     insertHold: database.prepare("INSERT INTO hold VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"),
     updateHold: database.prepare("UPDATE hold SET amount = ?, accrued = ?, lease_ms = ? WHERE hold_id = ?"),
     deleteHold: database.prepare("DELETE FROM hold WHERE hold_id = ?"),

@@ -20,7 +20,7 @@ import { countOverrun } from "../model/strict-bounds.ts";
 import { BALANCE_SCOPE, costIn, marksPassed, type WindowList, windowList } from "../model/window-list.ts";
 import { DAY_MS, dayOf, periodEnd, runOfScope } from "../model/windows.ts";
 import type { AccountTables } from "./accounts.ts";
-import type { EntryTables, HoldSql, PlacedPosting } from "./entries.ts";
+import type { EntryTables, PlacedPosting, StoredHold } from "./entries.ts";
 import { RequestCounts } from "./request-counts.ts";
 
 /** What a posting records beyond its hold. The sweeper, which posts for a dead owner, knows little of it. */
@@ -340,38 +340,12 @@ export class LedgerState {
   }
 
   /** Every hold found at start gets a full lease again: nothing expires because of downtime. */
-  #liveHold(row: HoldSql): LiveHold {
-    const windows = windowList(row.windows ?? "");
-    const counted: CountedHold & { createdAtMs: number } = {
-      keyId: row.key_id,
-      day: row.day,
-      inference: row.inference === 1,
-      windows,
-      createdAtMs: row.created_at,
-    };
-    return {
-      holdId: row.hold_id,
-      ...this.#takenFrom(row.account_id, counted),
-      keyId: row.key_id,
-      parentId: row.parent_id,
-      requestId: row.request_id,
-      operation: row.operation,
-      asked: row.asked,
-      effect: row.effect,
-      day: row.day,
-      inference: row.inference === 1,
-      windows,
-      slots: JSON.parse(row.slots) as string[],
-      owner: row.owner,
-      onExpire: row.on_expire,
-      idempotencyKey: row.idempotency_key,
-      createdAtMs: row.created_at,
-      written: true,
-      amount: row.amount,
-      accrued: row.accrued,
-      leaseMs: row.lease_ms,
-      leaseEndsElapsedMs: this.elapsedMs() + row.lease_ms,
-    };
+  #liveHold({ accountId, ...stored }: StoredHold): LiveHold {
+    const inference = stored.inference === 1;
+    const hold = { ...stored, inference, windows: windowList(stored.windows ?? "") };
+    const slots = JSON.parse(stored.slots) as string[];
+    const leaseEndsElapsedMs = this.elapsedMs() + stored.leaseMs;
+    return { ...hold, ...this.#takenFrom(accountId, hold), slots, written: true, leaseEndsElapsedMs };
   }
 
   /** The account and days of an existing hold. */
