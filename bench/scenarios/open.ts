@@ -81,7 +81,9 @@ async function systemCalls(bench: Bench, client: Client, subject: Subject): Prom
   const file = join(bench.folder, "system-calls");
   const request = requestText(subject, { stream: true, chunks: CHUNKS });
   await freshen(32)(client, subject);
-  const tracer = spawn("strace", ["-c", "-p", String(subject.pid), "-o", file], { stdio: ["ignore", "ignore", "pipe"] });
+  const tracer = spawn("strace", ["-c", "-p", String(subject.pid), "-o", file], {
+    stdio: ["ignore", "ignore", "pipe"],
+  });
   // It says on its standard error that it is attached.
   await once(tracer.stderr, "data");
   tracer.stderr.resume();
