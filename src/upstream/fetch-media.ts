@@ -89,13 +89,6 @@ export interface FetchOptions {
   readonly signal: AbortSignal;
 }
 
-export interface MediaFetcher {
-  /** Fetches the links, or returns why one of them fails. The bytes count as held until `release`. Never rejects. */
-  fetch(links: readonly MediaLink[], options: FetchOptions): Promise<FetchedMedia | GatewayError>;
-  /** Call when the attempt no longer needs the bytes; `served`: no other attempt of the call will either. */
-  release(asked: object, account: string | null, served: boolean): void;
-}
-
 /** A semaphore: waiters enter in order, or leave when their signal aborts. */
 class Gate {
   #free: number;
@@ -135,44 +128,84 @@ class Gate {
   }
 }
 
-/** Opens nothing before the first call. */
-export function createMediaFetcher(open: PublicFetch["open"], unpaid: UnpaidLinks | null): MediaFetcher {
-  const calls = new WeakMap<object, CallMedia>();
-  const gate = new Gate(OPEN_MAX);
-  let heldBytes = 0;
+/** Fetches what a request links to. Opens nothing before the first call. */
+export class MediaFetcher {
+  readonly #open: PublicFetch["open"];
+  readonly #unpaid: UnpaidLinks | null;
+  readonly #calls = new WeakMap<object, CallMedia>();
+  readonly #gate = new Gate(OPEN_MAX);
+  #heldBytes = 0;
 
-  function callOf(asked: object): CallMedia {
-    const known = calls.get(asked);
+  constructor(open: PublicFetch["open"], unpaid: UnpaidLinks | null) {
+    this.#open = open;
+    this.#unpaid = unpaid;
+  }
+
+  /** Fetches the links, or returns why one of them fails. The bytes count as held until `release`. Never rejects. */
+  async fetch(
+    links: readonly MediaLink[],
+    { asked, account, sandbox, signal }: FetchOptions,
+  ): Promise<FetchedMedia | GatewayError> {
+    const call = this.#callOf(asked);
+    if (call.holders === 0) this.#heldBytes += call.bytes;
+    call.holders += 1;
+    if (sandbox) return new Map(links.map(({ url, kind }) => [url, PLAY[kind]]));
+    if (account !== null && this.#unpaid?.peek(account, UNPAID_LINKS_MAX).allowed === false) {
+      return refused(
+        `is one of too many of this account, ${UNPAID_LINKS_MAX} in a minute, that were opened for nothing`,
+      );
+    }
+    const stop = new AbortController();
+    let late = false;
+    const timer = setTimeout(() => {
+      late = true;
+      stop.abort();
+    }, FETCH_MS_MAX);
+    try {
+      const fetched = await this.#all(links, call, stop, AbortSignal.any([signal, stop.signal]));
+      return late ? refused(`and the others of the call take longer than ${FETCH_MS_MAX / 1_000} seconds`) : fetched;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  /** Call when the attempt no longer needs the bytes; `served`: no other attempt of the call will either. */
+  release(asked: object, account: string | null, served: boolean): void {
+    const call = this.#callOf(asked);
+    if (account !== null) this.#settle(call, account, served);
+    call.holders -= 1;
+    if (call.holders > 0) return;
+    this.#heldBytes -= call.bytes;
+    if (!served) return;
+    call.media.clear();
+    call.bytes = 0;
+  }
+
+  #callOf(asked: object): CallMedia {
+    const known = this.#calls.get(asked);
     if (known !== undefined) return known;
-    const call = {
-      media: new Map<string, Promise<Media | GatewayError>>(),
-      bytes: 0,
-      opened: 0,
-      unpaid: 0,
-      holders: 0,
-    };
-    calls.set(asked, call);
+    const call: CallMedia = { media: new Map(), bytes: 0, opened: 0, unpaid: 0, holders: 0 };
+    this.#calls.set(asked, call);
     return call;
   }
 
-  /** Counts another piece; returns an error if it exceeds a limit, otherwise null. */
-  function tooMuch(call: CallMedia, bytes: number): GatewayError | null {
+  /** Counts another piece. Throws if it exceeds a limit. */
+  #hold(call: CallMedia, bytes: number): void {
     call.bytes += bytes;
-    heldBytes += bytes;
+    this.#heldBytes += bytes;
     if (call.bytes > CALL_BYTES_MAX)
-      return refused(`and the others of the call serve more than ${CALL_BYTES_MAX} bytes`);
-    return heldBytes > HELD_BYTES_MAX ? busy() : null;
+      throw refused(`and the others of the call serve more than ${CALL_BYTES_MAX} bytes`);
+    if (this.#heldBytes > HELD_BYTES_MAX) throw busy();
   }
 
-  async function read(link: MediaLink, call: CallMedia, signal: AbortSignal): Promise<Media | GatewayError> {
-    const answer = await open(link.url, { bytesMax: LINK_BYTES_MAX, msMax: FETCH_MS_MAX, signal });
+  async #read(link: MediaLink, call: CallMedia, signal: AbortSignal): Promise<Media | GatewayError> {
+    const answer = await this.#open(link.url, { bytesMax: LINK_BYTES_MAX, msMax: FETCH_MS_MAX, signal });
     if (answer instanceof GatewayError) return answer;
     const pieces: Uint8Array[] = [];
     for await (const piece of answer.body) {
-      // Breaking out of the loop closes the connection.
+      // Leaving the loop closes the connection.
       if (answer.status !== 200) break;
-      const fault = tooMuch(call, piece.length);
-      if (fault !== null) return fault;
+      this.#hold(call, piece.length);
       pieces.push(piece);
     }
     if (answer.status !== 200) return refused(`answers with status ${answer.status}`);
@@ -182,36 +215,36 @@ export function createMediaFetcher(open: PublicFetch["open"], unpaid: UnpaidLink
     return { mediaType, base64: bytes.toString("base64") };
   }
 
-  async function readInTurn(link: MediaLink, call: CallMedia, signal: AbortSignal): Promise<Media | GatewayError> {
-    if (!(await gate.enter(signal))) return busy();
+  async #readInTurn(link: MediaLink, call: CallMedia, signal: AbortSignal): Promise<Media | GatewayError> {
+    if (!(await this.#gate.enter(signal))) return busy();
     try {
       call.opened += 1;
-      return await read(link, call, signal);
+      return await this.#read(link, call, signal);
     } catch (error) {
       return error instanceof GatewayError ? error : new GatewayError("internal_error", { cause: error });
     } finally {
-      gate.leave();
+      this.#gate.leave();
     }
   }
 
   /** Books a call's opened links as unpaid, or gives unpaid ones back if the call was served. */
-  function settle(call: CallMedia, account: string, served: boolean): void {
-    for (; !served && call.opened > 0; call.opened--, call.unpaid++) unpaid?.take(account, UNPAID_LINKS_MAX);
-    for (; served && call.unpaid > 0; call.unpaid--) unpaid?.giveBack(account);
+  #settle(call: CallMedia, account: string, served: boolean): void {
+    for (; !served && call.opened > 0; call.opened--, call.unpaid++) this.#unpaid?.take(account, UNPAID_LINKS_MAX);
+    for (; served && call.unpaid > 0; call.unpaid--) this.#unpaid?.giveBack(account);
     call.opened = 0;
   }
 
   /** Keys links by hash, so that long URLs take little memory. A fetch aborted before its answer may be tried again. */
-  async function mediaOf(link: MediaLink, call: CallMedia, signal: AbortSignal): Promise<Media | GatewayError> {
+  async #mediaOf(link: MediaLink, call: CallMedia, signal: AbortSignal): Promise<Media | GatewayError> {
     const hash = createHash("sha256").update(`${link.kind} ${link.url}`).digest("base64");
-    const reading = call.media.get(hash) ?? readInTurn(link, call, signal);
+    const reading = call.media.get(hash) ?? this.#readInTurn(link, call, signal);
     call.media.set(hash, reading);
     const media = await reading;
     if (media instanceof GatewayError && signal.aborted) call.media.delete(hash);
     return media;
   }
 
-  async function all(
+  async #all(
     links: readonly MediaLink[],
     call: CallMedia,
     stop: AbortController,
@@ -222,7 +255,7 @@ export function createMediaFetcher(open: PublicFetch["open"], unpaid: UnpaidLink
     let fault: GatewayError | null = null;
     const work = async (): Promise<void> => {
       for (let link = left.shift(); link !== undefined && fault === null; link = left.shift()) {
-        const media = await mediaOf(link, call, signal);
+        const media = await this.#mediaOf(link, call, signal);
         if (!(media instanceof GatewayError)) fetched.set(link.url, media);
         else if (fault === null) {
           fault = media;
@@ -233,40 +266,4 @@ export function createMediaFetcher(open: PublicFetch["open"], unpaid: UnpaidLink
     await Promise.all(Array.from({ length: AT_ONCE }, work));
     return fault ?? fetched;
   }
-
-  return {
-    async fetch(links, { asked, account, sandbox, signal }) {
-      const call = callOf(asked);
-      if (call.holders === 0) heldBytes += call.bytes;
-      call.holders += 1;
-      if (sandbox) return new Map(links.map(({ url, kind }) => [url, PLAY[kind]]));
-      if (account !== null && unpaid?.peek(account, UNPAID_LINKS_MAX).allowed === false) {
-        return refused(
-          `is one of too many of this account, ${UNPAID_LINKS_MAX} in a minute, that were opened for nothing`,
-        );
-      }
-      const stop = new AbortController();
-      let late = false;
-      const timer = setTimeout(() => {
-        late = true;
-        stop.abort();
-      }, FETCH_MS_MAX);
-      try {
-        const fetched = await all(links, call, stop, AbortSignal.any([signal, stop.signal]));
-        return late ? refused(`and the others of the call take longer than ${FETCH_MS_MAX / 1_000} seconds`) : fetched;
-      } finally {
-        clearTimeout(timer);
-      }
-    },
-    release(asked, account, served) {
-      const call = callOf(asked);
-      if (account !== null) settle(call, account, served);
-      call.holders -= 1;
-      if (call.holders > 0) return;
-      heldBytes -= call.bytes;
-      if (!served) return;
-      call.media.clear();
-      call.bytes = 0;
-    },
-  };
 }

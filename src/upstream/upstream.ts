@@ -12,7 +12,7 @@ import { type ActionCandidate, type ActionOrder, actionCandidate } from "./actio
 import { BatchClient, type BatchClientOrder } from "./batch-client.ts";
 import { createConnections } from "./connections.ts";
 import type { Dialects } from "./dialects/dialect.ts";
-import { createMediaFetcher, type UnpaidLinks } from "./fetch-media.ts";
+import { MediaFetcher, type UnpaidLinks } from "./fetch-media.ts";
 import type { KeyRing } from "./key-ring.ts";
 import { type Login, loginAt, type Paying, plainLogins } from "./login.ts";
 import {
@@ -105,7 +105,7 @@ function keyRests(of: {
 export function createUpstream(clock: Clock, options: UpstreamOptions): Upstream {
   const { onRefusedKey = () => {}, publicFetch = createPublicFetch(options), unpaidLinks = null } = options;
   const { onUnpriced = () => {}, merchantPayerFor = () => null, http2 = false, proxies = NO_PROXIES } = options;
-  const mediaFetcher = createMediaFetcher(publicFetch.open, unpaidLinks);
+  const mediaFetcher = new MediaFetcher(publicFetch.open, unpaidLinks);
   const { dispatcher, ...connections } = createConnections(clock, http2, proxies);
   const tokens = createAccessTokens(clock, dispatcher);
   const loginParts = { tokens, clock, merchantPayerFor };

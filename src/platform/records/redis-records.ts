@@ -52,121 +52,133 @@ function readRecord(reply: unknown): StoredRecord | null {
   return { kind, id, payer, version: Number(version), value, ...times };
 }
 
+type Link = Pick<RedisLink, "isCluster" | "script" | "call">;
+
+/** Runs a script with the time and its arguments; `clock` replaces the server's own. */
+function scriptsOn(link: Link, clock: Clock | undefined) {
+  const scripts = new Map(
+    OPERATIONS.map((name) => [name, link.script(name, `${SOURCE}\nreturn ops.${name}(KEYS, ARGV)\n`, LIBRARY)]),
+  );
+  return (name: (typeof OPERATIONS)[number], keys: readonly string[], args: readonly (string | number)[] = []) => {
+    const given = clock === undefined ? "" : String(Math.floor(clock.epochMs()));
+    return scripts.get(name)?.run(keys, name === "list_line" ? args : [given, ...args]);
+  };
+}
+
+interface Store {
+  readonly link: Link;
+  readonly run: ReturnType<typeof scriptsOn>;
+}
+
+/** One try; null if it was too late for its reserved line in the list. */
+async function tryPut({ link, run }: Store, record: PutRecord): Promise<{ readonly version: number | null } | null> {
+  const { kind, id, payer, value, ttlMs, ifVersion, share } = record;
+  const keys = [recordKey(kind, id), expiryKey(shardOf(kind, id))];
+  const isListed = payer !== null && share === undefined;
+  if (isListed && !link.isCluster) keys.push(listKey(kind, payer));
+  const token = randomBytes(TOKEN_BYTES).toString("base64url");
+  const owner = JSON.stringify([kind, id, payer]);
+  const put = async (entry: string) => {
+    const args = [owner, id, value, ttlMs ?? "", ifVersion ?? "", token, entry, isListed ? "1" : ""];
+    return (await run("put", keys, args)) as [outcome: string, ...words: string[]];
+  };
+  let [outcome, ...words] = await put("");
+  if (outcome === "list" && payer !== null) {
+    const [entry = "", number = ""] = words;
+    if ((await run("list_line", [listKey(kind, payer)], [number, id])) !== 1) return null;
+    [outcome, ...words] = await put(entry);
+  }
+  if (outcome === "again") return null;
+  return { version: outcome === "put" ? Number(words[0]) : null };
+}
+
+async function putListed(store: Store, record: PutRecord): Promise<number | null> {
+  for (let tries = 0; tries < PUT_TRIES; tries++) {
+    const done = await tryPut(store, record);
+    if (done !== null) return done.version;
+  }
+  throw new Error(`a record of kind ${record.kind} could not be listed in time`);
+}
+
+async function deleteRecord({ run }: Store, kind: string, id: string): Promise<boolean> {
+  const shard = shardOf(kind, id);
+  const own = `{r:${shard}}:deleted:${randomBytes(TOKEN_BYTES).toString("base64url")}`;
+  return (await run("delete", [recordKey(kind, id), expiryKey(shard), own])) === 1;
+}
+
 interface Taken {
+  readonly payer: string;
   readonly bytes: number;
   readonly ttlMs: number;
   readonly share: Share;
 }
 
+/** Counts a record in its share, and deletes others if needed; false if there is no room. */
+async function takeShare(store: Store, { kind, id }: PutRecord, taken: Taken): Promise<boolean> {
+  const { payer, bytes, ttlMs, share } = taken;
+  const args = [id, bytes, share.bytesMax, ttlMs, share.full === "newest_stays_out" ? "1" : ""];
+  const [outcome, ...gone] = (await store.run("share", shareKeys(kind, payer), args)) as [string, ...string[]];
+  await Promise.all(gone.map((one) => deleteRecord(store, kind, one)));
+  return outcome === "put";
+}
+
+async function sweepShard({ link, run }: Store, shard: number, countMax: number): Promise<number> {
+  const index = expiryKey(shard);
+  const due = (await run("due", [index], [countMax])) as string[];
+  if (due.length === 0) return 0;
+  const keys = due.map(readEntry).map(({ kind, id }) => recordKey(kind, id));
+  const gone = (await run("bury", keys, due)) as string[];
+  if (gone.length === 0) return 0;
+  // Clean the lists before the index, so that after a crash the index still leads here.
+  const lines = gone
+    .map(readEntry)
+    .flatMap(({ number, kind, id, payer }) =>
+      payer === null ? [] : [{ key: listKey(kind, payer), line: `${number}:${id}` }],
+    );
+  const byList = Map.groupBy(lines, ({ key }) => key);
+  await Promise.all([...byList].map(([key, some]) => link.call("ZREM", key, ...some.map(({ line }) => line))));
+  await link.call("ZREM", index, ...gone);
+  return gone.length;
+}
+
+/** The record of a list line; null if its creation failed or it is gone. */
+async function lineRecord({ run }: Store, line: string, kind: string, payer: string) {
+  const at = line.indexOf(":");
+  const number = line.slice(0, at);
+  const id = line.slice(at + 1);
+  const reply = (await run("get", [recordKey(kind, id)])) as string[];
+  const isOwn = reply[0] === `${number} ${JSON.stringify([kind, id, payer])}`;
+  return { number, record: isOwn ? readRecord(reply) : null };
+}
+
 /** The records in Redis. Uses the server's time, or that of `clock` if given. */
-export function redisRecords(link: Pick<RedisLink, "isCluster" | "script" | "call">, clock?: Clock): Records {
-  const operation = (name: (typeof OPERATIONS)[number]) =>
-    link.script(name, `${SOURCE}\nreturn ops.${name}(KEYS, ARGV)\n`, LIBRARY);
-  const scripts = {
-    put: operation("put"),
-    listLine: operation("list_line"),
-    get: operation("get"),
-    size: operation("size"),
-    delete: operation("delete"),
-    due: operation("due"),
-    bury: operation("bury"),
-    share: operation("share"),
-  };
-  const given = () => (clock === undefined ? "" : String(Math.floor(clock.epochMs())));
+export function redisRecords(link: Link, clock?: Clock): Records {
+  const run = scriptsOn(link, clock);
+  const store = { link, run };
   let sweptFirst = 0;
-
-  /** One try; null if it was too late for its reserved line in the list. */
-  async function tryPut(record: PutRecord): Promise<{ readonly version: number | null } | null> {
-    const { kind, id, payer, value, ttlMs, ifVersion, share } = record;
-    const keys = [recordKey(kind, id), expiryKey(shardOf(kind, id))];
-    const isListed = payer !== null && share === undefined;
-    if (isListed && !link.isCluster) keys.push(listKey(kind, payer));
-    const token = randomBytes(TOKEN_BYTES).toString("base64url");
-    const owner = JSON.stringify([kind, id, payer]);
-    const put = async (entry: string) => {
-      const args = [given(), owner, id, value, ttlMs ?? "", ifVersion ?? "", token, entry, isListed ? "1" : ""];
-      return (await scripts.put.run(keys, args)) as [outcome: string, ...words: string[]];
-    };
-    let [outcome, ...words] = await put("");
-    if (outcome === "list" && payer !== null) {
-      const [entry = "", number = ""] = words;
-      if ((await scripts.listLine.run([listKey(kind, payer)], [number, id])) !== 1) return null;
-      [outcome, ...words] = await put(entry);
-    }
-    if (outcome === "again") return null;
-    return { version: outcome === "put" ? Number(words[0]) : null };
-  }
-
-  /** Counts a record in its share, and deletes others if needed; false if there is no room. */
-  async function takeShare(kind: string, id: string, payer: string, taken: Taken): Promise<boolean> {
-    const { bytes, ttlMs, share } = taken;
-    const stays = share.full === "newest_stays_out" ? "1" : "";
-    const args = [given(), id, bytes, share.bytesMax, ttlMs, stays];
-    const [outcome, ...gone] = (await scripts.share.run(shareKeys(kind, payer), args)) as [string, ...string[]];
-    await Promise.all(gone.map((one) => deleteRecord(kind, one)));
-    return outcome === "put";
-  }
-
-  async function putListed(record: PutRecord): Promise<number | null> {
-    for (let tries = 0; tries < PUT_TRIES; tries++) {
-      const done = await tryPut(record);
-      if (done !== null) return done.version;
-    }
-    throw new Error(`a record of kind ${record.kind} could not be listed in time`);
-  }
-
-  async function deleteRecord(kind: string, id: string): Promise<boolean> {
-    const shard = shardOf(kind, id);
-    const own = `{r:${shard}}:deleted:${randomBytes(TOKEN_BYTES).toString("base64url")}`;
-    return (await scripts.delete.run([recordKey(kind, id), expiryKey(shard), own], [given()])) === 1;
-  }
-
-  async function recordOf(kind: string, id: string): Promise<StoredRecord | null> {
-    return readRecord(await scripts.get.run([recordKey(kind, id)], [given()]));
-  }
-
-  async function sweepShard(shard: number, countMax: number): Promise<number> {
-    const index = expiryKey(shard);
-    const due = (await scripts.due.run([index], [given(), countMax])) as string[];
-    if (due.length === 0) return 0;
-    const keys = due.map(readEntry).map(({ kind, id }) => recordKey(kind, id));
-    const gone = (await scripts.bury.run(keys, [given(), ...due])) as string[];
-    if (gone.length === 0) return 0;
-    // Clean the lists before the index, so that after a crash the index still leads here.
-    const lines = gone
-      .map(readEntry)
-      .flatMap(({ number, kind, id, payer }) =>
-        payer === null ? [] : [{ key: listKey(kind, payer), line: `${number}:${id}` }],
-      );
-    const byList = Map.groupBy(lines, ({ key }) => key);
-    await Promise.all([...byList].map(([key, some]) => link.call("ZREM", key, ...some.map(({ line }) => line))));
-    await link.call("ZREM", index, ...gone);
-    return gone.length;
-  }
-
   return {
-    get: recordOf,
+    get: async (kind, id) => readRecord(await run("get", [recordKey(kind, id)])),
 
     async sizes(kind, ids) {
       // Records are in many slots, so send one command per record, all in parallel.
-      const asked = ids.map((id) => scripts.size.run([recordKey(kind, id)], [given()]) as Promise<number>);
-      return (await Promise.all(asked)).map((bytes) => (bytes < 0 ? null : bytes));
+      const bytes = await Promise.all(ids.map((id) => run("size", [recordKey(kind, id)]) as Promise<number>));
+      return bytes.map((one) => (one < 0 ? null : one));
     },
 
     async put(record) {
-      const { kind, id, payer, value, ttlMs, share } = record;
-      if (share === undefined || payer === null || ttlMs === null) return putListed(record);
-      const taken = { bytes: sharedBytes(value), ttlMs, share };
+      const { payer, value, ttlMs, share } = record;
+      if (share === undefined || payer === null || ttlMs === null) return putListed(store, record);
+      const taken = { payer, bytes: sharedBytes(value), ttlMs, share };
       if (share.full === "newest_stays_out")
-        return (await takeShare(kind, id, payer, taken)) ? putListed(record) : null;
+        return (await takeShare(store, record, taken)) ? putListed(store, record) : null;
       if (taken.bytes > share.bytesMax) return null;
       // Write it before it is counted, so that a later eviction finds it.
-      const version = await putListed(record);
-      await takeShare(kind, id, payer, taken);
+      const version = await putListed(store, record);
+      await takeShare(store, record, taken);
       return version;
     },
 
-    delete: deleteRecord,
+    delete: (kind, id) => deleteRecord(store, kind, id),
 
     async list(kind, payer, limit, cursor) {
       const key = listKey(kind, payer);
@@ -176,7 +188,7 @@ export function redisRecords(link: Pick<RedisLink, "isCluster" | "script" | "cal
         const wanted = limit + 1 - rows.length;
         const below = from === null ? "+inf" : `(${from}`;
         const lines = (await link.call("ZREVRANGEBYSCORE", key, below, "-inf", "LIMIT", 0, wanted)) as string[];
-        const found = await Promise.all(lines.map((line) => lineRecord(line, kind, payer)));
+        const found = await Promise.all(lines.map((line) => lineRecord(store, line, kind, payer)));
         for (const { number, record } of found) {
           from = number;
           if (record === null) continue;
@@ -191,21 +203,11 @@ export function redisRecords(link: Pick<RedisLink, "isCluster" | "script" | "cal
     async sweep(countMax) {
       let count = 0;
       for (let at = 0; at < SHARDS && count < countMax; at++) {
-        count += await sweepShard((sweptFirst + at) % SHARDS, countMax - count);
+        count += await sweepShard(store, (sweptFirst + at) % SHARDS, countMax - count);
       }
       // Rotate the first shard, so that each gets its turn even when a sweep never finishes.
       sweptFirst = (sweptFirst + 1) % SHARDS;
       return count;
     },
   };
-
-  /** The record of a list line; null if its creation failed or it is gone. */
-  async function lineRecord(line: string, kind: string, payer: string) {
-    const at = line.indexOf(":");
-    const number = line.slice(0, at);
-    const id = line.slice(at + 1);
-    const reply = (await scripts.get.run([recordKey(kind, id)], [given()])) as string[];
-    const isOwn = reply[0] === `${number} ${JSON.stringify([kind, id, payer])}`;
-    return { number, record: isOwn ? readRecord(reply) : null };
-  }
 }
