@@ -33,6 +33,14 @@ export interface VendorLine {
   readonly body: unknown;
 }
 
+/** When a batch may have been created, and the batches that were taken for it. */
+interface Made {
+  readonly sinceMs: number;
+  readonly foreign: readonly string[];
+}
+
+type Found = { readonly id: string; readonly isSure: boolean } | null;
+
 export interface BatchFormat {
   /** A line of the input, with its line break. */
   line(customId: string, path: string, body: string): string;
@@ -40,15 +48,8 @@ export interface BatchFormat {
   upload(client: BatchClient, input: VendorInput): Promise<string | null>;
   /** The id of the new batch. */
   create(client: BatchClient, input: VendorInput, fileId: string | null): Promise<string>;
-  /**
-   * The id of a batch that was created at `sinceMs` or later, and whether it is certainly ours: where it is not, its answers show it.
-   * Null: there is none, apart from those in `foreign`.
-   */
-  find(
-    client: BatchClient,
-    input: VendorInput,
-    made: { readonly sinceMs: number; readonly foreign: readonly string[] },
-  ): Promise<{ readonly id: string; readonly isSure: boolean } | null>;
+  /** A batch whose creation got no answer; null: there is none. Where it is not sure to be ours, its answers show it. */
+  find(client: BatchClient, input: VendorInput, made: Made): Promise<Found>;
   state(client: BatchClient, id: string): Promise<VendorState>;
   cancel(client: BatchClient, id: string): Promise<void>;
   /** What a line of the answers says; null: the request was not run. */
@@ -88,24 +89,31 @@ async function* between(head: string, bytes: AsyncIterable<Uint8Array>, tail: st
   yield Buffer.from(tail);
 }
 
-/** Newest first, as far back as `sinceMs`. */
-async function* listed(
-  client: BatchClient,
-  { path, after, madeMs }: { readonly path: string; readonly after: string; madeMs(batch: Json): number },
-  sinceMs: number,
-): AsyncGenerator<Json> {
+interface Listing {
+  readonly path: string;
+  /** The parameter with the last id of the page before. */
+  readonly after: string;
+  readonly isSure: boolean;
+  isOurs(batch: Json): boolean;
+}
+
+/** Looks through the vendor's list, newest first, as far back as the batch may have been created. */
+async function findIn(client: BatchClient, { path, after, isSure, isOurs }: Listing, made: Made): Promise<Found> {
   let from = "";
   for (let page = 0; page < PAGES_MAX; page++) {
     const { data, has_more: hasMore } = await client.json({ method: "GET", path: `${path}?limit=${PAGE}${from}` });
-    const batches = listOf(data).filter(isRecord);
-    for (const batch of batches) {
-      if (madeMs(batch) < sinceMs - SKEW_MS) return;
-      yield batch;
+    let last: string | null = null;
+    for (const batch of listOf(data).filter(isRecord)) {
+      const { created_at: at } = batch;
+      const atMs = typeof at === "number" ? 1_000 * at : Date.parse(wordOf(at));
+      if (atMs < made.sinceMs - SKEW_MS) return null;
+      last = idIn(batch);
+      if (!made.foreign.includes(last) && isOurs(batch)) return { id: last, isSure };
     }
-    const last = batches.at(-1);
-    if (hasMore !== true || last === undefined) return;
-    from = `&${after}=${idIn(last)}`;
+    if (hasMore !== true || last === null) return null;
+    from = `&${after}=${last}`;
   }
+  return null;
 }
 
 const countsOf = ({ request_counts: counts }: Json): Json => (isRecord(counts) ? counts : {});
@@ -144,17 +152,9 @@ const files: BatchFormat = {
     };
     return idIn(await client.json(jsonCall("/batches", wanted)));
   },
-  async find(client, { tag }, { sinceMs }) {
-    const list = {
-      path: "/batches",
-      after: "after",
-      madeMs: ({ created_at: at }: Json) => 1_000 * (numberOf(at) ?? Number.NaN),
-    };
-    for await (const batch of listed(client, list, sinceMs)) {
-      const { metadata } = batch;
-      if (isRecord(metadata) && metadata.tollgate_batch === tag) return { id: idIn(batch), isSure: true };
-    }
-    return null;
+  find(client, { tag }, made) {
+    const isOurs = ({ metadata }: Json) => isRecord(metadata) && metadata.tollgate_batch === tag;
+    return findIn(client, { path: "/batches", after: "after", isSure: true, isOurs }, made);
   },
   async state(client, id) {
     const batch = await client.json({ method: "GET", path: `/batches/${id}` });
@@ -189,17 +189,9 @@ const messages: BatchFormat = {
     const body = between(head, read(), tail, 1);
     return idIn(await client.json({ ...call, body, bytes: head.length + bytes - 1 + tail.length }));
   },
-  async find(client, { lines }, { sinceMs, foreign }) {
-    const list = {
-      path: "/messages/batches",
-      after: "after_id",
-      madeMs: ({ created_at: at }: Json) => Date.parse(wordOf(at)),
-    };
-    for await (const batch of listed(client, list, sinceMs)) {
-      const id = idIn(batch);
-      if (!foreign.includes(id) && sumOf(countsOf(batch), MESSAGE_COUNTS) === lines) return { id, isSure: false };
-    }
-    return null;
+  find(client, { lines }, made) {
+    const isOurs = (batch: Json) => sumOf(countsOf(batch), MESSAGE_COUNTS) === lines;
+    return findIn(client, { path: "/messages/batches", after: "after_id", isSure: false, isOurs }, made);
   },
   async state(client, id) {
     const batch = await client.json({ method: "GET", path: `/messages/batches/${id}` });

@@ -288,6 +288,8 @@ export class NativeBatch {
         if (++read % LINES_A_SLICE === 0) await ownSlice();
         const bytes = line?.bytes ?? NOTHING;
         const answer = readAnswer(bytes, tag, format);
+        // The rest of a batch that is not ours need not be read.
+        if (answer === null && read === 1 && this.#batches[at]?.isSure === false) return;
         if (answer === null || answer.at >= this.#index.count || found.has(answer.at)) continue;
         found.set(answer.at, { isRun: answer.isRun, offset, bytes: bytes.length });
         offset += bytes.length + LINE_BREAK.length;

@@ -5,7 +5,7 @@ import { forFile } from "../../support/for-file.ts";
 import { eventually, startTestGateway, type TestAccount } from "../../support/gateway.ts";
 import { getAs, sendAs } from "../../support/keyed-fetch.ts";
 
-const gateway = forFile(await startTestGateway({ BATCH_POLL_SECONDS: "0.02" }));
+const gateway = forFile(await startTestGateway({ BATCH_POLL_SECONDS: "0.004" }));
 const MODEL = "openai/gpt-6-luna";
 const CLAUDE = "anthropic/claude-haiku-4.5";
 const ENDED = ["completed", "failed", "expired", "cancelled"];
@@ -46,9 +46,9 @@ async function begin({ client }: TestAccount, lines: readonly object[], more: ob
   return (await client.batches.create(wanted, { headers })) as Batch;
 }
 
-const over = ({ client }: TestAccount, { id }: { readonly id: string }): Promise<Batch> =>
+const over = ({ key }: TestAccount, { id }: { readonly id: string }): Promise<Batch> =>
   eventually(async () => {
-    const batch = (await client.batches.retrieve(id)) as Batch;
+    const batch = (await (await getAs(key, `${gateway.url}/v1/batches/${id}`)).json()) as Batch;
     return ENDED.includes(batch.status) ? batch : undefined;
   }, `the end of ${id}`);
 
@@ -240,13 +240,15 @@ describe("a provider's fault", () => {
   ])("%s loses no line and charges none twice", async (fault, counts, status) => {
     const account = await gateway.account();
     const [files, claude] = [await runsOf("openai"), await runsOf("anthropic")];
-    const batch = await over(account, await begin(account, named(4), {}, fault));
+    const other = await gateway.account();
+    const made = await begin(account, named(4), {}, fault);
+    const messages = await beginMessages(other, { requests: asks(4) }, fault);
+    const batch = await over(account, made);
     expect(batch).toMatchObject({ status, metadata: { tollgate_mode: "native" }, request_counts: counts });
     const [good, bad] = [await linesOf(account, batch.output_file_id), await linesOf(account, batch.error_file_id)];
     expect(idsOf([...good, ...bad])).toEqual(["line 0", "line 1", "line 2", "line 3"]);
     expect(sum(await chargesOf(account))).toBe(nanoOf(good));
-    const other = await gateway.account();
-    const { results } = await overMessages(other, await beginMessages(other, { requests: asks(4) }, fault));
+    const { results } = await overMessages(other, messages);
     const done = results.filter(({ result }) => result.type === "succeeded");
     expect([results.length, done.length]).toEqual([4, counts.completed]);
     expect(sum(await chargesOf(other))).toBe(paidIn(results));
@@ -254,6 +256,22 @@ describe("a provider's fault", () => {
     expect(await runsOf("openai", files)).toBeLessThanOrEqual(4);
     expect(await runsOf("anthropic", claude)).toBeLessThanOrEqual(4);
   });
+});
+
+it("finds its own batches again among others of the same size", async () => {
+  const before = await runsOf("anthropic");
+  const accounts = await Promise.all([gateway.account(), gateway.account(), gateway.account()]);
+  const all = await Promise.all(
+    accounts.map(async (account) => {
+      const made = await beginMessages(account, { requests: asks(7) }, "batch-unheard,batch-slow-0.2");
+      return overMessages(account, made);
+    }),
+  );
+  for (const [at, { results }] of all.entries()) {
+    expect(results.map(({ result }) => result.type)).toEqual(Array(7).fill("succeeded"));
+    expect(await chargesOf(accounts[at] as TestAccount)).toEqual([paidIn(results)]);
+  }
+  expect(await runsOf("anthropic", before)).toBe(21);
 });
 
 describe("a cancelled batch", () => {
