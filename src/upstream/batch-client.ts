@@ -20,7 +20,7 @@ const GAP_MS_MAX = 60_000;
 const JSON_BYTES_MAX = 4 * 1024 * 1024;
 
 export interface BatchCall {
-  readonly method: "GET" | "POST" | "DELETE";
+  readonly method: "GET" | "POST";
   /** Below the vendor's origin. */
   readonly path: string;
   readonly headers?: Readonly<Record<string, string>>;
