@@ -27,21 +27,6 @@ export interface DeliveryOptions {
   readonly onForfeit: (intent: Intent, outcome: string) => void;
 }
 
-export interface Delivery {
-  /** Delivers to the store; rejects where it is down. */
-  tell(intent: Intent): Promise<Told>;
-  /** Whether ends of this account's calls are queued; later ones must queue behind them. */
-  waits(accountId: string): boolean;
-  postpone(stored: StoredIntent): void;
-  /** The store answered for this account: retry its queue at once. */
-  wake(accountId: string): void;
-  /** Delivers everything left from before; resolves when all is delivered. */
-  recover(): Promise<void>;
-  /** The store may have lost recent answers: delivers them again. */
-  repeat(): void;
-  close(): Promise<void>;
-}
-
 export function accountOf(intent: Intent): string {
   return intent.op === "post" ? intent.request.accountId : intent.hold.accountId;
 }
@@ -70,24 +55,74 @@ interface Backlog {
   isAnswered: boolean;
 }
 
-export function delivery({ ledger, spool, onBroken, watched, onForfeit }: DeliveryOptions): Delivery {
-  const backlog = new Map<string, Backlog>();
-  const stop = new AbortController();
-  let awake = new AbortController();
-  let driving: Promise<void> | null = null;
-  let repeating: Promise<void> | null = null;
-  let repeatAgain = false;
+/** Delivers intents until the store has answered each; ends of one account's calls stay in order. */
+export class Delivery {
+  readonly #options: DeliveryOptions;
+  readonly #backlog = new Map<string, Backlog>();
+  readonly #stop = new AbortController();
+  #awake = new AbortController();
+  #driving: Promise<void> | null = null;
+  #repeating: Promise<void> | null = null;
+  #repeatAgain = false;
 
-  const tell = (intent: Intent): Promise<Told> => watched(tellStore(ledger, intent));
-
-  async function rest(failed: number): Promise<void> {
-    const signal = AbortSignal.any([stop.signal, awake.signal]);
-    await pause(backOffMs(failed), undefined, { signal }).catch(() => {});
-    if (awake.signal.aborted) awake = new AbortController();
+  constructor(options: DeliveryOptions) {
+    this.#options = options;
   }
 
-  function note(stored: StoredIntent, told: Told): void {
+  /** Delivers to the store; rejects where it is down. */
+  tell(intent: Intent): Promise<Told> {
+    const { ledger, watched } = this.#options;
+    return watched(tellStore(ledger, intent));
+  }
+
+  /** Whether ends of this account's calls are queued; later ones must queue behind them. */
+  waits(accountId: string): boolean {
+    const waiting = this.#backlog.get(accountId);
+    return waiting !== undefined && (waiting.queue.length > 0 || !waiting.isAnswered);
+  }
+
+  postpone(stored: StoredIntent): void {
+    const accountId = accountOf(stored.intent);
+    const waiting = this.#backlog.get(accountId);
+    if (waiting === undefined) this.#backlog.set(accountId, { queue: [{ stored, broken: 0 }], isAnswered: false });
+    else waiting.queue.push({ stored, broken: 0 });
+    this.#driving ??= this.#drive();
+  }
+
+  /** The store answered for this account: retry its queue at once. */
+  wake(accountId: string): void {
+    if (this.#backlog.has(accountId)) this.#awake.abort();
+  }
+
+  /** Delivers everything left from before; resolves when all is delivered. */
+  async recover(): Promise<void> {
+    for await (const page of this.#options.spool.pages("open")) for (const stored of page) this.postpone(stored);
+    await this.#driving;
+  }
+
+  /** The store may have lost recent answers: delivers them again. */
+  repeat(): void {
+    this.#repeatAgain = true;
+    this.#repeating ??= this.#repeatAll().catch((error: unknown) => {
+      this.#repeating = null;
+      this.#options.onBroken(error);
+    });
+  }
+
+  async close(): Promise<void> {
+    this.#stop.abort();
+    await Promise.all([this.#driving, this.#repeating]);
+  }
+
+  async #rest(failed: number): Promise<void> {
+    const signal = AbortSignal.any([this.#stop.signal, this.#awake.signal]);
+    await pause(backOffMs(failed), undefined, { signal }).catch(() => {});
+    if (this.#awake.signal.aborted) this.#awake = new AbortController();
+  }
+
+  #note(stored: StoredIntent, told: Told): void {
     const { intent, outcome: before } = stored;
+    const { spool, onForfeit } = this.#options;
     const outcome = noteOf(told);
     if (before === null || (before !== outcome && outcome !== "repeat" && outcome !== "exists"))
       spool.end(stored, outcome);
@@ -98,13 +133,13 @@ export function delivery({ ledger, spool, onBroken, watched, onForfeit }: Delive
   }
 
   /** Delivers a queued intent; returns whether it must keep waiting. */
-  async function tellLate(waiting: Waiting): Promise<boolean> {
+  async #tellLate(waiting: Waiting): Promise<boolean> {
     try {
-      note(waiting.stored, await tell(waiting.stored.intent));
+      this.#note(waiting.stored, await this.tell(waiting.stored.intent));
       return false;
     } catch (error) {
       if (isAway(error) || ++waiting.broken < BROKEN_TRIES_MAX) return true;
-      onBroken(error);
+      this.#options.onBroken(error);
       return false;
     }
   }
@@ -114,95 +149,64 @@ export function delivery({ ledger, spool, onBroken, watched, onForfeit }: Delive
    * sent, so several can be in flight; once the last of the queue is, later ends need not wait. Delivered one by one, a busy account would
    * never catch up, and its holds would outlive their leases.
    */
-  async function drain(accountId: string): Promise<boolean> {
-    const waiting = backlog.get(accountId);
+  async #drain(accountId: string): Promise<boolean> {
+    const waiting = this.#backlog.get(accountId);
     if (waiting === undefined) return false;
     const { queue } = waiting;
-    for (let count = 1; queue.length > 0 && !stop.signal.aborted; count = Math.min(2 * count, TOLD_AT_ONCE_MAX)) {
+    const { signal } = this.#stop;
+    for (let count = 1; queue.length > 0 && !signal.aborted; count = Math.min(2 * count, TOLD_AT_ONCE_MAX)) {
       const some = queue.splice(0, count);
-      const waitOn = await Promise.all(some.map(tellLate));
+      const waitOn = await Promise.all(some.map((one) => this.#tellLate(one)));
       const left = some.filter((_, at) => waitOn[at]);
       queue.unshift(...left);
       waiting.isAnswered = left.length === 0;
       if (!waiting.isAnswered) return left.length < some.length || count > 1;
     }
-    if (queue.length === 0) backlog.delete(accountId);
+    if (queue.length === 0) this.#backlog.delete(accountId);
     return true;
   }
 
-  async function drive(): Promise<void> {
-    for (let failed = 0; backlog.size > 0 && !stop.signal.aborted; ) {
-      const accounts = [...backlog.keys()];
+  async #drive(): Promise<void> {
+    for (let failed = 0; this.#backlog.size > 0 && !this.#stop.signal.aborted; ) {
+      const accounts = [...this.#backlog.keys()];
       let reached = false;
       for (let at = 0; at < accounts.length; at += ACCOUNTS_AT_ONCE) {
-        const drained = await Promise.all(accounts.slice(at, at + ACCOUNTS_AT_ONCE).map(drain));
+        const some = accounts.slice(at, at + ACCOUNTS_AT_ONCE);
+        const drained = await Promise.all(some.map((accountId) => this.#drain(accountId)));
         reached ||= drained.includes(true);
       }
       failed = reached ? 0 : failed + 1;
-      if (backlog.size > 0) await rest(failed);
+      if (this.#backlog.size > 0) await this.#rest(failed);
     }
     // Synchronously: whatever is queued from here on starts a new run.
-    driving = null;
+    this.#driving = null;
   }
 
-  function postpone(stored: StoredIntent): void {
-    const accountId = accountOf(stored.intent);
-    const waiting = backlog.get(accountId);
-    if (waiting === undefined) backlog.set(accountId, { queue: [{ stored, broken: 0 }], isAnswered: false });
-    else waiting.queue.push({ stored, broken: 0 });
-    driving ??= drive();
-  }
-
-  async function tellAnew(stored: StoredIntent): Promise<void> {
-    for (let failed = 0; !stop.signal.aborted; await rest(++failed)) {
+  async #tellAnew(stored: StoredIntent): Promise<void> {
+    for (let failed = 0; !this.#stop.signal.aborted; await this.#rest(++failed)) {
       try {
-        return note(stored, await tell(stored.intent));
+        return this.#note(stored, await this.tell(stored.intent));
       } catch (error) {
-        if (!isAway(error)) return onBroken(error);
+        if (!isAway(error)) return this.#options.onBroken(error);
       }
     }
   }
 
   /** From the newest page to the oldest: a store loses its latest answers. */
-  async function repeatAll(): Promise<void> {
+  async #repeatAll(): Promise<void> {
+    const { spool } = this.#options;
+    const { signal } = this.#stop;
     do {
-      repeatAgain = false;
+      this.#repeatAgain = false;
       await spool.flush();
       for await (const page of spool.pages({ endedWithinMs: KEEP_MS })) {
         // The store runs them in the order in which they are sent.
         for (let at = 0; at < page.length; at += REPEATED_AT_ONCE) {
-          await Promise.all(page.slice(at, at + REPEATED_AT_ONCE).map(tellAnew));
+          await Promise.all(page.slice(at, at + REPEATED_AT_ONCE).map((stored) => this.#tellAnew(stored)));
         }
-        if (repeatAgain || stop.signal.aborted) break;
+        if (this.#repeatAgain || signal.aborted) break;
       }
-    } while (repeatAgain && !stop.signal.aborted);
-    repeating = null;
+    } while (this.#repeatAgain && !signal.aborted);
+    this.#repeating = null;
   }
-
-  return {
-    tell,
-    waits(accountId) {
-      const waiting = backlog.get(accountId);
-      return waiting !== undefined && (waiting.queue.length > 0 || !waiting.isAnswered);
-    },
-    postpone,
-    wake(accountId) {
-      if (backlog.has(accountId)) awake.abort();
-    },
-    async recover() {
-      for await (const page of spool.pages("open")) page.forEach(postpone);
-      await driving;
-    },
-    repeat() {
-      repeatAgain = true;
-      repeating ??= repeatAll().catch((error: unknown) => {
-        repeating = null;
-        onBroken(error);
-      });
-    },
-    async close() {
-      stop.abort();
-      await Promise.all([driving, repeating]);
-    },
-  };
 }

@@ -11,7 +11,7 @@ import type {
   ReserveRequest,
   SharedLedger,
 } from "../model/ledger.ts";
-import { accountOf, type Delivery, delivery, isAway, noteOf } from "./delivery.ts";
+import { accountOf, Delivery, isAway, noteOf } from "./delivery.ts";
 import { examineSpool } from "./doctor.ts";
 import type { Spool, SpoolState } from "./file.ts";
 import type { Intent } from "./intent.ts";
@@ -170,7 +170,7 @@ export function spooledLedger(ledger: SharedLedger, spool: Spool, options: Spool
   const placed = placedHolds();
   let recovered = false;
   const { watched, watchedBeat, holdsBackSweeps } = outages(clock, leaseMs);
-  const post = delivery({
+  const post = new Delivery({
     ledger,
     spool,
     onBroken,
