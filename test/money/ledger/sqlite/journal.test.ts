@@ -255,8 +255,24 @@ test("a new hold writes nothing once its key was used, unless it must outlive it
     expect(stays(of(id))).toBe(true);
     expect(operations.reserve(of(id))).toMatchObject({ outcome });
   }
+  // Nothing else may run outside a transaction.
+  expect(Object.keys(unit.unwritten ?? {})).toEqual(["reserve", "standing", "renew"]);
   operations.renew({ holds: [{ accountId: "a", holdId: "second" }], leaseMs: 9 });
   expect(operations.standing({ accountId: "a", holdId: "second" })).toBe("good");
   expect(rows()).toBe(before);
   here.close();
+});
+
+test("a hold in memory that grows is written with what it holds then", async () => {
+  const here = openHere(file);
+  here.commit(() => void here.operations.openAccount(newAccount("a", 1_000)));
+  here.commit(() => void here.operations.reserve(reserveList(holdRequest(hold("h", 1), { unwritten: true }))));
+  const ref = { accountId: "a", holdId: "h" };
+  here.commit(() => {
+    const more = { hold: ref, amountNano: nano(3 * CENT), accrued: nano(CENT), leaseMs: 9 };
+    expect(here.operations.extend(more)).toEqual({ outcome: "extended", amountNano: 3 * CENT });
+  });
+  const copy = killed("grown");
+  here.close();
+  expect(await foundIn(copy)).toMatchObject({ held: 3, spent: [0, 0, 0, 0] });
 });
