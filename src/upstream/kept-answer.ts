@@ -1,5 +1,6 @@
 // Answers a request without a connection, with what the vendor has answered elsewhere.
 import type { Dispatcher } from "undici";
+import { jsonText } from "../core/raw-json.ts";
 
 export interface KeptAnswer {
   readonly status: number;
@@ -26,7 +27,7 @@ export function keptAnswer({ status, body }: KeptAnswer): Pick<Dispatcher, "disp
         if (isOver) return;
         handler.onRequestSent?.();
         handler.onResponseStart?.(controller, status, { "content-type": "application/json" });
-        if (!isOver) handler.onResponseData?.(controller, Buffer.from(JSON.stringify(body)));
+        if (!isOver) handler.onResponseData?.(controller, Buffer.from(jsonText(body)));
         if (!isOver) handler.onResponseEnd?.(controller, {});
       });
       return true;

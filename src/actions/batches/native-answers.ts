@@ -2,6 +2,7 @@
 
 import { wholeOf } from "../../core/chunk-list.ts";
 import { isRecord, type Json } from "../../core/json.ts";
+import { parseRaw } from "../../core/raw-json.ts";
 import type { BatchFormat } from "../../upstream/batch-formats.ts";
 import type { BatchRun } from "./batch-kind.ts";
 import type { NativeProgress } from "./batch-record.ts";
@@ -24,9 +25,9 @@ function namedIn(customId: unknown, tag: string): { readonly at: number; readonl
   return at === undefined ? null : { at: Number(at), model: Number(model) };
 }
 
-function jsonIn(line: Buffer): Json | null {
+function jsonIn(line: Buffer, parse: (text: string) => unknown = JSON.parse): Json | null {
   try {
-    const json = JSON.parse(line.toString("utf8"));
+    const json = parse(line.toString("utf8"));
     return isRecord(json) ? json : null;
   } catch {
     return null;
@@ -105,7 +106,8 @@ export class NativeAnswers {
         continue;
       }
       const read = await job.stored(() => deps.files.read(segment.id, { from: offset, to: offset + bytes - 1 }));
-      const json = read === null ? null : jsonIn(await wholeOf(read));
+      // The arguments of tool calls reach the caller as the provider wrote them.
+      const json = read === null ? null : jsonIn(await wholeOf(read), parseRaw);
       if (json === null) break;
       const [, model = "0"] = /-(\d+)$/.exec(String(json.custom_id)) ?? [];
       const answer = this.#format.answer(json);

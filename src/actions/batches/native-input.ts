@@ -11,6 +11,8 @@ import type { LineIndex } from "./line-index.ts";
 import { customIdOf, tagOf } from "./native-answers.ts";
 import { answeredLine, type ResultLine } from "./result-lines.ts";
 
+/** What a line has beside the body of its request. */
+const NAME_BYTES_MAX = 512;
 const WAITING_BYTES_MAX = 8 * 1024 * 1024;
 
 /** The input of one batch at the provider. */
@@ -57,7 +59,9 @@ export class InputWriter {
     const shared = JSON.stringify([path, headers, this.#api.oneModel === true ? model : null]);
     const open = this.#open.get(shared);
     const isFull =
-      open === undefined || open.lines >= this.#api.linesMax || open.bytes + text.length > this.#api.bytesMax;
+      open === undefined ||
+      open.lines >= this.#api.linesMax ||
+      open.bytes + Buffer.byteLength(text) + NAME_BYTES_MAX > this.#api.bytesMax;
     const group = isFull ? this.#begin(shared, path, headers) : open;
     const written = Buffer.from(this.#format.line(customIdOf(group.tag, at, this.#models.indexOf(model)), path, text));
     group.lines += 1;
