@@ -17,31 +17,17 @@ export interface Connection {
   reset(): void;
 }
 
-function writePieces(
-  response: ServerResponse,
-  bytes: Buffer,
-  size: number,
-  written: (error?: Error | null) => void,
-): void {
-  // Without this, newer releases of Node.js merge all that is written in a turn into one chunk.
-  response.socket?.cork();
-  for (let at = 0; at < bytes.length; at += size) {
-    response.write(bytes.subarray(at, at + size), at + size >= bytes.length ? written : undefined);
-  }
-  response.socket?.uncork();
-}
-
 /** If `pieceBytes` is above zero, every write is split into pieces of that size, each sent as a separate chunk. */
 export function createConnection(
   request: IncomingMessage,
   response: ServerResponse,
-  options: { readonly pieceBytes: number; readonly onClose: (whole: boolean) => void },
+  { pieceBytes, onClose }: { readonly pieceBytes: number; readonly onClose: (whole: boolean) => void },
 ): Connection {
   let closed = false;
   const wakers = new Set<() => void>();
   response.on("close", () => {
     closed = true;
-    options.onClose(response.writableFinished);
+    onClose(response.writableFinished);
     for (const wake of wakers) wake();
     wakers.clear();
   });
@@ -58,8 +44,13 @@ export function createConnection(
         wakers.delete(resolve);
         resolve();
       };
-      if (options.pieceBytes === 0) return void response.write(bytes, written);
-      writePieces(response, Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes), options.pieceBytes, written);
+      if (pieceBytes === 0) return void response.write(bytes, written);
+      const whole = Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes);
+      // Otherwise newer releases of Node.js merge all that is written in a turn into one chunk.
+      response.socket?.cork();
+      for (let to = pieceBytes; to < whole.length + pieceBytes; to += pieceBytes)
+        response.write(whole.subarray(to - pieceBytes, to), to >= whole.length ? written : undefined);
+      response.socket?.uncork();
     });
 
   return {
@@ -73,7 +64,7 @@ export function createConnection(
     },
     async send(status, headers, body) {
       if (closed) return;
-      if (options.pieceBytes === 0) {
+      if (pieceBytes === 0) {
         response.writeHead(status, { ...headers, "content-length": Buffer.byteLength(body) });
         response.end(body);
         return;

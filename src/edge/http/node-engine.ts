@@ -136,14 +136,12 @@ class NodeListener implements Listener {
   readonly #byAddress = new Map<string, number>();
   readonly #perAddressMax: number;
   readonly #sessions = new Set<Http2Session>();
-  readonly #secure: Http2SecureServer | null;
   readonly #connectionEvent: string;
   readonly #upgrade = createUpgrade();
 
   constructor(server: Server, host: EngineHost, { limits, certificate }: EngineOptions) {
     const { connectionsPerAddress, idleMsMax } = limits;
     this.#server = server;
-    this.#secure = certificate === null ? null : (server as unknown as Http2SecureServer);
     this.#connectionEvent = certificate === null ? "connection" : "secureConnection";
     this.#host = host;
     this.#perAddressMax = connectionsPerAddress || Number.POSITIVE_INFINITY;
@@ -197,7 +195,7 @@ class NodeListener implements Listener {
   }
 
   async setCertificate({ cert, key }: Certificate): Promise<void> {
-    if (this.#secure !== null) this.#secure.setSecureContext({ cert, key });
+    (this.#server as unknown as Partial<Http2SecureServer>).setSecureContext?.({ cert, key });
   }
 
   close(): void {
@@ -268,14 +266,8 @@ function plainServer(): Server {
 async function secureServer({ cert, key }: Certificate, handshakeTimeout: number): Promise<Server> {
   const { createSecureServer } = await import("node:http2");
   const settings = { maxConcurrentStreams: STREAMS_MAX, maxHeaderListSize: HEADER_BYTES_MAX };
-  return createSecureServer({
-    cert,
-    key,
-    allowHTTP1: true,
-    allowHalfOpen: true,
-    handshakeTimeout,
-    settings,
-  }) as unknown as Server;
+  const options = { cert, key, allowHTTP1: true, allowHalfOpen: true, handshakeTimeout, settings };
+  return createSecureServer(options) as unknown as Server;
 }
 
 export const nodeEngine: Engine = {

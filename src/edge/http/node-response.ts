@@ -136,7 +136,6 @@ export class NodeResponse implements EngineResponse {
   #bytesTotal: number | null = null;
   #offset = 0;
   #hasRoom = true;
-  #ended = false;
   #finished = false;
   /** The last write exceeded the client's capacity, so its writer waits for `onWritable`. */
   #writerWaits = false;
@@ -152,7 +151,7 @@ export class NodeResponse implements EngineResponse {
     if ("stream" in reply) source.on("drain", () => this.roomAgain());
     source.once("finish", () => {
       // An HTTP/2 stream also finishes when its client resets it.
-      if (!this.#ended) return;
+      if (!this.ended) return;
       this.#finished = true;
       this.roomAgain();
     });
@@ -172,10 +171,8 @@ export class NodeResponse implements EngineResponse {
   /** Takes the chunks that follow the head and the first chunk. */
   #chunks: Socket | null = null;
 
-  /** Whether the answer was handed over completely. */
-  get ended(): boolean {
-    return this.#ended;
-  }
+  /** The answer was handed over completely. */
+  ended = false;
 
   abort(): void {
     const handler = this.#aborted;
@@ -249,8 +246,8 @@ export class NodeResponse implements EngineResponse {
     else this.#end(NO_BYTES);
     socket?.uncork();
     const tookAll = !hasBody || this.#offset - from === whole.length;
-    const done = this.#ended && this.#pendingBytes() === 0;
-    const ok = tookAll && (this.#ended ? done : this.#hasRoom);
+    const done = this.ended && this.#pendingBytes() === 0;
+    const ok = tookAll && (this.ended ? done : this.#hasRoom);
     this.#writerWaits = !ok;
     return [ok, done];
   }
@@ -260,7 +257,7 @@ export class NodeResponse implements EngineResponse {
   }
 
   end(bytes: Uint8Array | string = NO_BYTES): void {
-    if (this.#ended) return;
+    if (this.ended) return;
     const socket = this.#cork();
     this.#end(bytes);
     socket?.uncork();
@@ -272,7 +269,7 @@ export class NodeResponse implements EngineResponse {
   }
 
   close(): void {
-    const isSent = this.#ended && this.#pendingBytes() === 0;
+    const isSent = this.ended && this.#pendingBytes() === 0;
     // HTTP/2: refuse the rest of the request. HTTP/1.1: Node.js closes the connection after an answer with `Connection: close`.
     if ("stream" in this.#reply) this.#reply.stream[isSent ? "close" : "destroy"]();
     else if (!isSent) this.#message.socket.destroy();
@@ -310,7 +307,7 @@ export class NodeResponse implements EngineResponse {
   /** Hands over as much of a whole answer as fits. */
   #writeSlices(bytes: Uint8Array): void {
     if (this.#offset === this.#bytesTotal) this.#end(NO_BYTES);
-    for (let at = 0; at < bytes.length && this.#hasRoom && !this.#ended; at += SLICE_BYTES) {
+    for (let at = 0; at < bytes.length && this.#hasRoom && !this.ended; at += SLICE_BYTES) {
       const slice = bytes.subarray(at, at + SLICE_BYTES);
       this.#offset += slice.length;
       if (this.#offset === this.#bytesTotal) this.#end(slice);
@@ -319,8 +316,8 @@ export class NodeResponse implements EngineResponse {
   }
 
   #end(bytes: Uint8Array | string): void {
-    if (this.#ended) return;
-    this.#ended = true;
+    if (this.ended) return;
+    this.ended = true;
     this.#writer.end(this.isChunked ? chunkOf(bytes, LAST_CHUNK) : bytes);
   }
 
