@@ -416,10 +416,21 @@ describe("in at most four clicks after the sign-in", () => {
     await page.waitForFunction(() => document.querySelector("#answers .card:nth-child(1)[data-done]") !== null);
     for (const at of [1, 2]) {
       const told = await text(`#answers .card:nth-child(${at})`);
-      expect(told).toMatch(/first token after \d+ ms, all after \d+ ms; \d+ tokens in, \d+ out; \$0\.\d+/);
+      expect(told).toMatch(
+        /first token after \d+ ms, all after \d+ ms; \d+ tokens in, \d+ out; \$0\.\d+; \d+ tokens\/s/,
+      );
       expect(told).toMatch(/answered, \d+ ms/);
     }
     expect(await text("#as-python")).toContain("/api/llm/v1/chat/completions");
+    // The browser keeps what was asked and what came, and shows it again after a reload.
+    await page.goto(`${gateway.url}/try?model=core/best`);
+    expect(await page.$eval("#model-0", (one) => one.getAttribute("value"))).toBe("core/best");
+    await page.click("#kept summary");
+    await page.click("#kept li button");
+    expect(await page.$eval("#model-0", (one) => Object(one).value)).toBe("core/cheap");
+    expect(await text("#answers .card:nth-child(2)")).toContain("tokens/s");
+    await page.click("#kept > button");
+    expect(await page.$$("#kept li")).toEqual([]);
   });
 
   it("an operator gives back two dollars, asked twice, and the log says who", async () => {

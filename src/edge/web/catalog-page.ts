@@ -3,8 +3,8 @@
 import type { Site } from "./catalog-details.ts";
 import { type Asked, titleOf, type View } from "./catalog-view.ts";
 import { type Html, html } from "./html.ts";
-import { CATALOG_SCRIPT, FONT, STYLE } from "./kit/assets.ts";
-import { contentSecurityPolicy, ICON } from "./kit/page.ts";
+import { CATALOG_SCRIPT } from "./kit/assets.ts";
+import { contentSecurityPolicy, documentText, ICON } from "./kit/page.ts";
 import { callBox } from "./kit/shown.ts";
 
 export const PAGE_HEADERS = { "content-security-policy": contentSecurityPolicy(), "referrer-policy": "no-referrer" };
@@ -42,24 +42,15 @@ interface Shell {
 }
 
 function shell({ title, description, body }: Shell): string {
-  return html`<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${title} · Tollgate</title>
-<meta name="description" content="${description}">
-<link rel="icon" href="${ICON}">
-<link rel="preload" href="${FONT.href}" as="font" type="font/woff2" crossorigin>
-<link rel="stylesheet" href="${STYLE.href}">
-<script type="module" src="${CATALOG_SCRIPT.href}"></script>
-</head>
-<body class="catalog" id="all">
+  return documentText({
+    title,
+    scripts: [CATALOG_SCRIPT.href],
+    head: html`<meta name="description" content="${description}">\n`,
+    body: html`<body class="catalog" id="all">
 ${body}
 <footer class="wide"><p>Prices of actions are in US cents per call; fractions of a cent are real. <span class="keys"><kbd>/</kbd> search, <kbd>Esc</kbd> clear, <kbd>↑</kbd> <kbd>↓</kbd> move, <kbd>Enter</kbd> open.</span></p></footer>
-</body>
-</html>
-`.text;
+</body>`,
+  });
 }
 
 const BRAND = html`<a class="brand" href="/catalog"><img src="${ICON}" alt="" width="20" height="20">Tollgate</a>`;

@@ -5,7 +5,7 @@ import { isCsrf, type Session, type Sessions } from "../../oauth/sessions.ts";
 import { actionsFor, callWith, findSection, has, type Look } from "../find.ts";
 import { type Ask, bodyOr } from "../kit/ask.ts";
 import { liveEndpoint } from "../kit/live.ts";
-import type { PlaceGroup } from "../kit/page.ts";
+import { placeGroups } from "../kit/page.ts";
 import { type Door, sectionEndpoints } from "../kit/sections.ts";
 import { trySection } from "../try/try-pages.ts";
 import type { KeysShown } from "./answers.ts";
@@ -19,34 +19,18 @@ import { runSection, runsSection } from "./run-pages.ts";
 import { startSection } from "./start.ts";
 import { transactionSection, transactionsSection } from "./transactions.ts";
 
-const GROUPS: readonly PlaceGroup[] = [
-  {
-    name: "Use",
-    places: [
-      { href: "/account", name: "Overview" },
-      { href: "/account/start", name: "First calls" },
-      { href: "/try", name: "Playground" },
-      { href: "/catalog", name: "Catalog" },
-      { href: "/account/jobs", name: "Jobs" },
-      { href: "/account/files", name: "Files" },
-    ],
+const GROUPS = placeGroups({
+  Use: {
+    Overview: "/account",
+    "First calls": "/account/start",
+    Playground: "/try",
+    Catalog: "/catalog",
+    Jobs: "/account/jobs",
+    Files: "/account/files",
   },
-  {
-    name: "Money",
-    places: [
-      { href: "/account/runs", name: "Runs" },
-      { href: "/account/transactions", name: "Transactions" },
-      { href: "/account/budgets", name: "Budgets" },
-    ],
-  },
-  {
-    name: "Settings",
-    places: [
-      { href: "/account/keys", name: "Keys" },
-      { href: "/account/events", name: "Events" },
-    ],
-  },
-];
+  Money: { Runs: "/account/runs", Transactions: "/account/transactions", Budgets: "/account/budgets" },
+  Settings: { Keys: "/account/keys", Events: "/account/events" },
+});
 
 const FIND = "/account/find";
 

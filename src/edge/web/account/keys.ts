@@ -5,7 +5,17 @@ import type { WhyShown } from "../../../money/accounts/why.ts";
 import { type Html, html, type Put } from "../html.ts";
 import { type Ask, nothingElse, withQuery } from "../kit/ask.ts";
 import { meter } from "../kit/charts.ts";
-import { buttonForm, centsIn, field, listIn, numberIn, PERIODS, type PostForm, postForm } from "../kit/forms.ts";
+import {
+  buttonForm,
+  centsIn,
+  type Field,
+  field,
+  listIn,
+  numberIn,
+  PERIODS,
+  type PostForm,
+  postForm,
+} from "../kit/forms.ts";
 import type { Act, Section, Shown, Visit } from "../kit/sections.ts";
 import {
   card,
@@ -94,44 +104,27 @@ function boundFields(key: KeyShown | null, groups: readonly GroupShown[]): Html 
   const within = key?.id ?? "new";
   const group = [["", "none"], ...groups.map(({ id, name }) => [id, name])] as [string, string][];
   const ceiling = key?.ceiling_cents == null ? "" : dollars(key.ceiling_cents);
-  const own = [
+  const own: readonly Field[] = [
     { name: "label", label: "Name", value: key?.label ?? "", required: true, placeholder: "what it is for" },
-    {
-      name: "ceiling",
-      label: "May spend",
-      note: "dollars, empty: no ceiling",
-      value: ceiling,
-      type: "number" as const,
-    },
+    { name: "ceiling", label: "May spend", note: "dollars, empty: no ceiling", value: ceiling, type: "number" },
     { name: "period", label: "in", value: key?.ceiling_period ?? "day", options: PERIODS },
   ];
-  const more = [
+  const [models, services] = [key?.models, key?.services].map((all) => all?.join(" ") ?? "");
+  const rate = String(key?.requests_per_minute ?? "");
+  const more: readonly Field[] = [
     { name: "group", label: "Group", value: key?.group ?? "", options: group },
-    {
-      name: "rate",
-      label: "Requests a minute",
-      note: "empty: the account's",
-      value: String(key?.requests_per_minute ?? ""),
-      type: "number" as const,
-    },
-    { name: "expires", label: "Ends on", note: "UTC", value: endOf(key), type: "date" as const },
-    {
-      name: "models",
-      label: "Models",
-      note: "empty: all",
-      value: key?.models?.join(" ") ?? "",
-      placeholder: "core/cheap core/mid",
-    },
+    { name: "rate", label: "Requests a minute", note: "empty: the account's", value: rate, type: "number" },
+    { name: "expires", label: "Ends on", note: "UTC", value: endOf(key), type: "date" },
+    { name: "models", label: "Models", note: "empty: all", value: models ?? "", placeholder: "core/cheap core/mid" },
     {
       name: "services",
       label: "Actions",
       note: "empty: all",
-      value: key?.services?.join(" ") ?? "",
+      value: services ?? "",
       placeholder: "files brave/search",
     },
   ];
-  const fields = (all: readonly Parameters<typeof field>[0][]) =>
-    html`<div class="fields">${all.map((one) => field(one, within))}</div>`;
+  const fields = (all: readonly Field[]) => html`<div class="fields">${all.map((one) => field(one, within))}</div>`;
   const isPrimary = key?.primary === true;
   return html`${fields(own)}${isPrimary ? "" : fields(more)}`;
 }

@@ -10,7 +10,7 @@ import { callWith, findSection, has, type Look } from "../find.ts";
 import { html } from "../html.ts";
 import { type Ask, bodyOr } from "../kit/ask.ts";
 import { liveEndpoint } from "../kit/live.ts";
-import type { PlaceGroup } from "../kit/page.ts";
+import { placeGroups } from "../kit/page.ts";
 import { type Door, sectionEndpoints } from "../kit/sections.ts";
 import { problem } from "../kit/shown.ts";
 import { accountSection, accountsSection } from "./accounts.ts";
@@ -24,32 +24,11 @@ import { isOwnOrigin, operatorSignIn, type SignInParts, toSignIn } from "./sign-
 import { createGlance, TODAY_LIVE, todaySection } from "./today.ts";
 import { doctorSection, logSection } from "./upkeep.ts";
 
-const GROUPS: readonly PlaceGroup[] = [
-  {
-    name: "Health",
-    places: [
-      { href: "/console", name: "Overview" },
-      { href: "/console/routes", name: "Routes" },
-      { href: "/console/running", name: "Running" },
-      { href: "/console/doctor", name: "Doctor" },
-    ],
-  },
-  {
-    name: "Money",
-    places: [
-      { href: "/console/accounts", name: "Accounts" },
-      { href: "/console/calls", name: "Calls" },
-      { href: "/console/prices", name: "Prices" },
-    ],
-  },
-  {
-    name: "Settings",
-    places: [
-      { href: "/console/events", name: "Events" },
-      { href: "/console/log", name: "Log" },
-    ],
-  },
-];
+const GROUPS = placeGroups({
+  Health: { Overview: "/console", Routes: "/console/routes", Running: "/console/running", Doctor: "/console/doctor" },
+  Money: { Accounts: "/console/accounts", Calls: "/console/calls", Prices: "/console/prices" },
+  Settings: { Events: "/console/events", Log: "/console/log" },
+});
 
 const FIND = "/console/find";
 const ACCOUNTS_LOOKED_AT = "1000";

@@ -33,7 +33,7 @@ function seriesOf(sums: readonly DaySum[]): readonly string[] {
 }
 
 const dot = (at: number) =>
-  html`<svg class="dot" aria-hidden="true"><rect class="c${at}" width="100%" height="100%" rx="2"/></svg>`;
+  html`<svg class="dot" aria-hidden="true"><rect fill="var(--s${at})" width="100%" height="100%" rx="2"/></svg>`;
 
 /** The value of a series in a column: its height, and what people read. */
 interface Part {
@@ -56,7 +56,7 @@ function columnHtml({ name, parts, sum = "" }: Columns["columns"][number], { ser
     below += share;
     return share === 0
       ? ""
-      : html`<rect class="c${at}" width="100%" y="${(100 - below).toFixed(2)}%" height="${share.toFixed(2)}%"/>`;
+      : html`<rect fill="var(--s${at})" width="100%" y="${(100 - below).toFixed(2)}%" height="${share.toFixed(2)}%"/>`;
   });
   const lines = parts.map(({ height, shown }, at) =>
     height === 0 ? "" : html`<span>${dot(at)}${series[at]?.name ?? ""}<b>${shown}</b></span>`,

@@ -47,6 +47,13 @@ export interface PlaceGroup {
   readonly places: readonly Place[];
 }
 
+/** Groups by name, each with the addresses of its entries by name. */
+export function placeGroups(groups: Readonly<Record<string, Readonly<Record<string, string>>>>): readonly PlaceGroup[] {
+  return Object.entries(groups).map(([name, places]) => {
+    return { name, places: Object.entries(places).map(([shown, href]) => ({ name: shown, href })) };
+  });
+}
+
 export interface Shell {
   readonly title: string;
   /** The sidebar; empty: not signed in. */
@@ -93,10 +100,33 @@ function crumbs({ groups = [], here, isBelow }: Shell): Html | string {
   return html`<nav class="crumbs" aria-label="Breadcrumb"><a href="${place.href}">${place.name}</a> /</nav>`;
 }
 
+export interface Document {
+  readonly title: string;
+  readonly scripts: readonly string[];
+  /** Further elements of the head. */
+  readonly head: Html | string;
+  /** The `body` element. */
+  readonly body: Html;
+}
+
+/** A whole document, with the icon, the font and the stylesheet of all pages. */
+export function documentText({ title, scripts, head, body }: Document): string {
+  return html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+${head}<title>${title} · Tollgate</title>
+<link rel="icon" href="${ICON}">
+<link rel="preload" href="${FONT.href}" as="font" type="font/woff2" crossorigin>
+<link rel="stylesheet" href="${STYLE.href}">
+${scripts.map((src) => html`<script type="module" src="${src}"></script>\n`)}</head>
+${body}
+</html>
+`.text;
+}
+
 export function pageText(shell: Shell, body: Html): string {
-  const scripts = [SCRIPT.href, ...(shell.scripts ?? [])].map(
-    (src) => html`<script type="module" src="${src}"></script>\n`,
-  );
   const { seconds, to } = shell.again ?? {};
   const again =
     seconds === undefined
@@ -107,22 +137,15 @@ ${crumbs(shell)}<h1>${shell.title}</h1>
 ${body}
 </main>`;
   const isBare = (shell.groups ?? []).length === 0;
-  return html`<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-${again}<title>${shell.title} · Tollgate</title>
-<link rel="icon" href="${ICON}">
-<link rel="preload" href="${FONT.href}" as="font" type="font/woff2" crossorigin>
-<link rel="stylesheet" href="${STYLE.href}">
-${scripts}</head>
-<body>
+  return documentText({
+    title: shell.title,
+    scripts: [SCRIPT.href, ...(shell.scripts ?? [])],
+    head: again,
+    body: html`<body>
 <a class="skip" href="#main">Skip to content</a>
 ${isBare ? main : html`<div class="frame">${sidebar(shell)}${main}</div>`}
-</body>
-</html>
-`.text;
+</body>`,
+  });
 }
 
 export function pageAnswer(shell: Shell, body: Html, status = 200): Answer {

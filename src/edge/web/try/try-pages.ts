@@ -16,6 +16,10 @@ import { fullPriceWords } from "../words.ts";
 const PATH = "/try";
 /** The initial choices of the four model fields. */
 const FIRST = ["core/cheap", "core/mid", "", ""];
+const EFFORTS = [["", "the model's own"], ...["none", "low", "medium", "high"].map((one) => [one, one])] as [
+  string,
+  string,
+][];
 
 interface Priced {
   readonly model: string;
@@ -59,19 +63,22 @@ const NEEDS = html`<noscript><p class="problem">The playground needs scripts, be
 interface Frame {
   readonly kind: "models" | "action";
   readonly csrf: string;
+  /** What the browser has kept belongs to this account. */
+  readonly account: string;
   readonly mode: Mode;
   readonly url: string;
   readonly action?: string;
   readonly example?: unknown;
 }
 
-function framed({ kind, csrf, mode, url, action = "", example = {} }: Frame, inside: Html): Html {
+function framed({ kind, csrf, account, mode, url, action = "", example = {} }: Frame, inside: Html): Html {
   const name = mode.isLive || !mode.mayBeLive ? "own" : "sandbox";
-  return html`<section class="card${mode.isLive ? " live" : ""}" data-try="${kind}" data-csrf="${csrf}" data-mode="${name}" data-url="${url}" data-action="${action}" data-example="${JSON.stringify(example)}">${inside}</section>
-<div class="grid" id="answers" aria-live="polite"></div>${SAME}`;
+  return html`<div class="panes"><section class="card" data-try="${kind}" data-csrf="${csrf}" data-account="${account}" data-mode="${name}" data-url="${url}" data-action="${action}" data-example="${JSON.stringify(example)}">${inside}</section>
+<div class="grid" id="answers" aria-live="polite"><p class="none">Run it, and the answers stream in here.</p></div></div>
+<details class="card" id="kept" hidden><summary>The last twenty, kept in this browser alone</summary><ul></ul><button class="plain small">Forget them</button></details>${SAME}`;
 }
 
-async function models({ ask, csrf }: Visit, mode: Mode, url: string): Promise<Html> {
+async function models({ ask, request }: Visit, frame: Omit<Frame, "kind">): Promise<Html> {
   const pricing = await bodyOr(ask<Pricing>("GET", "/api/llm/v1/pricing"), { tier_prices: [], models: [] });
   // The estimate is the maximum cost of a call, so a tier has the price of its most expensive candidate.
   const tiers = pricing.tier_prices.map(({ price_max, ...tier }) => ({ ...tier, ...price_max }));
@@ -80,14 +87,18 @@ async function models({ ask, csrf }: Visit, mode: Mode, url: string): Promise<Ht
     ({ model, prompt_usd_per_million: input, completion_usd_per_million: output }) =>
       html`<option value="${model}" data-input="${input}" data-output="${output}">$${input} in, $${output} out</option>`,
   );
-  const places = FIRST.map(
+  const asked = (request.query.get("model") ?? "").slice(0, 200);
+  const places = (asked === "" ? FIRST : [asked, "", "", ""]).map(
     (model, at) =>
       html`<div><label for="model-${at}">Model ${at + 1}</label><input id="model-${at}" name="model" list="models" value="${model}" autocomplete="off" spellcheck="false"></div>`,
   );
   const form = html`${NEEDS}<form><label for="prompt">Prompt</label><textarea id="prompt" name="prompt" required>Say hello in one sentence.</textarea>
-<div class="fields">${places}${field({ name: "max", label: "Maximum tokens", type: "number", value: "300" })}</div>
+<div class="fields">${places}</div>
+<details><summary>Settings</summary><label for="system">System prompt</label><textarea id="system" name="system"></textarea>
+<div class="fields">${field({ name: "max", label: "Maximum tokens", type: "number", value: "300" })}${field({ name: "temperature", label: "Temperature", note: "empty: the model's own", type: "number" })}${field({ name: "effort", label: "Reasoning", options: EFFORTS })}</div>
+<label for="schema">JSON schema of the answer</label><textarea id="schema" name="schema" spellcheck="false" placeholder='{"type": "object"}'></textarea></details>
 <datalist id="models">${options}</datalist><p id="price" class="soft" role="status"></p><div class="buttons"><button>Run</button></div></form>`;
-  return framed({ kind: "models", csrf, mode, url }, form);
+  return framed({ ...frame, kind: "models" }, form);
 }
 
 /** The field of a param: free text, options, or JSON where it is structured. */
@@ -108,7 +119,7 @@ function paramField(
   return html`<div><label for="p-${name}">${name}${required ? "" : html` <small>optional</small>`}</label>${box}<small class="soft">${note}</small></div>`;
 }
 
-async function action({ ask, csrf }: Visit, id: string, mode: Mode, url: string): Promise<Html> {
+async function action({ ask }: Visit, id: string, frame: Omit<Frame, "kind">): Promise<Html> {
   const path = id.split("/").map(encodeURIComponent).join("/");
   const told = await ask<{ data?: Descriptor } & Descriptor>("GET", `/api/run/${path}`);
   const { description, params, price, example } = told.data ?? told;
@@ -120,7 +131,7 @@ async function action({ ask, csrf }: Visit, id: string, mode: Mode, url: string)
   const file =
     "size_bytes" in properties ? html`<div><label for="file">File</label><input id="file" type="file"></div>` : "";
   const form = html`${NEEDS}<p>${description}</p><form><div class="fields">${file}${fields}</div><p id="price" class="soft" role="status">${fullPriceWords(price)}</p><div class="buttons"><button>Run</button></div></form>`;
-  return framed({ kind: "action", csrf, mode, url, action: id, example }, form);
+  return framed({ ...frame, kind: "action", action: id, example }, form);
 }
 
 async function found(ask: Ask, words: string, live: string): Promise<Html> {
@@ -147,7 +158,8 @@ export function trySection(url: () => string): Section {
       const find = html`<form method="get" action="${PATH}">${mode.isLive ? html`<input type="hidden" name="live" value="1">` : ""}<div class="fields">${field({ name: "q", label: "Find an action by what it does", value: words })}<div><button class="plain">Find</button></div></div></form>`;
       const above = html`${switches(mode, new URLSearchParams(id === "" ? {} : { action: id }).toString())}`;
       const below = card("Actions", html`${find}${words === "" ? "" : await found(ask, words, live)}`);
-      const shown = id === "" ? await models(visit, mode, url()) : await action(visit, id, mode, url());
+      const frame = { csrf: visit.csrf, account: account.account_id, mode, url: url() };
+      const shown = id === "" ? await models(visit, frame) : await action(visit, id, frame);
       return {
         title: id === "" ? "Playground" : `Try ${id}`,
         body: html`${above}${shown}${below}`,

@@ -25,16 +25,37 @@ function chosen() {
 }
 
 function chatBody(model) {
-  const messages = [{ role: "user", content: form.elements.prompt.value }];
-  return { model, messages, max_tokens: Number(form.elements.max.value) || 300 };
+  const { prompt, system, max, temperature, effort, schema } = form.elements;
+  const messages = [{ role: "user", content: prompt.value }];
+  if (system.value.trim() !== "") messages.unshift({ role: "system", content: system.value });
+  const body = { model, messages, max_tokens: Number(max.value) || 300 };
+  if (temperature.value !== "") body.temperature = Number(temperature.value);
+  if (effort.value !== "") body.reasoning_effort = effort.value;
+  if (schema.value.trim() !== "") {
+    const json_schema = { name: "answer", schema: JSON.parse(schema.value) };
+    body.response_format = { type: "json_schema", json_schema };
+  }
+  return body;
+}
+
+/** A schema that is no JSON keeps the form from being sent. */
+function checkSchema({ target }) {
+  if (target.name !== "schema") return;
+  try {
+    JSON.parse(target.value || "{}");
+    target.setCustomValidity("");
+  } catch {
+    target.setCustomValidity("This is not JSON.");
+  }
 }
 
 /** The most that the call can cost, as far as a list of prices tells it: four characters a token. */
 function bound(model) {
   const known = [...document.querySelectorAll("#models option")].find((option) => option.value === model);
   if (known === undefined) return null;
-  const tokens = form.elements.prompt.value.length / 4 + 20;
-  return (tokens * known.dataset.input + chatBody(model).max_tokens * known.dataset.output) / 1e6;
+  const { prompt, system, schema } = form.elements;
+  const tokens = (prompt.value.length + system.value.length + schema.value.length) / 4 + 20;
+  return (tokens * known.dataset.input + (Number(form.elements.max.value) || 300) * known.dataset.output) / 1e6;
 }
 
 function tellPrice() {
@@ -107,7 +128,8 @@ async function askModel(model) {
       if (event.usage) {
         const ms = Math.round(performance.now() - began);
         const { prompt_tokens, completion_tokens, cost } = event.usage;
-        facts.textContent = `first token after ${Math.round(first ?? ms)} ms, all after ${ms} ms; ${prompt_tokens} tokens in, ${completion_tokens} out; ${usd(cost)}`;
+        const speed = Math.round((completion_tokens * 1_000) / Math.max(1, ms - (first ?? 0)));
+        facts.textContent = `first token after ${Math.round(first ?? ms)} ms, all after ${ms} ms; ${prompt_tokens} tokens in, ${completion_tokens} out; ${usd(cost)}; ${speed} tokens/s`;
       }
       if (event.tollgate) showLegs(card, event.tollgate.attempts);
     }
@@ -181,6 +203,52 @@ async function askAction(action) {
   card.dataset.done = "1";
 }
 
+const KEPT = `tollgate-try ${root.dataset.account}`;
+const KEPT_MAX = 20;
+const keptBox = document.querySelector("#kept");
+const kept = () => JSON.parse(localStorage.getItem(KEPT) ?? "[]");
+
+/** Shows a kept run again: what was asked and what came. */
+function restore({ fields, cards }) {
+  const own = fields.filter(([name]) => name === "model").map(([, value]) => value);
+  for (const [at, input] of form.querySelectorAll("[name=model]").entries()) input.value = own[at] ?? "";
+  for (const [name, value] of fields) if (name !== "model") form.elements[name].value = value;
+  answers.replaceChildren(
+    ...cards.map((parts) => {
+      const card = element("section", "card");
+      card.append(...parts.map(([name, className, text]) => element(name, className, text)));
+      return card;
+    }),
+  );
+  tellPrice();
+}
+
+function showKept() {
+  const rows = kept().map((run) => {
+    const row = element("li", "");
+    const words = run.fields.find(([name]) => name === "prompt")[1].slice(0, 80);
+    const button = element("button", "plain small", `${new Date(run.at).toLocaleString()}: ${words}`);
+    button.addEventListener("click", () => restore(run));
+    row.append(button);
+    return row;
+  });
+  keptBox.hidden = rows.length === 0;
+  keptBox.querySelector("ul").replaceChildren(...rows);
+}
+
+function keep() {
+  const cards = [...answers.querySelectorAll(".card")].map((card) =>
+    [...card.children].map(({ tagName, className, textContent }) => [tagName, className, textContent]),
+  );
+  const runs = [{ at: Date.now(), fields: [...new FormData(form)], cards }, ...kept()].slice(0, KEPT_MAX);
+  try {
+    localStorage.setItem(KEPT, JSON.stringify(runs));
+  } catch {
+    // The browser has no room: the earlier ones stay.
+  }
+  showKept();
+}
+
 form.addEventListener("submit", async (event) => {
   event.preventDefault();
   answers.textContent = "";
@@ -188,10 +256,19 @@ form.addEventListener("submit", async (event) => {
   else {
     tellCalls("/api/llm/v1/chat/completions", chatBody(chosen()[0]));
     await Promise.all(chosen().map(askModel));
+    keep();
   }
 });
 if (root.dataset.try === "models") {
-  form.addEventListener("input", tellPrice);
+  form.addEventListener("input", (event) => {
+    checkSchema(event);
+    tellPrice();
+  });
+  keptBox.querySelector(":scope > button").addEventListener("click", () => {
+    localStorage.removeItem(KEPT);
+    showKept();
+  });
+  showKept();
   tellPrice();
   tellCalls("/api/llm/v1/chat/completions", chatBody(chosen()[0]));
 } else tellCalls(`/api/run/${root.dataset.action}`, JSON.parse(root.dataset.example));
