@@ -152,90 +152,36 @@ describe("memory", () => {
 describe("work that was launched", () => {
   const page = "https://example.com/short";
   const person = { firstname: "Grace", lastname: "Hopper", domainOrCompany: "example.com" };
+  const email = { email: "a@b.example" };
   const captcha = { type: "TurnstileTaskProxyless", websiteURL: page, websiteKey: "0x4" };
+  const crawled = "/data/0/metadata/sourceURL";
   it.each([
-    [
-      "firecrawl/crawl",
-      { url: page },
-      "/id",
-      "firecrawl/crawl-status",
-      "id",
-      "/status",
-      "/data/0/metadata/sourceURL",
-      page,
-    ],
-    [
-      "firecrawl/extract",
-      { urls: [page], prompt: "x" },
-      "/id",
-      "firecrawl/extract-status",
-      "id",
-      "/status",
-      "/data/0/metadata/sourceURL",
-      page,
-    ],
-    [
-      "fastcrw/crawl",
-      { url: page },
-      "/id",
-      "fastcrw/crawl-status",
-      "id",
-      "/status",
-      "/data/0/metadata/sourceURL",
-      page,
-    ],
-    [
-      "fastcrw/extract",
-      { urls: [page], prompt: "x" },
-      "/id",
-      "fastcrw/extract-status",
-      "id",
-      "/status",
-      "/results/0/url",
-      page,
-    ],
+    ["firecrawl/crawl", { url: page }, "/id", "crawl-status id /status", crawled, page],
+    ["firecrawl/extract", { urls: [page], prompt: "x" }, "/id", "extract-status id /status", crawled, page],
+    ["fastcrw/crawl", { url: page }, "/id", "crawl-status id /status", crawled, page],
+    ["fastcrw/extract", { urls: [page], prompt: "x" }, "/id", "extract-status id /status", "/results/0/url", page],
     [
       "icypeas/email-search",
       person,
       "/item/_id",
-      "icypeas/result",
-      "id",
-      "/items/0/status",
+      "result id /items/0/status",
       "/items/0/results/fullname",
       "Grace Hopper",
     ],
     [
       "nyne/person-enrichment",
-      { email: "a@b.example" },
+      email,
       "/data/request_id",
-      "nyne/result",
-      "request_id",
-      "/data/status",
+      "result request_id /data/status",
       "/data/result/location",
       "London",
     ],
-    [
-      "2captcha/create-task",
-      { task: captcha },
-      "/taskId",
-      "2captcha/get-task-result",
-      "taskId",
-      "/status",
-      "/errorId",
-      0,
-    ],
-    [
-      "parallel/task",
-      { input: "x", processor: "ultra" },
-      "/run_id",
-      "parallel/task-status",
-      "run_id",
-      "/status",
-      "/run/processor",
-      undefined,
-    ],
+    ["2captcha/create-task", { task: captcha }, "/taskId", "get-task-result taskId /status", "/errorId", 0],
+    ["parallel/task", { input: "x", processor: "ultra" }, "/run_id", "task-status run_id /status", "", undefined],
   ] as const)("%s is at work for as many looks as were asked for, then shows what it was asked for", async (...row) => {
-    const [launch, params, idAt, look, param, statusAt, at, shown] = row;
+    const [launch, params, idAt, looking, at, shown] = row;
+    const [status = "", param = "", statusAt = ""] = looking.split(" ");
+    const look = `${launch.split("/")[0]}/${status}`;
     const id = valueAt(await good<Json>(launch, params, "poll-2"), idAt);
     const told: Json[] = [];
     for (let time = 0; time < 3; time++) told.push(await good<Json>(look, { [param]: id }));

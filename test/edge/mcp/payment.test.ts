@@ -1,30 +1,12 @@
 // The official client pays for tools without a key: the challenge is a result, and _meta carries the payment and the receipt.
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { Requirements } from "../../../src/edge/x402/challenge.ts";
-import { type AcmeGateway, startAcmeGateway } from "../../actions/run/acme-gateway.ts";
-import { PAY_TO, TestChain } from "../x402/chain.ts";
+import { startPaidGateway } from "../x402/paid-gateway.ts";
 import { decoded, keyWallet } from "../x402/wallet.ts";
 
-const chain = new TestChain();
-let gateway: AcmeGateway;
-beforeAll(async () => {
-  await chain.listen();
-  gateway = await startAcmeGateway({
-    X402_SANDBOX: "1",
-    X402_PAY_TO: PAY_TO,
-    X402_FACILITATOR_URL: chain.url,
-    X402_RPC_URL: `${chain.url}/rpc`,
-    ADDRESS_REQUESTS_PER_MINUTE: "100000",
-  });
-  gateway.vendor.answers({ body: { results: ["found"] } });
-});
-afterAll(async () => {
-  const findings = await gateway.doctor();
-  await gateway.stop();
-  await chain.close();
-  expect(findings).toEqual([]);
-});
+const { chain, gateway } = await startPaidGateway({ X402_SANDBOX: "1" });
+gateway.vendor.answers({ body: { results: ["found"] } });
 
 async function clientOf(headers: Record<string, string> = {}): Promise<Client> {
   const client = new Client({ name: "an agent", version: "1" });

@@ -1,27 +1,10 @@
 // Requests that cost their sender nothing cost us little: challenges and forged payments leave no trace, and unsettled claims end.
-import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
-import { type AcmeGateway, type RunAnswer, readAnswer, startAcmeGateway } from "../../actions/run/acme-gateway.ts";
-import { PAY_TO, TestChain } from "./chain.ts";
+import { beforeEach, expect, it } from "vitest";
+import { type RunAnswer, readAnswer } from "../../actions/run/acme-gateway.ts";
+import { startPaidGateway } from "./paid-gateway.ts";
 import { askedBy } from "./wallet.ts";
 
-const chain = new TestChain();
-let gateway: AcmeGateway;
-beforeAll(async () => {
-  await chain.listen();
-  gateway = await startAcmeGateway({
-    X402_PAY_TO: PAY_TO,
-    X402_FACILITATOR_URL: chain.url,
-    X402_RPC_URL: `${chain.url}/rpc`,
-    ADDRESS_REQUESTS_PER_MINUTE: "100000",
-    UNPAID_COST_CENTS: "200",
-  });
-});
-afterAll(async () => {
-  const findings = await gateway.doctor();
-  await gateway.stop();
-  await chain.close();
-  expect(findings).toEqual([]);
-});
+const { chain, gateway } = await startPaidGateway({ UNPAID_COST_CENTS: "200" });
 beforeEach(() => {
   chain.mood = "well";
   gateway.vendor.answers({ body: { results: ["found"] } });

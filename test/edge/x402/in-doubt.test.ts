@@ -1,27 +1,12 @@
 // Payments whose settlement is unknown, as the operator sees them: listed, counted, and resolved on demand.
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { run } from "../../../src/cli/run.ts";
-import { type AcmeGateway, startAcmeGateway } from "../../actions/run/acme-gateway.ts";
 import { eventually } from "../../support/gateway.ts";
-import { type Asked, PAY_TO, TestChain } from "./chain.ts";
+import type { Asked } from "./chain.ts";
+import { startPaidGateway } from "./paid-gateway.ts";
 
-const chain = new TestChain();
-let gateway: AcmeGateway;
-beforeAll(async () => {
-  await chain.listen();
-  gateway = await startAcmeGateway({
-    X402_PAY_TO: PAY_TO,
-    X402_FACILITATOR_URL: chain.url,
-    X402_RPC_URL: `${chain.url}/rpc`,
-  });
-  gateway.vendor.answers({ body: { results: ["found"] } });
-});
-afterAll(async () => {
-  const findings = await gateway.doctor();
-  await gateway.stop();
-  await chain.close();
-  expect(findings).toEqual([]);
-});
+const { chain, gateway } = await startPaidGateway();
+gateway.vendor.answers({ body: { results: ["found"] } });
 
 const proven = async () => {
   const { json } = await gateway.admin("GET", "/admin/v1/doctor");

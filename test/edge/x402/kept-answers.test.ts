@@ -1,24 +1,10 @@
 // Stored answers to payments: addresses are free, so all of them share one quota, and no caller can fill the disk.
-import { afterAll, beforeAll, expect, it } from "vitest";
-import { type AcmeGateway, startAcmeGateway } from "../../actions/run/acme-gateway.ts";
-import { type Asked, PAY_TO, TestChain } from "./chain.ts";
+import { expect, it } from "vitest";
+import type { Asked } from "./chain.ts";
+import { startPaidGateway } from "./paid-gateway.ts";
 
 const MIB = 1_048_576;
-const chain = new TestChain();
-let gateway: AcmeGateway;
-beforeAll(async () => {
-  await chain.listen();
-  gateway = await startAcmeGateway({
-    X402_PAY_TO: PAY_TO,
-    X402_FACILITATOR_URL: chain.url,
-    KEPT_ANSWERS_MIB: "1",
-    ADDRESS_REQUESTS_PER_MINUTE: "1000",
-  });
-});
-afterAll(async () => {
-  await gateway.stop();
-  await chain.close();
-});
+const { chain, gateway } = await startPaidGateway({ KEPT_ANSWERS_MIB: "1", ADDRESS_REQUESTS_PER_MINUTE: "1000" });
 
 async function call(payment?: string): Promise<Response> {
   return fetch(`${gateway.url}/api/run/acme/search`, {

@@ -1,31 +1,17 @@
 // Calls without a key, paid on chain: the challenge, the transfer, and that nothing is paid twice or served unpaid.
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { type AcmeGateway, type RunAnswer, readAnswer, startAcmeGateway } from "../../actions/run/acme-gateway.ts";
-import { type Asked, PAY_TO, TestChain } from "./chain.ts";
+import { beforeEach, describe, expect, it } from "vitest";
+import { type RunAnswer, readAnswer } from "../../actions/run/acme-gateway.ts";
+import { type Asked, PAY_TO, type TestChain } from "./chain.ts";
+import { startPaidGateway } from "./paid-gateway.ts";
 
 const CENT = 10_000;
 const DOLLAR = 1_000_000;
 const PATH = "/api/run/acme/search";
 const TEA = { q: "tea" };
 
-const chain = new TestChain();
-let gateway: AcmeGateway;
-beforeAll(async () => {
-  await chain.listen();
-  gateway = await startAcmeGateway({
-    X402_PAY_TO: PAY_TO,
-    X402_FACILITATOR_URL: chain.url,
-    X402_RPC_URL: `${chain.url}/rpc`,
-    ADDRESS_REQUESTS_PER_MINUTE: "100000",
-    OPENAI_API_KEY: "sk-of-nobody",
-    BROWSERBASE_API_KEY: "key-of-nobody",
-  });
-});
-afterAll(async () => {
-  const findings = await gateway.doctor();
-  await gateway.stop();
-  await chain.close();
-  expect(findings).toEqual([]);
+const { chain, gateway } = await startPaidGateway({
+  OPENAI_API_KEY: "sk-of-nobody",
+  BROWSERBASE_API_KEY: "key-of-nobody",
 });
 beforeEach(() => {
   chain.mood = "well";

@@ -1,31 +1,15 @@
 // Payments that an agent's author tries without money: the sandbox's chain checks as the real one does, and no vendor is called.
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { NETWORKS } from "../../../src/catalog/networks.ts";
 import { addressOfKey } from "../../../src/money/wallet/keys.ts";
-import { type AcmeGateway, type RunAnswer, readAnswer, startAcmeGateway } from "../../actions/run/acme-gateway.ts";
-import { PAY_TO, TestChain } from "./chain.ts";
+import { type RunAnswer, readAnswer, startAcmeGateway } from "../../actions/run/acme-gateway.ts";
+import { PAY_TO } from "./chain.ts";
+import { startPaidGateway } from "./paid-gateway.ts";
 import { askedBy, decoded, keyWallet } from "./wallet.ts";
 
 type More = Parameters<ReturnType<typeof keyWallet>["pay"]>[1];
 const SEARCH = "acme/search";
-const chain = new TestChain();
-let gateway: AcmeGateway;
-beforeAll(async () => {
-  await chain.listen();
-  gateway = await startAcmeGateway({
-    X402_SANDBOX: "1",
-    X402_PAY_TO: PAY_TO,
-    X402_FACILITATOR_URL: chain.url,
-    X402_RPC_URL: `${chain.url}/rpc`,
-    ADDRESS_REQUESTS_PER_MINUTE: "100000",
-  });
-});
-afterAll(async () => {
-  const findings = await gateway.doctor();
-  await gateway.stop();
-  await chain.close();
-  expect(findings).toEqual([]);
-});
+const { chain, gateway } = await startPaidGateway({ X402_SANDBOX: "1" });
 
 async function ask(headers: Record<string, string> = {}, params: unknown = { q: "tea" }): Promise<RunAnswer> {
   const response = await fetch(`${gateway.url}/api/run/${SEARCH}`, {

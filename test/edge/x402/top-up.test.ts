@@ -1,30 +1,14 @@
 // An account that tops itself up on chain: credited once, by the amount paid, to the account whose key came with the payment.
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { type AcmeGateway, readAnswer, startAcmeGateway } from "../../actions/run/acme-gateway.ts";
+import { beforeEach, describe, expect, it } from "vitest";
+import { readAnswer } from "../../actions/run/acme-gateway.ts";
 import type { TestAccount } from "../../support/gateway.ts";
 import { postAs } from "../../support/keyed-fetch.ts";
-import { type Asked, PAY_TO, TestChain } from "./chain.ts";
+import type { Asked } from "./chain.ts";
+import { startPaidGateway } from "./paid-gateway.ts";
 
 const DOLLAR = 1_000_000;
-const chain = new TestChain();
-let gateway: AcmeGateway;
+const { chain, gateway } = await startPaidGateway({ X402_SETTLEMENT_CENTS: "0.2" });
 let ada: TestAccount;
-beforeAll(async () => {
-  await chain.listen();
-  gateway = await startAcmeGateway({
-    X402_PAY_TO: PAY_TO,
-    X402_FACILITATOR_URL: chain.url,
-    X402_RPC_URL: `${chain.url}/rpc`,
-    ADDRESS_REQUESTS_PER_MINUTE: "100000",
-    X402_SETTLEMENT_CENTS: "0.2",
-  });
-});
-afterAll(async () => {
-  const findings = await gateway.doctor();
-  await gateway.stop();
-  await chain.close();
-  expect(findings).toEqual([]);
-});
 beforeEach(async () => {
   chain.mood = "well";
   chain.isNodeAway = false;
