@@ -59,11 +59,20 @@ interface Line {
   readonly body: unknown;
 }
 
+interface Results {
+  readonly answers: readonly string[];
+  readonly errors: readonly string[];
+  readonly failed: number;
+  /** The lines that were not run. */
+  readonly cut: number;
+}
+
 interface Batch {
   readonly id: string;
   readonly adapter: string;
   readonly isMessages: boolean;
   readonly lines: readonly Line[];
+  readonly bytes: number;
   readonly headers: Arrival["target"]["headers"];
   readonly faults: readonly string[];
   readonly createdMs: number;
@@ -72,7 +81,9 @@ interface Batch {
   readonly wrong: string | null;
   cancelledMs: number | null;
   /** What the lines came to; null: it runs. */
-  results: { readonly answers: string[]; readonly errors: string[]; readonly failed: number } | null;
+  results: Results | null;
+  /** Runs the lines. */
+  settling: Promise<Results> | null;
   isCutOnce: boolean;
 }
 
@@ -81,6 +92,7 @@ interface Words {
   readonly body: unknown;
 }
 
+const BYTES_MAX = 128 * 1024 * 1024;
 const unknown: Refusal = { kind: "no_path", message: "No such file or batch." };
 
 export interface BatchRoomParts {
@@ -97,6 +109,11 @@ export class BatchRoom {
 
   constructor(parts: BatchRoomParts) {
     this.#parts = parts;
+  }
+
+  reset(): void {
+    this.#files.clear();
+    this.#batches.length = 0;
   }
 
   async serve(arrival: Arrival, request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -141,6 +158,8 @@ export class BatchRoom {
       return { kind: "invalid", message: "purpose or file is wrong" };
     const fileId = `file-${++this.#made}`;
     this.#files.set(fileId, file.content);
+    const all = [...this.#files].toReversed();
+    for (const [old] of all.slice(fitting(all.map(([, { length }]) => length)))) this.#files.delete(old);
     return { status: 200, body: { id: fileId, object: "file", bytes: file.bytes, purpose: "batch" } };
   }
 
@@ -162,6 +181,7 @@ export class BatchRoom {
       adapter,
       isMessages,
       lines: typeof lines === "string" ? [] : lines,
+      bytes: (input ?? body)?.length ?? 0,
       headers: target.headers,
       faults,
       createdMs: this.#parts.nowMs(),
@@ -169,10 +189,13 @@ export class BatchRoom {
       wrong: typeof lines === "string" ? lines : isTwice(lines) ? "a custom_id is repeated" : null,
       cancelledMs: null,
       results: null,
+      settling: null,
       isCutOnce: false,
     };
     if (isMessages && batch.wrong !== null) return { kind: "invalid", message: batch.wrong };
+    this.#files.delete(fileId);
     this.#batches.unshift(batch);
+    this.#batches.splice(fitting(this.#batches.map(({ bytes }) => bytes)));
     return faults.includes("batch-unheard") ? "cut" : { status: 200, body: viewOf(batch, null) };
   }
 
@@ -198,22 +221,24 @@ export class BatchRoom {
     const ms = (cancelledMs ?? this.#parts.nowMs()) - createdMs;
     if (batch.results !== null || (cancelledMs === null && ms < msMax)) return batch.results;
     const share = faults.includes("batch-expired") ? 0.5 : Math.min(1, msMax === 0 ? 1 : ms / msMax);
-    // Set at once, so that a second look does not run the lines again.
-    const results: NonNullable<Batch["results"]> = { answers: [], errors: [], failed: 0 };
-    batch.results = results;
-    const done = Math.floor(share * lines.length);
-    let failed = 0;
+    // A second look does not run the lines again.
+    batch.settling ??= this.#runAll(batch, Math.floor(share * lines.length));
+    batch.results = await batch.settling;
+    return batch.results;
+  }
+
+  async #runAll(batch: Batch, done: number): Promise<Results> {
+    const { lines, isMessages, faults } = batch;
+    const results = { answers: [] as string[], errors: [] as string[], failed: 0, cut: lines.length - done };
     for (const [at, line] of lines.entries()) {
       const answer = at < done ? await this.#run(batch, line, at) : null;
-      if (answer !== null && answer.status >= 300) failed += 1;
-      const isGood = answer !== null && (answer.status < 300 || batch.isMessages);
-      const text = resultLine(batch, line, answer);
-      (isGood || batch.isMessages ? results.answers : results.errors).push(text);
+      const isGood = answer !== null && answer.status < 300;
+      if (answer !== null && !isGood) results.failed += 1;
+      (isGood || isMessages ? results.answers : results.errors).push(resultLine(batch, line, answer));
     }
     if (faults.includes("batch-unknown") && results.answers[0] !== undefined)
       results.answers.push(results.answers[0].replace(/"custom_id":"[^"]*"/, '"custom_id":"nobody-0-0"'));
-    batch.results = { ...results, failed };
-    return batch.results;
+    return results;
   }
 
   async #run({ adapter, faults, headers }: Batch, { path, body }: Line, at: number): Promise<Words> {
@@ -260,6 +285,16 @@ export class BatchRoom {
   }
 }
 
+/** How many of these, the newest first, the sandbox has memory for. */
+function fitting(bytes: readonly number[]): number {
+  let sum = 0;
+  const first = bytes.findIndex((one) => {
+    sum += one;
+    return sum > BYTES_MAX;
+  });
+  return first < 0 ? bytes.length : Math.max(1, first);
+}
+
 function jsonl(lines: readonly string[] = []): Buffer {
   return Buffer.from(lines.map((line) => `${line}\n`).join(""));
 }
@@ -301,8 +336,7 @@ function viewOf(batch: Batch, results: Batch["results"]): Record<string, unknown
   const { id, isMessages, lines, createdMs, cancelledMs, faults, wrong, shown } = batch;
   const isExpired = faults.includes("batch-expired");
   const left = results === null ? lines.length : 0;
-  const cut = results === null ? 0 : cutOff(batch, results);
-  const { failed = 0 } = results ?? {};
+  const { failed = 0, cut = 0 } = results ?? {};
   const good = lines.length - left - cut - failed;
   if (isMessages) {
     const [canceled, expired] = cancelledMs === null ? [0, cut] : [cut, 0];
@@ -327,10 +361,4 @@ function viewOf(batch: Batch, results: Batch["results"]): Record<string, unknown
     error_file_id: results === null || results.errors.length === 0 ? null : `${id}-errors`,
     request_counts: { total: lines.length, completed: good, failed },
   };
-}
-
-/** The lines that a cancelled or expired batch did not run. */
-function cutOff({ isMessages }: Batch, { answers, errors }: NonNullable<Batch["results"]>): number {
-  const isCut = (line: string) => /"type":"(expired|canceled)"|"code":"batch_(expired|cancelled)"/.test(line);
-  return (isMessages ? answers : errors).filter(isCut).length;
 }

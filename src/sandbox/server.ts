@@ -108,7 +108,7 @@ async function perform(
 function ownPage(
   request: IncomingMessage,
   response: ServerResponse,
-  { callLog, scriptedFaults, memory, machines }: Deps,
+  { callLog, scriptedFaults, memory, machines, batches }: Deps,
 ): boolean {
   const page = `${request.method} ${request.url}`;
   if (page === "GET /") response.setHeader("content-type", "text/plain; charset=utf-8").end(guide());
@@ -119,6 +119,7 @@ function ownPage(
     scriptedFaults.reset();
     memory.reset();
     machines.reset();
+    batches.reset();
     response.writeHead(204).end();
   } else return false;
   return true;
