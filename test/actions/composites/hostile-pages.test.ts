@@ -173,7 +173,7 @@ describe("the threads that read pages", () => {
   });
 
   it("have room for so much of one account's, and for another's beside it", async () => {
-    const extractor = createExtractor({ threads: 1, msMax: 1_000 });
+    const extractor = createExtractor({ threads: 1, msMax: 60_000 });
     const page = { bytes: new Uint8Array(5 * 1_048_576), contentType: "text/html" };
     const stop = new AbortController();
     const eve = extractor.of("eve");

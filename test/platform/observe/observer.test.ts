@@ -329,7 +329,8 @@ describe("at a scrape", () => {
       return value(await observer.metricsText(), "tollgate_event_loop_longest_hold_seconds");
     };
     expect(await hold(400)).toBeGreaterThan(0.3);
-    expect(await hold(0)).toBeLessThan(0.3);
+    // A busy machine may hold the loop itself, but not at every scrape.
+    await expect.poll(() => hold(0)).toBeLessThan(0.3);
   });
 
   test("every metric of the table is explained", async () => {
