@@ -135,7 +135,7 @@ function providersTable({ slug, offers }: Sold, measured: Measured): Html {
     return [html`${logo(name)} ${name}`, ...measuredCells(sums), count(sums.calls)];
   });
   const none = "No provider that is configured here serves it.";
-  return html`<h3>Providers in order, as measured here in thirty days</h3>${table("Providers", columns, { rows, none })}`;
+  return html`<h2>Providers in order, as measured here in thirty days</h2>${table("Providers", columns, { rows, none })}`;
 }
 
 /** What the details of models and tiers are made from. */
@@ -161,7 +161,7 @@ export function modelDetails(model: Sold, { catalog, measured, site }: ModelPart
     names.length === 0 ? null : ["Served by", names.join(", then ")],
     tiers.length === 0 ? null : ["Tiers", tiers.map(({ tier }) => `core/${tier.id}`).join(", ")],
     offFact(offers.length > 0, site),
-  ])}${ratesTable(sale, kind)}${providersTable(model, measured)}<h3>Calls a day</h3>${sparkline(measured.daily(slug))}${tryLink(site, `model=${encodeURIComponent(slug)}`)}${modelCall(slug, kind, site)}`;
+  ])}${ratesTable(sale, kind)}${providersTable(model, measured)}<h2>Calls a day</h2>${sparkline(measured.daily(slug))}${tryLink(site, `model=${encodeURIComponent(slug)}`)}${modelCall(slug, kind, site)}`;
 }
 
 /** The prices of a million input and output tokens, as text. */

@@ -32,8 +32,7 @@ function seriesOf(sums: readonly DaySum[]): readonly string[] {
   return known.length < names.length || known.length > SERIES_MAX ? [...known.slice(0, SERIES_MAX), OTHERS] : known;
 }
 
-const dot = (at: number) =>
-  html`<svg class="dot" aria-hidden="true"><rect fill="var(--s${at})" width="100%" height="100%" rx="2"/></svg>`;
+const dot = (at: number) => html`<svg class="dot" aria-hidden="true"><rect fill="var(--s${at})"/></svg>`;
 
 /** The value of a series in a column: its height, and what people read. */
 interface Part {

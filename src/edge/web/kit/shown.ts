@@ -99,8 +99,13 @@ export function rowsOf<Item>(items: readonly Item[], cells: (item: Item) => read
 
 /** The table line of each row. */
 function linesOf(columns: readonly ReturnType<typeof columnOf>[], rows: Rows): Html {
+  // On a phone a figure has its column's name before it.
+  const attributes = columns.map(({ name, kind }) => {
+    const label = kind.startsWith("num") ? html` data-name="${name}"` : "";
+    return kind === "" ? "" : html` class="${kind}"${label}`;
+  });
   const line = (row: readonly Put[]) =>
-    html`<tr>${row.map((cell, at) => html`<td class="${columns[at]?.kind ?? ""}" data-name="${columns[at]?.name ?? ""}">${cell}</td>`)}</tr>\n`;
+    html`<tr>${row.map((cell, at) => html`<td${attributes[at] ?? ""}>${cell}</td>`)}</tr>\n`;
   return new Html({
     *[Symbol.iterator]() {
       for (const row of rows) yield line(row);
