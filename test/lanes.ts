@@ -2,7 +2,7 @@
 //
 //   test     what runs in process, and one file for each fact that only a process can show (test/support/process-fact.ts)
 //   system   every other file that starts processes, servers or a browser
-//   quick    of `test`, what starts nothing, and one file for each door
+//   quick    of `test`, what starts nothing and repeats no other file, and one file for each door
 //
 // The other lanes are folders.
 import { existsSync, readdirSync, readFileSync } from "node:fs";
@@ -28,6 +28,9 @@ export const DOORS: readonly string[] = [
   "test/models/chat/client.test.ts",
   "test/actions/run/run-call.test.ts",
 ];
+
+/** Runs other files again, on the second HTTP engine. */
+const REPEATS = "test/edge/http/contract/on-node.ts";
 
 /** Process-wide state, which would also count earlier files, or ones that leave something running. */
 const PROCESS_WIDE =
@@ -73,7 +76,7 @@ function describeFile(path: string): TestFile {
     lane: starts === "processes" && fact === null ? "system" : "test",
     fact,
     weight: STARTS.indexOf(starts),
-    quick: starts === "nothing" || DOORS.includes(path),
+    quick: (starts === "nothing" && !reach.includes(REPEATS)) || DOORS.includes(path),
     ownProcess: PROCESS_WIDE.test(code),
   };
 }
