@@ -50,7 +50,6 @@ export const NOT_STRANGERS: Readonly<Record<string, string>> = {
   "src/models/formats/responses/conversation.ts": ONE_MESSAGE,
   "src/models/formats/responses/socket.ts": ONE_MESSAGE,
   "src/upstream/batch-client.ts": ONE_MESSAGE,
-  "src/actions/batches/native-answers.ts": ONE_MESSAGE,
   "adapters/e2b.sandbox.ts": SANDBOX_SIDE,
   "adapters/sprites.sandbox.ts": SANDBOX_SIDE,
   "adapters/cueframe.ts": ADAPTERS,
