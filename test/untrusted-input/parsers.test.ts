@@ -35,9 +35,13 @@ describe("reading twice as much takes at most two and a half times as long", () 
   it.each(PARSERS.map((parser) => [parser.file, parser.what, parser] as const))(
     "%s: %s",
     async (_file, _what, parser) => {
-      const { ratio: seen, ms } = await ratioOf(parser);
+      const { ms, ...first } = await ratioOf(parser);
+      let { ratio } = first;
       // Garbage collection sets in at some size, for any parser, while quadratic work shows at every size.
-      const ratio = seen <= RATIO_MAX ? seen : Math.min(seen, (await ratioOf(parser, 2 * parser.size)).ratio);
+      for (const times of [2, 4]) {
+        if (ratio <= RATIO_MAX) break;
+        ({ ratio } = await ratioOf(parser, times * parser.size));
+      }
       expect(ratio).toBeLessThanOrEqual(RATIO_MAX);
       expect(ms).toBeLessThan(2_000);
     },
