@@ -57,9 +57,11 @@ export function storeOutage({ log, clock, answers }: StoreOutageParts): StoreOut
   let outage: { readonly sinceMs: number; lastMs: number; readonly timer: NodeJS.Timeout } | null = null;
 
   async function look(): Promise<void> {
-    if (outage === null || clock.elapsedMs() - outage.lastMs < QUIET_MS || !(await answers()?.())) return;
-    clearInterval(outage.timer);
-    const seconds = Math.round((clock.elapsedMs() - outage.sinceMs) / 1_000);
+    const current = outage;
+    if (current === null || clock.elapsedMs() - current.lastMs < QUIET_MS) return;
+    if (!(await answers()?.()) || outage !== current) return;
+    clearInterval(current.timer);
+    const seconds = Math.round((clock.elapsedMs() - current.sinceMs) / 1_000);
     outage = null;
     log.logger.warn({ away_seconds: seconds }, "the store is back: paid calls are served again");
   }

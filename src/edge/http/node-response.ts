@@ -165,13 +165,11 @@ export class NodeResponse implements EngineResponse {
 
   /** The answer announces that the connection closes after it. */
   isLast = false;
-
   /** The body is chunked here, in one piece per chunk, because Node.js would pass four pieces to the socket. */
   isChunked = false;
   /** Takes the chunks that follow the head and the first chunk. */
   #chunks: Socket | null = null;
 
-  /** The answer was handed over completely. */
   ended = false;
 
   abort(): void {
