@@ -163,7 +163,6 @@ export function openFigures({ records, clock, onBroken }: FiguresParts): Figures
   let own: Counted | null = null;
   let last: Promise<void> = Promise.resolve();
   let read: { readonly atMs: number; readonly days: Promise<readonly DayFigures[]> } | null = null;
-  const today = () => new Date(clock.epochMs()).toISOString().slice(0, 10);
 
   /** Adds what this process has counted to the day's record; it is kept for the next time where the store fails. */
   async function add(more: Counted): Promise<void> {
@@ -193,10 +192,10 @@ export function openFigures({ records, clock, onBroken }: FiguresParts): Figures
   return {
     note(record) {
       if (record.outcome === null || record.sandbox) return;
-      const day = today();
+      const [day = "", time = ""] = new Date(clock.epochMs()).toISOString().split("T");
       if (own !== null && own.day !== day) void share();
       if (own === null || own.day !== day) own = emptyDay(day);
-      countRecord(own, new Date(clock.epochMs()).getUTCHours(), record);
+      countRecord(own, Number(time.slice(0, 2)), record);
     },
     days() {
       const nowMs = clock.epochMs();

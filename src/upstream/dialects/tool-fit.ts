@@ -53,8 +53,9 @@ function changed(value: unknown, places: ToolPlaces, change: Change, holder: Jso
   }
   if (!isRecord(value)) return value;
   let copy: Json | null = null;
-  for (const field of Object.keys(places)) {
-    const inner = changed(value[field], places[field] ?? {}, change, value);
+  for (const [field, inside] of Object.entries(places)) {
+    if (value[field] === undefined && typeof inside === "object") continue;
+    const inner = changed(value[field], inside, change, value);
     if (inner === value[field]) continue;
     copy ??= { ...value };
     copy[field] = inner;
