@@ -215,7 +215,7 @@ export interface ActionSpec<P = Params>
   readonly content?: readonly string[] | ((params: P) => readonly string[]);
 }
 
-/** Types an action's params. The types are erased outside its file; its functions receive the output of its own `params` schema. */
+/** Types the params of an action's functions by its own `params` schema. Other files see an action without these types. */
 export function action<P>(spec: ActionSpec<P>): ActionSpec {
   return spec as unknown as ActionSpec;
 }

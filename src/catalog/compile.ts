@@ -36,7 +36,7 @@ import { CatalogError } from "./validate.ts";
 export interface CatalogOptions extends SaleRules {
   readonly env: AdapterEnv;
   readonly clock: Clock;
-  /** Base URL of sandbox accounts' calls: each vendor is a path below it (`<origin>/openai`). Null: there is no sandbox. */
+  /** The sandbox's base URL. Each vendor has a path below it (`<origin>/openai`). Null: the sandbox is off. */
   readonly sandboxOrigin: string | null;
   /** `CONTACT`: identifies us to vendors that ask for it. */
   readonly contact: string | null;

@@ -71,7 +71,7 @@ function versionOf(content: Buffer | string): string {
 /** Guards against a top-level await that never settles. */
 const IMPORT_MS_MAX = 10_000;
 
-/** Imports a file as it is on disk now: its URL has a hash of the content. Throws if it is no module, throws, or takes too long. */
+/** Imports a file's present content, by a URL with its hash. Throws if the file is not a module, throws while it loads, or loads too slowly. */
 async function importFile(file: CatalogFile): Promise<unknown> {
   const version = versionOf(await readFile(file.path));
   const late = Promise.withResolvers<never>();

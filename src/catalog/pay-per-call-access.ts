@@ -11,12 +11,11 @@ export const keylessDoor = z
   .strictObject({
     mpp: origin.optional(),
     x402: origin.optional(),
-    /** If the wire differs there: all actions in that format, without `prepaid` sessions, because what is bought there ends by itself. */
+    /** The actions in the format of this access, where it differs. No session is `prepaid`: sessions bought here end by themselves. */
     actions: actions.optional(),
   })
   .refine((door) => (door.mpp ?? door.x402) !== undefined, "must have an address");
 export type KeylessDoor = Omit<Said<z.infer<typeof keylessDoor>>, "actions"> & {
-  /** All actions in the format used there. Default: the normal one. */
   readonly actions?: Readonly<Record<string, ActionSpec>>;
 };
 

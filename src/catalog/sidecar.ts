@@ -8,7 +8,7 @@ export interface SidecarReply {
 }
 
 export interface SidecarClient {
-  /** What it throws becomes a 502. `signal`: the answer is no longer needed, so end what the vendor has started. */
+  /** An error that it throws becomes a 502. When `signal` aborts, the call is over: end what the vendor has started. */
   handle(path: string, body: unknown, signal: AbortSignal): Promise<SidecarReply>;
   close(): void;
 }

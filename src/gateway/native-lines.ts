@@ -35,7 +35,7 @@ export function nativeVendors({ plan }: FramedOpenPlan, mode: BatchMode | undefi
   // A call with actions has no route before it runs.
   if (mode === "inline" || !("route" in plan)) return [];
   const { quote, maxCostNano, route } = plan;
-  // Only a call can be fitted into a limit of its own.
+  // The gateway can shorten an answer to fit a max_cost only when it calls the provider itself.
   if (maxCostNano !== null && quote.nano > maxCostNano) return [];
   const tried = candidatesOf(route).slice(0, mode === "native" ? undefined : 1);
   const able = tried.filter((candidate) => candidate !== null && requestOf(candidate) !== null);

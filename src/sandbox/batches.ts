@@ -12,7 +12,7 @@ export const BATCH_FAULTS = [
   { name: "batch-slow-<n>", does: "The batch takes n seconds." },
   { name: "batch-expired", does: "The batch expires with half of its lines done." },
   { name: "batch-twice", does: "Every answer is returned twice." },
-  { name: "batch-unknown", does: "There is also an answer to a custom_id that nobody sent." },
+  { name: "batch-unknown", does: "The results also have an answer with an unknown custom_id." },
   { name: "batch-half", does: "The first download of the answers ends halfway, as if whole." },
   { name: "batch-few", does: "Half of the answers are missing, although the counts say otherwise." },
   { name: "batch-lost", does: "The vendor forgets the batch." },

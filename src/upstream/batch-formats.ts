@@ -46,7 +46,6 @@ export interface BatchFormat {
   line(customId: string, path: string, body: string): string;
   /** Uploads the input; null: it goes with the batch itself. */
   upload(client: BatchClient, input: VendorInput): Promise<string | null>;
-  /** The id of the new batch. */
   create(client: BatchClient, input: VendorInput, fileId: string | null): Promise<string>;
   /** A batch whose creation got no answer; null: there is none. Where it is not sure to be ours, its answers show it. */
   find(client: BatchClient, input: VendorInput, made: Made): Promise<Found>;

@@ -26,7 +26,7 @@ const ENDPOINTS = [
 ] as const;
 const MODE = "tollgate_mode";
 
-/** Undefined: the creator leaves it to the gateway. Null: there is no such mode. */
+/** Undefined: the caller names no mode, so the gateway chooses. Null: the mode is invalid. */
 function modeIn(metadata: Readonly<Record<string, string>> | null | undefined): BatchMode | undefined | null {
   const mode = metadata?.[MODE];
   return mode === undefined || mode === "native" || mode === "inline" ? mode : null;

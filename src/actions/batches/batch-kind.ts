@@ -187,7 +187,7 @@ export class BatchRun {
     }
   }
 
-  /** The lines of the next part, with the money held. Null: there are none, or there is no money for them. */
+  /** Opens the next part and holds its money. Null: no line is left, or the balance is too small. */
   async #open(index: LineIndex): Promise<Part | null> {
     const { next, stop } = this.progress;
     if (stop !== null || next >= index.count) return null;

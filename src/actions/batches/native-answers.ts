@@ -75,7 +75,6 @@ export class Places {
   }
 }
 
-/** The answers to a batch's lines. */
 export class NativeAnswers {
   readonly #run: BatchRun;
   readonly #native: NativeProgress & { readonly answers: NonNullable<NativeProgress["answers"]> };

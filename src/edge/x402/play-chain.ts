@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import { PLAY_NETWORK } from "../../catalog/networks.ts";
 import type { Clock } from "../../core/clock.ts";
 import type { Records } from "../../platform/records/records.ts";
+import { takeFrom } from "../../platform/records/shared-window.ts";
 import type { Chain } from "./chain.ts";
 import type { Facilitator } from "./facilitator.ts";
 import { nameOf, type Payment, signedIn } from "./read-payment.ts";
@@ -15,7 +16,6 @@ const USED = "x402-play-used";
 const KEPT_MS = 24 * 3_600_000;
 /** Of all used authorizations: an evicted one could be reused, which only moves play money. */
 const USED_SHARE = { bytesMax: 16 * 1024 * 1024, full: "oldest_leave" } as const;
-const TRIES_MAX = 20;
 
 export interface PlayChain extends Facilitator, Chain {
   /** The remaining balance of an address, in millionths of a play dollar. */
@@ -28,9 +28,8 @@ export function createPlayChain({ records, clock }: { readonly records: Records;
   /** The same for the same authorization: each has one transaction. */
   const transactionOf = (payment: Parameters<typeof idOf>[0]) => `0x${idOf(payment)}`;
 
-  async function spentOf(address: string) {
-    const stored = await records.get(SPENT, address);
-    return { units: Number(stored?.value ?? 0), version: stored?.version ?? 0 };
+  async function spentOf(address: string): Promise<number> {
+    return Number((await records.get(SPENT, address))?.value ?? 0);
   }
 
   /** Why the payment is refused, as the reference facilitator words it; null: it can be made. */
@@ -42,20 +41,14 @@ export function createPlayChain({ records, clock }: { readonly records: Records;
     // After the cheap checks, because the elliptic curve check takes longest.
     if (signedBySender(payment, PLAY_NETWORK) !== true) return "invalid_exact_evm_signature";
     if ((await records.get(USED, idOf(payment))) !== null) return "invalid_exact_evm_nonce_already_used";
-    const { units } = await spentOf(payment.from);
-    return units + Number(payment.value) > PLAY_UNITS ? "insufficient_funds" : null;
+    return (await spentOf(payment.from)) + Number(payment.value) > PLAY_UNITS ? "insufficient_funds" : null;
   }
 
   /** False: the balance is too low. Concurrent payments are counted one after the other. */
   async function spend({ from, value }: Payment): Promise<boolean> {
-    for (let tries = 0; tries < TRIES_MAX; tries++) {
-      const { units, version } = await spentOf(from);
-      const spent = units + Number(value);
-      if (spent > PLAY_UNITS) return false;
-      const put = { kind: SPENT, id: from, payer: null, value: String(spent), ttlMs: KEPT_MS, ifVersion: version };
-      if ((await records.put(put)) !== null) return true;
-    }
-    return false;
+    const units = Number(value);
+    const place = { kind: SPENT, id: from, ttlMs: KEPT_MS };
+    return (await takeFrom(records, place, (spent) => (spent + units > PLAY_UNITS ? 0 : units))) === units;
   }
 
   return {
@@ -80,6 +73,6 @@ export function createPlayChain({ records, clock }: { readonly records: Records;
       const stored = await records.get(USED, idOf(payment));
       return stored === null ? { state: "open" } : { state: "used", transaction: stored.value };
     },
-    balance: async (address) => PLAY_UNITS - (await spentOf(address.toLowerCase())).units,
+    balance: async (address) => PLAY_UNITS - (await spentOf(address.toLowerCase())),
   };
 }

@@ -97,7 +97,7 @@ export async function deleteProviderKey(
   return { status: 200, body: { provider, deleted: true } };
 }
 
-/** The keys for calls, by provider; absent: none. A key that no secret decrypts is ignored, or empty where there is no fallback. */
+/** The keys for calls, by provider; absent: none. A key that cannot be decrypted is left out, or empty where no other key may pay. */
 export function ownKeysOf(
   accountId: string,
   { providerKeys }: Pick<AccountRules, "providerKeys">,

@@ -3,6 +3,7 @@
 import type { Clock } from "../../core/clock.ts";
 import { FAILURES } from "../../core/failures.ts";
 import type { Records } from "../records/records.ts";
+import { revise } from "../records/revise.ts";
 import type { RequestRecord } from "./record.ts";
 
 const KIND = "figures";
@@ -12,8 +13,6 @@ const KEPT_DAYS = 31;
 const SHARE_MS = 60_000;
 /** Readers share one reading of the store for this time. */
 const READ_MS = 5_000;
-/** Retries after a concurrent write by another process. */
-const TRIES = 20;
 /** Per day; more routes than any catalog has. */
 const NAMES_MAX = 5_000;
 const FAILED = new Set(["failed", "broken", "left_before_content"]);
@@ -167,13 +166,9 @@ export function openFigures({ records, clock, onBroken }: FiguresParts): Figures
   /** Adds what this process has counted to the day's record; it is kept for the next time where the store fails. */
   async function add(more: Counted): Promise<void> {
     try {
-      for (let tries = 0; tries < TRIES; tries++) {
-        const kept = await records.get(KIND, more.day);
-        const day = kept === null ? emptyDay(more.day) : dayIn(kept.value);
-        const value = textOf(addDay(day, more));
-        const put = { kind: KIND, id: more.day, payer: PAYER, value, ttlMs: KEPT_DAYS * DAY_MS };
-        if ((await records.put({ ...put, ifVersion: kept?.version ?? 0 })) !== null) return;
-      }
+      const place = { kind: KIND, id: more.day, payer: PAYER, ttlMs: KEPT_DAYS * DAY_MS };
+      const merged = (kept: string | null) => textOf(addDay(kept === null ? emptyDay(more.day) : dayIn(kept), more));
+      await revise(records, place, merged);
     } catch (error) {
       if (own === null) own = more;
       else if (own.day === more.day) addDay(own, more);

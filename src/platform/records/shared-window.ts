@@ -1,6 +1,7 @@
 // Rate windows shared by all processes, for rare events that must be bounded overall, such as attempts to guess a key.
 import type { Clock } from "../../core/clock.ts";
 import type { Records } from "./records.ts";
+import { revise } from "./revise.ts";
 
 const KIND = "window";
 const MINUTE_MS = 60_000;
@@ -15,15 +16,13 @@ export async function takeFrom(
   { kind, id, ttlMs }: { readonly kind: string; readonly id: string; readonly ttlMs: number },
   amountOf: (taken: number) => number,
 ): Promise<number> {
-  for (;;) {
-    const kept = await records.get(kind, id);
-    const taken = Number(kept?.value ?? 0);
-    const amount = amountOf(taken);
-    if (amount === 0) return 0;
-    const record = { kind, id, payer: null, value: String(taken + amount), ttlMs };
-    // Another process came first: try again. Each round one process succeeds, so this ends.
-    if ((await records.put({ ...record, ifVersion: kept?.version ?? 0 })) !== null) return amount;
-  }
+  let amount = 0;
+  await revise(records, { kind, id, payer: null, ttlMs }, (value) => {
+    const taken = Number(value ?? 0);
+    amount = amountOf(taken);
+    return amount === 0 ? null : String(taken + amount);
+  });
+  return amount;
 }
 
 /** Counts one `what` in this minute; false: the limit is reached. Uses a record per call: put a local window before it. */

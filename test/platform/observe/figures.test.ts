@@ -8,13 +8,13 @@ import type { PutRecord, StoredRecord } from "../../../src/platform/records/reco
 /** A store of records in memory. `isAway` makes it fail. */
 function memory() {
   const rows = new Map<string, StoredRecord>();
-  const state = { isAway: false };
+  const state = { isAway: false, othersFirst: 0 };
   const records = {
     get: async (_kind: string, id: string) => rows.get(id) ?? null,
     async put({ ifVersion, ttlMs: _, ...put }: PutRecord) {
       if (state.isAway) throw new Error("the disk is away");
       const version = rows.get(put.id)?.version ?? 0;
-      if (ifVersion !== version) return null;
+      if (ifVersion !== version || state.othersFirst-- > 0) return null;
       rows.set(put.id, { ...put, version: version + 1, createdAtMs: 0, expiresAtMs: null });
       return version + 1;
     },
@@ -86,6 +86,15 @@ describe("the figures of a day", () => {
       ["2026-11-30", 1],
       ["2026-11-29", 2],
     ]);
+  });
+
+  it("are kept however often another process comes first", async () => {
+    const { figures, state } = opened();
+    state.othersFirst = 30;
+    figures.note(ended());
+    const [day] = await figures.days();
+    await figures.close();
+    expect(day?.routes.get("openai/gpt-5.4 *")?.calls).toBe(1);
   });
 
   it("wait while the store is away", async () => {
