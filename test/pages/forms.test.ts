@@ -140,6 +140,26 @@ describe("a page", () => {
     expect(headers.get("content-security-policy")).not.toContain("unsafe");
   });
 
+  it("is compressed, but not for a link on another site, nor where it shows a secret; its token never looks the same", async () => {
+    const open = (from: string) =>
+      person.open("/account/keys", { headers: { "accept-encoding": "br, gzip", "sec-fetch-site": from } });
+    for (const [from, coding] of [
+      ["same-origin", "br"],
+      ["none", "br"],
+      ["cross-site", null],
+      ["same-site", null],
+    ] as const)
+      expect([from, (await open(from)).headers.get("content-encoding")]).toEqual([from, coding]);
+    const [csrf, other] = [await person.csrf("/account/keys"), await person.csrf("/account/keys")];
+    expect(other).not.toBe(csrf);
+    for (const token of [csrf, other]) {
+      const headers = { "accept-encoding": "br, gzip", "sec-fetch-site": "same-origin" };
+      const made = await person.submit("/account/keys", { act: "make", csrf: token, label: "quiet" }, headers);
+      expect(await made.text()).toMatch(/tg_sk_\w{40,}/);
+      expect(made.headers.get("content-encoding")).toBeNull();
+    }
+  });
+
   it("of another's transaction is not there", async () => {
     const other = await gateway.account();
     await other.client.chat.completions.create({ model: "core/cheap", messages: [{ role: "user", content: "Hi" }] });

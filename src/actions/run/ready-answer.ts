@@ -1,4 +1,4 @@
-// Answers whose bytes are made once and sent many times. A strong ETag lets callers cache them.
+// Answers whose bytes are made once and sent many times, with a strong ETag; and the compression of others.
 import { createHash } from "node:crypto";
 import { promisify } from "node:util";
 import { brotliCompress, constants, gzip } from "node:zlib";
@@ -89,6 +89,19 @@ function codingFor(accepted: string): string | null {
 function knownOrWhole(ready: ReadyAnswer, request: GatewayRequest): Answer {
   const ifNoneMatch = request.headers.get("if-none-match");
   return ifNoneMatch !== undefined && isKnown(ifNoneMatch, ready.etag) ? ready.unchanged : ready.whole;
+}
+
+/**
+ * An answer made for one person, compressed where the browser accepts that. Not for a navigation from another site: such a site could try
+ * texts in our URL and learn from the sizes what else the page contains (BREACH).
+ */
+export async function compressedFor({ headers }: GatewayRequest, answer: Answer): Promise<Answer> {
+  const coding = codingFor(headers.get("accept-encoding") ?? "");
+  const isFromElsewhere = /^(?:cross|same)-site$/.test(headers.get("sec-fetch-site") ?? "");
+  if (coding === null || isFromElsewhere || typeof answer.body !== "string") return answer;
+  if (answer.body.length < COMPRESSED_BYTES_MIN) return answer;
+  const body = await CODINGS[coding]?.(Buffer.from(answer.body));
+  return { ...answer, body, headers: { ...answer.headers, "content-encoding": coding } };
 }
 
 /** The prepared answer for a request: compressed where the caller accepts that. */

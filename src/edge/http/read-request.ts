@@ -33,7 +33,7 @@ export const BARE_HEADERS = ["accept-encoding", "x-goog-api-client"] as const;
 export const STREAM_HEADERS = ["range", "if-range", "accept", "last-event-id"] as const;
 
 /** Additional headers of requests that browsers send. */
-export const COOKIE_HEADERS = ["cookie", "origin", "x-csrf-token"] as const;
+export const COOKIE_HEADERS = ["cookie", "origin", "sec-fetch-site", "x-csrf-token"] as const;
 
 /** Headers of requests that can have a body. */
 export const BODY_HEADERS = [

@@ -14,7 +14,7 @@ export interface Session {
   readonly id: string;
   readonly accountId: string;
   readonly keyId: string;
-  /** The token that every change must carry, in a field or in `x-csrf-token`. */
+  /** The masked token that every change must carry, in a field or in `x-csrf-token`. */
   readonly csrf: string;
 }
 
@@ -34,9 +34,24 @@ export function cookieOf(request: Pick<GatewayRequest, "headers">, name: string)
   return found === undefined ? null : found.slice(name.length + 1);
 }
 
+/** Masks a session's token anew for each response, so that the size of a compressed page reveals nothing about it (BREACH). */
+export function maskedCsrf(csrf: string): string {
+  const token = Buffer.from(csrf, "base64url");
+  const pad = randomBytes(token.length);
+  return Buffer.concat([pad, token.map((byte, at) => byte ^ (pad[at] ?? 0))]).toString("base64url");
+}
+
+/** The token behind a masked one. */
+export function unmaskedCsrf(masked: string): string {
+  const bytes = Buffer.from(masked, "base64url");
+  const [pad, token] = [bytes.subarray(0, bytes.length / 2), bytes.subarray(bytes.length / 2)];
+  return Buffer.from(token.map((byte, at) => byte ^ (pad[at] ?? 0))).toString("base64url");
+}
+
+/** Whether a form's token is the session's; both are masked. */
 export function isCsrf({ csrf }: Pick<Session, "csrf">, sent: string | null | undefined): boolean {
-  const [wanted, given] = [Buffer.from(csrf), Buffer.from(sent ?? "")];
-  return wanted.length === given.length && timingSafeEqual(wanted, given);
+  const [wanted, given] = [csrf, sent ?? ""].map((masked) => Buffer.from(unmaskedCsrf(masked))) as [Buffer, Buffer];
+  return wanted.length > 0 && wanted.length === given.length && timingSafeEqual(wanted, given);
 }
 
 export function createSessions({
@@ -84,7 +99,7 @@ export function createSessions({
       const keyId = stringOf(value.keyId) ?? "";
       const key = await books.key(accountId, keyId);
       if (key === null || key.hint !== value.hint) return null;
-      return { id, accountId, keyId, csrf: stringOf(value.csrf) ?? "" };
+      return { id, accountId, keyId, csrf: maskedCsrf(stringOf(value.csrf) ?? "") };
     },
     async end(request) {
       await forget(request);

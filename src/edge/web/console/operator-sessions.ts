@@ -4,7 +4,7 @@ import { hash, randomBytes } from "node:crypto";
 import type { GatewayRequest } from "../../../core/endpoint.ts";
 import { isRecord, stringOf } from "../../../core/json.ts";
 import type { Records } from "../../../platform/records/records.ts";
-import { cookieOf, SESSION_SECONDS } from "../../oauth/sessions.ts";
+import { cookieOf, maskedCsrf, SESSION_SECONDS } from "../../oauth/sessions.ts";
 
 const KIND = "operator-session";
 const TOKEN_BYTES = 32;
@@ -74,8 +74,8 @@ export function createOperatorSessions(
       const kept = id === null ? null : await records.get(KIND, id);
       const value: unknown = kept === null ? null : JSON.parse(kept.value);
       if (!isRecord(value) || (value.hint !== byToken && value.hint !== byProvider)) return null;
-      const [name, csrf] = [stringOf(value.name) ?? "", stringOf(value.csrf) ?? ""];
-      return { name, csrf, isProven: value.hint === byProvider };
+      const csrf = maskedCsrf(stringOf(value.csrf) ?? "");
+      return { name: stringOf(value.name) ?? "", csrf, isProven: value.hint === byProvider };
     },
     async end(request) {
       await forget(request);

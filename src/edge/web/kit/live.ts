@@ -4,6 +4,7 @@ import type { EndpointSpec, GatewayRequest } from "../../../core/endpoint.ts";
 import { GatewayError } from "../../../core/errors.ts";
 import { inSlices } from "../../../core/slices.ts";
 import { tally } from "../../../core/tally.ts";
+import { unmaskedCsrf } from "../../oauth/sessions.ts";
 import { type Html, html, textOf } from "../html.ts";
 import { unlessRefused } from "./ask.ts";
 import type { Door, Visit } from "./sections.ts";
@@ -77,11 +78,12 @@ export function liveEndpoint(live: Live): EndpointSpec {
     async stream({ request, gone }) {
       const who = await live.door.enter(request);
       if (who === null) return new GatewayError("invalid_token", { detail: { detail: "No one has signed in." } });
-      if ((open.get(who.csrf) ?? 0) >= OPEN_MAX) {
+      const session = unmaskedCsrf(who.csrf);
+      if ((open.get(session) ?? 0) >= OPEN_MAX) {
         return new GatewayError("concurrency_limit", { detail: { limit: OPEN_MAX }, retryAfterSeconds: 5 });
       }
       const headers = { "content-type": "text/event-stream", "cache-control": "no-store", "x-accel-buffering": "no" };
-      return { status: 200, headers, bytes: counted(who.csrf, looks(live, request, gone)) };
+      return { status: 200, headers, bytes: counted(session, looks(live, request, gone)) };
     },
   };
 }

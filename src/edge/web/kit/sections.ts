@@ -1,4 +1,5 @@
 // A section is a page with its actions. This builds its endpoints: shown to signed-in people, changed by forms with their session's token.
+import { compressedFor } from "../../../actions/run/ready-answer.ts";
 import type { Answer, EndpointShape, EndpointSpec, GatewayRequest } from "../../../core/endpoint.ts";
 import { GatewayError } from "../../../core/errors.ts";
 import { inSlices } from "../../../core/slices.ts";
@@ -170,7 +171,12 @@ export function sectionEndpoints(section: Section, door: Door): readonly Endpoin
       });
   };
   const get = Object.assign(
-    { answer: entering((entered) => shown(entered, told(doneWords(section, entered.request)))) },
+    {
+      // Not the answers to forms: some show a secret.
+      answer: entering(async (entered) =>
+        compressedFor(entered.request, await shown(entered, told(doneWords(section, entered.request)))),
+      ),
+    },
     look,
   );
   if (section.acts === undefined) return [get];
