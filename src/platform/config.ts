@@ -28,16 +28,36 @@ interface Setting<T> {
   readonly shared?: true;
 }
 
-function setting<T>(name: string, fallback: string, schema: z.ZodType<T, string>, meaning: string): Setting<T> {
+/** `assignment`: the name and the default, as in an environment file. */
+function setting<T>(assignment: `${string}=${string}`, schema: z.ZodType<T, string>, meaning: string): Setting<T> {
+  const [name = "", fallback = ""] = assignment.split("=", 2);
   return { name, fallback, meaning, schema, secret: false };
+}
+
+function flag(assignment: `${string}=${0 | 1}`, meaning: string): Setting<boolean> {
+  const schema = z.enum(["0", "1"], "must be 0 or 1").transform((value) => value === "1");
+  return setting(assignment, schema, meaning);
+}
+
+function choice<const T extends string>(
+  assignment: `${string}=${T}`,
+  values: readonly T[],
+  meaning: string,
+): Setting<T> {
+  const says = `must be ${values.slice(0, -1).join(", ")} or ${values.at(-1)}`;
+  return setting(assignment, z.enum(values, says), meaning);
 }
 
 function optional<T>(name: string, schema: z.ZodType<T, string>, meaning: string): Setting<T | null> {
   return { name, fallback: null, meaning, schema, secret: false };
 }
 
-function secret<T>(row: Setting<T>): Setting<T> {
-  return { ...row, secret: true };
+function secret<T>(name: string, schema: z.ZodType<T, string>, meaning: string): Setting<T | null> {
+  return { ...optional(name, schema, meaning), secret: true };
+}
+
+function shared<T>(name: string, schema: z.ZodType<T, string>, meaning: string): Setting<T | null> {
+  return { ...optional(name, schema, meaning), shared: true };
 }
 
 /** Parses with a function that throws on invalid text. */
@@ -50,10 +70,6 @@ function readBy<T>(read: (text: string) => T) {
       return z.NEVER;
     }
   });
-}
-
-function shared<T>(row: Setting<T>): Setting<T> {
-  return { ...row, shared: true };
 }
 
 function whole(min: number, max: number) {
@@ -132,9 +148,9 @@ function hasPassword(raw: string): boolean {
   return /\/\/[^/]*@/.test(raw);
 }
 
-/** Mebibytes in the environment, bytes in the config. One body of the maximum size must fit. */
-function mebibytes() {
-  return whole(33, 1_000_000).transform((value) => value * 1_048_576);
+/** Mebibytes in the environment, bytes in the config. */
+function mebibytes(min: number, max: number) {
+  return whole(min, max).transform((value) => value * 1_048_576);
 }
 
 function webAddress() {
@@ -156,7 +172,6 @@ const program = z
   .string()
   .regex(/^\/.+/, "must be the whole path of a program")
   .refine((path) => existsSync(path), "names a program that is not there");
-const flag = z.enum(["0", "1"], "must be 0 or 1").transform((value) => value === "1");
 const secretText = z.string().regex(/^[\x21-\x7e]{16,}$/, "must be at least 16 visible characters");
 /** Secrets contain no comma, because commas separate them. */
 const secretTexts = z
@@ -165,12 +180,12 @@ const secretTexts = z
     /^[\x21-\x2b\x2d-\x7e]{16,}(,[\x21-\x2b\x2d-\x7e]{16,}){0,7}$/,
     "must be at least 16 visible characters, or several such with commas between them, the newest first",
   );
-const names = z.string().transform((raw) =>
-  raw
-    .split(",")
-    .map((one) => one.trim())
-    .filter(Boolean),
-);
+const names = z.string().transform((raw) => {
+  const all = raw.split(",").map((one) => one.trim());
+  return all.filter(Boolean);
+});
+/** The memory for bodies and answers. One body of the maximum size must fit. */
+const bodyMemory = mebibytes(33, 1_000_000);
 const redactions = z
   .string()
   .regex(
@@ -182,12 +197,11 @@ const LEVELS = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as
 
 /** All settings: the source for the parser, `tollgate config --help` and the table in docs/reference/settings.md. */
 export const SETTINGS = {
-  host: setting("HOST", "127.0.0.1", text, "Address of the public listener"),
-  port: setting("PORT", "8080", port, "Port of the public listener; 0 takes a free one"),
-  httpEngine: setting(
-    "HTTP_ENGINE",
-    "uws",
-    z.enum(["uws", "node"], "must be uws or node"),
+  host: setting("HOST=127.0.0.1", text, "Address of the public listener"),
+  port: setting("PORT=8080", port, "Port of the public listener; 0 takes a free one"),
+  httpEngine: choice(
+    "HTTP_ENGINE=uws",
+    ["uws", "node"],
     "The HTTP server: uws (uWebSockets.js, least CPU) or node (node:http, a strict parser). Without a uWebSockets.js binary for this Node.js, uws means node",
   ),
   tlsCert: optional(
@@ -197,37 +211,31 @@ export const SETTINGS = {
   ),
   tlsKey: optional("TLS_KEY", text, "File of its private key (PEM)"),
   connectionsPerAddress: setting(
-    "CONNECTIONS_PER_ADDRESS",
-    "1000",
+    "CONNECTIONS_PER_ADDRESS=1000",
     whole(0, 1_000_000),
     "Connections that one address may have open at the public listener; 0 is no bound. Only with HTTP_ENGINE=node and TRUST_PROXY=0: behind a proxy it bounds them",
   ),
   requestsPerConnection: setting(
-    "REQUESTS_PER_CONNECTION",
-    "10000",
+    "REQUESTS_PER_CONNECTION=10000",
     whole(0, 1_000_000_000),
     "Requests of one connection before it is closed; 0 is no bound. Only with HTTP_ENGINE=node",
   ),
   headerMsMax: setting(
-    "HEADER_SECONDS",
-    "10",
+    "HEADER_SECONDS=10",
     seconds(3_600),
     "How long the headers of a request may take. With HTTP_ENGINE=uws it is always 10",
   ),
   idleMsMax: setting(
-    "IDLE_SECONDS",
-    "65",
+    "IDLE_SECONDS=65",
     seconds(3_600),
     "Keep-alive: how long a connection may be idle between two requests; announced in Keep-Alive. Longer than the 60 s of common proxies' pools. HTTP_ENGINE=uws fixes it at 8 to 12",
   ),
-  adminHost: setting("ADMIN_HOST", "127.0.0.1", text, "Address of the admin listener (metrics, health, accounts)"),
-  adminPort: setting("ADMIN_PORT", "8081", port, "Port of the admin listener; 0 takes a free one"),
+  adminHost: setting("ADMIN_HOST=127.0.0.1", text, "Address of the admin listener (metrics, health, accounts)"),
+  adminPort: setting("ADMIN_PORT=8081", port, "Port of the admin listener; 0 takes a free one"),
   adminToken: secret(
-    optional(
-      "ADMIN_TOKEN",
-      secretText,
-      "Bearer token for everything under /admin; without it one is made at the first start in DATA_DIR/admin.token",
-    ),
+    "ADMIN_TOKEN",
+    secretText,
+    "Bearer token for everything under /admin; without it one is made at the first start in DATA_DIR/admin.token",
   ),
   publicUrl: optional(
     "PUBLIC_URL",
@@ -235,80 +243,66 @@ export const SETTINGS = {
     "Base address in links; without it http://HOST:PORT, with TLS_CERT https",
   ),
   dataDir: setting(
-    "DATA_DIR",
-    "./data",
+    "DATA_DIR=./data",
     text.transform((value) => resolve(value)),
     "Folder for all data",
   ),
   diskFreeMibMin: setting(
-    "DISK_FREE_MIB_MIN",
-    "512",
+    "DISK_FREE_MIB_MIN=512",
     whole(1, 1_000_000_000),
     "With less free MiB on the disk of DATA_DIR, paid calls are refused, and /readyz says so",
   ),
   redisUrl: secret(
-    optional(
-      "REDIS_URL",
-      z.string().regex(/^rediss?(\+cluster|\+sentinel)?:\/\/\S+$/, "must be an address such as redis://host:6379"),
-      "Redis stores, for many processes: redis://, rediss://, redis+cluster://h1:p1,h2:p2, redis+sentinel://h1:p1/name",
-    ),
+    "REDIS_URL",
+    z.string().regex(/^rediss?(\+cluster|\+sentinel)?:\/\/\S+$/, "must be an address such as redis://host:6379"),
+    "Redis stores, for many processes: redis://, rediss://, redis+cluster://h1:p1,h2:p2, redis+sentinel://h1:p1/name",
   ),
   archiveUrl: secret(
-    optional(
-      "ARCHIVE_URL",
-      z
-        .string()
-        .regex(
-          /^(postgres(ql)?:\/\/\S+|file:\/\/\/.+)$/,
-          "must look like postgres://user:password@host:port/database, or file:///a/file/of/this/machine",
-        ),
-      "With REDIS_URL: the permanent store of transactions, PostgreSQL or a file that all processes of one machine share; without it DATA_DIR/archive.db",
-    ),
+    "ARCHIVE_URL",
+    z
+      .string()
+      .regex(
+        /^(postgres(ql)?:\/\/\S+|file:\/\/\/.+)$/,
+        "must look like postgres://user:password@host:port/database, or file:///a/file/of/this/machine",
+      ),
+    "With REDIS_URL: the permanent store of transactions, PostgreSQL or a file that all processes of one machine share; without it DATA_DIR/archive.db",
   ),
-  redisUnsafe: setting("REDIS_UNSAFE", "0", flag, "1: start although the Redis server could lose money"),
+  redisUnsafe: flag("REDIS_UNSAFE=0", "1: start although the Redis server could lose money"),
   redisCommandMs: setting(
-    "REDIS_COMMAND_MS",
-    "500",
+    "REDIS_COMMAND_MS=500",
     whole(50, 60_000),
     "Timeout of a Redis command, in milliseconds; a call without an answer in time is refused",
   ),
   workers: setting(
-    "WORKERS",
-    "1",
+    "WORKERS=1",
     whole(1, 64),
     "Processes that share the port and the ledger: the parent's file, or Redis",
   ),
-  role: setting(
-    "ROLE",
-    "both",
-    z.enum(["both", "serve", "work", "split"], "must be both, serve, work or split"),
+  role: choice(
+    "ROLE=both",
+    ["both", "serve", "work", "split"],
     "serve, with REDIS_URL: answer callers and leave background work to other gateways; work, with REDIS_URL: do background work (callers are answered, but should go elsewhere); split, with WORKERS: the first process works, the others serve; both: everything",
   ),
-  sandbox: setting("SANDBOX", "1", flag, "0: no sandbox accounts"),
+  sandbox: flag("SANDBOX=1", "0: no sandbox accounts"),
   sandboxUrl: optional("SANDBOX_URL", webAddress(), "A sandbox upstream elsewhere; without it one on loopback"),
-  signup: setting(
-    "SIGNUP",
-    "closed",
-    z.enum(["closed", "open"], "must be closed or open"),
+  signup: choice(
+    "SIGNUP=closed",
+    ["closed", "open"],
     "closed: only the operator opens accounts; open: anyone can, with POST /api/v1/signup",
   ),
   signupCreditPerDay: setting(
-    "SIGNUP_CREDIT_CENTS_PER_DAY",
-    "10000",
+    "SIGNUP_CREDIT_CENTS_PER_DAY=10000",
     cents(),
     "Welcome credit for all signups of a UTC day, at most, in cents",
   ),
   signupsPerAddressPerHour: setting(
-    "SIGNUPS_PER_ADDRESS_PER_HOUR",
-    "5",
+    "SIGNUPS_PER_ADDRESS_PER_HOUR=5",
     whole(1, 1_000_000),
     "Signups from one address in an hour",
   ),
-  oauth: setting("OAUTH", "0", flag, "1: clients can request grants by OAuth from people who sign in at /sign-in"),
-  pages: setting(
-    "PAGES",
-    "1",
-    flag,
+  oauth: flag("OAUTH=0", "1: clients can request grants by OAuth from people who sign in at /sign-in"),
+  pages: flag(
+    "PAGES=1",
     "1: people sign in at /sign-in with their primary key to use /account and /try, and the operator at /console of the admin listener",
   ),
   oidcIssuer: optional(
@@ -318,16 +312,13 @@ export const SETTINGS = {
   ),
   oidcClientId: optional("OIDC_CLIENT_ID", text, "This gateway's client id at the provider"),
   oidcClientSecret: secret(
-    optional(
-      "OIDC_CLIENT_SECRET",
-      text,
-      "Its client secret, by HTTP Basic; without one the gateway is a public client",
-    ),
+    "OIDC_CLIENT_SECRET",
+    text,
+    "Its client secret, by HTTP Basic; without one the gateway is a public client",
   ),
-  oidcAccounts: setting(
-    "OIDC_ACCOUNTS",
-    "link",
-    z.enum(["link", "open"], "must be link or open"),
+  oidcAccounts: choice(
+    "OIDC_ACCOUNTS=link",
+    ["link", "open"],
     "link: a first sign-in needs an account that linked it; open: it opens a new account if its email address is verified, within SIGNUP_CREDIT_CENTS_PER_DAY and SIGNUPS_PER_ADDRESS_PER_HOUR",
   ),
   oidcOperators: optional(
@@ -345,13 +336,11 @@ export const SETTINGS = {
     webAddress(),
     "Where operators' browsers reach the admin listener, through a proxy that speaks TLS; without it http://ADMIN_HOST:ADMIN_PORT",
   ),
-  trustProxy: setting("TRUST_PROXY", "0", whole(0, 10), "Number of proxies in front whose client address is trusted"),
+  trustProxy: setting("TRUST_PROXY=0", whole(0, 10), "Number of proxies in front whose client address is trusted"),
   signingSecret: secret(
-    optional(
-      "SIGNING_SECRET",
-      secretTexts,
-      "Signs links to files and encrypts reasoning. new,old: the first signs, both are accepted. Without it one is made in DATA_DIR/signing.secret, which REDIS_URL forbids",
-    ),
+    "SIGNING_SECRET",
+    secretTexts,
+    "Signs links to files and encrypts reasoning. new,old: the first signs, both are accepted. Without it one is made in DATA_DIR/signing.secret, which REDIS_URL forbids",
   ),
   filesS3Endpoint: optional(
     "FILES_S3_ENDPOINT",
@@ -359,24 +348,21 @@ export const SETTINGS = {
     "An S3-compatible store for files, with FILES_S3_BUCKET and both keys; without it files are in DATA_DIR/files",
   ),
   filesS3Bucket: optional("FILES_S3_BUCKET", bucketName, "Its bucket"),
-  filesS3Region: setting("FILES_S3_REGION", "us-east-1", text, "Its region, if any"),
-  filesS3AccessKeyId: secret(optional("FILES_S3_ACCESS_KEY_ID", text, "Its key id")),
-  filesS3SecretAccessKey: secret(optional("FILES_S3_SECRET_ACCESS_KEY", text, "Its secret key")),
+  filesS3Region: setting("FILES_S3_REGION=us-east-1", text, "Its region, if any"),
+  filesS3AccessKeyId: secret("FILES_S3_ACCESS_KEY_ID", text, "Its key id"),
+  filesS3SecretAccessKey: secret("FILES_S3_SECRET_ACCESS_KEY", text, "Its secret key"),
   keptBytesMax: setting(
-    "KEPT_ANSWERS_MIB",
-    "16",
-    whole(0, 65_536).transform((mebibytes) => mebibytes * 1024 * 1024),
+    "KEPT_ANSWERS_MIB=16",
+    mebibytes(0, 65_536),
     "Limit for an account's answers under Idempotency-Keys, in MiB; the oldest are dropped, and not run again",
   ),
   answerCacheBytesMax: setting(
-    "ANSWER_CACHE_MIB",
-    "128",
-    whole(0, 65_536).transform((mebibytes) => mebibytes * 1024 * 1024),
+    "ANSWER_CACHE_MIB=128",
+    mebibytes(0, 65_536),
     "Limit for cached answers (x-tollgate-cache) of all accounts, in MiB, in REDIS_URL if set; a sixteenth of it for an account; 0: no cache",
   ),
   zdrProviders: setting(
-    "ZDR_PROVIDERS",
-    "",
+    "ZDR_PROVIDERS=",
     names,
     "Ids of providers, with commas, that keep nothing of your calls under a contract; with your own servers they serve calls that require it",
   ),
@@ -396,96 +382,75 @@ export const SETTINGS = {
       ),
     "The model list that `tollgate models update` reads; gateways never read one",
   ),
-  vendorsHttp2: setting(
-    "VENDORS_HTTP2",
-    "0",
-    flag,
+  vendorsHttp2: flag(
+    "VENDORS_HTTP2=0",
     "1: use HTTP/2 with vendors that offer it, up to 100 calls per connection; a broken connection ends all of them. 0: HTTP/1.1, one call per connection. An adapter's `http2` takes precedence",
   ),
   httpsProxy: shared(
-    optional<URL>(
-      "HTTPS_PROXY",
-      readBy(readProxyAddress),
-      "Forward proxy for https addresses, by CONNECT: http://user:password@proxy.example:3128. Lower-case https_proxy takes precedence, as for the next two",
-    ),
+    "HTTPS_PROXY",
+    readBy(readProxyAddress),
+    "Forward proxy for https addresses, by CONNECT: http://user:password@proxy.example:3128. Lower-case https_proxy takes precedence, as for the next two",
   ),
-  httpProxy: shared(
-    optional<URL>("HTTP_PROXY", readBy(readProxyAddress), "The same for http addresses, also by CONNECT"),
-  ),
+  httpProxy: shared("HTTP_PROXY", readBy(readProxyAddress), "The same for http addresses, also by CONNECT"),
   noProxy: shared(
-    optional<Exempts>(
-      "NO_PROXY",
-      readBy(readNoProxy),
-      "Reached without a proxy, with commas between: hosts, domains with their subdomains, addresses, ranges such as 10.0.0.0/8, each with an optional :PORT, or *. List local servers too",
-    ),
+    "NO_PROXY",
+    readBy(readNoProxy),
+    "Reached without a proxy, with commas between: hosts, domains with their subdomains, addresses, ranges such as 10.0.0.0/8, each with an optional :PORT, or *. List local servers too",
   ),
-  directFetch: setting("DIRECT_FETCH", "1", flag, "0: core/onescrape fetches no page itself, only vendors do"),
-  robots: setting("ROBOTS", "1", flag, "1: obey robots.txt; 0: ignore it"),
-  logLevel: setting("LOG_LEVEL", "info", z.enum(LEVELS, `must be one of ${LEVELS.join(", ")}`), "Lowest level to log"),
-  logFormat: setting(
-    "LOG_FORMAT",
-    "auto",
-    z.enum(["auto", "json", "text"], "must be auto, json or text"),
-    "json, text, or auto: text in a terminal, else json",
-  ),
+  directFetch: flag("DIRECT_FETCH=1", "0: core/onescrape fetches no page itself, only vendors do"),
+  robots: flag("ROBOTS=1", "1: obey robots.txt; 0: ignore it"),
+  logLevel: choice("LOG_LEVEL=info", LEVELS, "Lowest level to log"),
+  logFormat: choice("LOG_FORMAT=auto", ["auto", "json", "text"], "json, text, or auto: text in a terminal, else json"),
   otelUrl: optional(
     "OTEL_EXPORTER_OTLP_ENDPOINT",
     webAddress(),
     "An OTLP/HTTP collector: calls, jobs and attempts become spans, sent to /v1/traces below this address",
   ),
-  otelHeaders: secret(
-    setting(
-      "OTEL_EXPORTER_OTLP_HEADERS",
-      "",
+  otelHeaders: {
+    ...setting(
+      "OTEL_EXPORTER_OTLP_HEADERS=",
       z
         .string()
         .regex(/^([^=,\s]+=[^,]*(,|$))*$/, "must be name=value, several with commas between them")
         .transform((raw) => namedValues(raw)),
       "Headers for the collector, such as authorization=Bearer%20...",
     ),
-  ),
+    secret: true,
+  },
   otelDelayMs: setting(
-    "OTEL_BSP_SCHEDULE_DELAY",
-    "5000",
+    "OTEL_BSP_SCHEDULE_DELAY=5000",
     whole(1, 60_000),
     "Time to collect spans before sending them, in milliseconds",
   ),
-  otelServiceName: setting("OTEL_SERVICE_NAME", "tollgate", text, "Service name in traces"),
+  otelServiceName: setting("OTEL_SERVICE_NAME=tollgate", text, "Service name in traces"),
   otelRatio: setting(
-    "OTEL_TRACES_SAMPLER_ARG",
-    "1",
+    "OTEL_TRACES_SAMPLER_ARG=1",
     decimal(1),
     "Share of traces to send, for traces that start here; a caller's trace follows its own flag",
   ),
-  otelCaptureContent: setting(
-    "OTEL_CAPTURE_CONTENT",
-    "0",
-    flag,
+  otelCaptureContent: flag(
+    "OTEL_CAPTURE_CONTENT=0",
     "1: spans contain prompts and answers, without what REQUEST_LOG_REDACT removes, at most 32 KiB each",
   ),
-  markupPercent: setting("LLM_MARKUP_PERCENT", "0", decimal(1_000), "Added to the list price of every model"),
+  markupPercent: setting("LLM_MARKUP_PERCENT=0", decimal(1_000), "Added to the list price of every model"),
   ownKeyFeePercent: setting(
-    "OWN_KEY_FEE_PERCENT",
-    "5",
+    "OWN_KEY_FEE_PERCENT=5",
     decimal(100),
     "Fee for calls with an account's own provider key, in percent of the listed price",
   ),
-  allowLoss: setting("ALLOW_LOSS", "0", flag, "1: also use routes that cost more than the sale price"),
+  allowLoss: flag("ALLOW_LOSS=0", "1: also use routes that cost more than the sale price"),
   inferenceCapNano: setting(
-    "INFERENCE_CAP_CENTS",
-    "1000",
+    "INFERENCE_CAP_CENTS=1000",
     cents(),
     "Model spend of a new account per UTC day, at most, in cents",
   ),
   unpaidCostNano: setting(
-    "UNPAID_COST_CENTS",
-    "200",
+    "UNPAID_COST_CENTS=200",
     cents(),
     "What an account's calls may cost us per UTC day above their charges and that day's margin, in cents; each fetch of our own counts a hundredth of a cent; 0: no limit",
   ),
   actingCostNano: setting(
-    "ACTING_CENTS",
-    "25",
+    "ACTING_CENTS=25",
     cents(),
     "Limit for an answer whose model calls actions, in cents, if the caller sets no max_cost_cents",
   ),
@@ -495,19 +460,18 @@ export const SETTINGS = {
     "A Chromium that records demo videos; without it a vendor's browser does. It shows untrusted pages: see docs/guides/composites.md",
   ),
   chromiumMemoryMib: setting(
-    "CHROMIUM_MEMORY_MIB",
-    "1536",
+    "CHROMIUM_MEMORY_MIB=1536",
     whole(128, 1_048_576),
     "Memory limit of a Chromium with all its processes, in MiB; above it the scene is left out. Two run at once. Linux only",
   ),
   ffmpegPath: optional("FFMPEG_PATH", program, "The ffmpeg that makes demo videos; required for them"),
-  apiKey: secret(optional("TOLLGATE_API_KEY", z.string().min(1), "The key that `tollgate run` and `tollgate mcp` use")),
+  apiKey: secret("TOLLGATE_API_KEY", z.string().min(1), "The key that `tollgate run` and `tollgate mcp` use"),
   url: optional(
     "TOLLGATE_URL",
     webAddress(),
     "The gateway's address for `tollgate run` and `tollgate mcp`; default: PUBLIC_URL, or HOST and PORT",
   ),
-  mcpOrigins: setting("MCP_ORIGINS", "", names, "Web origins that may call /mcp, with commas; `*` allows all"),
+  mcpOrigins: setting("MCP_ORIGINS=", names, "Web origins that may call /mcp, with commas; `*` allows all"),
   guardUrl: optional(
     "GUARD_URL",
     webAddress(),
@@ -518,19 +482,9 @@ export const SETTINGS = {
     z.string().min(1).max(200),
     "A moderation model of the catalog that checks the texts of every paid request, with or without GUARD_URL",
   ),
-  guardAnswers: setting(
-    "GUARD_ANSWERS",
-    "0",
-    flag,
-    "1: the guard also sees whole answers before they are charged; not streams",
-  ),
-  guardMsMax: setting(
-    "GUARD_SECONDS",
-    "2",
-    seconds(60),
-    "Timeout of GUARD_URL or GUARD_MODEL for one request or answer",
-  ),
-  guardOpen: setting("GUARD_OPEN", "0", flag, "1: requests pass while the guard is unavailable; 0: they are refused"),
+  guardAnswers: flag("GUARD_ANSWERS=0", "1: the guard also sees whole answers before they are charged; not streams"),
+  guardMsMax: setting("GUARD_SECONDS=2", seconds(60), "Timeout of GUARD_URL or GUARD_MODEL for one request or answer"),
+  guardOpen: flag("GUARD_OPEN=0", "1: requests pass while the guard is unavailable; 0: they are refused"),
   requestLogDir: optional(
     "REQUEST_LOG_DIR",
     text,
@@ -542,179 +496,131 @@ export const SETTINGS = {
     "An S3-compatible store for the request log instead, with REQUEST_LOG_S3_BUCKET and both keys; shared by all machines",
   ),
   requestLogS3Bucket: optional("REQUEST_LOG_S3_BUCKET", bucketName, "Its bucket"),
-  requestLogS3Region: setting("REQUEST_LOG_S3_REGION", "us-east-1", text, "Its region, if any"),
-  requestLogS3AccessKeyId: secret(optional("REQUEST_LOG_S3_ACCESS_KEY_ID", text, "Its key id")),
-  requestLogS3SecretAccessKey: secret(optional("REQUEST_LOG_S3_SECRET_ACCESS_KEY", text, "Its secret key")),
-  requestLogOwners: setting(
-    "REQUEST_LOG_OWNERS",
-    "0",
-    flag,
+  requestLogS3Region: setting("REQUEST_LOG_S3_REGION=us-east-1", text, "Its region, if any"),
+  requestLogS3AccessKeyId: secret("REQUEST_LOG_S3_ACCESS_KEY_ID", text, "Its key id"),
+  requestLogS3SecretAccessKey: secret("REQUEST_LOG_S3_SECRET_ACCESS_KEY", text, "Its secret key"),
+  requestLogOwners: flag(
+    "REQUEST_LOG_OWNERS=0",
     "1: the primary key of an account turns its request log on and off, and reads it",
   ),
-  requestLogDays: setting("REQUEST_LOG_DAYS", "30", whole(1, 3_650), "Days to keep the request log"),
+  requestLogDays: setting("REQUEST_LOG_DAYS=30", whole(1, 3_650), "Days to keep the request log"),
   requestLogBytesMax: setting(
-    "REQUEST_LOG_MIB",
-    "1024",
-    whole(1, 1_000_000).transform((mebibytes) => mebibytes * 1024 * 1024),
+    "REQUEST_LOG_MIB=1024",
+    mebibytes(1, 1_000_000),
     "Disk limit of the request log; further calls are left out. A bucket is limited only by REQUEST_LOG_DAYS",
   ),
   requestLogRedact: setting(
-    "REQUEST_LOG_REDACT",
-    "",
+    "REQUEST_LOG_REDACT=",
     redactions,
     "Removed from the request log and from spans with OTEL_CAPTURE_CONTENT, with commas: emails, cards, keys, and field:NAME for every member of that name",
   ),
-  webhooksPrivate: setting(
-    "WEBHOOKS_PRIVATE",
-    "0",
-    flag,
-    "1: webhooks may use private addresses, internal names and any port",
-  ),
+  webhooksPrivate: flag("WEBHOOKS_PRIVATE=0", "1: webhooks may use private addresses, internal names and any port"),
   x402PayTo: optional(
     "X402_PAY_TO",
     z.string().regex(/^0x[0-9a-fA-F]{40}$/, "must be an address of 40 hexadecimal digits after 0x"),
     "The address that callers without a key pay (x402); without it they need a key",
   ),
-  x402Network: setting(
-    "X402_NETWORK",
-    "base",
-    z.enum(["base", "base-sepolia"], "must be base or base-sepolia"),
-    "The network of X402_PAY_TO",
-  ),
+  x402Network: choice("X402_NETWORK=base", ["base", "base-sepolia"], "The network of X402_PAY_TO"),
   x402FacilitatorUrl: optional(
     "X402_FACILITATOR_URL",
     webAddress(),
     "Verifies and settles payments; with X402_PAY_TO set this or X402_FACILITATOR_PRIVATE_KEY",
   ),
   x402FacilitatorKey: secret(
-    optional(
-      "X402_FACILITATOR_PRIVATE_KEY",
-      walletKey(),
-      "Instead of X402_FACILITATOR_URL: the key of the wallet that settles payments here and pays gas; a separate process signs with it; needs X402_RPC_URL",
-    ),
+    "X402_FACILITATOR_PRIVATE_KEY",
+    walletKey(),
+    "Instead of X402_FACILITATOR_URL: the key of the wallet that settles payments here and pays gas; a separate process signs with it; needs X402_RPC_URL",
   ),
   x402GasWeiMax: setting(
-    "X402_GAS_GWEI_MAX",
-    "1",
+    "X402_GAS_GWEI_MAX=1",
     decimal(100_000).transform((gwei) => BigInt(Math.round(gwei * 1e9))),
     "Highest gas price that wallet pays, in gwei; above it payments wait",
   ),
   x402SettlementNano: setting(
-    "X402_SETTLEMENT_CENTS",
-    "0",
+    "X402_SETTLEMENT_CENTS=0",
     decimal(1_000).transform((value) => nano(Math.round(value * 10_000_000))),
     "Cost of a settlement, in cents (facilitator's fee or gas); booked with each",
   ),
   // URLs of nodes often contain a key.
   x402RpcUrl: secret(
-    optional(
-      "X402_RPC_URL",
-      webAddress(),
-      "A node of the network, to check payments that the facilitator does not confirm",
-    ),
+    "X402_RPC_URL",
+    webAddress(),
+    "A node of the network, to check payments that the facilitator does not confirm",
   ),
   mppWallet: secret(
-    optional(
-      "MPP_WALLET_PRIVATE_KEY",
-      walletKey(),
-      "The key of the wallet on Tempo that pays merchants (MPP); a separate process signs with it",
-    ),
+    "MPP_WALLET_PRIVATE_KEY",
+    walletKey(),
+    "The key of the wallet on Tempo that pays merchants (MPP); a separate process signs with it",
   ),
-  mppNetwork: setting(
-    "MPP_NETWORK",
-    "tempo",
-    z.enum(["tempo", "tempo-testnet"], "must be tempo or tempo-testnet"),
-    "The network of that wallet",
-  ),
-  mppRpcUrl: secret(optional("MPP_RPC_URL", webAddress(), "A node of that network, to check payments")),
+  mppNetwork: choice("MPP_NETWORK=tempo", ["tempo", "tempo-testnet"], "The network of that wallet"),
+  mppRpcUrl: secret("MPP_RPC_URL", webAddress(), "A node of that network, to check payments"),
   x402Wallet: secret(
-    optional(
-      "X402_WALLET_PRIVATE_KEY",
-      walletKey(),
-      "The key of the wallet on X402_NETWORK that pays merchants (x402); a separate process signs with it",
-    ),
+    "X402_WALLET_PRIVATE_KEY",
+    walletKey(),
+    "The key of the wallet on X402_NETWORK that pays merchants (x402); a separate process signs with it",
   ),
   walletNanoPerDay: setting(
-    "WALLET_CENTS_PER_DAY",
-    "1000",
+    "WALLET_CENTS_PER_DAY=1000",
     cents(),
     "Payments to all merchants per UTC day, at most, in cents",
   ),
-  paidFetch: setting(
-    "PAID_FETCH",
-    "0",
-    flag,
+  paidFetch: flag(
+    "PAID_FETCH=0",
     "1: core/fetch pays the 402 of any public address from the wallet and charges it; a caller may own that address, so a balance can be turned into coins. 0: such a 402 is a plain answer",
   ),
-  x402Models: setting(
-    "X402_MODELS",
-    "0",
-    flag,
+  x402Models: flag(
+    "X402_MODELS=0",
     "1: also sell models without a key, if the request limits its output and is not streamed, at the most it could cost",
   ),
-  x402Sandbox: setting(
-    "X402_SANDBOX",
-    "0",
-    flag,
+  x402Sandbox: flag(
+    "X402_SANDBOX=0",
     "1: callers without a key may try payments with play money, with the header `x-tollgate-sandbox: 1`; needs SANDBOX",
   ),
-  requestsPerMinute: setting(
-    "REQUESTS_PER_MINUTE",
-    "600",
-    whole(1, 10_000_000),
-    "Requests per minute of a new account",
-  ),
-  inFlightMax: setting("IN_FLIGHT_MAX", "64", whole(1, 1_000_000), "Paid calls in flight of a new account"),
-  bodiesBytesMax: setting("BODIES_MIB", "256", mebibytes(), "Memory for all long request bodies, in MiB; above it 503"),
-  accountBodiesBytesMax: setting("ACCOUNT_BODIES_MIB", "64", mebibytes(), "The same for one account; above it 429"),
-  answersBytesMax: setting("ANSWERS_MIB", "256", mebibytes(), "Memory for all unread answers, in MiB"),
+  requestsPerMinute: setting("REQUESTS_PER_MINUTE=600", whole(1, 10_000_000), "Requests per minute of a new account"),
+  inFlightMax: setting("IN_FLIGHT_MAX=64", whole(1, 1_000_000), "Paid calls in flight of a new account"),
+  bodiesBytesMax: setting("BODIES_MIB=256", bodyMemory, "Memory for all long request bodies, in MiB; above it 503"),
+  accountBodiesBytesMax: setting("ACCOUNT_BODIES_MIB=64", bodyMemory, "The same for one account; above it 429"),
+  answersBytesMax: setting("ANSWERS_MIB=256", bodyMemory, "Memory for all unread answers, in MiB"),
   accountAnswersBytesMax: setting(
-    "ACCOUNT_ANSWERS_MIB",
-    "64",
-    mebibytes(),
+    "ACCOUNT_ANSWERS_MIB=64",
+    bodyMemory,
     "The same for one account or address; above it 503",
   ),
   addressRequestsPerMinute: setting(
-    "ADDRESS_REQUESTS_PER_MINUTE",
-    "120",
+    "ADDRESS_REQUESTS_PER_MINUTE=120",
     whole(1, 10_000_000),
     "Requests without a key per minute and address",
   ),
   firstTokenMsMax: setting(
-    "FIRST_TOKEN_SECONDS",
-    "12",
+    "FIRST_TOKEN_SECONDS=12",
     seconds(3_600),
     "Timeout for a first token while another route remains; FIRST_TOKEN_SECONDS_<TIER> replaces a tier's",
   ),
-  lastFirstTokenMsMax: setting("LAST_FIRST_TOKEN_SECONDS", "90", seconds(3_600), "The same for the last route"),
-  gapMsMax: setting("CHUNK_GAP_SECONDS", "30", seconds(3_600), "Longest silence in a stream after its first token"),
+  lastFirstTokenMsMax: setting("LAST_FIRST_TOKEN_SECONDS=90", seconds(3_600), "The same for the last route"),
+  gapMsMax: setting("CHUNK_GAP_SECONDS=30", seconds(3_600), "Longest silence in a stream after its first token"),
   unaryMsMax: setting(
-    "UNARY_SECONDS",
-    "30",
+    "UNARY_SECONDS=30",
     seconds(3_600),
     "Timeout for an answer that is not streamed, without its tokens",
   ),
   unaryMsPerToken: setting(
-    "UNARY_MS_PER_TOKEN",
-    "50",
+    "UNARY_MS_PER_TOKEN=50",
     decimal(10_000),
     "Added to it per allowed output token, in milliseconds",
   ),
-  wholeMsMax: setting("WHOLE_SECONDS", "600", seconds(86_400), "Timeout of a paid call over all routes"),
-  realtimeMsMax: setting("REALTIME_SECONDS", "3600", seconds(86_400), "How long a realtime session may be open"),
+  wholeMsMax: setting("WHOLE_SECONDS=600", seconds(86_400), "Timeout of a paid call over all routes"),
+  realtimeMsMax: setting("REALTIME_SECONDS=3600", seconds(86_400), "How long a realtime session may be open"),
   realtimeIdleMsMax: setting(
-    "REALTIME_IDLE_SECONDS",
-    "300",
+    "REALTIME_IDLE_SECONDS=300",
     seconds(86_400),
     "How long both sides of a realtime session may be silent",
   ),
   batchPollMs: setting(
-    "BATCH_POLL_SECONDS",
-    "10",
+    "BATCH_POLL_SECONDS=10",
     seconds(3_600),
     "How often to look at a batch that a provider runs; up to six times rarer the longer it runs",
   ),
-  drainMs: setting("DRAIN_SECONDS", "30", seconds(3_600), "Time for running answers at SIGTERM"),
+  drainMs: setting("DRAIN_SECONDS=30", seconds(3_600), "Time for running answers at SIGTERM"),
 } as const satisfies Record<string, Setting<unknown>>;
 
 type Settings = typeof SETTINGS;
@@ -805,39 +711,51 @@ export function checkStart({ redisUrl, signingSecret, role, workers }: Config): 
   );
 }
 
+/** Settings that work only with another, which stands first. */
+const NEEDED: readonly (readonly [needed: keyof Settings, by: keyof Settings])[] = [
+  ["oidcClientId", "oidcIssuer"],
+  ["oauth", "oidcIssuer"],
+  ["oidcIssuer", "oidcOperators"],
+  ["pages", "oidcOperators"],
+  ["sandbox", "x402Sandbox"],
+  ["filesS3Bucket", "filesS3Endpoint"],
+  ["filesS3AccessKeyId", "filesS3Endpoint"],
+  ["filesS3SecretAccessKey", "filesS3Endpoint"],
+  ["requestLogS3Bucket", "requestLogS3Endpoint"],
+  ["requestLogS3AccessKeyId", "requestLogS3Endpoint"],
+  ["requestLogS3SecretAccessKey", "requestLogS3Endpoint"],
+];
+
+/** Throws where settings do not fit together. */
+function checkTogether(config: Config): void {
+  for (const [needed, by] of NEEDED) {
+    if (!config[by] || config[needed]) continue;
+    const what = config[needed] === false ? "1 is needed" : "is needed";
+    throw new ConfigError(`${SETTINGS[needed].name}: ${what} with ${SETTINGS[by].name}`);
+  }
+  if ((config.tlsCert === null) !== (config.tlsKey === null))
+    throw new ConfigError("TLS_CERT and TLS_KEY: one is needed with the other");
+  const { x402FacilitatorUrl: url, x402FacilitatorKey: key } = config;
+  if (config.x402PayTo === null) return;
+  if (url === null && key === null)
+    throw new ConfigError("X402_FACILITATOR_URL: it or X402_FACILITATOR_PRIVATE_KEY is needed with X402_PAY_TO");
+  if (url !== null && key !== null)
+    throw new ConfigError("X402_FACILITATOR_PRIVATE_KEY: is in the place of X402_FACILITATOR_URL, not beside it");
+  if (key !== null && config.x402RpcUrl === null)
+    throw new ConfigError("X402_RPC_URL: is needed with X402_FACILITATOR_PRIVATE_KEY");
+}
+
 /** Parses the environment. Throws ConfigError for the first invalid setting. */
 export function readConfig(env: Environment = process.env): Config {
   const values = Object.entries(SETTINGS).map(([key, row]) => [key, parse<unknown>(row, env)]);
   const tiers = present(env).flatMap(([name]) => {
     const tier = TIER_CLOCK.exec(name)?.[1];
     if (tier === undefined) return [];
-    const ms = parse(setting(name, "", seconds(3_600), ""), env);
+    const ms = parse(setting(`${name}=`, seconds(3_600), ""), env);
     return [[tier.toLowerCase().replaceAll("_", "-"), ms]];
   });
   const config = Object.fromEntries(values) as Config;
-  if (config.oidcIssuer !== null && config.oidcClientId === null)
-    throw new ConfigError("OIDC_CLIENT_ID: is needed with OIDC_ISSUER");
-  if (config.oidcIssuer !== null && !config.oauth) throw new ConfigError("OAUTH: 1 is needed with OIDC_ISSUER");
-  if (config.oidcOperators !== null && config.oidcIssuer === null)
-    throw new ConfigError("OIDC_ISSUER: is needed with OIDC_OPERATORS");
-  if (config.oidcOperators !== null && !config.pages) throw new ConfigError("PAGES: 1 is needed with OIDC_OPERATORS");
-  if ((config.tlsCert === null) !== (config.tlsKey === null))
-    throw new ConfigError("TLS_CERT and TLS_KEY: one is needed with the other");
-  if (config.x402PayTo !== null) checkFacilitator(config);
-  if (config.x402Sandbox && !config.sandbox) throw new ConfigError("SANDBOX: is needed with X402_SANDBOX");
-  const buckets = [
-    [SETTINGS.filesS3Endpoint, SETTINGS.filesS3Bucket, SETTINGS.filesS3AccessKeyId, SETTINGS.filesS3SecretAccessKey],
-    [
-      SETTINGS.requestLogS3Endpoint,
-      SETTINGS.requestLogS3Bucket,
-      SETTINGS.requestLogS3AccessKeyId,
-      SETTINGS.requestLogS3SecretAccessKey,
-    ],
-  ] as const;
-  for (const [endpoint, ...rest] of buckets) {
-    const missing = env[endpoint.name] ? rest.find(({ name }) => !env[name]) : undefined;
-    if (missing !== undefined) throw new ConfigError(`${missing.name}: is needed with ${endpoint.name}`);
-  }
+  checkTogether(config);
   return Object.freeze({
     ...config,
     proxies: createProxies(config.httpsProxy, config.httpProxy, config.noProxy),
@@ -860,14 +778,6 @@ export function takeWalletKeys(env: Record<string, string | undefined> = process
     return key as `0x${string}` | null;
   };
   return { mpp: take(SETTINGS.mppWallet), x402: take(SETTINGS.x402Wallet), gas: take(SETTINGS.x402FacilitatorKey) };
-}
-
-function checkFacilitator({ x402FacilitatorUrl: url, x402FacilitatorKey: key, x402RpcUrl: node }: Config): void {
-  if (url === null && key === null)
-    throw new ConfigError("X402_FACILITATOR_URL: it or X402_FACILITATOR_PRIVATE_KEY is needed with X402_PAY_TO");
-  if (url !== null && key !== null)
-    throw new ConfigError("X402_FACILITATOR_PRIVATE_KEY: is in the place of X402_FACILITATOR_URL, not beside it");
-  if (key !== null && node === null) throw new ConfigError("X402_RPC_URL: is needed with X402_FACILITATOR_PRIVATE_KEY");
 }
 
 export interface SettingDoc {
