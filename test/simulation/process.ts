@@ -17,7 +17,7 @@ import { keepLeases } from "../../src/money/ledger/sweep.ts";
 import { Runs } from "../../src/money/runs/runs.ts";
 import { createAnswerBytes } from "../../src/platform/limits/answer-bytes.ts";
 import type { Observer } from "../../src/platform/observe/observer.ts";
-import { newRecord, type RequestRecord } from "../../src/platform/observe/record.ts";
+import { RequestRecord } from "../../src/platform/observe/record.ts";
 import { isJobs, type JobVendor, STEPPING } from "./jobs.ts";
 import { Disk, memorySpool } from "./memory-spool.ts";
 import { meteredLedger } from "./metered.ts";
@@ -284,7 +284,7 @@ export class GatewayProcess {
 
   #observer(): Observer {
     const part = {
-      begin: (start) => newRecord(start),
+      begin: (start) => new RequestRecord(start),
       end: (record) => void this.#heard.records.set(record.requestId, record),
       ledgerTook() {},
       unpaid() {},

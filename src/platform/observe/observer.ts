@@ -8,7 +8,7 @@ import { VERSION } from "../../core/version.ts";
 import { createCounting } from "./count.ts";
 import type { Log } from "./log.ts";
 import { createMetrics, type Metrics, metricsText } from "./metrics.ts";
-import { newRecord, type RecordStart, type RequestRecord } from "./record.ts";
+import { type RecordStart, RequestRecord } from "./record.ts";
 import type { CounterCell, HistogramCell } from "./series.ts";
 
 export interface EndedJob {
@@ -113,7 +113,7 @@ export function createObserver(options: ObserverOptions): Observer {
     contentType: registry.contentType,
     begin(start) {
       inFlight += 1;
-      return newRecord(start);
+      return new RequestRecord(start);
     },
     end(record) {
       inFlight -= 1;

@@ -7,7 +7,7 @@ import { GatewayError } from "../../../src/core/errors.ts";
 import type { HttpServer } from "../../../src/edge/http/server.ts";
 import { sendStream } from "../../../src/edge/serve/send-stream.ts";
 import { envelopeErrors } from "../../../src/models/formats/envelope/errors.ts";
-import { newRecord } from "../../../src/platform/observe/record.ts";
+import { RequestRecord } from "../../../src/platform/observe/record.ts";
 import { afterChunked, rawClient, request, startEdge, until } from "./edge.ts";
 
 const MIB = 1024 * 1024;
@@ -229,7 +229,7 @@ describe("a long answer of known length", () => {
   }
 
   async function answer(incoming: GatewayRequest, reply: Reply): Promise<void> {
-    const record = newRecord({ requestId: "r", method: incoming.method, startedMs: 0 });
+    const record = new RequestRecord({ requestId: "r", method: incoming.method, startedMs: 0 });
     const headers = { "content-type": "video/mp4" };
     const bytes = incoming.query.has("short") ? short() : pieces();
     await sendStream({ status: 200, headers, bytesTotal: body.length, bytes }, reply, record);

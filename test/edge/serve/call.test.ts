@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import type { Endpoint, GatewayRequest, Reply } from "../../../src/core/endpoint.ts";
 import { Call } from "../../../src/edge/serve/call.ts";
 import { envelopeErrors } from "../../../src/models/formats/envelope/errors.ts";
-import { newRecord } from "../../../src/platform/observe/record.ts";
+import { RequestRecord } from "../../../src/platform/observe/record.ts";
 
 it("a call runs all of its endings, the last first, even where one fails", async () => {
   const headers = new Map<string, string>();
@@ -15,7 +15,7 @@ it("a call runs all of its endings, the last first, even where one fails", async
     errors: envelopeErrors,
     answer: () => ({ status: 200, body: {} }),
   };
-  const observer = { begin: newRecord } as ConstructorParameters<typeof Call>[3]["observer"];
+  const observer = { begin: (start) => new RequestRecord(start) } as ConstructorParameters<typeof Call>[3]["observer"];
   const call = new Call(request as unknown as GatewayRequest, endpoint, {} as Reply, { observer });
   const ran: string[] = [];
   call.onEnd(() => void ran.push("first"));

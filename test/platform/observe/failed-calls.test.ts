@@ -5,7 +5,7 @@ import { manualClock } from "../../../src/core/clock.ts";
 import { nano } from "../../../src/core/money.ts";
 import type { FailedCallSearch } from "../../../src/core/usage-rows.ts";
 import { openFailedCalls } from "../../../src/platform/observe/failed-calls.ts";
-import { newRecord, type RequestRecord } from "../../../src/platform/observe/record.ts";
+import { RequestRecord } from "../../../src/platform/observe/record.ts";
 import { folderForTest } from "../../support/for-file.ts";
 
 const START_MS = Date.UTC(2026, 4, 6, 12);
@@ -30,7 +30,7 @@ function record(id: number, more: Partial<RequestRecord> = {}): RequestRecord {
     ms: 12.4,
   };
   return {
-    ...newRecord({ requestId: `req_${id}`, method: "POST", startedMs: 0 }),
+    ...new RequestRecord({ requestId: `req_${id}`, method: "POST", startedMs: 0 }),
     ...{ accountId: "acct_1", keyId: `key_${id}`, endpoint: "/api/llm/v1/chat/completions", operation: "chat" },
     ...{ asked: "core/cheap", status: 502, code: "upstream_error", outcome: "failed", tags: ["team=red"] },
     attempts: [{ ...leg, firstTokenMs: null, upstreamNano: nano(7) }],

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { nano } from "../../../src/core/money.ts";
 import type { Leg } from "../../../src/core/route.ts";
 import { firstTokenMs, noSums, openFigures } from "../../../src/platform/observe/figures.ts";
-import { newRecord, type RequestRecord } from "../../../src/platform/observe/record.ts";
+import { RequestRecord } from "../../../src/platform/observe/record.ts";
 import type { PutRecord, StoredRecord } from "../../../src/platform/records/records.ts";
 
 /** A store of records in memory. `isAway` makes it fail. */
@@ -30,7 +30,7 @@ const leg = (more: Partial<Leg>): Leg => ({
 });
 
 const ended = (more: Partial<RequestRecord> = {}): RequestRecord => ({
-  ...newRecord({ requestId: "req_1", method: "POST", startedMs: 0 }),
+  ...new RequestRecord({ requestId: "req_1", method: "POST", startedMs: 0 }),
   ...{ outcome: "success", served: "openai/gpt-5.4", provider: "openai", durationMs: 1_300, firstTokenMs: 250 },
   usage: { inputTokens: 5, cacheReadTokens: 0, cacheWriteTokens: 0, outputTokens: 100, reasoningTokens: 0 },
   attempts: [leg({})],

@@ -10,10 +10,10 @@ test("lines on standard output are batched, and none is lost at exit", async () 
   const source = (file: string) => fileURLToPath(new URL(`../../../src/${file}`, import.meta.url));
   const program = `
     import { createLog } from ${JSON.stringify(source("platform/observe/log.ts"))};
-    import { newRecord } from ${JSON.stringify(source("platform/observe/record.ts"))};
+    import { RequestRecord } from ${JSON.stringify(source("platform/observe/record.ts"))};
     import { systemClock } from ${JSON.stringify(source("core/clock.ts"))};
     const log = createLog({ level: "info", clock: systemClock });
-    for (let i = 0; i < 500; i += 1) log.request(newRecord({ requestId: "req_" + i, method: "GET", startedMs: 0 }));
+    for (let i = 0; i < 500; i += 1) log.request(new RequestRecord({ requestId: "req_" + i, method: "GET", startedMs: 0 }));
     log.flush();
     process.exit(0);
   `;

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { manualClock } from "../../../src/core/clock.ts";
 import { nano } from "../../../src/core/money.ts";
 import { createLog, type LogFormat, type LogLevel } from "../../../src/platform/observe/log.ts";
-import { newRecord, type RequestRecord } from "../../../src/platform/observe/record.ts";
+import { RequestRecord } from "../../../src/platform/observe/record.ts";
 
 const TIME = "2026-01-02T03:04:05.678Z";
 
@@ -11,7 +11,7 @@ function logged(format: LogFormat, level: LogLevel = "info") {
   const stream = { write: (line: string) => void lines.push(line) };
   const log = createLog({ level, format, clock: manualClock(Date.parse(TIME)), stream });
   const request = (fields: Partial<RequestRecord>) =>
-    log.request(Object.assign(newRecord({ requestId: "req_1", method: "GET", startedMs: 0 }), fields));
+    log.request(Object.assign(new RequestRecord({ requestId: "req_1", method: "GET", startedMs: 0 }), fields));
   return { lines, log, request };
 }
 
@@ -49,7 +49,7 @@ describe("a line of the log", () => {
       clock.advance(Date.parse(time) - now);
       now = Date.parse(time);
       log.logger.info("x");
-      log.request(newRecord({ requestId: "req_1", method: "GET", startedMs: 0 }));
+      log.request(new RequestRecord({ requestId: "req_1", method: "GET", startedMs: 0 }));
     }
     expect(lines.map((line) => JSON.parse(line).time)).toEqual(times.flatMap((time) => [time, time]));
   });
