@@ -8,9 +8,8 @@ import { systemClock } from "../core/clock.ts";
 import { LEASE_MS } from "../gateway/stores.ts";
 import { beginFilling, claimArchive, EXPORTER, endFilling, isLedger } from "../money/ledger/archive/export.ts";
 import { openArchive } from "../money/ledger/archive/open-archive.ts";
-import { argumentsOf } from "../money/ledger/redis/arguments.ts";
 import type { RedisBooks } from "../money/ledger/redis/books.ts";
-import { ledgerScripts } from "../money/ledger/redis/script.ts";
+import { ledgerScripts, transitionClock } from "../money/ledger/redis/script.ts";
 import { type Every, everyInterval } from "../money/ledger/sweep.ts";
 import type { Config } from "../platform/config.ts";
 import { redisRecords } from "../platform/records/redis-records.ts";
@@ -56,10 +55,9 @@ export async function openServer(url: string, config: Config): Promise<RedisLink
 
 /** Keeps other processes from moving postings until `end`. `lost` rejects where one has taken over, such as after a sleep. */
 async function claimAlone(link: RedisLink, every: Every) {
-  const run = ledgerScripts(link);
+  const run = ledgerScripts(link, transitionClock(systemClock, false));
   const self = `command ${randomUUID()}`;
-  const claim = async (ms: number) =>
-    (await run("exporter", EXPORTER, argumentsOf("exporter", { who: self, ms })))[0] === "own";
+  const claim = async (ms: number) => (await run("exporter", EXPORTER, { who: self, ms }))[0] === "own";
   const isFree = (await claim(ALONE_MS)) && !(await someServe(redisRecords(link)));
   if (!isFree) {
     // Another process's claim stays as it is.

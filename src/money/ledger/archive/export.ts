@@ -2,10 +2,9 @@
 import { randomUUID } from "node:crypto";
 import type { Clock } from "../../../core/clock.ts";
 import { type Due, dueOf } from "../redis/account-index.ts";
-import { argumentsOf } from "../redis/arguments.ts";
 import { postingRow } from "../redis/calls.ts";
 import { accountKey } from "../redis/rows.ts";
-import { type LedgerLink, ledgerScripts, transitionClock } from "../redis/script.ts";
+import { type LedgerLink, ledgerScripts, type RunTransition, transitionClock } from "../redis/script.ts";
 import { type Every, everyInterval, steady } from "../sweep.ts";
 import type { Archive, NumberedPosting } from "./archive.ts";
 
@@ -111,13 +110,12 @@ interface Which {
  * One step. It can be interrupted anywhere: a repeat finds what the archive already has, and changes nothing. Postings move only once a
  * replica has them: if Redis lost some that the archive has, new postings would reuse their numbers.
  */
-function postingMover(link: LedgerLink, time: () => { readonly args: readonly string[] }, append: Archive["append"]) {
-  const run = ledgerScripts(link);
+function postingMover(link: LedgerLink, run: RunTransition, append: Archive["append"]) {
   return async (accountId: string, { ageMs, keptMax, ageMsMin, goesOn }: Which): Promise<Moved> => {
     const key = accountKey(accountId);
     for (let count = 0; ; ) {
       const asked = { count: BATCH, age_ms: ageMs, kept: keptMax, least_age_ms: ageMsMin };
-      const reply = await run("archivable", key, [...time().args, ...argumentsOf("archivable", asked)]);
+      const reply = await run("archivable", key, asked);
       const [now = "0", archived = "0", busy, left = "", ...pairs] = reply;
       if (pairs.length === 0) {
         const looks = [
@@ -131,8 +129,7 @@ function postingMover(link: LedgerLink, time: () => { readonly args: readonly st
       const postings = readPairs(accountId, Number(archived), pairs);
       const conflict = await append(postings);
       if (conflict !== null) throw new Error(conflict);
-      const told = argumentsOf("trim", { from: archived, to: Number(archived) + postings.length });
-      const [outcome] = await run("trim", key, [...time().args, ...told]);
+      const [outcome] = await run("trim", key, { from: archived, to: Number(archived) + postings.length });
       if (outcome === "changed") throw new Error(`the postings of ${accountId} were moved by somebody else`);
       count += postings.length;
       if (!goesOn()) return { count, isAlone: false, nextMs: Number(now) };
@@ -152,9 +149,9 @@ function readPairs(accountId: string, archived: number, pairs: readonly string[]
 /** Starts the export; one of all processes does the work. */
 export function exportPostings(options: ExportOptions): PostingExport {
   const { link, archive, clock, onBroken, ageMs = AGE_MS, keptMax = KEPT_MAX, every = everyInterval } = options;
-  const run = ledgerScripts(link);
   const time = transitionClock(clock, options.clockIsServers ?? false);
-  const move = postingMover(link, time, append);
+  const run = ledgerScripts(link, time);
+  const move = postingMover(link, run, append);
   const self = randomUUID();
   let behind: number | null = null;
   let stopped = false;
@@ -171,7 +168,7 @@ export function exportPostings(options: ExportOptions): PostingExport {
     });
   }
 
-  const beExporter = (ms: number) => run("exporter", EXPORTER, argumentsOf("exporter", { who: self, ms }));
+  const beExporter = (ms: number) => run("exporter", EXPORTER, { who: self, ms });
   const goesOn = () => !stopped && clock.elapsedMs() >= restUntilMs;
 
   /** Reports once that postings wait, until some have moved. */
@@ -193,8 +190,7 @@ export function exportPostings(options: ExportOptions): PostingExport {
       onBroken(error);
       next = time().nowMs + BUSY_LOOK_MS;
     }
-    const told = argumentsOf("archive_looked", { account: accountId, score, next_look: next });
-    await run("archive_looked", leases, [...time().args, ...told]);
+    await run("archive_looked", leases, { account: accountId, score, next_look: next });
   }
 
   async function round(): Promise<void> {
@@ -205,8 +201,7 @@ export function exportPostings(options: ExportOptions): PostingExport {
       return;
     }
     if (!goesOn()) return;
-    const asked = argumentsOf("archive_due", { count: ACCOUNTS_MAX });
-    const { due, errors } = await dueOf((leases) => run("archive_due", leases, [...time().args, ...asked]));
+    const { due, errors } = await dueOf((leases) => run("archive_due", leases, { count: ACCOUNTS_MAX }));
     behind = Math.max(0, ...due.map(({ score }) => time().nowMs - Number(score)));
     const next = due.values();
     const worker = async () => {

@@ -3,9 +3,8 @@ import { hash } from "node:crypto";
 import type { AccountPage } from "../../../core/account-rows.ts";
 import type { Clock } from "../../../core/clock.ts";
 import { SLOTS, slotOf } from "../../../platform/storage/redis-slot.ts";
-import { argumentsOf } from "./arguments.ts";
 import { accountKey } from "./rows.ts";
-import type { LedgerLink, RunTransition, TransitionTime } from "./script.ts";
+import type { LedgerLink, RunTransition } from "./script.ts";
 
 const SHARDS = 16;
 const PARTS = 64;
@@ -108,18 +107,13 @@ async function idsOf(link: LedgerLink, shard: number): Promise<string[]> {
   return [...ids].sort();
 }
 
-export function accountIndex(
-  link: LedgerLink,
-  run: RunTransition,
-  time: () => TransitionTime,
-  clock: Clock,
-): AccountIndex {
+export function accountIndex(link: LedgerLink, run: RunTransition, clock: Clock): AccountIndex {
   const notes = new Map<string, Note>();
   /** When each index's clock was last found to differ. */
   const apart = new Map<string, number>();
 
   async function dueIn(leases: string, restMs: number): Promise<readonly string[]> {
-    const [isApart, ...found] = await run("due", leases, [...time().args, ...argumentsOf("due", { count: DUE_MAX })]);
+    const [isApart, ...found] = await run("due", leases, { count: DUE_MAX });
     const nowMs = clock.elapsedMs();
     if (isApart === "1") apart.set(leases, nowMs);
     return nowMs - (apart.get(leases) ?? Number.NEGATIVE_INFINITY) < restMs ? [] : found;
@@ -150,8 +144,7 @@ export function accountIndex(
       const before = notes.get(accountId);
       if (before !== undefined && nowMs < before.untilMs && before.leaseMs <= leaseMs) return null;
       if (notes.size >= NOTES_MAX) notes.clear();
-      const told = argumentsOf("note", { account: accountId, lease_ms: leaseMs });
-      return run("note", leasesWith(accountId), [...time().args, ...told]).then(() => {
+      return run("note", leasesWith(accountId), { account: accountId, lease_ms: leaseMs }).then(() => {
         if (leaseMs >= LOOK_AGAIN_MS)
           notes.set(accountId, { untilMs: nowMs + Math.min(NOTE_MS, leaseMs / 4), leaseMs });
       });
@@ -169,9 +162,8 @@ export function accountIndex(
       for (const { leases, accountId, score } of due) {
         try {
           const goesOn = await step(accountId);
-          const [next = ""] = await run("first_end", accountKey(accountId), []);
-          const told = argumentsOf("looked", { account: accountId, score, next_end: next });
-          await run("looked", leases, [...time().args, ...told]);
+          const [next = ""] = await run("first_end", accountKey(accountId), {});
+          await run("looked", leases, { account: accountId, score, next_end: next });
           if (!goesOn) break;
         } catch (error) {
           // An account on a server that is down does not delay the others.

@@ -41,18 +41,27 @@ export const ARGUMENTS = {
   archive_due: ["count"],
   archive_looked: ["account", "score", "next_look"],
   exporter: ["who", "ms"],
+  first_end: [],
+  told: [],
+  /** Followed by the texts of the events. */
+  drop_told: [],
+  /** Followed by names and values of fields. */
+  write_account: [],
 } as const;
 
-/** Scripts that do not depend on a clock. */
-const TIMELESS: readonly string[] = ["write_key", "delete_key", "exporter", "standing"];
+/** One script each. */
+export type Transition = keyof typeof ARGUMENTS;
 
-type Told = keyof typeof ARGUMENTS;
+/** Scripts that do not depend on a clock. */
+export const TIMELESS: readonly string[] = [
+  ...(["write_key", "delete_key", "exporter", "standing"] satisfies Transition[]),
+  ...(["first_end", "told", "drop_told", "write_account"] satisfies Transition[]),
+];
+
+export type Given<Name extends Transition> = Readonly<Record<(typeof ARGUMENTS)[Name][number], string | number>>;
 
 /** A script's arguments after the time, in order. */
-export function argumentsOf<Name extends Told>(
-  name: Name,
-  given: Readonly<Record<(typeof ARGUMENTS)[Name][number], string | number>>,
-): (string | number)[] {
+export function argumentsOf<Name extends Transition>(name: Name, given: Given<Name>): (string | number)[] {
   const names: readonly (typeof ARGUMENTS)[Name][number][] = ARGUMENTS[name];
   return names.map((argument) => given[argument]);
 }
@@ -62,7 +71,7 @@ export function argumentsLua(): string {
   const table = (name: string, names: readonly string[]) =>
     `local ${name} = { ${names.map((argument, at) => `${argument} = ${at + 1}`).join(", ")} }\n`;
   const scripts = Object.entries(ARGUMENTS).map(([name, names]) =>
-    table(name.toUpperCase(), [...(TIMELESS.includes(name) ? [] : TIME), ...names, "rest"]),
+    names.length === 0 ? "" : table(name.toUpperCase(), [...(TIMELESS.includes(name) ? [] : TIME), ...names, "rest"]),
   );
   return table("TIME", TIME) + scripts.join("");
 }

@@ -45,7 +45,7 @@ export interface RedisBooks {
 }
 
 function indexOf({ link, clock }: RedisBooks) {
-  return accountIndex(link, ledgerScripts(link), transitionClock(clock, false), clock);
+  return accountIndex(link, ledgerScripts(link, transitionClock(clock, false)), clock);
 }
 
 /** All unexpired idempotency keys, by account. */

@@ -83,7 +83,7 @@ export function redisEvents(
   const heard = new HeardAccounts(hear, clock);
 
   async function eventsOf(accountId: string): Promise<LedgerEvent[]> {
-    const told = await run("told", accountKey(accountId), []);
+    const told = await run("told", accountKey(accountId), {});
     // There may be more events in the list.
     if (told.length > 0) heard.add(accountId);
     return told.map((text) => {
@@ -130,7 +130,7 @@ export function redisEvents(
     async dropEvents(events) {
       for (const [accountId, own] of Map.groupBy(events, (event) => event.accountId)) {
         const told = own.map((event) => texts.get(event) ?? "");
-        await run("drop_told", accountKey(accountId), told);
+        await run("drop_told", accountKey(accountId), {}, { rest: told });
       }
     },
   };

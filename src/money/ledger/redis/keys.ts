@@ -9,7 +9,6 @@ import {
   onPage,
 } from "../../../core/account-rows.ts";
 import { GatewayError } from "../../../core/errors.ts";
-import { argumentsOf } from "./arguments.ts";
 import {
   accountBase,
   accountKey,
@@ -105,7 +104,7 @@ export function redisKeys(link: LedgerLink, run: RunTransition, time: () => Tran
       const before = await key(accountId, keyId);
       if (before === null) return null;
       const { profile, paused, ceiling, period } = before.written;
-      const told = argumentsOf("write_key", {
+      const [outcome] = await run("write_key", accountKey(accountId), {
         key_id: keyId,
         profile_before: profile,
         paused_before: paused,
@@ -113,7 +112,6 @@ export function redisKeys(link: LedgerLink, run: RunTransition, time: () => Tran
         period_before: period,
         ...changedKey(before, patch),
       });
-      const [outcome] = await run("write_key", accountKey(accountId), told);
       if (outcome === "written") return key(accountId, keyId);
       if (outcome === "missing") return null;
     }
@@ -127,10 +125,8 @@ export function redisKeys(link: LedgerLink, run: RunTransition, time: () => Tran
       // Check before as well: a refused caller gets no secret, so an unusable key should not be made.
       await copies.ready(...places);
       await pointTo(link, newKey.secretHash, accountId, newKey.keyId);
-      const [outcome] = await run("create_key", accountKey(accountId), [
-        ...time().args,
-        ...argumentsOf("create_key", { ...newKeyArguments(newKey, false), keys_max: KEYS_PER_ACCOUNT_MAX }),
-      ]);
+      const given = { ...newKeyArguments(newKey, false), keys_max: KEYS_PER_ACCOUNT_MAX };
+      const [outcome] = await run("create_key", accountKey(accountId), given);
       if (outcome === "created") await copies.taken(...places);
       else await link.call("DEL", secretKey(newKey.secretHash));
       return outcome as KeyCreation;
@@ -175,11 +171,8 @@ export function redisKeys(link: LedgerLink, run: RunTransition, time: () => Tran
       if (before?.profile.primary) return false;
       if (before !== null) {
         // The key existed: if it is gone now, this command was sent twice, or another request revoked it.
-        await run(
-          "delete_key",
-          accountKey(accountId),
-          argumentsOf("delete_key", { key_id: keyId, external: before.profile.externalId ?? "" }),
-        );
+        const external = before.profile.externalId ?? "";
+        await run("delete_key", accountKey(accountId), { key_id: keyId, external });
         await link.call("DEL", secretKey(before.profile.secretHash));
       }
       // Wait for replicas here too: a caller who retries must not get an answer that a failover could undo.

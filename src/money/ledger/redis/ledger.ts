@@ -13,7 +13,6 @@ import { type Archive, NO_ARCHIVE, shownPosting } from "../archive/archive.ts";
 import type { LedgerTotals, SharedLedger, Standing, VoidOutcome } from "../model/ledger.ts";
 import { accountIndex, accountsWith } from "./account-index.ts";
 import { withArchive } from "./archived.ts";
-import { argumentsOf } from "./arguments.ts";
 import { creditDetail, listPostings, listRunPostings, readPosting } from "./calls.ts";
 import { examineRedis } from "./doctor.ts";
 import { type Hear, redisEvents } from "./events.ts";
@@ -38,6 +37,13 @@ export interface RedisLedgerOptions {
   readonly hear?: Hear;
 }
 
+interface Credit {
+  readonly id: string;
+  readonly kind: "topup" | "refund";
+  readonly amount: Nano;
+  readonly reference: string;
+}
+
 const TOTALS_KEPT_MS = 10_000;
 const NO_DETAIL = JSON.stringify({
   ...{ upstreamNano: 0, provider: null, served: null, usage: null, estimated: true, priceVersion: null },
@@ -46,9 +52,9 @@ const NO_DETAIL = JSON.stringify({
 /** Opens the ledger over a connection. Keeps no state in this process. */
 export function redisLedger(options: RedisLedgerOptions): SharedLedger {
   const { link, clock, clockIsServers = false, leaseMs, archive = NO_ARCHIVE, hear } = options;
-  const run = ledgerScripts(link);
   const time = transitionClock(clock, clockIsServers);
-  const index = accountIndex(link, run, time, clock);
+  const run = ledgerScripts(link, time);
+  const index = accountIndex(link, run, clock);
   const copies = waitForCopies(link);
   const playing = sandboxAccounts(link, archive);
   const parts = { link, index, archive, playSpent: playSpent(archive, playing, () => clock.epochMs()) };
@@ -95,35 +101,20 @@ export function redisLedger(options: RedisLedgerOptions): SharedLedger {
     await index.note(accountId, leaseMs);
   }
 
-  async function credit(
-    accountId: string,
-    {
-      id,
-      kind,
-      amount,
-      reference,
-      reason,
-    }: { id: string; kind: string; amount: Nano; reference: string; reason: string },
-  ): Promise<readonly string[]> {
+  async function credit(accountId: string, entry: Credit, reason: string): Promise<readonly string[]> {
     await note(accountId);
-    const detail = creditDetail(reference, reason);
     const key = accountKey(accountId);
-    const told = argumentsOf("credit", { id, kind, amount, reference, detail });
-    const reply = await run("credit", key, [...time().args, ...told]);
+    const reply = await run("credit", key, { ...entry, detail: creditDetail(entry.reference, reason) });
     // A retry returns the first attempt's result.
     await copies.taken(key);
     return reply;
   }
 
   async function expire(accountId: string, countMax: number): Promise<string[]> {
-    const overdue = await run("overdue", accountKey(accountId), [
-      ...time().args,
-      ...argumentsOf("overdue", { count: countMax }),
-    ]);
+    const overdue = await run("overdue", accountKey(accountId), { count: countMax });
     const ended: string[] = [];
     for (const holdId of overdue) {
-      const told = argumentsOf("expire", { hold_id: holdId, detail: NO_DETAIL });
-      const [outcome] = await run("expire", accountKey(accountId), [...time().args, ...told]);
+      const [outcome] = await run("expire", accountKey(accountId), { hold_id: holdId, detail: NO_DETAIL });
       if (outcome === "ended") ended.push(holdId);
     }
     return ended;
@@ -142,7 +133,7 @@ export function redisLedger(options: RedisLedgerOptions): SharedLedger {
       await index.register(accountId);
       await note(accountId);
       await pointTo(link, primaryKey.secretHash, accountId, primaryKey.keyId);
-      const told = argumentsOf("open", {
+      const [outcome] = await run("open", accountKey(accountId), {
         credit_id: `open_${accountId}`,
         credit: creditNano,
         credit_detail: creditDetail("opening credit", ""),
@@ -154,7 +145,6 @@ export function redisLedger(options: RedisLedgerOptions): SharedLedger {
         ...newKeyArguments(primaryKey, true),
         about: ABOUT,
       });
-      const [outcome] = await run("open", accountKey(accountId), [...time().args, ...told]);
       await copies.taken(...places);
       return outcome === "opened" ? "opened" : "exists";
     },
@@ -179,7 +169,7 @@ export function redisLedger(options: RedisLedgerOptions): SharedLedger {
         // Once cleared, the bounds need as many overruns as the first time to become strict again.
         overruns: patch.strictBounds === false ? "" : undefined,
       }).flatMap(([field, value]) => (value === undefined ? [] : [field, String(value)]));
-      if (fields.length > 0) await run("write_account", accountKey(accountId), fields);
+      if (fields.length > 0) await run("write_account", accountKey(accountId), {}, { rest: fields });
       await copies.taken(accountKey(accountId));
       return account(accountId);
     },
@@ -193,13 +183,13 @@ export function redisLedger(options: RedisLedgerOptions): SharedLedger {
       if (now.leapt) return Promise.resolve({ outcome: "clock_skew" } as const);
       return reserveOutcome(run, now, index, request);
     },
-    extend(hold, amountNano, accrued, lease) {
-      const asked = { hold_id: hold.holdId, amount: nano(amountNano), accrued: nano(accrued), lease_ms: lease };
-      const told = [...time().args, ...argumentsOf("extend", asked)];
-      return extendOutcome(run, hold, told, () => index.note(hold.accountId, lease));
+    async extend({ accountId, holdId }, amountNano, accrued, lease) {
+      const asked = { hold_id: holdId, amount: nano(amountNano), accrued: nano(accrued), lease_ms: lease };
+      await index.note(accountId, lease);
+      return extendOutcome(await run("extend", accountKey(accountId), asked));
     },
     async standing({ accountId, holdId }) {
-      const [said] = await run("standing", accountKey(accountId), argumentsOf("standing", { hold_id: holdId }));
+      const [said] = await run("standing", accountKey(accountId), { hold_id: holdId });
       return said as Standing;
     },
     async renew(holds, lease) {
@@ -207,27 +197,20 @@ export function redisLedger(options: RedisLedgerOptions): SharedLedger {
       const gone = await Promise.all(
         [...byAccount].map(async ([accountId, refs]) => {
           await index.note(accountId, lease);
-          const told = [
-            ...time().args,
-            ...argumentsOf("renew", { lease_ms: lease }),
-            ...refs.map(({ holdId }) => holdId),
-          ];
-          return run("renew", accountKey(accountId), told);
+          const ids = refs.map(({ holdId }) => holdId);
+          return run("renew", accountKey(accountId), { lease_ms: lease }, { rest: ids });
         }),
       );
       return gone.flat();
     },
-    post: (request) =>
-      run("post", accountKey(request.accountId), [...time().args, ...argumentsOf("post", postArguments(request))]).then(
-        postOutcome,
-      ),
+    post: (request) => run("post", accountKey(request.accountId), postArguments(request)).then(postOutcome),
     async void({ accountId, holdId }, _reason, { keyFate = "free", upstreamNano = ZERO } = {}): Promise<VoidOutcome> {
       const upstream = nano(upstreamNano);
-      const told = argumentsOf("void", { hold_id: holdId, fate: keyFate, upstream, ...NO_ORIGIN });
-      const [outcome] = await run("void", accountKey(accountId), [...time().args, ...told]);
+      const asked = { hold_id: holdId, fate: keyFate, upstream, ...NO_ORIGIN };
+      const [outcome] = await run("void", accountKey(accountId), asked);
       return { outcome: outcome as VoidOutcome["outcome"] };
     },
-    ...orphanTransitions(run, time),
+    ...orphanTransitions(run),
     /** A shared store cannot know that a process is dead: every hold ends with its lease. */
     async sweep(countMax) {
       if (time().leapt || (await link.uptimeMs()) < leaseMs) return [];
@@ -240,8 +223,8 @@ export function redisLedger(options: RedisLedgerOptions): SharedLedger {
     },
 
     async topUp(accountId, transactionId, amountNano, reference): Promise<TopUpOutcome> {
-      const entry = { id: transactionId, kind: "topup", amount: nano(amountNano), reference, reason: "" };
-      const [outcome, balance] = await credit(accountId, entry);
+      const entry = { id: transactionId, kind: "topup", amount: nano(amountNano), reference } as const;
+      const [outcome, balance] = await credit(accountId, entry, "");
       if (outcome === "unknown_account" || outcome === "too_much") return { outcome };
       return { outcome: outcome as "credited" | "exists", balanceNano: nano(Number(balance)) };
     },
@@ -249,8 +232,8 @@ export function redisLedger(options: RedisLedgerOptions): SharedLedger {
       const charge = await findPosting(transactionId);
       if (charge?.kind !== "charge") return { outcome: "unknown_transaction" };
       const { amountNano } = charge;
-      const entry = { id: refundId, kind: "refund", amount: amountNano, reference: transactionId, reason };
-      const [outcome, , id = refundId] = await credit(charge.accountId, entry);
+      const entry = { id: refundId, kind: "refund", amount: amountNano, reference: transactionId } as const;
+      const [outcome, , id = refundId] = await credit(charge.accountId, entry, reason);
       return { outcome: outcome === "credited" ? "refunded" : "exists", refundId: id, amountNano };
     },
     transaction: (accountId, transactionId) =>

@@ -2,10 +2,9 @@
 import { add, nano, ZERO } from "../../../core/money.ts";
 import type { HoldOrigin, HoldState, PostRequest, SharedLedger, VoidOutcome } from "../model/ledger.ts";
 import { packLegs } from "../model/legs.ts";
-import { argumentsOf } from "./arguments.ts";
 import { idempotencyId, metaText, postOutcome } from "./replies.ts";
 import { accountKey } from "./rows.ts";
-import type { RunTransition, TransitionTime } from "./script.ts";
+import type { RunTransition } from "./script.ts";
 
 export function postArguments(request: PostRequest) {
   const { holdId, amountNano, absorbReason, upstreamNano, provider, served, usage, estimated, priceVersion } = request;
@@ -45,11 +44,11 @@ function idempotencyArguments(origin: HoldOrigin) {
 
 type Orphans = Pick<SharedLedger, "settleOrphan" | "voidOrphan" | "holdState">;
 
-export function orphanTransitions(run: RunTransition, time: () => TransitionTime): Orphans {
+export function orphanTransitions(run: RunTransition): Orphans {
   return {
     settleOrphan(request, origin, why) {
       const { keyId, inference, nowMs, amountNano } = origin;
-      const told = argumentsOf("settle_orphan", {
+      return run("settle_orphan", accountKey(request.accountId), {
         ...postArguments(request),
         key_id: keyId,
         inference: inference ? "1" : "0",
@@ -58,11 +57,10 @@ export function orphanTransitions(run: RunTransition, time: () => TransitionTime
         placed_amount: amountNano,
         ...idempotencyArguments(origin),
         why,
-      });
-      return run("settle_orphan", accountKey(request.accountId), [...time().args, ...told]).then(postOutcome);
+      }).then(postOutcome);
     },
     async voidOrphan({ accountId, holdId }, { keyFate = "free", upstreamNano = ZERO }, origin) {
-      const told = argumentsOf("void", {
+      const [outcome] = await run("void", accountKey(accountId), {
         hold_id: holdId,
         fate: keyFate,
         upstream: nano(upstreamNano),
@@ -70,14 +68,10 @@ export function orphanTransitions(run: RunTransition, time: () => TransitionTime
         placed_at: Math.floor(origin.nowMs),
         ...idempotencyArguments(origin),
       });
-      const [outcome] = await run("void", accountKey(accountId), [...time().args, ...told]);
       return { outcome: outcome as VoidOutcome["outcome"] };
     },
     async holdState({ accountId, holdId }) {
-      const [state] = await run("state", accountKey(accountId), [
-        ...time().args,
-        ...argumentsOf("state", { hold_id: holdId }),
-      ]);
+      const [state] = await run("state", accountKey(accountId), { hold_id: holdId });
       return state === "missing" ? null : (state as HoldState);
     },
   };

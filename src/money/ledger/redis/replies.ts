@@ -2,17 +2,9 @@
 import type { CeilingPeriod } from "../../../core/account-rows.ts";
 import type { ErrorCode } from "../../../core/errors.ts";
 import { type Nano, nano } from "../../../core/money.ts";
-import type {
-  ExtendOutcome,
-  HoldRef,
-  HoldState,
-  PostOutcome,
-  ReserveOutcome,
-  ReserveRequest,
-} from "../model/ledger.ts";
+import type { ExtendOutcome, HoldState, PostOutcome, ReserveOutcome, ReserveRequest } from "../model/ledger.ts";
 import { countsOf, windowsText } from "../model/window-list.ts";
 import type { AccountIndex } from "./account-index.ts";
-import { argumentsOf } from "./arguments.ts";
 import { accountKey } from "./rows.ts";
 import type { RunTransition, TransitionTime } from "./script.ts";
 
@@ -78,25 +70,26 @@ export async function reserveOutcome(
   const [, leapt, given] = time.args;
   const noting = index.note(accountId, leaseMs);
   if (noting !== null) await noting;
-  const reply = await run("reserve", accountKey(accountId), [
-    ...[Math.floor(request.nowMs), leapt, given],
-    ...argumentsOf("reserve", {
-      hold_id: holdId,
-      key_id: keyId,
-      amount: amountNano,
-      lease_ms: leaseMs,
-      inference: inference ? "1" : "0",
-      meta: metaText(request),
-      idempotency: idempotencyId(request),
-      fingerprint: idempotency?.fingerprint ?? "",
-      keep_ms: idempotency?.keepMs ?? "",
-      window_limit: request.window?.limit ?? "",
-      window_seconds: request.window?.seconds ?? "",
-      effect,
-      on_expire: onExpire,
-    }),
-    ...request.slots.flatMap(({ scope, max, code }) => [scope, max, code]),
-  ]);
+  const asked = {
+    hold_id: holdId,
+    key_id: keyId,
+    amount: amountNano,
+    lease_ms: leaseMs,
+    inference: inference ? "1" : "0",
+    meta: metaText(request),
+    idempotency: idempotencyId(request),
+    fingerprint: idempotency?.fingerprint ?? "",
+    keep_ms: idempotency?.keepMs ?? "",
+    window_limit: request.window?.limit ?? "",
+    window_seconds: request.window?.seconds ?? "",
+    effect,
+    on_expire: onExpire,
+  };
+  const slots = request.slots.flatMap(({ scope, max, code }) => [scope, max, code]);
+  const reply = await run("reserve", accountKey(accountId), asked, {
+    time: [Math.floor(request.nowMs), leapt, given],
+    rest: slots,
+  });
   const [outcome = "", second = "", third = ""] = reply;
   const money = short(reply);
   if (money !== null) return money;
@@ -122,15 +115,8 @@ export async function reserveOutcome(
   }
 }
 
-export async function extendOutcome(
-  run: RunTransition,
-  hold: HoldRef,
-  args: readonly (string | number)[],
-  note: () => Promise<unknown> | null,
-): Promise<ExtendOutcome> {
-  const noting = note();
-  if (noting !== null) await noting;
-  const reply = await run("extend", accountKey(hold.accountId), args);
+/** What the reply to `extend` means. */
+export function extendOutcome(reply: readonly string[]): ExtendOutcome {
   const [outcome, second] = reply;
   if (outcome === "extended") return { outcome, amountNano: nano(Number(second)) };
   if (outcome === "gone") return { outcome, state: second as HoldState | "missing" };

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import type { Clock } from "../../../core/clock.ts";
 import { libraryOf, type RedisLibrary } from "../../../platform/storage/redis-lua.ts";
 import { guardClock } from "../model/clock-guard.ts";
-import { argumentsLua } from "./arguments.ts";
+import { ARGUMENTS, argumentsLua, argumentsOf, type Given, TIMELESS, type Transition } from "./arguments.ts";
 import { linesLua } from "./lines.ts";
 
 export interface LedgerLink {
@@ -26,27 +26,22 @@ const FILES = ["sums", "calls", "holds", "accounts", "leases", "archive"];
 /** Each part uses only what stands before it. */
 const SOURCE = [argumentsLua(), luaOf("base"), linesLua(), ...FILES.map(luaOf)].join("\n");
 
-const TRANSITIONS = [
-  ...([
-    "reserve",
-    "extend",
-    "standing",
-    "renew",
-    "post",
-    "void",
-    "overdue",
-    "first_end",
-    "expire",
-    "settle_orphan",
-    "state",
-  ] as const),
-  ...(["open", "create_key", "write_account", "write_key", "delete_key", "credit", "note", "looked", "due"] as const),
-  ...(["archivable", "trim", "archive_due", "archive_looked", "exporter", "told", "drop_told"] as const),
-];
-export type Transition = (typeof TRANSITIONS)[number];
+const TRANSITIONS = Object.keys(ARGUMENTS) as Transition[];
+
+type Values = readonly (string | number)[];
 
 /** Runs a transition on an account's key; returns its flat list of strings. */
-export type RunTransition = (name: Transition, key: string, args: readonly (string | number)[]) => Promise<string[]>;
+export type RunTransition = <Name extends Transition>(
+  name: Name,
+  key: string,
+  given: Given<Name>,
+  more?: {
+    /** The arguments after the named ones. */
+    readonly rest?: Values;
+    /** In place of the present time. */
+    readonly time?: Values;
+  },
+) => Promise<string[]>;
 
 /** Transitions that free room or keep running calls' holds alive must work on a full server. It refuses only new work. */
 const ALSO_WHEN_FULL: readonly Transition[] = [
@@ -76,9 +71,12 @@ export function scriptOf(name: Transition): string {
   return `${headOf(name)}${script}`;
 }
 
-export function ledgerScripts(link: LedgerLink): RunTransition {
+/** The scripts, each with the time before its arguments if it needs one. */
+export function ledgerScripts(link: LedgerLink, time: () => TransitionTime): RunTransition {
   const scripts = new Map(TRANSITIONS.map((name) => [name, link.script(name, scriptOf(name), LIBRARY)]));
-  return async (name, key, args) => {
+  return async (name, key, given, more = {}) => {
+    const head = TIMELESS.includes(name) ? [] : (more.time ?? time().args);
+    const args = [...head, ...argumentsOf(name, given), ...(more.rest ?? [])];
     const reply = await scripts.get(name)?.run([key], args.map(String));
     return (Array.isArray(reply) ? reply : []).map(String);
   };
