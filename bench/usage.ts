@@ -6,7 +6,13 @@ import { join } from "node:path";
 import { Client } from "pg";
 import { systemClock } from "../src/core/clock.ts";
 import { nano } from "../src/core/money.ts";
-import type { Reports, UsageField } from "../src/core/usage-rows.ts";
+import {
+  NO_FILTERS,
+  type PostingFilters,
+  type Reports,
+  type UsageField,
+  type UsageQuery,
+} from "../src/core/usage-rows.ts";
 import { openPostgresArchive } from "../src/money/ledger/archive/postgres.ts";
 import { sqliteLedger } from "../src/money/ledger/sqlite/ledger.ts";
 import { openSqliteThread } from "../src/platform/storage/sqlite-thread.ts";
@@ -35,29 +41,28 @@ async function timed<T>(what: string, work: () => Promise<T> | T): Promise<T> {
 }
 
 async function ask(reports: Reports, name: string, accountId: string): Promise<void> {
-  const all = { accountId: null, keyId: null, model: null, provider: null, tag: null, fromMs: null, toMs: null };
-  const query = { ...all, kind: "charged" as const, limit: 1_000, cursor: null };
+  const query = { ...NO_FILTERS, kind: "charged" as const, limit: 1_000, cursor: null };
   const dayFrom = START_MS + 10 * 86_400_000;
-  const reportsAsked: [string, readonly UsageField[], Partial<typeof all>][] = [
+  const reportsAsked: [string, readonly UsageField[], Partial<PostingFilters>][] = [
     ["by day and model", ["day", "model"], {}],
-    ["by day and model, of one account", ["day", "model"], { accountId } as never],
+    ["by day and model, of one account", ["day", "model"], { accountId }],
     ["by account", ["account"], {}],
     [
       "by account and model, of a part of a day",
       ["account", "model"],
-      { fromMs: dayFrom + 1, toMs: dayFrom + 86_000_000 } as never,
+      { fromMs: dayFrom + 1, toMs: dayFrom + 86_000_000 },
     ],
   ];
   for (const [what, by, filters] of reportsAsked) {
     await timed(`${name}, usage ${what}`, () => reports.usage({ ...query, ...filters, by, sandbox: false }));
   }
-  const search = { ...all, kind: null, limit: 100, cursor: null };
+  const search = { ...NO_FILTERS, kind: null, limit: 100, cursor: null };
   await timed(`${name}, the last 100 transactions`, () => reports.search(search));
   await timed(`${name}, an account's last 100 transactions`, () => reports.search({ ...search, accountId }));
-  const old = { fromMs: dayFrom as never, toMs: (dayFrom + 86_400_000) as never };
+  const old = { fromMs: dayFrom, toMs: dayFrom + 86_400_000 };
   await timed(`${name}, an account's 100 of a day long ago`, () => reports.search({ ...search, accountId, ...old }));
   await timed(`${name}, 100 of a model, of one day`, () =>
-    reports.search({ ...search, model: "maker/model-3" as never, ...old }),
+    reports.search({ ...search, model: "maker/model-3", ...old }),
   );
 }
 
@@ -138,28 +143,15 @@ async function ofFile(): Promise<void> {
     await calls(ledger, known, 2_000);
     const rates: Record<"alone" | "beside", number[]> = { alone: [], beside: [] };
     let reports = 0;
-    const everything = {
-      accountId: null,
-      keyId: null,
-      model: null,
-      provider: null,
-      tag: null,
-      fromMs: null,
-      toMs: null,
+    const byDayAndModel: UsageQuery = {
+      ...{ ...NO_FILTERS, by: ["day", "model"], kind: "charged", sandbox: false, limit: 1_000, cursor: null },
     };
     for (let round = 0; round < ROUNDS; round++) {
       for (const how of ["alone", "beside"] as const) {
         let going = how === "beside";
         const asking = (async () => {
           while (going) {
-            await ledger.usage({
-              ...everything,
-              sandbox: false,
-              by: ["day", "model"],
-              kind: "charged",
-              limit: 1_000,
-              cursor: null,
-            });
+            await ledger.usage(byDayAndModel);
             reports += 1;
             await new Promise((resolve) => setTimeout(resolve, 1_000));
           }

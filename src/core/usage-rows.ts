@@ -1,4 +1,4 @@
-// Usage reports over all postings: queries and rows. Types only.
+// Usage reports over all postings: queries and rows.
 import type { PostingPage } from "./account-rows.ts";
 
 export type UsageField = "account" | "key" | "model" | "provider" | "day" | "tag" | "group" | "run";
@@ -14,6 +14,12 @@ export interface PostingFilters {
   readonly fromMs: number | null;
   readonly toMs: number | null;
 }
+
+/** Every posting. */
+export const NO_FILTERS: PostingFilters = {
+  ...{ accountId: null, keyId: null, model: null, provider: null, tag: null },
+  ...{ fromMs: null, toMs: null },
+};
 
 export interface UsageQuery extends PostingFilters {
   readonly by: readonly UsageField[];

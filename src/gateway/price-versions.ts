@@ -7,13 +7,12 @@ import { systemClock } from "../core/clock.ts";
 import { usdPerMillionText } from "../core/money.ts";
 import { eachOf, inSlices, type Steps } from "../core/slices.ts";
 import type { Records } from "../platform/records/records.ts";
+import { revise } from "../platform/records/revise.ts";
 
 const KIND = "price_versions";
 /** Prices that come from no model list. A list's prices are in a record of its stamp, written once and read on demand. */
 const BUILT_IN = "all";
 const STAMP = /\.(?<stamp>\d{8}T\d{6})/;
-/** Retries after a concurrent write by another process. */
-const TRIES = 5;
 const HOUR_MS = 3_600_000;
 
 type Texts = Readonly<Record<string, string>>;
@@ -59,10 +58,8 @@ function* pricesOf(catalog: Catalog): Steps<readonly Price[]> {
 
 const keptSchema = z.record(z.string(), z.unknown());
 
-async function keptIn(records: Records, id: string) {
-  const record = await records.get(KIND, id);
-  if (record === null) return { kept: {} as Readonly<Record<string, unknown>>, text: null, version: 0 };
-  return { kept: keptSchema.parse(JSON.parse(record.value)), text: record.value, version: record.version };
+function keptIn(text: string | null): Readonly<Record<string, unknown>> {
+  return text === null ? {} : keptSchema.parse(JSON.parse(text));
 }
 
 function recordOf(version: string): string {
@@ -73,22 +70,20 @@ function firstSoldNow(): string {
   return `${new Date(systemClock.epochMs()).toISOString().slice(0, 19)}Z`;
 }
 
-/** Adds the missing prices to one record; existing versions keep their first date. False: concurrent writers won every try. */
-async function keepIn(records: Records, id: string, prices: readonly Price[]): Promise<boolean> {
+/** Adds the missing prices to one record; existing versions keep their first date. */
+async function keepIn(records: Records, id: string, prices: readonly Price[]): Promise<void> {
   const firstSold = firstSoldNow();
-  for (let tries = 0; tries < TRIES; tries++) {
-    const { kept, text, version: ifVersion } = await keptIn(records, id);
+  await revise(records, { kind: KIND, id, payer: null, ttlMs: null }, async (text) => {
+    const kept = keptIn(text);
     const fresh = prices.filter(({ version }) => !Object.hasOwn(kept, version));
-    if (fresh.length === 0) return true;
+    if (fresh.length === 0) return null;
     const rows = await inSlices(
       eachOf(fresh, (price) => `${JSON.stringify(price.version)}:${JSON.stringify(keptOf(price, firstSold))}`),
     );
     // Append to the text: serializing all of it again would take the thread as long as ten calls.
     const before = text === null || Object.keys(kept).length === 0 ? "{" : `${text.slice(0, -1)},`;
-    const put = { kind: KIND, id, payer: null, value: `${before}${rows.join(",")}}`, ttlMs: null, ifVersion };
-    if ((await records.put(put)) !== null) return true;
-  }
-  return false;
+    return `${before}${rows.join(",")}}`;
+  });
 }
 
 /** Stores the versions for sale now. `known`: versions that are surely stored; this adds to it. */
@@ -96,7 +91,7 @@ async function keepAll(records: Records, catalog: Catalog, known: Set<string>): 
   const prices = await inSlices(pricesOf(catalog));
   const fresh = new Map(prices.filter(({ version }) => !known.has(version)).map((price) => [price.version, price]));
   for (const [id, ofRecord] of Map.groupBy(fresh.values(), ({ version }) => recordOf(version))) {
-    if (!(await keepIn(records, id, ofRecord))) continue;
+    await keepIn(records, id, ofRecord);
     for (const { version } of ofRecord) known.add(version);
   }
 }
@@ -105,7 +100,7 @@ async function keepAll(records: Records, catalog: Catalog, known: Set<string>): 
 export async function keptPrice(records: Records, version: string): Promise<KeptPrice | null> {
   // Earlier releases kept all versions in one record: an entry there was for sale earlier.
   for (const id of new Set([BUILT_IN, recordOf(version)])) {
-    const { kept } = await keptIn(records, id);
+    const kept = keptIn((await records.get(KIND, id))?.value ?? null);
     if (Object.hasOwn(kept, version)) return kept[version] as KeptPrice;
   }
   return null;

@@ -3,6 +3,7 @@ import { z } from "zod";
 import type { Clock } from "../core/clock.ts";
 import { nano } from "../core/money.ts";
 import type { Records } from "../platform/records/records.ts";
+import { revise } from "../platform/records/revise.ts";
 import { bothDays, type Losses, type LossesOfDay } from "./losses.ts";
 
 const KIND = "losses";
@@ -11,8 +12,6 @@ const DAY_MS = 86_400_000;
 const BEAT_MS = 10_000;
 /** Longer than the counted day, in case the clock is set back. */
 const KEEP_MS = 2 * DAY_MS;
-/** Retries after a concurrent write by another process. */
-const TRIES = 20;
 
 const amount = z.number().int().nonnegative().transform(nano);
 const keptSchema = z.object({
@@ -40,26 +39,20 @@ export function shareLosses({ losses, records, clock, shared, onBroken }: Shared
   let last: Promise<void> = Promise.resolve();
   let heard = false;
 
-  async function kept(day: number): Promise<{ readonly all: LossesOfDay; readonly version: number }> {
-    const record = await records.get(KIND, String(day));
-    if (record === null) return { all: { day, routes: [], unpriced: [] }, version: 0 };
-    return { all: { day, ...keptSchema.parse(JSON.parse(record.value)) }, version: record.version };
-  }
-
   async function once(): Promise<void> {
-    for (let tries = 0; tries < TRIES; tries++) {
-      const told = losses.untold();
-      const day = Math.floor(clock.epochMs() / DAY_MS);
-      const isNothing = told.routes.length === 0 && told.unpriced.length === 0;
-      if (isNothing && heard && !shared) return;
-      const { all, version } = await kept(day);
-      heard = true;
-      if (isNothing || told.day !== day) return losses.hear(all, null);
-      const { routes, unpriced } = bothDays(all, told);
-      const value = JSON.stringify({ routes, unpriced });
-      const put = { kind: KIND, id: String(day), payer: null, value, ttlMs: KEEP_MS, ifVersion: version };
-      if ((await records.put(put)) !== null) return losses.hear({ day, routes, unpriced }, told);
-    }
+    const told = losses.untold();
+    const day = Math.floor(clock.epochMs() / DAY_MS);
+    const isNothing = told.day !== day || (told.routes.length === 0 && told.unpriced.length === 0);
+    if (isNothing && heard && !shared) return;
+    let all: LossesOfDay = { day, routes: [], unpriced: [] };
+    await revise(records, { kind: KIND, id: String(day), payer: null, ttlMs: KEEP_MS }, (value) => {
+      all = { day, routes: [], unpriced: [], ...(value === null ? null : keptSchema.parse(JSON.parse(value))) };
+      if (isNothing) return null;
+      all = bothDays(all, told);
+      return JSON.stringify({ routes: all.routes, unpriced: all.unpriced });
+    });
+    heard = true;
+    losses.hear(all, isNothing ? null : told);
   }
 
   const exchange = () => {

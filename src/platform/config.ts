@@ -3,14 +3,7 @@ import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { z } from "zod";
 import { nano, nanoFromCents } from "../core/money.ts";
-import {
-  createProxies,
-  type Exempts,
-  type Proxies,
-  readNoProxy,
-  readProxyAddress,
-  withoutPassword,
-} from "../core/proxies.ts";
+import { createProxies, type Proxies, readNoProxy, readProxyAddress, withoutPassword } from "../core/proxies.ts";
 
 /** An invalid setting. Its message is one line for the operator that names the setting. */
 export class ConfigError extends Error {}

@@ -1,18 +1,16 @@
 // An account's rules besides the ledger's limits: groups, budgets, rates, addresses. One record, so that a change is atomic.
 import { hash } from "node:crypto";
 import type { CeilingPeriod } from "../../core/account-rows.ts";
-import { GatewayError } from "../../core/errors.ts";
 import type { Nano } from "../../core/money.ts";
 import type { RunRules } from "../../core/run.ts";
 import type { Records } from "../../platform/records/records.ts";
+import { revise } from "../../platform/records/revise.ts";
 
 /** The kind of the record. A shared store announces each change of it to all processes. */
 export const RULES_KIND = "rules";
 export const GROUPS_MAX = 100;
 /** How many revoked keys are stored with their group. */
 const LEFT_MAX = 1_000;
-/** Of several concurrent changes one succeeds per try, so this many can run at once. */
-const TRIES_MAX = 100;
 
 /** The most that calls may spend in a period, and the percentage from which a lower tier serves them; null: never. */
 export interface Ceiling {
@@ -113,12 +111,12 @@ export const NO_KEY_RULE: KeyRule = {
 export type RuleRecords = Pick<Records, "get" | "put">;
 
 export async function rulesOf(records: Pick<RuleRecords, "get">, accountId: string): Promise<AccountRules> {
-  return readRules((await records.get(RULES_KIND, accountId))?.value);
+  return readRules((await records.get(RULES_KIND, accountId))?.value ?? null);
 }
 
 /** Records of an older release lack newer fields. */
-function readRules(value: string | undefined): AccountRules {
-  return value === undefined ? NO_RULES : { ...NO_RULES, ...(JSON.parse(value) as Partial<AccountRules>) };
+function readRules(value: string | null): AccountRules {
+  return value === null ? NO_RULES : { ...NO_RULES, ...(JSON.parse(value) as Partial<AccountRules>) };
 }
 
 /** Changes an account's rules, and returns the new ones. Rejects where `change` throws. */
@@ -127,16 +125,13 @@ export async function changeRules(
   accountId: string,
   change: (before: AccountRules) => AccountRules,
 ): Promise<AccountRules> {
-  for (let tries = 0; tries < TRIES_MAX; tries++) {
-    const kept = await records.get(RULES_KIND, accountId);
-    const before = readRules(kept?.value);
-    const after = change(before);
-    if (after === before) return after;
-    const record = { kind: RULES_KIND, id: accountId, payer: `acct:${accountId}`, ttlMs: null };
-    const put = { ...record, value: JSON.stringify(after), ifVersion: kept?.version ?? 0 };
-    if ((await records.put(put)) !== null) return after;
-  }
-  throw new GatewayError("ledger_unavailable", { retryAfterSeconds: 1 });
+  let after = NO_RULES;
+  await revise(records, { kind: RULES_KIND, id: accountId, payer: `acct:${accountId}`, ttlMs: null }, (value) => {
+    const before = readRules(value);
+    after = change(before);
+    return after === before ? null : JSON.stringify(after);
+  });
+  return after;
 }
 
 export function keyRule(rules: AccountRules, keyId: string): KeyRule {

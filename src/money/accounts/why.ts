@@ -4,7 +4,7 @@ import type { AccountRow, KeyRow, PeriodSums, ScopeOfPeriod } from "../../core/a
 import { ERRORS, type ErrorCode } from "../../core/errors.ts";
 import { add, minus, type Nano, usdNumber, usdText } from "../../core/money.ts";
 import type { Caller } from "../../core/plan.ts";
-import type { FailedCall, FailedCalls } from "../../core/usage-rows.ts";
+import { type FailedCall, type FailedCalls, NO_FILTERS } from "../../core/usage-rows.ts";
 import { modelAllowed, serviceAllowed } from "./allowed.ts";
 import { noSuchKey } from "./keys.ts";
 import type { AccountParts } from "./own-endpoint.ts";
@@ -116,17 +116,7 @@ function callRow(call: FailedCall) {
 }
 
 async function recentCalls(failedCalls: FailedCalls, { accountId, keyId }: KeyRow) {
-  const search = {
-    accountId,
-    keyId,
-    model: null,
-    provider: null,
-    tag: null,
-    fromMs: null,
-    toMs: null,
-    limit: RECENT,
-    cursor: null,
-  };
+  const search = { ...NO_FILTERS, accountId, keyId, limit: RECENT, cursor: null };
   const [refused, failed] = await Promise.all([
     failedCalls.find({ ...search, status: "refused" }),
     failedCalls.find({ ...search, status: "failed" }),

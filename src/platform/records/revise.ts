@@ -5,11 +5,11 @@ import type { PutRecord, Records } from "./records.ts";
 export async function revise(
   records: Pick<Records, "get" | "put">,
   place: Omit<PutRecord, "value" | "ifVersion">,
-  change: (value: string | null) => string | null,
+  change: (value: string | null) => string | null | Promise<string | null>,
 ): Promise<void> {
   for (;;) {
     const kept = await records.get(place.kind, place.id);
-    const value = change(kept?.value ?? null);
+    const value = await change(kept?.value ?? null);
     // Another process wrote in between: try again. Each round one process succeeds, so this ends.
     if (value === null || (await records.put({ ...place, value, ifVersion: kept?.version ?? 0 })) !== null) return;
   }

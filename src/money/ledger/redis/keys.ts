@@ -12,6 +12,7 @@ import { GatewayError } from "../../../core/errors.ts";
 import {
   accountBase,
   accountKey,
+  accountNow,
   changedKey,
   fieldsOf,
   type KeyProfile,
@@ -75,12 +76,6 @@ export function newKeyArguments(newKey: NewKey, primary: boolean) {
 export function redisKeys(link: LedgerLink, run: RunTransition, time: () => TransitionTime): Keys {
   const copies = waitForCopies(link);
 
-  /** The account's clock, which never goes back. */
-  async function accountNow(accountId: string): Promise<number> {
-    const clk = (await link.call("HGET", accountKey(accountId), "clk")) as string | null;
-    return Math.max(Number(clk ?? 0), time().nowMs);
-  }
-
   async function key(accountId: string, keyId: string): Promise<StoredKey | null> {
     const names = [keyId, ...["paused", "ceiling", "period", "used", "created"].map((name) => `${keyId}:${name}`)];
     const values = (await link.call("HMGET", `${accountBase(accountId)}:k`, ...names)) as (string | null)[];
@@ -91,7 +86,9 @@ export function redisKeys(link: LedgerLink, run: RunTransition, time: () => Tran
   }
 
   async function shown(stored: StoredKey | null): Promise<KeyRow | null> {
-    return stored === null ? null : withPeriodSums(link, stored, await accountNow(stored.row.accountId));
+    return stored === null
+      ? null
+      : withPeriodSums(link, stored, await accountNow(link, stored.row.accountId, time().nowMs));
   }
 
   /** Changes a key if it still has the state that was read; after a concurrent change, reads it again. */
@@ -142,7 +139,7 @@ export function redisKeys(link: LedgerLink, run: RunTransition, time: () => Tran
     },
     async keys(accountId, page) {
       const fields = await fieldsOf(link, `${accountBase(accountId)}:k`);
-      const nowMs = await accountNow(accountId);
+      const nowMs = await accountNow(link, accountId, time().nowMs);
       const ages = keyIdsOf(fields).map((keyId) => ({ keyId, createdAtMs: Number(fields.get(`${keyId}:created`)) }));
       const stored = onPage(ages, page).map(({ keyId }) => storedKey(accountId, keyId, fields));
       return Promise.all(stored.filter((one) => one !== null).map((one) => withPeriodSums(link, one, nowMs)));

@@ -152,6 +152,12 @@ export function changedKey({ profile, row }: StoredKey, patch: KeyChange): Writt
   };
 }
 
+/** The account's time: never before what it has seen. */
+export async function accountNow(link: LedgerLink, accountId: string, nowMs: number): Promise<number> {
+  const clk = (await link.call("HGET", accountKey(accountId), "clk")) as string | null;
+  return Math.max(Number(clk ?? 0), nowMs);
+}
+
 /** What each scope has spent on the account's current day. */
 export async function spentToday(
   link: LedgerLink,
@@ -159,8 +165,7 @@ export async function spentToday(
   scopes: readonly string[],
   nowMs: number,
 ): Promise<readonly Nano[]> {
-  const clk = (await link.call("HGET", accountKey(accountId), "clk")) as string | null;
-  const day = dayOf(Math.max(Number(clk ?? 0), nowMs));
+  const day = dayOf(await accountNow(link, accountId, nowMs));
   const names = scopes.map((scope) => `${scope}:${day}s`);
   const values = (await link.call("HMGET", accountKey(accountId), ...names)) as (string | null)[];
   return values.map((value) => nano(Number(value ?? 0)));
@@ -173,19 +178,19 @@ export async function periodSums(
   asked: readonly ScopeOfPeriod[],
   nowMs: number,
 ): Promise<readonly PeriodSums[]> {
-  const clk = (await link.call("HGET", accountKey(accountId), "clk")) as string | null;
-  const day = dayOf(Math.max(Number(clk ?? 0), nowMs));
-  return Promise.all(
-    asked.map(async ({ scope, period }) => {
-      const [first, end] = [periodStart(period, day), periodEnd(period, day)];
-      const days = Array.from({ length: end - first }, (_, at) => `${scope}:${first + at}`);
-      const names = days.flatMap((name) => [`${name}s`, `${name}h`, `${name}a`]);
-      const values = (await link.call("HMGET", accountKey(accountId), ...names)) as (string | null)[];
-      const sum = (place: number) =>
-        nano(values.reduce((total, value, at) => total + (at % 3 === place ? Number(value ?? 0) : 0), 0));
-      return { spentNano: sum(0), heldNano: sum(1), absorbedNano: sum(2), resetsAtMs: end * DAY_MS };
-    }),
-  );
+  const day = dayOf(await accountNow(link, accountId, nowMs));
+  return Promise.all(asked.map((one) => sumsOf(link, accountId, one, day)));
+}
+
+/** A scope's sums in the period that a day is in. */
+async function sumsOf(link: LedgerLink, accountId: string, { scope, period }: ScopeOfPeriod, day: number) {
+  const [first, end] = [periodStart(period, day), periodEnd(period, day)];
+  const days = Array.from({ length: end - first }, (_, at) => `${scope}:${first + at}`);
+  const names = days.flatMap((name) => [`${name}s`, `${name}h`, `${name}a`]);
+  const values = (await link.call("HMGET", accountKey(accountId), ...names)) as (string | null)[];
+  const sum = (place: number) =>
+    nano(values.reduce((total, value, at) => total + (at % 3 === place ? Number(value ?? 0) : 0), 0));
+  return { spentNano: sum(0), heldNano: sum(1), absorbedNano: sum(2), resetsAtMs: end * DAY_MS };
 }
 
 export function keyIdsOf(fields: Fields): string[] {
@@ -196,14 +201,6 @@ export function keyIdsOf(fields: Fields): string[] {
 export async function withPeriodSums(link: LedgerLink, key: StoredKey, nowMs: number): Promise<KeyRow> {
   const { row } = key;
   const period = row.ceilingNano === null ? "day" : (row.ceilingPeriod ?? "day");
-  const today = dayOf(nowMs);
-  const days = Array.from(
-    { length: periodEnd(period, today) - periodStart(period, today) },
-    (_, at) => `key:${row.keyId}:${periodStart(period, today) + at}`,
-  );
-  const names = days.flatMap((day) => [`${day}s`, `${day}h`]);
-  const values = (await link.call("HMGET", accountKey(row.accountId), ...names)) as (string | null)[];
-  const sum = (parity: number) =>
-    values.reduce((total, value, at) => total + (at % 2 === parity ? Number(value ?? 0) : 0), 0);
-  return { ...row, periodSpentNano: nano(sum(0)), periodHeldNano: nano(sum(1)) };
+  const sums = await sumsOf(link, row.accountId, { scope: `key:${row.keyId}`, period }, dayOf(nowMs));
+  return { ...row, periodSpentNano: sums.spentNano, periodHeldNano: sums.heldNano };
 }

@@ -1,5 +1,5 @@
 // Finds the accounts with play money: the archive holds their postings but knows no accounts, so reports ask here.
-import type { UsageQuery } from "../../../core/usage-rows.ts";
+import { NO_FILTERS, type UsageQuery } from "../../../core/usage-rows.ts";
 import type { Archive } from "../archive/archive.ts";
 import { DAY_MS, dayOf } from "../model/windows.ts";
 import { accountKey } from "./rows.ts";
@@ -9,8 +9,7 @@ const PAGE = 1_000;
 const READ_AT_ONCE = 200;
 /** Postings reach the archive a minute late, and later after an outage. */
 const DAYS_OPEN = 2;
-const EVERYTHING = { accountId: null, keyId: null, model: null, provider: null, tag: null, fromMs: null, toMs: null };
-const BY_ACCOUNT = { ...EVERYTHING, by: ["account"], sandbox: null } as const;
+const BY_ACCOUNT = { ...NO_FILTERS, by: ["account"], sandbox: null } as const;
 
 /** Widens to whole days, which the daily sums cover; extra accounts change nothing. */
 function dayStart(ms: number | null, days: 0 | 1): number | null {
@@ -22,7 +21,7 @@ export function playSpent(archive: Archive, playing: ReturnType<typeof sandboxAc
   let earlier: { readonly toMs: number; readonly spent: bigint } | null = null;
 
   async function spentIn(days: { readonly fromMs: number | null; readonly toMs: number | null }): Promise<bigint> {
-    const query = { ...EVERYTHING, ...days, by: [], kind: "charged", sandbox: true, limit: 1, cursor: null } as const;
+    const query = { ...NO_FILTERS, ...days, by: [], kind: "charged", sandbox: true, limit: 1, cursor: null } as const;
     const page = await archive.usage(query, await playing(query));
     return BigInt(("rows" in page ? page.rows[0]?.amountNano : undefined) ?? 0);
   }

@@ -1,5 +1,6 @@
 // Totals of holds and spending for the metrics: the archive's sums, plus the accounts that are not fully archived.
 import { add, nano, ZERO } from "../../../core/money.ts";
+import { NO_FILTERS } from "../../../core/usage-rows.ts";
 import { type Archive, NO_ARCHIVE } from "../archive/archive.ts";
 import type { LedgerTotals } from "../model/ledger.ts";
 import type { AccountIndex } from "./account-index.ts";
@@ -9,18 +10,8 @@ import type { LedgerLink } from "./script.ts";
 
 const READ_AT_ONCE = 200;
 const FIELDS = ["held", "spent", "archived_charged", "absorbed", "archived_absorbed", "kind"] as const;
-const EVERYTHING = {
-  accountId: null,
-  keyId: null,
-  model: null,
-  provider: null,
-  tag: null,
-  fromMs: null,
-  toMs: null,
-  sandbox: null,
-};
 
-export interface TotalsParts {
+interface TotalsParts {
   readonly link: LedgerLink;
   readonly index: AccountIndex;
   readonly archive: Archive;
@@ -49,7 +40,7 @@ async function readActive(link: LedgerLink, ids: readonly string[]) {
 /** Reads the totals again. Postings that move at this moment may count twice or not yet; compared to `before`, the sums never fall. */
 export async function readTotals(parts: TotalsParts, before: LedgerTotals | null): Promise<LedgerTotals> {
   const { link, index, archive } = parts;
-  const page = await archive.usage({ ...EVERYTHING, by: [], kind: "charged", limit: 1, cursor: null });
+  const page = await archive.usage({ ...NO_FILTERS, by: [], kind: "charged", sandbox: null, limit: 1, cursor: null });
   const [archived] = "rows" in page ? page.rows : [];
   let [spent, absorbed] = [BigInt(archived?.amountNano ?? 0), BigInt(archived?.absorbedNano ?? 0)];
   let playSpent = await parts.playSpent();
