@@ -144,7 +144,12 @@ async function ofFile(): Promise<void> {
     const rates: Record<"alone" | "beside", number[]> = { alone: [], beside: [] };
     let reports = 0;
     const byDayAndModel: UsageQuery = {
-      ...{ ...NO_FILTERS, by: ["day", "model"], kind: "charged", sandbox: false, limit: 1_000, cursor: null },
+      ...NO_FILTERS,
+      by: ["day", "model"],
+      kind: "charged",
+      sandbox: false,
+      limit: 1_000,
+      cursor: null,
     };
     for (let round = 0; round < ROUNDS; round++) {
       for (const how of ["alone", "beside"] as const) {

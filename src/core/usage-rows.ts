@@ -17,8 +17,13 @@ export interface PostingFilters {
 
 /** Every posting. */
 export const NO_FILTERS: PostingFilters = {
-  ...{ accountId: null, keyId: null, model: null, provider: null, tag: null },
-  ...{ fromMs: null, toMs: null },
+  accountId: null,
+  keyId: null,
+  model: null,
+  provider: null,
+  tag: null,
+  fromMs: null,
+  toMs: null,
 };
 
 export interface UsageQuery extends PostingFilters {
