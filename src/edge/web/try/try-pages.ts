@@ -1,25 +1,25 @@
-// The playground: models side by side on one prompt, or an action by a form generated from its schema. In the sandbox until the person
-// switches to live.
+// The playground: a conversation with up to four models side by side, or one action with a form made from its schema. In the sandbox
+// until the person switches to live.
 
-import type { PriceShown } from "../../../actions/run/descriptor.ts";
-import { isRecord, stringOf } from "../../../core/json.ts";
+import type { Descriptor } from "../../../actions/run/descriptor.ts";
+import type { JsonSchema } from "../../../actions/run/params-schema.ts";
 import type { OwnAccount } from "../account/answers.ts";
-import { actionsFor } from "../find.ts";
-import { type Html, html } from "../html.ts";
-import { type Ask, bodyOr } from "../kit/ask.ts";
+import { type Html, html, type Put } from "../html.ts";
+import { bodyOr, withQuery } from "../kit/ask.ts";
 import { TRY_SCRIPT } from "../kit/assets.ts";
 import { field } from "../kit/forms.ts";
 import type { Section, Shown, Visit } from "../kit/sections.ts";
-import { callBox, card, switchOf } from "../kit/shown.ts";
-import { fullPriceWords } from "../words.ts";
+import { callBox, problem, switchOf } from "../kit/shown.ts";
+import { curl, fullPriceWords, paramsShown } from "../words.ts";
 
 const PATH = "/try";
-/** The initial choices of the four model fields. */
-const FIRST = ["core/cheap", "core/mid", "", ""];
-const EFFORTS = [["", "the model's own"], ...["none", "low", "medium", "high"].map((one) => [one, one])] as [
-  string,
-  string,
-][];
+const PANES = 4;
+/** The initial models. */
+const FIRST = ["core/cheap", "core/mid"];
+const EFFORTS = ["", "none", "low", "medium", "high"].map(
+  (one) => [one, one === "" ? "the model's own" : one] as const,
+);
+const HELLO = "Say hello in one sentence.";
 
 interface Priced {
   readonly model: string;
@@ -32,53 +32,32 @@ interface Pricing {
   readonly tier_prices: readonly (Priced & { readonly price_max: Omit<Priced, "model" | "kind"> })[];
   readonly models: readonly Priced[];
 }
-interface Descriptor {
-  readonly description: string;
-  readonly params: { readonly properties?: Readonly<Record<string, unknown>>; readonly required?: readonly string[] };
-  readonly price: PriceShown;
-  readonly example: Readonly<Record<string, unknown>>;
-}
-interface Mode {
-  readonly isLive: boolean;
-  readonly mayBeLive: boolean;
-}
 
-function switches({ isLive, mayBeLive }: Mode, rest: string): Html {
-  if (!mayBeLive)
-    return html`<p class="told warn">This is a sandbox account: it has play money, and no provider is called.</p>`;
-  const choices = switchOf("What it costs", [
-    { href: `${PATH}?${rest}`, name: "Sandbox: play money", isOn: !isLive },
-    { href: `${PATH}?${rest}&live=1`, name: "Live: real providers", isOn: isLive },
-  ]);
-  const words = isLive
-    ? html`<p class="told warn" role="alert">Live: real providers answer, and your account pays for each call.</p>`
-    : html`<p class="told">Sandbox: the answers are simulated, and your account pays nothing.</p>`;
-  return html`${choices}${words}`;
+/** What the playground calls: models or one action. */
+interface Played {
+  readonly title: string;
+  readonly settings: Html;
+  /** Below the answers: what to send. */
+  readonly composer: Html;
+  readonly path: string;
+  readonly example: unknown;
+  /** The query that leads here. */
+  readonly query: Readonly<Record<string, string>>;
 }
 
-const SAME = html`<section class="card"><h2>The same call from a program</h2>
-<h3>curl</h3><div id="as-curl">${callBox("")}</div><h3>Python</h3><div id="as-python">${callBox("")}</div><h3>TypeScript</h3><div id="as-typescript">${callBox("")}</div></section>`;
-const NEEDS = html`<noscript><p class="problem">The playground needs scripts, because it shows answers while they stream.</p></noscript>`;
-
-interface Frame {
-  readonly kind: "models" | "action";
-  readonly csrf: string;
-  /** What the browser has kept belongs to this account. */
-  readonly account: string;
-  readonly mode: Mode;
-  readonly url: string;
-  readonly action?: string;
-  readonly example?: unknown;
+function area(name: string, label: string, placeholder = "", more: Put = ""): Html {
+  return html`<div><label for="${name}">${label}</label><textarea id="${name}" name="${name}" rows="2" spellcheck="false" placeholder="${placeholder}"${more}></textarea></div>`;
 }
 
-function framed({ kind, csrf, account, mode, url, action = "", example = {} }: Frame, inside: Html): Html {
-  const name = mode.isLive || !mode.mayBeLive ? "own" : "sandbox";
-  return html`<div class="panes"><section class="card" data-try="${kind}" data-csrf="${csrf}" data-account="${account}" data-mode="${name}" data-url="${url}" data-action="${action}" data-example="${JSON.stringify(example)}">${inside}</section>
-<div class="grid" id="answers" aria-live="polite"><p class="none">Run it, and the answers stream in here.</p></div></div>
-<details class="card" id="kept" hidden><summary>The last twenty, kept in this browser alone</summary><ul></ul><button class="plain small">Forget them</button></details>${SAME}`;
+/** Fields with the same list of options; an empty one is left out. */
+function places(name: string, label: string, list: string, values: readonly (string | undefined)[]): readonly Html[] {
+  return Array.from({ length: PANES }, (_, at) => {
+    const id = `${name}-${at}`;
+    return html`<div><label for="${id}">${label} ${at + 1} <small></small></label><input id="${id}" name="${name}" list="${list}" value="${values[at] ?? ""}" placeholder="none" autocomplete="off" spellcheck="false"></div>`;
+  });
 }
 
-async function models({ ask, request }: Visit, frame: Omit<Frame, "kind">): Promise<Html> {
+async function models({ ask, request }: Visit): Promise<Played> {
   const pricing = await bodyOr(ask<Pricing>("GET", "/api/llm/v1/pricing"), { tier_prices: [], models: [] });
   // The estimate is the maximum cost of a call, so a tier has the price of its most expensive candidate.
   const tiers = pricing.tier_prices.map(({ price_max, ...tier }) => ({ ...tier, ...price_max }));
@@ -87,59 +66,75 @@ async function models({ ask, request }: Visit, frame: Omit<Frame, "kind">): Prom
     ({ model, prompt_usd_per_million: input, completion_usd_per_million: output }) =>
       html`<option value="${model}" data-input="${input}" data-output="${output}">$${input} in, $${output} out</option>`,
   );
-  const asked = (request.query.get("model") ?? "").slice(0, 200);
-  const places = (asked === "" ? FIRST : [asked, "", "", ""]).map(
-    (model, at) =>
-      html`<div><label for="model-${at}">Model ${at + 1}</label><input id="model-${at}" name="model" list="models" value="${model}" autocomplete="off" spellcheck="false"></div>`,
-  );
-  const form = html`${NEEDS}<form><label for="prompt">Prompt</label><textarea id="prompt" name="prompt" required>Say hello in one sentence.</textarea>
-<div class="fields">${places}</div>
-<details><summary>Settings</summary><label for="system">System prompt</label><textarea id="system" name="system"></textarea>
-<div class="fields">${field({ name: "max", label: "Maximum tokens", type: "number", value: "300" })}${field({ name: "temperature", label: "Temperature", note: "empty: the model's own", type: "number" })}${field({ name: "effort", label: "Reasoning", options: EFFORTS })}</div>
-<label for="schema">JSON schema of the answer</label><textarea id="schema" name="schema" spellcheck="false" placeholder='{"type": "object"}'></textarea></details>
-<datalist id="models">${options}</datalist><p id="price" class="soft" role="status"></p><div class="buttons"><button>Run</button></div></form>`;
-  return framed({ ...frame, kind: "models" }, form);
+  const named = request.query.getAll("model").map((one) => one.slice(0, 200));
+  const chosen = named.length === 0 ? FIRST : named;
+  const json = html` data-type="json"`;
+  return {
+    title: "Playground",
+    path: "/api/llm/v1/chat/completions",
+    example: { model: chosen[0], messages: [{ role: "user", content: HELLO }] },
+    query: {},
+    settings: html`${places("model", "Model", "models", chosen)}<datalist id="models">${options}</datalist>${area("system", "System prompt")}
+<div class="fields">${field({ name: "max", label: "Maximum tokens", type: "number", value: "300" })}${field({ name: "temperature", label: "Temperature", placeholder: "default", type: "number" })}</div>${field({ name: "effort", label: "Reasoning", options: EFFORTS })}
+<details id="tools"><summary>Tools</summary>${places("tool", "Action", "actions", [])}<datalist id="actions"></datalist>${area("functions", "Your functions", '[{"name": "add", "parameters": {"type": "object"}}]', json)}</details>
+<details><summary>JSON schema</summary>${area("schema", "JSON schema of the answer", '{"type": "object"}', json)}</details>`,
+    composer: html`<label for="prompt">Message</label><textarea id="prompt" name="prompt" rows="3" required aria-describedby="price">${HELLO}</textarea>
+<label for="files">Files <small>images, PDF or text</small></label><input id="files" type="file" multiple accept="image/*,application/pdf,text/*,.md,.csv,.json,.xml,.yaml">`,
+  };
 }
 
-/** The field of a param: free text, options, or JSON where it is structured. */
-function paramField(
-  name: string,
-  schema: unknown,
-  { required, example }: { readonly required: boolean; readonly example: unknown },
-): Html {
-  const { type, description, enum: all } = isRecord(schema) ? schema : {};
-  const kind = type === "string" ? "string" : type === "number" || type === "integer" ? "number" : "json";
-  const value =
-    example === undefined ? "" : typeof example === "string" && kind === "string" ? example : JSON.stringify(example);
-  const note = stringOf(description) ?? "";
-  const must = required ? html` required` : "";
-  const box = Array.isArray(all)
-    ? html`<select id="p-${name}" name="${name}" data-type="${kind}"><option value=""></option>${all.map((one) => html`<option${one === example ? html` selected` : ""}>${String(one)}</option>`)}</select>`
-    : html`<input id="p-${name}" name="${name}" data-type="${kind}" value="${value}" placeholder="${kind === "json" ? "JSON" : ""}" spellcheck="false" autocomplete="off"${must}>`;
-  return html`<div><label for="p-${name}">${name}${required ? "" : html` <small>optional</small>`}</label>${box}<small class="soft">${note}</small></div>`;
+/** How the page's script reads a param's field; `either` accepts plain text or JSON. */
+function typeOf({ type, items, anyOf }: JsonSchema): string {
+  if (type === "string") return "string";
+  if (type === "number" || type === "integer") return "number";
+  if (type === "array" && (items as JsonSchema | undefined)?.type === "string") return "list";
+  return Array.isArray(anyOf) && anyOf.some((one) => one.type === "string") ? "either" : "json";
 }
 
-async function action({ ask }: Visit, id: string, frame: Omit<Frame, "kind">): Promise<Html> {
-  const path = id.split("/").map(encodeURIComponent).join("/");
-  const told = await ask<{ data?: Descriptor } & Descriptor>("GET", `/api/run/${path}`);
-  const { description, params, price, example } = told.data ?? told;
-  const { properties = {}, required = [] } = params;
-  const fields = Object.entries(properties).map(([name, schema]) =>
-    paramField(name, schema, { required: required.includes(name), example: example[name] }),
-  );
+function paramField(name: string, schema: JsonSchema, example: unknown, { required, notes }: ParamNotes): Html {
+  const type = typeOf(schema);
+  const value = Array.isArray(example) && type === "list" ? example.join("\n") : example;
+  const text = value === undefined ? "" : typeof value === "string" ? value : JSON.stringify(value);
+  const attributes = html` id="p-${name}" name="${name}" data-type="${type}"${required ? html` required` : ""} aria-describedby="n-${name}"`;
+  const all = schema.type === "boolean" ? [true, false] : schema.enum;
+  const options = Array.isArray(all) ? ["", ...all.map(String)] : null;
+  const box = options
+    ? html`<select${attributes}>${options.map((one) => html`<option${one === text ? html` selected` : ""}>${one}</option>`)}</select>`
+    : type === "json" || type === "list"
+      ? html`<textarea${attributes} rows="2" placeholder="${type === "list" ? "one per line" : "JSON"}" spellcheck="false">${text}</textarea>`
+      : html`<input${attributes} value="${text}"${type === "number" ? html` inputmode="decimal"` : ""} spellcheck="false" autocomplete="off">`;
+  return html`<div><label for="p-${name}">${name}</label>${box}<small class="soft" id="n-${name}">${notes}</small></div>`;
+}
+type ParamNotes = Pick<ReturnType<typeof paramsShown>[number], "required" | "notes">;
+
+async function action({ ask, request }: Visit, id: string): Promise<Played> {
+  const { action: _, live: __, ...row } = Object.fromEntries(request.query);
+  const path = `/api/run/${id.split("/").map(encodeURIComponent).join("/")}`;
+  const answer = await ask<{ data?: Descriptor } & Descriptor>("GET", withQuery(path, row));
+  const { description, params, price, example, table } = answer.data ?? answer;
+  const properties = (params.properties ?? {}) as Readonly<Record<string, JsonSchema>>;
+  const limit = price.max_cost_required ? price.max_cents : undefined;
+  const shown = paramsShown(params).map((one) => ({
+    required: one.required || one.name in example,
+    box: paramField(one.name, properties[one.name] ?? {}, example[one.name], one),
+  }));
+  const boxes = (required: boolean) => shown.filter((one) => one.required === required).map(({ box }) => box);
+  const optional = boxes(false);
+  const rest = html`<details><summary>${optional.length} more params</summary><div class="fields">${optional}</div></details>`;
   // The file's bytes are uploaded to the URL in the call's answer.
-  const file =
-    "size_bytes" in properties ? html`<div><label for="file">File</label><input id="file" type="file"></div>` : "";
-  const form = html`${NEEDS}<p>${description}</p><form><div class="fields">${file}${fields}</div><p id="price" class="soft" role="status">${fullPriceWords(price)}</p><div class="buttons"><button>Run</button></div></form>`;
-  return framed({ ...frame, kind: "action", action: id, example }, form);
-}
-
-async function found(ask: Ask, words: string, live: string): Promise<Html> {
-  const rows = (await actionsFor(ask, words)).map(({ service, action: name, description }) => {
-    const id = `${service}/${name}`;
-    return html`<li><a href="${PATH}?${new URLSearchParams({ action: id }).toString()}${live}">${id}</a> <span class="soft">${description}</span></li>`;
-  });
-  return rows.length === 0 ? html`<p class="none">No action matches.</p>` : html`<ul>${rows}</ul>`;
+  const file = "size_bytes" in properties ? html`<label for="file">File</label><input id="file" type="file">` : "";
+  const rows =
+    table === undefined
+      ? ""
+      : html`<p><a href="/catalog/actions/${id}">Choose one of ${table.count} ${table.param}s</a></p>`;
+  return {
+    title: `Try ${id}`,
+    path,
+    example,
+    query: { action: id, ...row },
+    settings: html`<p>${description}</p>${rows}${file}${boxes(true)}${limit === undefined ? "" : paramField("max_cost_cents", { type: "number" }, limit, { required: true, notes: "The call is refused if it can cost more" })}${optional.length === 0 ? "" : rest}`,
+    composer: html`<p>${fullPriceWords(price)}</p>`,
+  };
 }
 
 /** `url`: our own URL, without a trailing slash. */
@@ -148,23 +143,34 @@ export function trySection(url: () => string): Section {
     path: PATH,
     place: PATH,
     async show(visit): Promise<Shown> {
-      const { ask, request } = visit;
+      const { ask, request, csrf } = visit;
       const account = await ask<OwnAccount>("GET", "/api/v1/account");
-      const mayBeLive = account.kind !== "sandbox";
-      const mode = { mayBeLive, isLive: mayBeLive && request.query.get("live") === "1" };
+      const isSandbox = account.kind === "sandbox";
+      const isLive = !isSandbox && request.query.get("live") === "1";
       const id = (request.query.get("action") ?? "").slice(0, 200);
-      const words = (request.query.get("q") ?? "").trim().slice(0, 300);
-      const live = mode.isLive ? "&live=1" : "";
-      const find = html`<form method="get" action="${PATH}">${mode.isLive ? html`<input type="hidden" name="live" value="1">` : ""}<div class="fields">${field({ name: "q", label: "Find an action by what it does", value: words })}<div><button class="plain">Find</button></div></div></form>`;
-      const above = html`${switches(mode, new URLSearchParams(id === "" ? {} : { action: id }).toString())}`;
-      const below = card("Actions", html`${find}${words === "" ? "" : await found(ask, words, live)}`);
-      const frame = { csrf: visit.csrf, account: account.account_id, mode, url: url() };
-      const shown = id === "" ? await models(visit, frame) : await action(visit, id, frame);
-      return {
-        title: id === "" ? "Playground" : `Try ${id}`,
-        body: html`${above}${shown}${below}`,
-        scripts: [TRY_SCRIPT.href],
-      };
+      const { title, settings, composer, path, example, query } = await (id === "" ? models(visit) : action(visit, id));
+      const choices = [
+        { href: withQuery(PATH, query), name: "Sandbox: play money", isOn: !isLive },
+        { href: withQuery(PATH, { ...query, live: "1" }), name: "Live: real providers", isOn: isLive },
+      ];
+      const words = isLive
+        ? html`<p class="told warn" role="alert">Live: real providers answer, and your account pays for each call.</p>`
+        : html`<p class="told">Sandbox: answers are simulated, and no provider is called.</p>`;
+      const program = ["curl", "Python", "TypeScript"].map(
+        (name, at) =>
+          html`<details${at === 0 ? html` open` : ""}><summary>${name}</summary><div data-code="${name}">${callBox(name === "curl" ? curl(`${url()}${path}`, example) : "")}</div></details>`,
+      );
+      const shown = html`<div class="grid" id="answers"><p class="none">Send a call, and the answers stream in here.</p></div>`;
+      const below = html`<div class="card composer">${composer}<div class="buttons"><button>${id === "" ? "Send" : "Run"}</button><button type="button" id="stop" class="plain" disabled>Stop</button><button type="button" id="clear" class="plain">Clear</button><span id="price" class="soft" role="status"></span></div></div>`;
+      const body = html`${isSandbox ? "" : switchOf("What it costs", choices)}${words}
+<noscript>${problem("The playground streams answers by a script. Without scripts, send the call below from a shell.")}</noscript>
+<form class="panes" data-try="${path}" data-kind="${id === "" ? "models" : "action"}" data-csrf="${csrf}" data-account="${account.account_id}" data-mode="${isLive || isSandbox ? "own" : "sandbox"}" data-url="${url()}" data-example="${JSON.stringify(example)}">
+<details class="card" open><summary>Settings</summary>${settings}</details>
+<div>${id === "" ? html`${shown}${below}` : html`${below}${shown}`}</div></form>
+<details class="card" id="kept" hidden><summary>Last twenty conversations, kept in this browser alone</summary><ul></ul><button class="plain small">Forget them</button></details>
+<section class="card"><h2>Copy as code</h2>${program}</section>
+<p><a href="/catalog">Find an action in the catalog</a> and try it here.</p>`;
+      return { title, body, scripts: [TRY_SCRIPT.href] };
     },
   };
 }
