@@ -62,17 +62,52 @@ export async function startClient(bench: Bench): Promise<Client> {
   return new Client(child);
 }
 
+interface SubjectOptions {
+  readonly upstreamPort?: number;
+  readonly nodeFlags?: readonly string[];
+  readonly settings?: Readonly<Record<string, string>>;
+}
+
+type Subjects = ReadonlyMap<SubjectName, Subject>;
+
+/** Runs `work` on the subjects that can run here, with a load generator, and stops the subjects. */
+export async function withSubjects<T>(
+  bench: Bench,
+  names: readonly SubjectName[],
+  work: (subjects: Subjects, client: Client) => Promise<T>,
+  options: SubjectOptions = {},
+): Promise<T> {
+  const client = await startClient(bench);
+  const subjects = await startSubjects(bench, names, options);
+  const result = await work(subjects, client);
+  await stopSubjects(bench, subjects);
+  return result;
+}
+
+/** The same for the gateway alone; no rows if it cannot run here. */
+export async function withGateway(
+  bench: Bench,
+  work: (gateway: Subject, client: Client) => Promise<Row[]>,
+  options: SubjectOptions = {},
+): Promise<Row[]> {
+  return withSubjects(
+    bench,
+    ["tollgate"],
+    async (subjects, client) => {
+      const gateway = subjects.get("tollgate");
+      return gateway === undefined ? [] : work(gateway, client);
+    },
+    options,
+  );
+}
+
 let grounds = 0;
 
 /** Starts the requested subjects of `names` that can run here, and reports the others. */
 export async function startSubjects(
   bench: Bench,
   names: readonly SubjectName[],
-  options: {
-    readonly upstreamPort?: number;
-    readonly nodeFlags?: readonly string[];
-    readonly settings?: Readonly<Record<string, string>>;
-  } = {},
+  options: SubjectOptions = {},
 ): Promise<Map<SubjectName, Subject>> {
   const subjects = new Map<SubjectName, Subject>();
   grounds += 1;
@@ -102,7 +137,7 @@ export async function startSubjects(
   return subjects;
 }
 
-export async function stopSubjects(bench: Bench, subjects: ReadonlyMap<SubjectName, Subject>): Promise<void> {
+export async function stopSubjects(bench: Bench, subjects: Subjects): Promise<void> {
   const children = [...subjects.values()].flatMap(({ child, behind }) => [child, behind?.child ?? null]);
   await Promise.all(
     children.filter((child): child is ChildProcess => child !== null).map((c) => bench.processes.stop(c)),

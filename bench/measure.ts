@@ -1,5 +1,5 @@
 // Measures processes and disks: CPU, memory, and the time of a durable write.
-import { closeSync, fdatasync, openSync, readdirSync, readFileSync, rmSync, write } from "node:fs";
+import { closeSync, existsSync, fdatasync, openSync, readdirSync, readFileSync, rmSync, write } from "node:fs";
 import { cpus, release, totalmem } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -58,6 +58,14 @@ export function watchResident(pid: number): { stop(): number } {
   };
 }
 
+/** What the probe that is preloaded into a process writes to `file` at a signal. */
+export async function askProbe(pid: number, file: string, signal: NodeJS.Signals = "SIGUSR2"): Promise<string> {
+  rmSync(file, { force: true });
+  process.kill(pid, signal);
+  while (!existsSync(file)) await sleep(5);
+  return readFileSync(file, "utf8");
+}
+
 /** Times pairs of "append 4 KB, fdatasync" in milliseconds, one pair every `everyMs`, until `stop`. */
 export async function timeSyncPairs(folder: string, everyMs: number, stop: AbortSignal): Promise<number[]> {
   const path = join(folder, "fdatasync.probe");
@@ -98,6 +106,43 @@ export function median(values: readonly number[]): number {
 /** The median over rounds of one subject's cost divided by another's. */
 export function medianRatio(of: readonly number[] | undefined, over: readonly number[] | undefined): number {
   return median((of ?? []).map((cost, round) => cost / (over?.[round] ?? Number.NaN)));
+}
+
+/** Figures by name, round by round. */
+export class Samples<Name extends string = string> {
+  readonly #of = new Map<Name, number[]>();
+
+  add(name: Name, figure: number): void {
+    const figures = this.#of.get(name);
+    if (figures === undefined) this.#of.set(name, [figure]);
+    else figures.push(figure);
+  }
+
+  has(name: Name): boolean {
+    return this.#of.has(name);
+  }
+
+  names(): readonly Name[] {
+    return [...this.#of.keys()];
+  }
+
+  of(name: Name): readonly number[] {
+    return this.#of.get(name) ?? [];
+  }
+
+  median(name: Name): number {
+    return median(this.of(name));
+  }
+
+  /** The median of one name's figures over another's. */
+  ratio(name: Name, over: Name): number {
+    return medianRatio(this.of(name), this.of(over));
+  }
+
+  /** The median of what one name's figures have more than another's. */
+  above(name: Name, base: Name): number {
+    return median(this.of(name).map((figure, round) => figure - (this.of(base)[round] ?? Number.NaN)));
+  }
 }
 
 export function describeMachine(): string {

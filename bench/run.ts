@@ -19,7 +19,6 @@ import { engines } from "./scenarios/engines.ts";
 import { events } from "./scenarios/events.ts";
 import { growth, growthDoctor } from "./scenarios/growth.ts";
 import { growthRedis } from "./scenarios/growth-redis.ts";
-import { httpClients } from "./scenarios/http-clients.ts";
 import { jobs } from "./scenarios/jobs.ts";
 import { latency } from "./scenarios/latency.ts";
 import { many } from "./scenarios/many.ts";
@@ -75,7 +74,6 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
   events,
   opted,
   micro,
-  upstream: httpClients,
 };
 /** These need much time, other programs or disk space, so they run only by name. */
 const BY_NAME: Readonly<Record<string, Scenario>> = {

@@ -1,10 +1,10 @@
 // `npm run bench -- sites unary`: where the bytes of a call come from on the event loop's heap, by function and by caller.
-import { existsSync, mkdirSync, readFileSync } from "node:fs";
+import { mkdirSync } from "node:fs";
 import { join, relative } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { type Bench, expectWhole, startClient, startSubjects, stopSubjects } from "./bench.ts";
 import type { Job } from "./load/jobs.ts";
+import { askProbe } from "./measure.ts";
 import type { Subject } from "./subjects.ts";
 import { requestText, searchText } from "./workload.ts";
 
@@ -77,10 +77,8 @@ export async function sites(bench: Bench, load: string): Promise<string> {
   process.kill(subject.pid, "SIGUSR2");
   const result = await client.run(jobFor(load, subject, 250, 8_000));
   expectWhole(subject, result);
-  process.kill(subject.pid, "SIGUSR2");
-  const file = join(folder, String(subject.pid));
-  while (!existsSync(file)) await sleep(10);
-  const { head } = JSON.parse(readFileSync(file, "utf8")) as { head: Node };
+  const profile = await askProbe(subject.pid, join(folder, String(subject.pid)));
+  const { head } = JSON.parse(profile) as { head: Node };
   await stopSubjects(bench, subjects);
   const { places, parts } = addUp(head);
   const all = [...places.values()].reduce((sum, bytes) => sum + bytes, 0);

@@ -1,10 +1,10 @@
 // A gateway whose work is counted one call at a time, with counts that do not depend on the machine or its load.
-import { existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
+import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { compilePreloaded } from "../../test/support/preloaded.ts";
 import { Connection } from "../load/connection.ts";
+import { askProbe } from "../measure.ts";
 import type { Processes } from "../processes.ts";
 import { type Subject, startSubject } from "../subjects.ts";
 import { eventsOf, requestText, searchText } from "../workload.ts";
@@ -133,7 +133,7 @@ class Counter {
     const bytes = readFileSync(this.#callsFile);
     const calls = SYSTEM_CALLS.map((_, at) => Number(bytes.readBigUInt64LE(at * 8)));
     const since = Object.fromEntries(SYSTEM_CALLS.map((name, at) => [name, (calls[at] ?? 0) - (this.#calls[at] ?? 0)]));
-    const counted = (await this.#ask("SIGUSR2")) as Figures;
+    const counted = JSON.parse(await askProbe(this.#pid, this.#file)) as Figures;
     const after = readFileSync(this.#callsFile);
     this.#calls = SYSTEM_CALLS.map((_, at) => Number(after.readBigUInt64LE(at * 8)));
     return { ...counted, ...since };
@@ -141,14 +141,7 @@ class Counter {
 
   /** Collects garbage, so that the heap has room. */
   async clear(): Promise<void> {
-    await this.#ask("SIGWINCH");
-  }
-
-  async #ask(signal: NodeJS.Signals): Promise<unknown> {
-    rmSync(this.#file, { force: true });
-    process.kill(this.#pid, signal);
-    while (!existsSync(this.#file)) await sleep(2);
-    return JSON.parse(readFileSync(this.#file, "utf8"));
+    await askProbe(this.#pid, this.#file, "SIGWINCH");
   }
 }
 

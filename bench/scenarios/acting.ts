@@ -1,7 +1,8 @@
 // What a round of a model with tools adds, one call at a time, over its model call and its action.
-import { atMost, type Bench, expectWhole, type Row, startClient, startSubjects, stopSubjects } from "../bench.ts";
-import { median } from "../measure.ts";
-import type { Subject } from "../subjects.ts";
+import { atMost, type Bench, expectWhole, type Row, withSubjects } from "../bench.ts";
+import { Samples } from "../measure.ts";
+import type { Client } from "../processes.ts";
+import type { Subject, SubjectName } from "../subjects.ts";
 import { postText, searchText } from "../workload.ts";
 
 const NAME = "acting";
@@ -22,9 +23,11 @@ export function actingText(subject: Subject, calls: number): string {
   return chatText(subject, `Which lighthouse? (bench-calls:${calls})`, { tools });
 }
 
-export async function acting(bench: Bench): Promise<Row[]> {
-  const client = await startClient(bench);
-  const subjects = await startSubjects(bench, ["direct", "tollgate"]);
+export function acting(bench: Bench): Promise<Row[]> {
+  return withSubjects(bench, ["direct", "tollgate"], (subjects, client) => measure(bench, subjects, client));
+}
+
+async function measure(bench: Bench, subjects: ReadonlyMap<SubjectName, Subject>, client: Client): Promise<Row[]> {
   const [direct, ours] = [subjects.get("direct"), subjects.get("tollgate")];
   if (direct === undefined || ours === undefined) return [];
   const asked: Readonly<Record<string, readonly [Subject, string]>> = {
@@ -34,7 +37,7 @@ export async function acting(bench: Bench): Promise<Row[]> {
     "two rounds and an action": [ours, actingText(ours, 1)],
     [`two rounds and ${MANY} actions`]: [ours, actingText(ours, MANY)],
   };
-  const p50s: Record<string, number[]> = {};
+  const p50s = new Samples();
   for (let round = 0; round <= bench.rounds; round++) {
     for (const [what, [subject, request]] of Object.entries(asked)) {
       // One call at a time does not warm code up: the first round would measure the compiler.
@@ -49,12 +52,11 @@ export async function acting(bench: Bench): Promise<Row[]> {
       expectWhole(subject, result);
       const p50 = result.wholeCall?.p50 ?? Number.NaN;
       bench.say(`  ${NAME}, round ${round}: ${what} p50 ${p50.toFixed(3)} ms`);
-      if (round > 0) p50s[what] = [...(p50s[what] ?? []), p50];
+      if (round > 0) p50s.add(what, p50);
     }
   }
-  await stopSubjects(bench, subjects);
   const [model = Number.NaN, action = Number.NaN, plain = Number.NaN, one = Number.NaN, many = Number.NaN] =
-    Object.keys(asked).map((what) => median(p50s[what] ?? []));
+    Object.keys(asked).map((what) => p50s.median(what));
   return [
     atMost(NAME, "p50 that a round and its action add over both's own time", one - plain - model - action, 1, " ms"),
     atMost(NAME, `p50 that ${MANY} actions side by side add over one`, many - one, 5, " ms"),

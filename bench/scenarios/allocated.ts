@@ -1,11 +1,10 @@
 // What a call, an action and a chunk allocate on the event loop's heap, with room for all of it, so that no collection runs.
-import { existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
+import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { atMost, type Bench, expectWhole, type Row, startClient, startSubjects, stopSubjects, told } from "../bench.ts";
 import type { Job, JobResult } from "../load/jobs.ts";
-import { median, medianRatio } from "../measure.ts";
+import { askProbe, Samples } from "../measure.ts";
 import type { Subject } from "../subjects.ts";
 import { eventsOf, requestText, searchText } from "../workload.ts";
 
@@ -55,11 +54,7 @@ const LOADS: readonly Load[] = [
 
 /** Heap bytes of a gateway's event loop before and after a collection. */
 async function readHeap(pid: number, folder: string): Promise<{ before: number; after: number }> {
-  const file = join(folder, String(pid));
-  rmSync(file, { force: true });
-  process.kill(pid, "SIGUSR2");
-  while (!existsSync(file)) await sleep(10);
-  const [before = 0, after = 0] = readFileSync(file, "utf8").split(" ").map(Number);
+  const [before = 0, after = 0] = (await askProbe(pid, join(folder, String(pid)))).split(" ").map(Number);
   return { before, after };
 }
 
@@ -72,7 +67,7 @@ export async function allocated(bench: Bench): Promise<Row[]> {
   const subjects = await startSubjects(bench, ["tollgate", "base"], { nodeFlags, settings: { HEAP_FOLDER: folder } });
   const rows: Row[] = [];
   for (const { each, job, units } of LOADS) {
-    const bytes = new Map<string, number[]>();
+    const bytes = new Samples();
     for (let round = 0; round <= bench.rounds; round++) {
       for (const subject of subjects.values()) {
         const { pid } = subject;
@@ -83,14 +78,12 @@ export async function allocated(bench: Bench): Promise<Row[]> {
         expectWhole(subject, result);
         const to = await readHeap(pid, folder);
         if (round === 0) continue;
-        const each = (to.before - from.after) / units(result);
-        bytes.set(subject.name, [...(bytes.get(subject.name) ?? []), each]);
+        bytes.add(subject.name, (to.before - from.after) / units(result));
       }
     }
-    for (const [name, found] of bytes) rows.push(told(NAME, `${name}: bytes a ${each}`, median(found).toFixed(0)));
-    const base = bytes.get("base");
-    if (base === undefined) continue;
-    rows.push(atMost(NAME, `${each}: over base's`, medianRatio(bytes.get("tollgate"), base), 0.5, "x"));
+    for (const name of bytes.names()) rows.push(told(NAME, `${name}: bytes a ${each}`, bytes.median(name).toFixed(0)));
+    if (!bytes.has("base")) continue;
+    rows.push(atMost(NAME, `${each}: over base's`, bytes.ratio("tollgate", "base"), 0.5, "x"));
   }
   await stopSubjects(bench, subjects);
   return rows;

@@ -1,5 +1,5 @@
 // Chat beside each kind of other work: how much later its first token comes, and the event loop's longest turn meanwhile.
-import { existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
+import { mkdirSync, readFileSync, rmSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
@@ -7,7 +7,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { atMost, type Bench, expectWhole, type Row, startClient, told } from "../bench.ts";
 import { growthStores } from "../growth-stores.ts";
-import { median } from "../measure.ts";
+import { askProbe, median } from "../measure.ts";
 import { adminOf, openAccount } from "../peers/tollgate.ts";
 import type { Client } from "../processes.ts";
 import type { Subject } from "../subjects.ts";
@@ -184,11 +184,8 @@ async function startGround(bench: Bench): Promise<Ground> {
 
 /** The event loop's longest turn since the last reading, in milliseconds of wall time and of CPU. */
 async function longestTurn(pid: number): Promise<{ readonly busyMs: number; readonly cpuMs: number }> {
-  const file = join(process.env.TURNS_FOLDER ?? ".", String(pid));
-  rmSync(file, { force: true });
-  process.kill(pid, "SIGUSR2");
-  while (!existsSync(file)) await sleep(5);
-  const [busyMs = Number.NaN, cpuMs = Number.NaN] = readFileSync(file, "utf8").split(" ").map(Number);
+  const said = await askProbe(pid, join(process.env.TURNS_FOLDER ?? ".", String(pid)));
+  const [busyMs = Number.NaN, cpuMs = Number.NaN] = said.split(" ").map(Number);
   return { busyMs, cpuMs };
 }
 

@@ -1,17 +1,7 @@
 // Finding and pricing a call: a descriptor, the index for clients that have it cached, and the search.
-import {
-  atLeast,
-  atMost,
-  type Bench,
-  expectWhole,
-  type Row,
-  startClient,
-  startSubjects,
-  stopSubjects,
-  told,
-  withCpu,
-} from "../bench.ts";
+import { atLeast, atMost, type Bench, expectWhole, type Row, told, withCpu, withGateway } from "../bench.ts";
 import { median } from "../measure.ts";
+import type { Client } from "../processes.ts";
 import type { Subject } from "../subjects.ts";
 import { getText, postText } from "../workload.ts";
 
@@ -44,20 +34,19 @@ async function indexTag(subject: Subject): Promise<string> {
   return tag;
 }
 
-export async function catalog(bench: Bench): Promise<Row[]> {
-  const client = await startClient(bench);
-  const subjects = await startSubjects(bench, ["tollgate"]);
-  const subject = subjects.get("tollgate");
-  if (subject === undefined) return [];
+export function catalog(bench: Bench): Promise<Row[]> {
+  return withGateway(bench, (subject, client) => measure(bench, subject, client));
+}
 
+async function measure(bench: Bench, subject: Subject, client: Client): Promise<Row[]> {
   /** Answers per second and core, the median of the rounds. */
   async function perCore(what: string, request: string): Promise<number> {
     const found: number[] = [];
     for (let round = 0; round <= bench.rounds; round++) {
       const ms = round === 0 ? (bench.quick ? 2_000 : 4_000) : bench.quick ? 1_000 : 2_500;
-      const job = { kind: "closed", port: subject?.port ?? 0, request, connections: CONNECTIONS, ms } as const;
-      const { result, cpuMs } = await withCpu(subject as Subject, () => client.run(job));
-      expectWhole(subject as Subject, result);
+      const job = { kind: "closed", port: subject.port, request, connections: CONNECTIONS, ms } as const;
+      const { result, cpuMs } = await withCpu(subject, () => client.run(job));
+      expectWhole(subject, result);
       const figure = (result.whole * 1000) / cpuMs;
       bench.say(`  ${NAME}, round ${round}: ${what} ${figure.toFixed(0)}/s per core`);
       if (round > 0) found.push(figure);
@@ -79,7 +68,6 @@ export async function catalog(bench: Bench): Promise<Row[]> {
       if (round > 0) found.push({ query, p50, p99 });
     }
   }
-  await stopSubjects(bench, subjects);
   const slowest = found.reduce((worst, one) => (one.p50 > worst.p50 ? one : worst));
   bench.say(`  ${NAME}: ${found.map(({ query, p50 }) => `${query} ${p50.toFixed(2)} ms`).join("; ")}`);
   const p99 = Math.max(...found.map((one) => one.p99));

@@ -1,16 +1,7 @@
 // The CPU and rate of small calls when 64 clients always wait for one.
-import {
-  type Bench,
-  expectWhole,
-  type Row,
-  startClient,
-  startSubjects,
-  stopSubjects,
-  told,
-  withCpu,
-} from "../bench.ts";
+import { type Bench, expectWhole, type Row, told, withCpu, withSubjects } from "../bench.ts";
 import type { ClosedLoop as ClosedLoopJob } from "../load/jobs.ts";
-import { median } from "../measure.ts";
+import { Samples } from "../measure.ts";
 import type { Client } from "../processes.ts";
 import type { Subject, SubjectName } from "../subjects.ts";
 
@@ -29,40 +20,41 @@ export interface ClosedLoop {
   readonly before?: (client: Client, subject: Subject) => Promise<unknown>;
 }
 
-/** A row for every subject that could run, and each one's microseconds of CPU per call, round by round. */
-export async function closedLoop(
-  bench: Bench,
-  { name, subjects: names, each, request, before }: ClosedLoop,
-): Promise<{ readonly rows: readonly Row[]; readonly costs: ReadonlyMap<SubjectName, readonly number[]> }> {
-  const client = await startClient(bench);
-  const subjects = await startSubjects(bench, names);
-  const costs = new Map<SubjectName, number[]>();
-  const rates = new Map<SubjectName, number[]>();
-  for (let round = 0; round <= bench.rounds; round++) {
-    for (const subject of subjects.values()) {
-      const { port, tls = false } = subject;
-      const job = { kind: "closed", port, tls, request: request(subject), connections: CONNECTIONS } as const;
-      if (round === 0) await warmUp(client, subject, job, bench.quick ? 3_000 : 6_000);
-      else await before?.(client, subject);
-      const ms = bench.quick ? 1_000 : 2_500;
-      const { result, cpuMs } = await withCpu(subject, () => client.run({ ...job, ms }));
-      expectWhole(subject, result);
-      const microseconds = (cpuMs * 1000) / result.whole;
-      const perSecond = result.whole / result.seconds;
-      bench.say(
-        `  ${name}, round ${round}: ${subject.name} ${microseconds.toFixed(1)} us CPU, ${perSecond.toFixed(0)}/s`,
-      );
-      if (round === 0) continue;
-      costs.set(subject.name, [...(costs.get(subject.name) ?? []), microseconds]);
-      rates.set(subject.name, [...(rates.get(subject.name) ?? []), perSecond]);
+export interface Costs {
+  readonly rows: readonly Row[];
+  /** Microseconds of CPU per unit. */
+  readonly costs: Samples<SubjectName>;
+}
+
+/** A row for every subject that could run, and each one's cost per call. */
+export function closedLoop(bench: Bench, { name, subjects, each, request, before }: ClosedLoop): Promise<Costs> {
+  return withSubjects(bench, subjects, async (started, client) => {
+    const costs = new Samples<SubjectName>();
+    const rates = new Samples<SubjectName>();
+    for (let round = 0; round <= bench.rounds; round++) {
+      for (const subject of started.values()) {
+        const { port, tls = false } = subject;
+        const job = { kind: "closed", port, tls, request: request(subject), connections: CONNECTIONS } as const;
+        if (round === 0) await warmUp(client, subject, job, bench.quick ? 3_000 : 6_000);
+        else await before?.(client, subject);
+        const ms = bench.quick ? 1_000 : 2_500;
+        const { result, cpuMs } = await withCpu(subject, () => client.run({ ...job, ms }));
+        expectWhole(subject, result);
+        const microseconds = (cpuMs * 1000) / result.whole;
+        const perSecond = result.whole / result.seconds;
+        const figures = `${microseconds.toFixed(1)} us CPU, ${perSecond.toFixed(0)}/s`;
+        bench.say(`  ${name}, round ${round}: ${subject.name} ${figures}`);
+        if (round === 0) continue;
+        costs.add(subject.name, microseconds);
+        rates.add(subject.name, perSecond);
+      }
     }
-  }
-  await stopSubjects(bench, subjects);
-  const rows = [...subjects.keys()].map((subject) => {
-    const cost = `${median(costs.get(subject) ?? []).toFixed(0)} us`;
-    return told(name, `${subject}: CPU per ${each}`, `${cost} (${median(rates.get(subject) ?? []).toFixed(0)}/s)`);
+    const rows = costs.names().map((subject) => {
+      const value = `${costs.median(subject).toFixed(0)} us (${rates.median(subject).toFixed(0)}/s)`;
+      return told(name, `${subject}: CPU per ${each}`, value);
+    });
+    return { rows, costs };
   });
-  return { rows, costs };
 }
 
 /** Sends calls until a subject is optimized. */

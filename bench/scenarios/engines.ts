@@ -1,6 +1,5 @@
 // The node engine beside uWebSockets.js: a call, a chunk, and a call over TLS beside nginx that terminates TLS in front.
 import { atMost, type Bench, type Row } from "../bench.ts";
-import { medianRatio } from "../measure.ts";
 import { requestText } from "../workload.ts";
 import { closedLoop } from "./closed-loop.ts";
 import { flow } from "./streams.ts";
@@ -18,13 +17,12 @@ export async function engines(bench: Bench): Promise<Row[]> {
   const chunk = await flow(bench, { name: chunks, subjects: ["tollgate", "node"], ...load });
   const name = "engines: unary over TLS";
   const tls = await closedLoop(bench, { ...calls, name, subjects: ["tls-uws", "tls-node", "tls-nginx"] });
-  const nginx = tls.costs.get("tls-nginx");
   const measure = "of TLS: CPU over nginx and uws together";
   return [
     ...[...call.rows, ...chunk.rows, ...tls.rows],
-    atMost(calls.name, "node over uws", medianRatio(call.costs.get("node"), call.costs.get("tollgate")), 1.35, "x"),
-    atMost(chunks, "node over uws", medianRatio(chunk.costs.get("node"), chunk.costs.get("tollgate")), 1.2, "x"),
-    atMost(name, `uws ${measure}`, medianRatio(tls.costs.get("tls-uws"), nginx), 1, "x"),
-    atMost(name, `node ${measure}`, medianRatio(tls.costs.get("tls-node"), nginx), 1, "x"),
+    atMost(calls.name, "node over uws", call.costs.ratio("node", "tollgate"), 1.35, "x"),
+    atMost(chunks, "node over uws", chunk.costs.ratio("node", "tollgate"), 1.2, "x"),
+    atMost(name, `uws ${measure}`, tls.costs.ratio("tls-uws", "tls-nginx"), 1, "x"),
+    atMost(name, `node ${measure}`, tls.costs.ratio("tls-node", "tls-nginx"), 1, "x"),
   ];
 }

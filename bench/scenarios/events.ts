@@ -1,18 +1,7 @@
 // Ten thousand events a minute, each from its own call, sent to a slow receiver: no call waits for them.
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import {
-  atLeast,
-  atMost,
-  type Bench,
-  expectWhole,
-  type Row,
-  startClient,
-  startSubjects,
-  stopSubjects,
-  told,
-  withCpu,
-} from "../bench.ts";
+import { atLeast, atMost, type Bench, expectWhole, type Row, told, withCpu, withGateway } from "../bench.ts";
 import type { JobResult } from "../load/jobs.ts";
 import { SOMEBODY } from "../load/jobs.ts";
 import type { Client } from "../processes.ts";
@@ -72,12 +61,13 @@ async function calls(client: Client, subject: Subject, callers: readonly string[
   return { ...result, cpuMs };
 }
 
-export async function events(bench: Bench): Promise<Row[]> {
-  const client = await startClient(bench);
+export function events(bench: Bench): Promise<Row[]> {
+  const options = { settings: { WEBHOOKS_PRIVATE: "1" } };
+  return withGateway(bench, (subject, client) => measure(bench, subject, client), options);
+}
+
+async function measure(bench: Bench, subject: Subject, client: Client): Promise<Row[]> {
   const receiver = await startReceiver();
-  const subjects = await startSubjects(bench, ["tollgate"], { settings: { WEBHOOKS_PRIVATE: "1" } });
-  const subject = subjects.get("tollgate");
-  if (subject === undefined) return [];
   const ms = bench.quick ? 10_000 : 60_000;
   const keys = await freshKeys(subject, Math.ceil((PER_SECOND * ms * 1.1) / 1_000));
   await subject.ask?.("POST", "/admin/v1/webhooks", { url: receiver.url, kinds: ["key.first_use"] });
@@ -93,7 +83,6 @@ export async function events(bench: Bench): Promise<Row[]> {
   while (receiver.cameAtMs.size < dueCount && performance.now() < untilMs)
     await new Promise((go) => setTimeout(go, 50));
   const after = await calls(client, subject, warm, ms / 3);
-  await stopSubjects(bench, subjects);
   receiver.server.closeAllConnections();
   receiver.server.close();
   return rowsOf([...receiver.cameAtMs.values()].slice(known), dueCount - known, { before, meanwhile, after });

@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { atMost, type Bench, expectWhole, type Row, startClient, told, withCpu } from "../bench.ts";
 import { type GrowthStore, growthStores } from "../growth-stores.ts";
 import { type Job, type JobResult, SOMEBODY } from "../load/jobs.ts";
-import { median, medianRatio, residentMb } from "../measure.ts";
+import { residentMb, Samples } from "../measure.ts";
 import { startTollgate } from "../peers/tollgate.ts";
 import type { Client } from "../processes.ts";
 import type { Subject } from "../subjects.ts";
@@ -25,23 +25,19 @@ type StoreName = (typeof STORES)[number];
 
 /** Figures of each store, round by round. */
 class Figures {
-  readonly #of = new Map<string, number[]>();
+  readonly #samples = new Samples();
 
   add(what: string, store: StoreName, figure: number): void {
-    const name = `${what} ${store}`;
-    this.#of.set(name, [...(this.#of.get(name) ?? []), figure]);
-  }
-
-  of(what: string, store: StoreName): readonly number[] {
-    return this.#of.get(`${what} ${store}`) ?? [];
+    this.#samples.add(`${what} ${store}`, figure);
   }
 
   both(what: string, unit: string, digits = 0): string {
-    return STORES.map((store) => `${median(this.of(what, store)).toFixed(digits)}${unit} ${store}`).join(", ");
+    const figure = (store: StoreName) => this.#samples.median(`${what} ${store}`).toFixed(digits);
+    return STORES.map((store) => `${figure(store)}${unit} ${store}`).join(", ");
   }
 
   ratio(what: string): number {
-    return medianRatio(this.of(what, "grown"), this.of(what, "empty"));
+    return this.#samples.ratio(`${what} grown`, `${what} empty`);
   }
 }
 

@@ -1,16 +1,6 @@
 // Two hundred concurrent jobs in one process: rows a minute, memory, the time of a poll, and chat's waiting time meanwhile.
 import { setTimeout as sleep } from "node:timers/promises";
-import {
-  atLeast,
-  atMost,
-  type Bench,
-  expectWhole,
-  type Row,
-  startClient,
-  startSubjects,
-  stopSubjects,
-  told,
-} from "../bench.ts";
+import { atLeast, atMost, type Bench, expectWhole, type Row, told, withGateway } from "../bench.ts";
 import { cpuMs, watchResident } from "../measure.ts";
 import type { Client } from "../processes.ts";
 import type { Subject } from "../subjects.ts";
@@ -71,16 +61,16 @@ async function allEnded(subject: Subject, launched: readonly Launched[]): Promis
   return rows;
 }
 
-export async function jobs(bench: Bench): Promise<Row[]> {
+export function jobs(bench: Bench): Promise<Row[]> {
   const settings = {
     DIRECT_FETCH: "0",
     FIRECRAWL_API_KEY: "sk-bench",
     FIRECRAWL_BASE_URL: `http://127.0.0.1:${bench.upstream.port}/scrape/${PAGE_MS}`,
   };
-  const subjects = await startSubjects(bench, ["tollgate"], { settings });
-  const subject = subjects.get("tollgate");
-  if (subject === undefined) return [];
-  const client = await startClient(bench);
+  return withGateway(bench, (subject, client) => measure(bench, subject, client), { settings });
+}
+
+async function measure(bench: Bench, subject: Subject, client: Client): Promise<Row[]> {
   const ms = bench.quick ? 5_000 : 15_000;
   const request = requestText(subject, { stream: true, chunks: 16 });
   await client.run({ kind: "closed", port: subject.port, request, connections: 16, ms: bench.quick ? 2_000 : 5_000 });
@@ -103,7 +93,6 @@ export async function jobs(bench: Bench): Promise<Row[]> {
   const cpu = cpuMs(pid) - cpuBefore;
   // Before and after, so that changing load of the machine is not taken for the jobs' effect.
   alone.push(await firstToken(client, subject, ms));
-  await stopSubjects(bench, subjects);
   const without = (alone[0] ?? Number.NaN) / 2 + (alone[1] ?? Number.NaN) / 2;
   bench.say(`  ${NAME}: first token p99 ${alone[0]?.toFixed(2)}, ${alone[1]?.toFixed(2)} ms without, ${beside} with`);
   return [

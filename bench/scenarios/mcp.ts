@@ -1,16 +1,5 @@
 // MCP as agents use it: tool lists, action calls, and calls that stay open without traffic.
-import {
-  atLeast,
-  atMost,
-  type Bench,
-  expectWhole,
-  type Row,
-  startClient,
-  startSubjects,
-  stopSubjects,
-  told,
-  withCpu,
-} from "../bench.ts";
+import { atLeast, atMost, type Bench, expectWhole, type Row, told, withCpu, withGateway } from "../bench.ts";
 import { median, residentMb, watchResident } from "../measure.ts";
 import type { Client } from "../processes.ts";
 import type { Subject } from "../subjects.ts";
@@ -71,11 +60,11 @@ async function waiting(bench: Bench, subject: Subject, client: Client): Promise<
   return [each, atMost(NAME, `${CALLS} calls that wait: memory`, (grownMb * CALLS) / count, 200, " MB")];
 }
 
-export async function mcp(bench: Bench): Promise<Row[]> {
-  const client = await startClient(bench);
-  const subjects = await startSubjects(bench, ["tollgate"]);
-  const subject = subjects.get("tollgate");
-  if (subject === undefined) return [];
+export function mcp(bench: Bench): Promise<Row[]> {
+  return withGateway(bench, (subject, client) => measure(bench, subject, client));
+}
+
+async function measure(bench: Bench, subject: Subject, client: Client): Promise<Row[]> {
   const ms = bench.quick ? 1_000 : 2_500;
   const list = asked(subject, "tools/list", {});
   const run = runActionText(subject);
@@ -93,11 +82,9 @@ export async function mcp(bench: Bench): Promise<Row[]> {
     p50s.push(alone.wholeCall?.p50 ?? Number.NaN);
     calls.push(figure);
   }
-  const rows = [
+  return [
     atMost(NAME, "tools/list p50, one at a time", median(p50s), 1, " ms"),
     atLeast(NAME, "run_action a second per core", median(calls), 1_000, "/s"),
     ...(await waiting(bench, subject, client)),
   ];
-  await stopSubjects(bench, subjects);
-  return rows;
 }

@@ -4,8 +4,9 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { atMost, type Bench, type Row, startSubjects, stopSubjects, told } from "../bench.ts";
+import { atMost, type Bench, type Row, told, withGateway } from "../bench.ts";
 import { median } from "../measure.ts";
+import type { Subject } from "../subjects.ts";
 
 const NAME = "a list of 2,000 models";
 const MODELS = 2_000;
@@ -46,10 +47,11 @@ async function tookMs(work: () => Promise<unknown>): Promise<number> {
   return performance.now() - from;
 }
 
-export async function models(bench: Bench): Promise<Row[]> {
-  const subjects = await startSubjects(bench, ["tollgate"]);
-  const subject = subjects.get("tollgate");
-  if (subject === undefined) return [];
+export function models(bench: Bench): Promise<Row[]> {
+  return withGateway(bench, (subject) => measure(bench, subject));
+}
+
+async function measure(bench: Bench, subject: Subject): Promise<Row[]> {
   const answer = await fetch(`http://127.0.0.1:${subject.port}/api/llm/v1/models`);
   const { data } = (await answer.json()) as { readonly data: readonly Sold[] };
   const env = { ...process.env, DATA_DIR: join(bench.folder, "models-check") };
@@ -67,7 +69,6 @@ export async function models(bench: Bench): Promise<Row[]> {
     );
     bench.say(`  ${NAME}, round ${round}: ${changes} changes in ${took.at(-1)?.toFixed(0)} ms`);
   }
-  await stopSubjects(bench, subjects);
   const checks: number[] = [];
   for (let time = 0; time < 3; time++) {
     // It exits with 1 where a price differs, which does not matter here.

@@ -12,7 +12,7 @@ import {
   told,
   withCpu,
 } from "../bench.ts";
-import { median, medianRatio } from "../measure.ts";
+import { Samples } from "../measure.ts";
 import type { Subject, SubjectName } from "../subjects.ts";
 import { requestText } from "../workload.ts";
 import { warmUp } from "./closed-loop.ts";
@@ -94,7 +94,7 @@ export async function opted(bench: Bench): Promise<Row[]> {
     ["traces at 100 %", await traced("1")],
     ["a cache hit", cached],
   ]);
-  const costs = new Map<Variant, number[]>();
+  const costs = new Samples<Variant>();
   for (let round = 0; round <= bench.rounds; round++) {
     for (const [variant, subject] of variants) {
       const request = requestText(subject, { stream: false });
@@ -105,7 +105,7 @@ export async function opted(bench: Bench): Promise<Row[]> {
       expectWhole(subject, result);
       const each = (cpuMs * 1_000) / result.whole;
       bench.say(`  ${NAME}, round ${round}: ${variant} ${each.toFixed(1)} us CPU`);
-      if (round > 0) costs.set(variant, [...(costs.get(variant) ?? []), each]);
+      if (round > 0) costs.add(variant, each);
     }
   }
   const stream = requestText(cached, { stream: true, chunks: 16 });
@@ -119,15 +119,16 @@ export async function opted(bench: Bench): Promise<Row[]> {
   return rowsOf(costs, firstToken?.p50 ?? Number.NaN);
 }
 
-function rowsOf(costs: ReadonlyMap<Variant, readonly number[]>, firstByteMs: number): Row[] {
-  const over = (variant: Variant) =>
-    median((costs.get(variant) ?? []).map((cost, round) => cost - (costs.get("plain")?.[round] ?? Number.NaN)));
-  const ratio = (variant: Variant) => medianRatio(costs.get(variant), costs.get("plain"));
+function rowsOf(costs: Samples<Variant>, firstByteMs: number): Row[] {
+  const ratio = (variant: Variant) => costs.ratio(variant, "plain");
+  const above = (variant: Variant) => costs.above(variant, "plain");
   return [
-    ...[...costs].map(([variant, all]) => told(NAME, `${variant}: CPU per request`, `${median(all).toFixed(1)} us`)),
-    atMost(NAME, "four windows and their marks, CPU over plain", over("four windows"), 3, " us"),
+    ...costs
+      .names()
+      .map((variant) => told(NAME, `${variant}: CPU per request`, `${costs.median(variant).toFixed(1)} us`)),
+    atMost(NAME, "four windows and their marks, CPU over plain", above("four windows"), 3, " us"),
     atMost(NAME, "traces at 1 %, CPU over plain", ratio("traces at 1 %"), 1.02, "x"),
-    atMost(NAME, "traces at 100 %, CPU over plain", over("traces at 100 %"), 25, " us"),
+    atMost(NAME, "traces at 100 %, CPU over plain", above("traces at 100 %"), 25, " us"),
     atMost(NAME, "a cache hit, CPU over plain", ratio("a cache hit"), 0.4, "x"),
     atMost(NAME, "a cache hit, first token of a stream, p50", firstByteMs, 1, " ms"),
   ];

@@ -1,12 +1,12 @@
 // Other gateways beside ours, each with the settings that its documentation advises: the cost of a call, a chunk, a first token and an open
 // stream. A peer that cannot take the load gets a lighter one, which ours gets too.
-import { atMost, type Bench, expectWhole, type Row, startClient, startSubjects, stopSubjects, told } from "../bench.ts";
+import { atMost, type Bench, expectWhole, type Row, startClient, told, withSubjects } from "../bench.ts";
 import type { JobResult } from "../load/jobs.ts";
-import { median, medianRatio, residentMb, watchResident } from "../measure.ts";
+import { residentMb, Samples, watchResident } from "../measure.ts";
 import type { Client } from "../processes.ts";
 import type { Subject, SubjectName } from "../subjects.ts";
 import { eventsOf, requestText } from "../workload.ts";
-import { closedLoop } from "./closed-loop.ts";
+import { closedLoop, warmUp } from "./closed-loop.ts";
 import { flow } from "./streams.ts";
 
 const FLOORS = ["nginx", "haproxy", "bare"] as const;
@@ -17,10 +17,6 @@ const OTHERS = ["bifrost-core", "portkey", ...KEEPING_SPEND] as const;
 const SLOW: readonly SubjectName[] = ["litellm", "portkey"];
 const QUICK_ENOUGH = OTHERS.filter((name) => !SLOW.includes(name));
 const STREAMS_OPEN = 2_000;
-const WARM_CALLS = 6_000;
-const WARM_MS_MAX = 10_000;
-
-type Costs = ReadonlyMap<SubjectName, readonly number[]>;
 
 /**
  * A few calls that may fail: the upstream closes connections idle for ten seconds, and Bifrost's core answers 502 to a call that meets a
@@ -38,21 +34,19 @@ export function freshen(connections: number) {
 }
 
 /** At most the cost of each peer that could run. */
-function below(name: string, costs: Costs, others: readonly SubjectName[]): Row[] {
-  const ours = costs.get("tollgate");
+function below(name: string, costs: Samples<SubjectName>, others: readonly SubjectName[]): Row[] {
   return others
-    .filter((other) => ours !== undefined && costs.has(other))
-    .map((other) => atMost(name, `CPU over ${other}'s`, medianRatio(ours, costs.get(other)), 1, "x"));
+    .filter((other) => costs.has("tollgate") && costs.has(other))
+    .map((other) => atMost(name, `CPU over ${other}'s`, costs.ratio("tollgate", other), 1, "x"));
 }
 
 /** At most half the cost of the cheapest peer that keeps spend, where one could run. */
-function belowHalf(name: string, costs: Costs): Row[] {
-  const ours = costs.get("tollgate");
+function belowHalf(name: string, costs: Samples<SubjectName>): Row[] {
   const ran = KEEPING_SPEND.filter((other) => costs.has(other));
-  const [cheapest] = ran.toSorted((one, other) => median(costs.get(one) ?? []) - median(costs.get(other) ?? []));
-  if (ours === undefined || cheapest === undefined) return [];
+  const [cheapest] = ran.toSorted((one, other) => costs.median(one) - costs.median(other));
+  if (!costs.has("tollgate") || cheapest === undefined) return [];
   const measure = `CPU over ${cheapest}'s, the cheapest that keeps spend`;
-  return [atMost(name, measure, medianRatio(ours, costs.get(cheapest)), 0.5, "x")];
+  return [atMost(name, measure, costs.ratio("tollgate", cheapest), 0.5, "x")];
 }
 
 export async function peersUnary(bench: Bench): Promise<Row[]> {
@@ -89,38 +83,31 @@ export async function peersStreams(bench: Bench): Promise<Row[]> {
 /** Streams at random times, and the time to their first token beyond the upstream's own. */
 async function firstToken(bench: Bench, names: readonly SubjectName[], perSecond: number): Promise<Row[]> {
   const name = `peers: open loop, ${perSecond}/s`;
-  const client = await startClient(bench);
-  const subjects = await startSubjects(bench, ["direct", ...names, "tollgate"]);
-  const found = new Map<SubjectName, { readonly p50: number; readonly p99: number }[]>();
-  for (const subject of subjects.values()) {
-    const request = requestText(subject, { stream: true, chunks: 16 });
-    const job = { kind: "closed", port: subject.port, request, connections: 32, ms: 2_000 } as const;
-    const until = performance.now() + WARM_MS_MAX;
-    for (let calls = 0; calls < WARM_CALLS && performance.now() < until; ) {
-      const result = await client.run(job);
-      expectWhole(subject, result);
-      calls += result.whole;
-    }
-  }
-  for (let round = 1; round <= bench.rounds; round++) {
+  return withSubjects(bench, ["direct", ...names, "tollgate"], async (subjects, client) => {
+    const p50s = new Samples<SubjectName>();
+    const p99s = new Samples<SubjectName>();
     for (const subject of subjects.values()) {
       const request = requestText(subject, { stream: true, chunks: 16 });
-      const ms = bench.quick ? 1_500 : 3_000;
-      await freshen(32)(client, subject);
-      const result = await client.run({ kind: "open", port: subject.port, request, perSecond, ms });
-      expectWhole(subject, result);
-      const token = result.firstToken ?? { p50: Number.NaN, p99: Number.NaN };
-      bench.say(`  ${name}, round ${round}: ${subject.name} ${token.p50.toFixed(2)}/${token.p99.toFixed(2)} ms`);
-      found.set(subject.name, [...(found.get(subject.name) ?? []), token]);
+      await warmUp(client, subject, { kind: "closed", port: subject.port, request, connections: 32 }, 2_000);
     }
-  }
-  await stopSubjects(bench, subjects);
-  const direct = found.get("direct") ?? [];
-  return [...found].map(([subject, tokens]) => {
-    const over = (at: "p50" | "p99") =>
-      median(tokens.map((token, round) => token[at] - (direct[round]?.[at] ?? Number.NaN)));
-    const value = `${over("p50").toFixed(2)} / ${over("p99").toFixed(2)} ms`;
-    return told(name, `${subject}: first token over direct, p50 / p99`, value);
+    for (let round = 1; round <= bench.rounds; round++) {
+      for (const subject of subjects.values()) {
+        const request = requestText(subject, { stream: true, chunks: 16 });
+        const ms = bench.quick ? 1_500 : 3_000;
+        await freshen(32)(client, subject);
+        const result = await client.run({ kind: "open", port: subject.port, request, perSecond, ms });
+        expectWhole(subject, result);
+        const { p50, p99 } = result.firstToken ?? { p50: Number.NaN, p99: Number.NaN };
+        bench.say(`  ${name}, round ${round}: ${subject.name} ${p50.toFixed(2)}/${p99.toFixed(2)} ms`);
+        p50s.add(subject.name, p50);
+        p99s.add(subject.name, p99);
+      }
+    }
+    return p50s.names().map((subject) => {
+      const [p50, p99] = [p50s.above(subject, "direct"), p99s.above(subject, "direct")];
+      const measure = `${subject}: first token over direct, p50 / p99`;
+      return told(name, measure, `${p50.toFixed(2)} / ${p99.toFixed(2)} ms`);
+    });
   });
 }
 
@@ -141,20 +128,20 @@ interface Load {
 async function resident(bench: Bench, { name, peers, run, most }: Load): Promise<Row[]> {
   const rows: Row[] = [];
   for (const peer of peers) {
-    const subjects = await startSubjects(bench, [peer]);
-    for (const subject of subjects.values()) {
-      const pid = subject.pid ?? process.pid;
-      const idleMb = residentMb(pid);
-      const watch = watchResident(pid);
-      const result = await run(subject);
-      const mostMb = watch.stop();
-      const lost = result.failed === 0 ? "" : `, ${result.failed} lost`;
-      const value = `${mostMb.toFixed(0)} MB (${idleMb.toFixed(0)} MB before the first), ${result.openMax} open at once${lost}`;
-      bench.say(`  ${name}: ${peer} ${value}`);
-      rows.push(told(name, `${peer}: resident`, value));
-      if (peer === "tollgate" && most !== undefined) rows.push(atMost(name, "resident", mostMb, most, " MB"));
-    }
-    await stopSubjects(bench, subjects);
+    await withSubjects(bench, [peer], async (subjects) => {
+      for (const subject of subjects.values()) {
+        const pid = subject.pid ?? process.pid;
+        const idleMb = residentMb(pid);
+        const watch = watchResident(pid);
+        const result = await run(subject);
+        const mostMb = watch.stop();
+        const lost = result.failed === 0 ? "" : `, ${result.failed} lost`;
+        const value = `${mostMb.toFixed(0)} MB (${idleMb.toFixed(0)} MB before the first), ${result.openMax} open at once${lost}`;
+        bench.say(`  ${name}: ${peer} ${value}`);
+        rows.push(told(name, `${peer}: resident`, value));
+        if (peer === "tollgate" && most !== undefined) rows.push(atMost(name, "resident", mostMb, most, " MB"));
+      }
+    });
   }
   return rows;
 }

@@ -5,7 +5,7 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import { type AddressInfo, connect, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import { atMost, type Bench, type Row, startSubjects, stopSubjects, told } from "../bench.ts";
+import { atMost, type Bench, type Row, told, withGateway } from "../bench.ts";
 import { cpuMs, residentMb } from "../measure.ts";
 import type { Subject } from "../subjects.ts";
 
@@ -112,10 +112,7 @@ async function measure(bench: Bench, subject: Subject): Promise<Row[]> {
 export async function realtime(bench: Bench): Promise<Row[]> {
   const vendor = await startVendor();
   const settings = { OPENAI_BASE_URL: `${vendor.url}/openai` };
-  const subjects = await startSubjects(bench, ["tollgate"], { settings });
-  const rows: Row[] = [];
-  for (const subject of subjects.values()) rows.push(...(await measure(bench, subject)));
-  await stopSubjects(bench, subjects);
+  const rows = await withGateway(bench, (subject) => measure(bench, subject), { settings });
   vendor.close();
   return rows;
 }

@@ -1,15 +1,15 @@
 // 64 clients that read one byte a second of 50 MB answers: does anything on the way buffer for them.
-import { atMost, type Bench, expectWhole, type Row, startClient, startSubjects, stopSubjects, told } from "../bench.ts";
+import { atMost, type Bench, expectWhole, type Row, told, withSubjects } from "../bench.ts";
 import { openDescriptors, residentMb, watchResident } from "../measure.ts";
-import type { Subject } from "../subjects.ts";
+import type { Client } from "../processes.ts";
+import type { Subject, SubjectName } from "../subjects.ts";
 import { requestText } from "../workload.ts";
 
 const NAME = "64 slow readers of 50 MB";
 const READERS = 64;
 const MAX_MB = 64;
 
-async function measure(bench: Bench, subject: Subject): Promise<Row[]> {
-  const client = await startClient(bench);
+async function measure(bench: Bench, subject: Subject, client: Client): Promise<Row[]> {
   const pid = subject.pid ?? process.pid;
   const request = requestText(subject, { stream: true });
   const descriptors = openDescriptors(pid);
@@ -40,12 +40,12 @@ async function measure(bench: Bench, subject: Subject): Promise<Row[]> {
   return [told(NAME, "readers at the end", rate), atMost(NAME, "resident grows by", grownMb, MAX_MB, " MB")];
 }
 
-export async function slow(bench: Bench): Promise<Row[]> {
-  const rows: Row[] = [];
-  const subjects = await startSubjects(bench, bench.quick ? ["tollgate"] : ["bare", "tollgate"], {
-    upstreamPort: bench.upstream.bigPort,
-  });
-  for (const subject of subjects.values()) rows.push(...(await measure(bench, subject)));
-  await stopSubjects(bench, subjects);
-  return rows;
+export function slow(bench: Bench): Promise<Row[]> {
+  const names = bench.quick ? (["tollgate"] as const) : (["bare", "tollgate"] as const);
+  const work = async (subjects: ReadonlyMap<SubjectName, Subject>, client: Client) => {
+    const rows: Row[] = [];
+    for (const subject of subjects.values()) rows.push(...(await measure(bench, subject, client)));
+    return rows;
+  };
+  return withSubjects(bench, names, work, { upstreamPort: bench.upstream.bigPort });
 }

@@ -1,17 +1,7 @@
 // 20 MB answers of an action, one after the other: how fast they pass, and whether anything on the way keeps them.
-import {
-  atLeast,
-  atMost,
-  type Bench,
-  expectWhole,
-  type Row,
-  startClient,
-  startSubjects,
-  stopSubjects,
-  told,
-  withCpu,
-} from "../bench.ts";
-import { median, medianRatio, residentMb, watchResident } from "../measure.ts";
+import { atLeast, atMost, type Bench, expectWhole, type Row, told, withCpu, withSubjects } from "../bench.ts";
+import { residentMb, Samples, watchResident } from "../measure.ts";
+import type { Client } from "../processes.ts";
 import type { Subject, SubjectName } from "../subjects.ts";
 import { pagesText, searchText } from "../workload.ts";
 
@@ -19,12 +9,14 @@ const NAME = "answers of 20 MB";
 const MEGABYTES = 20;
 const ADDED_MB_MAX = 16;
 
-export async function spliced(bench: Bench): Promise<Row[]> {
-  const client = await startClient(bench);
-  const subjects = await startSubjects(bench, ["bare", "tollgate", "base"]);
-  const speeds = new Map<SubjectName, number[]>();
-  const costs = new Map<SubjectName, number[]>();
-  const added = new Map<SubjectName, number>();
+export function spliced(bench: Bench): Promise<Row[]> {
+  return withSubjects(bench, ["bare", "tollgate", "base"], (subjects, client) => measure(bench, subjects, client));
+}
+
+async function measure(bench: Bench, subjects: ReadonlyMap<SubjectName, Subject>, client: Client): Promise<Row[]> {
+  const speeds = new Samples<SubjectName>();
+  const costs = new Samples<SubjectName>();
+  const added = new Samples<SubjectName>();
 
   const ask = (subject: Subject, request: string, connections: number, ms: number) =>
     client.run({ kind: "closed", port: subject.port, request, connections, ms });
@@ -49,21 +41,20 @@ export async function spliced(bench: Bench): Promise<Row[]> {
       bench.say(
         `  ${NAME}, round ${round}: ${subject.name} ${mbPerSecond.toFixed(0)} MB/s, ${cpu.toFixed(1)} ms CPU each, grew by ${addedMb.toFixed(1)} MB from ${beforeMb.toFixed(0)} MB`,
       );
-      speeds.set(subject.name, [...(speeds.get(subject.name) ?? []), mbPerSecond]);
-      costs.set(subject.name, [...(costs.get(subject.name) ?? []), cpu]);
-      added.set(subject.name, Math.max(added.get(subject.name) ?? 0, addedMb));
+      speeds.add(subject.name, mbPerSecond);
+      costs.add(subject.name, cpu);
+      added.add(subject.name, addedMb);
     }
   }
-  await stopSubjects(bench, subjects);
-  const rows = [...subjects.keys()].map((name) => {
-    const speed = `${median(speeds.get(name) ?? []).toFixed(0)} MB/s, ${median(costs.get(name) ?? []).toFixed(1)} ms`;
-    return told(NAME, `${name}: speed, CPU each, added memory`, `${speed}, ${(added.get(name) ?? 0).toFixed(1)} MB`);
+  const addedMost = (name: SubjectName) => Math.max(0, ...added.of(name));
+  const rows = speeds.names().map((name) => {
+    const speed = `${speeds.median(name).toFixed(0)} MB/s, ${costs.median(name).toFixed(1)} ms`;
+    return told(NAME, `${name}: speed, CPU each, added memory`, `${speed}, ${addedMost(name).toFixed(1)} MB`);
   });
-  const ours = speeds.get("tollgate");
-  if (ours === undefined) return rows;
+  if (!speeds.has("tollgate")) return rows;
   return [
     ...rows,
-    atLeast(NAME, "speed over the bare proxy's", medianRatio(ours, speeds.get("bare")), 0.5, "x"),
-    atMost(NAME, "memory added", added.get("tollgate") ?? Number.NaN, ADDED_MB_MAX, " MB"),
+    atLeast(NAME, "speed over the bare proxy's", speeds.ratio("tollgate", "bare"), 0.5, "x"),
+    atMost(NAME, "memory added", addedMost("tollgate"), ADDED_MB_MAX, " MB"),
   ];
 }
