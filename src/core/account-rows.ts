@@ -94,6 +94,8 @@ export interface KeyPage {
 export interface AccountPage {
   readonly limit: number;
   readonly after: string | null;
+  /** Only accounts with this text in their name or id, and the owner of the key with this id (where the store indexes keys by id). */
+  readonly text?: string;
 }
 
 export function byOpening(one: AccountRow, other: AccountRow) {

@@ -34,6 +34,8 @@ export interface UsageQuery extends PostingFilters {
   readonly groups?: Readonly<Record<string, string>>;
   /** Play money of sandbox accounts: false leaves it out, true shows only it, null includes it. */
   readonly sandbox: boolean | null;
+  /** Only these values of the first field. */
+  readonly only?: readonly string[];
   /** Only the largest sums, without further pages; default: rows in the order of their groups. */
   readonly largestFirst?: boolean;
   readonly limit: number;
@@ -122,7 +124,10 @@ export interface FailedCall {
 }
 
 export interface FailedCallSearch extends PostingFilters {
-  readonly status: FailedCall["status"];
+  /** Null: either. */
+  readonly status: FailedCall["status"] | null;
+  /** Only the call with this id. */
+  readonly requestId?: string;
   readonly limit: number;
   readonly cursor: string | null;
 }

@@ -179,9 +179,18 @@ describe("a page", () => {
     const theirs = await fetch(`${gateway.url}/api/v1/transactions?status=failed`, {
       headers: { authorization: `Bearer ${other.key}` },
     });
-    const { transactions } = (await theirs.json()) as { transactions: { attempts: Record<string, unknown>[] }[] };
+    const { transactions } = (await theirs.json()) as {
+      transactions: { request_id: string; attempts: Record<string, unknown>[] }[];
+    };
     expect(transactions[0]?.attempts[0]).toMatchObject({ model: "sandbox/503", reason: "provider_overloaded" });
     expect(transactions[0]?.attempts[0]).not.toHaveProperty("upstream_nano_usd");
+    const path = `/api/v1/transactions/${transactions[0]?.request_id}`;
+    const open = (key: string) => fetch(`${gateway.url}${path}`, { headers: { authorization: `Bearer ${key}` } });
+    expect(await (await open(other.key)).json()).toMatchObject({
+      kind: "failed",
+      attempts: [{ model: "sandbox/503" }],
+    });
+    expect((await open(account.key)).status).toBe(404);
   });
 });
 

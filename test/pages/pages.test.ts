@@ -420,9 +420,25 @@ describe("in at most four clicks after the sign-in", () => {
     await signIn();
     await click(`.side a[href="/account/transactions"]`);
     await page.select("#status", "failed");
+    await page.type("#model", "sandbox/503");
     await click("main form button");
-    expect(await text("tbody")).toContain("sandbox/503");
-    expect(await text("tbody")).toContain("provider_overloaded");
+    await click("tbody .row");
+    expect(await text("h1")).toBe("Failed call");
+    expect(await text()).toContain("provider_overloaded");
+    expect(await text()).toContain("What to do");
+    expect(await violations()).toEqual([]);
+  });
+
+  it("an operator sees what the provider said about a failed call", async () => {
+    await signInAsOperator();
+    await click(`.side a[href="/console/calls"]`);
+    await page.select("#status", "failed");
+    await page.type("#account", live.accountId);
+    await click("main form button");
+    await click("tbody tr:last-child .row");
+    expect(await page.$$eval("q", (all) => all.map((one) => one.textContent))).toContain(XSS[1]);
+    expect(await page.$(`main a[href="/console/accounts/${live.accountId}"]`)).not.toBeNull();
+    expect(await violations()).toEqual([]);
   });
 
   it("two models are tried side by side, each with its first token, cost and routes", async () => {
@@ -603,6 +619,13 @@ it("Ctrl K finds a page, a key and an action by a part of the name, and a call b
     return text();
   };
   expect(await found(id)).toContain(`Transaction ${id}`);
+  const { transactions } = (await (
+    await fetch(`${gateway.url}/api/v1/transactions?status=failed`, {
+      headers: { authorization: `Bearer ${account.key}` },
+    })
+  ).json()) as { transactions: { request_id: string }[] };
+  const failed = transactions[0]?.request_id ?? "";
+  expect(await found(failed)).toContain(`Transaction ${failed}`);
   expect(await found("onerror")).toContain(XSS[1]);
   expect(await found("search the web")).toContain("Action brave/search");
   expect(await found("no-such-key-or-call-0123")).not.toContain("Key ");

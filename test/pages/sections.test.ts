@@ -37,7 +37,8 @@ async function answered(section: Section, method: "GET" | "POST", fields = ""): 
     | (EndpointSpec & { answer(call: unknown): Promise<Answer> })
     | undefined;
   const query = new URLSearchParams();
-  const request = { method, path: section.path, query, body: Buffer.from(fields) } as unknown as GatewayRequest;
+  const about = { method, path: section.path, query, headers: new Map() };
+  const request = { ...about, body: Buffer.from(fields) } as unknown as GatewayRequest;
   return (await endpoint?.answer({ request })) ?? { status: 0, body: "" };
 }
 

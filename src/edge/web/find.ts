@@ -7,7 +7,7 @@ import type { Section } from "./kit/sections.ts";
 
 const WORDS_MAX = 200;
 const HITS_MAX = 8;
-/** An id of a transaction, or of the request that it was made for. */
+/** An id of a transaction, or of its request. */
 const OF_CALL = /^(?:tx|req|open)_\w+$/;
 
 export interface Hit {
@@ -17,21 +17,23 @@ export interface Hit {
   readonly note?: string;
 }
 
-/** Hits of one kind, given the words in lower case. */
+/** Hits of one kind for what was typed. */
 export type Look = (ask: Ask, words: string) => Promise<readonly Hit[]>;
 
 export function has(text: string, words: string): boolean {
-  return text.toLowerCase().includes(words);
+  return text.toLowerCase().includes(words.toLowerCase());
 }
 
 /** The call with an id. `api` is the endpoint of transactions, `path` the page of one. */
 export function callWith(api: string, path: string): Look {
   return async (ask, words) => {
     if (!OF_CALL.test(words)) return [];
-    // Ids are case-sensitive, and a request's transaction has the request's id under its own prefix.
-    const id = encodeURIComponent(words.replace(/^req_/, "tx_"));
-    const found = await bodyOr<unknown>(ask("GET", `${api}/${id}`), null);
-    return found === null ? [] : [{ kind: "Transaction", name: words, href: `${path}/${id}` }];
+    // A charged call's transaction has the request's id under another prefix; one that was not charged has only its request.
+    for (const id of new Set([words.replace(/^req_/, "tx_"), words])) {
+      const found = await bodyOr<unknown>(ask("GET", `${api}/${encodeURIComponent(id)}`), null);
+      if (found !== null) return [{ kind: "Transaction", name: words, href: `${path}/${encodeURIComponent(id)}` }];
+    }
+    return [];
   };
 }
 
@@ -72,13 +74,12 @@ export function findSection({ path, groups, looks }: FindParts): Section {
     path,
     place: path,
     async show({ ask, request }) {
-      const asked = (request.query.get("q") ?? "").trim().slice(0, WORDS_MAX);
-      const words = OF_CALL.test(asked) ? asked : asked.toLowerCase();
+      const words = (request.query.get("q") ?? "").trim().slice(0, WORDS_MAX);
       const pages = places.filter(({ name }) => has(name, words)).map((one) => ({ ...one, kind: "Page" }));
       const hits: Hit[] = [];
       if (words !== "") for (const look of looks) hits.push(...(await look(ask, words)).slice(0, HITS_MAX));
       const all = [...pages, ...hits];
-      const form = html`<form class="filters" method="get" action="${path}" role="search" aria-label="Find"><div><label for="q">Name or id</label><input id="q" name="q" value="${asked}" autocomplete="off" spellcheck="false"></div><div class="buttons"><button>Find</button></div></form>`;
+      const form = html`<form class="filters" method="get" action="${path}" role="search" aria-label="Find"><div><label for="q">Name or id</label><input id="q" name="q" value="${words}" autocomplete="off" spellcheck="false"></div><div class="buttons"><button>Find</button></div></form>`;
       const none = html`<p class="none">Nothing has this name or id.</p>`;
       return { title: "Find", body: html`${form}${all.length === 0 ? none : hitsHtml(all)}` };
     },

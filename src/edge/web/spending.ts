@@ -1,10 +1,10 @@
 // Spending by day, divided by model, provider or key: the same chart for an account and for the operator.
 import { lessOf, type NanoSum, sumOf } from "../../core/money.ts";
 import { type Html, html } from "./html.ts";
-import { type Ask, withQuery } from "./kit/ask.ts";
-import { type DaySum, dayChart, OTHERS } from "./kit/charts.ts";
+import { type Ask, bodyOr, withQuery } from "./kit/ask.ts";
+import { type DaySum, dayChart, OTHERS, sparkline } from "./kit/charts.ts";
 import { DAY_MS, dayOf } from "./kit/days.ts";
-import { callsWords, money, switchOf } from "./kit/shown.ts";
+import { callsWords, money, rounded, switchOf } from "./kit/shown.ts";
 
 const SPANS = [7, 30, 90] as const;
 /** How the chart's columns can be divided. */
@@ -59,6 +59,44 @@ function daySums(days: readonly UsageLine[], split: readonly UsageLine[], field:
     return { day, name: OTHERS, nano: lessOf(charged_nano_usd, known) };
   });
   return [...listed, ...rest.filter(({ nano }) => nano !== "0")];
+}
+
+/** The days that the small charts in lists of keys and accounts cover. */
+export const TREND_DAYS = 14;
+
+/** A small chart of what each key or account spent lately; one report for all of them. */
+export async function trends(
+  ask: Ask,
+  api: string,
+  {
+    ids,
+    nowMs,
+    ...query
+  }: {
+    readonly by: "key" | "account";
+    readonly ids: readonly string[];
+    readonly nowMs: number;
+    readonly account?: string;
+  },
+): Promise<(id: string) => Html | string> {
+  if (ids.length === 0) return () => "";
+  const days = Array.from({ length: TREND_DAYS }, (_, at) => dayOf(nowMs - (TREND_DAYS - 1 - at) * DAY_MS));
+  const asked = {
+    ...query,
+    by: `${query.by},day`,
+    only: ids.join(),
+    from: days[0] ?? "",
+    order: "amount",
+    limit: LINES_MAX,
+  };
+  const lines = await bodyOr(usageOf(ask, api, asked), []);
+  const byId = Map.groupBy(lines, (line) => line[`${query.by}_id`] ?? "");
+  return (id) => {
+    const own = byId.get(id) ?? [];
+    const sum = sumOf(own.map((line) => line.charged_nano_usd));
+    const values = days.map((day) => Number(own.find((line) => line.day === day)?.charged_nano_usd ?? 0));
+    return own.length === 0 ? "" : sparkline(values, `${rounded(sum)} in ${TREND_DAYS} days`);
+  };
 }
 
 export interface SpendingOrder {

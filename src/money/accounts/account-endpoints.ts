@@ -10,7 +10,7 @@ import { readQuery } from "./read-body.ts";
 import { keyRow, ownAccountRow, wholeTransactionRow } from "./rows.ts";
 import { ownRuleEndpoints } from "./rule-endpoints.ts";
 import { rulesOf } from "./rules.ts";
-import { ownReports, ownTransactions } from "./usage-endpoints.ts";
+import { failedCall, ownReports, ownTransactions } from "./usage-endpoints.ts";
 import { whyAnswer, whySchema } from "./why.ts";
 
 function idOf(call: Call): string {
@@ -39,6 +39,9 @@ function readingEndpoints(parts: AccountParts): EndpointSpec[] {
     endpoint("GET", "/api/v1/transactions/{id}", async (call) => {
       const { payer, primary } = call.caller;
       const found = await findTransaction(books, payer.accountId, idOf(call));
+      const own = { accountId: payer.accountId, keyId: primary ? null : payer.keyId };
+      const failed = found === null ? await failedCall(parts, idOf(call), own) : null;
+      if (failed !== null) return { status: 200, body: failed };
       if (found === null || (!primary && found.posting.keyId !== payer.keyId))
         throw missing("transaction", "There is no such transaction.");
       return { status: 200, body: (await named(books, payer.accountId, [found], wholeTransactionRow))[0] };

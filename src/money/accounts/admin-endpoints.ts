@@ -14,7 +14,7 @@ import { readBody } from "./read-body.ts";
 import { operatorTransactionRow } from "./rows.ts";
 import { adminRuleEndpoints } from "./rule-endpoints.ts";
 import { mintId } from "./secrets.ts";
-import { anyTransactions, anyUsage } from "./usage-endpoints.ts";
+import { anyTransactions, anyUsage, failedCall } from "./usage-endpoints.ts";
 
 const refundSchema = z.strictObject({ reason: z.string().min(1, "must not be empty").max(500) });
 const backupSchema = z.strictObject({
@@ -97,7 +97,10 @@ function ledgerEndpoints(parts: AdminParts): EndpointSpec[] {
   const { books, rules, failedCalls } = parts;
   return [
     adminEndpoint("GET", "/admin/v1/transactions/{id}", async ({ request }) => {
-      const found = await findTransaction(books, null, request.params.id ?? "");
+      const id = request.params.id ?? "";
+      const found = await findTransaction(books, null, id);
+      const failed = found === null ? await failedCall(parts, id, { accountId: null, keyId: null }) : null;
+      if (failed !== null) return { status: 200, body: failed };
       if (found === null) throw missing("any_transaction", "There is no such transaction.");
       return { status: 200, body: (await named(books, null, [found], operatorTransactionRow))[0] };
     }),

@@ -33,10 +33,15 @@ export const accountPageSchema = z.strictObject({
     .string()
     .regex(/^[\w-]{1,100}$/, "must be the next_cursor of an earlier answer")
     .optional(),
+  q: z.string().trim().min(1, "must not be empty").max(200, "must have at most 200 characters").optional(),
 });
 
-export async function listAccounts(books: Books, { limit, cursor }: z.output<typeof accountPageSchema>) {
-  const found = await books.accounts({ limit: limit + 1, after: cursor ?? null });
+export async function listAccounts(books: Books, { limit, cursor, q }: z.output<typeof accountPageSchema>) {
+  const found = await books.accounts({
+    limit: limit + 1,
+    after: cursor ?? null,
+    ...(q === undefined ? {} : { text: q }),
+  });
   const accounts = found.slice(0, limit);
   const next = found.length > limit ? (accounts.at(-1)?.accountId ?? null) : null;
   return { accounts: accounts.sort(byOpening), next };

@@ -68,12 +68,25 @@ const onePage = { path: ["cursor"], message: "goes on in the order of the fields
 const isOnePage = (asked: { readonly order?: unknown; readonly cursor?: unknown }) =>
   asked.order === undefined || asked.cursor === undefined;
 
+/** Only these values of the first field of `by`. */
+const only = z
+  .string()
+  .transform((text) => text.split(","))
+  .refine((all) => all.length <= 100, "must have at most 100 values, separated by commas")
+  .optional();
+const onlyOf = { path: ["only"], message: "is for reports whose first field is account, key, model or provider" };
+const ONLY: readonly (UsageField | undefined)[] = ["account", "key", "model", "provider"];
+const isOnlyOf = (asked: { readonly only?: unknown; readonly by: readonly UsageField[] }) =>
+  asked.only === undefined || ONLY.includes(asked.by[0]);
+
 export const usageSchema = filterSchema
-  .extend({ by: fields(USAGE_FIELDS), account: name, status: usageStatus, sandbox, order })
-  .refine(isOnePage, onePage);
+  .extend({ by: fields(USAGE_FIELDS), account: name, status: usageStatus, sandbox, order, only })
+  .refine(isOnePage, onePage)
+  .refine(isOnlyOf, onlyOf);
 export const ownUsageSchema = filterSchema
-  .extend({ by: fields(USAGE_FIELDS.filter((field) => field !== "account")), status: usageStatus, order })
-  .refine(isOnePage, onePage);
+  .extend({ by: fields(USAGE_FIELDS.filter((field) => field !== "account")), status: usageStatus, order, only })
+  .refine(isOnePage, onePage)
+  .refine(isOnlyOf, onlyOf);
 export const searchSchema = filterSchema.extend({
   account: name,
   status: z
@@ -107,11 +120,12 @@ export function usageQuery(
   asked: z.output<typeof ownUsageSchema> & { readonly sandbox?: boolean | undefined },
   account: string | undefined,
 ): UsageQuery {
-  // A query that names an account or a key determines the kind of money.
-  const isNamed = account !== undefined || asked.key !== undefined;
+  // A query that names accounts or keys determines the kind of money.
+  const isNamed = account !== undefined || asked.key !== undefined || asked.only !== undefined;
   const sandbox = asked.sandbox ?? (isNamed ? null : false);
   const largestFirst = asked.order === "amount";
-  return { ...filtersOf(asked, account), by: asked.by, kind: asked.status, sandbox, largestFirst };
+  const only = asked.only === undefined ? {} : { only: asked.only };
+  return { ...filtersOf(asked, account), by: asked.by, kind: asked.status, sandbox, largestFirst, ...only };
 }
 
 /** Postings, or calls without one. */

@@ -4,7 +4,15 @@ import type { Answer } from "../../core/endpoint.ts";
 import { GatewayError } from "../../core/errors.ts";
 import { lessOf } from "../../core/money.ts";
 import type { Caller } from "../../core/plan.ts";
-import type { FailedCall, FailedCalls, Reports, UsageField, UsageQuery, UsageRow } from "../../core/usage-rows.ts";
+import type {
+  FailedCall,
+  FailedCallSearch,
+  FailedCalls,
+  Reports,
+  UsageField,
+  UsageQuery,
+  UsageRow,
+} from "../../core/usage-rows.ts";
 import type { Books } from "./books.ts";
 import { type CsvRow, csvText } from "./csv.ts";
 import { fewAtATime } from "./few-at-a-time.ts";
@@ -201,10 +209,25 @@ function failedRow(call: FailedCall): CsvRow {
   };
 }
 
+const operatorFailedRow = (call: FailedCall) => ({ ...failedRow(call), reason: call.reason ?? call.message ?? null });
+
 /** An uncharged call as its payer sees it: without our cost, and without what a vendor says about our key. */
 function ownFailedRow(call: FailedCall) {
   const attempts = call.attempts.map(({ upstreamNano: _, refusal: __, ...attempt }) => attempt);
   return { ...failedRow(call), attempts };
+}
+
+/** The uncharged call with the id of a request; null: none is known. An account's own (`accountId`), or any for the operator. */
+export async function failedCall(
+  { books, failedCalls }: { readonly books: NamedBooks; readonly failedCalls: FailedCalls },
+  requestId: string,
+  { accountId, keyId }: Pick<FailedCallSearch, "accountId" | "keyId">,
+): Promise<object | null> {
+  if (!requestId.startsWith("req_")) return null;
+  const any = { status: null, model: null, provider: null, tag: null, fromMs: null, toMs: null, cursor: null };
+  const { rows } = await failedCalls.find({ ...any, requestId, accountId, keyId, limit: 1 });
+  const rowOf: (call: FailedCall) => object = accountId === null ? operatorFailedRow : ownFailedRow;
+  return (await named(books, accountId, rows, rowOf))[0] ?? null;
 }
 
 type OwnBooks = NamedBooks & Pick<Books, "transactions">;
@@ -252,7 +275,7 @@ export async function anyTransactions(
       format: read.format,
       name,
       columns: FAILED_COLUMNS,
-      rows: await named(books, null, rows, (call) => ({ ...failedRow(call), reason: call.reason ?? call.message })),
+      rows: await named(books, null, rows, operatorFailedRow),
       next,
     });
   }

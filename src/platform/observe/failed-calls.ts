@@ -17,8 +17,9 @@ const NAME_LENGTH_MAX = 200;
 const MESSAGE_LENGTH_MAX = 400;
 const CHUNK_BYTES = 64 * 1024;
 const LINE_BREAK = 10;
-/** The most that a page for one account searches: otherwise a search without matches would read the whole file each time. */
-const OF_ACCOUNT_BYTES_MAX = 4 * MIB;
+/** The most that an account's search reads for a page and for one call: otherwise one without matches would read the whole file each time. */
+const LIST_BYTES_MAX = 4 * MIB;
+const ONE_BYTES_MAX = 64 * MIB;
 
 const FAILED = new Set<string | null>(["failed", "broken", "left_before_content"]);
 
@@ -74,7 +75,8 @@ function callOf(record: RequestRecord, status: FailedCall["status"], createdAtMs
 function isAsked(call: FailedCall, search: FailedCallSearch): boolean {
   const { accountId, keyId, model, provider, tag, toMs } = search;
   return (
-    call.status === search.status &&
+    (search.status === null || call.status === search.status) &&
+    (search.requestId === undefined || call.requestId === search.requestId) &&
     (accountId === null || call.accountId === accountId) &&
     (keyId === null || call.keyId === keyId) &&
     (model === null || call.asked === model || call.attempts.some((attempt) => attempt.model === model)) &&
@@ -155,8 +157,15 @@ async function findIn(files: readonly string[], search: FailedCallSearch): Retur
   const before = placeIn(search.cursor);
   const rows: FailedCall[] = [];
   const nextAt = ({ file: number, at }: Line) => `${number}.${at}`;
-  // Most lines belong to other accounts; skip them without parsing.
-  const ofAccount = search.accountId === null ? null : Buffer.from(JSON.stringify(search.accountId));
+  // Most lines belong to other calls; skip them without parsing.
+  const wanted = search.requestId ?? search.accountId;
+  const text = wanted === null ? null : Buffer.from(JSON.stringify(wanted));
+  const bytesMax =
+    search.accountId === null
+      ? Number.POSITIVE_INFINITY
+      : search.requestId === undefined
+        ? LIST_BYTES_MAX
+        : ONE_BYTES_MAX;
   let looked = 0;
   let seen: Line | null = null;
   let last: Line | null = null;
@@ -166,10 +175,10 @@ async function findIn(files: readonly string[], search: FailedCallSearch): Retur
     begun ||= (await numberOf(path)) === before?.file;
     if (!begun) continue;
     for await (const line of linesBackward(path, before)) {
-      if (ofAccount !== null && seen !== null && looked > OF_ACCOUNT_BYTES_MAX) return { rows, next: nextAt(seen) };
+      if (seen !== null && looked > bytesMax) return { rows, next: nextAt(seen) };
       looked += line.bytes.length;
       seen = line;
-      if (ofAccount !== null && !line.bytes.includes(ofAccount)) continue;
+      if (text !== null && !line.bytes.includes(text)) continue;
       const call = callIn(line);
       if (call === null || !isAsked(call, search)) continue;
       if (search.fromMs !== null && call.createdAtMs < search.fromMs) return { rows, next: null };

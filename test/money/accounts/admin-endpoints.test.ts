@@ -63,6 +63,13 @@ test("accounts are listed page by page, each once, and the next page is where th
   expect(seen.toSorted()).toEqual(all.toSorted());
   expect(seen).toEqual(expect.arrayContaining([...ids]));
   expect((await gate.admin("GET", "/admin/v1/accounts?limit=1001")).status).toBe(400);
+  const [id = ""] = ids;
+  const { body: keyed } = await gate.admin("GET", `/admin/v1/accounts/${id}`);
+  for (const q of [id, id.slice(0, 15), keyed.keys[0].id]) {
+    const { accounts } = (await gate.admin("GET", `/admin/v1/accounts?q=${q}`)).body;
+    expect(accounts.map((row: { account_id: string }) => row.account_id)).toEqual([id]);
+  }
+  expect((await gate.admin("GET", "/admin/v1/accounts?q=")).status).toBe(400);
 });
 
 test("everything below /admin/v1 needs the admin token; an account's key is none", async () => {

@@ -129,8 +129,21 @@ test("the operator finds transactions by filter, newest first; what takes readin
   expect(csv).toMatch(/^transaction_id,kind,.*\r\ntx_test_3,charge,/);
 });
 
+test("a report can be limited to some values of its first field", async () => {
+  const rows = (await usage(account.key, `by=key,day&only=${agent.id}`)).usage;
+  expect(rows.map((row: { key_id: string; day: string }) => [row.key_id, row.day])).toEqual([
+    [agent.id, "2026-05-06"],
+    [agent.id, "2026-05-07"],
+  ]);
+  expect((await usage(account.key, `by=key&only=${agent.id},${primaryId}`)).usage).toHaveLength(2);
+  const { body } = await gate.admin("GET", `/admin/v1/usage?by=account,day&only=${account.id},acct_other`);
+  expect(body.usage).toHaveLength(2);
+  expect((await gate.admin("GET", "/admin/v1/usage?by=account&only=acct_other")).body.usage).toEqual([]);
+});
+
 test.each([
   ["by=colour", "by"],
+  ["by=day&only=2026-05-06", "only"],
   ["from=yesterday", "from"],
   ["to=2026-13-40", "to"],
   ["tag=red", "tag"],

@@ -62,6 +62,8 @@ test("failed and refused calls of known keys are found by filter with their atte
   expect(await ids({ tag: "team=red" })).toEqual(["req_1"]);
   expect(await ids({ model: "maker/model", provider: "vendor" })).toEqual(["req_5", "req_1"]);
   expect(await ids({ provider: "another" })).toEqual([]);
+  expect(await ids({ status: null, requestId: "req_2" })).toEqual(["req_2"]);
+  expect(await ids({ status: null, requestId: "req_5", accountId: "acct_1" })).toEqual([]);
   expect(await ids({ toMs: clock.epochMs() })).toEqual(["req_1"]);
   expect(await ids({ fromMs: clock.epochMs() })).toEqual(["req_5"]);
   expect((await calls.find({ ...EVERYTHING, accountId: "acct_1" })).rows[0]?.attempts).toEqual([

@@ -99,7 +99,7 @@ export function accountPages(parts: AccountPagesParts): readonly EndpointSpec[] 
     transactionSection,
     runsSection,
     runSection,
-    keysSection(parts.base),
+    keysSection(parts.base, parts.epochMs),
     budgetsSection,
     eventsSection({ path: "/account/events", api: "/api/v1", lead }),
     jobsSection,

@@ -44,6 +44,7 @@ export interface FailedShown {
   readonly asked: string | null;
   readonly status: number;
   readonly code: ErrorCode | null;
+  readonly message?: string | null;
   /** Only for the operator. */
   readonly reason?: string | null;
   readonly ms: number;
@@ -53,6 +54,8 @@ export interface FailedShown {
     readonly model: string;
     readonly status: number;
     readonly reason: string | null;
+    /** Only for the operator: what the provider said about our key. */
+    readonly refusal?: string;
     readonly ms: number;
   }[];
 }

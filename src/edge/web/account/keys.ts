@@ -29,6 +29,7 @@ import {
   table,
   time,
 } from "../kit/shown.ts";
+import { TREND_DAYS, trends } from "../spending.ts";
 import { dollars } from "../words.ts";
 import type { KeyMade, KeyShown, KeysShown } from "./answers.ts";
 import { callsOfKey } from "./start.ts";
@@ -165,6 +166,8 @@ export interface KeysTable {
   readonly place: KeysPlace;
   readonly groups: readonly GroupShown[];
   readonly listed: Listed;
+  /** A small chart of a key's spending. */
+  readonly trend: (keyId: string) => Put;
 }
 
 export function listedIn({ path, query }: Visit["request"]): Listed {
@@ -186,11 +189,12 @@ export async function keysOf(ask: Ask, api: string, { query }: Listed): Promise<
 
 /** Keys with their actions. */
 export function keysTable(agents: readonly KeyShown[], made: KeysTable): Html {
-  const columns = ["Key", "Spent", "May call|large", "Last used (UTC)|large", "Do"];
+  const columns = ["Key", "Spent", `${TREND_DAYS} days|large`, "May call|large", "Last used (UTC)|large", "Do"];
   const nameOf = new Map(made.groups.map(({ id, name }) => [id, name]));
   const rows = rowsOf(agents, (key) => [
     html`<strong class="name">${key.label}</strong> ${stateOf(key)}<br><span class="soft"><code class="large">${key.hint}</code>${key.group === null ? "" : html` ${pill(nameOf.get(key.group) ?? key.group)}`}</span>`,
     spentOf(key),
+    made.trend(key.id),
     allowedOf(key),
     time(key.last_used_at),
     keyActions(key, made),
@@ -279,21 +283,22 @@ const PATH = "/account/keys";
 const NEW = "new";
 
 /** `url`: our own URL, without a trailing slash. */
-export function keysSection(url: () => string): Section {
+export function keysSection(url: () => string, epochMs: () => number): Section {
   const own: KeysPlace = {
     api: () => "/api/v1/agents",
     refused: (keyId) => `/account/transactions?status=refused&key=${encodeURIComponent(keyId)}`,
     firstCalls: (secret) => callsOfKey(url(), secret),
   };
-  return { path: PATH, place: PATH, acts: keyActs(own), show: (visit) => shown(visit, own) };
+  return { path: PATH, place: PATH, acts: keyActs(own), show: (visit) => shown(visit, own, epochMs()) };
 }
 
-async function shown({ ask, csrf, request }: Visit, place: KeysPlace): Promise<Shown> {
+async function shown({ ask, csrf, request }: Visit, place: KeysPlace, nowMs: number): Promise<Shown> {
   const listed = listedIn(request);
   const keys = await keysOf(ask, "/api/v1/agents", listed);
   const grouped = await ask<{ groups: readonly GroupShown[] }>("GET", "/api/v1/groups");
   const { groups } = grouped;
-  const made = { form: formOf(listed, csrf), place, groups, listed };
+  const trend = await trends(ask, "/api/v1/usage", { by: "key", ids: keys.agents.map(({ id }) => id), nowMs });
+  const made = { form: formOf(listed, csrf), place, groups, listed, trend };
   const isGrant = ({ kind }: KeyShown) => kind === "grant";
   const agents = keys.agents.filter((key) => !isGrant(key));
   const grants = keys.agents.filter(isGrant);

@@ -82,36 +82,69 @@ export function chargeRows(
   });
 }
 
-const ATTEMPT = ["Route", "Status", "Reason", "Duration|num"];
+const errorOf = ({ code, status }: FailedShown) => pill(code ?? String(status), "bad");
 
-/** The routes tried for an uncharged call, and what to do about its error. */
-function failureDetails({ request_id, code, attempts }: FailedShown): Html {
-  const tried = table(`Attempts of ${request_id}`, ATTEMPT, {
+/** Uncharged calls, each with its reason; `path`: the page of one of them. */
+export function failedRows(
+  rows: readonly FailedShown[],
+  path: string,
+  whose: (row: FailedShown) => Html | string = keyOf,
+): Html {
+  return table("Calls that were not charged", ["Time (UTC)", "Call", "Reason"], {
+    none: "No call matches. Failed calls are kept for some days.",
+    rows: rowsOf(rows, (row) => [
+      html`<a class="row" href="${path}/${row.request_id}">${time(row.created_at)}</a>`,
+      html`<span class="name">${row.asked ?? row.endpoint}</span><br><span class="soft">${whose(row)}</span>`,
+      html`${errorOf(row)} <span class="soft">${row.status}, after ${count(row.ms)} ms</span><br><span class="name">${row.reason ?? row.message ?? ""}</span>`,
+    ]),
+  });
+}
+
+type Attempt = FailedShown["attempts"][number];
+
+/** What the operator sees of a failed call beside its caller. */
+export interface ForOperator {
+  readonly account: Html;
+  /** What the provider said on this route. */
+  readonly wordsOf: (attempt: Attempt) => string;
+}
+
+/** The page of a call that was not charged: its error, the routes tried, and what to do. `path`: the page of all of them. */
+export function failurePage(call: FailedShown, path: string, operator?: ForOperator): Shown {
+  const columns = [
+    "Route",
+    "Status",
+    "Reason",
+    ...(operator === undefined ? [] : ["The provider said"]),
+    "Duration|num",
+  ];
+  const tried = table("Routes tried", columns, {
     none: "No provider was called.",
-    rows: attempts.map((one) => [
+    rows: call.attempts.map((one) => [
       html`${one.vendor} <span class="soft">${one.model}</span>`,
-      one.status === 0 ? "none" : String(one.status),
-      one.reason ?? "answered",
+      one.status === 0 ? "no answer" : String(one.status),
+      one.reason === null ? pill("answered", "good") : pill(one.reason, "bad"),
+      ...(operator === undefined ? [] : [html`<q class="name">${operator.wordsOf(one) || "-"}</q>`]),
       `${count(one.ms)} ms`,
     ]),
   });
+  const about = facts([
+    ["Call", html`<span class="name">${call.asked ?? call.endpoint}</span>`],
+    ["Error", html`${errorOf(call)} ${call.status}`],
+    ["Time", html`${time(call.created_at)} UTC, after ${count(call.ms)} ms`],
+    ...(operator === undefined ? [] : [["Account", operator.account] as const]),
+    ["Key", html`${call.key_label ?? ""} <code>${call.key_id}</code>`],
+    ["Tags", (call.tags ?? []).join(" ") || "-"],
+    ["Request", html`<code>${call.request_id}</code>`],
+  ]);
   // An earlier release may have had other codes.
-  const error: ErrorRow | undefined = code === null ? undefined : ERRORS[code];
-  const hint = error === undefined ? "" : html`<p><strong>What to do:</strong> ${error.hint}</p>`;
-  return html`<details><summary aria-label="Routes tried, and what to do: ${request_id}">Routes tried, and what to do</summary>${tried}${hint}<p class="soft"><code>${request_id}</code></p></details>`;
-}
-
-/** Uncharged calls, each with its reason. */
-export function failedRows(rows: readonly FailedShown[], whose: (row: FailedShown) => Html | string = keyOf): Html {
-  const columns = ["Time (UTC)", "Call", "Reason"];
-  return table("Calls that were not charged", columns, {
-    none: "No call matches. Failed calls are kept for some days.",
-    rows: rowsOf(rows, (row) => [
-      time(row.created_at),
-      html`<span class="name">${row.asked ?? row.endpoint}</span><br><span class="soft">${whose(row)}</span>`,
-      html`${pill(row.code ?? String(row.status), "bad")} <span class="soft">${row.status}, after ${count(row.ms)} ms</span>${row.reason == null ? "" : html`<br><span class="name">${row.reason}</span>`}${failureDetails(row)}`,
-    ]),
-  });
+  const error: ErrorRow | undefined = call.code === null ? undefined : ERRORS[call.code];
+  const like = { status: call.kind, model: call.asked ?? "" };
+  const next = html`<p>${error?.hint ?? ""}</p><p><a href="${withQuery(path, like)}">Calls like it that were not charged</a></p>`;
+  return {
+    title: call.kind === "refused" ? "Refused call" : "Failed call",
+    body: html`${problem(call.reason ?? call.message ?? null)}<div class="grid">${card("Details", about)}${card("What to do", next)}</div>${card("Routes tried", tried)}`,
+  };
 }
 
 /** Whether the search is for uncharged calls, which have rows of their own form. */
@@ -146,7 +179,8 @@ export const transactionsSection: Section = {
       found: ask("GET", withQuery("/api/v1/transactions", { ...asked, limit: PAGE })),
       search: searchForm(request.path, asked),
       next: (cursor) => nextPage(request.path, asked, cursor),
-      rows: (all) => (isFailure(asked.status) ? failedRows(failuresIn(all)) : chargeRows(all, request.path)),
+      rows: (all) =>
+        isFailure(asked.status) ? failedRows(failuresIn(all), request.path) : chargeRows(all, request.path),
     });
   },
 };
@@ -191,10 +225,9 @@ export const transactionSection: Section = {
   path: "/account/transactions/{id}",
   place: "/account/transactions",
   async show({ ask, request }) {
-    const whole = await ask<WholeTransaction>(
-      "GET",
-      `/api/v1/transactions/${encodeURIComponent(request.params.id ?? "")}`,
-    );
+    const api = `/api/v1/transactions/${encodeURIComponent(request.params.id ?? "")}`;
+    const whole = await ask<WholeTransaction | FailedShown>("GET", api);
+    if ("attempts" in whole) return failurePage(whole, "/account/transactions");
     return {
       title: "Transaction",
       body: html`${card("Details", transactionFacts(whole))}${card("Routes tried", legsTable(whole))}`,

@@ -6,7 +6,7 @@ import { findKey, formOf, type KeysPlace, keyActs, keysOf, keysTable, listedIn }
 import { type Html, html } from "../html.ts";
 import { nothingElse, Refused, withQuery } from "../kit/ask.ts";
 import { buttonForm, centsIn, field, postForm } from "../kit/forms.ts";
-import type { Act, Section, Visit } from "../kit/sections.ts";
+import type { Act, Section, Shown, Visit } from "../kit/sections.ts";
 import {
   card,
   dialog,
@@ -20,6 +20,7 @@ import {
   tiles,
   time,
 } from "../kit/shown.ts";
+import { TREND_DAYS, trends } from "../spending.ts";
 import { dollars } from "../words.ts";
 import type { AccountShown } from "./answers.ts";
 
@@ -46,33 +47,36 @@ const openAct: Act = {
   },
 };
 
-export const accountsSection: Section = {
-  path: PATH,
-  place: PATH,
-  acts: { open: openAct },
-  async show({ ask, csrf, request }) {
-    const cursor = request.query.get("cursor") ?? "";
-    const found = await ask<{ accounts: readonly AccountShown[]; next_cursor: string | null }>(
-      "GET",
-      withQuery("/admin/v1/accounts", { limit: PAGE, cursor }),
-    );
-    const columns = ["Account", "Created (UTC)|large", "Spent|num large", "Balance|num"];
-    const rows = rowsOf(found.accounts, (one) => [
-      html`<a class="name" href="${PATH}/${encodeURIComponent(one.account_id)}">${one.name}</a> ${one.kind === "sandbox" ? pill("sandbox", "warn") : ""} ${one.frozen ? pill("frozen", "bad") : ""}<br><code class="soft">${one.account_id}</code>`,
-      time(one.created_at),
-      moneyOfCents(one.spent_cents),
-      moneyOfCents(one.balance_cents),
-    ]);
-    const open = postForm(
-      { action: PATH, csrf, act: "open" },
-      html`<div class="fields">${field({ name: "name", label: "Name", required: true })}${field({ name: "kind", label: "Kind", options: KINDS })}${field({ name: "credit", label: "Credit", note: "dollars", type: "number" })}</div><div class="buttons"><button>Create an account</button></div>`,
-    );
-    return {
-      title: "Accounts",
-      body: html`${dialogLink("new", "Create an account", PATH)}${dialog("new", "Create an account", open, request.query.get("open") === "new")}${card("Accounts", html`${table("Accounts", columns, { rows, none: "There is no account yet. Create one." })}${nextPage(PATH, {}, found.next_cursor)}`)}`,
-    };
-  },
-};
+export function accountsSection(epochMs: () => number): Section {
+  return { path: PATH, place: PATH, acts: { open: openAct }, show: (visit) => accountsShown(visit, epochMs()) };
+}
+
+async function accountsShown({ ask, csrf, request }: Visit, nowMs: number): Promise<Shown> {
+  const [cursor, q] = ["cursor", "q"].map((name) => (request.query.get(name) ?? "").trim()) as [string, string];
+  const found = await ask<{ accounts: readonly AccountShown[]; next_cursor: string | null }>(
+    "GET",
+    withQuery("/admin/v1/accounts", { limit: PAGE, cursor, q }),
+  );
+  const ids = found.accounts.map(({ account_id: id }) => id);
+  const trend = await trends(ask, "/admin/v1/usage", { by: "account", ids, nowMs });
+  const columns = ["Account", "Created (UTC)|large", `${TREND_DAYS} days|large`, "Spent|num large", "Balance|num"];
+  const rows = rowsOf(found.accounts, (one) => [
+    html`<a class="name" href="${PATH}/${encodeURIComponent(one.account_id)}">${one.name}</a> ${one.kind === "sandbox" ? pill("sandbox", "warn") : ""} ${one.frozen ? pill("frozen", "bad") : ""}<br><code class="soft">${one.account_id}</code>`,
+    time(one.created_at),
+    trend(one.account_id),
+    moneyOfCents(one.spent_cents),
+    moneyOfCents(one.balance_cents),
+  ]);
+  const open = postForm(
+    { action: PATH, csrf, act: "open" },
+    html`<div class="fields">${field({ name: "name", label: "Name", required: true })}${field({ name: "kind", label: "Kind", options: KINDS })}${field({ name: "credit", label: "Credit", note: "dollars", type: "number" })}</div><div class="buttons"><button>Create an account</button></div>`,
+  );
+  const search = html`<form class="filters" method="get" action="${PATH}" role="search">${field({ name: "q", label: "Part of a name, an id, or a key's id", value: q })}<div class="buttons"><button class="plain">Find</button></div></form>`;
+  return {
+    title: "Accounts",
+    body: html`${dialogLink("new", "Create an account", PATH)}${dialog("new", "Create an account", open, request.query.get("open") === "new")}${card("Accounts", html`${search}${table("Accounts", columns, { rows, none: q === "" ? "There is no account yet. Create one." : "No account has this name or id, and no key has this id." })}${nextPage(PATH, { q }, found.next_cursor)}`)}`,
+  };
+}
 
 const idIn = ({ request }: Visit) => encodeURIComponent(request.params.id ?? "");
 const apiOf = (visit: Visit) => `/admin/v1/accounts/${idIn(visit)}`;
@@ -123,7 +127,7 @@ function summary(account: AccountShown): Html {
 }
 
 /** `reference`: unique per form, so that a form that is sent twice counts once. */
-export function accountSection(reference: () => string): Section {
+export function accountSection(reference: () => string, epochMs: () => number): Section {
   return {
     path: `${PATH}/{id}`,
     place: PATH,
@@ -140,7 +144,14 @@ export function accountSection(reference: () => string): Section {
       const bounded = await ask<BudgetsShown>("GET", `${apiOf(visit)}/budgets`);
       const listed = listedIn(request);
       const keys = await keysOf(ask, `${apiOf(visit)}/keys`, listed);
-      const made = { form: formOf(listed, csrf), place: KEYS, groups: grouped.groups, listed };
+      const ids = keys.agents.map(({ id }) => id);
+      const trend = await trends(ask, "/admin/v1/usage", {
+        by: "key",
+        account: account.account_id,
+        ids,
+        nowMs: epochMs(),
+      });
+      const made = { form: formOf(listed, csrf), place: KEYS, groups: grouped.groups, listed, trend };
       const form = { action: request.path, csrf };
       const credit = postForm(
         { ...form, act: "credit" },

@@ -1,8 +1,10 @@
 // Searchable transactions of all accounts with our cost of each; failed calls with their reasons; refunding a charge.
+import type { RouteRow } from "../../../upstream/route-rows.ts";
 import type { FailedShown, TransactionShown } from "../account/answers.ts";
 import {
   chargeRows,
   failedRows,
+  failurePage,
   failuresIn,
   foundPage,
   isFailure,
@@ -13,7 +15,7 @@ import {
   transactionFacts,
 } from "../account/transactions.ts";
 import { html } from "../html.ts";
-import { nothingElse, withQuery } from "../kit/ask.ts";
+import { bodyOr, nothingElse, withQuery } from "../kit/ask.ts";
 import { field, postForm } from "../kit/forms.ts";
 import type { Section, Visit } from "../kit/sections.ts";
 import { card, facts, money, nextPage } from "../kit/shown.ts";
@@ -39,11 +41,17 @@ export const callsSection: Section = {
       next: (cursor) => nextPage(PATH, asked, cursor),
       rows: (all) =>
         isFailure(asked.status)
-          ? failedRows(failuresIn(all), whose)
+          ? failedRows(failuresIn(all), PATH, whose)
           : chargeRows(all, PATH, { name: "Account", cell: whose }),
     });
   },
 };
+
+/** The latest message of a provider with this failure; routes keep one per reason. */
+function lastWords(routes: readonly RouteRow[], failed: { provider: string; model: string; reason: string | null }) {
+  const route = routes.find(({ provider, model }) => provider === failed.provider && model === failed.model);
+  return route?.failures.find(({ reason }) => reason === failed.reason)?.words ?? "";
+}
 
 const apiOf = ({ request }: Visit) => `/admin/v1/transactions/${encodeURIComponent(request.params.id ?? "")}`;
 
@@ -58,7 +66,17 @@ export const callSection: Section = {
     },
   },
   async show(visit) {
-    const whole = await visit.ask<AnyTransaction>("GET", apiOf(visit));
+    const whole = await visit.ask<AnyTransaction | FailedShown>("GET", apiOf(visit));
+    if ("attempts" in whole) {
+      const { routes } = await bodyOr(visit.ask<{ routes: readonly RouteRow[] }>("GET", "/admin/v1/routes"), {
+        routes: [],
+      });
+      return failurePage(whole, PATH, {
+        account: whose(whole),
+        wordsOf: ({ vendor, model, reason, refusal }) =>
+          refusal ?? lastWords(routes, { provider: vendor, model, reason }),
+      });
+    }
     const refund = postForm(
       { action: visit.request.path, csrf: visit.csrf, act: "refund" },
       html`${field({ name: "reason", label: "Reason", required: true })}<div class="buttons"><button class="danger">Refund</button></div>`,

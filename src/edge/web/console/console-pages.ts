@@ -8,7 +8,7 @@ import { isCsrf } from "../../oauth/sessions.ts";
 import { eventsSection } from "../account/events.ts";
 import { callWith, findSection, has, type Look } from "../find.ts";
 import { html } from "../html.ts";
-import { type Ask, bodyOr } from "../kit/ask.ts";
+import { type Ask, bodyOr, withQuery } from "../kit/ask.ts";
 import { liveEndpoint } from "../kit/live.ts";
 import { placeGroups } from "../kit/page.ts";
 import { type Door, sectionEndpoints } from "../kit/sections.ts";
@@ -31,22 +31,20 @@ const GROUPS = placeGroups({
 });
 
 const FIND = "/console/find";
-const ACCOUNTS_LOOKED_AT = "1000";
 
-const accountNamed: Look = async (ask, words) => {
-  const { accounts } = await bodyOr(
-    ask<{ accounts: readonly AccountShown[] }>("GET", `/admin/v1/accounts?limit=${ACCOUNTS_LOOKED_AT}`),
-    { accounts: [] },
+/** Accounts by name or id; and a key by its id, on its account's page. */
+const accountOrKey: Look = async (ask, words) => {
+  const found = ask<{ accounts: readonly AccountShown[] }>(
+    "GET",
+    withQuery("/admin/v1/accounts", { q: words, limit: "9" }),
   );
-  return accounts
-    .filter(({ name, account_id: id }) => has(`${name} ${id}`, words))
-    .map(({ name, account_id: id }) => ({ kind: "Account", name, href: `/console/accounts/${id}`, note: id }));
+  const { accounts } = await bodyOr(found, { accounts: [] });
+  return accounts.map(({ name, account_id: id }) =>
+    has(`${name} ${id}`, words)
+      ? { kind: "Account", name, href: `/console/accounts/${id}`, note: id }
+      : { kind: "Key", name: words, href: withQuery(`/console/accounts/${id}`, { q: words }), note: name },
+  );
 };
-
-const keyWith: Look = async (_ask, words) =>
-  words.startsWith("key_")
-    ? [{ kind: "Key", name: words, href: `/console/calls?key=${encodeURIComponent(words)}`, note: "its calls" }]
-    : [];
 
 /** The refresh interval of data that many viewers may watch at once. */
 const EVERY_MS = 5_000;
@@ -85,14 +83,14 @@ export function consolePages(parts: ConsoleParts): readonly EndpointSpec[] {
   const lead = "What happened in all accounts in the last 30 days, and the webhooks that receive it.";
   const sections = [
     todaySection({ glance, figures, epochMs }),
-    accountsSection,
-    accountSection(parts.reference),
+    accountsSection(epochMs),
+    accountSection(parts.reference, epochMs),
     callsSection,
     callSection,
     findSection({
       path: FIND,
       groups: GROUPS,
-      looks: [callWith("/admin/v1/transactions", "/console/calls"), keyWith, accountNamed],
+      looks: [callWith("/admin/v1/transactions", "/console/calls"), accountOrKey],
     }),
     routesSection,
     runningSection,

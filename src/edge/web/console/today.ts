@@ -189,7 +189,7 @@ async function failures(ask: Ask): Promise<Html> {
     shown: callsWords(calls.length),
     href: withQuery("/console/calls", { status: "failed", model: calls[0]?.asked ?? "" }),
   }));
-  return html`<h3>Reasons of the last ${callsWords(all.length)}</h3>${shares(most, "")}<h3>The newest</h3>${failedRows(all.slice(0, FAILURES_SHOWN), whose)}<p class="pages"><a href="/console/calls?status=failed">All failed calls</a></p>`;
+  return html`<h3>Reasons of the last ${callsWords(all.length)}</h3>${shares(most, "")}<h3>The newest</h3>${failedRows(all.slice(0, FAILURES_SHOWN), "/console/calls", whose)}<p class="pages"><a href="/console/calls?status=failed">All failed calls</a></p>`;
 }
 
 /** One per gateway; `glance` refreshes the figures at the top. */

@@ -101,14 +101,15 @@ export function dayChart(label: string, sums: readonly DaySum[], fromMs: number,
   });
 }
 
-/** A small chart for a row of a list: a column for each value. Decorative, as the row has the figures. */
-export function sparkline(values: readonly number[]): Html {
+/** A small chart for a row of a list: a column for each value. Without a label it is decorative, as the row has the figures. */
+export function sparkline(values: readonly number[], label?: string): Html {
   const top = Math.max(1, ...values);
   const bars = values.map((value, at) => {
     const height = Math.max(value > 0 ? 6 : 0, (value / top) * 100).toFixed(0);
     return html`<rect x="${((at * 100) / values.length).toFixed(1)}%" y="${100 - Number(height)}%" width="${(80 / values.length).toFixed(1)}%" height="${height}%"/>`;
   });
-  return html`<svg class="spark" aria-hidden="true">${bars}</svg>`;
+  const name = label === undefined ? html` aria-hidden="true"` : html` role="img" aria-label="${label}"`;
+  return html`<svg class="spark"${name}>${label === undefined ? "" : html`<title>${label}</title>`}${bars}</svg>`;
 }
 
 export interface Share {

@@ -45,6 +45,8 @@ interface Credit {
 }
 
 const TOTALS_KEPT_MS = 10_000;
+/** Accounts that a search by name reads at once. */
+const READ_AT_ONCE = 1_000;
 const NO_DETAIL = JSON.stringify({
   ...{ upstreamNano: 0, provider: null, served: null, usage: null, estimated: true, priceVersion: null },
 });
@@ -65,15 +67,17 @@ export function redisLedger(options: RedisLedgerOptions): SharedLedger {
   }
 
   /** Skips accounts that were registered and never opened. */
-  async function pageOf({ limit, after }: AccountPage): Promise<AccountRow[]> {
+  async function pageOf({ limit, after, text }: AccountPage): Promise<AccountRow[]> {
     const rows: AccountRow[] = [];
+    const isFound = ({ name, accountId }: AccountRow) =>
+      text === undefined || accountId.includes(text) || name.toLowerCase().includes(text.toLowerCase());
     for (let last = after; rows.length < limit; ) {
-      const ids = await index.page({ limit: limit - rows.length, after: last });
-      rows.push(...(await Promise.all(ids.map(account))).filter((row) => row !== null));
+      const ids = await index.page({ limit: text === undefined ? limit - rows.length : READ_AT_ONCE, after: last });
+      rows.push(...(await Promise.all(ids.map(account))).filter((row) => row !== null).filter(isFound));
       last = ids.at(-1) ?? null;
       if (last === null) break;
     }
-    return rows;
+    return rows.slice(0, limit);
   }
 
   /** Searches all accounts for a transaction id. Only people do this, never calls. */

@@ -1,4 +1,5 @@
 // The gateway's side of the SQLite ledger. Open the storage thread with `LEDGER_UNIT` among its units.
+import type { AccountPage, AccountRow } from "../../../core/account-rows.ts";
 import { type Nano, nano, ZERO } from "../../../core/money.ts";
 import type { SqliteThread } from "../../../platform/storage/thread-client.ts";
 import type { DoctorReport, Ledger, Told } from "../model/ledger.ts";
@@ -17,6 +18,10 @@ const PATIENT = { isPatient: true } as const;
 /** A crash only brings back what is pruned again. */
 const FORGETTING = { isPatient: true, mayBeLost: true } as const;
 const DOCTOR_OF_BOOKS = new URL("./books-doctor.ts", import.meta.url);
+
+const ACCOUNTS_WITH = `SELECT account_id FROM account WHERE account_id > ?1
+  AND (instr(lower(name), lower(?2)) > 0 OR instr(account_id, ?2) > 0
+    OR account_id = (SELECT account_id FROM api_key WHERE key_id = ?2)) ORDER BY account_id LIMIT ?3`;
 
 /** The file that the storage thread loads for the ledger. */
 export const LEDGER_UNIT = new URL("./unit.ts", import.meta.url);
@@ -56,7 +61,8 @@ export function sqliteLedger(thread: SqliteThread): Ledger {
   return {
     openAccount: (request) => call("openAccount", { ...request, creditNano: nano(request.creditNano) }),
     account: (accountId) => call("account", accountId),
-    accounts: (page) => call("accounts", page ?? null),
+    accounts: (page) =>
+      page?.text === undefined ? call("accounts", page ?? null) : accountsWith(thread, page, page.text),
     patchAccount: (accountId, patch) => call("patchAccount", { accountId, patch }),
     createKey: (accountId, key) => call("createKey", { accountId, key }),
     keyByHash: (secretHash) => call("keyByHash", secretHash),
@@ -104,6 +110,14 @@ export function sqliteLedger(thread: SqliteThread): Ledger {
     backup: (path) => thread.backup(path),
     close: () => thread.close(),
   };
+}
+
+/** The reading thread scans the names, so that calls do not wait. */
+async function accountsWith(thread: SqliteThread, { after, limit }: AccountPage, text: string): Promise<AccountRow[]> {
+  const call = thread.unit<LedgerOperations>("ledger");
+  const found = await thread.ask(ACCOUNTS_WITH, [after ?? "", text, limit]);
+  const rows = await Promise.all(found.map((row) => call("account", String(row.account_id))));
+  return rows.filter((row) => row !== null);
 }
 
 async function examine(thread: SqliteThread, books: AskReports, file: boolean): Promise<DoctorReport> {

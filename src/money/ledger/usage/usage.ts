@@ -58,12 +58,15 @@ interface Asking {
   readonly sandboxAccounts: () => string;
 }
 
-function filters({ query, write, sandboxAccounts }: Asking, names: Readonly<Record<string, string>>): string[] {
+function filters({ query, write, books, sandboxAccounts }: Asking, names: Readonly<Record<string, string>>): string[] {
   const { accountId, keyId, model, provider, sandbox } = query;
   const given = { account_id: accountId, key_id: keyId, model, provider };
   const conditions = Object.entries(given).flatMap(([name, value]) =>
     value === null ? [] : [`${names[name] ?? name} = ${write.value(value)}`],
   );
+  const [first] = query.by;
+  if (query.only !== undefined && first !== undefined)
+    conditions.push(`${names[COLUMN[first]] ?? COLUMN[first]} IN (${listed(query.only, write, books.dialect)})`);
   if (sandbox === null) return conditions;
   return [...conditions, `${names.account_id ?? "account_id"} ${sandbox ? "IN" : "NOT IN"} (${sandboxAccounts()})`];
 }
@@ -102,7 +105,7 @@ function rowsOfSums(asking: Asking, days: Days): string {
     return `SELECT ${["0 AS z", ...names].join(", ")} FROM ${sumTable(books.tables, table)} ${where(conditions)}`;
   };
   const inDays = () => [
-    within(days, write, query.accountId !== null || query.sandbox === true),
+    within(days, write, query.accountId !== null || query.sandbox === true || query.only !== undefined),
     ...filters(asking, {}),
   ];
   const less = Object.fromEntries(SUMS.map((name) => [name, `-${name}`]));

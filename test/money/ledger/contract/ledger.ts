@@ -320,6 +320,20 @@ export function ledgerContract(name: string, open: () => Promise<TestStore>): vo
       });
     });
 
+    test("accounts are found by a part of their name or id, a page at a time", async () => {
+      const to = await Promise.all([account(1), account(1), account(1)]);
+      const ids = to.map(({ accountId }) => accountId).sort();
+      for (const id of ids) await store.ledger.patchAccount(id, { name: `Ada's Orchard` });
+      const found = async (text: string, limit = 10, after: string | null = null) =>
+        (await store.ledger.accounts({ limit, after, text })).map(({ accountId }) => accountId);
+      expect((await found("s orch")).sort()).toEqual(ids);
+      expect(await found("orchard no more")).toEqual([]);
+      expect(await found("%")).toEqual([]);
+      for (const id of ids) expect(await found(id)).toEqual([id]);
+      const first = await found("ORCHARD", 2);
+      expect([...first, ...(await found("ORCHARD", 2, first.at(-1)))].sort()).toEqual(ids);
+    });
+
     test("an amount that is no whole number of nano-USD is our bug, and is thrown", async () => {
       const to = await account(10);
       expect(() => store.ledger.reserve(holdRequest(to.hold("a", 0), { amountNano: -1 as never }))).toThrow(RangeError);
