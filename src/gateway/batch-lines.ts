@@ -9,6 +9,7 @@ import type {
   NativeAnswer,
   NativeLine,
 } from "../actions/batches/line-calls.ts";
+import type { Catalog } from "../catalog/catalog.ts";
 import { systemClock } from "../core/clock.ts";
 import type { Endpoint, FramedOpenPlan, GatewayRequest } from "../core/endpoint.ts";
 import { GatewayError } from "../core/errors.ts";
@@ -19,11 +20,13 @@ import { jsonText, parseRaw } from "../core/raw-json.ts";
 import { matchEndpoint } from "../edge/http/match-endpoint.ts";
 import { requestIds } from "../edge/http/request-id.ts";
 import type { ServeDeps } from "../edge/serve/deps.ts";
+import { refuseRunInLine } from "../edge/serve/join-run.ts";
 import { KeptReply } from "../edge/serve/kept-reply.ts";
 import { serve } from "../edge/serve/serve.ts";
 import type { RequestWindows, WindowState } from "../platform/limits/request-windows.ts";
 import type { OpenCallers } from "./callers.ts";
-import { answeredPlan, NO_HEALTH, nativeLine, nativeVendors } from "./native-lines.ts";
+import { answeredCall, NO_HEALTH, nativeLine, nativeVendors } from "./native-lines.ts";
+import { catalogThen, soldText } from "./sold-then.ts";
 
 const ALLOWED: WindowState = {
   allowed: true,
@@ -76,22 +79,57 @@ interface Opened {
   readonly deps: ServeDeps;
 }
 
-class BatchLines implements LineCalls {
-  readonly #open: () => Opened;
-  readonly #callers: Pick<OpenCallers, "ofWorkGoingOn">;
-  readonly #nextId = requestIds(systemClock);
+/** What batches need to call lines. */
+export interface BatchLineParts {
+  readonly catalog: () => Catalog;
+  readonly callers: Pick<OpenCallers, "ofWorkGoingOn">;
+  /** The model endpoints over a catalog, and what serves them. */
+  open(catalog: () => Catalog): { readonly endpoints: readonly Endpoint[]; readonly deps: ServeDeps };
+}
 
-  constructor(open: () => Opened, callers: Pick<OpenCallers, "ofWorkGoingOn">) {
-    this.#open = open;
-    this.#callers = callers;
+/** How many models as they were sold have endpoints at once. */
+const OPENED_MAX = 32;
+
+class BatchLines implements LineCalls {
+  readonly #parts: BatchLineParts;
+  readonly #nextId = requestIds(systemClock);
+  #now: Opened | null = null;
+  /** The endpoints that read answers, by their model as it was sold. */
+  readonly #then = new Map<string, Opened>();
+
+  constructor(parts: BatchLineParts) {
+    this.#parts = parts;
+  }
+
+  #openOn(catalog: () => Catalog): Opened {
+    const { endpoints, deps } = this.#parts.open(catalog);
+    return { match: matchEndpoint(endpoints), deps };
+  }
+
+  /** Opened for the first line: the gateway is not complete before. */
+  #open(): Opened {
+    this.#now ??= this.#openOn(this.#parts.catalog);
+    return this.#now;
+  }
+
+  #openThen({ sold }: NativeAnswer, { sandbox }: Caller): Opened {
+    const name = `${sandbox} ${sold}`;
+    let opened = this.#then.get(name);
+    if (opened === undefined) {
+      const catalog = catalogThen(sold, this.#parts.catalog(), { sandbox });
+      opened = this.#openOn(() => catalog);
+      if (this.#then.size >= OPENED_MAX) this.#then.clear();
+      this.#then.set(name, opened);
+    }
+    return opened;
   }
 
   callerOf(accountId: string, keyId: string): Promise<Caller | null> {
-    return this.#callers.ofWorkGoingOn(accountId, keyId);
+    return this.#parts.callers.ofWorkGoingOn(accountId, keyId);
   }
 
-  #endpoint(path: string): PlannedEndpoint {
-    const found = this.#open().match("POST", path);
+  #endpoint(path: string, { match } = this.#open()): PlannedEndpoint {
+    const found = match("POST", path);
     if ("error" in found) throw found.error;
     if (!("plan" in found.endpoint)) throw new Error(`${path} has no plan`);
     return found.endpoint;
@@ -106,6 +144,7 @@ class BatchLines implements LineCalls {
   async #planned(call: LineCall, id: string): Promise<FramedOpenPlan | LineAnswer> {
     try {
       const request = requestFor(call, id);
+      refuseRunInLine(request);
       const made = await this.#endpoint(call.path).plan({ request, audience: admitted(call.caller) });
       if (made instanceof GatewayError) return this.refusal(call.path, made, id);
       made.ended?.();
@@ -147,11 +186,13 @@ class BatchLines implements LineCalls {
     if (!("plan" in made)) return made;
     const detail = { detail: `${vendor} cannot run this line any more` };
     const gone = new GatewayError("upstream_not_configured", { detail });
-    return nativeLine(made, vendor) ?? this.refusal(call.path, gone, id);
+    const line = nativeLine(made, vendor, (candidate) => soldText(candidate, this.#parts.catalog(), call.caller));
+    return line ?? this.refusal(call.path, gone, id);
   }
 
   async run(call: LineCall, funds: LineFunds, answer: NativeAnswer | null = null): Promise<LineAnswer> {
-    const { deps } = this.#open();
+    const opened = answer === null ? this.#open() : this.#openThen(answer, call.caller);
+    const { deps } = opened;
     const caller = admitted(call.caller);
     const inner: ServeDeps = {
       ...deps,
@@ -164,7 +205,7 @@ class BatchLines implements LineCalls {
     };
     const request = requestFor(call, this.#nextId());
     const reply = new LineReply(deps.answers);
-    const endpoint = this.#endpoint(call.path);
+    const endpoint = this.#endpoint(call.path, opened);
     if (answer === null) await serve(request, endpoint, reply, inner);
     else await serve(request, answeredEndpoint(endpoint, answer), reply, answeredDeps(inner));
     const { status, bytes } = await reply.answer;
@@ -173,29 +214,12 @@ class BatchLines implements LineCalls {
   }
 }
 
-/** `parts` is called once, for the first line. */
-export function batchLines(
-  parts: () => { readonly endpoints: readonly Endpoint[]; readonly deps: ServeDeps },
-  callers: Pick<OpenCallers, "ofWorkGoingOn">,
-): LineCalls {
-  let opened: Opened | null = null;
-  const open = () => {
-    if (opened !== null) return opened;
-    const { endpoints, deps } = parts();
-    opened = { match: matchEndpoint(endpoints), deps };
-    return opened;
-  };
-  return new BatchLines(open, callers);
+export function batchLines(parts: BatchLineParts): LineCalls {
+  return new BatchLines(parts);
 }
 
-function answeredEndpoint(endpoint: PlannedEndpoint, answer: NativeAnswer): Endpoint {
-  return {
-    ...endpoint,
-    async plan(call) {
-      const made = await endpoint.plan(call);
-      return made instanceof GatewayError ? made : answeredPlan(made, answer);
-    },
-  };
+function answeredEndpoint({ retires: _, ...endpoint }: PlannedEndpoint, answer: NativeAnswer): Endpoint {
+  return { ...endpoint, plan: (call) => answeredCall((again) => endpoint.plan(again), call, answer) };
 }
 
 /** The guard has passed the request before the provider got it. */

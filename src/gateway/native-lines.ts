@@ -1,7 +1,7 @@
 // Lines that a provider's own batch API runs: which ones it can run, what it gets, and how its answer becomes the line's.
 import type { BatchMode, NativeAnswer, NativeLine } from "../actions/batches/line-calls.ts";
-import type { FramedOpenPlan } from "../core/endpoint.ts";
-import { GatewayError } from "../core/errors.ts";
+import type { FramedOpenPlan, PlanCall } from "../core/endpoint.ts";
+import { GatewayError, refusalIn } from "../core/errors.ts";
 import { percentOf } from "../core/money.ts";
 import type { Payer, Plan } from "../core/plan.ts";
 import { jsonText } from "../core/raw-json.ts";
@@ -10,6 +10,9 @@ import { retrying } from "../kernel/routes/retrying.ts";
 import type { ModelCandidate, UnitCandidate } from "../upstream/model-candidate.ts";
 
 type AnyCandidate = ModelCandidate | UnitCandidate;
+
+/** How a candidate's model is sold, as text. */
+type SaleOf = (candidate: AnyCandidate) => string;
 
 /** What a batch API answers says nothing about the provider's health at other calls. */
 export const NO_HEALTH: Health = { order: (routes) => routes, trying() {}, good() {}, bad() {}, unknown() {} };
@@ -42,22 +45,53 @@ export function nativeVendors({ plan }: FramedOpenPlan, mode: BatchMode | undefi
   return [...new Set(able.map((candidate) => candidate?.provider ?? ""))];
 }
 
-export function nativeLine({ plan }: FramedOpenPlan, vendor: string): NativeLine | null {
+export function nativeLine({ plan }: FramedOpenPlan, vendor: string, sale: SaleOf): NativeLine | null {
   for (const candidate of "route" in plan ? candidatesOf(plan.route) : []) {
     const request = candidate?.provider === vendor ? requestOf(candidate) : null;
     if (candidate === null || request === null) continue;
     const { path, headers = {}, bytes, body } = request;
     const text = bytes?.toString("utf8") ?? jsonText(body);
-    return { model: candidate.offer.upstreamModel, path, headers, body: text.replace(/[\r\n]+/g, " ") };
+    const sold = () => sale(candidate);
+    return { model: candidate.offer.upstreamModel, path, headers, body: text.replace(/[\r\n]+/g, " "), sold };
   }
   return null;
 }
 
-/** Makes the plan read the provider's answer, at the price of its batches. */
-export function answeredPlan(
-  { plan, ...framing }: FramedOpenPlan,
+const SAID = { messages: [{ role: "user", content: "." }] };
+/** The least that a call needs besides its model. */
+const LEAST: Readonly<Record<string, object>> = {
+  "/v1/chat/completions": SAID,
+  "/v1/messages": { ...SAID, max_tokens: 1 },
+  "/v1/responses": { input: "." },
+  "/v1/embeddings": { input: "." },
+  "/v1/moderations": { input: "." },
+};
+
+/**
+ * Plans a line again, to read its answer. What it refers to, such as a file or an earlier response, may be gone by now: then it is planned
+ * without its content, which an answer is read as well with.
+ */
+export async function answeredCall(
+  plan: (call: PlanCall) => Promise<FramedOpenPlan | GatewayError> | FramedOpenPlan | GatewayError,
+  { request, audience }: PlanCall,
   answer: NativeAnswer,
-): FramedOpenPlan | GatewayError {
+): Promise<FramedOpenPlan | GatewayError> {
+  const planned = async (body: Buffer) => {
+    try {
+      const made = await plan({ request: { ...request, body }, audience });
+      return made instanceof GatewayError ? made : answeredPlan(made, answer);
+    } catch (error) {
+      return refusalIn(error);
+    }
+  };
+  const whole = await planned(request.body);
+  if (!(whole instanceof GatewayError)) return whole;
+  const model = { model: answer.model, ...LEAST[request.path] };
+  return planned(Buffer.from(JSON.stringify(model)));
+}
+
+/** Makes the plan read the provider's answer, at the price of its batches. */
+function answeredPlan({ plan, ...framing }: FramedOpenPlan, answer: NativeAnswer): FramedOpenPlan | GatewayError {
   const made = "route" in plan ? answered(plan, answer) : gone(answer);
   if (made instanceof GatewayError || !("forPayer" in plan))
     return made instanceof GatewayError ? made : { ...framing, plan: made };

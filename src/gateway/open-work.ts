@@ -77,10 +77,14 @@ export async function openWork(foundation: Foundation): Promise<Work> {
   const events = openEvents(foundation);
   callers.runs.onAsk = events.runAsks;
   const windows = windowsFor(config, callers);
-  const lines = batchLines(
-    () => ({ endpoints: modelEndpoints(foundation, run, actionCatalog, { freeWindows: NO_LIMITS }), deps: work.deps }),
+  const lines = batchLines({
+    catalog: foundation.catalog.current,
     callers,
-  );
+    open: (catalog) => ({
+      endpoints: modelEndpoints(foundation, run, actionCatalog, { freeWindows: NO_LIMITS, catalog }),
+      deps: work.deps,
+    }),
+  });
   const working = { windows, actionCatalog, events, lines, callers, onBroken };
   const { jobs, kernel, run, cleanups } = openJobs(foundation, working);
   callers.runs.onStopped = (accountId, isPart) => cancelJobs(stores.records, jobs, accountId, isPart);

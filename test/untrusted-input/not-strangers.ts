@@ -23,6 +23,7 @@ export const NOT_STRANGERS: Readonly<Record<string, string>> = {
   "src/edge/web/console/metrics-read.ts": "reads our own metrics as we print them",
   "src/edge/web/console/operator-sessions.ts": OWN,
   "src/gateway/shared-losses.ts": OWN,
+  "src/gateway/sold-then.ts": OWN,
   "src/edge/oauth/identities.ts": OWN,
   "src/actions/composites/pages/page-selectors.ts": "reads the selectors of our own code, each once",
   "src/edge/oauth/openid-way.ts": OWN,

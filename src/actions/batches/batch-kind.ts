@@ -1,5 +1,6 @@
-// A batch, as a job: reads and bounds all lines, then runs them part by part, each under a hold and in its own posting, and ends with
-// files of results. Everything that it has done is stored before it is paid for, so that any process can continue.
+// A batch, as a job: reads and bounds all lines, then runs them part by part, and ends with files of results. The gateway's own calls have
+// a hold and a posting for each part. What a provider runs has one hold and one posting, so no other call can take its money in between.
+// Everything that it has done is stored before it is paid for, so that any process can continue.
 import {
   type JobEnd,
   type JobKind,
@@ -126,10 +127,15 @@ export class BatchRun {
   get stop(): StopReason | null {
     const { job, deps } = this;
     // What the provider has done is paid for, whatever happened since.
-    if (this.answers !== null) return this.progress.stop;
+    if (this.answers !== null) return this.#isCovered ? null : (this.progress.stop ?? "no_money");
     if (job.cancelledAtMs !== null) return "cancelled";
     if (deps.clock.epochMs() >= this.expiresAtMs || job.signal.aborted) return "expired";
     return this.progress.stop;
+  }
+
+  /** Whether the hold covers all that a provider runs. */
+  get #isCovered(): boolean {
+    return this.job.holding.amountNano >= (this.progress.native?.heldNano ?? ZERO);
   }
 
   /** Another process runs the batch from here on. */
@@ -161,13 +167,14 @@ export class BatchRun {
     const index = await this.results.index();
     const isPaying = this.progress.state === "in_progress";
     const native = isPaying && this.progress.native != null ? new NativeBatch(this, index) : null;
-    if (!job.holding.isHeld && this.progress.stop === null) await this.#rehold(this.progress.native?.heldNano);
+    const isOwed = native === null ? this.progress.stop === null : job.holding.postedNano === ZERO;
+    if (!job.holding.isHeld && isOwed) await this.#rehold();
     this.answers = (await native?.answers()) ?? null;
     while (this.progress.state === "in_progress" && this.stop === null) {
-      const part = this.progress.part ?? (await this.#open(index));
-      if (part === null) break;
-      if (!(await runPart(this, index))) break;
-      await this.#post(index);
+      const part = await this.#open(index);
+      if (part === null || !(await runPart(this, index))) break;
+      if (native === null) await this.#post(index);
+      else await this.save({ next: part.to });
     }
     if (this.isLost) throw new LeaseLost();
     if (this.progress.state !== "finalizing") await this.#refuseRest(index);
@@ -175,8 +182,10 @@ export class BatchRun {
   }
 
   /** The hold of the batch ended without it: holds again for what the interrupted part, or all of what a provider runs, can cost. */
-  async #rehold(nano = this.progress.part?.boundNano ?? ZERO): Promise<void> {
+  async #rehold(): Promise<void> {
     const { job } = this;
+    const { native, part } = this.progress;
+    const nano = native?.heldNano ?? part?.boundNano ?? ZERO;
     for (let tries = 1; ; tries++) {
       const refused =
         (job.holding.isHeld ? null : await job.succeed(ZERO, ZERO, this.#served(null))) ??
@@ -187,18 +196,23 @@ export class BatchRun {
     }
   }
 
-  /** Opens the next part and holds its money. Null: no line is left, or the balance is too small. */
+  /** The open part, or the next one with its money held. Null: no line is left, or the balance is too small. */
   async #open(index: LineIndex): Promise<Part | null> {
-    const { next, stop } = this.progress;
-    if (stop !== null || next >= index.count) return null;
-    const paidBeforeNano = this.job.holding.postedNano;
+    const { next, part: last, native } = this.progress;
+    if (last !== null && next < last.to) return last;
+    if (next >= index.count) return null;
     const held =
-      this.answers === null ? await this.hold(index, next, ZERO) : this.#upTo(index, next, PART_LINES_MAX, null);
+      this.answers === null
+        ? await this.hold(index, next, ZERO)
+        : { ...this.#upTo(index, next, PART_LINES_MAX, null), boundNano: native?.heldNano ?? ZERO };
     if (typeof held === "string") {
       await this.save({ stop: held });
       return null;
     }
-    const part = { from: next, ...held, paidBeforeNano, done: [], nano: ZERO, usage: NO_USAGE, legs: [] };
+    const { to, boundNano } = held;
+    // The last part is still here if its posting is to come: then this one adds to its sums.
+    const unposted = last ?? { paidBeforeNano: this.job.holding.postedNano, nano: ZERO, usage: NO_USAGE, legs: [] };
+    const part = { ...unposted, from: next, to, boundNano, done: [] };
     await this.save({ part });
     return part;
   }
@@ -240,20 +254,17 @@ export class BatchRun {
     return { to, boundNano, lines };
   }
 
-  /** Charges a finished part, and opens the hold of the next ones: empty, unless a provider has done them. A posted part is only closed. */
+  /** Charges a finished part, and places an empty hold for the next ones. A posted part is only closed. */
   async #post(index: LineIndex): Promise<void> {
     const { part } = this.progress;
     if (part === null) return;
-    let refused: NotHeld | null = null;
-    // A part without a cost leaves its hold to the next one.
     const served = this.#served(part);
+    // A part without a cost leaves its hold to the next one.
     const isDue = add(part.nano, served.upstreamNano) > ZERO && !this.#isPosted(part);
-    const left = this.answers === null ? ZERO : this.#upTo(index, part.to, index.count, null).boundNano;
-    if (isDue && this.job.holding.isHeld) refused = await this.job.succeed(part.nano, left, served);
-    const isLate = refused === "no_money" && left > ZERO;
-    await this.save({ part: null, next: part.to, ...(refused === null || isLate ? {} : { stop: refused }) });
-    // Another call may have taken the money for a moment.
-    if (isLate) await this.#rehold(left);
+    const refused = isDue && this.job.holding.isHeld ? await this.job.succeed(part.nano, ZERO, served) : null;
+    // Once all lines have run, no further hold is needed.
+    const stop = part.to < index.count ? refused : null;
+    await this.save({ part: null, next: part.to, ...(stop === null ? {} : { stop }) });
   }
 
   #served(part: Part | null): Served {
@@ -305,13 +316,12 @@ export class BatchRun {
 
   /** Why lines are left without results; null: there are none. */
   #restReason(index: LineIndex): StopReason | null {
-    const { native } = this.progress;
-    if (this.stop !== null || native == null) return this.stop;
+    const { native, next, stop } = this.progress;
+    if (native == null) return this.stop;
     if (this.job.cancelledAtMs !== null) return "cancelled";
-    const isWhole = Array.from({ length: index.count }, (_, at) => at).every(
-      (at) => index.bound(at) === null || this.isDue(index, at),
-    );
-    if (isWhole) return null;
+    const isAnswered = (_: unknown, at: number) => index.bound(at) === null || this.isDue(index, at);
+    if (next >= index.count && Array.from({ length: index.count }, isAnswered).every(Boolean)) return null;
+    if (stop !== null) return stop;
     const isExpired = native.batches?.some(({ end }) => end?.status === "expired") === true;
     if (isExpired || this.deps.clock.epochMs() >= this.expiresAtMs) return "expired";
     return native.stop ?? "unanswered";

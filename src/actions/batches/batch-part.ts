@@ -10,7 +10,7 @@ import { RowPlaces } from "../composites/row-places.ts";
 import type { BatchRun } from "./batch-kind.ts";
 import type { Part } from "./batch-record.ts";
 import type { LineAsk } from "./jsonl.ts";
-import { type LineAnswer, LineFunds, summedLegs } from "./line-calls.ts";
+import { callerOfDone, type LineAnswer, LineFunds, summedLegs } from "./line-calls.ts";
 import type { LineIndex } from "./line-index.ts";
 import { answeredLine, isGood, type ResultLine } from "./result-lines.ts";
 
@@ -178,7 +178,7 @@ class PartRun {
     const native = (await this.#run.answers?.of(at)) ?? null;
     let legs: LineFunds["legs"] = [];
     for (let retries = 0; ; retries++) {
-      const funds = new LineFunds(this.#spend);
+      const funds = new LineFunds(this.#spend, native !== null);
       const answer = await deps.places.call(job.payer.id, async () => {
         await giveWay(deps.clock);
         return this.#run.stop === null ? deps.calls.run(call, funds, native) : null;
@@ -186,7 +186,9 @@ class PartRun {
       if (answer === null) return null;
       legs = summedLegs([...legs, ...funds.legs]);
       const isFailed = !isGood(answer);
-      if (isFailed && native === null && mayPass(answer, retries)) {
+      // A provider's answer stays what it is, unless something here kept it from being read.
+      const isRead = native !== null && funds.legs.length > 0 && answer.status !== 0;
+      if (isFailed && !isRead && mayPass(answer, retries)) {
         await pause(retryMs(answer, retries), job.signal);
         if (this.#isOver || this.#run.stop !== null) return null;
         continue;
@@ -266,7 +268,10 @@ export async function runPart(run: BatchRun, index: LineIndex): Promise<boolean>
   const { part } = run.progress;
   if (part === null) throw new Error("there is no open part");
   const { job, deps, start, accountId } = run;
-  const caller = await job.stored(() => deps.calls.callerOf(accountId, start.keyId));
+  const { keyId } = start;
+  const now = await job.stored(() => deps.calls.callerOf(accountId, keyId));
+  const payer = { ...job.payer, id: `acct:${accountId}`, accountId, keyId } as const;
+  const caller = run.answers === null ? now : callerOfDone(payer, now);
   if (caller === null) {
     await run.save({ stop: "key_revoked" });
     return false;

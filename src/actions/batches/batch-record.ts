@@ -75,8 +75,8 @@ export interface NativeProgress {
   readonly heldNano: Nano;
   /** Why no more is held. */
   readonly stop: NotHeld | "max_cost" | null;
-  /** The provider's names of the lines' models. Custom ids contain their places. */
-  readonly models: readonly string[];
+  /** The lines' models: the provider's names, and how each was sold when the batch was written. Custom ids contain their places. */
+  readonly models: readonly { readonly name: string; readonly sold: string }[];
   /** Null: not written yet. */
   readonly batches: readonly VendorBatch[] | null;
   /** Counts the looks at the provider. */
@@ -85,15 +85,17 @@ export interface NativeProgress {
   readonly answers: { readonly segments: readonly Segment[]; readonly places: Segment } | null;
 }
 
-/** The lines that share one hold and one posting. */
+/** Lines that run together. Where the gateway calls them, they share one hold and one posting; otherwise all lines do. */
 export interface Part {
   readonly from: number;
   readonly to: number;
+  /** What is held for them, or for all lines. */
   readonly boundNano: Nano;
   /** What the batch had paid before: if it has paid more by now, the part is posted. */
   readonly paidBeforeNano: Nano;
   /** The lines of the part with a stored result. */
   readonly done: readonly number[];
+  /** What is to be posted, of earlier parts too where all lines share one posting. */
   readonly nano: Nano;
   readonly usage: TokenUsage;
   readonly legs: readonly PostedLeg[];

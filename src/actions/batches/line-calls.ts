@@ -3,10 +3,10 @@
 import type { PostedLeg } from "../../core/account-rows.ts";
 import type { GatewayError } from "../../core/errors.ts";
 import { add, type Nano, ZERO } from "../../core/money.ts";
-import type { Caller, Capture, Charge, Held, Release } from "../../core/plan.ts";
+import type { AccountPayer, Caller, Capture, Charge, Held, Release } from "../../core/plan.ts";
 import type { TokenUsage } from "../../core/route.ts";
 import { postedLegs } from "../../kernel/legs.ts";
-import { ParentFunds, type Spending } from "../../kernel/parent-funds.ts";
+import { ParentFunds, type Spend, type Spending } from "../../kernel/parent-funds.ts";
 import type { KeptAnswer } from "../../upstream/kept-answer.ts";
 
 /** A call that a line asks for. */
@@ -16,6 +16,23 @@ export interface LineCall {
   readonly body: Buffer;
   readonly headers: Readonly<Record<string, string>>;
   readonly caller: Caller;
+}
+
+/** The caller of lines that a provider has run: they were admitted before, so no limit of today applies, and its key may be gone. */
+export function callerOfDone(payer: AccountPayer, now: Caller | null): Caller {
+  return {
+    payer,
+    sandbox: payer.sandbox,
+    primary: false,
+    paused: false,
+    frozen: false,
+    strictBounds: false,
+    allows: { services: null, models: null },
+    requestsPerMinute: 0,
+    inFlightMax: 0,
+    inferenceCapNano: ZERO,
+    ...(now?.logsCalls && { logsCalls: now.logsCalls }),
+  };
 }
 
 export interface LineAnswer {
@@ -48,12 +65,16 @@ export interface NativeLine {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
+  /** The model as it is sold now. */
+  sold(): string;
 }
 
 /** What a provider's batch API has answered to a line. */
 export interface NativeAnswer extends KeptAnswer {
   readonly vendor: string;
   readonly model: string;
+  /** The model as it was sold when the provider got the line. */
+  readonly sold: string;
   /** The price, in percent of the usual one. */
   readonly percent: number;
 }
@@ -74,18 +95,28 @@ export interface LineCalls {
   refusal(path: string, error: GatewayError): LineAnswer;
 }
 
+/** Spending on what has been done already: it is never refused, and costs at most what is left. */
+function spendingOnDone(spend: Spend): Spending {
+  return { counted: "price", setAside: () => true, settle: (_, spent) => spend.settle(ZERO, spent) };
+}
+
 /** Pays one line from the hold of its part, and remembers what it cost. */
 export class LineFunds extends ParentFunds {
   chargedNano: Nano = ZERO;
   usage: TokenUsage | null = null;
   legs: readonly PostedLeg[] = [];
+  readonly #spend: Spend;
+  readonly #isDone: boolean;
 
-  constructor(spend: Spending) {
-    super(spend);
+  /** `isDone`: a provider has run the line. */
+  constructor(spend: Spend, isDone: boolean) {
+    super(isDone ? spendingOnDone(spend) : spend);
+    this.#spend = spend;
+    this.#isDone = isDone;
   }
 
-  override async capture(held: Held, capture: Capture): Promise<Charge> {
-    const charge = await super.capture(held, capture);
+  override async capture({ id, amountNano }: Held, capture: Capture): Promise<Charge> {
+    const charge = await super.capture({ id, amountNano: this.#isDone ? this.#spend.freeNano : amountNano }, capture);
     this.chargedNano = charge.chargedNano;
     this.usage = capture.cost.usage;
     this.legs = postedLegs(capture.legs);

@@ -108,9 +108,10 @@ export class NativeAnswers {
       // The arguments of tool calls reach the caller as the provider wrote them.
       const json = read === null ? null : jsonIn(await wholeOf(read), parseRaw);
       if (json === null) break;
-      const [, model = "0"] = /-(\d+)$/.exec(String(json.custom_id)) ?? [];
+      const [, place = "0"] = /-(\d+)$/.exec(String(json.custom_id)) ?? [];
+      const { name: model, sold } = models[Number(place)] ?? { name: "", sold: "null" };
       const answer = this.#format.answer(json);
-      if (answer !== null) return { vendor, percent, model: models[Number(model)] ?? "", ...answer };
+      if (answer !== null) return { vendor, percent, model, sold, ...answer };
       break;
     }
     throw new Error(`the answers of ${job.id} are gone`);

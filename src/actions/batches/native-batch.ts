@@ -2,7 +2,7 @@
 // is stored before the next one, so that any process can continue. Paying for the answers is the batch's own work.
 
 import type { BatchApi } from "../../catalog/batch-api.ts";
-import { LeaseLost } from "../../catalog/job-kind.ts";
+import { LeaseLost, type Stopped } from "../../catalog/job-kind.ts";
 import { wholeOf } from "../../core/chunk-list.ts";
 import { pause } from "../../core/clock.ts";
 import { add } from "../../core/money.ts";
@@ -203,10 +203,21 @@ export class NativeBatch {
 
   /** Waits until the provider has ended all batches; ends them itself where the batch is stopped. */
   async #poll(): Promise<void> {
+    const run = this.#run;
     for (let looks = 0; this.#batches.some(({ end }) => end === null); looks++) {
-      await this.#wait(this.#lookMs(this.#run.stop === null ? looks : Math.min(looks, 1)));
+      await this.#wait(this.#lookMs(run.stop === null ? looks : Math.min(looks, 1)));
+      const stop = run.stop === null ? await this.#standing() : null;
+      if (stop !== null) await run.save({ stop });
       for (const at of this.#batches.keys()) await this.#look(at);
     }
+  }
+
+  /** Why no more work may be done for the payer; null: it may. An expired key's work continues. */
+  async #standing(): Promise<Stopped | null> {
+    const { job, deps, accountId, start } = this.#run;
+    const caller = await job.stored(() => deps.calls.callerOf(accountId, start.keyId));
+    if (caller === null) return "key_revoked";
+    return caller.frozen ? "account_frozen" : caller.paused ? "key_paused" : null;
   }
 
   async #look(at: number): Promise<void> {

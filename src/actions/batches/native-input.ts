@@ -34,7 +34,7 @@ export class InputWriter {
   readonly #groups: Group[] = [];
   /** The groups that take more lines, by what their lines share. */
   readonly #open = new Map<string, Group>();
-  readonly #models: string[] = [];
+  readonly #models: { readonly name: string; readonly sold: string }[] = [];
   readonly #refused = new Map<number, ResultLine>();
   #waitingBytes = 0;
 
@@ -55,7 +55,8 @@ export class InputWriter {
     const line = await deps.calls.native(call, this.#vendor);
     if ("status" in line) return void this.#refused.set(at, answeredLine(start, customId, line));
     const { model, path, headers, body: text } = line;
-    if (!this.#models.includes(model)) this.#models.push(model);
+    let place = this.#models.findIndex(({ name }) => name === model);
+    if (place < 0) place = this.#models.push({ name: model, sold: line.sold() }) - 1;
     const shared = JSON.stringify([path, headers, this.#api.oneModel === true ? model : null]);
     const open = this.#open.get(shared);
     const isFull =
@@ -63,7 +64,7 @@ export class InputWriter {
       open.lines >= this.#api.linesMax ||
       open.bytes + Buffer.byteLength(text) + NAME_BYTES_MAX > this.#api.bytesMax;
     const group = isFull ? this.#begin(shared, path, headers) : open;
-    const written = Buffer.from(this.#format.line(customIdOf(group.tag, at, this.#models.indexOf(model)), path, text));
+    const written = Buffer.from(this.#format.line(customIdOf(group.tag, at, place), path, text));
     group.lines += 1;
     group.bytes += written.length;
     group.waiting.push(written);

@@ -64,14 +64,16 @@ function carrierOf(caller: Caller, runId: string): Caller {
 
 type Naming = Pick<Call, "request" | "refuse">;
 
+const throwing = (request: Naming["request"]): Naming => ({
+  request,
+  refuse(error) {
+    throw error;
+  },
+});
+
 /** The caller of a session's call, in the run that the socket's request names. Rejects where that is wrong. */
 export async function callerInRun(caller: Caller, request: Naming["request"], deps: ServeDeps): Promise<Caller> {
-  const naming: Naming = {
-    request,
-    refuse(error) {
-      throw error;
-    },
-  };
+  const naming = throwing(request);
   const isNamed = [NAME, BUDGET, PARENT].some((name) => request.headers.has(name));
   if (isNamed || caller.carriedRun !== undefined) return (await named(naming, caller, null, deps)).callerIn(caller);
   const run = await ofSession(naming, caller, deps);
@@ -95,12 +97,9 @@ export function joinRun(call: Call, deps: ServeDeps): Promise<void> | void {
   if (!("plan" in endpoint)) return;
   const { headers } = request;
   const isNamed = headers.has(NAME) || headers.has(BUDGET) || headers.has(PARENT);
-  const inBody = request.body.includes(FIELD_BYTES) ? takeName(call) : null;
   // The hold of the work around it, such as a batch, is in the run already.
-  if (deps.paying !== undefined) {
-    if (inBody !== null) call.refuse(bad(`metadata.${FIELD}`, "cannot be in a line: create the batch in the run"));
-    return;
-  }
+  if (deps.paying !== undefined) return;
+  const inBody = request.body.includes(FIELD_BYTES) ? takeName(call) : null;
   if (caller === null) {
     if (isNamed || inBody !== null) call.refuse(bad(NAME, "only a caller with a key has runs"));
     return;
@@ -154,8 +153,15 @@ function named(call: Naming, caller: Caller, inBody: string | null, { runs }: Se
   return found instanceof Promise ? found.then(checked) : checked(found);
 }
 
+/** Throws where a line of a batch names a run: its batch is in one, or in none. */
+export function refuseRunInLine(request: Naming["request"]): void {
+  if (!request.body.includes(FIELD_BYTES)) return;
+  if (takeName(throwing(request)) !== null)
+    throw bad(`metadata.${FIELD}`, "cannot be in a line: create the batch in the run");
+}
+
 /** Removes the run's name from the body, so that no vendor sees it; null: there was none. */
-function takeName(call: Call): string | null {
+function takeName(call: Naming): string | null {
   const read = readJson(call.request.body, parseRaw);
   if ("wrong" in read || !isRecord(read.json) || !isRecord(read.json.metadata)) return null;
   const { [FIELD]: id, ...metadata } = read.json.metadata;

@@ -77,12 +77,13 @@ function refuseRetired(call: Call, { clock }: ServeDeps): void {
 }
 
 /** From here on the answer's memory counts against the caller. Refuses a caller with too many unread answers. */
-function checkAnswerBudget(call: Call, { answers }: ServeDeps): void {
+function checkAnswerBudget(call: Call, { answers, paying }: ServeDeps): void {
   const { caller, endpoint, request, reply } = call;
   // Reading the address costs a system call, so requests with a key avoid it.
   const owner = caller === null ? addressWindowKey(request.address) : caller.payer.id;
   reply.belongTo(owner);
-  if (endpoint.auth === "admin" || endpoint.watch === true) return;
+  // A part of other work is no answer of its own.
+  if (endpoint.auth === "admin" || endpoint.watch === true || paying !== undefined) return;
   const refusal = answers.refusal(owner);
   if (refusal !== null) call.refuse(refusal);
 }

@@ -1,0 +1,27 @@
+// Models of providers with batch APIs are plain data: stored with a batch, they come back as they were sold.
+import { expect, it } from "vitest";
+import { embeddingByUnits } from "../../src/catalog/sold-units.ts";
+import { catalogThen, soldText } from "../../src/gateway/sold-then.ts";
+import type { ModelCandidate, UnitCandidate } from "../../src/upstream/model-candidate.ts";
+import { shippedCatalog } from "../support/shipped-catalog.ts";
+
+const PLAY = { sandbox: true };
+
+it("every model of a provider with a batch API comes back as it was sold", async () => {
+  const catalog = await shippedCatalog();
+  const sold = [...catalog.models(PLAY), ...catalog.embeddings(PLAY), ...catalog.unitModels(PLAY)];
+  let checked = 0;
+  for (const model of sold) {
+    const byUnits = "tokenizer" in model && model.kind === "embeddings" ? embeddingByUnits(model, 0) : model;
+    for (const [at, offer] of model.offers.entries()) {
+      if (offer.adapter.spec.batches === undefined) continue;
+      const candidate = { model: model.slug, offer: byUnits.offers[at] } as ModelCandidate | UnitCandidate;
+      const then = catalogThen(soldText(candidate, catalog, PLAY), catalog, PLAY);
+      const found = [then.model("any", PLAY), then.embedding("any", PLAY), then.unitModel("images", "any", PLAY)];
+      // Undefined fields make no difference.
+      expect(found.filter((one) => one !== null)).toEqual([{ ...model, offers: [offer] }]);
+      checked += 1;
+    }
+  }
+  expect(checked).toBeGreaterThan(20);
+});
