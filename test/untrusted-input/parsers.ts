@@ -43,9 +43,9 @@ import { generateAnswers } from "../../src/models/formats/generate-content/answe
 import { checkGenerate } from "../../src/models/formats/generate-content/read-body.ts";
 import { generateRequest } from "../../src/models/formats/generate-content/request.ts";
 import { streamForm } from "../../src/models/formats/generate-content/stream-form.ts";
-import { readBetas } from "../../src/models/formats/messages/betas.ts";
 import { MessagesEncoder } from "../../src/models/formats/messages/encoder.ts";
 import { MESSAGES_FIELDS } from "../../src/models/formats/messages/fields.ts";
+import { readBetas } from "../../src/models/formats/messages/headers.ts";
 import { checkMessages } from "../../src/models/formats/messages/read-body.ts";
 import { readPreferences } from "../../src/models/formats/preferences.ts";
 import { readText, sentText } from "../../src/models/formats/prompt-text.ts";
@@ -598,7 +598,7 @@ export const PARSERS: readonly Parser[] = [
     of: interleavedCalls,
   },
   {
-    file: "src/models/formats/messages/betas.ts",
+    file: "src/models/formats/messages/headers.ts",
     what: "many betas",
     size: 20_000,
     of: (size) => {

@@ -4,7 +4,7 @@ import { type SoldModel, seenBy } from "../../catalog/catalog.ts";
 import type { Answer, Call } from "../../core/endpoint.ts";
 import { GatewayError } from "../../core/errors.ts";
 import { modelsRefusal } from "../../money/accounts/allowed.ts";
-import type { PromptShape } from "../formats/prompt-shape.ts";
+import type { PromptShape } from "../formats/prompt-text.ts";
 import type { WireCount } from "../formats/wire.ts";
 import type { ChatDeps } from "./deps.ts";
 import type { FreeCounts } from "./free-counts.ts";

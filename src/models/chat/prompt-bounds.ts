@@ -1,6 +1,6 @@
 // Bounds on the tokens of a prompt: a cheap one that is never too low, and a tighter one from a real count.
 import type { PartBounds } from "../../catalog/model-spec.ts";
-import type { PromptShape } from "../formats/prompt-shape.ts";
+import type { PromptShape } from "../formats/prompt-text.ts";
 
 /** The overhead that vendors add around messages, tools and formats. */
 const TOKENS_AROUND = 64;

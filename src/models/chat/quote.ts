@@ -5,7 +5,7 @@ import { affordable, minus, most, type Nano, part, ZERO } from "../../core/money
 import type { Quote, Within } from "../../core/plan.ts";
 import type { Route } from "../../core/route.ts";
 import type { ModelCandidate } from "../../upstream/model-candidate.ts";
-import type { PromptShape } from "../formats/prompt-shape.ts";
+import type { PromptShape } from "../formats/prompt-text.ts";
 import { countedTokensMax, textTokensMax } from "./prompt-bounds.ts";
 import type { TokenCounter } from "./token-counter.ts";
 

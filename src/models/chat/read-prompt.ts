@@ -1,7 +1,7 @@
 // Parses a prompt for a token count, in the counter's thread, because the body may be long and the count is free.
 import { type ErrorOptions, type GatewayError, refusalIn } from "../../core/errors.ts";
 import { MODEL_WIRES } from "../formats/model-wires.ts";
-import type { PromptShape } from "../formats/prompt-shape.ts";
+import type { PromptShape } from "../formats/prompt-text.ts";
 import type { CountContext } from "../formats/wire.ts";
 import { thoughtSeal } from "./seal.ts";
 

@@ -5,7 +5,7 @@ import type { Payer, Plan } from "../../core/plan.ts";
 import type { ActionsAsk } from "./action-tools.ts";
 import type { NamedBy } from "./call-tags.ts";
 import type { Preferences } from "./preferences.ts";
-import type { PromptShape } from "./prompt-shape.ts";
+import type { PromptShape } from "./prompt-text.ts";
 import type { AnswerHead } from "./wire.ts";
 
 export interface OutputBound {

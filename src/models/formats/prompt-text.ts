@@ -1,6 +1,24 @@
 // Extracts the text of a body: everything that is sent, for a bound; or what the model reads, for an estimate.
 import { type Field, fieldFor } from "./field-table.ts";
+import type { KnownBody } from "./known-fields.ts";
 import { readMedia } from "./media.ts";
+
+export interface PromptShape extends Pick<KnownBody, "parts" | "dataChars" | "jsonTokens"> {
+  readonly messages: number;
+  /** The prompt has tools or a response format. */
+  readonly hasSchemas: boolean;
+}
+
+export function shapeOf({ body, parts, dataChars, jsonTokens }: KnownBody): PromptShape {
+  const { messages, tools, response_format: format } = body;
+  return {
+    parts,
+    dataChars,
+    jsonTokens,
+    messages: Array.isArray(messages) ? messages.length : 0,
+    hasSchemas: (Array.isArray(tools) && tools.length > 0) || (format !== undefined && format !== null),
+  };
+}
 
 function isData(value: string, field: Field): boolean {
   return field.media !== null && (field.typedBy !== null || readMedia(value, field.media).isData);

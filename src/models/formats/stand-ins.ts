@@ -5,8 +5,7 @@ import { converse } from "./converse/stand-in.ts";
 import { generateContent } from "./generate-content/stand-in.ts";
 import { messages } from "./messages/stand-in.ts";
 import { realtime } from "./realtime/stand-in.ts";
-import { plainResponses } from "./responses/plain-stand-in.ts";
-import { responses } from "./responses/stand-in.ts";
+import { plainResponses, responses } from "./responses/stand-in.ts";
 
 export const STAND_INS: readonly Dialect[] = [
   chatCompletions,

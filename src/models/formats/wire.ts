@@ -6,7 +6,7 @@ import type { Json } from "../../core/json.ts";
 import type { HostedTool, ThoughtSeal } from "../../core/neutral.ts";
 import type { Audience, Caller, Payer } from "../../core/plan.ts";
 import type { ModelRequest } from "./model-request.ts";
-import type { PromptShape } from "./prompt-shape.ts";
+import type { PromptShape } from "./prompt-text.ts";
 
 export interface AnswerHead {
   /** The answer's id, in the format's own form. */

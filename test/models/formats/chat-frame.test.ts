@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { GatewayError } from "../../../src/core/errors.ts";
 import { nano } from "../../../src/core/money.ts";
 import type { Leg } from "../../../src/core/route.ts";
-import { ChatFrame } from "../../../src/models/formats/chat-completions/frame.ts";
+import { ChatFrame } from "../../../src/models/formats/chat-completions/answers.ts";
 
 const frame = new ChatFrame({
   completionId: "chatcmpl-1",

@@ -1,16 +1,44 @@
 // Reads a chat request: validates the fields that matter here, refuses those that change the price, drops unknown ones.
+
+import { GatewayError } from "../../../core/errors.ts";
 import { isRecord, type Json } from "../../../core/json.ts";
-import { HOSTS_NOTHING, type Hosts, readActions } from "../action-tools.ts";
+import { HOSTS_NOTHING, type Hosts, readActions, type WantedHosted } from "../action-tools.ts";
 import { readBody } from "../check-fields.ts";
 import type { ModelRequest } from "../model-request.ts";
 import { invalid, parseJson } from "../parse-json.ts";
-import { shapeOf } from "../prompt-shape.ts";
+import { shapeOf } from "../prompt-text.ts";
 import { commonParts, wantedNames } from "../request-parts.ts";
-import { chatAnswers } from "./answers.ts";
+import { ChatFrame, chatAnswers } from "./answers.ts";
 import { CHAT_FIELDS, type ChatBody } from "./fields.ts";
-import { ChatFrame } from "./frame.ts";
-import { hostedIn, withoutOnline } from "./hosted.ts";
 import { chatRequest } from "./request.ts";
+
+// Web search in the chat completions format, which has no tool for it: follows OpenRouter's conventions.
+
+const ONLINE = ":online";
+
+/** The model's name without the suffix that requests a search. */
+function withoutOnline(name: string, hosts: Hosts): string {
+  return name.endsWith(ONLINE) && hosts("web_search") ? name.slice(0, -ONLINE.length) : name;
+}
+
+function isWeb(plugins: unknown): boolean {
+  return Array.isArray(plugins) && plugins.length > 0 && plugins.every((one) => isRecord(one) && one.id === "web");
+}
+
+function searchAt(param: string): WantedHosted {
+  return { param, tool: "web_search", callsMax: null, domains: [], without: [] };
+}
+
+function hostedIn({ plugins, model, models }: Json, hosts: Hosts): readonly WantedHosted[] {
+  if (plugins !== undefined && plugins !== null) {
+    if (isWeb(plugins) && hosts("web_search")) return [searchAt("plugins")];
+    const why = isWeb(plugins) ? "no search of the web is configured here" : "of plugins only web is sold";
+    throw new GatewayError("unsupported_field", { param: "plugins", detail: { detail: why } });
+  }
+  const names = [model, ...(Array.isArray(models) ? models : [])];
+  const isOnline = names.some((name) => typeof name === "string" && name.endsWith(ONLINE));
+  return isOnline && hosts("web_search") ? [searchAt("model")] : [];
+}
 
 const OUTPUT_TOKENS_DEFAULT = 4_096;
 const OUTPUT_TOKENS_MAX = 16_384;

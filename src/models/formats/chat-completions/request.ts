@@ -11,8 +11,7 @@ import type {
 import { once } from "../neutral-blocks.ts";
 import { effortOf, responseFormat, samplingOf, stopsIn } from "../request-parts.ts";
 import type { ChatBody } from "./fields.ts";
-import { isCacheMark } from "./parts.ts";
-import { turnsOf } from "./turns.ts";
+import { isCacheMark, turnsOf } from "./turns.ts";
 
 export const WIRE = "chat-completions";
 

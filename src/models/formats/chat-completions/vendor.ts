@@ -1,11 +1,169 @@
 // The vendor side of chat completions. Adapter fields describe how vendors that copied the format differ.
 
-import type { Dialect } from "../../../upstream/dialects/dialect.ts";
+import { defined, type Json } from "../../../core/json.ts";
+import type {
+  MediaBlock,
+  NeutralBlock,
+  NeutralRequest,
+  NeutralTool,
+  NeutralTurn,
+  ReasoningBlock,
+  TextBlock,
+  ToolResultBlock,
+} from "../../../core/neutral.ts";
+import { unfit } from "../../../upstream/dialects/chat-completions-fit.ts";
+import type { ChatContext, Dialect, UpstreamBody } from "../../../upstream/dialects/dialect.ts";
 import { readError } from "../../../upstream/dialects/error-body.ts";
-import { chatCompletionsAnswer, readUsage } from "./vendor-answer.ts";
+import { effortOf } from "../../../upstream/dialects/thinking-budget.ts";
+import { resultText } from "../../../upstream/dialects/tool-results.ts";
+import { chatCompletionsAnswer, formatOf, readUsage } from "./vendor-answer.ts";
 import { chatCompletionsEvents } from "./vendor-events.ts";
 import { chatCompletionsPassing } from "./vendor-passing.ts";
-import { chatCompletionsRequest, chatCompletionsUnsupported } from "./vendor-request.ts";
+
+// Translates a neutral request to OpenAI's wire.
+
+function textsOf(blocks: readonly NeutralBlock[], between: string): string {
+  return blocks
+    .map((block) => (block.kind === "text" ? block.text : null))
+    .filter(Boolean)
+    .join(between);
+}
+
+/** A part of a user message, without cache marks: they are hints, and strict servers refuse them. */
+function partOf(block: TextBlock | MediaBlock): Json {
+  if (block.kind === "text") return { type: "text", text: block.text };
+  const { source, filename } = block;
+  const url = source.at === "url" ? source.url : `data:${source.mediaType};base64,${source.base64}`;
+  if (block.kind === "image") return { type: "image_url", image_url: { url } };
+  if (block.kind === "file")
+    return { type: "file", file: defined({ filename: filename ?? undefined, file_data: url }) };
+  const [data, format] = source.at === "url" ? [url, ""] : [source.base64, source.mediaType.replace(/^audio\//, "")];
+  return { type: "input_audio", input_audio: { data, format } };
+}
+
+function isPart(block: NeutralBlock): block is TextBlock | MediaBlock {
+  return ["text", "image", "file", "audio"].includes(block.kind);
+}
+
+/** Tool results follow their calls directly, as separate messages; media in them moves to the user message. */
+function userMessages(blocks: readonly NeutralBlock[]): Json[] {
+  const results = blocks.filter((block): block is ToolResultBlock => block.kind === "tool-result");
+  const answers = results.map(({ callId, content, isError }) => ({
+    role: "tool",
+    tool_call_id: callId ?? "",
+    content: resultText(typeof content === "string" ? content : textsOf(content, "\n"), isError),
+  }));
+  const media = results.flatMap(({ content }) => (typeof content === "string" ? [] : content.filter(isPart)));
+  const parts = [...media.filter(({ kind }) => kind !== "text"), ...blocks.filter(isPart)];
+  const [only] = parts;
+  if (only === undefined) return answers;
+  const content = parts.length === 1 && only.kind === "text" ? only.text : parts.map(partOf);
+  return [...answers, { role: "user", content }];
+}
+
+function detailOf({ text, signature, sealed, callId, format }: ReasoningBlock, index: number): Json {
+  if (sealed !== null) return { type: "reasoning.encrypted", data: sealed, id: callId, format, index };
+  return { type: "reasoning.text", text, signature, format, index };
+}
+
+function assistantMessage(blocks: readonly NeutralBlock[], format: string): Json {
+  const text = textsOf(blocks, "");
+  const calls = blocks.filter((block) => block.kind === "tool-call");
+  const thoughts = blocks.filter((block) => block.kind === "reasoning").filter((thought) => thought.format === format);
+  return defined({
+    role: "assistant",
+    content: text === "" && calls.length > 0 ? null : text,
+    reasoning_details: thoughts.length > 0 ? thoughts.map(detailOf) : undefined,
+    tool_calls:
+      calls.length > 0
+        ? calls.map(({ id, name, arguments: text }) => {
+            return { id: id ?? "", type: "function", function: { name, arguments: text || "{}" } };
+          })
+        : undefined,
+  });
+}
+
+function messagesOf({ role, blocks }: NeutralTurn, format: string): Json[] {
+  if (role === "user") return userMessages(blocks);
+  if (role === "assistant") return [assistantMessage(blocks, format)];
+  return [{ role, content: textsOf(blocks, "\n\n") }];
+}
+
+function toolFields({ tools, toolChoice, parallelToolCalls }: NeutralRequest): Json {
+  const functions = tools.filter((tool) => tool.kind === "function");
+  if (functions.length === 0) return {};
+  return {
+    tools: functions.map(({ name, description, parameters, strict }) => ({
+      type: "function",
+      function: defined({
+        name,
+        description: description ?? undefined,
+        parameters: parameters ?? undefined,
+        strict: strict ? true : undefined,
+      }),
+    })),
+    tool_choice:
+      toolChoice?.mode === "named" ? { type: "function", function: { name: toolChoice.name } } : toolChoice?.mode,
+    parallel_tool_calls: parallelToolCalls ?? undefined,
+  };
+}
+
+function responseFormat({ format }: NeutralRequest): Json | undefined {
+  if (format === null) return undefined;
+  if (format.kind === "json") return { type: "json_object" };
+  const { name, schema, strict } = format;
+  return { type: "json_schema", json_schema: defined({ name: name ?? "answer", schema, strict: strict ?? undefined }) };
+}
+
+/** The request in OpenAI's wire, then adapted to this vendor like any other. */
+function chatCompletionsRequest(request: NeutralRequest, context: ChatContext): UpstreamBody {
+  const { sampling, stops, choices, user, extra } = request;
+  const body = defined({
+    ...extra,
+    messages: request.turns.flatMap((turn) => messagesOf(turn, formatOf(context))),
+    ...toolFields(request),
+    response_format: responseFormat(request),
+    reasoning_effort: effortOf(request.reasoning),
+    temperature: sampling.temperature ?? undefined,
+    top_p: sampling.topP ?? undefined,
+    top_k: sampling.topK ?? undefined,
+    presence_penalty: sampling.presencePenalty ?? undefined,
+    frequency_penalty: sampling.frequencyPenalty ?? undefined,
+    seed: sampling.seed ?? undefined,
+    stop: stops.length > 0 ? stops : undefined,
+    n: choices > 1 ? choices : undefined,
+    user: user ?? undefined,
+  });
+  return chatCompletionsPassing.request(body, context);
+}
+
+function placeless(blocks: readonly NeutralBlock[]): string | null {
+  for (const block of blocks) {
+    if (block.kind === "foreign") return block.what;
+    if (block.kind === "native") return `parts in the format ${block.format}`;
+    if (block.kind === "audio" && block.source.at === "url") return "audio by its address";
+    const inner = block.kind === "tool-result" && typeof block.content !== "string" ? placeless(block.content) : null;
+    if (inner !== null) return inner;
+  }
+  return null;
+}
+
+/** Why OpenAI's wire cannot express the request; null if it can. */
+function chatCompletionsUnsupported(request: NeutralRequest, { wire }: ChatContext): string | null {
+  const why = unfit(request, wire);
+  if (why !== null) return why;
+  const foreign = request.foreign.find(({ field }) => !wire.dropFields?.includes(field));
+  if (foreign !== undefined) return foreign.reason;
+  const server = request.tools.find((tool: NeutralTool) => tool.kind === "server");
+  if (server?.kind === "server") return `tools of type ${server.type} have no place in its wire`;
+  for (const { role, blocks } of request.turns) {
+    const what = placeless(blocks);
+    if (what !== null) return `${what} cannot be put into its wire`;
+    const media = role !== "user" && blocks.some((block) => isPart(block) && block.kind !== "text");
+    if (media) return `media in messages of role ${role} cannot be put into its wire`;
+  }
+  return null;
+}
 
 export const chatCompletions: Dialect = {
   wire: "chat-completions",

@@ -1,21 +1,76 @@
 // Reads a request in the generate-content format: validates fields, refuses unknown ones and those that change the price.
 import type { PlanCall } from "../../../core/endpoint.ts";
-import { isRecord, type Json } from "../../../core/json.ts";
+import { GatewayError } from "../../../core/errors.ts";
+import { isRecord, type Json, listOf } from "../../../core/json.ts";
 import type { ThoughtSeal } from "../../../core/neutral.ts";
-import { type Hosts, readActions } from "../action-tools.ts";
+import { domainsOf, type Hosts, readActions, secondHosted, type WantedHosted } from "../action-tools.ts";
 import { readBody } from "../check-fields.ts";
-import type { KnownBody } from "../known-fields.ts";
+import { type Field, fieldFor } from "../field-table.ts";
+import { type KnownBody, unknownField } from "../known-fields.ts";
 import type { ModelRequest } from "../model-request.ts";
 import { parseJson } from "../parse-json.ts";
-import type { PromptShape } from "../prompt-shape.ts";
+import type { PromptShape } from "../prompt-text.ts";
 import { commonParts, sharedOutput, wantedNames } from "../request-parts.ts";
 import { generateAnswers } from "./answers.ts";
-import { GENERATE_FIELDS, type GenerateBody } from "./fields.ts";
+import { GENERATE_FIELDS, type GenerateBody, SERVER_TOOLS } from "./fields.ts";
 import { GenerateFrame } from "./frame.ts";
-import { hostedIn } from "./hosted.ts";
-import { withListedNames } from "./listed-names.ts";
 import { declarationsOf, generateRequest, showsThoughts } from "./request.ts";
 import type { StreamForm } from "./stream-form.ts";
+
+// Protobuf allows two spellings of each field; both are read under the name in the table.
+
+function camel(name: string): string {
+  return name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
+}
+
+function listedName(key: string, object: Readonly<Record<string, unknown>>, field: Field): string {
+  if (!key.includes("_") || field.fields?.has(key) === true) return key;
+  const other = camel(key);
+  return field.fields?.has(other) === true && object[other] === undefined ? other : key;
+}
+
+/** Renames fields to the names in the table; arbitrary JSON stays as it is. */
+function withListedNames(value: unknown, field: Field): unknown {
+  if (field.free || field.refused !== null) return value;
+  if (Array.isArray(value)) {
+    const { items } = field;
+    return items === null ? value : value.map((one) => withListedNames(one, items));
+  }
+  const at = isRecord(value) ? fieldFor(value, field) : "unknown";
+  if (!isRecord(value) || at === "unknown" || at.fields === null) return value;
+  const named: Record<string, unknown> = {};
+  for (const key of Object.keys(value)) {
+    if (key === "__proto__") continue;
+    const name = listedName(key, value, at);
+    const inner = at.fields.get(name);
+    named[name] = inner === undefined ? value[key] : withListedNames(value[key], inner);
+  }
+  return named;
+}
+
+// Web search and page reading in the generate-content format, which the gateway serves to any model.
+
+/** Hosted tools by field. */
+const TOOLS = { googleSearch: "web_search", googleSearchRetrieval: "web_search", urlContext: "web_fetch" } as const;
+
+function hostedIn({ tools }: Json, hosts: Hosts): readonly WantedHosted[] {
+  const found: WantedHosted[] = [];
+  for (const [at, tool] of listOf(tools).entries()) {
+    for (const [name, kind] of Object.entries(TOOLS)) {
+      const asked = isRecord(tool) ? tool[name] : null;
+      if (!isRecord(asked)) continue;
+      const param = `tools.${at}.${name}`;
+      if (!hosts(kind)) throw new GatewayError("unsupported_field", { param, detail: { detail: SERVER_TOOLS } });
+      if (found.some((one) => one.tool === kind)) throw secondHosted(param, kind);
+      const { excludeDomains, exclude_domains: without = excludeDomains, ...rest } = asked;
+      const [unknown] = Object.keys(rest);
+      if (unknown !== undefined) throw unknownField(`${param}.${unknown}`);
+      const domains = domainsOf([null, ""], [without, `${param}.excludeDomains`]);
+      found.push({ param, tool: kind, callsMax: null, ...domains });
+    }
+  }
+  return found;
+}
 
 export interface CheckedGenerate {
   readonly sent: Json;

@@ -1,17 +1,111 @@
 // The generate-content format: model and verb are in the path; answers are whole, event streams, or a growing list.
+
+import { z } from "zod";
 import type { EndpointSpec, PlanCall } from "../../../core/endpoint.ts";
 import { GatewayError } from "../../../core/errors.ts";
+import { readFields } from "../../../core/field-issues.ts";
 import { isRecord, type Json } from "../../../core/json.ts";
 import type { Hosts } from "../action-tools.ts";
-import { parseJson } from "../parse-json.ts";
+import { invalid, parseJson, schemaError } from "../parse-json.ts";
 import { readText } from "../prompt-text.ts";
-import type { CountContext, CountRead, ModelWire, WireCall, WireEmbeddings, WireHost, WirePaths } from "../wire.ts";
-import { embeddingsAnswer, embeddingsBody } from "./embeddings.ts";
+import type {
+  CountContext,
+  CountRead,
+  ModelRow,
+  ModelWire,
+  WireCall,
+  WireEmbeddings,
+  WireHost,
+  WirePaths,
+} from "../wire.ts";
 import { generateContentErrors, WIRE } from "./errors.ts";
 import { GENERATE_FIELDS } from "./fields.ts";
-import { modelJson, modelPageJson } from "./models.ts";
 import { checkGenerate, readGenerate, shapeOfGenerate } from "./read-body.ts";
 import { streamForm } from "./stream-form.ts";
+
+// The paginated list of models in the generate-content format.
+
+const PAGE_MAX = 1_000;
+const PAGE_DEFAULT = 50;
+
+const METHODS: Readonly<Record<string, readonly string[]>> = {
+  chat: ["generateContent", "streamGenerateContent", "countTokens"],
+  tier: ["generateContent", "streamGenerateContent", "countTokens"],
+  embedding: ["embedContent", "batchEmbedContents"],
+};
+
+function modelJson({ id, kind, context_length, max_output_tokens }: ModelRow): Json {
+  return {
+    name: `models/${id}`,
+    displayName: id,
+    inputTokenLimit: context_length ?? null,
+    outputTokenLimit: max_output_tokens ?? null,
+    supportedGenerationMethods: METHODS[kind] ?? [],
+  };
+}
+
+/** One page of the models that this format can call. A page token is the number of models before the page. */
+function modelPageJson(all: readonly ModelRow[], query: URLSearchParams): Json | GatewayError {
+  const rows = all.filter(({ kind }) => METHODS[kind] !== undefined);
+  const [size, token] = [query.get("pageSize") ?? String(PAGE_DEFAULT), query.get("pageToken") ?? "0"];
+  for (const [param, value] of [
+    ["pageSize", size],
+    ["pageToken", token],
+  ] as const) {
+    if (/^\d{1,6}$/.test(value)) continue;
+    return invalid(param, "must be a whole number");
+  }
+  const from = Number(token);
+  const until = from + Math.min(Math.max(1, Number(size)), PAGE_MAX);
+  const models = rows.slice(from, until).map(modelJson);
+  return until < rows.length ? { models, nextPageToken: String(until) } : { models };
+}
+
+// Translates generate-content embeddings to OpenAI's format, which all embedding vendors accept.
+
+const REQUESTS_MAX = 2_048;
+
+/** Strict, because an unknown field could change the vectors. */
+const content = z.strictObject({
+  parts: z.array(z.strictObject({ text: z.string() })).min(1),
+  role: z.string().nullish(),
+});
+const one = z.strictObject({
+  model: z.string().nullish(),
+  content,
+  outputDimensionality: z.number().int().min(1).nullish(),
+  output_dimensionality: z.number().int().min(1).nullish(),
+});
+const many = z.strictObject({ requests: z.array(one).min(1).max(REQUESTS_MAX) });
+
+type One = z.infer<typeof one>;
+
+function textOf({ content: { parts } }: One): string {
+  return parts.map(({ text }) => text).join("\n");
+}
+
+function dimensionsOf(requests: readonly One[]): number | null {
+  const [first] = requests;
+  return first?.outputDimensionality ?? first?.output_dimensionality ?? null;
+}
+
+/** A body in the format of OpenAI's embeddings endpoint. */
+export function embeddingsBody(bytes: Buffer, model: string, isBatch: boolean): Json {
+  const sent = parseJson(bytes);
+  const read = isBatch ? readFields(many, sent) : readFields(one, sent);
+  if (!("data" in read)) throw schemaError(read);
+  const requests = "requests" in read.data ? read.data.requests : [read.data];
+  const dimensions = dimensionsOf(requests);
+  const asked = { model, input: requests.map(textOf) };
+  return dimensions === null ? asked : { ...asked, dimensions };
+}
+
+function embeddingsAnswer({ data, usage }: Json, isBatch: boolean): Json {
+  const rows = Array.isArray(data) ? data.filter(isRecord) : [];
+  const embeddings = rows.map(({ embedding }) => ({ values: embedding }));
+  const tokens = isRecord(usage) ? { usageMetadata: { promptTokenCount: usage.prompt_tokens, cost: usage.cost } } : {};
+  return isBatch ? { embeddings, ...tokens } : { embedding: embeddings[0] ?? { values: [] }, ...tokens };
+}
 
 /** Counts are free, so their bodies have a tighter limit. */
 const COUNTED_BYTES_MAX = 8 * 1024 * 1024;

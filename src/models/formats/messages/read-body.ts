@@ -1,24 +1,56 @@
 // Reads a request in the messages format: validates the fields that matter here and refuses those that change the price.
 import type { PlanCall } from "../../../core/endpoint.ts";
 import { GatewayError } from "../../../core/errors.ts";
-import { isRecord, type Json } from "../../../core/json.ts";
+import { isRecord, type Json, wordOf } from "../../../core/json.ts";
 import { keysIn } from "../../../core/json-bytes.ts";
 import type { ThoughtSeal } from "../../../core/neutral.ts";
 import { jsonText } from "../../../core/raw-json.ts";
-import { HOSTS_NOTHING, type Hosts, readActions } from "../action-tools.ts";
+import {
+  callsAt,
+  domainsOf,
+  HOSTS_NOTHING,
+  type Hosts,
+  readActions,
+  secondHosted,
+  type WantedHosted,
+} from "../action-tools.ts";
 import { readBody } from "../check-fields.ts";
 import type { KnownBody } from "../known-fields.ts";
 import type { ModelRequest } from "../model-request.ts";
 import { invalid, parseJson } from "../parse-json.ts";
-import { shapeOf } from "../prompt-shape.ts";
+import { shapeOf } from "../prompt-text.ts";
 import { commonParts, sharedOutput, stopsIn, wantedNames } from "../request-parts.ts";
-import { messagesAnswers } from "./answers.ts";
+import { MessagesFrame, messagesAnswers } from "./answers.ts";
 import { holdsOurs } from "./blocks.ts";
-import { LONG_CACHE, MESSAGES_FIELDS, type MessagesBody } from "./fields.ts";
-import { MessagesFrame } from "./frame.ts";
+import { HOSTED_TYPES, LONG_CACHE, MESSAGES_FIELDS, type MessagesBody, SERVER_TOOLS } from "./fields.ts";
 import { formatHeaders } from "./headers.ts";
-import { hostedIn } from "./hosted.ts";
 import { messagesRequest, thoughtsShown } from "./request.ts";
+
+// Hosted tools of the messages format, which the gateway serves to any model.
+
+const TYPES: ReadonlySet<string> = new Set(HOSTED_TYPES);
+
+/** The hosted tools of a body. Throws if the gateway cannot serve one. */
+function hostedIn({ tools }: Json, hosts: Hosts): readonly WantedHosted[] {
+  const found: WantedHosted[] = [];
+  for (const [at, tool] of (Array.isArray(tools) ? tools : []).entries()) {
+    const type = isRecord(tool) ? wordOf(tool.type) : "";
+    if (!isRecord(tool) || !TYPES.has(type)) continue;
+    const kind = type.startsWith("web_search") ? "web_search" : "web_fetch";
+    if (!hosts(kind)) {
+      const param = `tools.${at}.type`;
+      throw new GatewayError("unsupported_field", { param, detail: { detail: SERVER_TOOLS } });
+    }
+    const param = `tools.${at}`;
+    if (found.some((one) => one.tool === kind)) throw secondHosted(param, kind);
+    const domains = domainsOf(
+      [tool.allowed_domains, `${param}.allowed_domains`],
+      [tool.blocked_domains, `${param}.blocked_domains`],
+    );
+    found.push({ param, tool: kind, callsMax: callsAt(tool.max_uses, `${param}.max_uses`), ...domains });
+  }
+  return found;
+}
 
 /** For JSON in any language, in a count that is never charged. */
 const BYTES_PER_TOKEN = 4;

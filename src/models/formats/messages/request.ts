@@ -13,8 +13,7 @@ import { effortOf, samplingOf, stopsIn } from "../request-parts.ts";
 import type { ThoughtsShown } from "./blocks.ts";
 import { WIRE } from "./errors.ts";
 import type { MessagesBody } from "./fields.ts";
-import { isCacheMark } from "./sources.ts";
-import { turnsOf } from "./turns.ts";
+import { isCacheMark, turnsOf } from "./turns.ts";
 
 /** The caller's own tools; every other type is a vendor's. */
 function isFunction({ type }: Json): boolean {

@@ -1,10 +1,9 @@
 // Reads messages as the turns of a conversation.
 import { isRecord, type Json, stringOf, wordOf } from "../../../core/json.ts";
-import type { NeutralBlock, NeutralTurn } from "../../../core/neutral.ts";
+import type { ForeignBlock, MediaBlock, MediaSource, NeutralBlock, NeutralTurn } from "../../../core/neutral.ts";
 import { jsonText } from "../../../core/raw-json.ts";
 import { foreign, textBlock } from "../neutral-blocks.ts";
 import type { MessagesBody } from "./fields.ts";
-import { documentOf, isCacheMark, mediaOf, searchResultOf } from "./sources.ts";
 
 /** Meant for the vendor's billing; for any other model it only spoils the prompt cache. */
 const BILLING_LINE = /^x-[a-z]+-billing-header:/;
@@ -91,4 +90,46 @@ export function turnsOf({ system, messages }: MessagesBody): NeutralTurn[] {
   const turns = messages.filter(isRecord).map(turnOf);
   // A turn with only unreadable thoughts is empty.
   return [...first, ...turns.filter(({ role, blocks }) => role !== "assistant" || blocks.length > 0)];
+}
+
+/** True if a block's `cache_control` requests caching. */
+export function isCacheMark(block: Json): boolean {
+  return isRecord(block.cache_control) && block.cache_control.type === "ephemeral";
+}
+
+function sourceOf(source: Json): MediaSource | null {
+  if (source.type === "url" && typeof source.url === "string" && /^https:\/\//i.test(source.url)) {
+    return { at: "url", url: source.url };
+  }
+  if (source.type !== "base64" || typeof source.data !== "string") return null;
+  return { at: "inline", mediaType: (stringOf(source.media_type) ?? "").toLowerCase(), base64: source.data };
+}
+
+/** The media of a block, or a foreign block if no other format can express it. */
+function mediaOf(block: Json, kind: "image" | "file"): MediaBlock | ForeignBlock {
+  const source = isRecord(block.source) ? block.source : {};
+  const from = sourceOf(source);
+  if (from !== null)
+    return { kind, source: from, filename: stringOf(block.title) || null, cacheMark: isCacheMark(block) };
+  return foreign(`${wordOf(block.type)} blocks whose source is ${wordOf(source.type).slice(0, 50) || "missing"}`);
+}
+
+/** A text document becomes its title and text. */
+function documentOf(block: Json, contentOf: (content: unknown) => readonly NeutralBlock[]): readonly NeutralBlock[] {
+  const source = isRecord(block.source) ? block.source : {};
+  const title = [block.title, block.context].filter((text) => typeof text === "string" && text !== "").join("\n");
+  const before = title === "" ? [] : [textBlock(title)];
+  if (source.type === "text") return [...before, textBlock(stringOf(source.data) ?? "", isCacheMark(block))];
+  if (source.type === "content") return [...before, ...contentOf(source.content)];
+  return [mediaOf(block, "file")];
+}
+
+function searchResultOf(
+  block: Json,
+  contentOf: (content: unknown) => readonly NeutralBlock[],
+): readonly NeutralBlock[] {
+  const head = [stringOf(block.title), stringOf(block.source)]
+    .filter((text) => text !== undefined && text !== "")
+    .join("\n");
+  return [textBlock(head), ...contentOf(block.content)];
 }

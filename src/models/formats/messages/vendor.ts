@@ -1,11 +1,116 @@
 // The wire of the messages API: content blocks, thinking, and events that open, fill and close each block.
-
-import { isRecord } from "../../../core/json.ts";
-import type { Dialect } from "../../../upstream/dialects/dialect.ts";
-import { messagesAnswer, messagesError, usageOf } from "./vendor-answer.ts";
+import { defined, isRecord, type Json } from "../../../core/json.ts";
+import type { NeutralRequest, NeutralTool } from "../../../core/neutral.ts";
+import type { ChatContext, Dialect, UpstreamBody } from "../../../upstream/dialects/dialect.ts";
+import { withoutDropped } from "../../../upstream/dialects/dropped-fields.ts";
+import { JSON_ONLY } from "../../../upstream/dialects/json-words.ts";
+import { fitOf, NEUTRAL_TOOLS } from "../../../upstream/dialects/tool-fit.ts";
+import { formatOf, messagesAnswer, messagesError, messagesReader, usageOf } from "./vendor-answer.ts";
 import { messagesPassing } from "./vendor-passing.ts";
-import { messagesRequest, messagesUnsupported } from "./vendor-request.ts";
-import { messagesReader } from "./vendor-stream.ts";
+import { guaranteedSchema } from "./vendor-schema.ts";
+import { type Thinking, thinkingOf, thinks } from "./vendor-thinking.ts";
+import { cacheControl, conversationOf } from "./vendor-turns.ts";
+
+// Translates a request to the messages wire.
+
+const USER_ID_CHARACTERS_MAX = 512;
+
+function toolOf(tool: NeutralTool): Json {
+  if (tool.kind === "server") return tool.json;
+  const declared: Json = { ...tool.parameters, type: "object" };
+  const strict = tool.strict ? guaranteedSchema(declared) : null;
+  return defined({
+    name: tool.name,
+    description: tool.description ?? undefined,
+    input_schema: strict ?? declared,
+    strict: strict === null ? undefined : true,
+    cache_control: cacheControl(tool.cacheMark),
+  });
+}
+
+function toolFields(request: NeutralRequest): { tools?: Json[]; tool_choice?: Json; forced: boolean } {
+  const { tools, toolChoice: choice, parallelToolCalls } = request;
+  if (tools.length === 0) return { forced: false };
+  const single = parallelToolCalls === false ? { disable_parallel_tool_use: true } : {};
+  const sent = { tools: tools.map(toolOf) };
+  switch (choice?.mode) {
+    case "none":
+      return { ...sent, tool_choice: { type: "none" }, forced: false };
+    case "required":
+      return { ...sent, tool_choice: { type: "any", ...single }, forced: true };
+    case "named":
+      return { ...sent, tool_choice: { type: "tool", name: choice.name, ...single }, forced: true };
+    default:
+      if (choice === null && parallelToolCalls !== false) return { ...sent, forced: false };
+      return { ...sent, tool_choice: { type: "auto", ...single }, forced: false };
+  }
+}
+
+/**
+ * OpenAI's temperature goes up to 2, this wire's up to 1: higher values become 1. Models accept temperature or top_p, not both, so
+ * temperature wins; thinking models accept neither.
+ */
+function sampling({ sampling: asked }: NeutralRequest, thinking: Thinking): Json {
+  if (thinks(thinking)) return {};
+  const { temperature, topP, topK } = asked;
+  return {
+    temperature: temperature === null ? undefined : Math.min(Math.max(temperature, 0), 1),
+    top_p: temperature === null && topP !== null && topP !== 1 ? topP : undefined,
+    top_k: topK ?? undefined,
+  };
+}
+
+function outputConfig({ format, extra }: NeutralRequest, effort: string | undefined): Json | undefined {
+  const schema = format?.kind === "schema" ? guaranteedSchema(format.schema) : null;
+  const config = defined({
+    ...(isRecord(extra.output_config) ? extra.output_config : {}),
+    ...(effort === undefined ? {} : { effort }),
+    ...(schema === null ? {} : { format: { type: "json_schema", schema } }),
+  });
+  return Object.keys(config).length > 0 ? config : undefined;
+}
+
+/** The request in the messages wire. Drops fields that it cannot express; see `messagesUnsupported`. */
+function messagesRequest(request: NeutralRequest, context: ChatContext): UpstreamBody {
+  const asked = withoutDropped(fitOf(context, "messages").fitted(request, NEUTRAL_TOOLS), context);
+  const { system, turns } = conversationOf(asked.turns, formatOf(context));
+  const { tools, tool_choice, forced } = toolFields(asked);
+  const thinking = thinkingOf(asked, context, turns, forced);
+  const instructions = asked.format?.kind === "json" ? [...system, { type: "text", text: JSON_ONLY }] : system;
+  const { stops, user } = asked;
+  const sent = defined({
+    model: context.upstreamModel,
+    max_tokens: context.outputTokensMax,
+    system: instructions.length > 0 ? instructions : undefined,
+    messages: turns,
+    tools,
+    tool_choice,
+    thinking: thinking.thinking,
+    output_config: outputConfig(asked, thinking.effort),
+    ...sampling(asked, thinking),
+    stop_sequences: stops.length > 0 ? stops : undefined,
+    metadata: user === null ? undefined : { user_id: user.slice(0, USER_ID_CHARACTERS_MAX) },
+    cache_control: cacheControl(asked.cacheMark),
+    stream: context.stream ? true : undefined,
+  });
+  return { path: "/messages", body: Object.assign(sent, context.wire.extraFields) };
+}
+
+/** Why the messages wire cannot express the request; null if it can. */
+function messagesUnsupported(request: NeutralRequest, context: ChatContext): string | null {
+  const asked = withoutDropped(request, context);
+  const format = formatOf(context);
+  const [foreign] = asked.foreign;
+  if (foreign !== undefined) return foreign.reason;
+  if (asked.choices > 1) return "n above 1 has no place in its wire";
+  if (asked.stops.some((stop) => stop.trim() === "")) return "a stop of nothing but white space is refused by its wire";
+  const strange = asked.tools.find((tool) => tool.kind === "server" && tool.format !== format);
+  if (strange?.kind === "server") return `tools of type ${strange.type} have no place in its wire`;
+  if (asked.format?.kind === "schema" && guaranteedSchema(asked.format.schema) === null) {
+    return "a response_format with free keys (additionalProperties) cannot be guaranteed by its wire";
+  }
+  return conversationOf(asked.turns, format).reason;
+}
 
 export const messages: Dialect = {
   wire: "messages",

@@ -1,14 +1,68 @@
 // The messages format: whole answers or event streams, with free token counts.
 import type { EndpointSpec } from "../../../core/endpoint.ts";
+import type { GatewayError } from "../../../core/errors.ts";
+import { invalid } from "../parse-json.ts";
 import { at } from "../paths.ts";
-import { shapeOf } from "../prompt-shape.ts";
-import { readText } from "../prompt-text.ts";
-import type { CountRead, ModelWire } from "../wire.ts";
+import { readText, shapeOf } from "../prompt-text.ts";
+import type { CountRead, ModelRow, ModelWire } from "../wire.ts";
 import { messagesErrors, WIRE } from "./errors.ts";
 import { MESSAGES_FIELDS } from "./fields.ts";
 import { formatHeaders, VERSION_HEADER } from "./headers.ts";
-import { asksForPage, modelJson, modelListJson, modelPageJson } from "./models.ts";
 import { checkMessages, readMessages } from "./read-body.ts";
+
+// The list of models in the messages format, paginated on request.
+
+function modelJson({ id, created, context_length, max_output_tokens }: ModelRow): Record<string, unknown> {
+  return {
+    type: "model",
+    id,
+    display_name: id,
+    created_at: new Date(created * 1_000).toISOString(),
+    max_input_tokens: context_length ?? null,
+    max_tokens: max_output_tokens ?? null,
+  };
+}
+
+/** Query parameters of the list; without them it is complete. */
+const PAGE = ["limit", "after_id", "before_id"] as const;
+const LIMIT_MAX = 1_000;
+
+function talkable(all: readonly ModelRow[]): readonly ModelRow[] {
+  return all.filter(({ kind }) => kind === "chat" || kind === "tier");
+}
+
+function listOf(rows: readonly ModelRow[], hasMore: boolean): Record<string, unknown> {
+  return {
+    data: rows.map(modelJson),
+    has_more: hasMore,
+    first_id: rows[0]?.id ?? null,
+    last_id: rows.at(-1)?.id ?? null,
+  };
+}
+
+function modelListJson(all: readonly ModelRow[]): Record<string, unknown> {
+  return listOf(talkable(all), false);
+}
+
+function asksForPage(query: URLSearchParams): boolean {
+  return PAGE.some((name) => query.has(name));
+}
+
+function modelPageJson(all: readonly ModelRow[], query: URLSearchParams): Record<string, unknown> | GatewayError {
+  const rows = talkable(all);
+  const [limit, after, before] = PAGE.map((name) => query.get(name));
+  const count = limit == null ? rows.length : Number(limit);
+  if (limit != null && (!/^\d{1,4}$/.test(limit) || count < 1 || count > LIMIT_MAX))
+    return invalid("limit", `must be a whole number from 1 to ${LIMIT_MAX}`);
+  if (after != null && before != null) return invalid("before_id", "cannot go with after_id");
+  const named = rows.findIndex(({ id }) => id === (after ?? before));
+  if ((after ?? before) != null && named < 0)
+    return invalid(after == null ? "before_id" : "after_id", "is no model here");
+  const isBefore = before != null;
+  const from = isBefore ? Math.max(0, named - count) : named + 1;
+  const to = isBefore ? named : Math.min(rows.length, from + count);
+  return listOf(rows.slice(from, to), isBefore ? from > 0 : to < rows.length);
+}
 
 /** Counts are free, so their bodies have a tighter limit. */
 const COUNTED_BYTES_MAX = 8 * 1024 * 1024;

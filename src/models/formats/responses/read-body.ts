@@ -6,7 +6,7 @@ import { readBody } from "../check-fields.ts";
 import { headerSafe, type KnownBody, NAMES_MAX } from "../known-fields.ts";
 import type { ModelRequest } from "../model-request.ts";
 import { invalid } from "../parse-json.ts";
-import type { PromptShape } from "../prompt-shape.ts";
+import type { PromptShape } from "../prompt-text.ts";
 import { commonParts, sharedOutput, wantedNames } from "../request-parts.ts";
 import type { Earlier, KeptItems } from "../wire.ts";
 import { ResponsesCall } from "./answers.ts";

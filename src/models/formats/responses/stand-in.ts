@@ -1,4 +1,6 @@
 // A responses vendor stub: answers through the format's own encoder, with the usage counts and errors of real vendors.
+
+import { z } from "zod";
 import { isRecord } from "../../../core/json.ts";
 import type { AnswerCodec } from "../../../core/neutral.ts";
 import type { Answer, AnswerUsage } from "../../../sandbox/answer.ts";
@@ -78,4 +80,36 @@ export const responses: Dialect = {
     return readingOf(request.ask, request, { whole, events });
   },
   errorEvent,
+};
+
+// A stub of the plain responses wire: messages with one text, the vendor's own search, and chat completions' format field.
+
+const own = z.looseObject({
+  input: z.array(
+    z.strictObject({
+      type: z.literal("message"),
+      role: z.enum(["user", "assistant", "system", "developer"]),
+      content: z.string(),
+    }),
+  ),
+  tools: z.array(z.looseObject({ type: z.literal("web_search") })),
+  tool_choice: z.enum(["none", "auto", "required"]).optional(),
+  max_steps: z.int().min(1).optional(),
+  response_format: z
+    .strictObject({ type: z.literal("json_schema"), json_schema: z.looseObject({ schema: z.looseObject({}) }) })
+    .optional(),
+});
+
+/** Parses the rest like a request to OpenAI. */
+export const plainResponses: Dialect = {
+  ...responses,
+  path: /\/agent$/,
+  read(json, target) {
+    const read = own.safeParse(json);
+    const [issue] = read.error?.issues ?? [];
+    if (issue !== undefined) return { kind: "invalid", message: `${issue.path.join(".")}: ${issue.message}` };
+    const { tools: _, tool_choice: __, max_steps: ___, response_format: format, ...rest } = read.data ?? {};
+    const schema = format === undefined ? {} : { text: { format: { type: "json_schema", ...format.json_schema } } };
+    return responses.read({ ...rest, ...schema }, target);
+  },
 };

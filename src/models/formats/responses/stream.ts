@@ -13,12 +13,16 @@ import {
   type ItemStatus,
   imageItem,
   messageItem,
+  type OpenAction,
+  type OpenCall,
+  type OpenMessage,
+  type OpenThought,
   prefixOf,
   reasoningItem,
   textPart,
+  type WaitingCall,
   wholeArguments,
 } from "./items.ts";
-import type { OpenAction, OpenCall, OpenMessage, OpenThought, WaitingCall } from "./open-items.ts";
 import { type ResponseState, responseObject } from "./response-object.ts";
 
 const NOTHING = Buffer.alloc(0);

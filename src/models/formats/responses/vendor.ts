@@ -2,10 +2,9 @@
 
 import type { Dialect } from "../../../upstream/dialects/dialect.ts";
 import { readError } from "../../../upstream/dialects/error-body.ts";
-import { responsesAnswer, usageOf } from "./vendor-answer.ts";
+import { responsesAnswer, responsesReader, usageOf } from "./vendor-answer.ts";
 import { responsesPassing } from "./vendor-passing.ts";
 import { responsesRequest, responsesUnsupported } from "./vendor-request.ts";
-import { responsesReader } from "./vendor-stream.ts";
 
 export const responses: Dialect = {
   wire: "responses",
