@@ -1,101 +1,75 @@
 // The field table of the chat completions format: which fields go to a vendor, and which are refused because they change the price.
 import { isRecord, type Json } from "../../../core/json.ts";
-import {
-  among,
-  anyObject,
-  boolean,
-  cases,
-  compileTable,
-  each,
-  type FieldSpec,
-  type Fields,
-  fields,
-  free,
-  isEmptyList,
-  json,
-  list,
-  number,
-  object,
-  oneOf,
-  ours,
-  quoted,
-  refused,
-  required,
-  setting,
-  string,
-  text,
-  textOr,
-  whole,
-} from "../field-table.ts";
+import * as f from "../field-table.ts";
 
 /** Writing a longer-lived cache costs more than we charge. */
-const ttl: FieldSpec = { type: { kinds: [], oneOf: ["5m"], message: "only the five-minute cache is sold" } };
-const cache_control = object({ type: setting, ttl });
+const ttl: f.FieldSpec = { type: { kinds: [], oneOf: ["5m"], message: "only the five-minute cache is sold" } };
+const cache_control = f.object({ type: f.setting, ttl });
 const OUT_OF_DATE = "functions are out of date; send tools, tool_calls and messages of role tool";
 const SEARCHES = "searches are billed apart";
 
-function parts(words: FieldSpec): FieldSpec {
-  const url: FieldSpec = { media: "image", ...required(string()) };
-  const image = textOr({ ...object({ url, detail: setting }), media: "image" }, "must be an object with a url");
-  const file_id = refused("files that a provider keeps cannot be asked for; send file_data");
-  const part = cases("type", {
-    text: fields({ text: { ...words, ...string() }, cache_control }),
-    refusal: fields({ refusal: text, cache_control }),
-    reasoning: fields({ text: { ...text, ...string() } }),
-    image_url: fields({ image_url: image, cache_control }),
-    input_audio: fields({ input_audio: fields({ data: { media: "audio" }, format: setting }), cache_control }),
-    file: fields({ file: fields({ filename: text, file_data: { media: "file" }, file_id }), cache_control }),
+function parts(words: f.FieldSpec): f.FieldSpec {
+  const url: f.FieldSpec = { media: "image", ...f.required(f.string()) };
+  const image = f.textOr({ ...f.object({ url, detail: f.setting }), media: "image" }, "must be an object with a url");
+  const file_id = f.refused("files that a provider keeps cannot be asked for; send file_data");
+  const part = f.cases("type", {
+    text: f.fields({ text: { ...words, ...f.string() }, cache_control }),
+    refusal: f.fields({ refusal: f.text, cache_control }),
+    reasoning: f.fields({ text: { ...f.text, ...f.string() } }),
+    image_url: f.fields({ image_url: image, cache_control }),
+    input_audio: f.fields({ input_audio: f.fields({ data: { media: "audio" }, format: f.setting }), cache_control }),
+    file: f.fields({ file: f.fields({ filename: f.text, file_data: { media: "file" }, file_id }), cache_control }),
   });
-  return textOr({ ...words, ...list({ ...part, ...anyObject }) }, "must be text or a list of content parts");
+  return f.textOr({ ...words, ...f.list({ ...part, ...f.anyObject }) }, "must be text or a list of content parts");
 }
 
-const name: FieldSpec = { ...text, ...string() };
-const called = required(name);
+const name: f.FieldSpec = { ...f.text, ...f.string() };
+const called = f.required(name);
 
-const toolCall = object({
+const toolCall = f.object({
   id: name,
-  ...each(setting, "index", "type"),
-  function: object({ name: called, arguments: json }),
-  custom: fields({ name: text, input: text }),
+  ...f.each(f.setting, "index", "type"),
+  function: f.object({ name: called, arguments: f.json }),
+  custom: f.fields({ name: f.text, input: f.text }),
   // Gemini's own OpenAI format keeps the signature of a thought here.
-  extra_content: json,
+  extra_content: f.json,
 });
 
-const message: Fields = {
-  role: required(oneOf("system", "developer", "user", "assistant", "tool", "function")),
-  content: parts(text),
-  tool_calls: { ...list(toolCall), read: true, asJson: true },
+const message: f.Fields = {
+  role: f.required(f.oneOf("system", "developer", "user", "assistant", "tool", "function")),
+  content: parts(f.text),
+  tool_calls: { ...f.list(toolCall), read: true, asJson: true },
   tool_call_id: name,
   name,
   cache_control,
-  ...each(text, "refusal", "reasoning", "reasoning_content"),
-  ...each(json, "reasoning_details", "annotations"),
-  prefix: setting,
-  function_call: refused(OUT_OF_DATE),
+  ...f.each(f.text, "refusal", "reasoning", "reasoning_content"),
+  ...f.each(f.json, "reasoning_details", "annotations"),
+  prefix: f.setting,
+  function_call: f.refused(OUT_OF_DATE),
 };
 
 const roles = {
-  tool: fields({ ...message, content: parts(quoted) }),
-  function: { ...refused(OUT_OF_DATE), ...fields(message) },
+  tool: f.fields({ ...message, content: parts(f.quoted) }),
+  function: { ...f.refused(OUT_OF_DATE), ...f.fields(message) },
 };
 
-const declared = object({ name: called, description: text, parameters: json, strict: setting });
-const tool = cases(
+const declared = f.object({ name: called, description: f.text, parameters: f.json, strict: f.setting });
+const tool = f.cases(
   "type",
   // The gateway runs actions; the vendor sees a function.
-  { function: fields({ function: declared, cache_control }), action: ours },
-  { otherwise: refused("only tools of type function and action are sold") },
+  { function: f.fields({ function: declared, cache_control }), action: f.ours },
+  { otherwise: f.refused("only tools of type function and action are sold") },
 );
 
 /** No client sends more, and many entries are slow to parse. */
-function entries(max: number): FieldSpec {
+function entries(max: number): f.FieldSpec {
   const message = `must be an object of at most ${max} entries`;
   const isFew = (value: unknown) => isRecord(value) && Object.keys(value).length <= max;
-  return { ...free, type: { kinds: [], check: (value) => (isFew(value) ? [] : [{ path: "", message }]) } };
+  return { ...f.free, type: { kinds: [], check: (value) => (isFew(value) ? [] : [{ path: "", message }]) } };
 }
 
-const model = string(1, 200);
-const tokens = whole(1, 10_000_000);
+const model = f.string(1, 200);
+const tokens = f.whole(1, 10_000_000);
 const isText = (value: unknown) => Array.isArray(value) && value.every((kind) => kind === "text");
 
 /** A body that passed the table, with the fields that we read. */
@@ -120,70 +94,72 @@ export interface ChatPart extends Json {
   readonly type: string;
 }
 
-export const CHAT_FIELDS = compileTable(
-  fields({
+export const CHAT_FIELDS = f.compileTable(
+  f.fields({
     model,
-    models: list(model, 16, 1),
-    messages: required(list({ ...cases("role", roles, { otherwise: fields(message) }), ...anyObject }, 100_000, 1)),
-    stream: boolean,
-    stream_options: object({ include_usage: boolean, include_obfuscation: setting }),
+    models: f.list(model, 16, 1),
+    messages: f.required(
+      f.list({ ...f.cases("role", roles, { otherwise: f.fields(message) }), ...f.anyObject }, 100_000, 1),
+    ),
+    stream: f.boolean,
+    stream_options: f.object({ include_usage: f.boolean, include_obfuscation: f.setting }),
     max_tokens: tokens,
     max_completion_tokens: tokens,
-    n: whole(1, 8),
-    temperature: number(0, 2),
-    top_p: number(0, 1),
-    frequency_penalty: number(-2, 2),
-    presence_penalty: number(-2, 2),
-    seed: whole(),
-    stop: textOr(list(string(), 16), "must be text or a list of at most 16 texts"),
-    tools: { ...list({ ...tool, ...anyObject }), read: true, asJson: true },
+    n: f.whole(1, 8),
+    temperature: f.number(0, 2),
+    top_p: f.number(0, 1),
+    frequency_penalty: f.number(-2, 2),
+    presence_penalty: f.number(-2, 2),
+    seed: f.whole(),
+    stop: f.textOr(f.list(f.string(), 16), "must be text or a list of at most 16 texts"),
+    tools: { ...f.list({ ...tool, ...f.anyObject }), read: true, asJson: true },
     cache_control,
-    tool_choice: textOr(
-      object({
-        type: setting,
-        function: fields({ name: setting }),
-        allowed_tools: fields({ mode: setting, tools: free }),
+    tool_choice: f.textOr(
+      f.object({
+        type: f.setting,
+        function: f.fields({ name: f.setting }),
+        allowed_tools: f.fields({ mode: f.setting, tools: f.free }),
       }),
       "must be text or an object",
     ),
-    parallel_tool_calls: boolean,
+    parallel_tool_calls: f.boolean,
     response_format: {
-      ...object({
-        type: required(string()),
-        json_schema: fields({ name: text, description: text, strict: setting, schema: json }),
-        schema: json,
+      ...f.object({
+        type: f.required(f.string()),
+        json_schema: f.fields({ name: f.text, description: f.text, strict: f.setting, schema: f.json }),
+        schema: f.json,
       }),
       read: true,
       asJson: true,
     },
-    user: string(),
-    logprobs: boolean,
+    user: f.string(),
+    logprobs: f.boolean,
     logit_bias: entries(1_024),
     metadata: entries(64),
-    safetySettings: { ...free, type: { kinds: ["list"], max: 64 } },
+    safetySettings: { ...f.free, type: { kinds: ["list"], max: 64 } },
 
-    ...each(setting, "safety_identifier", "prompt_cache_key", "top_k", "top_a", "min_p", "repetition_penalty"),
-    ...each(setting, "top_logprobs", "reasoning_effort", "reasoning_format", "include_reasoning", "verbosity"),
-    reasoning: fields(each(setting, "effort", "max_tokens", "enabled", "exclude", "summary")),
-    thinking: fields(each(setting, "type", "budget_tokens", "display")),
-    output_config: fields({ effort: setting, format: json }),
+    ...f.each(f.setting, "safety_identifier", "prompt_cache_key", "top_k", "top_a", "min_p", "repetition_penalty"),
+    ...f.each(f.setting, "top_logprobs", "reasoning_effort", "reasoning_format", "include_reasoning", "verbosity"),
+    reasoning: f.fields(f.each(f.setting, "effort", "max_tokens", "enabled", "exclude", "summary")),
+    thinking: f.fields(f.each(f.setting, "type", "budget_tokens", "display")),
+    output_config: f.fields({ effort: f.setting, format: f.json }),
 
     // Later code decides whether the gateway serves a plugin; `usage` and `provider` are OpenRouter's.
-    ...each(ours, "max_cost_cents", "max_tool_calls", "usage", "provider", "plugins"),
+    ...f.each(f.ours, "max_cost_cents", "max_tool_calls", "usage", "provider", "plugins"),
 
-    functions: refused(OUT_OF_DATE),
-    function_call: refused(OUT_OF_DATE),
-    service_tier: refused("only the standard tier is sold", among("auto", "default", "standard", "standard_only")),
-    modalities: refused("only text output is sold", isText),
-    audio: refused("audio output is not sold"),
-    transforms: refused("prompts are sent as they are", isEmptyList),
-    ...each(refused(SEARCHES), "web_search_options", "search_parameters", "web_search"),
-    preset: refused("presets can change model and price"),
-    speed: refused("faster processing is billed apart", among("standard")),
-    inference_geo: refused("a fixed region is billed apart"),
-    mcp_servers: refused("remote tools are billed apart"),
-    container: refused("containers are billed apart"),
-    compound_custom: refused("built-in tools are billed apart"),
-    prediction: refused("rejected predictions are billed beyond max_tokens"),
+    functions: f.refused(OUT_OF_DATE),
+    function_call: f.refused(OUT_OF_DATE),
+    service_tier: f.refused("only the standard tier is sold", f.among("auto", "default", "standard", "standard_only")),
+    modalities: f.refused("only text output is sold", isText),
+    audio: f.refused("audio output is not sold"),
+    transforms: f.refused("prompts are sent as they are", f.isEmptyList),
+    ...f.each(f.refused(SEARCHES), "web_search_options", "search_parameters", "web_search"),
+    preset: f.refused("presets can change model and price"),
+    speed: f.refused("faster processing is billed apart", f.among("standard")),
+    inference_geo: f.refused("a fixed region is billed apart"),
+    mcp_servers: f.refused("remote tools are billed apart"),
+    container: f.refused("containers are billed apart"),
+    compound_custom: f.refused("built-in tools are billed apart"),
+    prediction: f.refused("rejected predictions are billed beyond max_tokens"),
   }),
 );
