@@ -16,7 +16,6 @@ export {
   sigv4,
 } from "./auth.ts";
 export { boundedCommand, boundedLine, boundedOutput, boundedPrint, isBounded } from "./bounded-shell.ts";
-export { localServer } from "./local-server.ts";
 export { ended, modelRows, usd } from "./model-rows.ts";
 export type { ChatSpec, EmbeddingsSpec, ModelSpec, PartBounds, Tokenizer } from "./model-spec.ts";
 export {
@@ -38,6 +37,7 @@ export { recordsMerchant } from "./records-merchant.ts";
 export { retailMerchant } from "./retail-merchant.ts";
 export type { ModelEnd } from "./said.ts";
 export type { ScriptContext } from "./script.ts";
+export { localServer } from "./self-hosted.ts";
 export {
   argvOf,
   type BoxCommand,

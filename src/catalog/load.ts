@@ -12,8 +12,7 @@ import type { AdapterSpec, AdapterTable } from "./spec.ts";
 import type { ActionTierSpec, CompositeTierSpec, TierSpec } from "./tier.ts";
 import { MODELS_FILE } from "./updates/models-file.ts";
 import { type ModelsUpdate, withUpdate } from "./updates/update.ts";
-import { CatalogError, checkAdapter, checkTable, checkTier, isAdapterTable } from "./validate.ts";
-import { keptVerdict } from "./validation-cache.ts";
+import { CatalogError, checkAdapter, checkTable, checkTier, isAdapterTable, keptVerdict } from "./validate.ts";
 
 /** The folder with the shipped `adapters/` and `tiers/`. */
 const SHIPPED = fileURLToPath(new URL("../../", import.meta.url));

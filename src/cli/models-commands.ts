@@ -65,7 +65,7 @@ async function updated(typed: Typed, config: Config): Promise<Updated> {
     await Promise.all([
       import("./list-source.ts"),
       import("../catalog/updates/proposal.ts"),
-      import("../catalog/updates/facts-of.ts"),
+      import("../catalog/updates/proposal.ts"),
       import("../catalog/updates/models-file.ts"),
       import("../catalog/updates/list.ts"),
       import("../core/whole-file.ts"),

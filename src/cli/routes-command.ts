@@ -1,5 +1,5 @@
 // `tollgate routes`: which routes rest, and the latest failures of routes, in the providers' own words.
-import type { RouteRow } from "../upstream/route-rows.ts";
+import type { RouteRow } from "../upstream/route-figures.ts";
 import type { Command } from "./command.ts";
 import { table } from "./text.ts";
 

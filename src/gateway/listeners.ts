@@ -7,7 +7,7 @@ import { type HttpOptions, type HttpServer, listen } from "../edge/http/server.t
 import { tellAddress } from "../edge/serve/admit.ts";
 import type { ServeDeps } from "../edge/serve/deps.ts";
 import { openSocket } from "../edge/serve/open-socket.ts";
-import { refuseAtEdge } from "../edge/serve/refuse-at-edge.ts";
+import { refuseAtEdge } from "../edge/serve/refuse.ts";
 import { screen } from "../edge/serve/screen.ts";
 import { serve } from "../edge/serve/serve.ts";
 import { MARGIN_SCOPE, UNPAID_SCOPE } from "../kernel/windows.ts";

@@ -2,7 +2,7 @@
 import { batchKind } from "../actions/batches/batch-kind.ts";
 import { BatchPlaces } from "../actions/batches/batch-part.ts";
 import type { LineCalls } from "../actions/batches/line-calls.ts";
-import { cancelJobs } from "../actions/jobs/cancel-jobs.ts";
+import { cancelJobs } from "../actions/jobs/cancelled.ts";
 import { jobNews } from "../actions/jobs/job-news.ts";
 import type { JobRecord } from "../actions/jobs/job-record.ts";
 import { createJobs, type Jobs } from "../actions/jobs/jobs.ts";

@@ -10,7 +10,7 @@ import { inSlices } from "../core/slices.ts";
 import { adminEndpoint } from "../money/accounts/admin-accounts.ts";
 import { named } from "../money/accounts/names.ts";
 import { missing } from "../money/accounts/own-endpoint.ts";
-import { routeRows } from "../upstream/route-rows.ts";
+import { routeRows } from "../upstream/route-figures.ts";
 import type { Foundation } from "./open-foundation.ts";
 import type { Work } from "./open-work.ts";
 import { keptPrice } from "./price-versions.ts";

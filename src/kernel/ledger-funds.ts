@@ -9,11 +9,10 @@ import type { HoldRef, Ledger, ReserveOutcome, ReserveRequest } from "../money/l
 import type { CallRates } from "../platform/limits/call-rates.ts";
 import type { WindowState } from "../platform/limits/request-windows.ts";
 import type { Observer } from "../platform/observe/observer.ts";
-import { countedWindow, WINDOW_SECONDS } from "./counted-window.ts";
 import { costBeside, costOf, postedLegs, upstreamOf } from "./legs.ts";
 import { giveBackRates, type TakenRates, takeRates } from "./minute-rates.ts";
 import { isShort, overCeiling, refusal, room, shortError, TEMPORARY_SECONDS } from "./refused-hold.ts";
-import type { CallWindows } from "./windows.ts";
+import { type CallWindows, countedWindow, WINDOW_SECONDS } from "./windows.ts";
 
 /** Leases of this process's open holds, renewed until released. */
 export interface Leases {

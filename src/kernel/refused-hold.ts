@@ -6,7 +6,7 @@ import type { OverCeiling } from "../money/events/refusals.ts";
 import type { ReserveOutcome } from "../money/ledger/model/ledger.ts";
 import { INFERENCE_SCOPE, keyScope } from "../money/ledger/model/state.ts";
 import { runOfScope } from "../money/ledger/model/windows.ts";
-import { WINDOW_SECONDS } from "./counted-window.ts";
+import { WINDOW_SECONDS } from "./windows.ts";
 
 /** Retry-After where only running calls or an unavailable store are in the way. */
 export const TEMPORARY_SECONDS = 5;

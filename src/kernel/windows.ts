@@ -1,10 +1,23 @@
 // The windows of a call beyond the ledger's own limits: the budgets that apply to its caller, and its account's unpaid cost to us.
-
 import type { Nano } from "../core/money.ts";
 import type { AccountPayer, Budget, Caller } from "../core/plan.ts";
 import type { CallRun } from "../core/run.ts";
+import type { ReserveOutcome } from "../money/ledger/model/ledger.ts";
 import { BALANCE_SCOPE, type Window } from "../money/ledger/model/window-list.ts";
 import { runScope } from "../money/ledger/model/windows.ts";
+import type { WindowState } from "../platform/limits/request-windows.ts";
+
+/** The length of the window for paid calls. */
+export const WINDOW_SECONDS = 60;
+
+/** Null where the outcome carries no window. */
+export function countedWindow(outcome: ReserveOutcome, limit: number): WindowState | null {
+  const counted =
+    outcome.outcome === "window" ? { ...outcome, remaining: 0 } : "window" in outcome ? outcome.window : null;
+  if (counted == null) return null;
+  const { remaining, resetSeconds } = counted;
+  return { allowed: outcome.outcome !== "window", limit, remaining, resetSeconds, windowSeconds: WINDOW_SECONDS };
+}
 
 /** Per account: the excess of our cost over its charges (unpaid), and of its charges over our cost (margin). */
 export const UNPAID_SCOPE = "unpaid";

@@ -1,7 +1,13 @@
 // The sandbox's machines: they keep files and variables, and imitate a few commands and one-line programs. They execute nothing.
 import { randomUUID } from "node:crypto";
 import type { BoxCommand, BoxOutput } from "../catalog/session.ts";
-import type { Machine, Machines } from "./stand-in.ts";
+import type { VendorWords } from "./action-body.ts";
+import { ACTION_FAULTS, actionConductOf, USUAL } from "./action-faults.ts";
+import { addressOf, hasKey } from "./action-request.ts";
+import { type ActionScenario, refused } from "./action-scenario.ts";
+import type { Vendors } from "./action-vendors.ts";
+import { type Arrival, jsonOf } from "./scenario.ts";
+import type { Machine, Machines, StandIn } from "./stand-in.ts";
 
 const MACHINES_MAX = 10_000;
 const FILES_MAX = 1_000;
@@ -122,4 +128,57 @@ export function createMachineRoom(): MachineRoom {
     },
     reset: () => rooms.clear(),
   };
+}
+
+/** The value that marks session requests in the header that otherwise names an action. */
+const SESSIONS = "sessions";
+
+interface SessionDeps {
+  readonly vendors: Vendors;
+  readonly standIn: StandIn;
+  readonly room: MachineRoom;
+}
+
+export function isSessionArrival({ target }: Arrival): boolean {
+  return target.headers["x-tollgate-sandbox-action"] === SESSIONS;
+}
+
+function wordsOf(arrival: Arrival, { vendors, standIn, room }: SessionDeps): VendorWords {
+  const { method, target, body, said } = arrival;
+  const { adapter, origin, path } = addressOf(target.url.pathname);
+  const spec = vendors.get(adapter)?.spec;
+  if (spec === undefined || standIn.sessions === undefined) return refused(404, `${adapter} has no sessions.`);
+  if (body === null) return refused(413, "The request body is too large.");
+  const keyless = origin !== undefined && spec.keylessOrigins?.includes(origin) === true;
+  if (!keyless && !hasKey(spec.auth, target.headers, target.url.searchParams, {})) {
+    return refused(401, "The API key is missing.");
+  }
+  const { headers, url } = target;
+  const request = { method, origin, path, query: url.searchParams, headers, body, json: jsonOf(body) };
+  const answer = standIn.sessions(said === undefined ? request : { ...request, said }, room.of(adapter));
+  const { status, headers: told = {}, body: words, messages } = answer;
+  if (messages !== undefined) return { status, headers: told, body: "", isText: true, messages };
+  if (words instanceof Uint8Array) return { status, headers: told, body: "", isText: true, bytes: Buffer.from(words) };
+  return { status, headers: told, body: words ?? "", isText: words === undefined };
+}
+
+/** Decides the answer. Refuses an invalid request, whatever fault it names. */
+export function sessionScenarioOf(arrival: Arrival, deps: SessionDeps): ActionScenario {
+  const { headers, url } = arrival.target;
+  const { adapter } = addressOf(url.pathname);
+  const at = Number(headers["x-tollgate-sandbox-step"] ?? 0);
+  const fault = String(headers["x-tollgate-sandbox-fault"] ?? "");
+  const conduct = actionConductOf(fault, { action: `${adapter}/${SESSIONS}`, isVendor: (id) => deps.vendors.has(id) });
+  const says = (words: VendorWords, script = USUAL.script, delayMs = 0): ActionScenario => {
+    return { adapter, action: SESSIONS, at, words, script, delayMs };
+  };
+  if (conduct === null) {
+    const names = ACTION_FAULTS.map(({ name }) => name).join(", ");
+    return says(refused(400, `There is no fault ${fault}; there are ${names}.`));
+  }
+  const applies = conduct.step === null || conduct.step === at;
+  const script = applies && !(conduct.once && at > 0) ? conduct.script : USUAL.script;
+  const delayMs = applies ? conduct.delayMs : 0;
+  if (script.kind === "refuse") return says(refused(script.status), script, delayMs);
+  return says(wordsOf(arrival, deps), script, delayMs);
 }

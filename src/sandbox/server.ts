@@ -13,11 +13,10 @@ import { type CallLog, type CallLogReport, createCallLog, type LoggedCall } from
 import { type Connection, createConnection } from "./connection.ts";
 import type { Dialect, SocketStandIn } from "./dialect.ts";
 import { guide } from "./guide.ts";
-import { createMachineRoom, type MachineRoom } from "./machines.ts";
+import { createMachineRoom, isSessionArrival, type MachineRoom, sessionScenarioOf } from "./machines.ts";
 import { refusalStatus } from "./refusals.ts";
 import { type Arrival, type Scenario, scenarioOf } from "./scenario.ts";
 import { createScriptedFaults, type ScriptedFaults } from "./scripted-faults.ts";
-import { isSessionArrival, sessionScenarioOf } from "./session-scenario.ts";
 import { createStandIns, type StandIns } from "./stand-ins.ts";
 import { converse, holdSession } from "./web-socket.ts";
 import { writeActionAnswer } from "./write-action-answer.ts";

@@ -13,8 +13,8 @@ import type { Login, Paying } from "./login.ts";
 import { looksIntoBody } from "./read-answer.ts";
 import type { ReadyAction } from "./ready-action.ts";
 import type { Sidecar } from "./sidecar/sidecar.ts";
+import { readableFailure } from "./vendor-failure.ts";
 import type { VendorRateLimiter } from "./vendor-rate-limiter.ts";
-import { readableFailure } from "./without-key.ts";
 
 const TIMEOUT_MS = 60_000;
 

@@ -1,7 +1,13 @@
 // Collects a vendor's answer up to a size limit, and parses it where it is JSON.
 import type { IncomingHttpHeaders } from "node:http";
-import { isTextType } from "./text-type.ts";
 import { ANSWER_BYTES_MAX } from "./unary-body.ts";
+
+/** Text types, and JSON and XML types by their suffix (RFC 6839). Case-insensitive. */
+const TEXT = /^(text\/|application\/(json|xml|javascript|(x-)?ndjson)|[^;]*\+(json|xml))/i;
+
+export function isTextType(contentType: string): boolean {
+  return TEXT.test(contentType.trim());
+}
 
 export class AnswerBody {
   readonly #type: string;

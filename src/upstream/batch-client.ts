@@ -10,9 +10,8 @@ import { classify } from "./classify.ts";
 import { readError } from "./dialects/error-body.ts";
 import { Exchange, type ExchangeRequest } from "./exchange.ts";
 import type { Login } from "./login.ts";
-import { malformed, VendorFailure } from "./vendor-failure.ts";
+import { malformed, readableFailure, VendorFailure } from "./vendor-failure.ts";
 import type { Vendor } from "./vendor-request.ts";
-import { readableFailure } from "./without-key.ts";
 
 /** An upload of 200 MB takes a while, and so does the vendor's check of it. */
 const HEAD_MS_MAX = 600_000;

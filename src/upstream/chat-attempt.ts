@@ -6,7 +6,7 @@ import type { Clock } from "../core/clock.ts";
 import { mediaTypeOf } from "../core/event-stream.ts";
 import type { AnswerSink, Attempt, AttemptFailure, FinalPart, Reading } from "../core/route.ts";
 import { ownSlice } from "../core/slices.ts";
-import { classify } from "./classify.ts";
+import { classify, retryAfterMs } from "./classify.ts";
 import { STREAM_ENCODINGS } from "./decoding.ts";
 import type { UnaryAnswer } from "./dialects/dialect.ts";
 import { EventStream, framingOf } from "./event-stream.ts";
@@ -14,7 +14,6 @@ import { Exchange, type ExchangeListener, type ExchangeRequest } from "./exchang
 import { HeldBytes } from "./held-bytes.ts";
 import type { Lane } from "./lane.ts";
 import { NOTHING_READ } from "./nothing-read.ts";
-import { retryAfterMs } from "./retry-after.ts";
 import { ANSWER_BYTES_MAX, UnaryBody } from "./unary-body.ts";
 import { emptyAnswer, failureOfKind, malformed, unfitAnswer, VendorFailure } from "./vendor-failure.ts";
 import { GatheredAnswer } from "./whole-stream.ts";

@@ -1,7 +1,25 @@
 // Classifies every upstream failure as a row of FAILURES.
+
+import type { IncomingHttpHeaders } from "node:http";
 import type { FailureKind } from "../core/failures.ts";
 import type { AttemptFailure } from "../core/route.ts";
 import type { VendorError } from "./dialects/dialect.ts";
+
+function seconds(text: string): number | null {
+  return /^\d+(\.\d+)?$/.test(text.trim()) ? Number(text) : null;
+}
+
+/** Reads `Retry-After` (RFC 9110, 10.2.3) or `retry-after-ms`, in milliseconds from `nowMs`; null if neither is readable. */
+export function retryAfterMs(headers: IncomingHttpHeaders, nowMs: number): number | null {
+  const ms = headers["retry-after-ms"];
+  if (typeof ms === "string" && seconds(ms) !== null) return Number(ms);
+  const after = headers["retry-after"];
+  if (typeof after !== "string") return null;
+  const inSeconds = seconds(after);
+  if (inSeconds !== null) return inSeconds * 1000;
+  const at = Date.parse(after);
+  return Number.isNaN(at) ? null : Math.max(0, at - nowMs);
+}
 
 const CONTEXT =
   /context_length|context length|maximum context|too many tokens|prompt is too long|input is too long|context window|exceeds the maximum number of tokens/;

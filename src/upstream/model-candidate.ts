@@ -17,9 +17,9 @@ import type { Login } from "./login.ts";
 import type { FetchedMedia } from "./media-links.ts";
 import { UNIT_DIALECTS, type UnitAsked } from "./unit-dialects.ts";
 import { unitLane } from "./unit-lane.ts";
+import { readableFailure } from "./vendor-failure.ts";
 import { exchangeRequest, growingLast, placed, type Vendor } from "./vendor-request.ts";
 import { unsentOf, wireFor } from "./wire-for.ts";
-import { readableFailure } from "./without-key.ts";
 
 /** How long to read on after the caller has left, if hidden reasoning may cost more than what the caller saw. */
 const READ_ON_MS_MAX = 60_000;

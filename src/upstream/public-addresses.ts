@@ -1,11 +1,62 @@
 // Outgoing safety: resolves a host that a caller chose to addresses that are all public, or to none.
+
+import { Resolver } from "node:dns/promises";
 import { isIP } from "node:net";
 import { networkInterfaces } from "node:os";
+import ipaddr from "ipaddr.js";
 import { systemClock } from "../core/clock.ts";
 import type { Proxies } from "../core/proxies.ts";
-import { isPublicAddress } from "./public-address.ts";
-import { createResolveName, type ResolveName } from "./public-names.ts";
 import type { PublicUrl } from "./public-url.ts";
+
+/**
+ * Routed like public addresses, but each machine finds its own host there: 168.63.129.16 serves the settings and keys of virtual machines
+ * at one large cloud. Other clouds use addresses in ranges that are refused anyway.
+ */
+const HOST_SERVICES = new Set(["168.63.129.16"]);
+
+/** All public IPv6 allocations so far. Addresses outside, such as `::127.0.0.1`, lead elsewhere. */
+const GLOBAL_IPV6 = ipaddr.IPv6.parseCIDR("2000::/3");
+
+/**
+ * True for an address that the whole internet can reach. False for private, carrier-shared, loopback, link-local, multicast and reserved
+ * addresses, for those for documentation or measurements, for IPv6 addresses with an embedded IPv4 address (mapped, translated, 6to4,
+ * Teredo), and for anything that is not a plain address. Ranges: IANA's special-purpose registries, as in ipaddr.js.
+ */
+export function isPublicAddress(address: string): boolean {
+  if (isIP(address) === 0 || address.includes("%") || HOST_SERVICES.has(address)) return false;
+  const parsed = ipaddr.parse(address);
+  if (parsed.range() !== "unicast") return false;
+  return parsed instanceof ipaddr.IPv4 || parsed.match(GLOBAL_IPV6);
+}
+
+const QUERY_MS_MAX = 3_000;
+const TRIES = 2;
+const NO_SUCH_NAME = new Set(["ENOTFOUND", "ENODATA", "EBADNAME"]);
+
+/** All addresses of a name; none if the name does not exist. Rejects if the lookup failed. */
+export type ResolveName = (name: string, signal: AbortSignal) => Promise<readonly string[]>;
+
+/**
+ * Queries the machine's name servers (or `servers`) directly. That bypasses its hosts file and search domains, which name internal hosts,
+ * and Node's small thread pool, which file reads share and slow name servers chosen by callers could exhaust.
+ */
+export function createResolveName(servers: readonly string[] | null = null): ResolveName {
+  return async (name, signal) => {
+    const resolver = new Resolver({ timeout: QUERY_MS_MAX, tries: TRIES });
+    if (servers !== null) resolver.setServers(servers);
+    const cancel = () => resolver.cancel();
+    signal.addEventListener("abort", cancel, { once: true });
+    try {
+      const found = await Promise.allSettled([resolver.resolve4(name), resolver.resolve6(name)]);
+      const addresses = found.flatMap((family) => (family.status === "fulfilled" ? family.value : []));
+      const broken = found.find((family) => family.status === "rejected" && !NO_SUCH_NAME.has(family.reason?.code));
+      if (addresses.length === 0 && broken?.status === "rejected") throw broken.reason;
+      return addresses;
+    } finally {
+      signal.removeEventListener("abort", cancel);
+    }
+  };
+}
 
 /** Listing this machine's addresses takes as long as connecting does. */
 const OWN_ADDRESSES_KEPT_MS = 1_000;

@@ -29,7 +29,7 @@ import { createPublicFetch, type PublicFetch } from "./public-fetch.ts";
 import { readyActions } from "./ready-action.ts";
 import { createRouteFailures, type RouteFailures } from "./route-failures.ts";
 import { createRouteHealth, type RouteHealth } from "./route-health.ts";
-import { createSidecars } from "./sidecar/sidecars.ts";
+import { createSidecars } from "./sidecar/sidecar.ts";
 import { createVendorRateLimiter } from "./vendor-rate-limiter.ts";
 import { readyVendor, type Vendor } from "./vendor-request.ts";
 import { runVendorScript, type ScriptOrder } from "./vendor-script.ts";

@@ -6,12 +6,11 @@ import type { Script } from "../catalog/script.ts";
 import type { SessionContext } from "../catalog/session.ts";
 import type { ActionCandidateParts } from "./action-candidate.ts";
 import { buildRequest } from "./build-request.ts";
+import { retryAfterMs } from "./classify.ts";
 import { failureOf, type Judgement, judge, type VendorAnswer } from "./read-answer.ts";
-import { retryAfterMs } from "./retry-after.ts";
 import { runScript } from "./run-script.ts";
 import { VendorClient } from "./vendor-client.ts";
-import { failureOfKind, VendorFailure } from "./vendor-failure.ts";
-import { readableFailure } from "./without-key.ts";
+import { failureOfKind, readableFailure, VendorFailure } from "./vendor-failure.ts";
 
 export interface ScriptOrder {
   readonly adapter: Adapter;

@@ -5,17 +5,15 @@ import type { UnitOffer } from "../catalog/catalog.ts";
 import type { Clock } from "../core/clock.ts";
 import type { AttemptFailure } from "../core/route.ts";
 import { AnswerBody } from "./answer-body.ts";
-import { classify } from "./classify.ts";
+import { classify, retryAfterMs } from "./classify.ts";
 import { readError } from "./dialects/error-body.ts";
 import { Exchange, type ExchangeListener, type ExchangeRequest } from "./exchange.ts";
 import type { CutOutcome } from "./message-bytes.ts";
 import type { ModelCandidateParts } from "./model-candidate.ts";
-import { retryAfterMs } from "./retry-after.ts";
 import { handshake, SocketReader, textFrame } from "./socket-frames.ts";
 import { UNIT_DIALECTS } from "./unit-dialects.ts";
-import { failureOfKind, VendorFailure } from "./vendor-failure.ts";
+import { failureOfKind, readableFailure, VendorFailure } from "./vendor-failure.ts";
 import { exchangeRequest } from "./vendor-request.ts";
-import { readableFailure } from "./without-key.ts";
 
 export interface VendorSocketOrder {
   readonly requestId: string;

@@ -1,6 +1,6 @@
 // The page reader that callers use without choosing a vendor: which vendors support which params, and how pinning works.
 import { describe, expect, it } from "vitest";
-import { offeredCalls } from "../../src/actions/run/sold-candidates.ts";
+import { offeredCalls } from "../../src/actions/run/vendor-serving.ts";
 import type { JsonObject } from "../../src/catalog/said.ts";
 import { GatewayError } from "../../src/core/errors.ts";
 import type { Payer } from "../../src/core/plan.ts";

@@ -2,7 +2,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { keptVerdict } from "../../src/catalog/validation-cache.ts";
+import { keptVerdict } from "../../src/catalog/validate.ts";
 import { folderForTest } from "../support/for-file.ts";
 
 function tree(): { readonly root: string; readonly write: (file: string, text: string) => void } {

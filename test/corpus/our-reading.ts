@@ -1,5 +1,5 @@
 // Reads a corpus page like our own fetcher, in the caller's thread.
-import { type JudgedPage, judgedPage } from "../../src/actions/composites/pages/judged-page.ts";
+import { type JudgedPage, judgedPage } from "../../src/actions/composites/pages/page-tasks.ts";
 import type { QualityFlag } from "../../src/actions/composites/pages/yield.ts";
 import type { CorpusPage } from "./draft.ts";
 import type { Reading } from "./score.ts";

@@ -6,7 +6,7 @@ import { rotateKey } from "../../src/money/accounts/keys.ts";
 import { mintKey } from "../../src/money/accounts/secrets.ts";
 import { redisLedger } from "../../src/money/ledger/redis/ledger.ts";
 import { redisRecords } from "../../src/platform/records/redis-records.ts";
-import type { RouteRow } from "../../src/upstream/route-rows.ts";
+import type { RouteRow } from "../../src/upstream/route-figures.ts";
 import { Person } from "../edge/oauth/person.ts";
 import { newKey } from "../money/ledger/requests.ts";
 import { callChat } from "../support/chat-call.ts";

@@ -1,8 +1,7 @@
 // Unpaid counts queued together with those that a call waits for, and one account's with all others': a flood blocked every call.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { FairTurns } from "../../src/models/chat/fair-turns.ts";
 import type { PromptOrder, PromptRead } from "../../src/models/chat/read-prompt.ts";
-import { createTokenCounter, PROMPTS_WAITING_MAX } from "../../src/models/chat/token-counter.ts";
+import { createTokenCounter, FairTurns, PROMPTS_WAITING_MAX } from "../../src/models/chat/token-counter.ts";
 import { startTestGateway, type TestGateway } from "../support/gateway.ts";
 
 it("payers take turns, each with its own work in order", () => {

@@ -5,11 +5,10 @@ import { PassThrough } from "node:stream";
 import { crc32 } from "node:zlib";
 import { linesIn, readLine } from "../../src/actions/batches/jsonl.ts";
 import { extractPage } from "../../src/actions/composites/pages/extract-page.ts";
-import { judgedText } from "../../src/actions/composites/pages/judged-page.ts";
 import { linksIn } from "../../src/actions/composites/pages/page-addresses.ts";
 import { documentOf, tagsOf } from "../../src/actions/composites/pages/page-dom.ts";
 import { PageStyles } from "../../src/actions/composites/pages/page-styles.ts";
-import { decodedPage } from "../../src/actions/composites/pages/page-tasks.ts";
+import { decodedPage, judgedText } from "../../src/actions/composites/pages/page-tasks.ts";
 import { parsed } from "../../src/actions/composites/pages/page-tree.ts";
 import { readRobots, robotsAsker } from "../../src/actions/composites/pages/robots.ts";
 import { locationsIn } from "../../src/actions/composites/pages/site-locations.ts";
@@ -17,7 +16,7 @@ import { matchesGlob } from "../../src/actions/composites/pages/site-map.ts";
 import { yieldOf } from "../../src/actions/composites/pages/yield.ts";
 import { identifierIn, nameWithCompany, profileUrl } from "../../src/actions/composites/people/identifier.ts";
 import { nameOf, plainWords } from "../../src/actions/composites/people/person-query.ts";
-import { attachment } from "../../src/actions/files/content-headers.ts";
+import { attachment } from "../../src/actions/files/file-endpoints.ts";
 import { answerWith, readyAnswer } from "../../src/actions/run/ready-answer.ts";
 import { wordsOf } from "../../src/actions/run/search-words.ts";
 import { NETWORKS } from "../../src/catalog/networks.ts";
@@ -35,9 +34,8 @@ import { readPayment } from "../../src/edge/x402/read-payment.ts";
 import { shownText } from "../../src/gateway/shown-text.ts";
 import { ResponseRecorder } from "../../src/models/chat/response-recorder.ts";
 import { thoughtSeal } from "../../src/models/chat/seal.ts";
-import { flacSecondsMax } from "../../src/models/chat/units/flac-seconds.ts";
 import { packetSecondsMax } from "../../src/models/chat/units/sound-packets.ts";
-import { soundSecondsMax } from "../../src/models/chat/units/sound-seconds.ts";
+import { flacSecondsMax, soundSecondsMax } from "../../src/models/chat/units/sound-seconds.ts";
 import { readChatBody } from "../../src/models/formats/chat-completions/read-body.ts";
 import { generateAnswers } from "../../src/models/formats/generate-content/answers.ts";
 import { checkGenerate } from "../../src/models/formats/generate-content/read-body.ts";
@@ -59,7 +57,6 @@ import { actionConductOf } from "../../src/sandbox/action-faults.ts";
 import { directivesOf } from "../../src/sandbox/ask.ts";
 import { createMachineRoom } from "../../src/sandbox/machines.ts";
 import { ConnectFrames } from "../../src/upstream/connect-frames.ts";
-import { DeliveredText } from "../../src/upstream/delivered-text.ts";
 import { learnTemplate } from "../../src/upstream/dialects/event-template.ts";
 import { learnEvent, recognized } from "../../src/upstream/dialects/known-event.ts";
 import { wholeCalls } from "../../src/upstream/dialects/tool-calls.ts";
@@ -67,13 +64,13 @@ import { fittedSchema } from "../../src/upstream/dialects/tool-schemas.ts";
 import { EventStream } from "../../src/upstream/event-stream.ts";
 import { EventWriter } from "../../src/upstream/event-writer.ts";
 import { EventstreamFrames } from "../../src/upstream/eventstream-frames.ts";
-import type { HeldStream } from "../../src/upstream/held-stream.ts";
+import { DeliveredText, type HeldStream } from "../../src/upstream/held-stream.ts";
 import { messageCutter } from "../../src/upstream/message-cutter.ts";
 import { nearlyJson } from "../../src/upstream/nearly-json.ts";
 import { eachLine } from "../../src/upstream/sidecar/lines.ts";
 import { SocketReader } from "../../src/upstream/socket-frames.ts";
 import { SseScanner } from "../../src/upstream/sse-scanner.ts";
-import { readableFailure } from "../../src/upstream/without-key.ts";
+import { readableFailure } from "../../src/upstream/vendor-failure.ts";
 import { chatContext } from "../support/dialect-replay.ts";
 
 /** A function that parses untrusted input. It takes some milliseconds for `size`. */
@@ -380,7 +377,7 @@ export const PARSERS: readonly Parser[] = [
     },
   },
   {
-    file: "src/actions/files/content-headers.ts",
+    file: "src/actions/files/file-endpoints.ts",
     what: "a name of odd characters",
     size: 25_000,
     of: (size) => () => attachment("é\"'(".repeat(size)),
@@ -473,7 +470,7 @@ export const PARSERS: readonly Parser[] = [
       pushed(new SseScanner(() => {}, 1e9), Buffer.from(`data: ${"x".repeat(size)}\n\n${"data:\n".repeat(size)}`), 1),
   },
   {
-    file: "src/upstream/delivered-text.ts",
+    file: "src/upstream/held-stream.ts",
     what: "text in small pieces",
     size: 50_000,
     of: (size) => () => {
@@ -573,7 +570,7 @@ export const PARSERS: readonly Parser[] = [
     },
   },
   {
-    file: "src/upstream/without-key.ts",
+    file: "src/upstream/vendor-failure.ts",
     what: "words that repeat the beginning of our key",
     size: 100_000,
     of: (size) => {
@@ -718,7 +715,7 @@ export const PARSERS: readonly Parser[] = [
     },
   },
   {
-    file: "src/actions/composites/pages/judged-page.ts",
+    file: "src/actions/composites/pages/page-tasks.ts",
     what: "a text of phrases of walls, between links",
     size: 400_000,
     of: (size) => {
@@ -829,7 +826,7 @@ export const PARSERS: readonly Parser[] = [
     },
   },
   {
-    file: "src/models/chat/units/flac-seconds.ts",
+    file: "src/models/chat/units/sound-seconds.ts",
     what: "beginnings of frames, none of which goes on",
     size: 400_000,
     of: (size) => {

@@ -1,6 +1,6 @@
 // The stored text of a stream is bounded, and all of it is counted.
 import { expect, it } from "vitest";
-import { DeliveredText } from "../../src/upstream/delivered-text.ts";
+import { DeliveredText } from "../../src/upstream/held-stream.ts";
 
 it("puts escaped fragments together, also where a character was split over two of them", () => {
   const text = new DeliveredText();

@@ -1,7 +1,7 @@
 // Which addresses are public: the edges of ranges, and every IPv4 address inside the IPv6 addresses that can carry one.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { isPublicAddress } from "../../src/upstream/public-address.ts";
+import { isPublicAddress } from "../../src/upstream/public-addresses.ts";
 
 const PUBLIC = [
   "1.1.1.1",

@@ -3,8 +3,8 @@ import { createSocket, type Socket } from "node:dgram";
 import { once } from "node:events";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { GatewayError } from "../../src/core/errors.ts";
+import { createResolveName, type ResolveName } from "../../src/upstream/public-addresses.ts";
 import { createPublicFetch } from "../../src/upstream/public-fetch.ts";
-import { createResolveName, type ResolveName } from "../../src/upstream/public-names.ts";
 
 const A = 1;
 const OK = 0;

@@ -4,8 +4,8 @@ import { manualClock } from "../../src/core/clock.ts";
 import type { FailureKind } from "../../src/core/failures.ts";
 import type { AttemptFailure, Candidate } from "../../src/core/route.ts";
 import { retrying } from "../../src/kernel/routes/retrying.ts";
+import { retryAfterMs } from "../../src/upstream/classify.ts";
 import { createKeyRing } from "../../src/upstream/key-ring.ts";
-import { retryAfterMs } from "../../src/upstream/retry-after.ts";
 import { createRouteFailures } from "../../src/upstream/route-failures.ts";
 import { createRouteHealth } from "../../src/upstream/route-health.ts";
 

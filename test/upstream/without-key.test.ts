@@ -1,7 +1,6 @@
 // A vendor's error text, as others see it: it contains the key in no encoding, however long key and text are.
 import { expect, it } from "vitest";
-import { failureOfKind } from "../../src/upstream/vendor-failure.ts";
-import { readableFailure } from "../../src/upstream/without-key.ts";
+import { failureOfKind, readableFailure } from "../../src/upstream/vendor-failure.ts";
 
 const KEY = "sk-a/b+c.0123456789";
 

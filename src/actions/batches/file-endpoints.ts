@@ -10,7 +10,7 @@ import { createBodyBytes } from "../../platform/limits/body-bytes.ts";
 import type { Records } from "../../platform/records/records.ts";
 import { spooledForm } from "../../platform/uploads/spooled-upload.ts";
 import { BATCH_FILE_BYTES_MAX, type BatchFiles, isListed, type Purpose } from "../files/batch-files.ts";
-import { attachment, CONTENT_HEADERS } from "../files/content-headers.ts";
+import { attachment, CONTENT_HEADERS } from "../files/file-endpoints.ts";
 import type { FileRow } from "../files/file-rows.ts";
 import { noSuchFile } from "../files/lifecycle.ts";
 import { findJob, isOver } from "../jobs/job-record.ts";

@@ -6,7 +6,7 @@ import { inSlices } from "../../core/slices.ts";
 import { maxCostOf } from "../../models/formats/max-cost.ts";
 import { BETA_HEADER, VERSION_HEADER } from "../../models/formats/messages/headers.ts";
 import { readBody, readQuery } from "../../money/accounts/read-body.ts";
-import { CONTENT_HEADERS } from "../files/content-headers.ts";
+import { CONTENT_HEADERS } from "../files/file-endpoints.ts";
 import type { BatchEndpointParts } from "./batch-endpoints.ts";
 import { launchPlan, payerOf } from "./batch-launch.ts";
 import { type BatchStart, batchIdOf, KEPT_MS, modeOf, WINDOW_MS } from "./batch-record.ts";

@@ -5,14 +5,13 @@ import { type LocalAction, launched, localAction } from "../../catalog/local-act
 import { exactlyOne, notBoth } from "../../catalog/params-rules.ts";
 import type { PeopleFinderSpec } from "../../catalog/people-finder.ts";
 import { ZERO } from "../../core/money.ts";
-import { endedBy } from "./ended-by.ts";
 import { LIMIT_DEFAULT, limit, query, shownQuery } from "./onefind.ts";
 import { type Cut, type EnrichDeps, enrichBy, enrichFound } from "./people/enrich-person.ts";
 import { findError, findPeople } from "./people/find-people.ts";
 import { type Identifier, identifierKey, readIdentifier } from "./people/identifier.ts";
 import { personIn } from "./people/person-query.ts";
 import { type Hop, Person, type PersonRow } from "./people/person-row.ts";
-import { type RowDone, type RowsDeps, RowsJob } from "./rows-job.ts";
+import { endedBy, type RowDone, type RowsDeps, RowsJob } from "./rows-job.ts";
 
 const NAME = "onefind-deep";
 const MS_MAX = 15 * 60_000;

@@ -4,7 +4,6 @@ import { type JobEnd, type JobKind, type JobPart, NoLongerPaid, type RunningJob 
 import { type LocalAction, launched, localAction } from "../../catalog/local-action.ts";
 import type { PageLadderSpec, RungSpec } from "../../catalog/page-ladder.ts";
 import { exactlyOne } from "../../catalog/params-rules.ts";
-import { endedBy } from "./ended-by.ts";
 import type { AskEnd } from "./pages/page-batch.ts";
 import { formatParams, pageUrl, pageUrls } from "./pages/page-params.ts";
 import { GrowingRow, type Hop, type PageRow, type RanOut } from "./pages/page-row.ts";
@@ -13,7 +12,7 @@ import type { PageParts } from "./pages/parts.ts";
 import { type Asked, askRung, noteAsked, PageReader } from "./pages/read-pages.ts";
 import { cannotAsk, neededBy, type RungParts } from "./pages/read-rung.ts";
 import { mapSite, pagesOfSite } from "./pages/site-map.ts";
-import { type RowDone, type RowsDeps, RowsJob } from "./rows-job.ts";
+import { endedBy, type RowDone, type RowsDeps, RowsJob } from "./rows-job.ts";
 
 const NAME = "onescrape-deep";
 const MS_MAX = 15 * 60_000;

@@ -1,9 +1,15 @@
 // A job whose result is rows, each stored when it is finished: tracks their costs, and ends the job with them.
-import type { JobEnd, RunningJob, Stopped } from "../../catalog/job-kind.ts";
+import { CANCELLED, type JobEnd, type RunningJob, type Stopped } from "../../catalog/job-kind.ts";
 import { centsDown, nanoFromCents } from "../../core/money.ts";
 import type { JobRows } from "../../platform/records/job-rows.ts";
 import { inOrder, type RowPlaces } from "./row-places.ts";
 import { StepBudget } from "./step-budget.ts";
+
+/** Why a job must end with the results so far; null where it may continue. */
+export function endedBy({ aborted, reason }: AbortSignal): "timeout" | "cancelled" | null {
+  if (!aborted) return null;
+  return reason === CANCELLED ? "cancelled" : "timeout";
+}
 
 const ROWS_AT_ONCE = 8;
 

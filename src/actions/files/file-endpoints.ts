@@ -2,13 +2,53 @@
 import type { Clock } from "../../core/clock.ts";
 import type { Answer, Call, EndpointShape, EndpointSpec, StreamAnswer } from "../../core/endpoint.ts";
 import { GatewayError } from "../../core/errors.ts";
-import { byteRange } from "./byte-range.ts";
-import { attachment, CONTENT_HEADERS, safeMime } from "./content-headers.ts";
 import type { FileRow } from "./file-rows.ts";
 import type { ByteRange } from "./file-store.ts";
 import type { Files } from "./files.ts";
 import { FILE_BYTES_MAX, noSuchFile } from "./lifecycle.ts";
 import { checkLink, type LinkMethod } from "./signed-links.ts";
+
+const UNKNOWN = "application/octet-stream";
+/** Types that a browser would run or render as a page of ours. */
+const RUNS =
+  /^(text\/(html|xml|javascript|ecmascript|xsl)|application\/(.*[+/])?(xml|xhtml|javascript|ecmascript)|image\/svg)\b/i;
+
+/** A file's content type: the owner's, unless a browser could run it. */
+export function safeMime(mime: string | null): string {
+  return mime === null || RUNS.test(mime) ? UNKNOWN : mime;
+}
+
+/** A file's Content-Disposition (RFC 6266): the name in ASCII, and the exact name too where that differs. */
+export function attachment(filename: string): string {
+  const plain = filename.replace(/[^\x20-\x7e]|["\\%]/g, "_");
+  if (plain === filename) return `attachment; filename="${plain}"`;
+  const exact = encodeURIComponent(filename).replace(/[!'()*]/g, (char) => `%${char.charCodeAt(0).toString(16)}`);
+  return `attachment; filename="${plain}"; filename*=UTF-8''${exact}`;
+}
+
+/** Headers of every answer with a file in it. A browser that renders it anyway must not treat it as part of our origin. */
+export const CONTENT_HEADERS: Readonly<Record<string, string>> = {
+  "content-security-policy": "default-src 'none'; sandbox; frame-ancestors 'none'",
+  "cross-origin-resource-policy": "cross-origin",
+  "referrer-policy": "no-referrer",
+  "cache-control": "private, no-transform",
+};
+
+/** Null: the whole file, also where the header is malformed or names several ranges (RFC 9110, 14.2). */
+export function byteRange(header: string | undefined, sizeBytes: number): ByteRange | null | "unsatisfiable" {
+  const found = /^bytes=\s*(\d{0,15})-(\d{0,15})\s*$/i.exec(header ?? "");
+  if (found === null) return null;
+  const [, first = "", last = ""] = found;
+  if (first === "") return last === "" ? null : lastBytes(Number(last), sizeBytes);
+  if (last !== "" && Number(last) < Number(first)) return null;
+  if (Number(first) >= sizeBytes) return "unsatisfiable";
+  return { from: Number(first), to: last === "" ? sizeBytes - 1 : Math.min(Number(last), sizeBytes - 1) };
+}
+
+function lastBytes(count: number, sizeBytes: number): ByteRange | "unsatisfiable" {
+  if (count === 0 || sizeBytes === 0) return "unsatisfiable";
+  return { from: Math.max(0, sizeBytes - count), to: sizeBytes - 1 };
+}
 
 export interface FileEndpointParts {
   readonly files: Files;

@@ -3,8 +3,8 @@ import { randomUUID } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import { attachment, safeMime } from "./content-headers.ts";
 import { openIncoming, writeWhole } from "./disk-store.ts";
+import { attachment, safeMime } from "./file-endpoints.ts";
 import type { FileStore, StoreLinks } from "./file-store.ts";
 import { createAsking, createSigner, noBucket, readPast, type S3Address, type S3Signer } from "./s3-bucket.ts";
 

@@ -1,5 +1,8 @@
 // Records which jobs their payers cancelled, and when. Separate from the job's record, which only its runner writes.
 import type { Records } from "../../platform/records/records.ts";
+import { walk } from "../../platform/records/walk.ts";
+import { isOver, JOB, type JobRecord } from "./job-record.ts";
+import type { Jobs } from "./jobs.ts";
 
 const KIND = "job-cancelled";
 /** The same, in a list that the job's runner polls. */
@@ -40,4 +43,18 @@ export async function toldTo(records: Records, runner: string): Promise<readonly
 
 export async function heard(records: Records, jobId: string): Promise<void> {
   await records.delete(TOLD, jobId);
+}
+
+/** `isPart` says whether a run is the stopped one, or below it. */
+export async function cancelJobs(
+  records: Pick<Records, "list">,
+  jobs: Pick<Jobs, "cancel">,
+  accountId: string,
+  isPart: (runId: string) => Promise<boolean>,
+): Promise<void> {
+  for await (const { value } of walk(records, JOB, `acct:${accountId}`)) {
+    const job = JSON.parse(value) as JobRecord;
+    const { payer, id } = job;
+    if (!isOver(job) && payer.runId !== undefined && (await isPart(payer.runId))) await jobs.cancel(id, payer);
+  }
 }

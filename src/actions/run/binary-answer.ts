@@ -2,7 +2,7 @@
 import { isUtf8 } from "node:buffer";
 import { GatewayError } from "../../core/errors.ts";
 import type { Payer } from "../../core/plan.ts";
-import { isTextType } from "../../upstream/text-type.ts";
+import { isTextType } from "../../upstream/answer-body.ts";
 
 /** A vendor's bytes, as an attempt returns them. */
 export interface RawBytes {

@@ -3,7 +3,7 @@ import type { ActionOffer } from "../../catalog/catalog.ts";
 import type { Params } from "../../catalog/said.ts";
 import { GatewayError } from "../../core/errors.ts";
 import type { Payer } from "../../core/plan.ts";
-import { isPublicAddress } from "../../upstream/public-address.ts";
+import { isPublicAddress } from "../../upstream/public-addresses.ts";
 
 /** A link to one of the payer's files, valid for an hour; or why there is none. */
 export type LinkFile = (payer: Payer, id: string) => Promise<string | GatewayError>;

@@ -1,19 +1,55 @@
 // Checks a call before any hold: the action, the key's permission, the params, and the bound on the cost.
 
+import { isIP } from "node:net";
 import type { TableEndpoint } from "../../catalog/endpoint-table.ts";
 import type { Params } from "../../catalog/said.ts";
 import type { PlanCall } from "../../core/endpoint.ts";
 import { GatewayError } from "../../core/errors.ts";
-import { type FieldIssue, readFields } from "../../core/field-issues.ts";
+import { type FieldIssue, INNER_URL_WORDS, readFields, URL_WORDS } from "../../core/field-issues.ts";
 import type { Nano } from "../../core/money.ts";
 import type { Audience } from "../../core/plan.ts";
 import { maxCostOf } from "../../models/formats/max-cost.ts";
 import { parseJson } from "../../models/formats/parse-json.ts";
 import { serviceRefusal } from "../../money/accounts/allowed.ts";
+import { isPublicAddress } from "../../upstream/public-addresses.ts";
+import { isInnerName } from "../../upstream/public-url.ts";
 import { type CatalogAction, type CheckedAction, notConfigured } from "./action-catalog.ts";
-import { addressWords, urlParamsOfRow, wrongUrl } from "./inner-urls.ts";
 import { urlParamsOf } from "./params-schema.ts";
 import { namedRow } from "./table-params.ts";
+
+/** Whether a text is an http(s) URL of a private, loopback or other internal host, in any spelling. Does not resolve names. */
+function leadsInside(text: string): boolean {
+  const url = URL.parse(text.trim());
+  if (url === null || !/^https?:$/.test(url.protocol)) return false;
+  const host = url.hostname.replace(/^\[|\]$/g, "").replace(/\.$/, "");
+  return isIP(host) === 0 ? isInnerName(host) : !isPublicAddress(host);
+}
+
+function innerWords(text: string): string | null {
+  return leadsInside(text) ? INNER_URL_WORDS : null;
+}
+
+/** What is wrong with a param that must be a URL; null where nothing is. */
+function addressWords(text: string): string | null {
+  return /^https?:$/.test(URL.parse(text.trim())?.protocol ?? "") ? innerWords(text) : URL_WORDS;
+}
+
+/** The first of these params that is not a URL to open; null where all are. `names` lists params with a URL or a list of URLs. */
+function wrongUrl(names: readonly string[], params: Params, wordsFor = innerWords): FieldIssue | null {
+  for (const name of names) {
+    const given = params[name];
+    const isList = Array.isArray(given);
+    for (const [at, one] of (isList ? given : [given]).entries()) {
+      const message = typeof one === "string" ? wordsFor(one) : null;
+      if (message !== null) return { path: isList ? `${name}.${at}` : name, message, code: "bad_url" };
+    }
+  }
+  return null;
+}
+
+function urlParamsOfRow({ params }: TableEndpoint): readonly string[] {
+  return Object.entries(params).flatMap(([name, { format }]) => (format === "uri" ? [name] : []));
+}
 
 export interface CheckedCall {
   readonly action: CheckedAction;

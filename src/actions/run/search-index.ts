@@ -13,10 +13,10 @@ import {
   isAction,
   type Owner,
   phrasesOf,
+  UserPhrases,
 } from "./search-entries.ts";
 import { allTermsOf, SYNONYM_TERMS, termsOf } from "./search-words.ts";
 import { TellingWords } from "./telling-words.ts";
-import { UserPhrases } from "./user-phrases.ts";
 import { type IndexedField, type MeantWord, WordIndex } from "./word-index.ts";
 
 /** An action, or one row of its table. */

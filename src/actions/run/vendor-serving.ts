@@ -1,21 +1,103 @@
 // Serves a call of an action through vendors: its candidates, the checks before them, and what to store from the answer.
 import type { PriceSpec } from "../../catalog/action.ts";
-import type { SoldAction } from "../../catalog/catalog.ts";
+import type { ActionOffer, SoldAction } from "../../catalog/catalog.ts";
+import type { TableEndpoint } from "../../catalog/endpoint-table.ts";
+import type { Params } from "../../catalog/said.ts";
 import { GatewayError } from "../../core/errors.ts";
+import { type FieldIssue, readFields } from "../../core/field-issues.ts";
 import { add, least, type Nano, nanoFromCents, ZERO } from "../../core/money.ts";
 import type { Payer, Plan, Quote } from "../../core/plan.ts";
 import type { Candidate, FinalPart, Reading } from "../../core/route.ts";
 import { ladder } from "../../kernel/routes/ladder.ts";
 import { retrying } from "../../kernel/routes/retrying.ts";
-import { type ActionCandidate, actionMsMax } from "../../upstream/action-candidate.ts";
+import {
+  type ActionCandidate,
+  actionMsMax,
+  type ActionOrder as CandidateOrder,
+} from "../../upstream/action-candidate.ts";
 import { isListing } from "../../upstream/ready-action.ts";
 import { upstreamCentsOf } from "./action-price.ts";
 import { binaryAnswer, type RawBytes } from "./binary-answer.ts";
 import type { ActionOrder, RunDeps } from "./deps.ts";
 import { withLinks } from "./linked-files.ts";
-import type { CheckedCall } from "./read-call.ts";
-import { candidatesOf, type OfferedCall, offeredCalls, type SoldCall } from "./sold-candidates.ts";
-import { foreignId, keepIssued, ownItems } from "./vendor-ids.ts";
+import { type CheckedCall, fieldsError } from "./read-call.ts";
+import { foreignId, type HiddenIds, hideIds, keepIssued, ownItems } from "./vendor-ids.ts";
+
+interface OfferedCall {
+  readonly offer: ActionOffer;
+  /** In the offer's own names, with the ids that the caller chose. */
+  readonly params: Params;
+  readonly hidden: HiddenIds;
+}
+
+/** The most that we may pay a vendor that charges per call. */
+type MerchantBound = NonNullable<CandidateOrder["paying"]>;
+
+interface SoldCall {
+  readonly sold: SoldAction;
+  readonly params: Params;
+  readonly row: TableEndpoint | null;
+  readonly payer: Payer;
+}
+
+/** The params in the offer's names, or the params that it cannot take. */
+function paramsFor(offer: ActionOffer, { sold, params }: SoldCall): Params | readonly FieldIssue[] {
+  if (sold.offers.length === 1 && sold.facts === offer.spec) return params;
+  const lacking = offer.lacks.filter((name) => params[name] !== undefined);
+  if (lacking.length > 0) {
+    return lacking.map((path) => ({ path, message: `is not possible with ${offer.adapter.id}` }));
+  }
+  const given = Object.entries(params).filter(([name, value]) => name !== sold.pinnedBy && value !== undefined);
+  const own = Object.fromEntries(given.map(([name, value]) => [offer.names[name] ?? name, value]));
+  const read = readFields(offer.spec.params, own);
+  return "data" in read ? read.data : read;
+}
+
+/** The offers that can serve the call, in order; or why none can. */
+export function offeredCalls(call: SoldCall): readonly OfferedCall[] | GatewayError {
+  const { sold, params, payer } = call;
+  const pinned = sold.pinnedBy === null ? undefined : params[sold.pinnedBy];
+  const named = pinned === undefined ? sold.offers : sold.offers.filter(({ adapter }) => adapter.id === pinned);
+  const read = named.map((offer) => ({ offer, params: paramsFor(offer, call) }));
+  const able = read.filter((one): one is { offer: ActionOffer; params: Params } => !Array.isArray(one.params));
+  if (able.length === 0) {
+    const issues = read[0]?.params as readonly FieldIssue[] | undefined;
+    return fieldsError(issues ?? [{ path: sold.pinnedBy ?? "", message: "names no vendor that serves this" }]);
+  }
+  const reachable = able.filter(({ offer }) => offer.adapter.configured);
+  if (reachable.length === 0) return new GatewayError("upstream_not_configured", { detail: { detail: sold.id } });
+  return reachable.map(({ offer, params: own }) => ({ offer, params: own, hidden: hideIds(offer.spec, own, payer) }));
+}
+
+function candidatesOf(
+  offered: readonly OfferedCall[],
+  { sold, row, payer }: SoldCall,
+  { id, requestId, preamble, sandboxFault }: ActionOrder,
+  {
+    upstream,
+    prepaidSessions,
+    paying,
+  }: Pick<RunDeps, "upstream" | "prepaidSessions"> & { readonly paying: MerchantBound },
+): ReadonlyMap<ActionCandidate, OfferedCall> {
+  const candidates = new Map<ActionCandidate, OfferedCall>();
+  for (const one of offered) {
+    const candidate = upstream.actionCandidate(one.offer, {
+      soldId: sold.id,
+      params: one.hidden.params,
+      row,
+      requestId,
+      callId: id,
+      payerId: payer.id,
+      around: prepaidSessions.around(one.offer, one.params, { payer, callId: id }),
+      paying,
+      restore: one.hidden.restore,
+      preamble: sold.servedAs === null ? preamble : null,
+      sandbox: payer.sandbox ? { fault: sandboxFault } : null,
+    });
+    candidates.set(candidate, one);
+  }
+  return candidates;
+}
 
 /** Margin of the deadline over the attempts, whose own errors say more than a deadline's. */
 export const WHOLE_MS_MORE = 1_000;

@@ -1,6 +1,6 @@
 // Turns a list into an update: applies its accepted changes on top of earlier updates, leaving out those that would cause sales at a loss.
 import { atOnce } from "../../core/slices.ts";
-import type { Adapter } from "../catalog.ts";
+import type { Adapter, Catalog } from "../catalog.ts";
 import { compilePrice, costlierBy, isDearer, priceOn } from "../price.ts";
 import { hasEnded } from "../retirement.ts";
 import { listingsOf } from "../slug.ts";
@@ -148,4 +148,25 @@ export function proposalOf(order: ProposalOrder): Proposal {
     vendors: withChanges(before?.vendors ?? {}, taken, same, day),
   };
   return { format: list.format, changes, taken: taken.length, compared: seen.length, unknown, update };
+}
+
+/** Every vendor whose adapter lists models, with `configured` as live accounts see it. */
+export function vendorFactsOf(catalog: Catalog): readonly VendorFacts[] {
+  const live = catalog.adapters({ sandbox: false });
+  return [...catalog.adapters({ sandbox: true })].flatMap(([id, { spec }]) => {
+    const { chat, embeddings, unitModels, pricedAs, alsoCalled, maker, sandboxOnly } = spec;
+    if (chat === undefined && embeddings === undefined && unitModels === undefined) return [];
+    const facts: VendorFacts = {
+      id,
+      pricedAs: pricedAs ?? null,
+      alsoCalled: alsoCalled ?? [],
+      maker,
+      configured: live.get(id)?.configured === true,
+      sandboxOnly: sandboxOnly === true,
+      chat: chat && { models: chat.models },
+      embeddings: embeddings && { models: embeddings.models },
+      unitModels,
+    };
+    return [facts];
+  });
 }

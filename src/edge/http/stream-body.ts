@@ -1,11 +1,45 @@
 // Streams a long request body: its sender is paused until each part was taken, so that memory holds little of it.
 import type { GatewayRequest, IncomingBody } from "../../core/endpoint.ts";
 import { GatewayError } from "../../core/errors.ts";
+import { NamelessFile } from "../../platform/storage/nameless-file.ts";
 import { BLOCK_BYTES, type BlockPool } from "./block-pool.ts";
 import type { EngineResponse } from "./engine.ts";
 import type { BodyLimits } from "./read-request.ts";
 import type { SlowClient } from "./slow-clients.ts";
-import { Spill } from "./spill.ts";
+
+class Spill {
+  readonly #file: NamelessFile;
+  #at = 0;
+
+  constructor(folder: string) {
+    this.#file = new NamelessFile(folder);
+  }
+
+  get empty(): boolean {
+    return this.#at === this.#file.end;
+  }
+
+  /** Throws where the disk is full. */
+  put(bytes: Uint8Array): void {
+    this.#file.put(bytes);
+  }
+
+  /** Fills a block as far as possible; resolves to the number of bytes. */
+  async take(block: Uint8Array): Promise<number> {
+    const bytes = await this.#file.read(block, this.#at);
+    this.#at += bytes;
+    if (this.empty) {
+      this.#at = 0;
+      this.#file.empty();
+    }
+    return bytes;
+  }
+
+  close(): void {
+    this.#at = 0;
+    this.#file.close();
+  }
+}
 
 /** The minimum average rate of a sender, after the time that any body may take: 4 KiB a second. */
 const BYTES_PER_MS_MIN = 4;

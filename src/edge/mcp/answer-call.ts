@@ -5,9 +5,33 @@ import { readFields } from "../../core/field-issues.ts";
 import { isRecord } from "../../core/json.ts";
 import type { CallInside, InnerAnswer, InnerCaller } from "./inner-http.ts";
 import type { Leftovers } from "./leftovers.ts";
-import { askedIn, withReceipt } from "./payment-meta.ts";
 import { continued, resultOf, wrongArguments } from "./results.ts";
 import type { Tool } from "./tools.ts";
+
+const PAYMENT = "x402/payment";
+const RECEIPT = "x402/payment-response";
+
+/** A call's payment, as in the HTTP header; the endpoint validates it. */
+export function paymentIn(meta: Readonly<Record<string, unknown>> | undefined): string | undefined {
+  const payment = meta?.[PAYMENT];
+  return payment === undefined ? undefined : Buffer.from(JSON.stringify(payment)).toString("base64");
+}
+
+function jsonIn(header: string): Record<string, unknown> {
+  const json: unknown = JSON.parse(Buffer.from(header, "base64").toString("utf8"));
+  return isRecord(json) ? json : {};
+}
+
+/** The challenge as a tool's result; null: nothing is due. */
+function askedIn({ asked }: InnerAnswer): CallToolResult | null {
+  if (asked === undefined) return null;
+  const structuredContent = jsonIn(asked);
+  return { content: [{ type: "text", text: JSON.stringify(structuredContent) }], structuredContent, isError: true };
+}
+
+function withReceipt(result: CallToolResult, { receipt }: InnerAnswer): CallToolResult {
+  return receipt === undefined ? result : { ...result, _meta: { [RECEIPT]: jsonIn(receipt) } };
+}
 
 /** The polling interval for a job that a client waits for. */
 const LOOK_MS = 1_000;

@@ -10,10 +10,9 @@ import type {
 import type { Clock } from "../../core/clock.ts";
 import { VERSION } from "../../core/version.ts";
 import type { Records } from "../../platform/records/records.ts";
-import { answerCall } from "./answer-call.ts";
+import { answerCall, paymentIn } from "./answer-call.ts";
 import type { CallInside, InnerCaller } from "./inner-http.ts";
 import { leftoversOf } from "./leftovers.ts";
-import { paymentIn } from "./payment-meta.ts";
 import { ToolList } from "./pinned-tools.ts";
 import { canAsk, questionBefore } from "./purchase-question.ts";
 import { wrongArguments } from "./results.ts";

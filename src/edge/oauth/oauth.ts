@@ -1,20 +1,64 @@
 // People sign in, and clients request grants from them with OAuth 2.1: the endpoints of both.
 import type { Clock } from "../../core/clock.ts";
-import type { Answer, Endpoint, ErrorCodec, GatewayRequest } from "../../core/endpoint.ts";
+import type { Answer, Endpoint, EndpointSpec, ErrorCodec, GatewayRequest } from "../../core/endpoint.ts";
 import { GatewayError } from "../../core/errors.ts";
 import type { Caller } from "../../core/plan.ts";
 import type { Records } from "../../platform/records/records.ts";
 import { createAccessTokens } from "./access-tokens.ts";
+import { fieldsOf } from "./choices-form.ts";
 import { consentEndpoints } from "./consent-endpoints.ts";
-import { browserEndpoint, tooOften } from "./forms.ts";
+import { browserEndpoint, foreign, isForeign, ownPath, pageAnswer, seeOther, signedForm, tooOften } from "./forms.ts";
 import type { Grants } from "./grants.ts";
 import { metadataEndpoints } from "./metadata.ts";
 import { type OpenIdDoor, openIdEndpoints } from "./openid-endpoints.ts";
 import type { Choice, Pages } from "./pages.ts";
 import type { OAuthServer, ReadDocument } from "./server.ts";
 import { isCsrf, type Sessions } from "./sessions.ts";
-import { signInEndpoints } from "./sign-in-endpoints.ts";
 import type { SigningKeys } from "./signing-keys.ts";
+
+/** Keys tried from one address per minute; a person needs one. */
+const SIGN_INS_PER_MINUTE = 10;
+
+async function signIn(parts: PeopleParts, request: GatewayRequest): Promise<Answer | GatewayError> {
+  if (isForeign(request, parts.base())) return foreign(parts);
+  const counted = `sign-in ${parts.addressKey(request.address)}`;
+  if (!(await parts.take(counted, SIGN_INS_PER_MINUTE))) return tooOften(SIGN_INS_PER_MINUTE);
+  const fields = fieldsOf(request.body);
+  const next = ownPath(fields.next, parts.home);
+  const caller = await parts.authenticate(`Bearer ${fields.key?.trim() ?? ""}`, request);
+  if (caller instanceof GatewayError && caller.code !== "invalid_token") return caller;
+  // A session may do what the primary key may, so only that key opens one.
+  if (caller instanceof GatewayError || !caller.primary) {
+    const problem = "This is not the primary key of an account here: the first one, which begins with tg_sk_.";
+    return pageAnswer(parts.pages.signIn({ next, problem, provider: parts.openId?.provider ?? null }), 401);
+  }
+  const { accountId, keyId } = caller.payer;
+  return seeOther(next, [await parts.sessions.begin(request, accountId, keyId)]);
+}
+
+/** `GET` and `POST /sign-in`, `POST /sign-out`. */
+function signInEndpoints(parts: PeopleParts): readonly EndpointSpec[] {
+  const { sessions, pages, openId } = parts;
+  return [
+    browserEndpoint("GET", "/sign-in", async (request) => {
+      const session = await sessions.of(request);
+      const provider = openId?.provider ?? null;
+      if (session === null) {
+        const next = ownPath(request.query.get("next"), parts.home);
+        return pageAnswer(pages.signIn({ next, problem: null, provider }));
+      }
+      const { csrf, accountId } = session;
+      const linked = (await openId?.identities.list(accountId)) ?? [];
+      return pageAnswer(pages.signedIn({ csrf, accountId, provider: provider && { host: provider.host, linked } }));
+    }),
+    browserEndpoint("POST", "/sign-in", (request) => signIn(parts, request)),
+    browserEndpoint(
+      "POST",
+      "/sign-out",
+      signedForm(parts, async (request) => seeOther("/sign-in", [await sessions.end(request)])),
+    ),
+  ];
+}
 
 /** Client registrations per minute, from one address and from all: each is stored for a day unless a person consents to it. */
 const REGISTRATIONS_PER_ADDRESS = 10;

@@ -5,10 +5,22 @@ import { usdText } from "../../core/money.ts";
 import type { Audience, Caller } from "../../core/plan.ts";
 import type { OpenRun } from "../../money/runs/open-run.ts";
 import type { RequestRecord } from "../../platform/observe/record.ts";
+import { idsOf, readTraceparent } from "../../platform/observe/trace-context.ts";
 import type { CallContent } from "./call-content.ts";
 import type { ServeDeps } from "./deps.ts";
 import { RateLimit } from "./rate-limit.ts";
-import { continueTrace } from "./trace.ts";
+
+const HEADER = "traceparent";
+
+/** A malformed header is ignored, as the standard requires. */
+function continueTrace(request: GatewayRequest, reply: Reply, record: RequestRecord): void {
+  const header = request.headers.get(HEADER);
+  const begun = header === undefined ? null : readTraceparent(header);
+  if (begun === null) return;
+  const { spanId } = idsOf(request.id);
+  record.trace = { ...begun, spanId };
+  reply.header(HEADER, `00-${begun.traceId}-${spanId}-${begun.flags}`);
+}
 
 /** A caller without a key: the payer is known once the plan has its price. */
 export const ANONYMOUS: Audience = {

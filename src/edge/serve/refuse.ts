@@ -1,10 +1,58 @@
 // Renders the error that ends a call, in the format of its endpoint.
-import type { Reply } from "../../core/endpoint.ts";
-import { GatewayError } from "../../core/errors.ts";
-import { balanceLeft } from "./balance-left.ts";
-import { addHeaders, type Call } from "./call.ts";
+import type { Endpoint, ErrorCodec, GatewayRequest, Reply } from "../../core/endpoint.ts";
+import { type ErrorCode, GatewayError } from "../../core/errors.ts";
+import { isRecord, stringOf } from "../../core/json.ts";
+import { readJson } from "../../core/json-bytes.ts";
+import { minus, type Nano } from "../../core/money.ts";
+import { admitAnyone } from "./admit.ts";
+import { addHeaders, Call } from "./call.ts";
 import type { ServeDeps } from "./deps.ts";
-import { requestedName } from "./requested-name.ts";
+
+/** Longer bodies are not parsed for it. */
+const BODY_BYTES_MAX = 64 * 1024;
+
+/** Null: it names none. */
+function requestedName({ params, body }: Pick<GatewayRequest, "params" | "body">): string | null {
+  const { service, action, model } = params;
+  if (service !== undefined && action !== undefined) return `${service}/${action}`;
+  if (model !== undefined || body.length === 0 || body.length > BODY_BYTES_MAX) return model ?? null;
+  const read = readJson(body);
+  return "wrong" in read || !isRecord(read.json) ? null : (stringOf(read.json.model) ?? null);
+}
+
+/** The ledger is unavailable, so it is not read again for the error. */
+const LEDGER_AWAY: ReadonlySet<ErrorCode> = new Set(["ledger_unavailable", "clock_skew"]);
+/** Callers over their rate limit must not load the ledger: one reading of the balance serves all their refusals for this long. */
+const RECENT_MS = 1_000;
+const RECENT_MAX = 10_000;
+const recent = new WeakMap<ServeDeps["ledger"], Map<string, { atMs: number; balance: Promise<Nano | null> }>>();
+
+type Deps = Pick<ServeDeps, "ledger" | "clock">;
+
+function balanceOf(accountId: string, { ledger }: Deps): Promise<Nano | null> {
+  const read = ledger.account(accountId);
+  return read
+    .then((account) => (account === null ? null : minus(account.grantedNano, account.spentNano)))
+    .catch(() => null);
+}
+
+function recentBalanceOf(accountId: string, deps: Deps): Promise<Nano | null> {
+  const known = recent.get(deps.ledger) ?? new Map();
+  recent.set(deps.ledger, known);
+  const atMs = deps.clock.elapsedMs();
+  const found = known.get(accountId);
+  if (found !== undefined && atMs - found.atMs < RECENT_MS) return found.balance;
+  if (known.size >= RECENT_MAX) known.clear();
+  const balance = balanceOf(accountId, deps);
+  known.set(accountId, { atMs, balance });
+  return balance;
+}
+
+/** Null where the format does not include it, or where payer or balance are unknown. */
+async function balanceLeft(error: GatewayError, accountId: string | null, errors: ErrorCodec, deps: Deps) {
+  if (errors.tellsBalance === undefined || accountId === null || LEDGER_AWAY.has(error.code)) return null;
+  return error.code === "rate_limited" ? recentBalanceOf(accountId, deps) : balanceOf(accountId, deps);
+}
 
 /** Every 401 names a way to authenticate (RFC 9110, 15.5.2), unless the error has its own. */
 const BEARER = 'Bearer realm="tollgate"';
@@ -50,4 +98,26 @@ export async function refuse(call: Call, error: unknown, deps: ServeDeps): Promi
   call.tellRun();
   tellChallenge(reply, told, endpoint.path, deps);
   record.bytesOut = sendError(reply, told, JSON.stringify(endpoint.errors.body(told, balance, request.id)));
+}
+
+/** Never reached an endpoint: an unknown path or method, a bad body, a wrong host. Counts for an account with a valid key. */
+export async function refuseAtEdge(
+  request: GatewayRequest,
+  reply: Reply,
+  error: GatewayError,
+  { errors, deps }: { readonly errors: ErrorCodec; readonly deps: ServeDeps },
+): Promise<void> {
+  const { path } = request;
+  const endpoint: Endpoint = { method: "GET", path, auth: "none", bodyBytesMax: 0, errors, answer: () => error };
+  const call = new Call(request, endpoint, reply, deps);
+  try {
+    await admitAnyone(call, deps);
+    call.record.accountId = call.caller?.payer.accountId ?? null;
+    call.record.keyId = call.caller?.payer.keyId ?? null;
+  } catch {
+    // A rate-limit error replaces the original one; an unavailable store changes nothing.
+  }
+  call.refusal ??= error;
+  await refuse(call, call.refusal, deps);
+  deps.observer.end(call.record);
 }

@@ -3,13 +3,36 @@ import type { Accounts } from "../../core/account-rows.ts";
 import type { GatewayRequest } from "../../core/endpoint.ts";
 import { GatewayError } from "../../core/errors.ts";
 import { ZERO } from "../../core/money.ts";
-import type { OpenPlan, Payer, Plan } from "../../core/plan.ts";
+import type { Funds, OpenPlan, Payer, Plan } from "../../core/plan.ts";
 import type { Paying } from "../../kernel/key-pays.ts";
 import { PLAY_HOUSE } from "./books.ts";
 import { paymentRequired, type Resource, requirementsOf, requirementsV1, type Terms } from "./challenge.ts";
+import { AWAY, type PaymentDeps } from "./claim.ts";
 import { type FundsDeps, PaymentFunds } from "./payment-funds.ts";
-import { disproof, NO_FUNDS } from "./proof.ts";
-import { misfit, readPayment } from "./read-payment.ts";
+import { misfit, type Payment, readPayment } from "./read-payment.ts";
+
+/** Null: the address signed the payment. */
+async function disproof(
+  payment: Payment,
+  paidFor: unknown,
+  { facilitator, refused }: Pick<PaymentDeps, "facilitator"> & { refused(reason: string): GatewayError },
+): Promise<GatewayError | null> {
+  const verdict = await facilitator.verify(payment, paidFor);
+  if (verdict === "away") return AWAY;
+  return verdict.valid ? null : refused(verdict.reason);
+}
+
+async function holdsNothing(): Promise<never> {
+  throw new Error("a free call has nothing to pay");
+}
+
+const NO_FUNDS: Funds = {
+  reserve: holdsNothing,
+  capture: holdsNothing,
+  release: holdsNothing,
+  balance: async () => null,
+  charged: async () => null,
+};
 
 export interface PayPerCallParts extends FundsDeps {
   readonly ledger: FundsDeps["ledger"] & Pick<Accounts, "account">;

@@ -1,15 +1,43 @@
 // Fits the named models to the call: which of them can serve it, with how many output tokens, through which candidates.
-import type { Offer, SoldModel } from "../../catalog/catalog.ts";
+import type { Catalog, Offer, SoldModel } from "../../catalog/catalog.ts";
+import { tierName } from "../../catalog/find-model.ts";
+import { CONTENT_KINDS } from "../../catalog/model-facts.ts";
 import { GatewayError } from "../../core/errors.ts";
 import type { ModelCandidate } from "../../upstream/model-candidate.ts";
 import type { ModelRequest, OutputBound } from "../formats/model-request.ts";
 import type { ChatDeps } from "./deps.ts";
 import { takesUnsifted } from "./dropped-header.ts";
-import { notTaken } from "./not-taken.ts";
+import type { Unfit } from "./plan-headers.ts";
 import { partTokensMax } from "./prompt-bounds.ts";
 import type { FitModel } from "./quote.ts";
 import type { Wanted } from "./resolve-models.ts";
-import type { Unfit } from "./routes-header.ts";
+
+const TAKERS_NAMED = 5;
+
+/** Where to look for other models for this caller. */
+interface Others {
+  readonly catalog: Catalog;
+  readonly sandbox: boolean;
+}
+
+function notTaken(
+  { slug, parts }: SoldModel,
+  { shape, promptField }: Pick<ModelRequest, "shape" | "promptField">,
+  { catalog, sandbox }: Others,
+): string {
+  // A file's content is not always known; it may be of any kind.
+  const sent = CONTENT_KINDS.filter(([kind]) => shape.parts[kind] > 0 || (kind === "file" && shape.parts.anything > 0));
+  const lacking = sent.filter(([, bound]) => parts[bound] === undefined).map(([kind]) => kind);
+  const takes = (one: SoldModel | null) =>
+    one !== null && one.offers.length > 0 && sent.every(([, bound]) => one.parts[bound] !== undefined);
+  const tiers = [...catalog.tiers.values()].filter(({ models }) =>
+    models.some((name) => takes(catalog.model(name, { sandbox }))),
+  );
+  const models = catalog.models({ sandbox }).filter((one) => one.listed && takes(one));
+  const takers = [...tiers.map(tierName), ...models.map((one) => one.slug)];
+  const who = takers.length === 0 ? "nobody who is configured here does" : takers.slice(0, TAKERS_NAMED).join(", ");
+  return `${slug} does not take content of kind ${lacking.join(" and ")} in ${promptField}. Who takes it: ${who}`;
+}
 
 /** The output bound where neither the request nor the model has one. */
 const OUTPUT_TOKENS_UNKNOWN = 16_384;

@@ -17,13 +17,12 @@ import type { ChatDeps } from "./deps.ts";
 import { tellingUnsent } from "./dropped-header.ts";
 import { type FittedCall, fitModels, ownMax, takenBy, withOutput } from "./fit-models.ts";
 import { withOwnKeys } from "./own-keys.ts";
-import { headersOf } from "./plan-headers.ts";
+import { headersOf, type Unfit } from "./plan-headers.ts";
 import { type Placed, placed, prefer } from "./prefer.ts";
 import { type FitModel, quoteOf } from "./quote.ts";
 import { type Resolved, resolveModels } from "./resolve-models.ts";
 import { repeatingOf, retelling } from "./retold.ts";
 import { type RouteOrder, routeOrder } from "./route-order.ts";
-import type { Unfit } from "./routes-header.ts";
 import { TokenMeter } from "./token-cost.ts";
 
 function keepAliveMs({ request }: PlanCall): number | null {

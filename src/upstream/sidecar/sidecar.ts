@@ -2,8 +2,10 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import type { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
+import type { Adapter } from "../../catalog/catalog.ts";
 import type { Clock } from "../../core/clock.ts";
 import { isRecord } from "../../core/json.ts";
+import { destinationOf, type Proxies } from "../../core/proxies.ts";
 import type { VendorAnswer } from "../read-answer.ts";
 import { failureOfKind, VendorFailure } from "../vendor-failure.ts";
 import { ANSWERS_FD, eachLine, type FromSidecar, type ToSidecar } from "./lines.ts";
@@ -214,4 +216,29 @@ export class Sidecar implements AskedSidecar {
     for (const { reject } of running.waiting.values()) reject(new VendorFailure({ ...failure, mayHaveRun: true }));
     running.waiting.clear();
   }
+}
+
+interface Sidecars {
+  /** Null if the vendor has HTTP, or a server replaces it. */
+  of(adapter: Adapter, key: string): Sidecar | null;
+  close(): Promise<void>;
+}
+
+/** Starts a sidecar only at its first request. */
+export function createSidecars(clock: Clock, proxies: Proxies): Sidecars {
+  const known = new Map<string, Sidecar>();
+  return {
+    of({ spec, origin, isSandbox }, key) {
+      const { sidecar: file } = spec;
+      if (file === undefined || isSandbox === true || origin !== spec.origin) return null;
+      const name = `${file} ${key}`;
+      const sidecar =
+        known.get(name) ?? new Sidecar({ file, key, clock, proxy: proxies.proxyFor(destinationOf(new URL(origin))) });
+      known.set(name, sidecar);
+      return sidecar;
+    },
+    async close() {
+      await Promise.all([...known.values()].map((sidecar) => sidecar.close()));
+    },
+  };
 }

@@ -1,9 +1,9 @@
 // Our own page fetcher: how it treats hosts, and the limits of each step.
 import { describe, expect, it } from "vitest";
-import { bounded } from "../../../src/actions/composites/bounded.ts";
 import { createDirect, type DirectAnswer, type OpenPage } from "../../../src/actions/composites/pages/direct.ts";
 import { createExtractor, type PageReading } from "../../../src/actions/composites/pages/extractor.ts";
 import { createHostPace } from "../../../src/actions/composites/pages/host-pace.ts";
+import { bounded } from "../../../src/actions/composites/pages/read-pages.ts";
 import { matchesGlob, pagesOfSite } from "../../../src/actions/composites/pages/site-map.ts";
 import { readableChars } from "../../../src/actions/composites/pages/yield.ts";
 import { manualClock, systemClock } from "../../../src/core/clock.ts";

@@ -1,8 +1,8 @@
 // Extraction of a page, piece by piece: keeps what the author wrote, to the character, and drops what readers do not see.
 import { describe, expect, it } from "vitest";
 import { type ExtractOrder, extractPage } from "../../../src/actions/composites/pages/extract-page.ts";
-import { judgedPage } from "../../../src/actions/composites/pages/judged-page.ts";
 import { charsOf, textOf } from "../../../src/actions/composites/pages/page-dom.ts";
+import { judgedPage } from "../../../src/actions/composites/pages/page-tasks.ts";
 import { parsed } from "../../../src/actions/composites/pages/page-tree.ts";
 import { cpuMsOf } from "../../support/cpu-time.ts";
 

@@ -1,8 +1,7 @@
 // Page readers for tests: in the caller's thread, for results without waiting, or none at all.
 import type { PageReading } from "../../../src/actions/composites/pages/extractor.ts";
-import { judgedPage, judgedText } from "../../../src/actions/composites/pages/judged-page.ts";
 import { linksIn } from "../../../src/actions/composites/pages/page-addresses.ts";
-import { decodedPage } from "../../../src/actions/composites/pages/page-tasks.ts";
+import { decodedPage, judgedPage, judgedText } from "../../../src/actions/composites/pages/page-tasks.ts";
 import { readRobots } from "../../../src/actions/composites/pages/robots.ts";
 import { locationsIn } from "../../../src/actions/composites/pages/site-locations.ts";
 

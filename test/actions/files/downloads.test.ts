@@ -2,8 +2,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { byteRange } from "../../../src/actions/files/byte-range.ts";
-import { attachment, safeMime } from "../../../src/actions/files/content-headers.ts";
+import { attachment, byteRange, safeMime } from "../../../src/actions/files/file-endpoints.ts";
 import { type LinkMethod, signedPath } from "../../../src/actions/files/signed-links.ts";
 import { eventually, startTestGateway, type TestGateway, withinAMinute } from "../../support/gateway.ts";
 import { callerOf, type FilesCaller } from "./calling.ts";

@@ -19,7 +19,7 @@ import {
   UNSAID,
 } from "../../../src/actions/run/params-schema.ts";
 import { readParams } from "../../../src/actions/run/read-call.ts";
-import { offeredCalls } from "../../../src/actions/run/sold-candidates.ts";
+import { offeredCalls } from "../../../src/actions/run/vendor-serving.ts";
 import { GatewayError } from "../../../src/core/errors.ts";
 import type { Payer } from "../../../src/core/plan.ts";
 import { shippedCatalog } from "../../support/shipped-catalog.ts";

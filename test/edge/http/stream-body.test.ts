@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import type { Endpoint, GatewayRequest, IncomingBody, Reply } from "../../../src/core/endpoint.ts";
 import { GatewayError } from "../../../src/core/errors.ts";
 import type { HttpServer } from "../../../src/edge/http/server.ts";
-import { sendStream } from "../../../src/edge/serve/send-stream.ts";
+import { sendStream } from "../../../src/edge/serve/answer-free.ts";
 import { envelopeErrors } from "../../../src/models/formats/envelope/errors.ts";
 import { RequestRecord } from "../../../src/platform/observe/record.ts";
 import { afterChunked, rawClient, request, startEdge, until } from "./edge.ts";

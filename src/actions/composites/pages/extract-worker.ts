@@ -2,9 +2,8 @@
 import { parentPort } from "node:worker_threads";
 import { giveWay } from "../../../core/give-way.ts";
 import type { ThreadAnswer } from "./extractor.ts";
-import { judgedPage, judgedText } from "./judged-page.ts";
 import { linksIn } from "./page-addresses.ts";
-import { decodedPage, type PageDone, type PageTask } from "./page-tasks.ts";
+import { decodedPage, judgedPage, judgedText, type PageDone, type PageTask } from "./page-tasks.ts";
 import { readRobots } from "./robots.ts";
 import { locationsIn } from "./site-locations.ts";
 

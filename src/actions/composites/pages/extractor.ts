@@ -1,8 +1,15 @@
 // Reads untrusted pages off the event loop, in a few threads with bounds on memory and on time per page. Accounts take turns.
 import { Worker } from "node:worker_threads";
 import { THREAD_FLAGS } from "../../../core/thread-flags.ts";
-import type { JudgedPage, PageOrder } from "./judged-page.ts";
-import { bytesOf, type PageBytes, type PageDone, type PageTask, type Read } from "./page-tasks.ts";
+import {
+  bytesOf,
+  type JudgedPage,
+  type PageBytes,
+  type PageDone,
+  type PageOrder,
+  type PageTask,
+  type Read,
+} from "./page-tasks.ts";
 import type { Robots } from "./robots.ts";
 import type { SiteMap } from "./site-locations.ts";
 import { isLong, Turns, type Waiting } from "./turns.ts";

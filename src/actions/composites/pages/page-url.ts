@@ -2,7 +2,7 @@
 import { isIP } from "node:net";
 import type { PageLadderSpec } from "../../../catalog/page-ladder.ts";
 import type { ErrorCode } from "../../../core/errors.ts";
-import { isPublicAddress } from "../../../upstream/public-address.ts";
+import { isPublicAddress } from "../../../upstream/public-addresses.ts";
 import { NOT_PUBLIC, type PortRule, readPublicUrl } from "../../../upstream/public-url.ts";
 
 /** Matches the scheme of `https://`, but not the port in `example.com:8080`. */

@@ -4,8 +4,7 @@ import type { PageLadderSpec, PagesWanted, RungAnswer, RungCall, RungSpec } from
 import { atPointer } from "../../../upstream/json-pointer.ts";
 import { type DirectLeg, OWN_FETCH } from "./direct.ts";
 import type { PageReading } from "./extractor.ts";
-import type { JudgedPage, PageOrder } from "./judged-page.ts";
-import type { Read } from "./page-tasks.ts";
+import type { JudgedPage, PageOrder, Read } from "./page-tasks.ts";
 import { isDocument } from "./page-url.ts";
 import { yieldOf } from "./yield.ts";
 

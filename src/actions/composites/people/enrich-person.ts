@@ -3,7 +3,7 @@
 import { NoLongerPaid, type Stopped } from "../../../catalog/job-kind.ts";
 import type { InnerAnswer, InnerCalls } from "../../../catalog/local-action.ts";
 import type { EnrichSpec, PeopleFinderSpec } from "../../../catalog/people-finder.ts";
-import { endedBy } from "../ended-by.ts";
+import { endedBy } from "../rows-job.ts";
 import type { StepBudget } from "../step-budget.ts";
 import { findPeople, hopOf, ONE_OF } from "./find-people.ts";
 import { type Identifier, isWebmail } from "./identifier.ts";

@@ -1,7 +1,7 @@
 // Routes: enabled providers, resting routes, the latest failures and their reasons, and checking a provider.
 
 import type { InstalledProvider } from "../../../catalog/installed.ts";
-import type { RouteRow } from "../../../upstream/route-rows.ts";
+import type { RouteRow } from "../../../upstream/route-figures.ts";
 import { type Html, html } from "../html.ts";
 import { bodyOr } from "../kit/ask.ts";
 import { buttonForm } from "../kit/forms.ts";
