@@ -1,5 +1,5 @@
 // Searchable transactions of all accounts with our cost of each; failed calls with their reasons; refunding a charge.
-import type { RouteRow } from "../../../upstream/route-rows.ts";
+import type { RouteRow } from "../../../upstream/route-figures.ts";
 import type { FailedShown, TransactionShown } from "../account/answers.ts";
 import {
   chargeRows,
