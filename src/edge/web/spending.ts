@@ -68,29 +68,12 @@ export const TREND_DAYS = 14;
 export async function trends(
   ask: Ask,
   api: string,
-  {
-    ids,
-    nowMs,
-    ...query
-  }: {
-    readonly by: "key" | "account";
-    readonly ids: readonly string[];
-    readonly nowMs: number;
-    readonly account?: string;
-  },
+  { by, ids, nowMs }: { readonly by: "key" | "account"; readonly ids: readonly string[]; readonly nowMs: number },
 ): Promise<(id: string) => Html | string> {
   if (ids.length === 0) return () => "";
   const days = Array.from({ length: TREND_DAYS }, (_, at) => dayOf(nowMs - (TREND_DAYS - 1 - at) * DAY_MS));
-  const asked = {
-    ...query,
-    by: `${query.by},day`,
-    only: ids.join(),
-    from: days[0] ?? "",
-    order: "amount",
-    limit: LINES_MAX,
-  };
-  const lines = await bodyOr(usageOf(ask, api, asked), []);
-  const byId = Map.groupBy(lines, (line) => line[`${query.by}_id`] ?? "");
+  const asked = { by: `${by},day`, only: ids.join(), from: days[0] ?? "", order: "amount", limit: LINES_MAX };
+  const byId = Map.groupBy(await bodyOr(usageOf(ask, api, asked), []), (line) => line[`${by}_id`] ?? "");
   return (id) => {
     const own = byId.get(id) ?? [];
     const sum = sumOf(own.map((line) => line.charged_nano_usd));

@@ -5,9 +5,9 @@ import type { GroupShown } from "../../../money/accounts/groups.ts";
 import { type Html, html } from "../html.ts";
 import { nothingElse } from "../kit/ask.ts";
 import { meter } from "../kit/charts.ts";
-import { buttonForm, centsIn, field, PERIODS, type PostForm, postForm } from "../kit/forms.ts";
+import { buttonForm, centsIn, type Field, type FormBase, PERIODS, postForm } from "../kit/forms.ts";
 import type { Section, Visit } from "../kit/sections.ts";
-import { card, moneyOfCents, pill, rowsOf, table, time } from "../kit/shown.ts";
+import { card, moneyOfCents, pill, tableOf, time } from "../kit/shown.ts";
 import { dollars } from "../words.ts";
 
 type BudgetShown = BudgetsShown["budgets"][number];
@@ -31,30 +31,26 @@ const usedOf = (one: BudgetShown) => (one.ceiling_cents === 0 ? 1 : takenOf(one)
 
 /** An account's ceilings, fullest first. */
 export function budgetsTable(budgets: readonly BudgetShown[]): Html {
-  const columns = ["Of", "Used", "Marks|large", "Resets (UTC)|large"];
   const others = Math.max(0, budgets.length - SHOWN_MAX);
   const rest =
-    others === 0
-      ? ""
-      : html`<p class="soft">and ${others} of which less is taken; those of keys stand with the keys</p>`;
+    others === 0 ? "" : html`<p class="soft">and ${others} with less use; find those of keys on the page of keys</p>`;
   const shown = budgets.toSorted((a, b) => usedOf(b) - usedOf(a)).slice(0, SHOWN_MAX);
-  return html`${table("Budgets", columns, {
-    none: "Only the balance limits spending. Give keys, groups or tags a ceiling.",
-    rows: shown.map((one) => [
-      html`<strong class="name">${one.name}</strong><br><span class="soft">${one.of}</span>`,
+  const none = "Only the balance limits spending. Give keys, groups or tags a ceiling.";
+  return html`${tableOf("Budgets", shown, none, {
+    Of: (one) => html`<strong class="name">${one.name}</strong><br><span class="soft">${one.of}</span>`,
+    Used: (one) =>
       html`${moneyOfCents(takenOf(one))} <span class="soft">of ${moneyOfCents(one.ceiling_cents)} a ${one.ceiling_period}</span>${meter(usedOf(one))}`,
-      marksOf(one),
-      time(one.resets_at),
-    ]),
+    "Marks|large": marksOf,
+    "Resets (UTC)|large": (one) => time(one.resets_at),
   })}${rest}`;
 }
 
-function ceilingFields(within: string, first: Html): Html {
-  return html`<div class="fields">${first}
-${field({ name: "ceiling", label: "May spend", note: "dollars", type: "number", required: true }, within)}
-${field({ name: "period", label: "in", value: "month", options: PERIODS }, within)}
-${field({ name: "lower", label: "Cheaper tier from", options: LOWERS }, within)}</div>`;
-}
+const ceilingFields = (first: Field): readonly Field[] => [
+  first,
+  { name: "ceiling", label: "May spend", note: "dollars", type: "number", required: true },
+  { name: "period", label: "in", value: "month", options: PERIODS },
+  { name: "lower", label: "Cheaper tier from", options: LOWERS },
+];
 
 function ceilingIn(fields: Visit["fields"]) {
   return {
@@ -65,8 +61,8 @@ function ceilingIn(fields: Visit["fields"]) {
 }
 
 async function tagBudgets({ ask }: Visit) {
-  const now = await ask<BudgetsShown>("GET", "/api/v1/budgets");
-  return now.budgets
+  const { budgets } = await ask<BudgetsShown>("GET", "/api/v1/budgets");
+  return budgets
     .filter((one) => one.of === "tag")
     .map(({ id, ceiling_cents, ceiling_period, lower_at }) => ({ tag: id, ceiling_cents, ceiling_period, lower_at }));
 }
@@ -75,16 +71,15 @@ function setTags(visit: Visit, tags: readonly unknown[]): Promise<null> {
   return nothingElse(visit.ask("PATCH", "/api/v1/budgets", { tags }));
 }
 
-function groupsTable(form: Omit<PostForm, "act">, groups: readonly GroupShown[]): Html {
-  const columns = ["Group", "Ceiling", "Keys|num", "Do"];
-  return table("Groups", columns, {
-    none: "There is no group yet. A group limits several keys together, such as those of a team.",
-    rows: rowsOf(groups, ({ id, name, ceiling_cents, ceiling_period, keys }) => [
-      html`<strong class="name">${name}</strong>`,
-      ceiling_cents === null ? "none" : html`${moneyOfCents(ceiling_cents)} a ${ceiling_period ?? "day"}`,
-      String(keys.length),
-      buttonForm({ ...form, act: "ungroup", hidden: { id } }, "Delete", { label: name, kind: "danger small" }),
-    ]),
+function groupsTable(form: FormBase, groups: readonly GroupShown[]): Html {
+  const none = "There is no group yet. A group limits several keys together, such as those of a team.";
+  return tableOf("Groups", groups, none, {
+    Group: ({ name }) => html`<strong class="name">${name}</strong>`,
+    Ceiling: ({ ceiling_cents: cents, ceiling_period: period }) =>
+      cents === null ? "none" : html`${moneyOfCents(cents)} a ${period ?? "day"}`,
+    "Keys|num": ({ keys }) => String(keys.length),
+    "Do|acts": ({ id, name: label }) =>
+      buttonForm({ ...form, act: "ungroup", hidden: { id } }, "Delete", { label, kind: "danger small" }),
   });
 }
 
@@ -115,10 +110,8 @@ export const budgetsSection: Section = {
       told: "The ceiling was removed",
       async run(visit) {
         const before = await tagBudgets(visit);
-        return setTags(
-          visit,
-          before.filter((one) => one.tag !== visit.fields.tag),
-        );
+        const left = before.filter((one) => one.tag !== visit.fields.tag);
+        return setTags(visit, left);
       },
     },
     low: {
@@ -128,25 +121,32 @@ export const budgetsSection: Section = {
     },
   },
   async show({ ask, csrf, request }) {
-    const now = await ask<BudgetsShown>("GET", "/api/v1/budgets");
-    const grouped = await ask<{ groups: readonly GroupShown[] }>("GET", "/api/v1/groups");
-    const { groups } = grouped;
+    const { budgets, low_balance_cents: low } = await ask<BudgetsShown>("GET", "/api/v1/budgets");
+    const { groups } = await ask<{ groups: readonly GroupShown[] }>("GET", "/api/v1/groups");
     const form = { action: request.path, csrf };
-    const untag = now.budgets.flatMap(({ of, id }) =>
+    const untag = budgets.flatMap(({ of, id }) =>
       of === "tag"
         ? [buttonForm({ ...form, act: "untag", hidden: { tag: id } }, `No ceiling for ${id}`, { kind: "danger small" })]
         : [],
     );
-    const low = now.low_balance_cents === null ? "" : dollars(now.low_balance_cents);
-    const name = field({ name: "name", label: "Name of a new group", required: true }, "group");
-    const tag = field({ name: "tag", label: "Tag", required: true, placeholder: "team=red" }, "tag");
+    const post = (act: string, fields: readonly Field[], words: string) =>
+      postForm({ ...form, act }, fields, words, { within: act });
+    const name: Field = { name: "name", label: "Name of a new group", required: true };
+    const tag: Field = { name: "tag", label: "Tag", required: true, placeholder: "team=red" };
+    const mark = low === null ? "" : dollars(low);
+    const below: Field = {
+      name: "low",
+      label: "Notify me below",
+      note: "dollars, empty: never",
+      type: "number",
+      value: mark,
+    };
     return {
       title: "Budgets",
       body: html`<p class="lead">A ceiling refuses calls that would exceed it. It sends an event at 50, 80 and 100 %, and can switch to a cheaper tier before it refuses.</p>
-${card("Ceilings", html`${budgetsTable(now.budgets)}${untag}`)}
-${card("Groups", html`${groupsTable(form, groups)}${postForm({ ...form, act: "group" }, html`${ceilingFields("group", name)}<div class="buttons"><button>Create the group</button></div>`)}`)}
-<div class="grid">${card("A ceiling for a tag", postForm({ ...form, act: "tag" }, html`${ceilingFields("tag", tag)}<div class="buttons"><button>Set the ceiling</button></div>`))}
-${card("Low balance", postForm({ ...form, act: "low" }, html`${field({ name: "low", label: "Notify me below", note: "dollars, empty: never", type: "number", value: low }, "low")}<div class="buttons"><button>Save</button></div>`))}</div>`,
+${card("Ceilings", html`${budgetsTable(budgets)}${untag}`)}
+${card("Groups", html`${groupsTable(form, groups)}${post("group", ceilingFields(name), "Create the group")}`)}
+<div class="grid">${card("A ceiling for a tag", post("tag", ceilingFields(tag), "Set the ceiling"))}${card("Low balance", post("low", [below], "Save"))}</div>`,
     };
   },
 };

@@ -2,9 +2,9 @@
 import { readable } from "../../../money/accounts/names.ts";
 import { type Html, html } from "../html.ts";
 import { nothingElse, withQuery } from "../kit/ask.ts";
-import { buttonForm, field, type PostForm, postForm } from "../kit/forms.ts";
+import { buttonForm, type FormBase, postForm } from "../kit/forms.ts";
 import type { Act, Section, Visit } from "../kit/sections.ts";
-import { card, nextPage, pill, rowsOf, secretShown, table, time } from "../kit/shown.ts";
+import { card, nextPage, pill, secretShown, tableOf, time } from "../kit/shown.ts";
 import type { EventShown, EventsShown, WebhookShown } from "./answers.ts";
 
 const PAGE = "25";
@@ -24,7 +24,7 @@ function saidOf({ data }: EventShown): Html {
   return html`<span class="name" title="${JSON.stringify(data)}">${words.join(", ")}</span>`;
 }
 
-function again(form: Omit<PostForm, "act">, { id }: EventShown, hooks: readonly WebhookShown[]): Html | string {
+function again(form: FormBase, { id }: EventShown, hooks: readonly WebhookShown[]): Html | string {
   if (hooks.length === 0) return "";
   const buttons = hooks.map((hook) =>
     buttonForm({ ...form, act: "redeliver", hidden: { id: hook.id, event: id } }, "Send again", {
@@ -36,27 +36,21 @@ function again(form: Omit<PostForm, "act">, { id }: EventShown, hooks: readonly 
     : html`<details><summary>Send again</summary>${buttons.map((button, at) => html`<p>${hooks[at]?.url ?? ""} ${button}</p>`)}</details>`;
 }
 
-function eventsTable(form: Omit<PostForm, "act">, { events }: EventsShown, hooks: readonly WebhookShown[]): Html {
-  const columns = ["Time (UTC)", "What", "Do|acts"];
-  return table("Events", hooks.length === 0 ? columns.slice(0, 2) : columns, {
-    none: "There are no events yet. Budget marks, low balances, first uses of keys and finished jobs appear here.",
-    rows: rowsOf(events, (event) => [
-      time(event.at),
-      html`${pill(event.kind)} ${saidOf(event)}`,
-      ...(hooks.length === 0 ? [] : [again(form, event, hooks)]),
-    ]),
+function eventsTable(form: FormBase, { events }: EventsShown, hooks: readonly WebhookShown[]): Html {
+  const none = "There are no events yet. Budget marks, low balances, first uses of keys and finished jobs appear here.";
+  return tableOf("Events", events, none, {
+    "Time (UTC)": ({ at }) => time(at),
+    What: (event) => html`${pill(event.kind)} ${saidOf(event)}`,
+    "Do|acts": hooks.length > 0 && ((event) => again(form, event, hooks)),
   });
 }
 
-function hooksTable(form: Omit<PostForm, "act">, hooks: readonly WebhookShown[]): Html {
-  const columns = ["Address", "Hears|large", "Do|acts"];
-  return table("Webhooks", columns, {
-    none: "There is no webhook yet. Add one below.",
-    rows: hooks.map(({ id, url, kinds }) => [
-      html`<span class="name">${url}</span>`,
-      kinds === null ? "everything" : kinds.join(", "),
-      html`${buttonForm({ ...form, act: "rotate", hidden: { id } }, "New secret", { label: url })} ${buttonForm({ ...form, act: "unhook", hidden: { id } }, "Delete", { label: url, kind: "danger small" })}`,
-    ]),
+function hooksTable(form: FormBase, hooks: readonly WebhookShown[]): Html {
+  return tableOf("Webhooks", hooks, "There is no webhook yet. Add one below.", {
+    Address: ({ url }) => html`<span class="name">${url}</span>`,
+    "Hears|large": ({ kinds }) => (kinds === null ? "everything" : kinds.join(", ")),
+    "Do|acts": ({ id, url: label }) =>
+      html`${buttonForm({ ...form, act: "rotate", hidden: { id } }, "New secret", { label })} ${buttonForm({ ...form, act: "unhook", hidden: { id } }, "Delete", { label, kind: "danger small" })}`,
   });
 }
 
@@ -98,10 +92,14 @@ export function eventsSection(where: EventsPlace): Section {
       const query = { cursor: request.query.get("cursor") ?? "" };
       const events = await ask<EventsShown>("GET", withQuery(`${where.api}/events`, { ...query, limit: PAGE }));
       const form = { action: request.path, csrf };
-      const add = postForm(
-        { ...form, act: "hook" },
-        html`${field({ name: "url", label: "Add a webhook", type: "url", required: true, placeholder: "https://" }, "hook")}<div class="buttons"><button>Add</button></div>`,
-      );
+      const url = {
+        name: "url",
+        label: "Add a webhook",
+        type: "url",
+        required: true,
+        placeholder: "https://",
+      } as const;
+      const add = postForm({ ...form, act: "hook" }, [url], "Add");
       return {
         title: "Events",
         body: html`<p class="lead">${where.lead}</p>${card("Events", html`${eventsTable(form, events, hooks.webhooks)}${nextPage(request.path, {}, events.next_cursor)}`)}${card("Webhooks", html`${hooksTable(form, hooks.webhooks)}${add}`)}`,

@@ -1,9 +1,9 @@
 // Stored files: search by name, download by a fresh link, delete.
 import { html } from "../html.ts";
 import { nothingElse } from "../kit/ask.ts";
-import { buttonForm, field } from "../kit/forms.ts";
+import { buttonForm, searchForm } from "../kit/forms.ts";
 import type { Section } from "../kit/sections.ts";
-import { card, count, nextPage, rowsOf, table, time } from "../kit/shown.ts";
+import { card, count, nextPage, tableOf, time } from "../kit/shown.ts";
 
 interface FileShown {
   readonly file_id: string;
@@ -33,10 +33,9 @@ export const filesSection: Section = {
     link: {
       told: "A link to the file",
       async run({ ask, fields }) {
-        const found = await ask<Envelope<FileShown & { get_url: string }>>("POST", "/api/run/files/get", {
-          file_id: fields.id,
-        });
-        return html`<p><a class="button" href="${found.data.get_url}">Download ${found.data.filename}</a> <a class="button plain" href="${PATH}">Back</a></p><p class="soft">The link works for about an hour, for anyone who has it.</p>`;
+        const asked = { file_id: fields.id };
+        const { data } = await ask<Envelope<FileShown & { get_url: string }>>("POST", "/api/run/files/get", asked);
+        return html`<p><a class="button" href="${data.get_url}">Download ${data.filename}</a> <a class="button plain" href="${PATH}">Back</a></p><p class="soft">The link works for about an hour, for anyone who has it.</p>`;
       },
     },
     delete: {
@@ -46,30 +45,25 @@ export const filesSection: Section = {
   },
   async show({ ask, csrf, request }) {
     const query = (request.query.get("q") ?? "").slice(0, 255);
-    const cursor = request.query.get("cursor");
-    const found = await ask<FilesShown>("POST", "/api/run/files/list", {
-      query,
-      limit: PAGE,
-      ...(cursor === null ? {} : { cursor }),
-    });
-    const { files, next_cursor } = found.data;
+    const cursor = request.query.get("cursor") ?? undefined;
+    const { data } = await ask<FilesShown>("POST", "/api/run/files/list", { query, limit: PAGE, cursor });
     const form = { action: PATH, csrf };
-    const columns = ["File", "Stored (UTC)|large", "From|large", "Size|num", "Do|acts"];
-    const rows = rowsOf(files, ({ file_id: id, filename, mime, source, size_bytes, created_at }) => [
-      html`<strong class="name">${filename}</strong><br><span class="soft">${mime ?? ""}</span>`,
-      time(created_at),
-      html`<span class="name">${source}</span>`,
-      sizeOf(size_bytes),
-      html`${buttonForm({ ...form, act: "link", hidden: { id } }, "Link", { label: filename })} ${buttonForm({ ...form, act: "delete", hidden: { id } }, "Delete", { label: filename, kind: "danger small" })}`,
-    ]);
     const none =
       query === ""
-        ? "Nothing is stored. Send a file, or have a program call files/upload; what actions make is stored here too."
-        : "No file is called so.";
-    const search = html`<form method="get" action="${PATH}"><div class="fields">${field({ name: "q", label: "Part of the name", value: query })}<div><button>Search</button></div></div></form>`;
+        ? "No file is stored yet. Send one, or call files/upload; files that actions make are stored here too."
+        : "No file has this name. Search for another part of it.";
+    const files = tableOf("Files", data.files, none, {
+      File: ({ filename, mime }) =>
+        html`<strong class="name">${filename}</strong><br><span class="soft">${mime ?? ""}</span>`,
+      "Stored (UTC)|large": (file) => time(file.created_at),
+      "From|large": (file) => html`<span class="name">${file.source}</span>`,
+      "Size|num": (file) => sizeOf(file.size_bytes),
+      "Do|acts": ({ file_id: id, filename: label }) =>
+        html`${buttonForm({ ...form, act: "link", hidden: { id } }, "Link", { label })} ${buttonForm({ ...form, act: "delete", hidden: { id } }, "Delete", { label, kind: "danger small" })}`,
+    });
     return {
       title: "Files",
-      body: html`${search}<p><a class="button plain" href="/try?action=files%2Fupload&amp;live=1">Send a file</a></p>${card("Stored files", html`${table("Files", columns, { rows, none })}${nextPage(PATH, { q: query }, next_cursor)}`)}`,
+      body: html`${searchForm(PATH, [{ name: "q", label: "Part of the name", value: query }])}<p><a class="button" href="/try?action=files%2Fupload&amp;live=1">Send a file</a></p>${card("Stored files", html`${files}${nextPage(PATH, { q: query }, data.next_cursor)}`)}`,
     };
   },
 };

@@ -4,7 +4,7 @@ import { type Ask, nothingElse, withQuery } from "../kit/ask.ts";
 import { meter } from "../kit/charts.ts";
 import { buttonForm } from "../kit/forms.ts";
 import type { Section, Visit } from "../kit/sections.ts";
-import { moneyOfCents, nextPage, pill, rowsOf, table, time } from "../kit/shown.ts";
+import { moneyOfCents, nextPage, pill, tableOf, time } from "../kit/shown.ts";
 
 interface JobShown {
   readonly job_id: string;
@@ -16,46 +16,40 @@ interface JobShown {
   readonly cancelled?: true;
   readonly stopped?: string;
 }
-interface JobsShown {
-  readonly jobs: readonly JobShown[];
-  readonly next_cursor: string | null;
-}
 
 const PATH = "/account/jobs";
 export const JOBS_LIVE = "/account/jobs/live";
 /** As many as the endpoint returns at once. */
 const PAGE = "25";
-const MOODS = { succeeded: "good", failed: "bad" } as const;
+const MOODS = new Map([
+  ["succeeded", "good"],
+  ["failed", "bad"],
+] as const);
+const NONE = "No job ran in the last seven days. core/onescrape-deep and core/onefind-deep run as jobs: call one.";
 
 function stateOf({ status, progress, cancelled, stopped }: JobShown): Html {
-  const mood = status === "succeeded" || status === "failed" ? MOODS[status] : "plain";
   const words = cancelled === true ? " cancelled" : stopped === undefined ? "" : ` stopped: ${stopped}`;
   const made =
     progress === undefined || progress.total === 0
       ? ""
       : html`<br><span class="soft">${progress.done} of ${progress.total}</span>${meter(progress.done / progress.total, false)}`;
-  return html`${pill(status, mood)}${words}${made}`;
-}
-
-function isOver({ status }: JobShown): boolean {
-  return status === "succeeded" || status === "failed";
+  return html`${pill(status, MOODS.get(status as "failed"))}${words}${made}`;
 }
 
 async function jobsOf(ask: Ask, csrf: string, cursor: string): Promise<Html> {
-  const found = await ask<JobsShown>("GET", withQuery("/api/v1/jobs", { limit: PAGE, cursor }));
-  const columns = ["Started (UTC)", "Job", "State", "Cost|num", "Do|acts"];
-  const rows = rowsOf(found.jobs, (job) => [
-    time(job.created_at),
-    html`<span class="name">${job.job}</span><br><span class="soft"><code>${job.job_id}</code></span>`,
-    stateOf(job),
-    moneyOfCents(job.charged_cents),
-    isOver(job)
-      ? ""
-      : buttonForm({ action: PATH, csrf, act: "cancel", hidden: { id: job.job_id } }, "Cancel", { label: job.job_id }),
-  ]);
-  const none =
-    "No job has run in the last seven days. core/onescrape and core/onefind run as jobs where they read much.";
-  return html`${table("Jobs", columns, { rows, none })}${nextPage(PATH, {}, found.next_cursor)}`;
+  const path = withQuery("/api/v1/jobs", { limit: PAGE, cursor });
+  const found = await ask<{ readonly jobs: readonly JobShown[]; readonly next_cursor: string | null }>("GET", path);
+  const jobs = tableOf("Jobs", found.jobs, NONE, {
+    "Started (UTC)": (job) => time(job.created_at),
+    Job: (job) => html`<span class="name">${job.job}</span><br><span class="soft"><code>${job.job_id}</code></span>`,
+    State: stateOf,
+    "Cost|num": (job) => moneyOfCents(job.charged_cents),
+    "Do|acts": ({ status, job_id: id }) =>
+      MOODS.has(status as "failed")
+        ? ""
+        : buttonForm({ action: PATH, csrf, act: "cancel", hidden: { id } }, "Cancel", { label: id }),
+  });
+  return html`${jobs}${nextPage(PATH, {}, found.next_cursor)}`;
 }
 
 /** The newest jobs, for live updates. */
@@ -74,9 +68,8 @@ export const jobsSection: Section = {
   },
   async show({ ask, csrf, request }) {
     const cursor = request.query.get("cursor") ?? "";
-    const rows = await jobsOf(ask, csrf, cursor);
     // Older pages do not change.
     const live = cursor === "" ? html` data-live="${JOBS_LIVE}"` : "";
-    return { title: "Jobs", body: html`<section class="card"${live}>${rows}</section>` };
+    return { title: "Jobs", body: html`<section class="card"${live}>${await jobsOf(ask, csrf, cursor)}</section>` };
   },
 };

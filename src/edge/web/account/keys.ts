@@ -9,26 +9,15 @@ import {
   buttonForm,
   centsIn,
   type Field,
-  field,
+  type FormBase,
   listIn,
   numberIn,
   PERIODS,
-  type PostForm,
   postForm,
+  searchForm,
 } from "../kit/forms.ts";
 import type { Act, Section, Shown, Visit } from "../kit/sections.ts";
-import {
-  card,
-  dialog,
-  dialogLink,
-  moneyOfCents,
-  nextPage,
-  pill,
-  rowsOf,
-  secretShown,
-  table,
-  time,
-} from "../kit/shown.ts";
+import { card, dialog, dialogLink, moneyOfCents, nextPage, pill, secretShown, tableOf, time } from "../kit/shown.ts";
 import { TREND_DAYS, trends } from "../spending.ts";
 import { dollars } from "../words.ts";
 import type { KeyMade, KeyShown, KeysShown } from "./answers.ts";
@@ -50,8 +39,12 @@ const FOUND_MAX = 50;
 
 /** The endpoints and pages of an account's keys. */
 export interface KeysPlace {
-  /** The endpoint of the keys, such as `/api/v1/agents`. */
+  /** The account's endpoints, such as `/api/v1`. */
   readonly api: (visit: Visit) => string;
+  /** The name of the keys there and in its answers. */
+  readonly keys: "agents" | "keys";
+  /** The endpoint of usage reports, with its filters. */
+  readonly usage: (visit: Visit) => string;
   /** The page of a key's refused calls. */
   readonly refused: (keyId: string) => string;
   /** Calls to try a new secret with. */
@@ -101,8 +94,7 @@ function boundsIn(fields: Readonly<Record<string, string>>) {
   };
 }
 
-function boundFields(key: KeyShown | null, groups: readonly GroupShown[]): Html {
-  const within = key?.id ?? "new";
+function boundFields(key: KeyShown | null, groups: readonly GroupShown[]): readonly Field[] {
   const group = [["", "none"], ...groups.map(({ id, name }) => [id, name])] as [string, string][];
   const ceiling = key?.ceiling_cents == null ? "" : dollars(key.ceiling_cents);
   const own: readonly Field[] = [
@@ -110,59 +102,56 @@ function boundFields(key: KeyShown | null, groups: readonly GroupShown[]): Html 
     { name: "ceiling", label: "May spend", note: "dollars, empty: no ceiling", value: ceiling, type: "number" },
     { name: "period", label: "in", value: key?.ceiling_period ?? "day", options: PERIODS },
   ];
-  const [models, services] = [key?.models, key?.services].map((all) => all?.join(" ") ?? "");
+  if (key?.primary === true) return own;
+  const [models = "", services = ""] = [key?.models, key?.services].map((all) => all?.join(" ") ?? "");
   const rate = String(key?.requests_per_minute ?? "");
-  const more: readonly Field[] = [
+  return [
+    ...own,
     { name: "group", label: "Group", value: key?.group ?? "", options: group },
     { name: "rate", label: "Requests a minute", note: "empty: the account's", value: rate, type: "number" },
     { name: "expires", label: "Ends on", note: "UTC", value: endOf(key), type: "date" },
-    { name: "models", label: "Models", note: "empty: all", value: models ?? "", placeholder: "core/cheap core/mid" },
-    {
-      name: "services",
-      label: "Actions",
-      note: "empty: all",
-      value: services ?? "",
-      placeholder: "files brave/search",
-    },
+    { name: "models", label: "Models", note: "empty: all", value: models, placeholder: "core/cheap core/mid" },
+    { name: "services", label: "Actions", note: "empty: all", value: services, placeholder: "files brave/search" },
   ];
-  const fields = (all: readonly Field[]) => html`<div class="fields">${all.map((one) => field(one, within))}</div>`;
-  const isPrimary = key?.primary === true;
-  return html`${fields(own)}${isPrimary ? "" : fields(more)}`;
 }
 
-function moreOf(form: Omit<PostForm, "act">, key: KeyShown, place: KeysPlace, groups: readonly GroupShown[]): Html {
-  const own = { ...form, hidden: { id: key.id } };
-  const overlap = field({ name: "overlap", label: "The old secret expires", options: OVERLAPS }, key.id);
-  const secret = html`${overlap}<div class="buttons"><button class="plain small" aria-label="New secret: ${key.label}">New secret</button></div>`;
-  const rotate = key.kind === "grant" ? "" : postForm({ ...own, act: "rotate" }, secret);
-  const change = postForm(
-    { ...form, act: "change", hidden: { id: key.id, expires_was: endOf(key) } },
-    html`${boundFields(key, groups)}<div class="buttons"><button class="small">Save</button></div>`,
-  );
-  const why = buttonForm({ ...own, act: "why" }, "Would it be refused now?", { label: key.label });
-  return html`<p><a href="${place.refused(key.id)}">Refused calls of this key</a></p>${why}${change}${rotate}<p class="soft">Made ${time(key.created_at)} · <code>${key.id}</code></p>`;
+function moreOf(key: KeyShown, { form, place, groups }: KeysTable): Html {
+  const { id, label } = key;
+  const [own, within] = [{ ...form, hidden: { id } }, id];
+  const overlap: Field = { name: "overlap", label: "The old secret expires", options: OVERLAPS };
+  const button = { kind: "plain small", label, within };
+  const rotate = key.kind === "grant" ? "" : postForm({ ...own, act: "rotate" }, [overlap], "New secret", button);
+  const hidden = { id, expires_was: endOf(key) };
+  const change = postForm({ ...form, act: "change", hidden }, boundFields(key, groups), "Save", {
+    kind: "small",
+    within,
+  });
+  const why = buttonForm({ ...own, act: "why" }, "Would it be refused now?", { label });
+  return html`<p><a href="${place.refused(id)}">Refused calls of this key</a></p>${why}${change}${rotate}<p class="soft">Created ${time(key.created_at)} · <code>${id}</code></p>`;
 }
 
 /** The forms of one key are large, so only the selected key has them. */
-function keyActions(key: KeyShown, { form, place, groups, listed }: KeysTable): Html {
+function keyActions(key: KeyShown, made: KeysTable): Html {
+  const { form, listed } = made;
   const button = (act: string, words: string, kind = "plain small") =>
     buttonForm({ ...form, act, hidden: { id: key.id } }, words, { label: key.label, kind });
   const pause = key.primary ? "" : key.paused ? button("resume", "Resume") : button("pause", "Pause");
   const revoke = key.primary ? "" : button("revoke", "Revoke", "danger small");
   const isOpen = listed.query.more === key.id;
   const more = withQuery(listed.path, { ...listed.query, more: isOpen ? "" : key.id });
-  const link = html`<a class="button plain small" href="${more}#${key.id}" aria-label="${isOpen ? "Less" : "More"} about ${key.label}">${isOpen ? "Less" : "More"}</a>`;
-  return html`<span id="${key.id}">${pause} ${revoke} ${link}</span>${isOpen ? moreOf(form, key, place, groups) : ""}`;
+  const words = isOpen ? "Less" : "More";
+  const link = html`<a class="button plain small" href="${more}#${key.id}" aria-label="${words} about ${key.label}">${words}</a>`;
+  return html`<span id="${key.id}">${pause} ${revoke} ${link}</span>${isOpen ? moreOf(key, made) : ""}`;
 }
 
 /** The page and query of a list of keys. */
-export interface Listed {
+interface Listed {
   readonly path: string;
   readonly query: { readonly q: string; readonly cursor: string; readonly more: string };
 }
 
-export interface KeysTable {
-  readonly form: Omit<PostForm, "act">;
+interface KeysTable {
+  readonly form: FormBase;
   readonly place: KeysPlace;
   readonly groups: readonly GroupShown[];
   readonly listed: Listed;
@@ -170,13 +159,13 @@ export interface KeysTable {
   readonly trend: (keyId: string) => Put;
 }
 
-export function listedIn({ path, query }: Visit["request"]): Listed {
+function listedIn({ path, query }: Visit["request"]): Listed {
   const text = (name: string) => (query.get(name) ?? "").trim().slice(0, 100);
   return { path, query: { q: text("q"), cursor: text("cursor"), more: text("more") } };
 }
 
-/** A page of keys, oldest first; or the keys whose name, id or hint contains the search text. `api` returns them under one of two names. */
-export async function keysOf(ask: Ask, api: string, { query }: Listed): Promise<KeysShown> {
+/** A page of keys, oldest first; or the keys whose name, id or hint contains the search text. */
+async function keysOf(ask: Ask, api: string, { query }: Listed): Promise<KeysShown> {
   const { q, cursor } = query;
   const asked = q === "" ? { limit: PAGE, cursor } : { limit: ALL };
   const found = await ask<Partial<KeysShown> & { keys?: KeysShown["agents"] }>("GET", withQuery(api, asked));
@@ -187,37 +176,41 @@ export async function keysOf(ask: Ask, api: string, { query }: Listed): Promise<
   return { agents: all.filter(has).slice(0, FOUND_MAX), next_cursor: null };
 }
 
-/** Keys with their actions. */
-export function keysTable(agents: readonly KeyShown[], made: KeysTable): Html {
-  const columns = ["Key", "Spent", `${TREND_DAYS} days|large`, "May call|large", "Last used (UTC)|large", "Do"];
+function keysTable(keys: readonly KeyShown[], made: KeysTable): Html {
   const nameOf = new Map(made.groups.map(({ id, name }) => [id, name]));
-  const rows = rowsOf(agents, (key) => [
-    html`<strong class="name">${key.label}</strong> ${stateOf(key)}<br><span class="soft"><code class="large">${key.hint}</code>${key.group === null ? "" : html` ${pill(nameOf.get(key.group) ?? key.group)}`}</span>`,
-    spentOf(key),
-    made.trend(key.id),
-    allowedOf(key),
-    time(key.last_used_at),
-    keyActions(key, made),
-  ]);
-  return table("Keys", columns, { rows, none: "No key matches." });
+  const groupOf = ({ group }: KeyShown) => (group === null ? "" : html` ${pill(nameOf.get(group) ?? group)}`);
+  return tableOf("Keys", keys, "No key matches.", {
+    Key: (key) =>
+      html`<strong class="name">${key.label}</strong> ${stateOf(key)}<br><span class="soft"><code class="large">${key.hint}</code>${groupOf(key)}</span>`,
+    Spent: spentOf,
+    [`${TREND_DAYS} days|large`]: ({ id }) => made.trend(id),
+    "May call|large": allowedOf,
+    "Last used (UTC)|large": (key) => time(key.last_used_at),
+    Do: (key) => keyActions(key, made),
+  });
 }
 
-/** The search field; omitted where one page shows all keys. */
-export function findKey({ path, query }: Listed, { agents, next_cursor: next }: KeysShown): Html | string {
-  if (next === null && query.q === "" && query.cursor === "" && agents.length < 10) return "";
-  return html`<form method="get" action="${path}"><div class="fields">${field({ name: "q", label: "Part of a key's name, or its id", value: query.q })}<div><button class="plain">Find</button></div></div></form>`;
-}
-
-/** The form's action returns to the page that it was sent from. */
-export function formOf({ path, query }: Listed, csrf: string): Omit<PostForm, "act"> {
-  return { action: withQuery(path, query), csrf };
-}
-
-function newKeyForm(form: Omit<PostForm, "act">, groups: readonly GroupShown[]): Html {
-  return postForm(
-    { ...form, act: "make" },
-    html`${boundFields(null, groups)}<div class="buttons"><button>Create a key</button></div>`,
-  );
+/** An account's keys: a search field where they do not fit on one page, and the keys with their actions. */
+export async function keysShown(visit: Visit, place: KeysPlace, nowMs: number) {
+  const { ask, csrf, request } = visit;
+  const listed = listedIn(request);
+  const { path, query } = listed;
+  const { agents, next_cursor: next } = await keysOf(ask, `${place.api(visit)}/${place.keys}`, listed);
+  const { groups } = await ask<{ groups: readonly GroupShown[] }>("GET", `${place.api(visit)}/groups`);
+  const trend = await trends(ask, place.usage(visit), { by: "key", ids: agents.map(({ id }) => id), nowMs });
+  // A form's action returns to the page that it was sent from.
+  const made = { form: { action: withQuery(path, query), csrf }, place, groups, listed, trend };
+  const isWhole = next === null && query.q === "" && query.cursor === "";
+  const find = searchForm(path, [{ name: "q", label: "Part of a key's name, or its id", value: query.q }]);
+  return {
+    groups,
+    isWhole,
+    find: isWhole && agents.length < 10 ? "" : find,
+    table: (kind?: KeyShown["kind"]) =>
+      keysTable(kind === undefined ? agents : agents.filter((key) => key.kind === kind), made),
+    grants: agents.filter(({ kind }) => kind === "grant").length,
+    next: nextPage(path, { q: query.q }, next),
+  };
 }
 
 function madeShown(made: KeyMade, { firstCalls }: Pick<KeysPlace, "firstCalls">, back: string) {
@@ -227,18 +220,17 @@ function madeShown(made: KeyMade, { firstCalls }: Pick<KeysPlace, "firstCalls">,
 
 /** What currently prevents a key from calling. */
 function whyShown(why: WhyShown, back: string): Html {
-  const rows = why.reasons.map(({ code, message, hint, until }) => [
-    pill(code, "bad"),
-    html`${message} <span class="soft">${hint}</span>`,
-    until === undefined ? "until it is changed" : time(until),
-  ]);
-  const none = `Nothing refuses all calls of ${why.label}.`;
-  return html`<section class="card">${table("Reasons", ["Error", "Why", "Until (UTC)"], { rows, none })}<p class="soft">The most that one call may cost now: ${why.bounded_by}.</p></section><p><a class="button" href="${back}">Back</a></p>`;
+  const reasons = tableOf("Reasons", why.reasons, `Nothing refuses all calls of ${why.label}.`, {
+    Error: ({ code }) => pill(code, "bad"),
+    Why: ({ message, hint }) => html`${message} <span class="soft">${hint}</span>`,
+    "Until (UTC)": ({ until }) => (until === undefined ? "until it is changed" : time(until)),
+  });
+  return html`<section class="card">${reasons}<p class="soft">The most that one call may cost now: ${why.bounded_by}.</p></section><p><a class="button" href="${back}">Back</a></p>`;
 }
 
 /** What the account itself and the operator can do to its keys. */
 export function keyActs(place: KeysPlace): Readonly<Record<string, Act>> {
-  const { api } = place;
+  const api = (visit: Visit) => `${place.api(visit)}/${place.keys}`;
   const one = (visit: Visit) => `${api(visit)}/${encodeURIComponent(visit.fields.id ?? "")}`;
   const patch = (told: string, body: unknown): Act => ({
     told,
@@ -285,36 +277,26 @@ const NEW = "new";
 /** `url`: our own URL, without a trailing slash. */
 export function keysSection(url: () => string, epochMs: () => number): Section {
   const own: KeysPlace = {
-    api: () => "/api/v1/agents",
+    api: () => "/api/v1",
+    keys: "agents",
+    usage: () => "/api/v1/usage",
     refused: (keyId) => `/account/transactions?status=refused&key=${encodeURIComponent(keyId)}`,
     firstCalls: (secret) => callsOfKey(url(), secret),
   };
   return { path: PATH, place: PATH, acts: keyActs(own), show: (visit) => shown(visit, own, epochMs()) };
 }
 
-async function shown({ ask, csrf, request }: Visit, place: KeysPlace, nowMs: number): Promise<Shown> {
-  const listed = listedIn(request);
-  const keys = await keysOf(ask, "/api/v1/agents", listed);
-  const grouped = await ask<{ groups: readonly GroupShown[] }>("GET", "/api/v1/groups");
-  const { groups } = grouped;
-  const trend = await trends(ask, "/api/v1/usage", { by: "key", ids: keys.agents.map(({ id }) => id), nowMs });
-  const made = { form: formOf(listed, csrf), place, groups, listed, trend };
-  const isGrant = ({ kind }: KeyShown) => kind === "grant";
-  const agents = keys.agents.filter((key) => !isGrant(key));
-  const grants = keys.agents.filter(isGrant);
-  const isWhole = keys.next_cursor === null && listed.query.cursor === "" && listed.query.q === "";
-  const noGrant = isWhole
+async function shown(visit: Visit, place: KeysPlace, nowMs: number): Promise<Shown> {
+  const keys = await keysShown(visit, place, nowMs);
+  const noGrant = keys.isWhole
     ? "No client has a grant yet. A client asks for one by OAuth, and you choose how much it may spend."
     : "No grant is among these.";
-  const create = dialog(
-    NEW,
-    "Create a key",
-    newKeyForm({ action: PATH, csrf }, groups),
-    request.query.get("open") === NEW,
-  );
+  const form = { action: PATH, csrf: visit.csrf, act: "make" };
+  const create = postForm(form, boundFields(null, keys.groups), "Create a key", { within: NEW });
+  const isOpen = visit.request.query.get("open") === NEW;
+  const grants = keys.grants === 0 ? html`<p class="none">${noGrant}</p>` : keys.table("grant");
   return {
     title: "Keys",
-    body: html`${dialogLink(NEW, "Create a key", PATH)}${create}${findKey(listed, keys)}${card("Keys", html`${keysTable(agents, made)}${nextPage(request.path, {}, keys.next_cursor)}`)}
-${card("Grants to OAuth clients", grants.length === 0 ? html`<p class="none">${noGrant}</p>` : keysTable(grants, made))}`,
+    body: html`${dialogLink(NEW, "Create a key", PATH)}${dialog(NEW, "Create a key", create, isOpen)}${keys.find}${card("Keys", html`${keys.table("key")}${keys.next}`)}${card("Grants to OAuth clients", grants)}`,
   };
 }

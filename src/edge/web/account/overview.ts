@@ -21,10 +21,8 @@ type Reports = Record<"model" | "key" | "group" | "tag", readonly UsageLine[]>;
 /** Sequential: an account may run one report at a time. */
 async function reports(ask: Ask, from: string): Promise<Reports> {
   const made: Reports = { model: [], key: [], group: [], tag: [] };
-  for (const by of Object.keys(made) as (keyof Reports)[]) {
-    const lines = await usageOf(ask, API, { by, from, order: "amount", limit: String(SHARES_MAX + 2) });
-    made[by] = lines;
-  }
+  for (const by of Object.keys(made) as (keyof Reports)[])
+    made[by] = await usageOf(ask, API, { by, from, order: "amount", limit: String(SHARES_MAX + 2) });
   return made;
 }
 
@@ -45,12 +43,11 @@ function runwayWords(balanceCents: number, days: readonly UsageLine[], todayMs: 
 
 function summary(account: OwnAccount, days: readonly UsageLine[], todayMs: number): Html {
   const of = (atMs: number) => days.find(({ day }) => day === dayOf(atMs))?.charged_nano_usd ?? 0;
-  const more = runwayWords(account.balance_cents, days, todayMs);
   return tiles([
-    { name: "Balance", value: moneyOfCents(account.balance_cents), more },
-    { name: "Held by running calls", value: moneyOfCents(account.held_cents) },
-    { name: "Spent today", value: money(of(todayMs)), more: `${dayOf(todayMs)} UTC` },
-    { name: "Spent yesterday", value: money(of(todayMs - DAY_MS)), more: dayOf(todayMs - DAY_MS) },
+    ["Balance", moneyOfCents(account.balance_cents), runwayWords(account.balance_cents, days, todayMs)],
+    ["Held by running calls", moneyOfCents(account.held_cents)],
+    ["Spent today", money(of(todayMs)), `${dayOf(todayMs)} UTC`],
+    ["Spent yesterday", money(of(todayMs - DAY_MS)), dayOf(todayMs - DAY_MS)],
   ]);
 }
 

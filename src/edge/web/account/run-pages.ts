@@ -2,25 +2,13 @@
 import type { RunShown } from "../../../money/runs/run-endpoints.ts";
 import { type Html, html } from "../html.ts";
 import { nothingElse, withQuery } from "../kit/ask.ts";
-import { meter, type Share, shares } from "../kit/charts.ts";
-import { buttonForm, centsIn, field, postForm } from "../kit/forms.ts";
+import { meter, shares } from "../kit/charts.ts";
+import { buttonForm, centsIn, postForm } from "../kit/forms.ts";
 import type { Section, Visit } from "../kit/sections.ts";
-import {
-  callsWords,
-  card,
-  count,
-  facts,
-  money,
-  nextPage,
-  pill,
-  rowsOf,
-  seconds,
-  table,
-  tiles,
-  time,
-} from "../kit/shown.ts";
+import { callsWords, card, count, facts, money, nextPage, pill, seconds, tableOf, tiles, time } from "../kit/shown.ts";
 import { lanes } from "../kit/timeline.ts";
 import { type BillShown, calledName, type RunListed, type RunsShown } from "./answers.ts";
+import { tokensOf } from "./transactions.ts";
 
 const PATH = "/account/runs";
 const PAGE = "50";
@@ -45,28 +33,28 @@ export const runsSection: Section = {
   async show({ ask, request }) {
     const cursor = request.query.get("cursor") ?? "";
     const found = await ask<RunsShown>("GET", withQuery("/api/v1/runs", { limit: PAGE, cursor }));
-    const columns = ["Run", "State", "Spent", "Started (UTC)|large"];
-    const rows = rowsOf(found.runs, (run) => [nameOf(run), stateOf(run), usedOf(run), time(run.created_at)]);
     const none =
-      "There is no run. tollgate run --budget 5 -- claude makes one, and so does a key that ends in +run_...";
+      "There is no run yet. Start one with tollgate run --budget 5 -- claude, or with a key that ends in +run_...";
+    const runs = tableOf("Runs", found.runs, none, {
+      Run: nameOf,
+      State: stateOf,
+      Spent: usedOf,
+      "Started (UTC)|large": (run) => time(run.created_at),
+    });
     return {
       title: "Runs",
-      body: html`<p class="lead">A run is an agent's session or a job with its own budget, over all models and actions.</p><section class="card">${table("Runs", columns, { rows, none })}${nextPage(PATH, {}, found.next_cursor)}</section>`,
+      body: html`<p class="lead">A run is an agent's session or a job with its own budget, over all models and actions.</p><section class="card">${runs}${nextPage(PATH, {}, found.next_cursor)}</section>`,
     };
   },
 };
 
 function summary(bill: BillShown): Html {
-  const left = Math.max(0, bill.budget_nano_usd - bill.spent_nano_usd - bill.held_nano_usd);
+  const { budget_nano_usd: budget, spent_nano_usd: spent, held_nano_usd: held } = bill;
   return tiles([
-    {
-      name: "Spent",
-      value: money(bill.spent_nano_usd),
-      more: html`of ${money(bill.budget_nano_usd)}${meter(bill.spent_nano_usd / Math.max(1, bill.budget_nano_usd))}`,
-    },
-    { name: "Held by running calls", value: money(bill.held_nano_usd) },
-    { name: "Left", value: money(left) },
-    { name: "Calls", value: count(bill.totals?.calls ?? 0) },
+    ["Spent", money(spent), html`of ${money(budget)}${meter(spent / Math.max(1, budget))}`],
+    ["Held by running calls", money(held)],
+    ["Left", money(Math.max(0, budget - spent - held))],
+    ["Calls", count(bill.totals?.calls ?? 0)],
   ]);
 }
 
@@ -81,9 +69,11 @@ function changes(bill: BillShown, { csrf }: Visit): Html {
     ["Expires", html`${time(bill.expires_at)} UTC`],
   ]);
   if (bill.stopped) return card("About", about);
+  const budget = String(bill.budget_cents / 100);
   const raise = postForm(
     { ...form, act: "raise" },
-    html`${field({ name: "budget", label: "Budget", note: "dollars", type: "number", value: String(bill.budget_cents / 100), required: true })}<div class="buttons"><button>Change the budget</button></div>`,
+    [{ name: "budget", label: "Budget", note: "dollars", type: "number", value: budget, required: true }],
+    "Change the budget",
   );
   const stop = buttonForm({ ...form, act: "stop" }, "Stop this run", { kind: "danger" });
   return html`<div class="grid">${card("About", about)}${card("Change", html`${raise}<p>${stop}</p>`)}</div>`;
@@ -95,12 +85,11 @@ function loopsOf({ loops = [] }: BillShown): Html | string {
   return card("Loops", html`<ul class="tree">${rows}</ul>`);
 }
 
-function shareOf(
-  name: string,
-  { calls, charged_nano_usd: nano }: { readonly calls: number; readonly charged_nano_usd: number },
-): Share {
-  return { name, nano, more: callsWords(calls) };
+interface Sum {
+  readonly calls: number;
+  readonly charged_nano_usd: number;
 }
+const shareOf = (name: string, { calls, charged_nano_usd: nano }: Sum) => ({ name, nano, more: callsWords(calls) });
 
 function totalsOf({ totals }: BillShown): Html | string {
   if (totals === undefined) return "";
@@ -131,29 +120,22 @@ function timelineOf(bill: BillShown): Html | string {
   return card("Timeline", lanes(rows.filter(({ spans }) => spans.length > 0)));
 }
 
-function tokensOf({ usage }: BillShown["calls"][number]): string {
-  if (usage === null) return "";
-  const { input_tokens: fresh, cache_read_tokens: read, cache_write_tokens: written, output_tokens: output } = usage;
-  const cached = read === 0 ? "" : ` (${count(read)} cached)`;
-  return `${count(fresh + read + written)} in${cached}, ${count(output)} out`;
-}
-
 function callsOf({ calls, id, next_cursor: next }: BillShown): Html {
-  const columns = ["Time (UTC)", "What", "Tokens|large", "First token|num large", "Duration|num", "Cost|num"];
-  const rows = rowsOf(calls, (call) => [
-    html`<a href="/account/transactions/${encodeURIComponent(call.transaction_id)}">${time(call.created_at)}</a>`,
-    html`<span class="name">${calledName(call)}</span> ${call.status === "complete" ? "" : pill(call.status, "warn")}${
-      call.fell_back_from === undefined
-        ? ""
-        : html`<br><span class="soft">after ${call.fell_back_from.map(({ vendor, reason }) => `${vendor} (${reason ?? "failed"})`).join(", ")}</span>`
-    }`,
-    tokensOf(call),
-    seconds(call.first_token_ms),
-    seconds(call.duration_ms),
-    money(call.charged_nano_usd),
-  ]);
-  const none = "No call was charged yet.";
-  return card("Calls", html`${table("Calls", columns, { rows, none })}${nextPage(pageOf(id), {}, next)}`);
+  const after = ({ fell_back_from: before }: BillShown["calls"][number]) =>
+    before === undefined
+      ? ""
+      : html`<br><span class="soft">after ${before.map(({ vendor, reason }) => `${vendor} (${reason ?? "failed"})`).join(", ")}</span>`;
+  const shown = tableOf("Calls", calls, "No call was charged yet.", {
+    "Time (UTC)": (call) =>
+      html`<a class="row" href="/account/transactions/${encodeURIComponent(call.transaction_id)}">${time(call.created_at)}</a>`,
+    Call: (call) =>
+      html`<span class="name">${calledName(call)}</span> ${call.status === "complete" ? "" : pill(call.status, "warn")}${after(call)}`,
+    "Tokens in → out|num large": (call) => tokensOf(call.usage),
+    "First token|num large": (call) => seconds(call.first_token_ms),
+    "Duration|num": (call) => seconds(call.duration_ms),
+    "Cost|num": (call) => money(call.charged_nano_usd),
+  });
+  return card("Calls", html`${shown}${nextPage(pageOf(id), {}, next)}`);
 }
 
 export const runSection: Section = {

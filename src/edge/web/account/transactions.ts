@@ -1,10 +1,10 @@
-// Searchable transactions, and the details of one: the routes tried, their durations and costs; and failed calls with their reasons.
+// Searchable transactions; the details of one with the routes tried, their durations and costs; and calls that were not charged.
 import { ERRORS, type ErrorRow } from "../../../core/errors.ts";
-import { type Html, html } from "../html.ts";
+import { type Html, html, type Put } from "../html.ts";
 import { unlessRefused, withQuery } from "../kit/ask.ts";
-import { field } from "../kit/forms.ts";
+import { type Field, searchForm } from "../kit/forms.ts";
 import type { Section, Shown, Visit } from "../kit/sections.ts";
-import { card, count, facts, money, nextPage, pill, problem, rowsOf, table, time } from "../kit/shown.ts";
+import { card, count, facts, money, nextPage, pill, problem, tableOf, time } from "../kit/shown.ts";
 import {
   calledName,
   type FailedShown,
@@ -13,8 +13,8 @@ import {
   type WholeTransaction,
 } from "./answers.ts";
 
-/** The search fields, the same as the endpoint's. */
-export const SEARCH_FIELDS = ["status", "from", "to", "key", "model", "provider", "tag"] as const;
+const PATH = "/account/transactions";
+const PAGE = "50";
 const STATUSES = [
   ["", "Charged and credited"],
   ["charged", "Charged"],
@@ -22,25 +22,17 @@ const STATUSES = [
   ["failed", "Failed"],
   ["refused", "Refused"],
 ] as const;
-const PAGE = "50";
+/** The same as the endpoint's. Links may also have `provider`. */
+const SEARCH: readonly Field[] = [
+  { name: "status", label: "Which", options: STATUSES },
+  { name: "from", label: "From", note: "UTC", type: "date" },
+  { name: "to", label: "To", note: "UTC", type: "date" },
+  { name: "key", label: "Key", placeholder: "key_..." },
+  { name: "model", label: "Model or action", placeholder: "core/onesearch" },
+  { name: "tag", label: "Tag", placeholder: "team=red" },
+];
 
-export function searchIn({ query }: Visit["request"], names: readonly string[]): Readonly<Record<string, string>> {
-  return Object.fromEntries(names.map((name) => [name, (query.get(name) ?? "").trim().slice(0, 300)]));
-}
-
-/** The search form, which links can prefill. */
-export function searchForm(path: string, asked: Readonly<Record<string, string>>, more: Html | string = ""): Html {
-  return html`<form class="filters" method="get" action="${path}" aria-label="Filter">
-${field({ name: "status", label: "Which", value: asked.status ?? "", options: STATUSES })}
-${field({ name: "from", label: "From", note: "UTC", type: "date", value: (asked.from ?? "").slice(0, 10) })}
-${field({ name: "to", label: "To", note: "UTC", type: "date", value: (asked.to ?? "").slice(0, 10) })}
-${field({ name: "key", label: "Key", value: asked.key ?? "", placeholder: "key_..." })}
-${field({ name: "model", label: "Model or action", value: asked.model ?? "", placeholder: "core/onesearch" })}
-${field({ name: "tag", label: "Tag", value: asked.tag ?? "", placeholder: "team=red" })}
-${more}<div class="buttons"><button>Filter</button><a class="button plain" href="${path}">Clear</a></div></form>`;
-}
-
-function shareOf({ charged_nano_usd, kind, ...rest }: TransactionShown): Html {
+function amountOf({ charged_nano_usd, kind, ...rest }: TransactionShown): Html {
   if (kind === "charge") return money(charged_nano_usd);
   const credited = "credited_nano_usd" in rest && rest.credited_nano_usd !== undefined ? rest.credited_nano_usd : 0;
   return html`+${money(credited)}`;
@@ -48,189 +40,167 @@ function shareOf({ charged_nano_usd, kind, ...rest }: TransactionShown): Html {
 
 const keyOf = ({ key_label, key_id }: TransactionShown | FailedShown) => key_label ?? key_id ?? "";
 
-type Usage = NonNullable<TransactionShown["usage"]>;
-
-/** Input and output tokens, and below them how many of the input came from a cache. */
-function tokensOf(usage: Usage | null): Html | string {
-  if (usage === null) return "";
-  const input = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens;
-  const cached =
-    usage.cache_read_tokens === 0 ? "" : html` <span class="soft">(${count(usage.cache_read_tokens)} cached)</span>`;
-  return html`${count(input)}${cached} → ${count(usage.output_tokens)}`;
+/** Input and output tokens, and how many of the input came from a cache. */
+export function tokensOf(usage: TransactionShown["usage"] | undefined): Html | string {
+  if (usage == null) return "";
+  const { cache_read_tokens: read } = usage;
+  const cached = read === 0 ? "" : html` <span class="soft">(${count(read)} cached)</span>`;
+  return html`${count(usage.input_tokens + read + usage.cache_write_tokens)}${cached} → ${count(usage.output_tokens)}`;
 }
 
-/** Rows of charges and credits; `path`: the page of one of them. */
-export function chargeRows(
-  rows: readonly TransactionShown[],
-  path: string,
-  whose: { readonly name: string; readonly cell: (row: TransactionShown) => Html | string } = {
-    name: "Key",
-    cell: keyOf,
-  },
-): Html {
-  const columns = ["Time (UTC)", "Call", `${whose.name}|large`, "Tags|large", "Tokens in → out|num large", "Cost|num"];
-  return table("Transactions", columns, {
-    none: "No transaction matches. Change a filter, or clear them all.",
-    rows: rowsOf(rows, (row) => [
-      html`<a class="row" href="${path}/${encodeURIComponent(row.transaction_id)}">${time(row.created_at)}</a>`,
+/** Whose calls a list has, and where its pages are. */
+export interface CallsPlace {
+  readonly title: string;
+  readonly path: string;
+  readonly api: string;
+  readonly fields: readonly Field[];
+  /** The name of the column that says whose a call is. */
+  readonly owner: string;
+  readonly ownerOf: (row: TransactionShown | FailedShown) => Put;
+}
+
+const OWN: CallsPlace = {
+  title: "Transactions",
+  path: PATH,
+  api: "/api/v1/transactions",
+  fields: SEARCH,
+  owner: "Key",
+  ownerOf: keyOf,
+};
+/** The operator's. */
+export const ANY_SEARCH: CallsPlace["fields"] = [
+  ...SEARCH,
+  { name: "account", label: "Account", placeholder: "acct_..." },
+];
+
+const rowLink = (path: string, id: string, at: string) =>
+  html`<a class="row" href="${path}/${encodeURIComponent(id)}">${time(at)}</a>`;
+
+function charges(rows: readonly TransactionShown[], { title, path, owner, ownerOf }: CallsPlace): Html {
+  return tableOf(title, rows, "No transaction matches. Change a filter, or clear them all.", {
+    "Time (UTC)": (row) => rowLink(path, row.transaction_id, row.created_at),
+    Call: (row) =>
       html`<span class="name">${calledName(row) || row.kind}</span> ${row.kind === "charge" ? "" : pill(row.kind, "good")}`,
-      whose.cell(row),
-      (row.tags ?? []).join(" "),
-      tokensOf(row.usage),
-      shareOf(row),
-    ]),
+    [`${owner}|large`]: ownerOf,
+    "Tags|large": (row) => (row.tags ?? []).join(" "),
+    "Tokens in → out|num large": (row) => tokensOf(row.usage),
+    "Cost|num": amountOf,
   });
 }
 
 const errorOf = ({ code, status }: FailedShown) => pill(code ?? String(status), "bad");
 
-/** Uncharged calls, each with its reason; `path`: the page of one of them. */
-export function failedRows(
+/** Calls that were not charged, each with its reason. */
+export function failures(
   rows: readonly FailedShown[],
-  path: string,
-  whose: (row: FailedShown) => Html | string = keyOf,
+  { path, ownerOf }: Pick<CallsPlace, "path" | "ownerOf"> = OWN,
 ): Html {
-  return table("Calls that were not charged", ["Time (UTC)", "Call", "Reason"], {
-    none: "No call matches. Failed calls are kept for some days.",
-    rows: rowsOf(rows, (row) => [
-      html`<a class="row" href="${path}/${row.request_id}">${time(row.created_at)}</a>`,
-      html`<span class="name">${row.asked ?? row.endpoint}</span><br><span class="soft">${whose(row)}</span>`,
+  return tableOf("Calls that were not charged", rows, "No call matches. Failed calls are kept for some days.", {
+    "Time (UTC)": (row) => rowLink(path, row.request_id, row.created_at),
+    Call: (row) =>
+      html`<span class="name">${row.asked ?? row.endpoint}</span><br><span class="soft">${ownerOf(row)}</span>`,
+    Reason: (row) =>
       html`${errorOf(row)} <span class="soft">${row.status}, after ${count(row.ms)} ms</span><br><span class="name">${row.reason ?? row.message ?? ""}</span>`,
-    ]),
   });
 }
-
-type Attempt = FailedShown["attempts"][number];
 
 /** What the operator sees of a failed call beside its caller. */
 export interface ForOperator {
   readonly account: Html;
-  /** What the provider said on this route. */
-  readonly wordsOf: (attempt: Attempt) => string;
+  /** What the provider said on a route. */
+  readonly wordsOf: (attempt: FailedShown["attempts"][number]) => string;
 }
 
-/** The page of a call that was not charged: its error, the routes tried, and what to do. `path`: the page of all of them. */
+/** The page of a call that was not charged: its error, the routes tried, and what to do. */
 export function failurePage(call: FailedShown, path: string, operator?: ForOperator): Shown {
-  const columns = [
-    "Route",
-    "Status",
-    "Reason",
-    ...(operator === undefined ? [] : ["The provider said"]),
-    "Duration|num",
-  ];
-  const tried = table("Routes tried", columns, {
-    none: "No provider was called.",
-    rows: call.attempts.map((one) => [
-      html`${one.vendor} <span class="soft">${one.model}</span>`,
-      one.status === 0 ? "no answer" : String(one.status),
-      one.reason === null ? pill("answered", "good") : pill(one.reason, "bad"),
-      ...(operator === undefined ? [] : [html`<q class="name">${operator.wordsOf(one) || "-"}</q>`]),
-      `${count(one.ms)} ms`,
-    ]),
+  const tried = tableOf("Routes tried", call.attempts, "No provider was called.", {
+    Route: ({ vendor, model }) => html`${vendor} <span class="soft">${model}</span>`,
+    Status: ({ status }) => (status === 0 ? "no answer" : String(status)),
+    Reason: ({ reason }) => (reason === null ? pill("answered", "good") : pill(reason, "bad")),
+    "The provider said": operator !== undefined && ((one) => html`<q class="name">${operator.wordsOf(one) || "-"}</q>`),
+    "Duration|num": ({ ms }) => `${count(ms)} ms`,
   });
   const about = facts([
     ["Call", html`<span class="name">${call.asked ?? call.endpoint}</span>`],
     ["Error", html`${errorOf(call)} ${call.status}`],
     ["Time", html`${time(call.created_at)} UTC, after ${count(call.ms)} ms`],
-    ...(operator === undefined ? [] : [["Account", operator.account] as const]),
+    ["Account", operator?.account ?? ""],
     ["Key", html`${call.key_label ?? ""} <code>${call.key_id}</code>`],
-    ["Tags", (call.tags ?? []).join(" ") || "-"],
+    ["Tags", (call.tags ?? []).join(" ")],
     ["Request", html`<code>${call.request_id}</code>`],
   ]);
   // An earlier release may have had other codes.
   const error: ErrorRow | undefined = call.code === null ? undefined : ERRORS[call.code];
-  const like = { status: call.kind, model: call.asked ?? "" };
-  const next = html`<p>${error?.hint ?? ""}</p><p><a href="${withQuery(path, like)}">Calls like it that were not charged</a></p>`;
+  const others = withQuery(path, { status: call.kind, model: call.asked ?? "" });
+  const next = html`<p>${error?.hint ?? ""}</p><p><a href="${others}">Show others like it</a></p>`;
   return {
     title: call.kind === "refused" ? "Refused call" : "Failed call",
     body: html`${problem(call.reason ?? call.message ?? null)}<div class="grid">${card("Details", about)}${card("What to do", next)}</div>${card("Routes tried", tried)}`,
   };
 }
 
-/** Whether the search is for uncharged calls, which have rows of their own form. */
-export const isFailure = (status: string | undefined) => status === "failed" || status === "refused";
-
-/** The rows of a search for uncharged calls. */
-export const failuresIn = (all: readonly unknown[]) => all as readonly FailedShown[];
-
-interface FoundParts {
-  readonly found: Promise<TransactionsShown>;
-  readonly search: Html;
-  readonly next: (cursor: string | null) => Html | string;
-  readonly rows: (all: TransactionsShown["transactions"]) => Html;
-}
-
-/** The page of a search for transactions; the form stays where a field is wrong. */
-export function foundPage(title: string, { found, search, next, rows }: FoundParts): Promise<Shown> {
+/** The page of a search for calls; the form stays where a field is wrong. */
+export function callsPage({ ask, request }: Visit, place: CallsPlace): Promise<Shown> {
+  const { title, path, api, fields } = place;
+  const names = [...fields.map(({ name }) => name), "provider", "cursor"];
+  const text = (name: string) => (request.query.get(name) ?? "").trim().slice(0, 300);
+  const asked: Readonly<Record<string, string>> = Object.fromEntries(names.map((name) => [name, text(name)]));
+  const prefilled = fields.map((one) => ({
+    ...one,
+    value: one.type === "date" ? text(one.name).slice(0, 10) : text(one.name),
+  }));
+  const search = searchForm(path, prefilled, "Filter", html`<a class="button plain" href="${path}">Clear</a>`);
   const page = async (): Promise<Shown> => {
-    const { transactions, next_cursor } = await found;
-    const all = html`<section class="card" aria-label="${title} found">${rows(transactions)}${next(next_cursor)}</section>`;
+    const found = await ask<TransactionsShown>("GET", withQuery(api, { ...asked, limit: PAGE }));
+    const rows =
+      asked.status === "failed" || asked.status === "refused"
+        ? failures(found.transactions as readonly unknown[] as readonly FailedShown[], place)
+        : charges(found.transactions, place);
+    const all = html`<section class="card" aria-label="${title} found">${rows}${nextPage(path, asked, found.next_cursor)}</section>`;
     return { title, body: html`${search}${all}` };
   };
   return unlessRefused(page(), ({ message, status }) => ({ title, body: html`${problem(message)}${search}`, status }));
 }
 
-export const transactionsSection: Section = {
-  path: "/account/transactions",
-  place: "/account/transactions",
-  async show({ ask, request }) {
-    const asked = searchIn(request, [...SEARCH_FIELDS, "cursor"]);
-    return foundPage("Transactions", {
-      found: ask("GET", withQuery("/api/v1/transactions", { ...asked, limit: PAGE })),
-      search: searchForm(request.path, asked),
-      next: (cursor) => nextPage(request.path, asked, cursor),
-      rows: (all) =>
-        isFailure(asked.status) ? failedRows(failuresIn(all), request.path) : chargeRows(all, request.path),
-    });
-  },
-};
+export const transactionsSection: Section = { path: PATH, place: PATH, show: (visit) => callsPage(visit, OWN) };
 
-/** The transaction's legs: which provider did the work. `more`: further columns, such as our cost. */
-export function legsTable(whole: WholeTransaction): Html {
-  const columns = ["Route", "Called", "Outcome", "Duration|num", "Our cost|num"];
-  const hasCost = whole.legs.some((leg) => "upstream_nano_usd" in leg);
-  return table("Legs", hasCost ? columns : columns.slice(0, -1), {
-    none: "No provider took part.",
-    rows: whole.legs.map((leg) => [
-      leg.vendor,
-      calledName(leg),
-      leg.ok ? pill("answered", "good") : pill(leg.reason ?? "failed", "bad"),
-      `${count(leg.ms)} ms`,
-      ...("upstream_nano_usd" in leg ? [money(Number(leg.upstream_nano_usd))] : []),
-    ]),
+/** The transaction's legs: which provider did the work, and what it cost us where that is known. */
+export function legsTable({ legs }: WholeTransaction): Html {
+  const hasCost = legs.some((leg) => "upstream_nano_usd" in leg);
+  return tableOf("Routes tried", legs, "No provider took part.", {
+    Route: (leg) => leg.vendor,
+    Called: calledName,
+    Outcome: (leg) => (leg.ok ? pill("answered", "good") : pill(leg.reason ?? "failed", "bad")),
+    "Duration|num": (leg) => `${count(leg.ms)} ms`,
+    "Our cost|num": hasCost && ((leg) => ("upstream_nano_usd" in leg ? money(Number(leg.upstream_nano_usd)) : "")),
   });
-}
-
-function actionsOf({ actions = [] }: WholeTransaction): string {
-  return actions.map(({ action, cents, ok }) => `${action} ${cents}¢${ok ? "" : ", failed"}`).join("; ") || "-";
 }
 
 /** The facts of one transaction. */
 export function transactionFacts(whole: WholeTransaction): Html {
+  const actions = (whole.actions ?? []).map(({ action, cents, ok }) => `${action} ${cents}¢${ok ? "" : ", failed"}`);
   return facts([
     ["Kind", whole.kind],
-    ["Call", calledName(whole) || "-"],
+    ["Call", calledName(whole)],
     ["Time", html`${time(whole.created_at)} UTC`],
-    ["Cost", shareOf(whole)],
-    ["Tokens in → out", tokensOf(whole.usage ?? null) || "-"],
+    ["Cost", amountOf(whole)],
+    ["Tokens in → out", tokensOf(whole.usage)],
     ["Key", html`${whole.key_label ?? ""} <code>${whole.key_id ?? "-"}</code>`],
-    ["Actions", actionsOf(whole)],
-    ["Tags", (whole.tags ?? []).join(" ") || "-"],
+    ["Actions", actions.join("; ")],
+    ["Tags", (whole.tags ?? []).join(" ")],
     ["Request", html`<code>${whole.request_id ?? "-"}</code>`],
     ["Transaction", html`<code>${whole.transaction_id}</code>`],
   ]);
 }
 
 export const transactionSection: Section = {
-  path: "/account/transactions/{id}",
-  place: "/account/transactions",
+  path: `${PATH}/{id}`,
+  place: PATH,
   async show({ ask, request }) {
-    const api = `/api/v1/transactions/${encodeURIComponent(request.params.id ?? "")}`;
+    const api = `${OWN.api}/${encodeURIComponent(request.params.id ?? "")}`;
     const whole = await ask<WholeTransaction | FailedShown>("GET", api);
-    if ("attempts" in whole) return failurePage(whole, "/account/transactions");
-    return {
-      title: "Transaction",
-      body: html`${card("Details", transactionFacts(whole))}${card("Routes tried", legsTable(whole))}`,
-    };
+    if ("attempts" in whole) return failurePage(whole, PATH);
+    const body = html`${card("Details", transactionFacts(whole))}${card("Routes tried", legsTable(whole))}`;
+    return { title: "Transaction", body };
   },
 };

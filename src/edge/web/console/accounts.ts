@@ -1,11 +1,10 @@
 // Accounts for the operator: find, open, credit and freeze them, and manage their keys as the account can.
 import type { BudgetsShown } from "../../../money/accounts/budgets.ts";
-import type { GroupShown } from "../../../money/accounts/groups.ts";
 import { budgetsTable } from "../account/budgets.ts";
-import { findKey, formOf, type KeysPlace, keyActs, keysOf, keysTable, listedIn } from "../account/keys.ts";
+import { type KeysPlace, keyActs, keysShown } from "../account/keys.ts";
 import { type Html, html } from "../html.ts";
 import { nothingElse, Refused, withQuery } from "../kit/ask.ts";
-import { buttonForm, centsIn, field, postForm } from "../kit/forms.ts";
+import { buttonForm, centsIn, postForm, searchForm } from "../kit/forms.ts";
 import type { Act, Section, Shown, Visit } from "../kit/sections.ts";
 import {
   card,
@@ -14,9 +13,8 @@ import {
   moneyOfCents,
   nextPage,
   pill,
-  rowsOf,
   secretShown,
-  table,
+  tableOf,
   tiles,
   time,
 } from "../kit/shown.ts";
@@ -25,7 +23,8 @@ import { dollars } from "../words.ts";
 import type { AccountShown } from "./answers.ts";
 
 const PATH = "/console/accounts";
-const PAGE = "100";
+/** Each with a line per day: a report has at most a thousand lines. */
+const PAGE = "50";
 const KINDS = [
   ["personal", "personal"],
   ["business", "business"],
@@ -52,29 +51,37 @@ export function accountsSection(epochMs: () => number): Section {
 }
 
 async function accountsShown({ ask, csrf, request }: Visit, nowMs: number): Promise<Shown> {
-  const [cursor, q] = ["cursor", "q"].map((name) => (request.query.get(name) ?? "").trim()) as [string, string];
+  const text = (name: string) => (request.query.get(name) ?? "").trim();
+  const [cursor, q] = [text("cursor"), text("q")];
   const found = await ask<{ accounts: readonly AccountShown[]; next_cursor: string | null }>(
     "GET",
     withQuery("/admin/v1/accounts", { limit: PAGE, cursor, q }),
   );
   const ids = found.accounts.map(({ account_id: id }) => id);
   const trend = await trends(ask, "/admin/v1/usage", { by: "account", ids, nowMs });
-  const columns = ["Account", "Created (UTC)|large", `${TREND_DAYS} days|large`, "Spent|num large", "Balance|num"];
-  const rows = rowsOf(found.accounts, (one) => [
-    html`<a class="name" href="${PATH}/${encodeURIComponent(one.account_id)}">${one.name}</a> ${one.kind === "sandbox" ? pill("sandbox", "warn") : ""} ${one.frozen ? pill("frozen", "bad") : ""}<br><code class="soft">${one.account_id}</code>`,
-    time(one.created_at),
-    trend(one.account_id),
-    moneyOfCents(one.spent_cents),
-    moneyOfCents(one.balance_cents),
-  ]);
+  const none =
+    q === "" ? "There is no account yet. Create one." : "Nothing found. Search for another part of the name.";
+  const accounts = tableOf("Accounts", found.accounts, none, {
+    Account: (one) =>
+      html`<a class="name row" href="${PATH}/${encodeURIComponent(one.account_id)}">${one.name}</a> ${one.kind === "sandbox" ? pill("sandbox", "warn") : ""} ${one.frozen ? pill("frozen", "bad") : ""}<br><code class="soft">${one.account_id}</code>`,
+    "Created (UTC)|large": (one) => time(one.created_at),
+    [`${TREND_DAYS} days|large`]: (one) => trend(one.account_id),
+    "Spent|num large": (one) => moneyOfCents(one.spent_cents),
+    "Balance|num": (one) => moneyOfCents(one.balance_cents),
+  });
   const open = postForm(
     { action: PATH, csrf, act: "open" },
-    html`<div class="fields">${field({ name: "name", label: "Name", required: true })}${field({ name: "kind", label: "Kind", options: KINDS })}${field({ name: "credit", label: "Credit", note: "dollars", type: "number" })}</div><div class="buttons"><button>Create an account</button></div>`,
+    [
+      { name: "name", label: "Name", required: true },
+      { name: "kind", label: "Kind", options: KINDS },
+      { name: "credit", label: "Credit", note: "dollars", type: "number" },
+    ],
+    "Create an account",
   );
-  const search = html`<form class="filters" method="get" action="${PATH}" role="search">${field({ name: "q", label: "Part of a name, an id, or a key's id", value: q })}<div class="buttons"><button class="plain">Find</button></div></form>`;
+  const search = searchForm(PATH, [{ name: "q", label: "Part of a name, an id, or a key's id", value: q }]);
   return {
     title: "Accounts",
-    body: html`${dialogLink("new", "Create an account", PATH)}${dialog("new", "Create an account", open, request.query.get("open") === "new")}${card("Accounts", html`${search}${table("Accounts", columns, { rows, none: q === "" ? "There is no account yet. Create one." : "No account has this name or id, and no key has this id." })}${nextPage(PATH, { q }, found.next_cursor)}`)}`,
+    body: html`${dialogLink("new", "Create an account", PATH)}${dialog("new", "Create an account", open, request.query.get("open") === "new")}${search}${card("Accounts", html`${accounts}${nextPage(PATH, { q }, found.next_cursor)}`)}`,
   };
 }
 
@@ -107,22 +114,20 @@ const creditAct: Act = {
 };
 
 const KEYS: KeysPlace = {
-  firstCalls: () => "",
-  api: (visit) => `${apiOf(visit)}/keys`,
+  api: apiOf,
+  keys: "keys",
+  usage: ({ request }) => withQuery("/admin/v1/usage", { account: request.params.id }),
   refused: (keyId) => `/console/calls?status=refused&key=${encodeURIComponent(keyId)}`,
+  firstCalls: () => "",
 };
 
 function summary(account: AccountShown): Html {
   return tiles([
-    {
-      name: "Balance",
-      value: moneyOfCents(account.balance_cents),
-      more: html`of ${moneyOfCents(account.granted_cents)} given`,
-    },
-    { name: "Held", value: moneyOfCents(account.held_cents) },
-    { name: "Spent", value: moneyOfCents(account.spent_cents) },
-    { name: "Model spending per day", value: moneyOfCents(account.inference_cap_cents), more: "cap" },
-    { name: "State", value: account.frozen ? pill("frozen", "bad") : pill("active", "good"), more: account.kind },
+    ["Balance", moneyOfCents(account.balance_cents), html`of ${moneyOfCents(account.granted_cents)} given`],
+    ["Held", moneyOfCents(account.held_cents)],
+    ["Spent", moneyOfCents(account.spent_cents)],
+    ["Model spending per day", moneyOfCents(account.inference_cap_cents), "cap"],
+    ["State", account.frozen ? pill("frozen", "bad") : pill("active", "good"), account.kind],
   ]);
 }
 
@@ -140,33 +145,27 @@ export function accountSection(reference: () => string, epochMs: () => number): 
     async show(visit) {
       const { ask, csrf, request } = visit;
       const account = await ask<AccountShown>("GET", apiOf(visit));
-      const grouped = await ask<{ groups: readonly GroupShown[] }>("GET", `${apiOf(visit)}/groups`);
-      const bounded = await ask<BudgetsShown>("GET", `${apiOf(visit)}/budgets`);
-      const listed = listedIn(request);
-      const keys = await keysOf(ask, `${apiOf(visit)}/keys`, listed);
-      const ids = keys.agents.map(({ id }) => id);
-      const trend = await trends(ask, "/admin/v1/usage", {
-        by: "key",
-        account: account.account_id,
-        ids,
-        nowMs: epochMs(),
-      });
-      const made = { form: formOf(listed, csrf), place: KEYS, groups: grouped.groups, listed, trend };
+      const { budgets } = await ask<BudgetsShown>("GET", `${apiOf(visit)}/budgets`);
+      const keys = await keysShown(visit, KEYS, epochMs());
       const form = { action: request.path, csrf };
       const credit = postForm(
         { ...form, act: "credit" },
-        html`<div class="fields">${field({ name: "dollars", label: "Dollars", type: "number", value: "2", required: true })}${field({ name: "reference", label: "Reference", note: "counts once", value: reference(), required: true })}</div><div class="buttons"><button>Add credit</button></div>`,
+        [
+          { name: "dollars", label: "Dollars", type: "number", value: "2", required: true },
+          { name: "reference", label: "Reference", note: "counts once", value: reference(), required: true },
+        ],
+        "Add credit",
       );
-      const stand = account.frozen
+      const freezing = account.frozen
         ? buttonForm({ ...form, act: "thaw" }, "Unfreeze the account")
         : buttonForm({ ...form, act: "freeze" }, "Freeze the account", { kind: "danger small" });
-      const id = encodeURIComponent(account.account_id);
-      const links = html`<p><a href="/console/calls?account=${id}">Transactions</a> · <a href="/console/calls?status=failed&account=${id}">Failed calls</a> · <a href="/console/calls?status=refused&account=${id}">Refused calls</a></p>`;
+      const calls = (words: string, status: string) =>
+        html`<a href="${withQuery("/console/calls", { status, account: account.account_id })}">${words}</a>`;
       return {
         title: account.name,
-        body: html`<p class="lead"><code>${account.account_id}</code>, opened ${time(account.created_at)}</p>${summary(account)}${links}
-<div class="grid">${card("Add credit", credit)}${card("State", stand)}</div>
-${card("Keys", html`${findKey(listed, keys)}${keysTable(keys.agents, made)}${nextPage(request.path, {}, keys.next_cursor)}`)}${card("Ceilings", budgetsTable(bounded.budgets))}`,
+        body: html`<p class="lead"><code>${account.account_id}</code>, opened ${time(account.created_at)}</p>${summary(account)}<p>${calls("Transactions", "")} · ${calls("Failed calls", "failed")} · ${calls("Refused calls", "refused")}</p>
+<div class="grid">${card("Add credit", credit)}${card("State", freezing)}</div>
+${card("Keys", html`${keys.find}${keys.table()}${keys.next}`)}${card("Ceilings", budgetsTable(budgets))}`,
       };
     },
   };

@@ -1,59 +1,44 @@
-// Searchable transactions of all accounts with our cost of each; failed calls with their reasons; refunding a charge.
+// Searchable transactions of all accounts with our cost of each; failed calls with what the provider said; refunding a charge.
 import type { RouteRow } from "../../../upstream/route-figures.ts";
 import type { FailedShown, TransactionShown } from "../account/answers.ts";
 import {
-  chargeRows,
-  failedRows,
+  ANY_SEARCH,
+  type CallsPlace,
+  callsPage,
   failurePage,
-  failuresIn,
-  foundPage,
-  isFailure,
   legsTable,
-  SEARCH_FIELDS,
-  searchForm,
-  searchIn,
   transactionFacts,
 } from "../account/transactions.ts";
 import { html } from "../html.ts";
-import { bodyOr, nothingElse, withQuery } from "../kit/ask.ts";
-import { field, postForm } from "../kit/forms.ts";
+import { bodyOr, nothingElse } from "../kit/ask.ts";
+import { postForm } from "../kit/forms.ts";
 import type { Section, Visit } from "../kit/sections.ts";
-import { card, facts, money, nextPage } from "../kit/shown.ts";
+import { card, facts, money } from "../kit/shown.ts";
 import type { AnyTransaction } from "./answers.ts";
 
-const PATH = "/console/calls";
-const PAGE = "50";
-
-export function whose({ account_id, account_name, key_label }: FailedShown | TransactionShown) {
-  return html`<a href="/console/accounts/${encodeURIComponent(account_id ?? "")}">${account_name ?? account_id ?? ""}</a> <span class="soft">${key_label ?? ""}</span>`;
-}
-
-export const callsSection: Section = {
-  path: PATH,
-  place: PATH,
-  async show({ ask, request }) {
-    const asked = searchIn(request, [...SEARCH_FIELDS, "account", "cursor"]);
-    const more = field({ name: "account", label: "Account", value: asked.account ?? "", placeholder: "acct_..." });
-    const search = searchForm(PATH, asked, more);
-    return foundPage("Calls", {
-      found: ask("GET", withQuery("/admin/v1/transactions", { ...asked, limit: PAGE })),
-      search,
-      next: (cursor) => nextPage(PATH, asked, cursor),
-      rows: (all) =>
-        isFailure(asked.status)
-          ? failedRows(failuresIn(all), PATH, whose)
-          : chargeRows(all, PATH, { name: "Account", cell: whose }),
-    });
-  },
+/** The calls of all accounts. */
+export const CALLS: CallsPlace = {
+  title: "Calls",
+  path: "/console/calls",
+  api: "/admin/v1/transactions",
+  fields: ANY_SEARCH,
+  owner: "Account",
+  ownerOf: ({ account_id, account_name, key_label }: FailedShown | TransactionShown) =>
+    html`<a href="/console/accounts/${encodeURIComponent(account_id ?? "")}">${account_name ?? account_id ?? ""}</a> <span class="soft">${key_label ?? ""}</span>`,
 };
+const { path: PATH } = CALLS;
 
-/** The latest message of a provider with this failure; routes keep one per reason. */
-function lastWords(routes: readonly RouteRow[], failed: { provider: string; model: string; reason: string | null }) {
-  const route = routes.find(({ provider, model }) => provider === failed.provider && model === failed.model);
-  return route?.failures.find(({ reason }) => reason === failed.reason)?.words ?? "";
+export const callsSection: Section = { path: PATH, place: PATH, show: (visit) => callsPage(visit, CALLS) };
+
+type Attempt = FailedShown["attempts"][number];
+
+/** The provider's latest message about this failure; a route keeps one per reason. */
+function lastWords(routes: readonly RouteRow[], { vendor, model, reason, refusal }: Attempt): string {
+  const route = routes.find((one) => one.provider === vendor && one.model === model);
+  return refusal ?? route?.failures.find((one) => one.reason === reason)?.words ?? "";
 }
 
-const apiOf = ({ request }: Visit) => `/admin/v1/transactions/${encodeURIComponent(request.params.id ?? "")}`;
+const apiOf = ({ request }: Visit) => `${CALLS.api}/${encodeURIComponent(request.params.id ?? "")}`;
 
 export const callSection: Section = {
   path: `${PATH}/{id}`,
@@ -66,30 +51,24 @@ export const callSection: Section = {
     },
   },
   async show(visit) {
-    const whole = await visit.ask<AnyTransaction | FailedShown>("GET", apiOf(visit));
+    const { ask, csrf, request } = visit;
+    const whole = await ask<AnyTransaction | FailedShown>("GET", apiOf(visit));
     if ("attempts" in whole) {
-      const { routes } = await bodyOr(visit.ask<{ routes: readonly RouteRow[] }>("GET", "/admin/v1/routes"), {
-        routes: [],
-      });
+      const asked = ask<{ routes: readonly RouteRow[] }>("GET", "/admin/v1/routes");
+      const { routes } = await bodyOr(asked, { routes: [] });
       return failurePage(whole, PATH, {
-        account: whose(whole),
-        wordsOf: ({ vendor, model, reason, refusal }) =>
-          refusal ?? lastWords(routes, { provider: vendor, model, reason }),
+        account: html`${CALLS.ownerOf(whole)}`,
+        wordsOf: (attempt) => lastWords(routes, attempt),
       });
     }
-    const refund = postForm(
-      { action: visit.request.path, csrf: visit.csrf, act: "refund" },
-      html`${field({ name: "reason", label: "Reason", required: true })}<div class="buttons"><button class="danger">Refund</button></div>`,
-    );
+    const form = { action: request.path, csrf, act: "refund" };
+    const refund = postForm(form, [{ name: "reason", label: "Reason", required: true }], "Refund", { kind: "danger" });
     const own = facts([
-      [
-        "Account",
-        html`<a href="/console/accounts/${encodeURIComponent(whole.account_id)}">${whole.account_name ?? ""} <code>${whole.account_id}</code></a>`,
-      ],
-      ["Asked for", whole.asked ?? "-"],
+      ["Account", html`${CALLS.ownerOf(whole)} <code>${whole.account_id}</code>`],
+      ["Asked for", whole.asked ?? ""],
       ["Our cost", money(whole.upstream_nano_usd)],
       ["Lost", html`${money(whole.absorbed_nano_usd)} ${whole.absorb_reason ?? ""}`],
-      ["Price", whole.price_version ?? "-"],
+      ["Price", whole.price_version ?? ""],
     ]);
     return {
       title: "Transaction",

@@ -3,7 +3,7 @@ import { type Html, html } from "../html.ts";
 import { type Ask, withQuery } from "../kit/ask.ts";
 import { DAY_MS, dayOf } from "../kit/days.ts";
 import type { Section } from "../kit/sections.ts";
-import { card, count, money, pill, rowsOf, table } from "../kit/shown.ts";
+import { card, count, money, pill, tableOf } from "../kit/shown.ts";
 import type { Usage } from "./answers.ts";
 
 const PATH = "/console/prices";
@@ -32,16 +32,17 @@ interface Models {
 async function marginsBy(ask: Ask, by: string, from: string): Promise<Html> {
   const sold = await ask<Usage>("GET", withQuery("/admin/v1/usage", { by, from, limit: "1000" }));
   const lines = sold.usage.toSorted((a, b) => Number(a.margin_nano_usd) - Number(b.margin_nano_usd)).slice(0, 100);
-  const columns = ["Of", "Calls|num large", "Charged|num", "Cost|num", "Margin|num"];
-  const rows = rowsOf(lines, ({ model, provider, calls, margin_nano_usd: margin, ...line }) => [
-    html`<span class="name">${model ?? provider ?? "other"}</span><br><span class="soft">${model == null ? "" : (provider ?? "")}</span>`,
-    count(calls),
-    money(line.charged_nano_usd),
-    money(line.upstream_nano_usd),
-    Number(margin) < 0 ? html`${pill("loses", "bad")} ${money(margin)}` : money(margin),
-  ]);
   const title = `Margin by ${by.replace(",", " and ")}`;
-  return card(title, table(title, columns, { rows, none: "Nothing was sold in this time." }));
+  const margins = tableOf(title, lines, "Nothing was sold in this time.", {
+    Of: ({ model, provider }) =>
+      html`<span class="name">${model ?? provider ?? "other"}</span><br><span class="soft">${model == null ? "" : (provider ?? "")}</span>`,
+    "Calls|num large": ({ calls }) => count(calls),
+    "Charged|num": (line) => money(line.charged_nano_usd),
+    "Cost|num": (line) => money(line.upstream_nano_usd),
+    "Margin|num": ({ margin_nano_usd: margin }) =>
+      html`${Number(margin) < 0 ? pill("loses", "bad") : ""} ${money(margin)}`,
+  });
+  return card(title, margins);
 }
 
 export function pricesSection(epochMs: () => number): Section {
@@ -53,23 +54,29 @@ export function pricesSection(epochMs: () => number): Section {
       const from = dayOf(epochMs() - DAYS * DAY_MS);
       const margins = await Promise.all(MARGINS_BY.map((by) => marginsBy(ask, by, from)));
       const listed = await ask<Models>("GET", "/admin/v1/models");
-      const lost = prices.losses.map(({ provider, model, percent, rests }) => [
-        model,
-        provider,
-        `${percent} %`,
-        rests ? pill("rests until midnight", "warn") : "",
-      ]);
-      const unpriced = prices.unpriced.map(({ provider, counter, answers }) => [provider, counter, count(answers)]);
-      const ends = listed.models
-        .filter(({ until }) => until !== null)
-        .toSorted((a, b) => ((a.until ?? "") < (b.until ?? "") ? -1 : 1))
-        .map(({ model, until, providers }) => [until ?? "", model, providers.join(", ") || "no provider that is on"]);
+      const lost = tableOf("Losses", prices.losses, "Nothing was sold below cost.", {
+        Model: ({ model }) => model,
+        Provider: ({ provider }) => provider,
+        Loss: ({ percent }) => `${percent} %`,
+        State: ({ rests }) => (rests ? pill("rests until midnight", "warn") : ""),
+      });
+      const unpriced = tableOf("Unpriced", prices.unpriced, "All usage has a price.", {
+        Provider: ({ provider }) => provider,
+        What: ({ counter }) => counter,
+        "Answers|num": ({ answers }) => count(answers),
+      });
+      const retiring = listed.models
+        .flatMap(({ until, ...model }) => (until === null ? [] : [{ ...model, until }]))
+        .toSorted((a, b) => (a.until < b.until ? -1 : 1));
+      const ends = tableOf("Retiring models", retiring, "No model is about to retire.", {
+        On: ({ until }) => until,
+        Model: ({ model }) => model,
+        "Served by": ({ providers }) => providers.join(", ") || "no provider that is on",
+      });
       return {
         title: "Prices and margin",
         body: html`<p class="lead">Margins are what was charged in ${DAYS} days less what it cost us, the losers first.</p>${margins}
-<div class="grid">${card("Lost today, by the provider's own figures", table("Losses", ["Model", "Provider", "Loss", "State"], { rows: lost, none: "Nothing was sold below cost." }))}
-${card("Usage without a price", table("Unpriced", ["Provider", "What", "Answers|num"], { rows: unpriced, none: "All usage has a price." }))}</div>
-${card("Retiring models", table("Ends", ["On", "Model", "Served by"], { rows: ends, none: "No model is about to retire." }))}`,
+<div class="grid">${card("Lost today, by the provider's own figures", lost)}${card("Usage without a price", unpriced)}</div>${card("Retiring models", ends)}`,
       };
     },
   };

@@ -6,8 +6,8 @@ import { type Html, html } from "../html.ts";
 import { bodyOr } from "../kit/ask.ts";
 import { buttonForm } from "../kit/forms.ts";
 import type { Section } from "../kit/sections.ts";
-import { card, count, pill, rowsOf, table, time } from "../kit/shown.ts";
-import { seriesIn } from "./metrics-read.ts";
+import { card, count, pill, tableOf, time } from "../kit/shown.ts";
+import { type Series, seriesIn } from "./metrics-read.ts";
 
 type Failure = RouteRow["failures"][number] & { readonly model: string };
 
@@ -65,70 +65,62 @@ export const routesSection: Section = {
       told: "The provider was checked",
       async run({ ask, fields }) {
         const found = await ask<Checks>("POST", `/admin/v1/providers/${encodeURIComponent(fields.id ?? "")}/check`);
-        const columns = ["Key", "Check", "Result", "Message"];
-        const rows = found.checks.map(({ key, asked, verdict, detail }) => [
-          key ?? "no key",
-          asked ?? "-",
-          pill(verdict, verdict === "fine" ? "good" : "warn"),
-          detail ?? "",
-        ]);
-        return html`<section class="card">${table("Checks", columns, { rows, none: "This provider has nothing to check." })}</section><p><a class="button" href="${PATH}">Back</a></p>`;
+        const checks = tableOf("Checks", found.checks, "This provider has nothing to check.", {
+          Key: ({ key }) => key ?? "no key",
+          Check: ({ asked }) => asked ?? "-",
+          Result: ({ verdict }) => pill(verdict, verdict === "fine" ? "good" : "warn"),
+          Message: ({ detail }) => detail ?? "",
+        });
+        return html`<section class="card">${checks}</section><p><a class="button" href="${PATH}">Back</a></p>`;
       },
     },
   },
   async show({ ask, csrf }) {
-    const setup = await ask<Setup>("GET", "/admin/v1/providers");
+    const { providers, tiers } = await ask<Setup>("GET", "/admin/v1/providers");
     const series = seriesIn(await bodyOr(ask<string>("GET", "/metrics"), ""), [RESTING, ATTEMPTS]);
-    const routes = await ask<{ routes: readonly RouteRow[] }>("GET", "/admin/v1/routes");
-    const failed = byProvider(routes.routes);
-    const resting = series.filter(({ name, value }) => name === RESTING && value > 0);
-    const tries = new Map<string, { all: number; good: number }>();
-    for (const { name, labels, value } of series) {
-      if (name !== ATTEMPTS) continue;
-      const known = tries.get(labels.provider ?? "") ?? { all: 0, good: 0 };
-      known.all += value;
-      known.good += labels.outcome === "ok" ? value : 0;
-      tries.set(labels.provider ?? "", known);
-    }
+    const { routes } = await ask<{ routes: readonly RouteRow[] }>("GET", "/admin/v1/routes");
+    const failed = byProvider(routes);
+    const tries = Map.groupBy(
+      series.filter(({ name }) => name === ATTEMPTS),
+      ({ labels }) => labels.provider ?? "",
+    );
     const restingOf = (id: string) =>
-      resting.filter(({ labels }) => labels.provider === id).map(({ labels }) => labels.model ?? "");
+      series
+        .filter(({ name, value, labels }) => name === RESTING && value > 0 && labels.provider === id)
+        .map(({ labels }) => labels.model ?? "");
+    const sumOf = (all: readonly Series[]) => all.reduce((sum, { value }) => sum + value, 0);
     const health = (id: string) => {
-      const known = tries.get(id);
-      if (restingOf(id).length > 0)
-        return html`${pill("rests", "bad")} <span class="soft">${restingOf(id).join(", ")}</span>`;
-      if (known === undefined) return html`<span class="soft">not asked since the start</span>`;
-      return html`${pill(`${Math.round((100 * known.good) / Math.max(1, known.all))} % good`, known.good === known.all ? "good" : "warn")} <span class="soft">of ${count(known.all)}</span>`;
+      const [resting, known] = [restingOf(id), tries.get(id)];
+      if (resting.length > 0) return html`${pill("rests", "bad")} <span class="soft">${resting.join(", ")}</span>`;
+      if (known === undefined) return html`<span class="soft">not called since the start</span>`;
+      const [all, good] = [sumOf(known), sumOf(known.filter(({ labels }) => labels.outcome === "ok"))];
+      return html`${pill(`${Math.round((100 * good) / Math.max(1, all))} % good`, good === all ? "good" : "warn")} <span class="soft">of ${count(all)}</span>`;
     };
     // Failures come first: readers open this page for them.
-    const isQuiet = (id: string) => (restingOf(id).length === 0 && !failed.has(id) ? 1 : 0);
-    const on = setup.providers.filter((one) => one.on).toSorted((a, b) => isQuiet(a.id) - isQuiet(b.id));
-    const off = setup.providers.filter((one) => !one.on);
-    const asked = new Set([...failed.keys(), ...tries.keys()].filter((id) => !on.some((one) => one.id === id)));
-    const rows = [
-      ...on.map(({ id, name }) => [
-        html`<strong>${name}</strong>`,
-        health(id),
-        failuresShown(failed.get(id) ?? [], name),
-        buttonForm({ action: PATH, csrf, act: "check", hidden: { id } }, "Ask it", { label: name }),
-      ]),
-      ...[...asked].map((id) => [
-        html`${id} <span class="soft">in the sandbox</span>`,
-        health(id),
-        failuresShown(failed.get(id) ?? [], id),
-        "",
-      ]),
-    ];
-    const columns = ["Provider", "Health", "Last failures", "Do|acts"];
-    const tiers = setup.tiers.map(({ id, on: served, of }) => [`core/${id}`, `${served} of ${of}`]);
-    const offRows = rowsOf(off, ({ name, variables, waits_for }) => [
-      name,
-      html`<code>${waits_for ?? variables.join(", ")}</code>`,
-    ]);
+    const isQuiet = ({ id }: { readonly id: string }) => (restingOf(id).length === 0 && !failed.has(id) ? 1 : 0);
+    const on = providers.filter((one) => one.on).toSorted((a, b) => isQuiet(a) - isQuiet(b));
+    const off = providers.filter((one) => !one.on);
+    const others = new Set([...failed.keys(), ...tries.keys()].filter((id) => !on.some((one) => one.id === id)));
+    const shown = [...on, ...[...others].map((id) => ({ id, name: id, on: false }))];
+    const configured = tableOf("Providers", shown, "No provider is configured. Set the key of one.", {
+      Provider: (one) =>
+        html`<strong>${one.name}</strong> ${one.on ? "" : html`<span class="soft">in the sandbox</span>`}`,
+      Health: ({ id }) => health(id),
+      "Last failures": ({ id, name }) => failuresShown(failed.get(id) ?? [], name),
+      "Do|acts": ({ id, name, on: isOn }) =>
+        isOn ? buttonForm({ action: PATH, csrf, act: "check", hidden: { id } }, "Check", { label: name }) : "",
+    });
+    const served = tableOf("Tiers", tiers, "None.", {
+      Tier: ({ id }) => `core/${id}`,
+      "Available models": (tier) => `${tier.on} of ${tier.of}`,
+    });
+    const needs = tableOf("Providers that are off", off, "All providers are configured.", {
+      Provider: ({ name }) => name,
+      Needs: ({ variables, waits_for }) => html`<code>${waits_for ?? variables.join(", ")}</code>`,
+    });
     return {
       title: "Routes",
-      body: html`${card("Configured providers", table("Providers", columns, { rows, none: "No provider is configured. Set the key of one." }))}
-<div class="grid">${card("Tiers", table("Tiers", ["Tier", "Available models"], { rows: tiers, none: "None." }))}
-<details class="card"><summary>${off.length} providers are off</summary>${table("Providers that are off", ["Provider", "Needs"], { rows: offRows, none: "All providers are configured." })}</details></div>`,
+      body: html`${card("Configured providers", configured)}<div class="grid">${card("Tiers", served)}<details class="card"><summary>${off.length} providers are off</summary>${needs}</details></div>`,
     };
   },
 };

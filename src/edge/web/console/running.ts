@@ -4,7 +4,7 @@ import type { JobRow } from "../../../actions/jobs/job-view.ts";
 import { type Html, html } from "../html.ts";
 import { bodyOr } from "../kit/ask.ts";
 import type { Section, Visit } from "../kit/sections.ts";
-import { card, count, pill, rowsOf, table, tiles } from "../kit/shown.ts";
+import { card, count, pill, tableOf, tiles } from "../kit/shown.ts";
 import { seriesIn, seriesSum } from "./metrics-read.ts";
 
 const PATH = "/console/running";
@@ -25,15 +25,16 @@ export async function runningNow({ ask }: Visit): Promise<Html> {
   const series = seriesIn(await bodyOr(ask<string>("GET", "/metrics"), ""), Object.keys(TOLD));
   const shown = Object.entries(TOLD).filter(([name]) => series.some((one) => one.name === name));
   const found = await ask<{ jobs: readonly JobRow[] }>("GET", "/admin/v1/jobs");
-  const columns = ["Job", "State", "No progress for|num", "Held|num", "Spent|num large"];
-  const rows = rowsOf(found.jobs.slice(0, SHOWN_MAX), (job) => [
-    html`${job.kind} ${job.sandbox ? pill("sandbox", "warn") : ""}<br><code>${job.job_id}</code><br><a href="/console/accounts/${encodeURIComponent(job.account_id)}">${job.account_name ?? job.account_id}</a>`,
-    html`${pill(job.status)} ${job.done === null ? "" : `${job.done} of ${job.total ?? "?"}`}`,
-    `${count(job.still_seconds)} s of ${count(job.age_seconds)} s`,
-    `$${job.held_usd}`,
-    `$${job.spent_usd}`,
-  ]);
-  return html`${tiles(shown.map(([name, words]) => ({ name: words, value: count(Math.round(seriesSum(series, name) * 10_000) / 10_000) })))}${card("Jobs, stalled ones first", table("Jobs", columns, { rows, none: "No job is running." }))}`;
+  const jobs = tableOf("Jobs", found.jobs.slice(0, SHOWN_MAX), "No job is running.", {
+    Job: (job) =>
+      html`${job.kind} ${job.sandbox ? pill("sandbox", "warn") : ""}<br><code>${job.job_id}</code><br><a href="/console/accounts/${encodeURIComponent(job.account_id)}">${job.account_name ?? job.account_id}</a>`,
+    State: (job) => html`${pill(job.status)} ${job.done === null ? "" : `${job.done} of ${job.total ?? "?"}`}`,
+    "No progress for|num": (job) => `${count(job.still_seconds)} s of ${count(job.age_seconds)} s`,
+    "Held|num": (job) => `$${job.held_usd}`,
+    "Spent|num large": (job) => `$${job.spent_usd}`,
+  });
+  const sumOf = (name: string) => count(Math.round(seriesSum(series, name) * 10_000) / 10_000);
+  return html`${tiles(shown.map(([name, words]) => [words, sumOf(name)]))}${card("Jobs, stalled ones first", jobs)}`;
 }
 
 export const runningSection: Section = {

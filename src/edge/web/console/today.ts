@@ -10,17 +10,17 @@ import {
   type Sums,
 } from "../../../platform/observe/figures.ts";
 import type { FailedShown } from "../account/answers.ts";
-import { failedRows } from "../account/transactions.ts";
+import { failures } from "../account/transactions.ts";
 import { type Html, html } from "../html.ts";
 import { type Ask, bodyOr, unlessRefused, withQuery } from "../kit/ask.ts";
-import { type Columns, columnChart, SHARES_MAX, shares } from "../kit/charts.ts";
+import { columnChart, SHARES_MAX, shares } from "../kit/charts.ts";
 import { DAY_MS, dayOf } from "../kit/days.ts";
-import { field } from "../kit/forms.ts";
+import { searchForm } from "../kit/forms.ts";
 import type { Section, Visit } from "../kit/sections.ts";
 import { callsWords, card, count, money, percent, problem, seconds, switchOf, tiles } from "../kit/shown.ts";
 import { type Field, nameIn, spending, type UsageLine, usageOf } from "../spending.ts";
 import type { UsageLine as OperatorLine } from "./answers.ts";
-import { whose } from "./calls.ts";
+import { CALLS } from "./calls.ts";
 import { seriesIn, seriesSum } from "./metrics-read.ts";
 
 /** Data shared by all open consoles is read once per this interval. */
@@ -66,33 +66,31 @@ function lastDays(days: readonly DayFigures[], nowMs: number): readonly Span[] {
 }
 
 function latencyChart(spans: readonly Span[], whole: Sums): Html {
-  const ends = ({ sums }: Span) => [firstTokenMs(sums, 0.5) ?? 0, firstTokenMs(sums, 0.99) ?? 0] as const;
   return columnChart({
     label: "Time to the first token",
     series: [0.5, 0.99].map((share) => ({ name: `p${share * 100}`, sum: seconds(firstTokenMs(whole, share)) })),
-    columns: spans.map((span) => {
-      const [half, most] = ends(span);
-      const parts = [
-        { height: half, shown: seconds(half) },
-        { height: Math.max(0, most - half), shown: seconds(most) },
-      ];
-      return { name: span.name, parts };
+    columns: spans.map(({ name, sums }) => {
+      const [half, most] = [firstTokenMs(sums, 0.5) ?? 0, firstTokenMs(sums, 0.99) ?? 0];
+      const rest = { height: Math.max(0, most - half), shown: seconds(most) };
+      return { name, parts: [{ height: half, shown: seconds(half) }, rest] };
     }),
     scale: seconds,
   });
 }
 
-function countChart(label: string, spans: readonly Span[], of: Readonly<Record<string, "failed" | "fallbacks">>): Html {
-  const columns: Columns["columns"] = spans.map(({ name, sums }) => ({
-    name,
-    sum: callsWords(sums.calls),
-    parts: Object.values(of).map((one) => ({ height: sums[one], shown: count(sums[one]) })),
-  }));
-  const series = Object.entries(of).map(([name, one]) => ({
-    name,
-    sum: count(spans.reduce((all, { sums }) => all + sums[one], 0)),
-  }));
-  return columnChart({ label, series, columns, scale: (height) => (height < 1 ? "" : count(Math.round(height))) });
+function failureChart(spans: readonly Span[], whole: Sums): Html {
+  const of = ["fallbacks", "failed"] as const;
+  const names = { fallbacks: "answered by another route", failed: "failed" };
+  return columnChart({
+    label: "Failed calls and fallbacks",
+    series: of.map((one) => ({ name: names[one], sum: count(whole[one]) })),
+    columns: spans.map(({ name, sums }) => ({
+      name,
+      sum: callsWords(sums.calls),
+      parts: of.map((one) => ({ height: sums[one], shown: count(sums[one]) })),
+    })),
+    scale: (height) => (height < 1 ? "" : count(Math.round(height))),
+  });
 }
 
 /** Latency, failures and fallbacks, by the hour or by the day. */
@@ -107,7 +105,7 @@ function health(days: readonly DayFigures[], query: URLSearchParams, nowMs: numb
   const charts =
     whole.calls === 0
       ? html`<p class="none">No call of a live account has ended in this time. Make one, and its latency and failures appear here.</p>`
-      : html`<div class="grid"><div><h3>First token</h3>${latencyChart(spans, whole)}</div><div><h3>Failed calls and fallbacks</h3>${countChart("Failed calls and fallbacks", spans, { "answered by another route": "fallbacks", failed: "failed" })}</div></div>`;
+      : html`<div class="grid"><div><h3>First token</h3>${latencyChart(spans, whole)}</div><div><h3>Failed calls and fallbacks</h3>${failureChart(spans, whole)}</div></div>`;
   return html`<section class="card"><header><h2>Health</h2>${choices}</header>${charts}</section>`;
 }
 
@@ -122,20 +120,18 @@ export function createGlance(epochMs: () => number, figures: Pick<Figures, "days
     const series = seriesIn(await bodyOr(ask<string>("GET", "/metrics"), ""), [IN_FLIGHT, RESTING]);
     const lately = wholeOf(lastHours(await figures.days(), nowMs).map(({ sums }) => sums));
     const calls = lines.reduce((n, line) => n + line.calls, 0);
-    const [half, most] = [firstTokenMs(lately, 0.5), firstTokenMs(lately, 0.99)];
-    const margin = html`of which ${money(sum(lines, "absorbed"))} lost`;
     return tiles([
-      { name: "Spend today", value: money(sum(lines, "charged")), more: `${callsWords(calls)}, ${day} UTC` },
-      { name: "Margin today", value: money(sum(lines, "margin")), more: margin },
-      {
-        name: "Failed",
-        value: lately.calls === 0 ? "-" : percent(lately.failed / lately.calls),
-        more: `${count(lately.failed)} of ${callsWords(lately.calls)} in 24 hours`,
-      },
-      { name: "First token, p50", value: seconds(half), more: "of 24 hours" },
-      { name: "First token, p99", value: seconds(most), more: "of 24 hours" },
-      { name: "Running now", value: count(seriesSum(series, IN_FLIGHT)) },
-      { name: "Resting routes", value: html`<a href="/console/routes">${count(seriesSum(series, RESTING))}</a>` },
+      ["Spend today", money(sum(lines, "charged")), `${callsWords(calls)}, ${day} UTC`],
+      ["Margin today", money(sum(lines, "margin")), html`of which ${money(sum(lines, "absorbed"))} lost`],
+      [
+        "Failed",
+        lately.calls === 0 ? "-" : percent(lately.failed / lately.calls),
+        `${count(lately.failed)} of ${callsWords(lately.calls)} in 24 hours`,
+      ],
+      ["First token, p50", seconds(firstTokenMs(lately, 0.5)), "of 24 hours"],
+      ["First token, p99", seconds(firstTokenMs(lately, 0.99)), "of 24 hours"],
+      ["Running now", count(seriesSum(series, IN_FLIGHT))],
+      ["Resting routes", html`<a href="/console/routes">${count(seriesSum(series, RESTING))}</a>`],
     ]);
   }
 
@@ -174,22 +170,18 @@ async function spendOfDay(ask: Ask, day: string): Promise<Html> {
 }
 
 /** Why the last calls failed, and the newest of them; or why they cannot be read. */
-async function failures(ask: Ask): Promise<Html> {
-  const query = { status: "failed", limit: String(FAILURES_READ) };
-  const found = await ask<{ readonly transactions: readonly FailedShown[] }>(
-    "GET",
-    withQuery("/admin/v1/transactions", query),
-  );
-  const all = found.transactions;
+async function lastFailures(ask: Ask): Promise<Html> {
+  const path = withQuery(CALLS.api, { status: "failed", limit: String(FAILURES_READ) });
+  const { transactions: all } = await ask<{ readonly transactions: readonly FailedShown[] }>("GET", path);
   if (all.length === 0) return html`<p class="none">No call has failed lately.</p>`;
   const reasons = Map.groupBy(all, ({ code, status, asked }) => `${code ?? status} ${asked ?? ""}`);
   const most = [...reasons].map(([name, calls]) => ({
     name,
     nano: calls.length,
     shown: callsWords(calls.length),
-    href: withQuery("/console/calls", { status: "failed", model: calls[0]?.asked ?? "" }),
+    href: withQuery(CALLS.path, { status: "failed", model: calls[0]?.asked ?? "" }),
   }));
-  return html`<h3>Reasons of the last ${callsWords(all.length)}</h3>${shares(most, "")}<h3>The newest</h3>${failedRows(all.slice(0, FAILURES_SHOWN), "/console/calls", whose)}<p class="pages"><a href="/console/calls?status=failed">All failed calls</a></p>`;
+  return html`<h3>Reasons of the last ${callsWords(all.length)}</h3>${shares(most, "")}<h3>The newest</h3>${failures(all.slice(0, FAILURES_SHOWN), CALLS)}<p class="pages"><a href="${CALLS.path}?status=failed">All failed calls</a></p>`;
 }
 
 /** One per gateway; `glance` refreshes the figures at the top. */
@@ -213,7 +205,11 @@ export function todaySection({ glance, figures, epochMs }: TodayParts): Section 
         { href: "/console", name: "Today", isOn: day === today },
         { href: `/console?day=${yesterday}`, name: "Yesterday", isOn: day === yesterday },
       ]);
-      const other = html`<form class="filters" method="get" action="/console">${days}${field({ name: "day", label: "Another day", note: "UTC", type: "date", value: day })}<div class="buttons"><button class="plain">Show</button></div></form>`;
+      const other = searchForm(
+        "/console",
+        [{ name: "day", label: "Another day", note: "UTC", type: "date", value: day }],
+        "Show",
+      );
       const made = await glance(visit);
       const sums = await usageOf(ask, API, { by: "day", from: dayOf(todayMs - 89 * DAY_MS), limit: "100" });
       const none = html`<p class="none">Nothing was spent in this time. Each day becomes a column here.</p>`;
@@ -221,7 +217,7 @@ export function todaySection({ glance, figures, epochMs }: TodayParts): Section 
       const spend = await spendOfDay(ask, day);
       return {
         title: "Overview",
-        body: html`<div data-live="${TODAY_LIVE}">${made}</div>${health(await figures.days(), request.query, epochMs())}${card("What fails, and why", await unlessRefused(failures(ask), ({ message }) => html`${problem(message)}`))}<h2>Who spent what on ${day}</h2>${other}${spend}${spent.card}`,
+        body: html`<div data-live="${TODAY_LIVE}">${made}</div>${health(await figures.days(), request.query, epochMs())}${card("What fails, and why", await unlessRefused(lastFailures(ask), ({ message }) => html`${problem(message)}`))}<h2>Who spent what on ${day}</h2>${days}${other}${spend}${spent.card}`,
       };
     },
   };

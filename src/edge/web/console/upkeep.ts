@@ -3,7 +3,7 @@ import { type Html, html } from "../html.ts";
 import { type Ask, withQuery } from "../kit/ask.ts";
 import { buttonForm } from "../kit/forms.ts";
 import type { Section } from "../kit/sections.ts";
-import { card, count, nextPage, pill, rowsOf, table, tiles, time } from "../kit/shown.ts";
+import { card, count, nextPage, pill, tableOf, tiles, time } from "../kit/shown.ts";
 import type { DoneShown, VendorShown } from "./answers.ts";
 import { seriesIn, seriesSum } from "./metrics-read.ts";
 
@@ -34,14 +34,9 @@ const WAITING = {
 
 /** Nothing waits with a single file: every call's end is written before the caller sees the answer. */
 async function waitingShown(ask: Ask): Promise<Html> {
-  const text = await ask<string>("GET", "/metrics");
-  const series = seriesIn(text, Object.keys(WAITING));
+  const series = seriesIn(await ask<string>("GET", "/metrics"), Object.keys(WAITING));
   return tiles(
-    Object.entries(WAITING).map(([name, [title, more]]) => ({
-      name: title,
-      value: count(Math.round(seriesSum(series, name))),
-      more,
-    })),
+    Object.entries(WAITING).map(([name, [title, more]]) => [title, count(Math.round(seriesSum(series, name))), more]),
   );
 }
 
@@ -63,19 +58,15 @@ function verdictOf({ certificate }: VendorShown): Html {
 /** Differing vendors first, then those that were never checked. */
 function certificatesShown(vendors: readonly VendorShown[]): Html {
   const order = ({ certificate }: VendorShown) => (certificate === null ? 1 : certificate.differs.length > 0 ? 0 : 2);
-  const rows = vendors
-    .toSorted((a, b) => order(a) - order(b))
-    .map((vendor) => [
-      html`<strong>${vendor.provider}</strong> ${vendor.on ? "" : pill("off")}`,
-      verdictOf(vendor),
-      vendor.unconfirmed.map(({ of, why }) => html`<span class="name">not confirmed of ${of}: ${why}</span><br>`),
-    ]);
-  const columns = ["Vendor", "Certificate", "Not confirmed yet"];
-  const how = html`<p class="soft">The command <code>tollgate certify</code> asks vendors for real, cheaply, and tells this gateway what it found where the gateway runs.</p>`;
-  return card(
-    "Certificates of adapters",
-    html`${how}${table("Certificates", columns, { rows, none: "No provider is configured." })}`,
-  );
+  const sorted = vendors.toSorted((a, b) => order(a) - order(b));
+  const shown = tableOf("Certificates", sorted, "No provider is configured.", {
+    Vendor: ({ provider, on }) => html`<strong>${provider}</strong> ${on ? "" : pill("off")}`,
+    Certificate: verdictOf,
+    "Not confirmed yet": ({ unconfirmed }) =>
+      unconfirmed.map(({ of, why }) => html`<span class="name">not confirmed of ${of}: ${why}</span><br>`),
+  });
+  const how = html`<p class="soft">Run <code>tollgate certify</code> to call vendors for real, cheaply; it reports what it found to this gateway.</p>`;
+  return card("Certificates of adapters", html`${how}${shown}`);
 }
 
 export const doctorSection: Section = {
@@ -86,42 +77,40 @@ export const doctorSection: Section = {
       told: "Ledger check",
       async run({ ask }) {
         const report = await ask<Report>("GET", "/admin/v1/doctor");
-        const rows = rowsOf(report.findings, ({ invariant, accountId, detail }) => [
-          pill(invariant, "bad"),
-          accountId ?? "",
-          detail,
-        ]);
-        const columns = ["Rule", "Account", "Problem"];
+        const findings = tableOf("Findings", report.findings, "No problems found.", {
+          Rule: ({ invariant }) => pill(invariant, "bad"),
+          Account: ({ accountId }) => accountId ?? "",
+          Problem: ({ detail }) => detail,
+        });
         const proofs = (report.payments ?? []).map(
           ({ of, proved, unknown }) =>
             html`<p>Of ${of}, ${count(proved)} are on chain as the books have them${unknown === 0 ? "" : `; of ${count(unknown)} the chain could not be asked`}.</p>`,
         );
+        const found = report.findings.length;
         return html`${tiles([
-          { name: "Accounts", value: count(report.accounts) },
-          { name: "Holds", value: count(report.holds) },
-          { name: "Postings", value: count(report.postings) },
-          { name: "Findings", value: rows.length === 0 ? pill("the books add up", "good") : count(rows.length) },
-        ])}<section class="card">${table("Findings", columns, { rows, none: "No problems found." })}${proofs}</section><p><a class="button" href="/console/doctor">Back</a></p>`;
+          ["Accounts", count(report.accounts)],
+          ["Holds", count(report.holds)],
+          ["Postings", count(report.postings)],
+          ["Findings", found === 0 ? pill("the books add up", "good") : count(found)],
+        ])}<section class="card">${findings}${proofs}</section><p><a class="button" href="/console/doctor">Back</a></p>`;
       },
     },
   },
   async show({ ask, csrf }) {
-    const config = await ask<{ settings: readonly Setting[] }>("GET", "/admin/v1/config");
-    const certified = await ask<{ certificates: readonly VendorShown[] }>("GET", "/admin/v1/certificates");
-    const waiting = await waitingShown(ask);
-    const rows = rowsOf(config.settings, ({ name, value, from }) => [
-      html`<code>${name}</code>`,
-      html`<span class="name">${value}</span>`,
-      from === "default" ? "" : from,
-    ]);
-    const columns = ["Setting", "Value", "From|large"];
+    const { settings } = await ask<{ settings: readonly Setting[] }>("GET", "/admin/v1/config");
+    const { certificates } = await ask<{ certificates: readonly VendorShown[] }>("GET", "/admin/v1/certificates");
+    const shown = tableOf("Settings", settings, "None.", {
+      Setting: ({ name }) => html`<code>${name}</code>`,
+      Value: ({ value }) => html`<span class="name">${value}</span>`,
+      "From|large": ({ from }) => (from === "default" ? "" : from),
+    });
     const examine = buttonForm({ action: "/console/doctor", csrf, act: "examine" }, "Examine the books", { kind: "" });
     return {
       title: "Doctor",
       body: html`${card("Check the ledger", html`<p class="soft">Checks every account, hold and posting. On a large ledger this takes a while; calls continue meanwhile.</p>${examine}`)}
-${card("Pending writes", waiting)}
-${certificatesShown(certified.certificates)}
-<details class="card"><summary>Settings in force, secrets masked</summary>${table("Settings", columns, { rows, none: "None." })}</details>`,
+${card("Pending writes", await waitingShown(ask))}
+${certificatesShown(certificates)}
+<details class="card"><summary>Settings in force, secrets masked</summary>${shown}</details>`,
     };
   },
 };
@@ -131,22 +120,18 @@ export const logSection: Section = {
   place: "/console/log",
   async show({ ask, request }) {
     const cursor = request.query.get("cursor") ?? "";
-    const found = await ask<{ log: readonly DoneShown[]; next_cursor: string | null }>(
-      "GET",
-      withQuery("/admin/v1/log", { limit: "100", cursor }),
-    );
-    const columns = ["Time (UTC)", "Who", "What", "Result"];
-    const state = (status: number | null) =>
-      status === null ? pill("not known", "warn") : pill(String(status), status < 400 ? "good" : "bad");
-    const rows = rowsOf(found.log, ({ at, by, proven, method, path, body, status }) => [
-      time(at),
-      html`<span class="name">${by}</span> ${proven === true ? pill("proven", "good") : ""}`,
-      html`<code>${method} ${path}</code><br><span class="soft name">${body}</span>`,
-      state(status),
-    ]);
+    const path = withQuery("/admin/v1/log", { limit: "100", cursor });
+    const found = await ask<{ log: readonly DoneShown[]; next_cursor: string | null }>("GET", path);
+    const log = tableOf("Log", found.log, "There are no changes yet.", {
+      "Time (UTC)": ({ at }) => time(at),
+      Who: ({ by, proven }) => html`<span class="name">${by}</span> ${proven === true ? pill("proven", "good") : ""}`,
+      What: ({ method, path, body }) => html`<code>${method} ${path}</code><br><span class="soft name">${body}</span>`,
+      Result: ({ status }) =>
+        status === null ? pill("not known", "warn") : pill(String(status), status < 400 ? "good" : "bad"),
+    });
     return {
       title: "Change log",
-      body: html`<p class="lead">Changes made by operators here, by command and over HTTP. An entry is written before the change and never edited.</p><section class="card">${table("Log", columns, { rows, none: "There are no changes yet." })}${nextPage("/console/log", {}, found.next_cursor)}</section>`,
+      body: html`<p class="lead">Changes made by operators here, by command and over HTTP. An entry is written before the change and never edited.</p><section class="card">${log}${nextPage("/console/log", {}, found.next_cursor)}</section>`,
     };
   },
 };

@@ -35,5 +35,5 @@ export async function nothingElse(answer: Promise<unknown>): Promise<null> {
 /** A path with the defined parts of a query. */
 export function withQuery(path: string, query: Readonly<Record<string, string | undefined>>): string {
   const set = Object.entries(query).filter((pair): pair is [string, string] => pair[1] !== undefined && pair[1] !== "");
-  return set.length === 0 ? path : `${path}?${new URLSearchParams(set)}`;
+  return set.length === 0 ? path : `${path}${path.includes("?") ? "&" : "?"}${new URLSearchParams(set)}`;
 }

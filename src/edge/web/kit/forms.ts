@@ -24,19 +24,20 @@ export interface Field {
 
 /** One field; `within` makes its id unique where several forms of a page have the same field. */
 export function field(
-  { name, label, note, type = "text", value = "", required, placeholder, options }: Field,
+  { name, label, note, type = "text", value = "", required, placeholder = "", options }: Field,
   within = "",
 ) {
   const id = within === "" ? name : `${within}-${name}`;
   const small = note === undefined ? "" : html` <small>${note}</small>`;
   const must = required === true ? html` required` : "";
   const typed = type === "number" ? html` inputmode="decimal"` : html` type="${type}"`;
+  const choices = (options ?? []).map(
+    ([one, words]) => html`<option value="${one}"${one === value ? html` selected` : ""}>${words}</option>`,
+  );
   const box =
     options === undefined
-      ? html`<input id="${id}" name="${name}"${typed} value="${value}" placeholder="${placeholder ?? ""}" spellcheck="false" autocomplete="off"${must}>`
-      : html`<select id="${id}" name="${name}">${options.map(
-          ([one, words]) => html`<option value="${one}"${one === value ? html` selected` : ""}>${words}</option>`,
-        )}</select>`;
+      ? html`<input id="${id}" name="${name}"${typed} value="${value}" placeholder="${placeholder}" spellcheck="false" autocomplete="off"${must}>`
+      : html`<select id="${id}" name="${name}">${choices}</select>`;
   return html`<div><label for="${id}">${label}${small}</label>${box}</div>`;
 }
 
@@ -47,25 +48,42 @@ export interface PostForm {
   readonly act: string;
   readonly hidden?: Readonly<Record<string, string>>;
 }
+/** What a page's forms have in common. */
+export type FormBase = Omit<PostForm, "act">;
 
-function hiddenFields({ csrf, act, hidden = {} }: PostForm): Html[] {
-  return Object.entries({ csrf, act, ...hidden }).map(
+interface Look {
+  /** Classes of the button. */
+  readonly kind?: string;
+  /** Added to the button's accessible name, where several buttons have the same text. */
+  readonly label?: string;
+  /** Makes the fields' ids unique. */
+  readonly within?: string;
+  /** Beside the button. */
+  readonly more?: Put;
+}
+
+/** A form that changes something: its fields and its button. */
+export function postForm(form: PostForm, fields: readonly Field[], words: string, look: Look = {}): Html {
+  const { kind = "", label, within, more = "" } = look;
+  const { csrf, act, hidden = {} } = form;
+  const kept = Object.entries({ csrf, act, ...hidden }).map(
     ([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`,
   );
-}
-
-export function postForm(form: PostForm, body: Put): Html {
-  return html`<form method="post" action="${form.action}">${hiddenFields(form)}${body}</form>`;
-}
-
-/** A form with a single button. `label`: added to its accessible name, where several buttons have the same text. */
-export function buttonForm(
-  form: PostForm,
-  words: string,
-  { label, kind = "plain small" }: { label?: string; kind?: string } = {},
-) {
   const name = label === undefined ? "" : html` aria-label="${words}: ${label}"`;
-  return html`<form class="inline" method="post" action="${form.action}">${hiddenFields(form)}<button class="${kind}"${name}>${words}</button></form>`;
+  const button = html`<button class="${kind}"${name}>${words}</button>${more}`;
+  if (fields.length === 0 && more === "")
+    return html`<form class="inline" method="post" action="${form.action}">${kept}${button}</form>`;
+  return html`<form method="post" action="${form.action}">${kept}<div class="fields">${fields.map((one) => field(one, within))}</div><div class="buttons">${button}</div></form>`;
+}
+
+/** A form that is only a button. */
+export function buttonForm(form: PostForm, words: string, look: Look = {}): Html {
+  return postForm(form, [], words, { kind: "plain small", ...look });
+}
+
+/** A form that finds rows; links can prefill it. `more`: beside the button. */
+export function searchForm(path: string, fields: readonly Field[], words = "Find", more: Put = ""): Html {
+  return html`<form class="filters" method="get" action="${path}" role="search" aria-label="${words}">${fields.map((one) => field(one))}<div class="buttons"><button class="plain">${words}</button>${more}</div></form>`;
 }
 
 /** A typed number; undefined: nothing was typed. Invalid text is returned as it is, for the endpoint to refuse. */

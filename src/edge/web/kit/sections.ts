@@ -102,7 +102,8 @@ async function shown(entered: Entered, said: Html | string, statusAtLeast = 200)
 function question(entered: Entered, words: string): Answer {
   const { csrf: _, act = "", ...rest } = entered.fields;
   const form = { action: entered.request.path, csrf: entered.csrf, act, hidden: { ...rest, sure: "yes" } };
-  const body = html`<p class="told warn" role="alert">${words}</p>${postForm(form, html`<div class="buttons"><button>Yes, continue</button><a class="button plain" href="${entered.request.path}">Cancel</a></div>`)}`;
+  const cancel = html`<a class="button plain" href="${entered.request.path}">Cancel</a>`;
+  const body = html`<p class="told warn" role="alert">${words}</p>${postForm(form, [], "Yes, continue", { more: cancel })}`;
   return pageAnswer(shellOf(entered, { title: "Are you sure?" }), body);
 }
 

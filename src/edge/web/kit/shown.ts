@@ -60,19 +60,10 @@ export function pill(words: string, mood: Mood = "plain"): Html {
   return html`<span class="pill ${mood}">${words}</span>`;
 }
 
-export interface Tile {
-  readonly name: string;
-  readonly value: Put;
-  readonly more?: Put;
-}
-
-/** The main figures at the top of a page. */
-export function tiles(all: readonly Tile[]): Html {
-  const shown = all.map(({ name, value, more }) => {
-    const under = more === undefined ? "" : html`<small>${more}</small>`;
-    return html`<div><dt>${name}</dt><dd>${value}${under}</dd></div>`;
-  });
-  return html`<dl class="tiles">${shown}</dl>`;
+/** The main figures at the top of a page: the name, the value, and a small text below. */
+export function tiles(all: readonly (readonly [name: string, value: Put, more?: Put])[]): Html {
+  const small = (more: Put | undefined) => (more === undefined ? "" : html`<small>${more}</small>`);
+  return html`<dl class="tiles">${all.map(([name, value, more]) => html`<div><dt>${name}</dt><dd>${value}${small(more)}</dd></div>`)}</dl>`;
 }
 
 /** A column's name, and after a bar its kinds: `num` for right-aligned figures, `large` for hidden on a phone, `acts` for buttons. */
@@ -127,13 +118,31 @@ export function table(
   return html`<div class="scroll" tabindex="0" role="region" aria-label="${label}"><table class="${columns.length > 2 ? "stack" : ""}"><thead><tr>${head}</tr></thead><tbody>${linesOf(columns, rows)}</tbody></table></div>`;
 }
 
+/** A table of items: the name of each column with its cell; false leaves a column out. */
+export function tableOf<Item>(
+  label: string,
+  items: readonly Item[],
+  none: string,
+  columns: Readonly<Record<Column, ((item: Item) => Put) | false>>,
+): Html {
+  const cells = Object.entries(columns).filter((pair): pair is [Column, (item: Item) => Put] => pair[1] !== false);
+  const rows = rowsOf(items, (item) => cells.map(([, cell]) => cell(item)));
+  return table(
+    label,
+    cells.map(([name]) => name),
+    { rows, none },
+  );
+}
+
 /** A part of a page under its own heading. */
 export function card(title: string, body: Put): Html {
   return html`<section class="card"><h2>${title}</h2>${body}</section>`;
 }
 
+/** Names with their values; those without a value are left out. */
 export function facts(all: readonly (readonly [string, Put])[]): Html {
-  return html`<dl class="facts">${all.map(([name, value]) => html`<dt>${name}</dt><dd>${value}</dd>`)}</dl>`;
+  const known = all.filter(([, value]) => value !== "");
+  return html`<dl class="facts">${known.map(([name, value]) => html`<dt>${name}</dt><dd>${value}</dd>`)}</dl>`;
 }
 
 /** A text with a copy button. */
