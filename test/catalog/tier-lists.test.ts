@@ -72,7 +72,7 @@ describe.each(INSTALLATIONS)("%s", (_, env) => {
     expect(shown.map(({ tier }) => `core/${tier.id}`)).toEqual(ids);
     for (const one of shown) {
       const site = { publicUrl: "https://t.example", sandbox: true, signup: false, pages: true };
-      const page = tierDetails(one, { catalog, measured: measuredIn([]), site }).text;
+      const page = tierDetails(one, { catalog, measured: measuredIn([]), site }).body.text;
       expect(page).toContain(`${one.listed?.first.slug}: $`);
     }
     for (const [at, row] of pricing.tier_prices.entries()) {

@@ -167,6 +167,13 @@ it("tries an action from its card of the catalog, with a form made from its sche
   expect(await text()).toMatch(/\d+ ms; \$0\.01.*tides\.example/s);
   expect(await text("[data-code=curl]")).toContain('"safesearch": "strict"');
   expect(await violationsIn(page)).toEqual([]);
+  await page.goto(`${gateway.url}/catalog?q=subtitles`);
+  const row = await page.$eval('.entry[id*=" "]', (one) => one.id.split(" ")[1] ?? "");
+  await Promise.all([page.waitForNavigation(), page.click(`[aria-label$=" ${row}"]`)]);
+  await page.click(".composer button");
+  await page.waitForSelector("#answers .card[data-done]");
+  expect(await text()).toMatch(/\d+ ms; \$0\.\d+/);
+  expect(await text("[data-code=curl]")).toContain(row);
 });
 
 it("without scripts shows the call to send from a shell", async () => {

@@ -7,35 +7,20 @@ import { type Catalog, EVERYBODY, type TokenPrice, type TokenRates } from "../..
 import { modelFacts } from "../../catalog/model-facts.ts";
 import { timeText } from "../../catalog/price-answers.ts";
 import { usdPerMillionText } from "../../core/money.ts";
-import {
-  aligned,
-  logo,
-  MEASURED_COLUMNS,
-  type Measured,
-  measuredCells,
-  modelTable,
-  type Sold,
-} from "./catalog-models.ts";
+import { aligned, MEASURED_COLUMNS, type Measured, measuredCells, modelTable, type Sold } from "./catalog-models.ts";
+import type { Shell, Site } from "./catalog-page.ts";
 import { type Html, html, type Put } from "./html.ts";
 import { sparkline } from "./kit/charts.ts";
 import { callBox, count, facts as factsHtml, table } from "./kit/shown.ts";
+import { logo } from "./logos.ts";
 import { type TierShown, tiersShown } from "./tiers-shown.ts";
 import { curl, fullPriceWords, paramsShown } from "./words.ts";
 
-/** What the page needs to know of its gateway. */
-export interface Site {
-  /** Our public URL, without a trailing slash. */
-  readonly publicUrl: string;
-  /** Whether there are sandbox accounts. */
-  readonly sandbox: boolean;
-  /** Whether sign-up is open to the public. */
-  readonly signup: boolean;
-  /** Whether there are pages for signed-in people, such as the playground. */
-  readonly pages: boolean;
+/** The button that tries it, and the same call as a command. */
+function calls({ pages, publicUrl }: Site, query: Readonly<Record<string, string>>, path: string, body: unknown): Html {
+  const link = html`<p><a class="button" href="/try?${new URLSearchParams(query).toString()}">Try it</a></p>`;
+  return html`${pages ? link : ""}${callBox(curl(`${publicUrl}${path}`, body))}`;
 }
-
-const tryLink = ({ pages }: Site, query: string) =>
-  pages ? html`<p><a class="button" href="/try?${query}">Try it</a></p>` : "";
 
 type Fact = readonly [name: string, value: Put];
 const facts = (all: readonly (Fact | null)[]) => factsHtml(all.filter((one) => one !== null));
@@ -66,23 +51,24 @@ function tableRows(action: CatalogAction, { param, rows, count: all }: TableOf):
   return html`<details class="rows"><summary>${all} values of <code>${param}</code></summary><ul>${items}</ul></details>`;
 }
 
-function described(shown: Descriptor, action: CatalogAction, site: Site): Html {
-  return html`${facts([
+/** The page of an action, or of the row of its table with this name. */
+export function actionDetails(action: CatalogAction, row: string | null, site: Site): Shell {
+  const table = tableOf(action);
+  const shown = (row === null ? null : rowDescriptor(action, row)) ?? descriptorOf(action);
+  const rows = row === null && table !== null ? tableRows(action, table) : "";
+  const query = { action: action.id, ...(row === null || table === null ? {} : { [table.param]: row }) };
+  const all = facts([
     ["Endpoint", html`<code>POST ${shown.endpoint}</code>`],
     ["Price", fullPriceWords(shown.price)],
     ["Effect", shown.effect === "read" ? "reads only" : "starts or changes something"],
     shown.deprecated === undefined ? null : ["Retires", shown.deprecated.sunset],
     offFact(action.configured, site, shown.status_note),
-  ])}${tryLink(site, `action=${encodeURIComponent(action.id)}`)}${callBox(curl(`${site.publicUrl}${shown.endpoint}`, shown.example))}${paramsTable(shown)}`;
-}
-
-/** An action, or the row of its table with this name. */
-export function actionDetails(action: CatalogAction, row: string | null, site: Site) {
-  const shown = (row === null ? null : rowDescriptor(action, row)) ?? descriptorOf(action);
-  const values = row === null ? tableOf(action) : null;
-  const rows = values === null ? "" : tableRows(action, values);
-  const title = row === null ? action.id : `${action.id} ${row}`;
-  return { title, description: shown.description, body: html`${described(shown, action, site)}${rows}` };
+  ]);
+  return {
+    title: row === null ? action.id : `${action.id} ${row}`,
+    description: shown.description,
+    body: html`${all}${calls(site, query, shown.endpoint, shown.example)}${paramsTable(shown)}${rows}`,
+  };
 }
 
 /** A model's rates, one line per threshold of prompt length. */
@@ -117,13 +103,11 @@ function ratesTable(sale: TokenPrice, kind: "chat" | "embeddings"): Html {
 
 const HELLO = [{ role: "user", content: "Hello" }];
 
-/** A call of a model or a tier. */
-function modelCall(model: string, kind: "chat" | "embeddings", { publicUrl }: Site): Html {
-  const [path, body] =
-    kind === "chat"
-      ? ["chat/completions", { model, messages: HELLO }]
-      : ["embeddings", { model, input: "The text to embed" }];
-  return callBox(curl(`${publicUrl}/api/llm/v1/${path}`, body));
+function modelCalls(model: string, kind: "chat" | "embeddings", site: Site): Html {
+  const chat = { model, messages: HELLO };
+  return kind === "chat"
+    ? calls(site, { model }, "/api/llm/v1/chat/completions", chat)
+    : calls({ ...site, pages: false }, {}, "/api/llm/v1/embeddings", { model, input: "The text to embed" });
 }
 
 /** The providers of a model here, in the order in which they are tried, with what was measured of each. */
@@ -132,7 +116,7 @@ function providersTable({ slug, offers }: Sold, measured: Measured): Html {
   const names = new Map(offers.map(({ adapter }) => [adapter.id, adapter.spec.name]));
   const rows = [...names].map(([id, name]) => {
     const sums = measured.attempts(slug, id);
-    return [html`${logo(name)} ${name}`, ...measuredCells(sums), count(sums.calls)];
+    return [html`${logo(id)} ${name}`, ...measuredCells(sums), count(sums.calls)];
   });
   const none = "No provider that is configured here serves it.";
   return html`<h2>Providers in order, as measured here in thirty days</h2>${table("Providers", columns, { rows, none })}`;
@@ -145,23 +129,29 @@ export interface ModelParts {
   readonly site: Site;
 }
 
-export function modelDetails(model: Sold, { catalog, measured, site }: ModelParts): Html {
+export function modelDetails(model: Sold, { catalog, measured, site }: ModelParts): Shell {
   const { slug, kind, sale, contextTokens, outputTokensMax, offers } = model;
   const tiers = tiersShown(catalog, EVERYBODY).filter(({ models }) => models.some((one) => one.slug === slug));
   const { architecture, supported_parameters: fields } = modelFacts(model, catalog);
-  const names = [...new Set(offers.map(({ adapter }) => adapter.spec.name))];
-  return html`${facts([
-    ["Kind", kind],
+  const daily = measured.daily(slug);
+  const days = daily.some((calls) => calls > 0) ? html`<h2>Calls a day</h2>${sparkline(daily)}` : "";
+  const all = facts([
     ["Context", `${count(contextTokens)} tokens`],
     outputTokensMax === null || kind !== "chat" ? null : ["Answer", `up to ${count(outputTokensMax)} tokens`],
     ["Takes", architecture.input_modalities.join(", ")],
     ["Gives", architecture.output_modalities.join(", ")],
     ["Fields", fields.join(", ")],
     ["Prices since", sale.since],
-    names.length === 0 ? null : ["Served by", names.join(", then ")],
-    tiers.length === 0 ? null : ["Tiers", tiers.map(({ tier }) => `core/${tier.id}`).join(", ")],
+    tiers.length === 0
+      ? null
+      : ["Tiers", tiers.map(({ tier }) => html`<a href="/catalog/tiers/${tier.id}">core/${tier.id}</a> `)],
     offFact(offers.length > 0, site),
-  ])}${ratesTable(sale, kind)}${providersTable(model, measured)}<h2>Calls a day</h2>${sparkline(measured.daily(slug))}${tryLink(site, `model=${encodeURIComponent(slug)}`)}${modelCall(slug, kind, site)}`;
+  ]);
+  return {
+    title: slug,
+    description: `${kind === "chat" ? "A language model" : "An embedding model"} of ${slug.split("/")[0]}, by the token.`,
+    body: html`${all}${modelCalls(slug, kind, site)}<h2>Prices</h2>${ratesTable(sale, kind)}${providersTable(model, measured)}${days}`,
+  };
 }
 
 /** The prices of a million input and output tokens, as text. */
@@ -169,13 +159,18 @@ function perMillionWords({ input, output }: TokenRates): string {
   return `$${usdPerMillionText(input)} in, $${usdPerMillionText(output)} out per million tokens`;
 }
 
-export function tierDetails({ tier, models, configured, listed }: TierShown, parts: ModelParts): Html {
+export function tierDetails({ tier, models, configured, listed }: TierShown, parts: ModelParts): Shell {
   const { site } = parts;
-  return html`${facts([
+  const all = facts([
     ["Tries", `these in order, as far as they are configured: ${configured} of ${models.length}`],
     ["Cost", "what the model that answers costs"],
     listed && ["First choice", `${listed.first.slug}: ${perMillionWords(listed.first.sale)}`],
     listed && ["At most", perMillionWords(listed.priceMax)],
     offFact(configured > 0, site),
-  ])}${modelTable(models, parts)}${tryLink(site, `model=core/${tier.id}`)}${modelCall(`core/${tier.id}`, "chat", site)}`;
+  ]);
+  return {
+    title: `core/${tier.id}`,
+    description: tier.purpose,
+    body: html`${all}${modelCalls(`core/${tier.id}`, "chat", site)}${modelTable(models, parts)}`,
+  };
 }

@@ -1,4 +1,4 @@
-// GET /catalog and the pages below it: the catalog for people, its searches, and the details of each entry.
+// GET /catalog and the pages below it: the catalog for people, its searches, and a page for each entry.
 
 import type { CatalogAction } from "../../actions/run/action-catalog.ts";
 import { noSuchAction, notFound } from "../../actions/run/nearest.ts";
@@ -8,16 +8,14 @@ import { answerWith, type ReadyAnswer, readyAnswer } from "../../actions/run/rea
 import type { Search } from "../../actions/run/search-index.ts";
 import { nameIn } from "../../actions/run/table-params.ts";
 import { type Catalog, EVERYBODY } from "../../catalog/catalog.ts";
-import type { Answer, Endpoint, GatewayRequest } from "../../core/endpoint.ts";
-import type { GatewayError } from "../../core/errors.ts";
+import type { Endpoint, GatewayRequest } from "../../core/endpoint.ts";
 import { inSlices } from "../../core/slices.ts";
 import { envelopeErrors } from "../../models/formats/envelope/errors.ts";
 import type { Figures } from "../../platform/observe/figures.ts";
-import { actionDetails, modelDetails, type Site, tierDetails } from "./catalog-details.ts";
+import { actionDetails, modelDetails, tierDetails } from "./catalog-details.ts";
 import { comparison, measuredIn } from "./catalog-models.ts";
-import { type Counts, catalogPage, entryPage, PAGE_HEADERS, viewPart } from "./catalog-page.ts";
-import { type Asked, catalogView, foundFor, sectionSizes, type ViewParts } from "./catalog-view.ts";
-import type { Html } from "./html.ts";
+import { type Counts, catalogPage, entryPage, PAGE_HEADERS, type Site } from "./catalog-page.ts";
+import { type Asked, catalogView, categorySizes, foundFor, SECTIONS, type ViewParts } from "./catalog-view.ts";
 import { tiersShown } from "./tiers-shown.ts";
 
 export interface CatalogPageParts extends DailyCatalog {
@@ -31,24 +29,7 @@ export interface CatalogPageParts extends DailyCatalog {
   readonly payTo: string | null;
 }
 
-const HTML_TYPE = "text/html; charset=utf-8";
 const WORDS_CHARS_MAX = 500;
-
-/** The content of an entry's page. */
-interface Told {
-  readonly title: string;
-  readonly description: string;
-  readonly body: Html;
-}
-
-/** The pages of one day's catalog. Pages that are the same for all readers are rendered once in a while, on request. */
-interface DayPages {
-  readonly parts: Omit<ViewParts, "measured" | "tries">;
-  readonly categories: ReadonlyMap<string, number>;
-  readonly counts: Counts;
-  readonly kept: Map<string, { readonly atMs: number; readonly made: Promise<ReadyAnswer> }>;
-}
-
 /** Pages have figures, so they are rendered anew after this time. */
 const FRESH_MS = 10 * 60_000;
 
@@ -62,154 +43,119 @@ function countsOf(actions: readonly CatalogAction[], catalog: Catalog): Counts {
   };
 }
 
-/** An open page requests only the part that changes, with `?part=1`. */
-function isPart({ query }: GatewayRequest): boolean {
-  return query.has("part");
-}
-
-function askedOf({ query }: GatewayRequest, categories: ReadonlyMap<string, number>): Asked {
+function askedOf({ query }: GatewayRequest): Asked {
   const category = query.get("category") ?? "";
   return {
     words: (query.get("q") ?? "").trim().slice(0, WORDS_CHARS_MAX),
-    category: categories.has(category) ? category : "",
+    category: SECTIONS.includes(category) ? category : "",
     configuredOnly: query.has("configured"),
   };
 }
 
-function pageAnswer(text: string): ReadyAnswer {
-  return readyAnswer(text, HTML_TYPE, PAGE_HEADERS);
+/** The entry with this name; throws a 404 with the nearest names. */
+function named<Item>(kind: string, name: string, all: readonly Item[], nameOf: (one: Item) => string): Item {
+  const found = all.find((one) => nameOf(one) === name);
+  if (found === undefined) throw notFound(`There is no ${kind} ${name.slice(0, 120)}`, name, all.map(nameOf));
+  return found;
 }
 
-/** Rendered for one caller and not cached. */
-function passingAnswer(text: string): Answer {
-  return {
-    status: 200,
-    body: text,
-    headers: { "content-type": HTML_TYPE, "cache-control": "no-store", ...PAGE_HEADERS },
-  };
+/** A page, and the name under which it is kept for all readers; null: it is not kept. */
+interface Made {
+  readonly name: string | null;
+  readonly text: () => Promise<string>;
 }
 
 /** `GET /catalog`, `/catalog/models`, `/catalog/actions/...`, `/catalog/models/...` and `/catalog/tiers/{id}`. */
 export function catalogEndpoints(daily: CatalogPageParts): readonly Endpoint[] {
-  const { search } = daily;
-  const pagesOf = keptToday(daily, (actions): DayPages => {
-    const catalog = daily.catalog();
-    return {
-      parts: { actions, catalog, x402: daily.payTo !== null, search: (words, max) => search(EVERYBODY, words, max) },
-      categories: sectionSizes(actions, catalog),
-      counts: countsOf(actions, catalog),
-      kept: new Map(),
-    };
-  });
+  const { search, site } = daily;
+  const pagesOf = keptToday(daily, (actions) => ({
+    actions,
+    catalog: daily.catalog(),
+    kept: new Map<string, { readonly atMs: number; readonly made: Promise<ReadyAnswer> }>(),
+  }));
+  const measured = async () => measuredIn(await daily.figures.days());
 
-  function kept({ kept: answers }: DayPages, name: string, make: () => Promise<string>): Promise<ReadyAnswer> {
-    const nowMs = daily.clock.epochMs();
-    const known = answers.get(name);
-    if (known !== undefined && nowMs - known.atMs < FRESH_MS) return known.made;
-    const made = (async () => pageAnswer(await make()))();
-    answers.set(name, { atMs: nowMs, made });
-    made.catch(() => answers.delete(name));
+  async function readyOf({ name, text }: Made): Promise<ReadyAnswer> {
+    const { kept } = pagesOf(EVERYBODY);
+    const atMs = daily.clock.epochMs();
+    const known = name === null ? undefined : kept.get(name);
+    if (known !== undefined && atMs - known.atMs < FRESH_MS) return known.made;
+    const headers = name === null ? { "cache-control": "no-store" } : {};
+    const made = text().then((page) => readyAnswer(page, "text/html; charset=utf-8", { ...PAGE_HEADERS, ...headers }));
+    if (name !== null) {
+      kept.set(name, { atMs, made });
+      made.catch(() => kept.delete(name));
+    }
     return made;
   }
 
-  const measured = async () => measuredIn(await daily.figures.days());
-
-  async function viewAnswer(request: GatewayRequest): Promise<Answer> {
-    const today = pagesOf(EVERYBODY);
-    const { categories, counts } = today;
-    const asked = askedOf(request, categories);
-    const make = async (): Promise<string> => {
-      const parts = { ...today.parts, measured: await measured(), tries: daily.site().pages };
-      const view = await inSlices(catalogView(parts, asked, await foundFor(parts, asked)));
-      return isPart(request)
-        ? viewPart(view).text
-        : catalogPage(view, asked, { categories, counts, site: daily.site() });
+  function viewOf(request: GatewayRequest): Made {
+    const { actions, catalog } = pagesOf(EVERYBODY);
+    const asked = askedOf(request);
+    return {
+      name: asked.words === "" ? `view ${asked.category} ${asked.configuredOnly}` : null,
+      async text() {
+        const parts: ViewParts = {
+          actions,
+          catalog,
+          measured: await measured(),
+          x402: daily.payTo !== null,
+          tries: site().pages,
+          search: (words, max) => search(EVERYBODY, words, max),
+        };
+        const view = await inSlices(catalogView(parts, asked, await foundFor(parts, asked)));
+        const around = { categories: categorySizes(parts), counts: countsOf(actions, catalog), site: site() };
+        return catalogPage(view, asked, around);
+      },
     };
-    if (asked.words !== "") return passingAnswer(await make());
-    const name = `view ${asked.category} ${asked.configuredOnly} ${isPart(request)}`;
-    return answerWith(await kept(today, name, make), request);
   }
 
-  /** The page of an entry by its canonical name; `told` returns its content. */
-  async function entryAnswer(request: GatewayRequest, name: string, told: () => Told | Promise<Told>): Promise<Answer> {
-    const make = async () => (isPart(request) ? (await told()).body.text : entryPage(await told()));
-    return answerWith(await kept(pagesOf(EVERYBODY), `${name} ${isPart(request)}`, make), request);
-  }
-
-  function actionAnswer(request: GatewayRequest): Answer | Promise<Answer> | GatewayError {
-    const { service = "", action: last = "" } = request.params;
-    const id = `${service}/${last}`;
-    const action = pagesOf(EVERYBODY).parts.actions.find((one) => one.id === id);
-    if (action === undefined) return noSuchAction(id, daily.actionCatalog, EVERYBODY);
+  function actionOf({ params, query }: GatewayRequest): Made {
+    const id = `${params.service}/${params.action}`;
+    const action = pagesOf(EVERYBODY).actions.find((one) => one.id === id);
+    if (action === undefined) throw noSuchAction(id, daily.actionCatalog, EVERYBODY);
     const table = tableOf(action);
-    const asked = table === null ? null : request.query.get(table.param);
+    const asked = table === null ? null : query.get(table.param);
     const row = table === null || asked === null ? null : nameIn(table.rows, asked);
-    if (table !== null && asked !== null && row === null) {
-      return notFound(`${id} has no ${table.param} ${asked.slice(0, 120)}`, asked, Object.keys(table.rows));
-    }
-    return entryAnswer(request, `action ${id} ${row ?? ""}`, () => actionDetails(action, row, daily.site()));
+    if (table !== null && asked !== null && row === null)
+      throw notFound(`${id} has no ${table.param} ${asked.slice(0, 120)}`, asked, Object.keys(table.rows));
+    return { name: `action ${id} ${row ?? ""}`, text: async () => entryPage(actionDetails(action, row, site())) };
   }
 
-  function modelAnswer(request: GatewayRequest): Answer | Promise<Answer> | GatewayError {
-    const { slug = "" } = request.params;
-    const { catalog } = pagesOf(EVERYBODY).parts;
+  function modelOf({ params: { slug = "" } }: GatewayRequest): Made {
+    const { catalog } = pagesOf(EVERYBODY);
     const all = [...catalog.models(EVERYBODY), ...catalog.embeddings(EVERYBODY)];
-    const model = all.find((one) => one.slug === slug);
-    if (model === undefined) {
-      return notFound(
-        `There is no model ${slug.slice(0, 120)}`,
-        slug,
-        all.map((one) => one.slug),
-      );
-    }
-    return entryAnswer(request, `model ${slug}`, async () => ({
-      title: slug,
-      description: `${model.kind === "chat" ? "A language model" : "An embedding model"} of ${slug.split("/")[0]}, by the token.`,
-      body: modelDetails(model, { catalog, measured: await measured(), site: daily.site() }),
-    }));
+    const model = named("model", slug, all, (one) => one.slug);
+    const text = async () => entryPage(modelDetails(model, { catalog, measured: await measured(), site: site() }));
+    return { name: `model ${slug}`, text };
   }
 
-  function tierAnswer(request: GatewayRequest): Answer | Promise<Answer> | GatewayError {
-    const { id = "" } = request.params;
-    const { catalog } = pagesOf(EVERYBODY).parts;
-    const tiers = tiersShown(catalog, EVERYBODY);
-    const shown = tiers.find(({ tier }) => tier.id === id);
-    if (shown === undefined) {
-      return notFound(
-        `There is no tier ${id.slice(0, 120)}`,
-        id,
-        tiers.map(({ tier }) => tier.id),
-      );
-    }
-    return entryAnswer(request, `tier ${id}`, async () => ({
-      title: `core/${id}`,
-      description: shown.tier.purpose,
-      body: tierDetails(shown, { catalog, measured: await measured(), site: daily.site() }),
-    }));
+  function tierOf({ params: { id = "" } }: GatewayRequest): Made {
+    const { catalog } = pagesOf(EVERYBODY);
+    const tier = named("tier", id, tiersShown(catalog, EVERYBODY), (one) => one.tier.id);
+    const text = async () => entryPage(tierDetails(tier, { catalog, measured: await measured(), site: site() }));
+    return { name: `tier ${id}`, text };
   }
 
-  async function comparisonAnswer({ query }: GatewayRequest): Promise<Answer> {
-    const body = comparison(query, pagesOf(EVERYBODY).parts.catalog, await measured());
+  function comparisonOf({ query }: GatewayRequest): Made {
     const description = "Prices, limits and measured speed of all models, to filter, sort and compare.";
-    return passingAnswer(entryPage({ title: "Models", description, body }));
+    const body = async () => comparison(query, pagesOf(EVERYBODY).catalog, await measured());
+    return { name: null, text: async () => entryPage({ title: "Models", description, body: await body() }) };
   }
 
-  const open = (
-    path: string,
-    answer: (request: GatewayRequest) => Answer | Promise<Answer> | GatewayError,
-  ): Endpoint => ({
+  const pages: Readonly<Record<string, (request: GatewayRequest) => Made>> = {
+    "": viewOf,
+    "/actions/{service}/{action}": actionOf,
+    "/models": comparisonOf,
+    "/models/{slug...}": modelOf,
+    "/tiers/{id}": tierOf,
+  };
+  return Object.entries(pages).map(([path, made]) => ({
     method: "GET",
-    path,
+    path: `/catalog${path}`,
     auth: "none",
     bodyBytesMax: 0,
     errors: envelopeErrors,
-    answer: ({ request }) => answer(request),
-  });
-  return [
-    open("/catalog", viewAnswer),
-    open("/catalog/actions/{service}/{action}", actionAnswer),
-    open("/catalog/models", comparisonAnswer),
-    open("/catalog/models/{slug...}", modelAnswer),
-    open("/catalog/tiers/{id}", tierAnswer),
-  ];
+    answer: async ({ request }) => answerWith(await readyOf(made(request)), request),
+  }));
 }

@@ -1,11 +1,11 @@
-// A card of the catalog's page, for an action, a row of an action's table or a tier. Its details load when it is opened.
-import type { CatalogAction } from "../../actions/run/action-catalog.ts";
+// A card of the catalog's page, for an action, a row of an action's table or a tier.
 import { descriptorOf, rowPrice } from "../../actions/run/descriptor.ts";
 import { tableOf } from "../../actions/run/params-schema.ts";
 import type { Found } from "../../actions/run/search-index.ts";
-import { logo, type Measured, state } from "./catalog-models.ts";
+import { type Measured, state } from "./catalog-models.ts";
 import { type Html, html, type Put } from "./html.ts";
 import { pill, seconds } from "./kit/shown.ts";
+import { logo } from "./logos.ts";
 import { isPaidFixed } from "./openapi.ts";
 import type { TierShown } from "./tiers-shown.ts";
 import { priceWords } from "./words.ts";
@@ -20,64 +20,58 @@ export interface CardParts {
 
 interface Card {
   readonly id: string;
+  /** The path of its page below `/catalog`. */
   readonly path: string;
-  readonly name: Html;
+  readonly logo?: Html;
   readonly says: string;
   /** A configured provider serves it. */
   readonly configured: boolean;
-  readonly facts: Put;
-  /** The page on which it can be called. */
-  readonly tryAt?: string;
+  readonly price: string;
+  readonly more?: Put;
+  /** The query of the playground that calls it. */
+  readonly query: Readonly<Record<string, string>>;
 }
 
-function card({ id, path, name, says, configured, facts, tryAt }: Card): Html {
-  const button =
-    tryAt === undefined ? "" : html`<a class="button plain small" href="${tryAt}" aria-label="Try ${id}">Try</a>`;
-  return html`<div class="entry"><details id="${id}"><summary><span class="name">${name}</span>${state(configured)}<span class="says">${says}</span><span class="meta">${facts}</span></summary><div class="inside"><a class="more" href="${path}">Details</a></div></details>${button}</div>
+function card(
+  { id, path, logo: icon = html``, says, configured, price, more = "", query }: Card,
+  tries: boolean,
+): Html {
+  const [, before = "", last = id] = /^(.*[/ ])(.*)$/.exec(id) ?? [];
+  const button = tries
+    ? html`<a class="button plain small" href="/try?${new URLSearchParams(query).toString()}" aria-label="Try ${id}">Try</a>`
+    : "";
+  return html`<article class="card entry" id="${id}"><h3>${icon}<a class="row name" href="/catalog/${path}"><span>${before}</span>${last}</a>${state(configured)}</h3><p class="says">${says}</p><p class="meta"><b class="price">${price}</b>${more}${button}</p></article>
 `;
 }
 
-function actionParts(action: CatalogAction, { measured, x402, tries }: CardParts) {
-  const { calls, failed, ms } = measured.calls(action.id);
-  const time =
-    calls === failed ? "" : html`<span title="The mean of thirty days">${seconds(ms / (calls - failed))}</span>`;
-  return {
-    configured: action.configured,
-    more: html`${time}${x402 && isPaidFixed(action) ? pill("works with x402") : ""}`,
-    ...(tries ? { tryAt: `/try?action=${encodeURIComponent(action.id)}` } : {}),
-  };
-}
-
-export function actionCard(action: CatalogAction, parts: CardParts): Html {
-  const { description, price } = descriptorOf(action);
-  const { id, service, action: last } = action;
-  const { more, ...rest } = actionParts(action, parts);
-  const facts = html`<b class="price">${priceWords(price)}</b>${more}`;
-  const name = html`${logo(service)} <span>${service}/</span>${last}`;
-  return card({ id, path: `/catalog/actions/${id}`, name, says: description, facts, ...rest });
-}
-
-/** A search result: an action, or one row of its table. */
-export function foundCard({ action, row }: Found, parts: CardParts): Html {
+/** An action, or the row of its table with this name. */
+export function actionCard({ action, row }: Pick<Found, "action" | "row">, { measured, x402, tries }: CardParts): Html {
+  const { id, service, configured } = action;
   const table = tableOf(action);
   const found = row === null ? undefined : table?.rows[row];
-  if (row === null || table === null || found === undefined) return actionCard(action, parts);
-  const id = `${action.id}?${table.param}=${encodeURIComponent(row)}`;
-  const { more, ...rest } = actionParts(action, parts);
-  const facts = html`<b class="price">${priceWords(rowPrice(found, action.facts.price))}</b>${more}`;
-  const name = html`${logo(action.service)} <span>${action.id} </span>${row}`;
-  return card({ id, path: `/catalog/actions/${id}`, name, says: found.summary, facts, ...rest });
+  const { calls, failed, ms } = measured.calls(id);
+  const time =
+    calls === failed ? "" : html`<span title="The mean of thirty days">${seconds(ms / (calls - failed))}</span>`;
+  const more = html`${time}${x402 && isPaidFixed(action) ? pill("works with x402") : ""}`;
+  const of = { logo: logo(service), configured, more };
+  if (row === null || table === null || found === undefined) {
+    const { description, price } = descriptorOf(action);
+    return card(
+      { ...of, id, path: `actions/${id}`, says: description, price: priceWords(price), query: { action: id } },
+      tries,
+    );
+  }
+  const query = { [table.param]: row };
+  const path = `actions/${id}?${new URLSearchParams(query).toString()}`;
+  const price = priceWords(rowPrice(found, action.facts.price));
+  return card({ ...of, id: `${id} ${row}`, path, says: found.summary, price, query: { action: id, ...query } }, tries);
 }
 
 export function tierCard({ tier, models, configured }: TierShown, { tries }: CardParts): Html {
   const id = `core/${tier.id}`;
-  return card({
-    id,
-    path: `/catalog/tiers/${tier.id}`,
-    name: html`<span>core/</span>${tier.id}`,
-    says: tier.purpose,
-    configured: configured > 0,
-    facts: html`<b class="price">${configured} of ${models.length} configured</b>`,
-    ...(tries ? { tryAt: `/try?model=${encodeURIComponent(id)}` } : {}),
-  });
+  const price = `${configured} of ${models.length} configured`;
+  return card(
+    { id, path: `tiers/${tier.id}`, says: tier.purpose, configured: configured > 0, price, query: { model: id } },
+    tries,
+  );
 }

@@ -7,6 +7,7 @@ import { type Html, html, type Put } from "./html.ts";
 import { sparkline } from "./kit/charts.ts";
 import { field } from "./kit/forms.ts";
 import { percent, pill, seconds, table } from "./kit/shown.ts";
+import { logo } from "./logos.ts";
 
 export type Sold = SoldModel | SoldEmbedding;
 
@@ -52,12 +53,6 @@ export function aligned(prices: readonly string[]): readonly string[] {
   return parts.map(([whole, fraction]) => `$${whole}.${fraction.padEnd(most, "\u2007")}`);
 }
 
-/** The initials of a name. */
-export function logo(name: string): Html {
-  const letters = name.replace(/[^\p{L}\p{N}]/gu, "").slice(0, 2);
-  return html`<span class="logo" aria-hidden="true">${letters}</span>`;
-}
-
 /** Whether it can be called here: a dot, with words for those who do not see it. */
 export function state(configured: boolean): Html {
   return configured
@@ -68,39 +63,78 @@ export function state(configured: boolean): Html {
 interface TableParts {
   readonly catalog: Catalog;
   readonly measured: Measured;
-  /** Links may lead to its rows. */
-  readonly hasIds?: boolean;
 }
 
-/** The table of these models. */
-export function modelTable(models: readonly Sold[], { catalog, measured, hasIds = false }: TableParts): Html {
-  const inputs = aligned(models.map(({ sale }) => usdPerMillionText(sale.input)));
-  const outputs = aligned(models.map(({ sale }) => usdPerMillionText(sale.output)));
-  const columns = [
-    "Model",
-    "Input|num",
-    "Output|num",
-    "Context|num",
-    "Takes|large",
-    ...MEASURED_COLUMNS.map((column) => `${column} large`),
-    "30 days|large",
-  ];
-  const rows = models.map((model, at) => {
-    const { slug, kind, contextTokens, offers } = model;
-    return [
-      html`${state(offers.length > 0)} ${logo(slug)} <a class="row name"${hasIds ? html` id="${slug}"` : ""} href="/catalog/models/${slug}">${slug}</a>${kind === "chat" ? "" : html` ${pill(kind)}`}`,
-      html`<span class="money">${inputs[at] ?? ""}</span>`,
-      kind === "chat" ? html`<span class="money">${outputs[at] ?? ""}</span>` : "",
-      tokensShown(contextTokens),
-      modelFacts(model, catalog).architecture.input_modalities.join(", "),
-      ...measuredCells(measured.attempts(slug)),
-      sparkline(measured.daily(slug)),
-    ];
+interface Column {
+  /** With its kinds after a bar, as of `table`. */
+  readonly name: string;
+  readonly cell: (model: Sold, parts: TableParts) => Put;
+  /** Models can be sorted by it, the smallest first. */
+  readonly rank?: (model: Sold, parts: TableParts) => number;
+  /** The cell is the text of a price, aligned with those of other models. */
+  readonly isPrice?: true;
+}
+
+function price(name: string, rate: "input" | "output" | "cacheRead"): Column {
+  const cell = ({ kind, sale }: Sold) => (kind === "chat" || rate === "input" ? usdPerMillionText(sale[rate]) : "");
+  return { name: `${name}|num`, isPrice: true, cell, rank: ({ sale }) => sale[rate] };
+}
+const modalities = (model: Sold, { catalog }: TableParts) => modelFacts(model, catalog).architecture;
+const measuredAt = (at: number, rank: (sums: Sums) => number): Column => ({
+  name: `${MEASURED_COLUMNS[at]} large`,
+  cell: ({ slug }, { measured }) => measuredCells(measured.attempts(slug))[at] ?? "",
+  rank: ({ slug }, { measured }) => rank(measured.attempts(slug)),
+});
+
+/** What models are compared by; the first ones are shown by default. */
+const COLUMNS: Readonly<Record<string, Column>> = {
+  input: price("Input", "input"),
+  output: price("Output", "output"),
+  context: {
+    name: "Context|num",
+    cell: ({ contextTokens }) => tokensShown(contextTokens),
+    rank: ({ contextTokens }) => -contextTokens,
+  },
+  takes: { name: "Takes|large", cell: (...of) => modalities(...of).input_modalities.join(", ") },
+  first: measuredAt(0, (sums) => firstTokenMs(sums, 0.5) ?? Number.POSITIVE_INFINITY),
+  speed: measuredAt(1, (sums) => -(speedOf(sums) ?? 0)),
+  answered: measuredAt(2, ({ calls, failed }) => (calls === 0 ? 1 : failed / calls)),
+  calls: {
+    name: "30 days|large",
+    cell: ({ slug }, { measured }) => sparkline(measured.daily(slug)),
+    rank: ({ slug }, { measured }) => -measured.calls(slug).calls,
+  },
+  cached: price("Cached input", "cacheRead"),
+  answer: {
+    name: "Longest answer|num",
+    cell: ({ outputTokensMax }) => (outputTokensMax === null ? "" : tokensShown(outputTokensMax)),
+    rank: ({ outputTokensMax }) => -(outputTokensMax ?? 0),
+  },
+  gives: { name: "Gives|large", cell: (...of) => modalities(...of).output_modalities.join(", ") },
+  providers: {
+    name: "Providers|large",
+    cell: ({ offers }) => [...new Set(offers.map(({ adapter }) => adapter.spec.name))].join(", ") || "-",
+  },
+};
+const DEFAULT_COLUMNS = Object.keys(COLUMNS).slice(0, 8);
+
+/** The table of these models. Links may lead to its rows. */
+export function modelTable(
+  models: readonly Sold[],
+  parts: TableParts,
+  chosen: readonly string[] = DEFAULT_COLUMNS,
+): Html {
+  const columns = chosen.flatMap((id) => COLUMNS[id] ?? []);
+  const cells = columns.map(({ cell, isPrice }) => {
+    const all = models.map((model) => cell(model, parts));
+    return isPrice ? aligned(all as string[]).map((one) => html`<span class="money">${one}</span>`) : all;
   });
-  return table("Models, prices in USD per million tokens", columns, {
-    rows,
-    none: "No model matches. Change a filter.",
-  });
+  const rows = models.map(({ slug, kind, offers }, at) => [
+    html`${state(offers.length > 0)} ${logo(slug.split("/")[0] ?? "")} <a class="row name" id="${slug}" href="/catalog/models/${slug}">${slug}</a>${kind === "chat" ? "" : html` ${pill(kind)}`}`,
+    ...cells.map((all) => all[at] ?? ""),
+  ]);
+  const names = ["Model", ...columns.map(({ name }) => name)];
+  return table("Models, prices in USD per million tokens", names, { rows, none: "No model matches. Change a filter." });
 }
 
 /** Cached: creating one takes longer than the rest of a line. */
@@ -111,49 +145,46 @@ export function tokensShown(count: number): string {
   return COMPACT.format(count).toLowerCase();
 }
 
-type Rank = (model: Sold, measured: Measured) => number;
-/** Smallest first. */
-const SORTS: Readonly<Record<string, readonly [words: string, rank: Rank]>> = {
-  "": ["Name", () => 0],
-  input: ["Input price", ({ sale }) => sale.input],
-  output: ["Output price", ({ sale }) => sale.output],
-  context: ["Longest context", ({ contextTokens }) => -contextTokens],
-  first: ["First token", ({ slug }, of) => firstTokenMs(of.attempts(slug), 0.5) ?? Number.POSITIVE_INFINITY],
-  speed: ["Tokens a second", ({ slug }, of) => -(speedOf(of.attempts(slug)) ?? 0)],
-  calls: ["Most called", ({ slug }, of) => -of.calls(slug).calls],
-};
-const CONTEXTS = [
-  ["", "any"],
-  ...["32000", "128000", "200000", "1000000"].map((one) => [one, `${tokensShown(Number(one))} or more`]),
+const nameOf = ({ name }: Column) => name.replace(/\|.*/, "");
+const SORTS = [
+  ["", "Name"] as const,
+  ...Object.entries(COLUMNS).flatMap(([id, one]) => (one.rank === undefined ? [] : [[id, nameOf(one)] as const])),
 ];
-const TAKES = [["", "anything"], ...CONTENT_KINDS.map(([name]) => [name, `${name}s`])];
-type Options = readonly (readonly [string, string])[];
+const CONTEXTS = ["", "32000", "128000", "200000", "1000000"].map(
+  (one) => [one, one === "" ? "any" : `${tokensShown(Number(one))} or more`] as const,
+);
+const TAKES = [["", "anything"] as const, ...CONTENT_KINDS.map(([name]) => [name, `${name}s`] as const)];
 
-/** The body of the page that compares models; its query filters and sorts them. */
+function box(name: string, value: string, isOn: boolean, words: string): Html {
+  return html`<label class="check"><input type="checkbox" name="${name}" value="${value}"${isOn ? html` checked` : ""}> ${words}</label>`;
+}
+
+/** The body of the page that compares models; its query filters and sorts them and chooses the columns. */
 export function comparison(query: URLSearchParams, catalog: Catalog, measured: Measured): Html {
+  const parts = { catalog, measured };
   const text = (name: string) => (query.get(name) ?? "").trim().slice(0, 100);
-  const [words, takes, context, price, sort] = ["q", "takes", "context", "price", "sort"].map(text) as [
-    string,
-    string,
-    string,
-    string,
-    string,
-  ];
+  const [words, takes, context, most, sort] = [text("q"), text("takes"), text("context"), text("price"), text("sort")];
+  const named = query.getAll("column").filter((id) => Object.hasOwn(COLUMNS, id));
+  const columns = named.length === 0 ? DEFAULT_COLUMNS : named;
   const isOn = query.has("configured");
-  const rank = Object.hasOwn(SORTS, sort) ? SORTS[sort]?.[1] : undefined;
+  const rank = Object.hasOwn(COLUMNS, sort) ? COLUMNS[sort]?.rank : undefined;
   const left = catalog
     .listed(EVERYBODY)
     .filter((model) => model.slug.includes(words.toLowerCase()) && (!isOn || model.offers.length > 0))
-    .filter(
-      (model) =>
-        model.contextTokens >= (Number(context) || 0) &&
-        !(price !== "" && Number(usdPerMillionText(model.sale.input)) > Number(price)),
-    )
-    .filter((model) => takes === "" || modelFacts(model, catalog).architecture.input_modalities.includes(takes))
-    .toSorted((a, b) => (rank === undefined ? 0 : rank(a, measured) - rank(b, measured)));
-  const sorts = Object.entries(SORTS).map(([name, [shown]]) => [name, shown] as const);
+    .filter(({ contextTokens }) => contextTokens >= (Number(context) || 0))
+    .filter(({ sale }) => most === "" || !(Number(usdPerMillionText(sale.input)) > Number(most)))
+    .filter((model) => takes === "" || modalities(model, parts).input_modalities.includes(takes))
+    .toSorted((a, b) => (rank === undefined ? 0 : rank(a, parts) - rank(b, parts)));
+  const fields = [
+    { name: "q", label: "Part of the name", value: words },
+    { name: "takes", label: "Takes", value: takes, options: TAKES },
+    { name: "context", label: "Context", value: context, options: CONTEXTS },
+    { name: "price", label: "Input at most, $", type: "number" as const, value: most },
+    { name: "sort", label: "Sort by", value: sort, options: SORTS },
+  ];
+  const boxes = Object.entries(COLUMNS).map(([id, one]) => box("column", id, columns.includes(id), nameOf(one)));
   const form = html`<form class="filters" method="get" action="/catalog/models" aria-label="Filter">
-${field({ name: "q", label: "Part of the name", value: words })}${field({ name: "takes", label: "Takes", value: takes, options: TAKES as unknown as Options })}${field({ name: "context", label: "Context", value: context, options: CONTEXTS as unknown as Options })}${field({ name: "price", label: "Input at most", note: "USD per million", type: "number", value: price })}${field({ name: "sort", label: "Sort by", value: sort, options: sorts })}
-<label class="check"><input type="checkbox" name="configured" value="1"${isOn ? html` checked` : ""}> Configured only</label><div class="buttons"><button>Filter</button><a class="button plain" href="/catalog/models">Clear</a></div></form>`;
-  return html`${form}<p class="soft" role="status">${left.length} models</p>${modelTable(left, { catalog, measured })}`;
+${fields.map((one) => field(one))}${box("configured", "1", isOn, "Configured only")}<div class="buttons"><button>Filter</button><a class="button plain" href="/catalog/models">Clear</a></div>
+<details><summary>Columns</summary><div class="chips">${boxes}</div></details></form>`;
+  return html`${form}<p class="soft" role="status">${left.length} models</p>${modelTable(left, parts, columns)}`;
 }

@@ -1,6 +1,5 @@
 // The catalog for people, as HTML: the page around a view, and around an entry's details. The script is optional and only makes it faster
 // to use.
-import type { Site } from "./catalog-details.ts";
 import { type Asked, titleOf, type View } from "./catalog-view.ts";
 import { type Html, html } from "./html.ts";
 import { CATALOG_SCRIPT } from "./kit/assets.ts";
@@ -8,6 +7,18 @@ import { contentSecurityPolicy, documentText, ICON } from "./kit/page.ts";
 import { callBox } from "./kit/shown.ts";
 
 export const PAGE_HEADERS = { "content-security-policy": contentSecurityPolicy(), "referrer-policy": "no-referrer" };
+
+/** What the page needs to know of its gateway. */
+export interface Site {
+  /** Our public URL, without a trailing slash. */
+  readonly publicUrl: string;
+  /** Whether there are sandbox accounts. */
+  readonly sandbox: boolean;
+  /** Whether sign-up is open to the public. */
+  readonly signup: boolean;
+  /** Whether there are pages for signed-in people, such as the playground. */
+  readonly pages: boolean;
+}
 
 /** The numbers of entries, and of those that live keys can call today. */
 export interface Counts {
@@ -35,7 +46,7 @@ function keyHelp({ publicUrl, sandbox, signup }: Site): Html {
   return html`<details class="key" id="key"><summary>Get a key</summary><div class="inside">${open}<p>The calls on this page read it from the shell:</p>${callBox("export TOLLGATE_API_KEY=tg_sk_...")}</div></details>`;
 }
 
-interface Shell {
+export interface Shell {
   readonly title: string;
   readonly description: string;
   readonly body: Html;
@@ -45,7 +56,7 @@ function shell({ title, description, body }: Shell): string {
   return documentText({
     title,
     scripts: [CATALOG_SCRIPT.href],
-    head: html`<meta name="description" content="${description}">\n`,
+    head: html`<meta name="description" content="${description}">\n<link rel="stylesheet" href="/assets/logos.css">\n`,
     body: html`<body class="catalog" id="all">
 ${body}
 <footer class="wide"><p>Prices of actions are in US cents per call; fractions of a cent are real. <span class="keys"><kbd>/</kbd> search, <kbd>Esc</kbd> clear, <kbd>↑</kbd> <kbd>↓</kbd> move, <kbd>Enter</kbd> open.</span></p></footer>
@@ -63,25 +74,19 @@ function queryOf({ words, configuredOnly }: Asked, category: string): string {
   return query.size === 0 ? "/catalog" : `/catalog?${query}`;
 }
 
-/** The content of `<main>`; an open page requests it alone. */
-export function viewPart({ body, count }: View): Html {
-  return html`<p class="count" role="status">${count}</p>${body}`;
+interface Around {
+  /** All sections, with their sizes. */
+  readonly categories: ReadonlyMap<string, number>;
+  readonly counts: Counts;
+  readonly site: Site;
 }
 
-/** The page with a view in it. `categories`: its sections, with their sizes. */
-export function catalogPage(
-  view: View,
-  asked: Asked,
-  {
-    categories,
-    counts,
-    site,
-  }: { readonly categories: ReadonlyMap<string, number>; readonly counts: Counts; readonly site: Site },
-): string {
+/** The page with a view in it. */
+export function catalogPage({ body, count }: View, asked: Asked, { categories, counts, site }: Around): string {
   const chips = ["", ...categories.keys()].map((id) => {
     const current = id === asked.category ? "true" : "false";
     const size = id === "" ? "" : html` <small>${categories.get(id) ?? 0}</small>`;
-    return html`<li><a href="${queryOf(asked, id)}" data-category="${id}" aria-current="${current}">${id === "" ? "all" : titleOf(id)}${size}</a></li>`;
+    return html`<li><a href="${queryOf(asked, id)}" aria-current="${current}">${id === "" ? "all" : titleOf(id)}${size}</a></li>`;
   });
   const checked = asked.configuredOnly ? html` checked` : "";
   const category = asked.category === "" ? "" : html`<input type="hidden" name="category" value="${asked.category}">`;
@@ -91,7 +96,7 @@ export function catalogPage(
     body: html`<header class="wide">
 ${BRAND}
 <h1>Catalog</h1>
-<p class="lead">${counts.actions} actions behind one call, <code>POST /api/run/{service}/{action}</code>, and ${counts.models} language models in OpenAI's wire. You pay the listed price when a call succeeds, and nothing when it fails.</p>
+<p class="lead">${counts.actions} actions behind one call, <code>POST /api/run/{service}/{action}</code>, and ${counts.models} language models in OpenAI's format. You pay the listed price when a call succeeds, and nothing when it fails.</p>
 ${notice(counts, site)}
 ${keyHelp(site)}
 <ul class="links"><li><a href="/llms.txt">Guide for agents</a></li><li><a href="/openapi.json">OpenAPI</a></li><li><a href="/api/catalog">Catalog as JSON</a></li><li><a href="/api/run">Index of actions</a></li></ul>
@@ -105,7 +110,7 @@ ${keyHelp(site)}
 <nav aria-label="Categories"><ul class="chips">${chips}</ul></nav>
 </div></div>
 <main class="wide">
-${viewPart(view)}
+<p class="count" role="status">${count}</p>${body}
 </main>`,
   });
 }

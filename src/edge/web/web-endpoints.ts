@@ -12,6 +12,7 @@ import { type CatalogPageParts, catalogEndpoints } from "./catalog-endpoints.ts"
 import { catalogJson } from "./catalog-json.ts";
 import { assetEndpoints } from "./kit/assets.ts";
 import { llmsText } from "./llms-text.ts";
+import { logosCss } from "./logos.ts";
 import { openApiDocument, paidAddresses } from "./openapi.ts";
 
 function open(path: string) {
@@ -67,6 +68,14 @@ export function webEndpoints(parts: CatalogPageParts): readonly Endpoint[] {
     // biome-ignore lint/correctness/useYield: it is short once everything is described.
     page("/llms.txt", function* (actions) {
       return readyAnswer(llmsText(actions, publicUrl()), "text/plain; charset=utf-8");
+    }),
+    page("/assets/logos.css", function* (actions) {
+      const makers = catalog()
+        .listed(EVERYBODY)
+        .map(({ slug }) => slug.split("/")[0] ?? "");
+      const providers = [...catalog().adapters({ sandbox: true }).keys()];
+      const services = actions.map(({ service }) => service);
+      return readyAnswer(logosCss([...makers, ...providers, ...services]), "text/css; charset=utf-8");
     }),
     ...assetEndpoints().map((asset) => ({ ...asset, errors: envelopeErrors })),
     ...catalogEndpoints(parts),

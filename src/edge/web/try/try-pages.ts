@@ -84,7 +84,7 @@ async function models({ ask, request }: Visit): Promise<Played> {
 }
 
 /** How the page's script reads a param's field; `either` accepts plain text or JSON. */
-function typeOf({ type, items, anyOf }: JsonSchema): string {
+function typeOf({ items, anyOf, const: only, type = typeof only }: JsonSchema): string {
   if (type === "string") return "string";
   if (type === "number" || type === "integer") return "number";
   if (type === "array" && (items as JsonSchema | undefined)?.type === "string") return "list";
@@ -94,7 +94,7 @@ function typeOf({ type, items, anyOf }: JsonSchema): string {
 function paramField(name: string, schema: JsonSchema, example: unknown, { required, notes }: ParamNotes): Html {
   const type = typeOf(schema);
   const value = Array.isArray(example) && type === "list" ? example.join("\n") : example;
-  const text = value === undefined ? "" : typeof value === "string" ? value : JSON.stringify(value);
+  const text = typeof value === "string" && type !== "json" ? value : (JSON.stringify(value) ?? "");
   const attributes = html` id="p-${name}" name="${name}" data-type="${type}"${required ? html` required` : ""} aria-describedby="n-${name}"`;
   const all = schema.type === "boolean" ? [true, false] : schema.enum;
   const options = Array.isArray(all) ? ["", ...all.map(String)] : null;
