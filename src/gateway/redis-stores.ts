@@ -1,7 +1,7 @@
 // The stores of many processes: Redis, the archive behind it, and this process's spool of writes that Redis does not have yet.
 import { join } from "node:path";
 import { systemClock } from "../core/clock.ts";
-import { claimArchive, exportPostings } from "../money/ledger/archive/export.ts";
+import { claimArchive, PostingExport } from "../money/ledger/archive/export.ts";
 import { openArchive } from "../money/ledger/archive/open-archive.ts";
 import { redisLedger } from "../money/ledger/redis/ledger.ts";
 import { CHANGED_CHANNEL } from "../money/ledger/redis/rows.ts";
@@ -64,7 +64,7 @@ export async function openServer(url: string, config: Config, options: ServerOpt
     const { archive } = await openArchive(config.archiveUrl, { file: join(archiveDir, "archive.db"), clock, onFatal });
     opened.push(() => archive.close());
     await claimArchive(link, archive);
-    const moving = doesWork(config) ? exportPostings({ link, archive, clock, onBroken }) : null;
+    const moving = doesWork(config) ? new PostingExport({ link, archive, clock, onBroken }) : null;
     if (moving !== null) opened.push(() => moving.stop());
     const disk = diskBounds(config.diskFreeMibMin);
     const ownFile = await openSpool({ file: join(config.dataDir, "spool.db"), clock, disk, onFatal });

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, expect, it, onTestFinished } from "vitest";
 import { manualClock, systemClock } from "../../src/core/clock.ts";
-import { exportPostings } from "../../src/money/ledger/archive/export.ts";
+import { PostingExport } from "../../src/money/ledger/archive/export.ts";
 import { openSqliteArchive } from "../../src/money/ledger/archive/sqlite.ts";
 import { redisLedger } from "../../src/money/ledger/redis/ledger.ts";
 import { CENT, holdRequest, newAccount, postRequest } from "../money/ledger/requests.ts";
@@ -68,7 +68,7 @@ async function expectEmptied(name: string): Promise<void> {
   await redis.send("CONFIG", "SET", "maxmemory", "1");
   const errors: unknown[] = [];
   let tick = () => {};
-  const moving = exportPostings({
+  const moving = new PostingExport({
     ...timed,
     onBroken: (error) => errors.push(error),
     every(_, run) {

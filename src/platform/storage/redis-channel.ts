@@ -7,7 +7,7 @@ import { backOffMs } from "./redis-client.ts";
 /** A silently dead connection is noticed after this long plus one unanswered command: within a second. */
 const BEAT_MS = 250;
 
-export interface ChannelListener {
+interface ChannelListener {
   readonly onMessage: (text: string) => void;
   /** Messages may have been missed: called when a loss is noticed, and again once messages arrive again. */
   readonly onGap: () => void;
@@ -19,7 +19,7 @@ export interface Subscription {
   close(): Promise<void>;
 }
 
-export interface OpeningSubscription extends Subscription {
+interface OpeningSubscription extends Subscription {
   /** Resolves once the first connection listens; rejects if closed before. */
   readonly listens: Promise<void>;
 }

@@ -1,10 +1,10 @@
 // The Redis connection of the ledger and the records: scripts are sent at most twice, and answers have a time limit.
-import { type ChannelListener, listenTo, type Subscription } from "./redis-channel.ts";
+import { listenTo, type Subscription } from "./redis-channel.ts";
 import { type ClientBounds, createClient, createServerClient } from "./redis-client.ts";
-import { keepConnected } from "./redis-connection.ts";
+import { RedisConnection } from "./redis-connection.ts";
 import { meaningOf, unavailable } from "./redis-failure.ts";
 import { luaRunner, type RedisLibrary } from "./redis-lua.ts";
-import { waitOnReplicas } from "./redis-replicas.ts";
+import { ReplicaWait } from "./redis-replicas.ts";
 import { identityOf, infoOf, keysOf, mastersOf, problemsOfAll, type ServerInfo } from "./redis-servers.ts";
 import { parseRedisUrl, type RedisNode, type RedisTarget } from "./redis-url.ts";
 
@@ -61,18 +61,13 @@ export interface RedisLinkOptions {
   readonly authorities?: string;
 }
 
-/** Connects to Redis. Rejects with a message for the operator if the address is wrong or no server answers. */
-export async function openRedis(url: string, options: RedisLinkOptions): Promise<RedisLink> {
-  const target = parseRedisUrl(url);
-  const bounds: ClientBounds = {
-    commandMsMax: options.commandMsMax ?? COMMAND_MS_MAX,
-    authorities: options.authorities ?? null,
-  };
+/** Connects, and looks at the servers from then on. */
+async function firstConnection(target: RedisTarget, bounds: ClientBounds, options: RedisLinkOptions) {
   let opened = false;
   let broken: unknown = null;
   const first = Promise.withResolvers<void>();
   const connect = (onReady: () => void) =>
-    keepConnected(createClient(target, bounds), {
+    new RedisConnection(createClient(target, bounds), {
       graceMs: bounds.commandMsMax,
       onReady,
       onBroken(error) {
@@ -108,9 +103,19 @@ export async function openRedis(url: string, options: RedisLinkOptions): Promise
   opened = true;
   const looks = setInterval(lookedAt, LOOK_MS);
   looks.unref();
+  return { connection, watch, stopLooking: () => clearInterval(looks), connectAgain: () => connect(() => {}) };
+}
 
+/** Connects to Redis. Rejects with a message for the operator if the address is wrong or no server answers. */
+export async function openRedis(url: string, options: RedisLinkOptions): Promise<RedisLink> {
+  const target = parseRedisUrl(url);
+  const bounds: ClientBounds = {
+    commandMsMax: options.commandMsMax ?? COMMAND_MS_MAX,
+    authorities: options.authorities ?? null,
+  };
+  const { connection, watch, stopLooking, connectAgain } = await firstConnection(target, bounds, options);
   const { client } = connection;
-  const replicas = waitOnReplicas(connection, () => connect(() => {}), Math.round(bounds.commandMsMax * REPLICA_SHARE));
+  const replicas = new ReplicaWait(connection, connectAgain, Math.round(bounds.commandMsMax * REPLICA_SHARE));
   const subscriptions = new Set<Subscription>();
   const careful = carefulSender(connection);
   const runnerOf = luaRunner(client);
@@ -143,12 +148,11 @@ export async function openRedis(url: string, options: RedisLinkOptions): Promise
     },
 
     async subscribe(channel, onMessage, onGap) {
-      const listener: ChannelListener = { onMessage, onGap };
       const open = (attempt: number) => {
         const known = target.kind === "cluster" && nodes().length > 0 ? nodes() : target.nodes;
         return createServerClient(target, bounds, known[attempt % known.length] ?? target.nodes[0], null);
       };
-      const subscription = listenTo(open, channel, listener);
+      const subscription = listenTo(open, channel, { onMessage, onGap });
       subscriptions.add(subscription);
       await subscription.listens;
       return subscription;
@@ -157,7 +161,7 @@ export async function openRedis(url: string, options: RedisLinkOptions): Promise
     onServerChange: watch.onChange,
 
     async close() {
-      clearInterval(looks);
+      stopLooking();
       await Promise.all([...subscriptions].map((subscription) => subscription.close()));
       await Promise.all([replicas.close(), connection.close()]);
     },
@@ -170,9 +174,11 @@ function outOfReach({ nodes }: RedisTarget, cause: unknown): string {
 }
 
 /** Sends a command, and once more if the outcome of the first try is unknown. Never waits long. */
-function carefulSender({ client, ready }: ReturnType<typeof keepConnected>) {
+function carefulSender(connection: RedisConnection) {
+  const { client } = connection;
+
   async function lastTime<T>(send: () => Promise<T>, cause: unknown): Promise<T> {
-    if (!(await ready())) throw unavailable(cause, undefined, cause === null);
+    if (!(await connection.ready())) throw unavailable(cause, undefined, cause === null);
     return send().catch((error: unknown) => refuse(error, cause === null));
   }
 

@@ -16,12 +16,6 @@ interface Waiter {
   readonly resolve: (isThere: boolean) => void;
 }
 
-export interface ReplicaWait {
-  /** True if everything written on the key's server before this call is on a replica; false if unknown. */
-  wait(key: string): Promise<boolean>;
-  close(): Promise<void>;
-}
-
 /** Looks up the server behind a connection, once per connection; null if the server does not tell. */
 function serverIds(): (server: Redis | undefined) => Promise<string | null> {
   const known = new WeakMap<Redis, Promise<string | null>>();
@@ -47,28 +41,59 @@ function serverIds(): (server: Redis | undefined) => Promise<string | null> {
  * connection. During a failover the two may reach different servers, and the new one would claim that its replicas have everything it
  * knows.
  */
-export function waitOnReplicas(
-  writer: RedisConnection,
-  connect: () => RedisConnection,
-  waitMsMax: number,
-): ReplicaWait {
-  const idOf = serverIds();
-  let side: RedisConnection | null = null;
-  let waiters: Waiter[] = [];
-  let running = false;
+export class ReplicaWait {
+  readonly #writer: RedisConnection;
+  readonly #connect: () => RedisConnection;
+  readonly #waitMsMax: number;
+  readonly #idOf = serverIds();
+  #side: RedisConnection | null = null;
+  #waiters: Waiter[] = [];
+  #running = false;
 
-  async function ask(server: Redis | undefined, asking: readonly Waiter[]): Promise<void> {
-    const id = idOf(server);
-    const isThere = server !== undefined && (await markAndWait(server, asking[0]?.key ?? "").catch(() => false));
+  constructor(writer: RedisConnection, connect: () => RedisConnection, waitMsMax: number) {
+    this.#writer = writer;
+    this.#connect = connect;
+    this.#waitMsMax = waitMsMax;
+  }
+
+  /** True if everything written on the key's server before this call is on a replica; false if unknown. */
+  wait(key: string): Promise<boolean> {
+    const { promise, resolve } = Promise.withResolvers<boolean>();
+    this.#waiters.push({ key, writtenTo: this.#idOf(serverFor(key, this.#writer)), resolve });
+    if (!this.#running) void this.#drive();
+    return promise;
+  }
+
+  async close(): Promise<void> {
+    await this.#side?.close();
+  }
+
+  async #drive(): Promise<void> {
+    this.#running = true;
+    this.#side ??= this.#connect();
+    const side = this.#side;
+    while (this.#waiters.length > 0) {
+      const ready = await side.ready();
+      const asking = this.#waiters;
+      this.#waiters = [];
+      const byServer = Map.groupBy(asking, ({ key }) => (ready ? serverFor(key, side) : undefined));
+      await Promise.all([...byServer].map(([server, some]) => this.#ask(server, some)));
+    }
+    this.#running = false;
+  }
+
+  async #ask(server: Redis | undefined, asking: readonly Waiter[]): Promise<void> {
+    const id = this.#idOf(server);
+    const isThere = server !== undefined && (await this.#markAndWait(server, asking[0]?.key ?? "").catch(() => false));
     const asked = await id;
     for (const { writtenTo, resolve } of asking) resolve(isThere && asked !== null && (await writtenTo) === asked);
   }
 
-  async function markAndWait(server: Redis, key: string): Promise<boolean> {
+  async #markAndWait(server: Redis, key: string): Promise<boolean> {
     const mark = `mark:{${slotTag(key)}}`;
     const isThere = async (marked: Promise<unknown>) => {
       // WAIT covers the writes of its own connection. A mark comes after all writes acknowledged before it.
-      const [, replicas] = await Promise.all([marked, server.wait(1, waitMsMax)]);
+      const [, replicas] = await Promise.all([marked, server.wait(1, this.#waitMsMax)]);
       return replicas > 0;
     };
     return isThere(server.set(mark, "", "PX", MARK_MS)).catch((error: unknown) => {
@@ -76,31 +101,6 @@ export function waitOnReplicas(
       return isThere(server.eval(MARK_WHEN_FULL, 1, mark, MARK_MS));
     });
   }
-
-  async function drive(): Promise<void> {
-    running = true;
-    side ??= connect();
-    while (waiters.length > 0) {
-      const ready = await side.ready();
-      const asking = waiters;
-      waiters = [];
-      const byServer = Map.groupBy(asking, ({ key }) => (ready && side ? serverFor(key, side) : undefined));
-      await Promise.all([...byServer].map(([server, some]) => ask(server, some)));
-    }
-    running = false;
-  }
-
-  return {
-    wait(key) {
-      const { promise, resolve } = Promise.withResolvers<boolean>();
-      waiters.push({ key, writtenTo: idOf(serverFor(key, writer)), resolve });
-      if (!running) void drive();
-      return promise;
-    },
-    async close() {
-      await side?.close();
-    },
-  };
 }
 
 function serverFor(key: string, { client }: RedisConnection): Redis | undefined {

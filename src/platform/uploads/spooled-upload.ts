@@ -103,7 +103,7 @@ class FormIntake {
       else if (nameTruncated || valueTruncated) fail(tooLarge(FIELD_BYTES_MAX));
       else addField(this.fields, name, value);
     });
-    this.#busboy.on("file", (field: string | undefined, stream, filename, _encoding, contentTypeOf) => {
+    this.#busboy.on("file", (field: string | undefined, stream, ...[filename, , contentTypeOf]) => {
       if (field === undefined) {
         stream.resume();
         fail(wrong("a part of the form has no name"));

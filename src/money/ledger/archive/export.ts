@@ -4,7 +4,13 @@ import type { Clock } from "../../../core/clock.ts";
 import { type Due, dueOf } from "../redis/account-index.ts";
 import { postingRow } from "../redis/calls.ts";
 import { accountKey } from "../redis/rows.ts";
-import { type LedgerLink, ledgerScripts, type RunTransition, transitionClock } from "../redis/script.ts";
+import {
+  type LedgerLink,
+  ledgerScripts,
+  type RunTransition,
+  type TransitionTime,
+  transitionClock,
+} from "../redis/script.ts";
 import { type Every, everyInterval, steady } from "../sweep.ts";
 import type { Archive, NumberedPosting } from "./archive.ts";
 
@@ -47,15 +53,6 @@ export interface ExportOptions {
   /** The most postings kept per account, whatever their age. */
   readonly keptMax?: number;
   readonly every?: Every;
-}
-
-export interface PostingExport {
-  /** Moves everything now, whatever its age; returns the number of postings. Rejects where it cannot. */
-  flush(accountIds: AsyncIterable<string>): Promise<number>;
-  /** How far behind the export is, by the longest-due account and the time since anything moved. Null where another exports. */
-  behindMs(): number | null;
-  /** Finishes the current step and lets another process take over. */
-  stop(): Promise<void>;
 }
 
 /** Binds a Redis to the first archive that it meets. Throws a sentence for the operator where it belongs to another. */
@@ -146,96 +143,131 @@ function readPairs(accountId: string, archived: number, pairs: readonly string[]
   });
 }
 
-/** Starts the export; one of all processes does the work. */
-export function exportPostings(options: ExportOptions): PostingExport {
-  const { link, archive, clock, onBroken, ageMs = AGE_MS, keptMax = KEPT_MAX, every = everyInterval } = options;
-  const time = transitionClock(clock, options.clockIsServers ?? false);
-  const run = ledgerScripts(link, time);
-  const move = postingMover(link, run, append);
-  const self = randomUUID();
-  let behind: number | null = null;
-  let stopped = false;
-  let restUntilMs = Number.NEGATIVE_INFINITY;
-  let someAlone = false;
+/** The export, from its creation until it is stopped; one of all processes does the work. */
+export class PostingExport {
+  readonly #archive: Archive;
+  readonly #clock: Clock;
+  readonly #onBroken: (error: unknown) => void;
+  readonly #ageMs: number;
+  readonly #keptMax: number;
+  readonly #self = randomUUID();
+  readonly #time: () => TransitionTime;
+  readonly #run: RunTransition;
+  readonly #move: ReturnType<typeof postingMover>;
+  readonly #rounds: ReturnType<typeof steady>;
+  readonly #stopTimer: () => void;
+  #behindMs: number | null = null;
+  #stopped = false;
+  #restUntilMs = Number.NEGATIVE_INFINITY;
+  #someAlone = false;
   /** When a step failed, if none has succeeded since. */
-  let stuckSinceMs: number | null = null;
+  #stuckSinceMs: number | null = null;
+
+  constructor(options: ExportOptions) {
+    const { link, archive, clock, onBroken, ageMs = AGE_MS, keptMax = KEPT_MAX, every = everyInterval } = options;
+    this.#archive = archive;
+    this.#clock = clock;
+    this.#onBroken = onBroken;
+    this.#ageMs = ageMs;
+    this.#keptMax = keptMax;
+    this.#time = transitionClock(clock, options.clockIsServers ?? false);
+    this.#run = ledgerScripts(link, this.#time);
+    this.#move = postingMover(link, this.#run, (postings) => this.#append(postings));
+    this.#rounds = steady(() => this.#round(), onBroken);
+    this.#stopTimer = every(ROUND_MS, this.#rounds.run);
+  }
+
+  /** Moves everything now, whatever its age; returns the number of postings. Rejects where it cannot. */
+  async flush(accountIds: AsyncIterable<string>): Promise<number> {
+    let count = 0;
+    const all = { ageMs: 0, keptMax: 0, ageMsMin: 0, goesOn: () => true };
+    for await (const accountId of accountIds) {
+      const moved = await this.#move(accountId, all);
+      if (moved.isAlone)
+        throw new Error(`${NOT_COPIED}: repeat this when one follows, or take it away from the primary`);
+      count += moved.count;
+    }
+    return count;
+  }
+
+  /** How far behind the export is, by the longest-due account and the time since anything moved. Null where another exports. */
+  behindMs(): number | null {
+    if (this.#behindMs === null) return null;
+    return Math.max(this.#behindMs, this.#stuckSinceMs === null ? 0 : this.#clock.elapsedMs() - this.#stuckSinceMs);
+  }
+
+  /** Finishes the current step and lets another process take over. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#stopTimer();
+    await this.#rounds.idle();
+    await this.#beExporter(0).catch(this.#onBroken);
+  }
+
+  #beExporter(ms: number): Promise<readonly string[]> {
+    return this.#run("exporter", EXPORTER, { who: this.#self, ms });
+  }
+
+  #goesOn(): boolean {
+    return !this.#stopped && this.#clock.elapsedMs() >= this.#restUntilMs;
+  }
 
   /** While the archive is down, no account fares better than another. */
-  async function append(postings: readonly NumberedPosting[]): Promise<string | null> {
-    return archive.append(postings).catch((error: unknown) => {
-      restUntilMs = clock.elapsedMs() + REST_MS;
+  async #append(postings: readonly NumberedPosting[]): Promise<string | null> {
+    return this.#archive.append(postings).catch((error: unknown) => {
+      this.#restUntilMs = this.#clock.elapsedMs() + REST_MS;
       throw error;
     });
   }
 
-  const beExporter = (ms: number) => run("exporter", EXPORTER, { who: self, ms });
-  const goesOn = () => !stopped && clock.elapsedMs() >= restUntilMs;
-
-  /** Reports once that postings wait, until some have moved. */
-  function tellAlone(isAlone: boolean): void {
-    if (isAlone && !someAlone) onBroken(new Error(`${NOT_COPIED}: they stay in Redis until one has them`));
-    someAlone = isAlone;
-  }
-
-  async function moveNoted({ leases, accountId, score }: Due): Promise<void> {
-    let next: number | string;
-    try {
-      const moved = await move(accountId, { ageMs, keptMax, ageMsMin: Math.min(AGE_MS_MIN, ageMs), goesOn });
-      if (moved.isAlone || moved.count > 0) tellAlone(moved.isAlone);
-      if (moved.isAlone) stuckSinceMs ??= clock.elapsedMs();
-      else if (moved.count > 0) stuckSinceMs = null;
-      next = moved.nextMs ?? "";
-    } catch (error) {
-      stuckSinceMs ??= clock.elapsedMs();
-      onBroken(error);
-      next = time().nowMs + BUSY_LOOK_MS;
-    }
-    await run("archive_looked", leases, { account: accountId, score, next_look: next });
-  }
-
-  async function round(): Promise<void> {
-    const [outcome] = await beExporter(EXPORTER_MS);
+  async #round(): Promise<void> {
+    const [outcome] = await this.#beExporter(EXPORTER_MS);
     if (outcome !== "own") {
-      behind = null;
-      stuckSinceMs = null;
+      this.#behindMs = null;
+      this.#stuckSinceMs = null;
       return;
     }
-    if (!goesOn()) return;
-    const { due, errors } = await dueOf((leases) => run("archive_due", leases, { count: ACCOUNTS_MAX }));
-    behind = Math.max(0, ...due.map(({ score }) => time().nowMs - Number(score)));
+    if (!this.#goesOn()) return;
+    const { due, errors } = await dueOf((leases) => this.#run("archive_due", leases, { count: ACCOUNTS_MAX }));
+    this.#behindMs = Math.max(0, ...due.map(({ score }) => this.#time().nowMs - Number(score)));
     const next = due.values();
     const worker = async () => {
       for (const one of next) {
-        if (!goesOn()) return;
-        await beExporter(EXPORTER_MS);
-        await moveNoted(one);
+        if (!this.#goesOn()) return;
+        await this.#beExporter(EXPORTER_MS);
+        await this.#moveNoted(one);
       }
     };
     await Promise.all(Array.from({ length: ACCOUNTS_AT_ONCE }, worker));
     if (errors.length > 0) throw errors[0];
   }
 
-  const rounds = steady(round, onBroken);
-  const stopTimer = every(ROUND_MS, rounds.run);
-  return {
-    async flush(accountIds) {
-      let count = 0;
-      const all = { ageMs: 0, keptMax: 0, ageMsMin: 0, goesOn: () => true };
-      for await (const accountId of accountIds) {
-        const moved = await move(accountId, all);
-        if (moved.isAlone)
-          throw new Error(`${NOT_COPIED}: repeat this when one follows, or take it away from the primary`);
-        count += moved.count;
-      }
-      return count;
-    },
-    behindMs: () =>
-      behind === null ? null : Math.max(behind, stuckSinceMs === null ? 0 : clock.elapsedMs() - stuckSinceMs),
-    async stop() {
-      stopped = true;
-      stopTimer();
-      await rounds.idle();
-      await beExporter(0).catch(onBroken);
-    },
-  };
+  async #moveNoted({ leases, accountId, score }: Due): Promise<void> {
+    let next: number | string;
+    const ageMs = this.#ageMs;
+    const which = {
+      ageMs,
+      keptMax: this.#keptMax,
+      ageMsMin: Math.min(AGE_MS_MIN, ageMs),
+      goesOn: () => this.#goesOn(),
+    };
+    try {
+      const moved = await this.#move(accountId, which);
+      if (moved.isAlone || moved.count > 0) this.#tellAlone(moved.isAlone);
+      if (moved.isAlone) this.#stuckSinceMs ??= this.#clock.elapsedMs();
+      else if (moved.count > 0) this.#stuckSinceMs = null;
+      next = moved.nextMs ?? "";
+    } catch (error) {
+      this.#stuckSinceMs ??= this.#clock.elapsedMs();
+      this.#onBroken(error);
+      next = this.#time().nowMs + BUSY_LOOK_MS;
+    }
+    await this.#run("archive_looked", leases, { account: accountId, score, next_look: next });
+  }
+
+  /** Reports once that postings wait, until some have moved. */
+  #tellAlone(isAlone: boolean): void {
+    if (isAlone && !this.#someAlone) this.#onBroken(new Error(`${NOT_COPIED}: they stay in Redis until one has them`));
+    this.#someAlone = isAlone;
+  }
 }

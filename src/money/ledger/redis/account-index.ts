@@ -17,24 +17,6 @@ const NOTES_MAX = 100_000;
 const DUE_MAX = 50;
 const SCAN_COUNT = "500";
 
-export interface AccountIndex {
-  /** Call before the account is opened. */
-  register(accountId: string): Promise<void>;
-  all(): AsyncIterable<string>;
-  /** Ordered by the part of the list, then by id. */
-  page(page: AccountPage): Promise<string[]>;
-  count(): Promise<number>;
-  /** Await before a hold is placed or renewed. Null where the account was noted recently with a lease no shorter. */
-  note(accountId: string, leaseMs: number): Promise<unknown> | null;
-  /** Accounts that may have postings outside the archive. */
-  unarchived(): AsyncIterable<string>;
-  /**
-   * Calls `step` for each account with a lease that may have ended, and notes the account again afterwards; stops when `step` returns
-   * false. Skips servers whose clock differed from ours within `restMs`: their lease times are wrong until every owner has renewed.
-   */
-  overdue(step: (accountId: string) => Promise<boolean>, restMs: number): Promise<void>;
-}
-
 interface Note {
   readonly untilMs: number;
   readonly leaseMs: number;
@@ -107,70 +89,91 @@ async function idsOf(link: LedgerLink, shard: number): Promise<string[]> {
   return [...ids].sort();
 }
 
-export function accountIndex(link: LedgerLink, run: RunTransition, clock: Clock): AccountIndex {
-  const notes = new Map<string, Note>();
+export class AccountIndex {
+  readonly #link: LedgerLink;
+  readonly #run: RunTransition;
+  readonly #clock: Clock;
+  readonly #notes = new Map<string, Note>();
   /** When each index's clock was last found to differ. */
-  const apart = new Map<string, number>();
+  readonly #apart = new Map<string, number>();
 
-  async function dueIn(leases: string, restMs: number): Promise<readonly string[]> {
-    const [isApart, ...found] = await run("due", leases, { count: DUE_MAX });
-    const nowMs = clock.elapsedMs();
-    if (isApart === "1") apart.set(leases, nowMs);
-    return nowMs - (apart.get(leases) ?? Number.NEGATIVE_INFINITY) < restMs ? [] : found;
+  constructor(link: LedgerLink, run: RunTransition, clock: Clock) {
+    this.#link = link;
+    this.#run = run;
+    this.#clock = clock;
   }
 
-  return {
-    async register(accountId) {
-      await link.call("SADD", accountsWith(accountId), accountId);
-    },
-    async *all() {
-      for (let shard = 0; shard < SHARDS; shard++) yield* await idsOf(link, shard);
-    },
-    async page({ limit, after }) {
-      const found: string[] = [];
-      for (let shard = after === null ? 0 : shardOf(after); shard < SHARDS && found.length < limit; shard++) {
-        const ids = await idsOf(link, shard);
-        const rest = after === null || shardOf(after) < shard ? ids : ids.filter((id) => id > after);
-        found.push(...rest.slice(0, limit - found.length));
+  /** Call before the account is opened. */
+  async register(accountId: string): Promise<void> {
+    await this.#link.call("SADD", accountsWith(accountId), accountId);
+  }
+
+  async *all(): AsyncIterable<string> {
+    for (let shard = 0; shard < SHARDS; shard++) yield* await idsOf(this.#link, shard);
+  }
+
+  /** Ordered by the part of the list, then by id. */
+  async page({ limit, after }: AccountPage): Promise<string[]> {
+    const found: string[] = [];
+    for (let shard = after === null ? 0 : shardOf(after); shard < SHARDS && found.length < limit; shard++) {
+      const ids = await idsOf(this.#link, shard);
+      const rest = after === null || shardOf(after) < shard ? ids : ids.filter((id) => id > after);
+      found.push(...rest.slice(0, limit - found.length));
+    }
+    return found;
+  }
+
+  async count(): Promise<number> {
+    const shards = Array.from({ length: SHARDS }, (_, shard) => this.#link.call("SCARD", `accounts:${shard}`));
+    return (await Promise.all(shards)).reduce<number>((sum, count) => sum + Number(count), 0);
+  }
+
+  /** Await before a hold is placed or renewed. Null where the account was noted recently with a lease no shorter. */
+  note(accountId: string, leaseMs: number): Promise<void> | null {
+    const nowMs = this.#clock.elapsedMs();
+    const before = this.#notes.get(accountId);
+    if (before !== undefined && nowMs < before.untilMs && before.leaseMs <= leaseMs) return null;
+    if (this.#notes.size >= NOTES_MAX) this.#notes.clear();
+    return this.#run("note", leasesWith(accountId), { account: accountId, lease_ms: leaseMs }).then(() => {
+      if (leaseMs >= LOOK_AGAIN_MS)
+        this.#notes.set(accountId, { untilMs: nowMs + Math.min(NOTE_MS, leaseMs / 4), leaseMs });
+    });
+  }
+
+  /** Accounts that may have postings outside the archive. */
+  async *unarchived(): AsyncIterable<string> {
+    for (const leases of LEASES) {
+      const seen = new Set<string>();
+      let at = 0;
+      for await (const word of scanned(this.#link, "ZSCAN", `${leases}:archive`)) if (at++ % 2 === 0) seen.add(word);
+      yield* seen;
+    }
+  }
+
+  /**
+   * Calls `step` for each account with a lease that may have ended, and notes the account again afterwards; stops when `step` returns
+   * false. Skips servers whose clock differed from ours within `restMs`: their lease times are wrong until every owner has renewed.
+   */
+  async overdue(step: (accountId: string) => Promise<boolean>, restMs: number): Promise<void> {
+    const { due, errors } = await dueOf((leases) => this.#dueIn(leases, restMs));
+    for (const { leases, accountId, score } of due) {
+      try {
+        const goesOn = await step(accountId);
+        const [next = ""] = await this.#run("first_end", accountKey(accountId), {});
+        await this.#run("looked", leases, { account: accountId, score, next_end: next });
+        if (!goesOn) break;
+      } catch (error) {
+        // An account on a server that is down does not delay the others.
+        errors.push(error);
       }
-      return found;
-    },
-    async count() {
-      const shards = Array.from({ length: SHARDS }, (_, shard) => link.call("SCARD", `accounts:${shard}`));
-      return (await Promise.all(shards)).reduce<number>((sum, count) => sum + Number(count), 0);
-    },
-    note(accountId, leaseMs) {
-      const nowMs = clock.elapsedMs();
-      const before = notes.get(accountId);
-      if (before !== undefined && nowMs < before.untilMs && before.leaseMs <= leaseMs) return null;
-      if (notes.size >= NOTES_MAX) notes.clear();
-      return run("note", leasesWith(accountId), { account: accountId, lease_ms: leaseMs }).then(() => {
-        if (leaseMs >= LOOK_AGAIN_MS)
-          notes.set(accountId, { untilMs: nowMs + Math.min(NOTE_MS, leaseMs / 4), leaseMs });
-      });
-    },
-    async *unarchived() {
-      for (const leases of LEASES) {
-        const seen = new Set<string>();
-        let at = 0;
-        for await (const word of scanned(link, "ZSCAN", `${leases}:archive`)) if (at++ % 2 === 0) seen.add(word);
-        yield* seen;
-      }
-    },
-    async overdue(step, restMs) {
-      const { due, errors } = await dueOf((leases) => dueIn(leases, restMs));
-      for (const { leases, accountId, score } of due) {
-        try {
-          const goesOn = await step(accountId);
-          const [next = ""] = await run("first_end", accountKey(accountId), {});
-          await run("looked", leases, { account: accountId, score, next_end: next });
-          if (!goesOn) break;
-        } catch (error) {
-          // An account on a server that is down does not delay the others.
-          errors.push(error);
-        }
-      }
-      if (errors.length > 0) throw errors[0];
-    },
-  };
+    }
+    if (errors.length > 0) throw errors[0];
+  }
+
+  async #dueIn(leases: string, restMs: number): Promise<readonly string[]> {
+    const [isApart, ...found] = await this.#run("due", leases, { count: DUE_MAX });
+    const nowMs = this.#clock.elapsedMs();
+    if (isApart === "1") this.#apart.set(leases, nowMs);
+    return nowMs - (this.#apart.get(leases) ?? Number.NEGATIVE_INFINITY) < restMs ? [] : found;
+  }
 }

@@ -2,7 +2,7 @@
 import type { Clock } from "../../../core/clock.ts";
 import type { RedisLink } from "../../../platform/storage/redis-link.ts";
 import type { Archive, NumberedPosting } from "../archive/archive.ts";
-import { exportPostings } from "../archive/export.ts";
+import { PostingExport } from "../archive/export.ts";
 import {
   type AccountBook,
   type BookCost,
@@ -13,7 +13,7 @@ import {
 } from "../books.ts";
 import { costIn, countsOf, windowList } from "../model/window-list.ts";
 import { countingDay, dayOf, runOfScope } from "../model/windows.ts";
-import { accountIndex } from "./account-index.ts";
+import { AccountIndex } from "./account-index.ts";
 import { archivedText } from "./calls.ts";
 import { redisLedger } from "./ledger.ts";
 import {
@@ -45,7 +45,7 @@ export interface RedisBooks {
 }
 
 function indexOf({ link, clock }: RedisBooks) {
-  return accountIndex(link, ledgerScripts(link, transitionClock(clock, false)), clock);
+  return new AccountIndex(link, ledgerScripts(link, transitionClock(clock, false)), clock);
 }
 
 /** All unexpired idempotency keys, by account. */
@@ -77,7 +77,7 @@ function costsIn(fields: ReadonlyMap<string, string>, clockMs: number): BookCost
 }
 
 export async function archiveAll(books: RedisBooks): Promise<void> {
-  const mover = exportPostings({ ...books, onBroken: () => {}, every: () => () => {} });
+  const mover = new PostingExport({ ...books, onBroken: () => {}, every: () => () => {} });
   await mover.flush(indexOf(books).all());
 }
 

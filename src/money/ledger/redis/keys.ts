@@ -9,6 +9,7 @@ import {
   onPage,
 } from "../../../core/account-rows.ts";
 import { GatewayError } from "../../../core/errors.ts";
+import type { LedgerPlace } from "./place.ts";
 import {
   accountBase,
   accountKey,
@@ -24,7 +25,7 @@ import {
   storedKey,
   withPeriodSums,
 } from "./rows.ts";
-import type { LedgerLink, RunTransition, TransitionTime } from "./script.ts";
+import type { LedgerLink } from "./script.ts";
 
 /** Of concurrent writers to a key, each round lets one succeed, so this many can write at once. */
 const KEY_WRITES_MAX = 100;
@@ -34,28 +35,6 @@ type Keys = Pick<
   Accounts,
   "createKey" | "key" | "keyByHash" | "keys" | "patchKey" | "secretHash" | "rotateKey" | "deleteKey"
 >;
-
-/** Waits for replicas. Both methods reject where no replica confirms in time all writes on these keys' servers. */
-export interface Copies {
-  /** Call before a write whose secret could not be returned after a refusal: better not to begin it. */
-  ready(...keys: readonly string[]): Promise<void>;
-  /** Call after a write. These writes have no spool, so one that a failover could lose is refused, and the user repeats it. */
-  taken(...keys: readonly string[]): Promise<void>;
-}
-
-const NOT_READY = "No replica of the ledger follows, so nothing was done.";
-const NOT_TAKEN = "It was done, and no replica of the ledger has it yet: a failover could take it back. Send it again.";
-
-export function waitForCopies(link: LedgerLink): Copies {
-  async function wait(keys: readonly string[], reason: string): Promise<void> {
-    const copied = await Promise.all(keys.map((key) => link.waitForReplicas(key)));
-    if (!copied.includes(false)) return;
-    const nothingDone = reason === NOT_READY;
-    const said = { data: { reason }, cause: new Error("no replica has it yet"), nothingDone };
-    throw new GatewayError("ledger_unavailable", { retryAfterSeconds: RETRY_AFTER_SECONDS, ...said });
-  }
-  return { ready: (...keys) => wait(keys, NOT_READY), taken: (...keys) => wait(keys, NOT_TAKEN) };
-}
 
 /** Stores the secret's pointer before the key, so that an acknowledged key can always be found. */
 export async function pointTo(link: LedgerLink, secretHash: string, accountId: string, keyId: string): Promise<void> {
@@ -73,10 +52,9 @@ export function newKeyArguments(newKey: NewKey, primary: boolean) {
   };
 }
 
-export function redisKeys(link: LedgerLink, run: RunTransition, time: () => TransitionTime): Keys {
-  const copies = waitForCopies(link);
-
-  async function key(accountId: string, keyId: string): Promise<StoredKey | null> {
+/** Reads and changes the stored keys. */
+function storedKeys({ link, run, time }: LedgerPlace) {
+  async function read(accountId: string, keyId: string): Promise<StoredKey | null> {
     const names = [keyId, ...["paused", "ceiling", "period", "used", "created"].map((name) => `${keyId}:${name}`)];
     const values = (await link.call("HMGET", `${accountBase(accountId)}:k`, ...names)) as (string | null)[];
     const fields = new Map(
@@ -98,7 +76,7 @@ export function redisKeys(link: LedgerLink, run: RunTransition, time: () => Tran
     patch: KeyPatch & Partial<KeyProfile>,
   ): Promise<StoredKey | null> {
     for (let tries = 0; tries < KEY_WRITES_MAX; tries++) {
-      const before = await key(accountId, keyId);
+      const before = await read(accountId, keyId);
       if (before === null) return null;
       const { profile, paused, ceiling, period } = before.written;
       const [outcome] = await run("write_key", accountKey(accountId), {
@@ -109,12 +87,18 @@ export function redisKeys(link: LedgerLink, run: RunTransition, time: () => Tran
         period_before: period,
         ...changedKey(before, patch),
       });
-      if (outcome === "written") return key(accountId, keyId);
+      if (outcome === "written") return read(accountId, keyId);
       if (outcome === "missing") return null;
     }
     throw new GatewayError("ledger_unavailable", { retryAfterSeconds: RETRY_AFTER_SECONDS });
   }
 
+  return { read, shown, change };
+}
+
+export function redisKeys(place: LedgerPlace): Keys {
+  const { link, run, time, copies } = place;
+  const { read, shown, change } = storedKeys(place);
   return {
     async createKey(accountId, newKey) {
       if ((await readAccount(link, accountId)) === null) return "unknown_account";
@@ -128,12 +112,12 @@ export function redisKeys(link: LedgerLink, run: RunTransition, time: () => Tran
       else await link.call("DEL", secretKey(newKey.secretHash));
       return outcome as KeyCreation;
     },
-    key: async (accountId, keyId) => shown(await key(accountId, keyId)),
+    key: async (accountId, keyId) => shown(await read(accountId, keyId)),
     async keyByHash(secretHash) {
       const pointer = (await link.call("GET", secretKey(secretHash))) as string | null;
       if (pointer === null) return null;
       const [accountId, keyId] = JSON.parse(pointer) as [string, string];
-      const found = await key(accountId, keyId);
+      const found = await read(accountId, keyId);
       // A pointer outlives its secret; the key itself knows its current one.
       return found?.profile.secretHash === secretHash ? shown(found) : null;
     },
@@ -149,9 +133,9 @@ export function redisKeys(link: LedgerLink, run: RunTransition, time: () => Tran
       if (after !== null) await copies.taken(accountKey(accountId));
       return shown(after);
     },
-    secretHash: async (accountId, keyId) => (await key(accountId, keyId))?.profile.secretHash ?? null,
+    secretHash: async (accountId, keyId) => (await read(accountId, keyId))?.profile.secretHash ?? null,
     async rotateKey(accountId, keyId, secretHash, hint) {
-      const before = await key(accountId, keyId);
+      const before = await read(accountId, keyId);
       if (before === null) return null;
       const places = [accountKey(accountId), secretKey(secretHash)];
       // Check before as well: a caller refused afterwards has lost the old secret and never gets the new one.
@@ -164,7 +148,7 @@ export function redisKeys(link: LedgerLink, run: RunTransition, time: () => Tran
       return row === null ? null : { ...row, formerHash: before.profile.secretHash };
     },
     async deleteKey(accountId, keyId) {
-      const before = await key(accountId, keyId);
+      const before = await read(accountId, keyId);
       if (before?.profile.primary) return false;
       if (before !== null) {
         // The key existed: if it is gone now, this command was sent twice, or another request revoked it.

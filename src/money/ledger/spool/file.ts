@@ -3,6 +3,7 @@ import { type Clock, steadyClock } from "../../../core/clock.ts";
 import { GatewayError } from "../../../core/errors.ts";
 import type { DiskBounds } from "../../../platform/storage/disk-guard.ts";
 import { openSqliteThread } from "../../../platform/storage/sqlite-thread.ts";
+import type { UnitCaller } from "../../../platform/storage/thread-client.ts";
 import { type Intent, intentText } from "./intent.ts";
 import type { Ending, SpoolOperations, SpoolPage, StoredIntent } from "./unit.ts";
 
@@ -50,6 +51,24 @@ export interface SpoolOptions {
   readonly onFatal: (error: Error) => void;
 }
 
+function noRoom(cause: unknown): GatewayError {
+  return new GatewayError("ledger_unavailable", { cause, retryAfterSeconds: RETRY_AFTER_SECONDS, nothingDone: true });
+}
+
+/** The stored intents, a page at a time. */
+async function* pagesOf(
+  call: UnitCaller<SpoolOperations>,
+  which: SpoolPage["which"],
+): AsyncGenerator<readonly StoredIntent[]> {
+  for (let beyond = 0; ; ) {
+    const page = await call("page", { beyond, limit: PAGE_COUNT, which });
+    const edge = page.at(typeof which === "string" ? -1 : 0);
+    if (edge === undefined) return;
+    yield page;
+    beyond = edge.seq;
+  }
+}
+
 /** Opens this process's spool. Rejects where another process has it open. */
 export async function openSpool(options: SpoolOptions): Promise<Spool> {
   const { file, disk, openMax = OPEN_MAX, onFatal } = options;
@@ -64,16 +83,6 @@ export async function openSpool(options: SpoolOptions): Promise<Spool> {
   let noting: NodeJS.Timeout | null = null;
   let probedMs = Number.NEGATIVE_INFINITY;
   let broken: unknown = null;
-
-  async function* pages(which: SpoolPage["which"]): AsyncGenerator<readonly StoredIntent[]> {
-    for (let beyond = 0; ; ) {
-      const page = await call("page", { beyond, limit: PAGE_COUNT, which });
-      const edge = page.at(typeof which === "string" ? -1 : 0);
-      if (edge === undefined) return;
-      yield page;
-      beyond = edge.seq;
-    }
-  }
 
   async function flush(): Promise<void> {
     clearTimeout(noting ?? undefined);
@@ -102,7 +111,7 @@ export async function openSpool(options: SpoolOptions): Promise<Spool> {
     );
   }
 
-  for await (const page of pages("open")) for (const { seq, madeAtMs } of page) open.set(seq, madeAtMs);
+  for await (const page of pagesOf(call, "open")) for (const { seq, madeAtMs } of page) open.set(seq, madeAtMs);
   return {
     async append(intent) {
       try {
@@ -120,16 +129,11 @@ export async function openSpool(options: SpoolOptions): Promise<Spool> {
       if (endings.size >= NOTE_COUNT && broken === null) void flush();
       else noting ??= setTimeout(() => void flush(), NOTE_MS);
     },
-    pages,
+    pages: (which) => pagesOf(call, which),
     requireRoom() {
       if (clock.elapsedMs() - probedMs >= PROBE_MS) probe();
       if (broken === null && open.size < openMax) return;
-      const cause = broken ?? new Error(`${open.size} ends of calls wait for the store`);
-      throw new GatewayError("ledger_unavailable", {
-        cause,
-        retryAfterSeconds: RETRY_AFTER_SECONDS,
-        nothingDone: true,
-      });
+      throw noRoom(broken ?? new Error(`${open.size} ends of calls wait for the store`));
     },
     state() {
       const [oldest] = open.values();

@@ -4,12 +4,12 @@ import { GatewayError } from "../../../core/errors.ts";
 import { add, centsUp, least, minus, type Nano, nano, ZERO } from "../../../core/money.ts";
 import type {
   HoldOrigin,
-  HoldRef,
   Ledger,
   PostOutcome,
   PostRequest,
   ReserveRequest,
   SharedLedger,
+  VoidOutcome,
 } from "../model/ledger.ts";
 import { accountOf, Delivery, isAway, noteOf } from "./delivery.ts";
 import { examineSpool } from "./doctor.ts";
@@ -165,6 +165,28 @@ async function tellDurably(intent: Intent, { spool, post, unwritten }: Ways): Pr
   }
 }
 
+/** Ends calls: their holds are placed no more once the end is durable. */
+function spooledEnds(ways: Ways, placed: ReturnType<typeof placedHolds>): Pick<Ledger, "post" | "void"> {
+  return {
+    async post(request) {
+      nano(request.amountNano);
+      nano(request.upstreamNano);
+      const origin = placed.get(request.holdId);
+      const told = await tellDurably({ op: "post", request, origin }, ways);
+      placed.delete(request.holdId);
+      return told === null ? spooled(request, origin) : (told as PostOutcome);
+    },
+    async void({ accountId, holdId }, reason, { keyFate = "free", upstreamNano = ZERO } = {}) {
+      const origin = placed.get(holdId);
+      const hold = { accountId, holdId };
+      const cost = upstreamNano > 0 ? { upstreamNano: nano(upstreamNano) } : {};
+      const told = await tellDurably({ op: "void", hold, reason, keyFate, ...cost, origin }, ways);
+      placed.delete(holdId);
+      return told === null ? { outcome: "voided" } : (told as VoidOutcome);
+    },
+  };
+}
+
 export function spooledLedger(ledger: SharedLedger, spool: Spool, options: SpooledLedgerOptions): SpooledLedger {
   const { clock, leaseMs, onBroken, onForfeit } = options;
   const placed = placedHolds();
@@ -210,22 +232,7 @@ export function spooledLedger(ledger: SharedLedger, spool: Spool, options: Spool
       if (outcome.outcome === "extended") placed.grow(hold.holdId, outcome.amountNano);
       return outcome;
     },
-    async post(request) {
-      nano(request.amountNano);
-      nano(request.upstreamNano);
-      const origin = placed.get(request.holdId);
-      const told = await tellDurably({ op: "post", request, origin }, ways);
-      placed.delete(request.holdId);
-      return told === null ? spooled(request, origin) : (told as PostOutcome);
-    },
-    async void({ accountId, holdId }: HoldRef, reason, { keyFate = "free", upstreamNano = ZERO } = {}) {
-      const origin = placed.get(holdId);
-      const hold = { accountId, holdId };
-      const cost = upstreamNano > 0 ? { upstreamNano: nano(upstreamNano) } : {};
-      const told = await tellDurably({ op: "void", hold, reason, keyFate, ...cost, origin }, ways);
-      placed.delete(holdId);
-      return told === null ? { outcome: "voided" } : (told as Awaited<ReturnType<Ledger["void"]>>);
-    },
+    ...spooledEnds(ways, placed),
     renew: (holds, lease) => watchedBeat(watched(ledger.renew(holds, lease))),
     sweep(countMax, onlyOwner) {
       if (holdsBackSweeps()) return Promise.resolve([]);

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { systemClock } from "../../../../src/core/clock.ts";
-import { exportPostings } from "../../../../src/money/ledger/archive/export.ts";
+import { PostingExport } from "../../../../src/money/ledger/archive/export.ts";
 import { openSqliteArchive } from "../../../../src/money/ledger/archive/sqlite.ts";
 import type { Ledger } from "../../../../src/money/ledger/model/ledger.ts";
 import { anyRedis, openLink } from "../../../support/redis.ts";
@@ -25,7 +25,7 @@ async function openArchived(): Promise<TestStore> {
   };
   const store = redisStore(link, dispose, archive);
   const accounts = new Set<string>();
-  const mover = exportPostings({
+  const mover = new PostingExport({
     ...{ link, archive, clock: store.clock, clockIsServers: true, every: () => () => {} },
     onBroken: (error) => console.error("archive:", error),
   });

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { manualClock, systemClock } from "../../../../src/core/clock.ts";
 import { nano } from "../../../../src/core/money.ts";
-import { exportPostings } from "../../../../src/money/ledger/archive/export.ts";
+import { PostingExport } from "../../../../src/money/ledger/archive/export.ts";
 import { openSqliteArchive } from "../../../../src/money/ledger/archive/sqlite.ts";
 import { redisLedger } from "../../../../src/money/ledger/redis/ledger.ts";
 import { restId, tellStore } from "../../../../src/money/ledger/spool/tell-store.ts";
@@ -43,7 +43,7 @@ async function start(accountId: string) {
     async archived() {
       clock.advance(2 * LEASE_MS);
       const every = () => () => {};
-      const mover = exportPostings({ link, archive, clock, clockIsServers: true, onBroken: onFatal, every });
+      const mover = new PostingExport({ link, archive, clock, clockIsServers: true, onBroken: onFatal, every });
       await mover.flush(
         (async function* () {
           yield accountId;

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { manualClock, systemClock } from "../../../../src/core/clock.ts";
 import { nano } from "../../../../src/core/money.ts";
 import type { Archive } from "../../../../src/money/ledger/archive/archive.ts";
-import { type ExportOptions, exportPostings } from "../../../../src/money/ledger/archive/export.ts";
+import { type ExportOptions, PostingExport } from "../../../../src/money/ledger/archive/export.ts";
 import { openSqliteArchive } from "../../../../src/money/ledger/archive/sqlite.ts";
 import type { SharedLedger } from "../../../../src/money/ledger/model/ledger.ts";
 import { redisLedger } from "../../../../src/money/ledger/redis/ledger.ts";
@@ -44,8 +44,8 @@ export async function openArchiveStage() {
       return () => {};
     };
     const onBroken = (error: unknown) => errors.push(error);
-    const own = exportPostings({ ...{ link, archive, clock, clockIsServers: true, onBroken, every }, ...options });
-    return { ...own, errors, tick: () => tick() };
+    const own = new PostingExport({ ...{ link, archive, clock, clockIsServers: true, onBroken, every }, ...options });
+    return Object.assign(own, { errors, tick: () => tick() });
   }
 
   async function account(cents = 1_000): Promise<string> {

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { manualClock, systemClock } from "../../../../src/core/clock.ts";
 import { nano } from "../../../../src/core/money.ts";
-import { exportPostings } from "../../../../src/money/ledger/archive/export.ts";
+import { PostingExport } from "../../../../src/money/ledger/archive/export.ts";
 import { openSqliteArchive } from "../../../../src/money/ledger/archive/sqlite.ts";
 import { DAY_MS } from "../../../../src/money/ledger/model/windows.ts";
 import { redisLedger } from "../../../../src/money/ledger/redis/ledger.ts";
@@ -56,7 +56,7 @@ async function startApart(period: "day" | "month") {
       ledger.reserve(holdRequest({ accountId: "ada", holdId, cents, nowMs: clock.epochMs() })),
     post: (holdId: string, cents: number) => ledger.post(postRequest({ accountId: "ada", holdId, cents })),
     async archive() {
-      const mover = exportPostings({
+      const mover = new PostingExport({
         link: apart,
         archive,
         clock,

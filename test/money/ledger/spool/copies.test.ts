@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { type Clock, systemClock } from "../../../../src/core/clock.ts";
 import { nano } from "../../../../src/core/money.ts";
-import { exportPostings } from "../../../../src/money/ledger/archive/export.ts";
+import { PostingExport } from "../../../../src/money/ledger/archive/export.ts";
 import { openSqliteArchive } from "../../../../src/money/ledger/archive/sqlite.ts";
 import { leasesWith } from "../../../../src/money/ledger/redis/account-index.ts";
 import { keptUntilCopied } from "../../../../src/money/ledger/spool/copies.ts";
@@ -83,7 +83,7 @@ it("what no replica has stays out of the archive: after a failover no charge is 
   const { ledger, link, hold, redis, proxy, way, replica } = await startReplicated({ archive });
   const rounds: (() => void)[] = [];
   const errors: string[] = [];
-  const mover = exportPostings({
+  const mover = new PostingExport({
     ...{ link, archive, clock: aheadBy(LONG_MS), clockIsServers: true, ageMs: 0 },
     onBroken: (error) => errors.push(String(error)),
     every(_, run) {
