@@ -5,9 +5,10 @@ import { join } from "node:path";
 import { openStores } from "../../../src/gateway/stores.ts";
 import { readConfig } from "../../../src/platform/config.ts";
 import { anyRedis } from "../../support/redis.ts";
+import { rivalContract } from "../batches/rival.ts";
 import { jobsContract } from "./jobs-contract.ts";
 
-jobsContract("redis", async () => {
+async function open() {
   const redis = await anyRedis();
   const folder = mkdtempSync(join(tmpdir(), "tollgate-jobs-"));
   const stores = await openStores(readConfig({ DATA_DIR: folder, REDIS_URL: redis.url, REDIS_COMMAND_MS: "10000" }), {
@@ -23,4 +24,7 @@ jobsContract("redis", async () => {
       rmSync(folder, { recursive: true, force: true });
     },
   };
-});
+}
+
+jobsContract("redis", open);
+rivalContract("redis", open);

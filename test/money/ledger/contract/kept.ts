@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { nano } from "../../../../src/core/money.ts";
 import type { ReserveRequest } from "../../../../src/money/ledger/model/ledger.ts";
-import { CENT, holdRequest, postRequest } from "../requests.ts";
+import { CENT, holdRequest, newKey, postRequest } from "../requests.ts";
 import type { Stage } from "./stage.ts";
 
 const HALF_HOUR_MS = 30 * 60_000;
@@ -155,6 +155,26 @@ export function keptContract(stage: Stage): void {
       await place(third, "one", 5, launched);
       await stage.store.ledger.post(postRequest(third.hold("one", 0)));
       expect(await place(third, "two", 5, launched)).toEqual({ ...done, holdId: third.hold("one", 0).holdId });
+      await clean();
+    });
+
+    test("one is posted in full after its key was deleted and its account frozen", async () => {
+      const to = await account(10);
+      const { ledger } = stage.store;
+      const keyId = `${to.accountId}.agent`;
+      await ledger.createKey(to.accountId, newKey(keyId, { ceilingNano: nano(5 * CENT), ceilingPeriod: "day" }));
+      await place(to, "job", 4, { keyId });
+      await ledger.patchKey(to.accountId, keyId, { ceilingNano: nano(1) });
+      await ledger.deleteKey(to.accountId, keyId);
+      await ledger.patchAccount(to.accountId, { frozen: true });
+      const reopened = await stage.store.reopen();
+      expect(await reopened.extend(to.hold("job", 0), nano(4 * CENT), nano(CENT), HALF_HOUR_MS)).toMatchObject({
+        outcome: "extended",
+      });
+      expect(await reopened.post(postRequest(to.hold("job", 4)))).toMatchObject({
+        ...{ outcome: "posted", chargedNano: 4 * CENT, absorbedNano: 0 },
+      });
+      expect(await reopened.transaction(to.accountId, to.hold("job", 0).holdId)).toMatchObject({ keyId });
       await clean();
     });
 
