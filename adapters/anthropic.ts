@@ -47,6 +47,7 @@ export default defineAdapter({
     prices: [{ since, percent: 50 }],
     linesMax: 100_000,
     bytesMax: 256_000_000,
+    deletes: true,
   },
   chat: {
     dialect: "messages",

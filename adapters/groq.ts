@@ -38,6 +38,7 @@ export default defineAdapter({
     prices: [{ since, percent: 50 }],
     linesMax: 50_000,
     bytesMax: 200_000_000,
+    deletes: true,
     oneModel: true,
   },
   chat: {

@@ -11,6 +11,8 @@ export const batchApi = z.strictObject({
   prices: z.array(z.strictObject({ since: day, percent: z.int().min(1).max(100) })).min(1),
   linesMax: count,
   bytesMax: count,
+  /** It deletes files and ended batches on request. Absent: it keeps them for as long as it likes. */
+  deletes: z.boolean().optional(),
   /** All lines of one of its batches must name the same model. */
   oneModel: z.boolean().optional(),
 });

@@ -1,6 +1,7 @@
 // What a gateway does for its callers: how calls are paid and run, jobs, events, and background work.
-import { batchKind } from "../actions/batches/batch-kind.ts";
+import { type BatchDeps, batchKind } from "../actions/batches/batch-kind.ts";
 import { BatchPlaces } from "../actions/batches/batch-part.ts";
+import { leftFiles } from "../actions/batches/left-files.ts";
 import type { LineCalls } from "../actions/batches/line-calls.ts";
 import { cancelJobs } from "../actions/jobs/cancelled.ts";
 import { jobNews } from "../actions/jobs/job-news.ts";
@@ -167,7 +168,9 @@ function openJobs(
   const { config, stores, observer, upstream, catalog } = foundation;
   const { ledger, records, shared, owner, others } = stores;
   const clock = systemClock;
-  const batch = batchOf(foundation, { actionCatalog, lines, onBroken });
+  const vendors = batchVendors(upstream, catalog.current, config);
+  const left = leftFiles({ records, clock, vendors });
+  const batch = batchOf(foundation, { actionCatalog, lines, onBroken, vendors, left });
   const jobs = createJobs({
     ledger,
     windows,
@@ -220,25 +223,28 @@ function openJobs(
     catalog: catalog.current,
     onBroken,
   });
-  const cleanups = new Cleanups({ records, clock, onBroken }, [actionCatalog.sessions.unclosed, prepaidSessions]);
+  const cleanups = new Cleanups({ records, clock, onBroken }, [
+    actionCatalog.sessions.unclosed,
+    prepaidSessions,
+    left.cleanup,
+  ]);
   return { jobs, kernel, run, cleanups };
 }
 
 function batchOf(
-  { config, stores: { ledger }, observer, upstream, catalog }: Foundation,
+  { stores: { ledger }, observer }: Foundation,
   {
     actionCatalog,
     lines: calls,
-    onBroken,
-  }: Pick<Parameters<typeof openJobs>[1], "actionCatalog" | "lines" | "onBroken">,
+    ...parts
+  }: Pick<Parameters<typeof openJobs>[1], "actionCatalog" | "lines"> & Pick<BatchDeps, "onBroken" | "vendors" | "left">,
 ): JobKind {
   return batchKind({
+    ...parts,
     files: actionCatalog.batchFiles,
     calls,
     places: new BatchPlaces(),
-    vendors: batchVendors(upstream, catalog.current, config),
     clock: systemClock,
-    onBroken,
     onLines: observer.batchLines,
     async free(accountId) {
       const account = await ledger.account(accountId);

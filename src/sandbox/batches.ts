@@ -144,13 +144,23 @@ export class BatchRoom {
     if (batch === undefined || batch.faults.includes("batch-lost")) return unknown;
     if (asked === "POST cancel" && (await this.#settled(batch)) === null) batch.cancelledMs = this.#parts.nowMs();
     if (asked === "GET results") return this.#download(batch);
+    if (asked === "DELETE one") return this.#delete(batch);
     return { status: 200, body: await this.#view(batch) };
   }
 
   async #file(asked: string, id: string, { target, body }: Arrival): Promise<Words | Refusal | Buffer> {
-    const batch = this.#batches.find((one) => id === `${one.id}-answers` || id === `${one.id}-errors`);
+    const kept = [...this.#files.keys(), ...this.#batches.flatMap(outputsOf)];
+    if (asked === "GET all") return { status: 200, body: { object: "list", data: kept.map((one) => ({ id: one })) } };
+    if (asked !== "POST all" && !kept.includes(id)) return unknown;
+    const batch = this.#batches.find((one) => outputsOf(one).includes(id));
+    const isErrors = id.endsWith("-errors");
     if (asked === "GET content" && batch !== undefined)
-      return id.endsWith("-errors") ? jsonl(batch.results?.errors) : this.#download(batch);
+      return isErrors ? jsonl(batch.results?.errors) : this.#download(batch);
+    if (asked === "DELETE one") {
+      this.#files.delete(id);
+      if (batch?.results != null) batch.results = { ...batch.results, [isErrors ? "errors" : "answers"]: [] };
+      return { status: 200, body: { id, object: "file", deleted: true } };
+    }
     if (asked !== "POST all") return unknown;
     const form = await readForm(body ?? Buffer.alloc(0), String(target.headers["content-type"]), true);
     const [file] = Array.isArray(form?.file) ? form.file : [];
@@ -193,10 +203,16 @@ export class BatchRoom {
       isCutOnce: false,
     };
     if (isMessages && batch.wrong !== null) return { kind: "invalid", message: batch.wrong };
-    this.#files.delete(fileId);
     this.#batches.unshift(batch);
     this.#batches.splice(fitting(this.#batches.map(({ bytes }) => bytes)));
-    return faults.includes("batch-unheard") ? "cut" : { status: 200, body: viewOf(batch, null) };
+    return faults.includes("batch-unheard") ? "cut" : { status: 200, body: viewOf(batch) };
+  }
+
+  #delete(batch: Batch): Words | Refusal {
+    if (!batch.isMessages || batch.results === null)
+      return { kind: "invalid", message: "The batch cannot be deleted." };
+    this.#batches.splice(this.#batches.indexOf(batch), 1);
+    return { status: 200, body: { id: batch.id, type: "message_batch_deleted" } };
   }
 
   async #list(query: URLSearchParams, adapter: string, isMessages: boolean): Promise<Words> {
@@ -210,7 +226,8 @@ export class BatchRoom {
   }
 
   async #view(batch: Batch): Promise<Record<string, unknown>> {
-    return viewOf(batch, await this.#settled(batch));
+    await this.#settled(batch);
+    return viewOf(batch);
   }
 
   /** The results of a batch that has ended; null: it runs. */
@@ -295,6 +312,12 @@ function fitting(bytes: readonly number[]): number {
   return first < 0 ? bytes.length : Math.max(1, first);
 }
 
+/** The files of a batch's answers. */
+function outputsOf({ id, isMessages, results }: Batch): string[] {
+  const { answers = [], errors = [] } = isMessages ? {} : (results ?? {});
+  return [...(answers.length === 0 ? [] : [`${id}-answers`]), ...(errors.length === 0 ? [] : [`${id}-errors`])];
+}
+
 function jsonl(lines: readonly string[] = []): Buffer {
   return Buffer.from(lines.map((line) => `${line}\n`).join(""));
 }
@@ -332,8 +355,8 @@ function resultLine({ isMessages, cancelledMs }: Batch, { customId }: Line, answ
   return JSON.stringify({ id: "batch_req_sandbox", custom_id, response, error });
 }
 
-function viewOf(batch: Batch, results: Batch["results"]): Record<string, unknown> {
-  const { id, isMessages, lines, createdMs, cancelledMs, faults, wrong, shown } = batch;
+function viewOf(batch: Batch): Record<string, unknown> {
+  const { id, isMessages, lines, createdMs, cancelledMs, faults, wrong, shown, results } = batch;
   const isExpired = faults.includes("batch-expired");
   const left = results === null ? lines.length : 0;
   const { failed = 0, cut = 0 } = results ?? {};
@@ -357,8 +380,8 @@ function viewOf(batch: Batch, results: Batch["results"]): Record<string, unknown
     status: wrong !== null ? "failed" : results === null ? "in_progress" : ended,
     errors: wrong === null ? null : { object: "list", data: [{ code: "invalid_input", message: wrong, line: null }] },
     created_at: Math.floor(createdMs / 1_000),
-    output_file_id: results === null || results.answers.length === 0 ? null : `${id}-answers`,
-    error_file_id: results === null || results.errors.length === 0 ? null : `${id}-errors`,
+    output_file_id: outputsOf(batch).find((file) => file.endsWith("-answers")) ?? null,
+    error_file_id: outputsOf(batch).find((file) => file.endsWith("-errors")) ?? null,
     request_counts: { total: lines.length, completed: good, failed },
   };
 }

@@ -19,7 +19,7 @@ const GAP_MS_MAX = 60_000;
 const JSON_BYTES_MAX = 4 * 1024 * 1024;
 
 export interface BatchCall {
-  readonly method: "GET" | "POST";
+  readonly method: "GET" | "POST" | "DELETE";
   /** Below the vendor's origin. */
   readonly path: string;
   readonly headers?: Readonly<Record<string, string>>;

@@ -27,6 +27,7 @@ import {
   WINDOW_MS,
 } from "./batch-record.ts";
 import { BatchResults } from "./batch-results.ts";
+import type { LeftFiles } from "./left-files.ts";
 import type { LineCalls } from "./line-calls.ts";
 import type { LineIndex } from "./line-index.ts";
 import type { NativeAnswers } from "./native-answers.ts";
@@ -50,6 +51,7 @@ export interface BatchDeps {
   readonly places: BatchPlaces;
   readonly clock: Clock;
   readonly vendors: BatchVendors;
+  readonly left: Pick<LeftFiles, "add">;
   /** The account's balance that no hold takes. */
   free(accountId: string): Promise<Nano>;
   onBroken(error: unknown, jobId: string): void;
@@ -370,13 +372,14 @@ export function batchKind(deps: BatchDeps): JobKind {
     outlivesHold: true,
     graceMs: GRACE_MS,
     run: (job) => new BatchRun(job, deps).toEnd(),
-    /** The files of its results stay; what they were made of goes. */
-    async clear({ progress }) {
+    /** The files of its results stay; what they were made of goes, here and at the provider. */
+    async clear({ payer, progress }) {
       const { index = null, outputs = [], errors = [], native = null } = (progress ?? {}) as Partial<BatchProgress>;
       const inputs = native?.batches?.flatMap(({ input }) => input) ?? [];
       const { segments = [], places = null } = native?.answers ?? {};
       for (const segment of [index, ...outputs, ...errors, ...inputs, ...segments, places])
         if (segment !== null) await deps.files.dropSegment(segment.id);
+      if (native !== null) await deps.left.add(native, payer.sandbox);
     },
   };
 }

@@ -308,6 +308,21 @@ describe("a batch of messages that a provider runs", () => {
   });
 });
 
+it("leaves nothing at the providers, however its batches ended", async () => {
+  const ids = async (path: string, key: string) => {
+    const answer = await fetch(gateway.sandboxUrl + path, {
+      headers: { authorization: `Bearer ${key}`, "x-api-key": key },
+    });
+    const { data } = (await answer.json()) as { data: { id: string }[] };
+    return data.map(({ id }) => id);
+  };
+  const left = async () => [
+    ...(await ids("/openai/files", "any")),
+    ...(await ids("/anthropic/messages/batches?limit=100", "any")),
+  ];
+  await eventually(async () => ((await left()).length === 0 ? true : undefined), "the deletion of all files");
+});
+
 it("leaves sound books", async () => {
   expect(await gateway.doctor()).toEqual([]);
 });

@@ -108,6 +108,7 @@ export function rivalContract(name: string, open: () => Promise<Stores>): void {
       calls,
       places: new BatchPlaces(),
       vendors: vendors(),
+      left: { add: async () => {} },
       clock: systemClock,
       free: async () => ZERO,
       onBroken: (error) => {
