@@ -251,10 +251,6 @@ export function paidBy(...rails: readonly [Rail, ...Rail[]]): Auth {
   };
 }
 
-function instantOf(epochMs: number): string {
-  return new Date(epochMs).toISOString().replace(/[:-]|\.\d{3}/g, "");
-}
-
 /** AWS Signature Version 4, by the parts of a key (id, secret, session token) and the setting `region`. Tracing headers are unsigned. */
 export function sigv4({ service, region }: { readonly service: string; readonly region: string }): Auth {
   must(service !== "" && region !== "", "sigv4 needs a service and a setting for its region");
@@ -271,7 +267,7 @@ export function sigv4({ service, region }: { readonly service: string; readonly 
         ...(sessionToken === undefined ? null : { sessionToken }),
         service,
         region: settings[region] ?? "",
-        datetime: instantOf(clock.epochMs()),
+        datetime: new Date(clock.epochMs()).toISOString().replace(/[:-]|\.\d{3}/g, ""),
       });
       const { headers } = await signer.sign();
       return withHeaders(request, Object.fromEntries(headers));

@@ -19,11 +19,6 @@ import { unitPriceText } from "./unit-price.ts";
 
 type Sold = SoldModel | SoldEmbedding;
 
-/** The price of a call on top of its tokens, in USD. */
-function usdPerRequestText(thousandth: TokenRates["thousandth"]): string {
-  return usdText(costOf([1_000], [thousandth]));
-}
-
 function perToken(rates: TokenRates) {
   return {
     prompt: usdPerTokenText(rates.input),
@@ -31,7 +26,7 @@ function perToken(rates: TokenRates) {
     input_cache_read: usdPerTokenText(rates.cacheRead),
     input_cache_write: usdPerTokenText(rates.cacheWrite),
     // Per call, as other model lists show it; undefined, and thus absent from the JSON, if calls cost only their tokens.
-    request: rates.thousandth === 0 ? undefined : usdPerRequestText(rates.thousandth),
+    request: rates.thousandth === 0 ? undefined : usdText(costOf([1_000], [rates.thousandth])),
   };
 }
 

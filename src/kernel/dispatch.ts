@@ -114,7 +114,8 @@ class Dispatch implements AnswerSink {
   failed(failure: AttemptFailure): void {
     if (this.#readWhenLeft !== null) return this.#endLeft(this.#readWhenLeft);
     const { failures, empty, committedMs } = this.#tries;
-    if (committedMs === null && empty !== null && failure.kind !== "gateway_stopped") return this.#endEmpty(empty);
+    if (committedMs === null && empty !== null && failure.kind !== "gateway_stopped")
+      return this.#end({ outcome: "success", served: empty.served, reading: empty.reading, final: empty.final });
     if (committedMs === null) return this.#end({ outcome: "failed", failures });
     const isHeld = this.#relay.waitedMs > HELD_BACK_MS_MAX && failure.kind !== "gateway_deadline";
     const held = isHeld ? { served: this.#attempt.served(), reading: this.#attempt.reading() } : null;
@@ -145,11 +146,6 @@ class Dispatch implements AnswerSink {
       attempt.abort("caller_cancelled");
       this.#endLeft(reading);
     }, readOnMsMax);
-  }
-
-  /** No other candidate did better, so the caller gets the empty answer. */
-  #endEmpty({ served, reading, final }: EmptyAnswer): void {
-    this.#end({ outcome: "success", served, reading, final });
   }
 
   #endLeft(reading: Reading): void {

@@ -45,15 +45,11 @@ export function noteCosts(
         if (one.accepted && !isAll(one, served)) {
           one.leg.upstreamNano = most(floor(one), await costOf(plan, one, onBroken));
         }
-        if (one.inner !== null) putBefore(legs, one.leg, await one.inner);
+        if (one.inner !== null) legs.splice(legs.indexOf(one.leg), 0, ...(await one.inner));
       } catch (error) {
         // The call's hold must end regardless.
         onBroken(error);
       }
     }),
   ).then(() => {});
-}
-
-function putBefore(legs: Leg[], leg: Leg, inner: readonly Leg[]): void {
-  legs.splice(legs.indexOf(leg), 0, ...inner);
 }

@@ -70,10 +70,6 @@ function answersOf(place: ActionPlace, swaps: Swaps): readonly Json[] {
   return place.action.example.answers.map((answer) => withSwaps(answer, swaps, issuePointers(place)));
 }
 
-function freshIds(place: ActionPlace): Swaps {
-  return swapsFor(place.action.example.answers, issuePointers(place));
-}
-
 /** Maps the example's caller-supplied ids to those of the request, so that answers repeat the caller's ids. */
 function echoes(place: ActionPlace, reading: ActionReading): Swaps {
   const { action, step } = place;
@@ -168,7 +164,8 @@ export function actionScenarioOf(arrival: Arrival, { vendors, standIn, memory }:
   const { rails } = place.vendor.spec.auth;
   const asked = at === 0 && fault === "" ? askedToPay(place.action, rails, arrival.target) : null;
   if (asked !== null) return says(asked);
-  if (at === 0) call.swaps = new Map([...freshIds(place), ...echoes(place, reading)]);
+  if (at === 0)
+    call.swaps = new Map([...swapsFor(place.action.example.answers, issuePointers(place)), ...echoes(place, reading)]);
   const answer = dueAnswer(place, answersOf(place, call.swaps), call);
   if (answer === undefined)
     return says(refused(500, `The example of ${adapter}/${action} has no answer for step ${at}.`));

@@ -90,11 +90,6 @@ function connectorFor(http2: boolean, proxies: Proxies): Connector {
   return http2 ? watched(through) : through;
 }
 
-/** The sandbox server in this process; a network proxy could not reach it. */
-function isOurs({ isSandbox, origin }: Adapter): boolean {
-  return isSandbox === true && new URL(origin).hostname === "127.0.0.1";
-}
-
 /** The origins that a vendor's connections go to, except hosts that depend on a caller's params. */
 function originsOf({ origin, origins }: Adapter): readonly string[] {
   const fixed = [origin, ...Object.values(origins)].filter((address) => !address.includes("{"));
@@ -142,7 +137,8 @@ export function createConnections(clock: Clock, byDefault: boolean, proxies: Pro
   return {
     dispatcher,
     keepFor(adapter) {
-      if (isOurs(adapter)) ours.add(new URL(adapter.origin).origin);
+      if (adapter.isSandbox === true && new URL(adapter.origin).hostname === "127.0.0.1")
+        ours.add(new URL(adapter.origin).origin);
       const rules = { http2: adapter.spec.http2 ?? byDefault, warm: adapter.keys.length > 0 };
       for (const origin of originsOf(adapter)) keep(origin, rules);
     },

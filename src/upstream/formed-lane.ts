@@ -30,8 +30,6 @@ export function mended(text: string, schema: Schema): string | null {
   return made !== null && isGood(made, schema) ? made : null;
 }
 
-const NEVER = () => false;
-
 export interface FormedLane {
   readonly lane: Lane;
   repaired(): boolean;
@@ -44,7 +42,7 @@ export function formedLane(
   { takes }: ChatWire,
 ): FormedLane {
   const format = stream || texts === undefined ? null : asked.format();
-  if (format?.kind !== "schema" || texts === undefined) return { lane, repaired: NEVER };
+  if (format?.kind !== "schema" || texts === undefined) return { lane, repaired: () => false };
   const inWords = takes?.formats === "json_object";
   let isMended = false;
   const answer: Lane["answer"] = (json) => {

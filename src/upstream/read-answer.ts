@@ -83,17 +83,13 @@ export function rulebookOf(adapter: AdapterSpec, action: ActionSpec, step: StepS
   return { rules, wantsJson, errorFails: wantsJson && !hasError };
 }
 
-/** No vendor sells a bare string, number or null, so such an answer counts as none. */
-function hasFields(json: unknown): boolean {
-  return typeof json === "object" && json !== null;
-}
-
 export function judge(answer: VendorAnswer, { rules, wantsJson, errorFails }: Rulebook): Judgement {
   if (answer.passedOn) return { verdict: "success", rule: null };
   const rule = rules.find((one) => holds(one, answer)) ?? null;
   if (rule !== null) return { verdict: rule.means, rule };
   const verdict = byStatus(answer.status);
-  if (verdict === "success" && wantsJson && !hasFields(answer.json)) return { verdict: "provider_malformed", rule };
+  if (verdict === "success" && wantsJson && !(typeof answer.json === "object" && answer.json !== null))
+    return { verdict: "provider_malformed", rule };
   if (verdict === "success" && errorFails && isRecord(answer.json) && !isEmpty(answer.json.error)) {
     return { verdict: "provider_server_error", rule };
   }

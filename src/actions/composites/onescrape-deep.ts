@@ -223,7 +223,7 @@ class PagesJob {
       }
       const { spentCents, givenUpCents } = noteAsked(rung, rows, asked, price);
       // The payer has money, but unread pages have used up what they may cost us. That is not a wall; the rows get their own error.
-      if (isCostBound(asked)) return "unpaid_costs";
+      if (asked.outcome.kind === "skipped" && asked.outcome.why === "cost_bound") return "unpaid_costs";
       spent = spentCents;
       // The row now pays for this rung, so the budget gets back what it had paid for an earlier one.
       budget.charge(-givenUpCents);
@@ -279,8 +279,6 @@ function paidPages(rows: readonly Done[]): ReadonlyMap<string, ReadonlySet<strin
   }
   return paid;
 }
-
-const isCostBound = ({ outcome }: Asked) => outcome.kind === "skipped" && outcome.why === "cost_bound";
 
 export function onescrapeDeepJob(deps: OnescrapeDeepDeps): JobKind {
   return {

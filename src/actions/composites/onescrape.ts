@@ -32,10 +32,6 @@ function cheapRungs({ rungs }: PageLadderSpec): readonly RungSpec[] {
   return rungs.filter(({ hard }) => hard !== true);
 }
 
-export function callsOf(rows: readonly PageRow[]): readonly (Hop & { readonly url: string })[] {
-  return rows.flatMap(({ url, hops }) => hops.map((hop) => ({ url, ...hop })));
-}
-
 async function readAll(urls: readonly string[], params: Params, call: LocalCall, parts: PageParts) {
   const { clock } = parts;
   const { format, main_content: mainContent } = params;
@@ -93,7 +89,7 @@ export function onescrapeAction(parts: PageParts): LocalAction {
       }
       const rows = read.map((row) => row.end());
       const readCount = rows.filter(({ content }) => content !== null).length;
-      const calls = callsOf(rows);
+      const calls = rows.flatMap(({ url, hops }) => hops.map((hop) => ({ url, ...hop })));
       const unable = calls.filter(({ skipped }) => skipped !== undefined && UNABLE.has(skipped));
       if (unable.length > 0 && unable.length === calls.length) {
         const detail = { detail: `rungs that read pages as ${params.format}` };

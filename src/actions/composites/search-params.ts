@@ -31,9 +31,8 @@ const host = z
   .toLowerCase()
   .max(253)
   .regex(/^([a-z0-9_]([a-z0-9_-]*[a-z0-9])?\.)+[a-z0-9-]{2,}$/, "must be a domain such as example.com");
-const NO_PORTS = () => false;
 function urlFault(given: unknown): string {
-  const read = readPageUrl(String(given), NO_PORTS);
+  const read = readPageUrl(String(given), () => false);
   return read instanceof URL ? "" : read.words;
 }
 const page = z

@@ -91,7 +91,7 @@ export async function keep(
   bytes: AsyncIterable<Uint8Array>,
 ): Promise<FileRow | GatewayError> {
   const { fileBytesMax } = deps.limits;
-  const over = () => tooLarge(fileBytesMax);
+  const over = () => new GatewayError("body_too_large", { detail: { limit_mib: fileBytesMax / 1_048_576 } });
   const bytesMax = file.sizeBytes ?? fileBytesMax;
   if (bytesMax > fileBytesMax) return over();
   const row = await claim(deps, payer, { ...file, sizeBytes: bytesMax });
@@ -110,8 +110,4 @@ export async function keep(
     deps.busy.delete(row.id);
     if (kept === null) await discard(deps, row);
   }
-}
-
-function tooLarge(bytesMax: number): GatewayError {
-  return new GatewayError("body_too_large", { detail: { limit_mib: bytesMax / 1_048_576 } });
 }

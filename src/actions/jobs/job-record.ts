@@ -69,13 +69,9 @@ export interface StoredJob {
   readonly version: number;
 }
 
-function readJob(record: StoredRecord): StoredJob {
-  return { job: JSON.parse(record.value) as JobRecord, version: record.version };
-}
-
 export async function findJob(records: Records, id: string): Promise<StoredJob | null> {
   const found = await records.get(JOB, id);
-  return found === null ? null : readJob(found);
+  return found === null ? null : { job: JSON.parse(found.value) as JobRecord, version: found.version };
 }
 
 /** How long a record in this state lives after its last write; null: forever. */

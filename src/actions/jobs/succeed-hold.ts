@@ -19,11 +19,6 @@ export function notHeld(outcome: string): NotHeld {
   return outcome in STOPPED ? STOPPED[outcome as keyof typeof STOPPED] : "no_money";
 }
 
-/** The slot is free for a moment between two holds: a launch that takes it then must not end this job. */
-function widened(slots: readonly Slot[]): readonly Slot[] {
-  return slots.map((slot) => ({ ...slot, max: slot.max * 2 }));
-}
-
 const PLACED: readonly ReserveOutcome["outcome"][] = ["held", "exists"];
 
 /** Returns the changes to record, and why no hold could be placed. Rejects where the store is away; nothing is lost then. */
@@ -50,7 +45,7 @@ export async function succeedHold(
     keyId: chain.keyId,
     parentId: chain.firstId,
     amountNano: nextNano,
-    slots: widened(chain.slots),
+    slots: chain.slots.map((slot) => ({ ...slot, max: slot.max * 2 })),
     inference: chain.inference === true,
     windows: await windows.goingOn(keyed, tags),
     owner: `job:${job.id}`,

@@ -18,10 +18,6 @@ export type KeepBytes = (
 
 const INLINE_BYTES_MAX = 1024 * 1024;
 
-function extensionOf(mime: string): string {
-  return /\/([a-z0-9]{1,8})$/.exec(mime)?.[1] ?? "bin";
-}
-
 /** The `data` of a binary answer. Falls back to base64 where no file can be stored. */
 export async function binaryAnswer(
   { contentType, bytes }: RawBytes,
@@ -35,7 +31,7 @@ export async function binaryAnswer(
   if (isTextType(contentType) && isUtf8(bytes)) return { ...common, text: bytes.toString("utf8") };
   if (bytes.length > INLINE_BYTES_MAX && keepBytes !== null) {
     const mime = (contentType.split(";")[0] ?? "").trim().toLowerCase() || "application/octet-stream";
-    const filename = `${source.replace("/", "-")}.${extensionOf(mime)}`;
+    const filename = `${source.replace("/", "-")}.${/\/([a-z0-9]{1,8})$/.exec(mime)?.[1] ?? "bin"}`;
     const kept = await keepBytes(payer, { filename, mime, bytes, source });
     if (!(kept instanceof GatewayError)) return { ...common, file: kept };
   }

@@ -47,11 +47,6 @@ function formatsOf({ def }: z.core.$ZodTypes["_zod"]) {
   return parts as readonly { readonly format?: unknown; readonly pattern?: unknown }[];
 }
 
-/** Patterns in JSON Schema allow no flag but `u`. */
-function isSayable({ flags }: RegExp): boolean {
-  return flags === "" || flags === "u";
-}
-
 function isSame(one: unknown, other: unknown): boolean {
   return JSON.stringify(one) === JSON.stringify(other);
 }
@@ -82,7 +77,7 @@ function amend(schema: Draft, { _zod: type }: z.core.$ZodTypes): void {
     words.push(URL_WORDS, INNER_URL_WORDS);
   }
   for (const { pattern } of formats) {
-    if (!(pattern instanceof RegExp) || isSayable(pattern)) continue;
+    if (!(pattern instanceof RegExp) || pattern.flags === "" || pattern.flags === "u") continue;
     words.push(`must match ${pattern}`);
     if (schema.pattern === pattern.source) delete schema.pattern;
     if (Array.isArray(schema.allOf)) schema.allOf = schema.allOf.filter((one) => one.pattern !== pattern.source);

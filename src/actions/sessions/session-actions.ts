@@ -57,11 +57,6 @@ export interface SessionActionsParts {
   readonly commands: SessionCommands;
 }
 
-/** Formats cents, with at most four decimals. */
-function centsText(cents: number): string {
-  return String(Number(cents.toFixed(4)));
-}
-
 /** The hourly price of a vCPU where our own cost allows it. */
 const USUAL_CENTS_PER_VCPU = 5;
 
@@ -70,7 +65,7 @@ function priceText({ vcpus, memoryGb, metered, centsPerHour, madeOf, minutesMax 
   const hours = minutesMax % 60 === 0 ? `${minutesMax / 60} h` : `${minutesMax} min`;
   const isUsual = centsPerHour <= vcpus * USUAL_CENTS_PER_VCPU;
   const why = madeOf ?? (isUsual ? "5 for a vCPU" : "what the vendor takes of us, and a tenth");
-  return `${vcpus} vCPU, ${memoryGb} GB; ${centsText(centsPerHour)} cents an hour (${why}), ${when}, at most ${hours}`;
+  return `${vcpus} vCPU, ${memoryGb} GB; ${String(Number(centsPerHour.toFixed(4)))} cents an hour (${why}), ${when}, at most ${hours}`;
 }
 
 function noSuchSession(id: string): GatewayError {

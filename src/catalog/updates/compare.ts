@@ -86,10 +86,6 @@ function largestMove(ours: TokenPrice, theirs: TokenPrice): number {
   return Math.max(...ofRates(ours, theirs), ...steps);
 }
 
-function sameBase(ours: TokenPrice, theirs: TokenPrice): boolean {
-  return BUCKETS.every((bucket) => ours[bucket] === theirs[bucket]);
-}
-
 function movedWords(move: number): string | null {
   if (move <= MOVE_MAX) return null;
   return Number.isFinite(move) ? `it moves by ${Math.round(move * 10) / 10} times` : "it had no price in one place";
@@ -114,7 +110,7 @@ export function comparedPrice(
   const own = compilePrice(ours, where);
   const listed = compilePrice({ since, ...rates }, where);
   const why = untold(ours, theirs);
-  if (why !== null && sameBase(own, listed)) return null;
+  if (why !== null && BUCKETS.every((bucket) => own[bucket] === listed[bucket])) return null;
   // A model without output has one price, whatever the prompt length.
   const steps = onlyInput ? [] : stepsOver(where, ours, theirs);
   const { thousandCalls } = ours;

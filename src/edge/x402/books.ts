@@ -69,7 +69,6 @@ function withSettlement(post: PostRequest, { settlementNano }: Paid): PostReques
 
 /** The id of the credit for a payment of a call or a top-up. */
 export const incomeId = (id: string): string => `${id}_in`;
-const referenceTo = (transaction: string): string => `x402 ${transaction}`;
 /** The on-chain transaction that a credit names; null: none. */
 export function transactionIn(reference: string | null): string | null {
   return reference === null ? null : (/^x402 (0x[0-9a-fA-F]{64})$/.exec(reference)?.[1] ?? null);
@@ -82,7 +81,7 @@ export async function takeIn(
   account: string = paid.house,
 ): Promise<void> {
   const { id, amountNano, transaction } = paid;
-  const { outcome } = await ledger.topUp(account, incomeId(id), amountNano, referenceTo(transaction));
+  const { outcome } = await ledger.topUp(account, incomeId(id), amountNano, `x402 ${transaction}`);
   if (outcome !== "credited" && outcome !== "exists")
     throw new Error(`what ${transaction} paid was not booked: ${outcome}`);
 }

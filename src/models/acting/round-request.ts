@@ -26,10 +26,6 @@ export interface RoundParts {
   readonly stay: string | null;
 }
 
-function asText(turns: readonly NeutralTurn[], tools: readonly NeutralTool[]): string {
-  return JSON.stringify([turns, tools]);
-}
-
 function lower(a: number | null, b: number | null): number | null {
   return a === null || b === null ? (a ?? b) : Math.min(a, b);
 }
@@ -53,7 +49,7 @@ export function roundRequest(parts: RoundParts, transcript: Transcript): ModelRe
     neutral: () => neutral,
   };
   const added = turns.length - before.turns.length;
-  const more = asText([...since, ...(added > 0 ? turns : [])], tools);
+  const more = JSON.stringify([[...since, ...(added > 0 ? turns : [])], tools]);
   const schemaChars = JSON.stringify(tools).length;
   return {
     ...base,

@@ -28,10 +28,6 @@ function vectorOf(random: Random, dimensions: number): Float32Array {
   return raw.map((value) => value / length);
 }
 
-function base64Of(vector: Float32Array): string {
-  return Buffer.from(vector.buffer, vector.byteOffset, vector.byteLength).toString("base64");
-}
-
 function askOf(model: string, inputs: readonly Input[]): Ask {
   const texts = inputs.filter((input) => typeof input === "string");
   const extraTokens = inputs.reduce((sum, input) => sum + (typeof input === "string" ? 0 : input.length), 0);
@@ -43,7 +39,9 @@ export const embeddings = unitDialect(/\/embeddings$/, body, (asked) => {
   const inputs = inputsOf(asked.input);
   const embedding = (input: Input) => {
     const vector = vectorOf(randomFrom(seedOf(JSON.stringify(input))), dimensions ?? DIMENSIONS);
-    return encoding_format === "base64" ? base64Of(vector) : Array.from(vector);
+    return encoding_format === "base64"
+      ? Buffer.from(vector.buffer, vector.byteOffset, vector.byteLength).toString("base64")
+      : Array.from(vector);
   };
   return unitReading(askOf(model, inputs), ({ usage: { promptTokens } }, conduct) => ({
     object: "list",

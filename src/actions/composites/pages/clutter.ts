@@ -15,11 +15,6 @@ const RIGHTS =
 const PRESSED =
   /^(?:share|print|save|reply|permalink|follow|listen|report|log ?in|sign ?(?:in|up)|subscribe|add a comment|jump to recipe|print recipe|back to top|view all jobs|•••|\[–\]|\[-\])$/i;
 
-/** Whether a heading belongs to a box that leads away from the page. */
-function leadsAway(heading: string): boolean {
-  return HEADED.test(heading);
-}
-
 function isLineOfClutter(line: string): boolean {
   return ADVERT.test(line) || PRESSED.test(line) || COPYRIGHT.test(line) || RIGHTS.test(line);
 }
@@ -90,12 +85,9 @@ function isNamedSo(element: PageElement): boolean {
   const name = nameOf(element);
   if (name.length <= NAME_ATTRIBUTES.length) return false;
   const words = name.split(/\s+/).filter((word) => !isBeside(word));
-  const said = camelApart(words.join(" "));
+  const said = words.join(" ").replace(/([a-z])([A-Z])/g, "$1-$2");
   return (NAMED.test(said) || NAMED_BY_FRAMES.test(said)) && !ITS_OWN.test(name);
 }
-
-/** `relatedPosts` as `related-Posts`. */
-const camelApart = (name: string) => name.replace(/([a-z])([A-Z])/g, "$1-$2");
 
 type Chars = (element: PageElement) => number;
 
@@ -129,7 +121,7 @@ function clutterAt(element: PageElement, charsIn: Chars, isBox: (element: PageEl
   const own = charsIn(element);
   if (own === 0 || own > LINE_CHARS_MAX) return null;
   const box =
-    own < HEADING_CHARS_MAX && isHeading(element, charsIn) && leadsAway(textOf(element)) ? boxOf(element) : null;
+    own < HEADING_CHARS_MAX && isHeading(element, charsIn) && HEADED.test(textOf(element)) ? boxOf(element) : null;
   if (box !== null && isBox(box)) return box;
   return isLine(element, charsIn) && isLineOfClutter(textOf(element)) ? element : null;
 }

@@ -130,7 +130,7 @@ export class GrowingRow {
       charged_cents: this.cents,
       ...best?.page.details,
       ...(cut ? TRUNCATED : NOTHING),
-      ...(error === null ? NOTHING : withError(error)),
+      ...(error === null ? NOTHING : { error }),
     };
   }
 }
@@ -138,4 +138,3 @@ export class GrowingRow {
 const NOTHING = {};
 const NOT_READ: Yield = { score: 0, flags: [], instead: "nothing" };
 const TRUNCATED = { truncated: true } as const;
-const withError = (error: string) => ({ error });

@@ -7,8 +7,6 @@ import { NOT_PUBLIC, type PortRule, readPublicUrl } from "../../../upstream/publ
 
 /** Matches the scheme of `https://`, but not the port in `example.com:8080`. */
 const SCHEME = /^[a-z][a-z0-9+.-]*:(?!\d)/i;
-const ANY_PORT = () => true;
-const NO_PORTS = () => false;
 
 export interface UrlFault {
   readonly code: Extract<ErrorCode, "bad_url" | "onescrape_social" | "onescrape_document">;
@@ -17,7 +15,7 @@ export interface UrlFault {
 }
 
 /** Normalizes an address: absolute, host in lower-case ASCII, without fragment. */
-export function readPageUrl(text: string, mayUsePort: PortRule = NO_PORTS): URL | UrlFault {
+export function readPageUrl(text: string, mayUsePort: PortRule = () => false): URL | UrlFault {
   const given = text.trim();
   const read = readPublicUrl(SCHEME.test(given) ? given : `https://${given}`, mayUsePort);
   if (typeof read === "string") return { code: "bad_url", words: read };
@@ -47,6 +45,6 @@ export function isDocument(contentType: string, { documentTypes }: PageLadderSpe
 
 /** The distinct pages in order of first mention; for addresses that have been checked. */
 export function pagesOf(urls: readonly string[]): readonly string[] {
-  const pages = urls.map((url) => readPageUrl(url, ANY_PORT)).filter((url) => url instanceof URL);
+  const pages = urls.map((url) => readPageUrl(url, () => true)).filter((url) => url instanceof URL);
   return [...new Set(pages.map(({ href }) => href))];
 }

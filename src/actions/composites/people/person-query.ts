@@ -51,10 +51,6 @@ export function nameOf(title: string): string {
   return title.split(TITLE_BEHIND_NAME)[0]?.trim() ?? title;
 }
 
-function common(some: readonly string[], others: readonly string[]): number {
-  return some.filter((word) => others.includes(word)).length;
-}
-
 export function isNamedBy(query: string, { name, company }: FoundPerson): boolean {
   const words = plainWords(query);
   const theirs = plainWords(name ?? "");
@@ -64,7 +60,7 @@ export function isNamedBy(query: string, { name, company }: FoundPerson): boolea
   return (
     theirs.every((word, at) => words[at] === word) &&
     theirCompany.length > 0 &&
-    common(rest, theirCompany) === Math.min(theirCompany.length, rest.length) &&
+    rest.filter((word) => theirCompany.includes(word)).length === Math.min(theirCompany.length, rest.length) &&
     rest.length <= theirCompany.length + 1
   );
 }

@@ -205,10 +205,6 @@ function withoutForms(words: readonly string[]): readonly string[] {
   return rest.length === 0 ? words : rest;
 }
 
-function initialsOf(words: readonly string[]): string {
-  return words.map((word) => word.charAt(0)).join("");
-}
-
 /** How likely two names are one company's, from 0 to 1. */
 export function companyAgreement(wanted: string, found: string): number {
   const [all, others] = [companyWords(wanted), companyWords(found)];
@@ -226,7 +222,8 @@ export function companyAgreement(wanted: string, found: string): number {
   // Letters alone abbreviate a name of that many words.
   const letters = short.length === 1 ? (short[0] ?? "") : "";
   const isShort =
-    letters.length >= 2 && [long, all, others].some((words) => words.length > 1 && initialsOf(words) === letters);
+    letters.length >= 2 &&
+    [long, all, others].some((words) => words.length > 1 && words.map((word) => word.charAt(0)).join("") === letters);
   if (isShort) return 0.8;
   // A single first word fits many companies: Delta is not Delta Dental.
   return begins && short.length > 1 ? 0.6 : 0;

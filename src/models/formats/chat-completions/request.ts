@@ -152,13 +152,9 @@ function neutralOf(body: ChatBody): NeutralRequest {
     choices: numberOf(body.n) ?? 1,
     user: user ?? stringOf(body.user) ?? null,
     cacheMark: isCacheMark(body.cache_control),
-    extra: extraOf(body),
+    extra: Object.fromEntries(Object.entries(body).filter(([field]) => !PLACED.has(field))),
     foreign: foreignFields(body),
   };
-}
-
-function extraOf(body: ChatBody): Json {
-  return Object.fromEntries(Object.entries(body).filter(([field]) => !PLACED.has(field)));
 }
 
 export function chatRequest(body: ChatBody): CallerRequest {

@@ -40,14 +40,6 @@ function listOf(rows: readonly ModelRow[], hasMore: boolean): Record<string, unk
   };
 }
 
-function modelListJson(all: readonly ModelRow[]): Record<string, unknown> {
-  return listOf(talkable(all), false);
-}
-
-function asksForPage(query: URLSearchParams): boolean {
-  return PAGE.some((name) => query.has(name));
-}
-
 function modelPageJson(all: readonly ModelRow[], query: URLSearchParams): Record<string, unknown> | GatewayError {
   const rows = talkable(all);
   const [limit, after, before] = PAGE.map((name) => query.get(name));
@@ -103,7 +95,8 @@ export const messagesWire: ModelWire = {
   ],
   models: {
     isAsked: ({ headers }) => headers.has(VERSION_HEADER),
-    list: (rows, query) => (asksForPage(query) ? modelPageJson(rows, query) : modelListJson(rows)),
+    list: (rows, query) =>
+      PAGE.some((name) => query.has(name)) ? modelPageJson(rows, query) : listOf(talkable(rows), false),
     one: modelJson,
   },
   free: () => [HELLO],
