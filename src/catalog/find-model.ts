@@ -109,7 +109,7 @@ function suffixed(name: string, base: string, suffix: string, search: Search<unk
     return unknown(name, base, isFree ? "No model is free here." : "", search);
   const data = { nearest: [slug] };
   if (isFree) return missing(name, `No model is free here; ask for ${slug} at its price.`, data, search);
-  const detail = { detail: `the suffix ${suffix} asks for something that is billed apart; ask for ${slug}` };
+  const detail = `the suffix ${suffix} asks for something that is billed apart; ask for ${slug}`;
   return new GatewayError("unsupported_field", { param: search.param, of: "suffix", detail, data });
 }
 

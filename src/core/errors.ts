@@ -456,7 +456,8 @@ export type HintOf = {
 }[ErrorCode];
 
 export interface ErrorOptions {
-  readonly detail?: Readonly<Record<string, string | number>>;
+  /** Fills the placeholders of the code's message; a text fills `{detail}`. */
+  readonly detail?: string | Readonly<Record<string, string | number>>;
   /** The request field at fault, as a path such as `messages.0.role`. */
   readonly param?: string;
   /** The kind of thing that the error is about, where the code has a hint for it. */
@@ -485,8 +486,9 @@ export class GatewayError extends Error {
   readonly options: ErrorOptions;
 
   constructor(code: ErrorCode, options: ErrorOptions = {}) {
-    const detail: Record<string, string | number> = { param: options.param ?? "", ...options.detail };
-    const message = ERRORS[code].message.replace(/\{(\w+)\}/g, (_, name: string) => String(detail[name] ?? name));
+    const { param = "", detail } = options;
+    const words: Record<string, string | number> = { param, ...(typeof detail === "string" ? { detail } : detail) };
+    const message = ERRORS[code].message.replace(/\{(\w+)\}/g, (_, name: string) => String(words[name] ?? name));
     const frames = Error.stackTraceLimit;
     // A caller's mistake says nothing about our code, and the stack trace is the most expensive part of a refusal, which callers can repeat
     // at will.

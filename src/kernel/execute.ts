@@ -32,9 +32,7 @@ export interface Execution {
   readonly reader: AnswerReader;
 }
 
-const NEEDS_ACCOUNT = new GatewayError("invalid_token", {
-  detail: { detail: "What goes on after its request needs a key." },
-});
+const NEEDS_ACCOUNT = new GatewayError("invalid_token", { detail: "What goes on after its request needs a key." });
 
 const INTERNAL: AttemptFailure = { kind: "gateway_internal", status: 0, message: "internal error", retryAfterMs: null };
 

@@ -55,8 +55,7 @@ export function failureError(
   }));
   const data = { attempts: tried, ...bodyFields(failure) };
   if (failure?.told !== undefined) return failure.told;
-  if (failure === undefined)
-    return new GatewayError("upstream_not_configured", { detail: { detail: plan.asked }, data });
+  if (failure === undefined) return new GatewayError("upstream_not_configured", { detail: plan.asked, data });
   const { code } = FAILURES[failure.kind];
   const waits = failures.map(({ retryAfterMs }) => retryAfterMs).filter((ms) => ms !== null);
   const retryAfter = waits.length === 0 ? {} : { retryAfterSeconds: Math.min(...waits) / 1000 };
@@ -64,10 +63,10 @@ export function failureError(
     const status = REJECTED_STATUSES.includes(failure.status) ? failure.status : 400;
     // An overloaded vendor answers with a conflict: the same call can succeed once other calls have ended.
     const retry = status === CONFLICT ? { retry: true, ...retryAfter } : {};
-    return new GatewayError(code, { detail: { detail: failure.message }, data, status, ...retry });
+    return new GatewayError(code, { detail: failure.message, data, status, ...retry });
   }
   if (code !== "upstream_error") {
-    const detail = { detail: isFromCaller(failure) ? failure.message : plan.asked };
+    const detail = isFromCaller(failure) ? failure.message : plan.asked;
     const again = code === "upstream_busy" ? { retryAfterSeconds: BUSY_SECONDS, ...retryAfter } : {};
     return new GatewayError(code, { detail, data, ...again });
   }
@@ -76,7 +75,7 @@ export function failureError(
   const limited = isWait ? { status: limitedStatus, retryAfterSeconds: LIMITED_SECONDS, ...retryAfter } : {};
   const timedOut = failure.kind === "provider_timeout" || failure.kind === "gateway_deadline";
   return new GatewayError(code, {
-    detail: { detail: failure.kind },
+    detail: failure.kind,
     data,
     status: timedOut ? plan.timedOutStatus : plan.failedStatus,
     ...retryAfter,

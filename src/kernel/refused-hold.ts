@@ -117,7 +117,7 @@ export function refusal(outcome: Exclude<Refused, Short> | FullWindow, nowMs: nu
       return new GatewayError("key_paused");
     case "unknown_account":
     case "unknown_key":
-      return new GatewayError("invalid_token", { detail: { detail: "This key has been revoked." } });
+      return new GatewayError("invalid_token", { detail: "This key has been revoked." });
     case "clock_skew":
       return new GatewayError("clock_skew", { retryAfterSeconds: TEMPORARY_SECONDS });
     case "idempotency_in_progress":

@@ -55,11 +55,11 @@ function typeOf(bytes: Buffer, { kind, url }: MediaLink): string | null {
 }
 
 function refused(fault: string): GatewayError {
-  return new GatewayError("bad_url", { detail: { detail: fault } });
+  return new GatewayError("bad_url", { detail: fault });
 }
 
 function busy(): GatewayError {
-  return new GatewayError("upstream_busy", { detail: { detail: "too many links are being opened" } });
+  return new GatewayError("upstream_busy", { detail: "too many links are being opened" });
 }
 
 /** Counts opened links without a paid call, by account and minute; the caller provides it. */

@@ -13,12 +13,12 @@ const WORDS: readonly (readonly [pattern: RegExp, words: string])[] = [
 
 /** `bad_url`: the caller's URL is at fault. `fault` completes a sentence that begins with "The URL". */
 export function badUrl(fault: string): GatewayError {
-  return new GatewayError("bad_url", { detail: { detail: fault } });
+  return new GatewayError("bad_url", { detail: fault });
 }
 
 /** `upstream_error`: the URL's server is at fault. `fault` completes a sentence that begins with "the server of the URL". */
 export function serverTrouble(fault: string, cause?: unknown): GatewayError {
-  return new GatewayError("upstream_error", { detail: { detail: `the server of the URL ${fault}` }, cause });
+  return new GatewayError("upstream_error", { detail: `the server of the URL ${fault}`, cause });
 }
 
 export function tooLarge(bytesMax: number): GatewayError {
@@ -27,7 +27,7 @@ export function tooLarge(bytesMax: number): GatewayError {
 
 /** `upstream_error`: the operator's proxy is at fault. */
 function proxyTrouble(cause: Error): GatewayError {
-  return new GatewayError("upstream_error", { detail: { detail: `${cause.message}, which is this gateway's` }, cause });
+  return new GatewayError("upstream_error", { detail: `${cause.message}, which is this gateway's`, cause });
 }
 
 export function troubleOf(error: unknown, bytesMax: number): GatewayError {

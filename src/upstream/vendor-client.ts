@@ -170,7 +170,7 @@ export class VendorClient {
         throw new VendorFailure({ ...failureOfKind("gateway_internal", String(error)), mayHaveRun });
       }
       if (!isFirst) throw new VendorFailure(failureOfKind("provider_malformed", error.message));
-      const told = new GatewayError("bad_request", { detail: { detail: error.message } });
+      const told = new GatewayError("bad_request", { detail: error.message });
       throw new VendorFailure({ ...failureOfKind("caller_invalid", error.message), told, mayHaveRun });
     }
   }

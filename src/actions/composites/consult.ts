@@ -132,7 +132,7 @@ class Consult {
     const conversation = await openConversation(id ?? null, { payer, records: this.#deps.records });
     if (conversation === null) {
       const detail = "conversation_id: this account has no such conversation; one is kept for an hour.";
-      return new GatewayError("not_found", { of: "issued_id", param: "conversation_id", detail: { detail } });
+      return new GatewayError("not_found", { of: "issued_id", param: "conversation_id", detail });
     }
     const told = [...conversation.said, { by: "caller", text: intent } as const];
     // The first request says most about the intent.

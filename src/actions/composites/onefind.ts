@@ -61,7 +61,7 @@ export function onefind(finder: () => PeopleFinderSpec): LocalAction {
       const error = findError(found);
       if (error !== null) return error;
       const { people, person, hop } = found;
-      if (people.length === 0) return new GatewayError("no_people", { detail: { detail: shownQuery(words) } });
+      if (people.length === 0) return new GatewayError("no_people", { detail: shownQuery(words) });
       const rows = people.map((one) => one.row());
       return { query: words, person, row_count: rows.length, enriched: false, rows, calls: [hop], next: NEXT };
     },

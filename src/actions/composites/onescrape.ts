@@ -84,7 +84,7 @@ export function onescrapeAction(parts: PageParts): LocalAction {
       const read = await readAll(urls, params, call, parts);
       const document = read.find(({ noPage }) => noPage === "onescrape_document");
       if (document !== undefined) {
-        const detail = { detail: `${document.url} is a document and no page, by what its server says` };
+        const detail = `${document.url} is a document and no page, by what its server says`;
         return new GatewayError("onescrape_document", { param: "urls", detail });
       }
       const rows = read.map((row) => row.end());
@@ -92,11 +92,11 @@ export function onescrapeAction(parts: PageParts): LocalAction {
       const calls = rows.flatMap(({ url, hops }) => hops.map((hop) => ({ url, ...hop })));
       const unable = calls.filter(({ skipped }) => skipped !== undefined && UNABLE.has(skipped));
       if (unable.length > 0 && unable.length === calls.length) {
-        const detail = { detail: `rungs that read pages as ${params.format}` };
+        const detail = `rungs that read pages as ${params.format}`;
         return new GatewayError("upstream_not_configured", { detail, data: { calls } });
       }
       if (readCount === 0) {
-        const detail = { detail: "every way that was tried met a wall, an empty page or an error." };
+        const detail = "every way that was tried met a wall, an empty page or an error.";
         return new GatewayError("all_blocked", { detail, data: { calls } });
       }
       return {

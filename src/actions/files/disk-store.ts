@@ -17,7 +17,7 @@ function hasCode(error: unknown, codes: readonly string[]): boolean {
 }
 
 function noRoom(cause?: unknown): GatewayError {
-  const detail = { detail: "There is no room for more at the moment." };
+  const detail = "There is no room for more at the moment.";
   return new GatewayError("storage_unavailable", { detail, retryAfterSeconds: 60, cause });
 }
 

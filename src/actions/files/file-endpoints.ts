@@ -139,7 +139,7 @@ export function fileEndpoints(parts: FileEndpointParts): EndpointSpec[] {
       const key = keyId === null || stamp === null ? undefined : { id: keyId, stamp };
       const link = checkLink(parts.secrets, { method, id, query, key }, parts.clock.epochMs());
       if (link === "good") return serve(call, parts);
-      return new GatewayError("link_invalid", { detail: { detail: BAD_LINK[link] } });
+      return new GatewayError("link_invalid", { detail: BAD_LINK[link] });
     };
     return { ...shape, stream };
   };

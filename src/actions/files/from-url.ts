@@ -68,7 +68,7 @@ async function* some(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Arra
 }
 
 function unfit(what: string): GatewayError {
-  return new GatewayError("bad_request", { detail: { detail: `url: the address ${what}.` }, param: "url" });
+  return new GatewayError("bad_request", { detail: `url: the address ${what}.`, param: "url" });
 }
 
 /** Stores what an address returns. Anything but a plain 200 is the caller's error, and free. */

@@ -4,7 +4,7 @@ import type { FileRow } from "./file-rows.ts";
 import { claim, discard, type LifecycleDeps, type NewFile, noSuchFile, stored } from "./lifecycle.ts";
 
 function badBody(detail: string): GatewayError {
-  return new GatewayError("bad_request", { detail: { detail } });
+  return new GatewayError("bad_request", { detail });
 }
 
 /** Passes bytes on up to `bytesMax`, and throws `over` beyond that. */
@@ -33,7 +33,7 @@ async function* exactly(bytes: AsyncIterable<Uint8Array>, sizeBytes: number): As
 }
 
 function taken(detail: string): GatewayError {
-  return new GatewayError("conflict", { detail: { detail } });
+  return new GatewayError("conflict", { detail });
 }
 
 /** Why a file expects no more bytes; null where it does. */

@@ -33,7 +33,7 @@ export const FILE_LIMITS: FileLimits = { fileBytesMax: FILE_BYTES_MAX, quotaByte
 export type NewFile = Pick<FileFacts, "filename" | "mime" | "tags" | "note" | "source" | "sizeBytes" | "expiresAtMs">;
 
 export function noSuchFile(): GatewayError {
-  return new GatewayError("not_found", { of: "file", detail: { detail: "There is no such file." } });
+  return new GatewayError("not_found", { of: "file", detail: "There is no such file." });
 }
 
 function noRoom(sizeBytes: number, freeBytes: number, { quotaBytesMax }: FileLimits): GatewayError {

@@ -40,7 +40,7 @@ interface Asking {
 }
 
 export function unavailable(what: string): GatewayError {
-  const detail = { detail: "The store of files does not answer as it should." };
+  const detail = "The store of files does not answer as it should.";
   return new GatewayError("storage_unavailable", { detail, retryAfterSeconds: 5, cause: new Error(what) });
 }
 

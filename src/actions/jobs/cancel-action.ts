@@ -25,7 +25,7 @@ export function cancelAction(jobs: () => Pick<Jobs, "cancel">): LocalAction {
         return view;
       }
       const detail = `job_id: this account has no job ${id.slice(0, 80)}. What a vendor runs on its own cannot be cancelled.`;
-      return new GatewayError("not_found", { of: "issued_id", param: "job_id", detail: { detail } });
+      return new GatewayError("not_found", { of: "issued_id", param: "job_id", detail });
     },
     example: { params: { job_id: "job_4dHNJZmUtq8Lw2cYxQe7R" } },
   });

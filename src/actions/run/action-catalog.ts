@@ -169,5 +169,5 @@ export function waitsFor({ configured, vendors }: CatalogAction): string | undef
 export function notConfigured(action: CatalogAction): GatewayError {
   const reason = waitsFor(action);
   const data = reason === undefined ? {} : { data: { reason } };
-  return new GatewayError("upstream_not_configured", { detail: { detail: action.id }, ...data });
+  return new GatewayError("upstream_not_configured", { detail: action.id, ...data });
 }

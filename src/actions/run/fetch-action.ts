@@ -57,7 +57,7 @@ export interface FetchParts {
 const LEG = "direct/request";
 
 function wrong(param: string, detail: string): GatewayError {
-  return new GatewayError("bad_request", { param, detail: { detail: `${param}: ${detail}` } });
+  return new GatewayError("bad_request", { param, detail: `${param}: ${detail}` });
 }
 
 /** The request to send, or what is wrong with it. */

@@ -32,7 +32,7 @@ export async function withLinks(
     if (link instanceof GatewayError) return link;
     // The sandbox opens no links.
     if (!payer.sandbox && isOurOwn(new URL(link))) {
-      return new GatewayError("upstream_not_configured", { detail: { detail: name }, data: { reason: NO_ADDRESS } });
+      return new GatewayError("upstream_not_configured", { detail: name, data: { reason: NO_ADDRESS } });
     }
     linked[name] = link;
   }

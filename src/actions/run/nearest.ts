@@ -7,7 +7,7 @@ import type { ActionCatalog } from "./action-catalog.ts";
 export function notFound(what: string, name: string, names: readonly string[]): GatewayError {
   const found = nearest(name, names);
   const meant = found.length === 0 ? "" : ` Nearest: ${found.join(", ")}.`;
-  return new GatewayError("not_found", { detail: { detail: `${what}.${meant}` }, data: { nearest: found } });
+  return new GatewayError("not_found", { detail: `${what}.${meant}`, data: { nearest: found } });
 }
 
 export function noSuchAction(id: string, actionCatalog: ActionCatalog, audience: Audience): GatewayError {

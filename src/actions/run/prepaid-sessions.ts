@@ -51,7 +51,7 @@ export interface PrepaidSessions {
 }
 
 function bad(param: string, detail: string): GatewayError {
-  return new GatewayError("bad_request", { param, detail: { detail: `${param}: ${detail}` } });
+  return new GatewayError("bad_request", { param, detail: `${param}: ${detail}` });
 }
 
 /** Whether a machine with these params makes the vendor charge for more than time. */
@@ -162,7 +162,7 @@ async function extend(
     const longer: PrepaidSession = { ...time, endsAtMs: time.endsAtMs + minutesIn(use, params) * MINUTE_MS };
     if (await putPrepaid(deps.records, longer, version)) return longer;
   }
-  throw refused(new GatewayError("upstream_busy", { detail: { detail: offer.id } }));
+  throw refused(new GatewayError("upstream_busy", { detail: offer.id }));
 }
 
 export function createPrepaidSessions(deps: PrepaidSessionsDeps): PrepaidSessions {

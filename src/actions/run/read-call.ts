@@ -79,10 +79,9 @@ export function fieldsError(issues: readonly FieldIssue[]): GatewayError {
   const detail = shown.map(({ path, message }) => `${path || "body"}: ${message}`).join("; ");
   const data = { fields: shown };
   const code = fields[0]?.code;
-  if (code !== undefined)
-    return new GatewayError(code, { param, detail: { detail: `in ${param} ${first?.message}` }, data });
+  if (code !== undefined) return new GatewayError(code, { param, detail: `in ${param} ${first?.message}`, data });
   const named = param === "" ? {} : { param };
-  return new GatewayError("bad_request", { ...named, detail: { detail }, data });
+  return new GatewayError("bad_request", { ...named, detail, data });
 }
 
 function bodyOf(bytes: Buffer): Record<string, unknown> {

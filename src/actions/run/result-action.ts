@@ -21,7 +21,7 @@ export const jobIdParam = z
 /** The error for a missing job; another payer's job looks the same. */
 export function noSuchJob(id: string): GatewayError {
   const detail = `job_id: this account has no job ${id.slice(0, 80)}, or its result is gone: it is kept for 7 days.`;
-  return new GatewayError("not_found", { of: "issued_id", param: "job_id", detail: { detail } });
+  return new GatewayError("not_found", { of: "issued_id", param: "job_id", detail });
 }
 
 export function resultAction(deps: ResultDeps): LocalAction {
@@ -47,7 +47,7 @@ export function resultAction(deps: ResultDeps): LocalAction {
       if (known instanceof GatewayError) return known;
       const detail =
         "job_id: names work that a vendor runs, of which it tells no events: ask without Accept: text/event-stream.";
-      return new GatewayError("bad_request", { detail: { detail }, param: "job_id" });
+      return new GatewayError("bad_request", { detail, param: "job_id" });
     },
     example: { params: { job_id: "job_4dHNJZmUtq8Lw2cYxQe7R" } },
   });

@@ -75,7 +75,7 @@ export async function foreignId(
     const isNamed = ids.length > 0 || inside !== undefined;
     if (isNamed && ids.length <= IDS_MAX && !known.includes(null)) continue;
     const detail = `${param}: this account has no ${kind} ${ids.join(", ").slice(0, 80)}.`;
-    return new GatewayError("not_found", { of: "issued_id", param, detail: { detail } });
+    return new GatewayError("not_found", { of: "issued_id", param, detail });
   }
   return null;
 }

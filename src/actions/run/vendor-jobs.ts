@@ -85,7 +85,7 @@ async function ask(
   const launch = sold(job.offerId, payer)?.offers.find((offer) => offer.id === job.offerId);
   const poll = launch?.spec.issues?.find(({ kind }) => kind === job.kind)?.poll;
   if (launch === undefined || poll === undefined) {
-    return new GatewayError("upstream_not_configured", { detail: { detail: job.offerId } });
+    return new GatewayError("upstream_not_configured", { detail: job.offerId });
   }
   const params = { ...poll.params, [poll.param]: poll.numeric === true ? Number(job.id) : job.id };
   const answer = await call({ action: `${launch.adapter.id}/${poll.action}`, params });

@@ -65,7 +65,7 @@ export function offeredCalls(call: SoldCall): readonly OfferedCall[] | GatewayEr
     return fieldsError(issues ?? [{ path: sold.pinnedBy ?? "", message: "names no vendor that serves this" }]);
   }
   const reachable = able.filter(({ offer }) => offer.adapter.configured);
-  if (reachable.length === 0) return new GatewayError("upstream_not_configured", { detail: { detail: sold.id } });
+  if (reachable.length === 0) return new GatewayError("upstream_not_configured", { detail: sold.id });
   return reachable.map(({ offer, params: own }) => ({ offer, params: own, hidden: hideIds(offer.spec, own, payer) }));
 }
 

@@ -70,7 +70,7 @@ function priceText({ vcpus, memoryGb, metered, centsPerHour, madeOf, minutesMax 
 
 function noSuchSession(id: string): GatewayError {
   const detail = `session_id: this account has no session ${id.slice(0, 80)}.`;
-  return new GatewayError("not_found", { of: "issued_id", param: "session_id", detail: { detail } });
+  return new GatewayError("not_found", { of: "issued_id", param: "session_id", detail });
 }
 
 const isOver = ({ state }: SessionJob) => state === "succeeded" || state === "failed";
@@ -239,7 +239,7 @@ function runAction(adapter: Adapter, spec: SessionSpec, parts: SessionActionsPar
       } catch (error) {
         if (!(error instanceof BoxGone)) return toldOf(error, `${provider}/session`);
         await deps.jobs().cancel(job.id, payer);
-        return new GatewayError("session_closed", { detail: { detail: "its vendor has it no more" } });
+        return new GatewayError("session_closed", { detail: "its vendor has it no more" });
       } finally {
         await commands.end(job.id, call.id, isAnswered);
       }
@@ -256,7 +256,7 @@ function languageOf(template: string | null, { languages }: SessionSpec): Sessio
 function closedError(job: SessionJob): GatewayError {
   const view = closedView(job);
   const detail = isOver(job) ? `it ended by ${view.ended}` : "it is being closed";
-  return new GatewayError("session_closed", { detail: { detail }, ...(isOver(job) ? { data: view } : {}) });
+  return new GatewayError("session_closed", { detail, ...(isOver(job) ? { data: view } : {}) });
 }
 
 function closeAction(adapter: Adapter, { deps }: SessionActionsParts): LocalAction {

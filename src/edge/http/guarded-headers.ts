@@ -46,7 +46,6 @@ export class HeaderGuard {
     const name = this.#wrong;
     if (name === null) return null;
     const shown = name === KEY ? "Idempotency-Key" : name;
-    const detail = `${shown}: ${GUARDED_HEADERS.get(name)?.[1]}`;
-    return new GatewayError("bad_request", { param: shown, detail: { detail } });
+    return new GatewayError("bad_request", { param: shown, detail: `${shown}: ${GUARDED_HEADERS.get(name)?.[1]}` });
   }
 }

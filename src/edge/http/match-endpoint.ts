@@ -131,17 +131,14 @@ export function matchEndpoint(endpoints: readonly Endpoint[], unknownPath: HintO
     const meant = slash || find(path) !== null ? null : meantBy(path, find);
     if (meant === null && isModelAndVerb(path)) {
       const detail = `There is nothing at ${path.slice(0, 200)}.`;
-      const error = new GatewayError("not_found", { of: "model_verb", detail: { detail } });
+      const error = new GatewayError("not_found", { of: "model_verb", detail });
       return { error, errors: wireOf(`/v1beta${path.slice(path.lastIndexOf(MODELS))}`) };
     }
     const near = slash ? undefined : (meant?.right ?? elsewhere(path, exact.keys()));
     const there = near === undefined ? "" : ` There is ${near}.`;
     const hint = slash ? ` Leave the slash at the end out: ${path.slice(0, -1)}` : there;
     const detail = `There is nothing at ${path.slice(0, 200)}.${hint}`;
-    return {
-      error: new GatewayError("not_found", { of: unknownPath, detail: { detail } }),
-      errors: meant?.errors ?? wireOf(path),
-    };
+    return { error: new GatewayError("not_found", { of: unknownPath, detail }), errors: meant?.errors ?? wireOf(path) };
   };
 
   return (method, path) => {
@@ -157,7 +154,7 @@ export function matchEndpoint(endpoints: readonly Endpoint[], unknownPath: HintO
     if (found.names.length === 0) return { endpoint, params: NO_PARAMS };
     const params = decodeParams(found.names, found.values);
     if (params !== null) return { endpoint, params };
-    const detail = { detail: "The path has a percent sign that is not followed by the hexadecimal of UTF-8." };
+    const detail = "The path has a percent sign that is not followed by the hexadecimal of UTF-8.";
     return { error: new GatewayError("bad_request", { detail }), errors: endpoint.errors };
   };
 }

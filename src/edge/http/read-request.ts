@@ -205,23 +205,22 @@ const LENGTH = /^\d{1,15}$/;
 
 function noLength(value: string): GatewayError {
   const detail = `Content-Length ${JSON.stringify(value.slice(0, 40))} is not a number.`;
-  return new GatewayError("bad_request", { detail: { detail } });
+  return new GatewayError("bad_request", { detail });
 }
 
 function bothLengths(): GatewayError {
-  const detail = "The request has both Content-Length and Transfer-Encoding.";
-  return new GatewayError("bad_request", { detail: { detail } });
+  return new GatewayError("bad_request", { detail: "The request has both Content-Length and Transfer-Encoding." });
 }
 
 function twice(name: string): GatewayError {
-  return new GatewayError("bad_request", { detail: { detail: `The request has more than one ${name} header.` } });
+  return new GatewayError("bad_request", { detail: `The request has more than one ${name} header.` });
 }
 
 /** uWebSockets takes any transfer coding for chunked. */
 function codingFault(coding: string): GatewayError | null {
   if (coding.toLowerCase() === "chunked") return null;
   const detail = `A body with Transfer-Encoding ${coding.slice(0, 40)} is not read.`;
-  return new GatewayError("unsupported_media", { detail: { detail } });
+  return new GatewayError("unsupported_media", { detail });
 }
 
 /** Whether a request has a body to wait for. The body of a GET has no meaning (RFC 9110, 9.3.1), so its length is ignored. */
@@ -244,7 +243,7 @@ export function refuseBody(headers: ReadonlyMap<string, string>, endpoint: Endpo
   const length = Number(lengthText);
   const rest = length <= 2 * endpoint.bodyBytesMax && !headers.has("transfer-encoding") ? "ignore" : "close";
   const unsupported = (detail: string): BodyRefusal => ({
-    error: new GatewayError("unsupported_media", { detail: { detail } }),
+    error: new GatewayError("unsupported_media", { detail }),
     rest,
   });
   const coding = headers.get("content-encoding") ?? "identity";

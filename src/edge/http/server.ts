@@ -228,7 +228,7 @@ class Edge implements EngineHost, ReplyHost, StreamLimits, SocketsHost {
   }
 
   unreadable(): { readonly headers: string; readonly body: string } {
-    const error = new GatewayError("bad_request", { detail: { detail: "The request is not valid HTTP/1.1." } });
+    const error = new GatewayError("bad_request", { detail: "The request is not valid HTTP/1.1." });
     const headers = `\r\ncontent-type: application/json${this.#fixedHeaders}\r\nx-request-id: ${this.newId()}`;
     return { headers, body: JSON.stringify(envelopeErrors.body(error)) };
   }
@@ -325,9 +325,7 @@ class Edge implements EngineHost, ReplyHost, StreamLimits, SocketsHost {
     if (this.#hosts === null) return null;
     const host = (headers.get("host") ?? "").toLowerCase().replace(/:\d+$/, "");
     if (this.#hosts.has(host)) return null;
-    return new GatewayError("bad_request", {
-      detail: { detail: "The Host header names a host that is not served here." },
-    });
+    return new GatewayError("bad_request", { detail: "The Host header names a host that is not served here." });
   }
 
   #readBody(res: EngineResponse, request: EdgeRequest, endpoint: Endpoint, reply: HttpReply): void {

@@ -12,7 +12,7 @@ const POLICY = 1008;
 /** A client with more unread bytes must read some before its deadline. */
 const UNREAD_BYTES_MAX = 64 * 1024;
 const NO_BODY = Buffer.alloc(0);
-const BINARY = new GatewayError("bad_request", { detail: { detail: "Messages are text." } });
+const BINARY = new GatewayError("bad_request", { detail: "Messages are text." });
 
 export interface SessionSocketParts {
   readonly host: SocketHost;
@@ -118,9 +118,7 @@ export class SessionSocket implements EdgeSocket, ListedSocket, SlowClient {
     const session = form.open(request, this.#clientOf(owner));
     this.#session = session;
     const unwatch = watch?.(() => {
-      this.#send(
-        form.errorMessage(new GatewayError("invalid_token", { detail: { detail: "The key is no longer valid." } })),
-      );
+      this.#send(form.errorMessage(new GatewayError("invalid_token", { detail: "The key is no longer valid." })));
       this.#close(POLICY, "the key is not good any more");
     });
     this.#unwatch = unwatch ?? this.#unwatch;

@@ -138,7 +138,7 @@ export class StreamBody implements IncomingBody, SlowClient {
     this.#over = true;
     this.#limits.slowClients.forget(this);
     // A body that has arrived completely no longer needs its sender.
-    if (!this.#whole) this.#fail(new GatewayError("bad_request", { detail: { detail: "The body broke off." } }));
+    if (!this.#whole) this.#fail(new GatewayError("bad_request", { detail: "The body broke off." }));
   }
 
   /** The answer begins: the rest of the body is skipped. True: its end is unknown, so the connection must close. */
@@ -172,7 +172,7 @@ export class StreamBody implements IncomingBody, SlowClient {
     try {
       this.#spill.put(bytes);
     } catch (cause) {
-      const detail = { detail: "There is no room for more at the moment." };
+      const detail = "There is no room for more at the moment.";
       this.#fail(new GatewayError("storage_unavailable", { detail, retryAfterSeconds: 60, cause }));
     }
   }

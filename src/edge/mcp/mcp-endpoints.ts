@@ -79,12 +79,12 @@ function messageIn(body: Buffer): { readonly message: unknown } | GatewayError {
   const read = readJson(body);
   const wrong = "wrong" in read ? read.wrong : Array.isArray(read.json) ? "must be one message, not a batch" : null;
   if (wrong === null) return { message: "json" in read ? read.json : null };
-  return new GatewayError("bad_request", { detail: { detail: `body: ${wrong}` } });
+  return new GatewayError("bad_request", { detail: `body: ${wrong}` });
 }
 
 function forbidden(what: string, said: string, mend: string): GatewayError {
   const detail = `${what} ${said.slice(0, 100)} may not call this server; ${mend}.`;
-  return new GatewayError("key_not_allowed", { detail: { detail } });
+  return new GatewayError("key_not_allowed", { detail });
 }
 
 /** Refuses an invalid key; a request without one may read the catalog. */
@@ -101,7 +101,7 @@ function refusal({ request, caller }: StreamCall, { door, wantsSignIn }: McpOpti
   const detail = isSent
     ? "This key is unknown: it is mistyped or has been revoked."
     : "This call needs a key or a token.";
-  return new GatewayError("invalid_token", { detail: { detail } });
+  return new GatewayError("invalid_token", { detail });
 }
 
 /** Call ids are unique within a client. Clients of the 2025 revisions repeat the session id of their first answer; we store none. */
@@ -127,8 +127,7 @@ export function mcpEndpoints(options: McpOptions): readonly EndpointSpec[] {
     if (refused !== null) return refused;
     const { request, caller } = call;
     const read = readPins(request.query);
-    if ("wrong" in read)
-      return new GatewayError("bad_request", { param: "tools", detail: { detail: `tools: ${read.wrong}` } });
+    if ("wrong" in read) return new GatewayError("bad_request", { param: "tools", detail: `tools: ${read.wrong}` });
     const sent = messageIn(request.body);
     if (sent instanceof GatewayError) return sent;
     handler ??= load();

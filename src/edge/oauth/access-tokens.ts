@@ -28,7 +28,7 @@ export interface AccessTokens {
 }
 
 function wrong(detail: string): GatewayError {
-  return new GatewayError("invalid_token", { of: "grant", detail: { detail } });
+  return new GatewayError("invalid_token", { of: "grant", detail });
 }
 
 function partOf(text: string): Record<string, unknown> | null {

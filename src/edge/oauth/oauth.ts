@@ -116,19 +116,19 @@ export function signedIn({
   return async (request: GatewayRequest): Promise<Caller | GatewayError> => {
     const session = await sessions.of(request);
     if (session === null) {
-      return new GatewayError("invalid_token", { detail: { detail: "No key was sent, and nobody has signed in." } });
+      return new GatewayError("invalid_token", { detail: "No key was sent, and nobody has signed in." });
     }
     const changes = request.method !== "GET" && request.method !== "HEAD";
     if (changes && !isCsrf(session, request.headers.get("x-csrf-token"))) {
       const detail = "The x-csrf-token header is not that of the session: a page of another site may have sent this.";
-      return new GatewayError("invalid_token", { detail: { detail } });
+      return new GatewayError("invalid_token", { detail });
     }
     const caller = await callerOfKey(session.accountId, session.keyId);
     const plays = request.path.startsWith(PLAYGROUND) && request.headers.get("x-tollgate-sandbox") === "1";
     if (!plays || caller instanceof GatewayError || caller.sandbox) return caller;
     const play = await playKey(session.accountId);
     if (play !== null) return callerOfKey(play.accountId, play.keyId);
-    return new GatewayError("invalid_token", { detail: { detail: "This gateway has no sandbox (SANDBOX=0)." } });
+    return new GatewayError("invalid_token", { detail: "This gateway has no sandbox (SANDBOX=0)." });
   };
 }
 

@@ -80,7 +80,7 @@ function authenticated(authorization: string | undefined, request: GatewayReques
 }
 
 export function wrongAdminToken(): GatewayError {
-  return new GatewayError("invalid_token", { of: "admin", detail: { detail: "The admin token is missing or wrong." } });
+  return new GatewayError("invalid_token", { of: "admin", detail: "The admin token is missing or wrong." });
 }
 
 /**

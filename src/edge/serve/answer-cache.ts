@@ -59,7 +59,7 @@ export function cacheOrder(
   const said = request.headers.get(CACHE_HEADER);
   const seconds = said === undefined ? (caller.cacheSeconds ?? 0) : Number(/^\d{1,6}$/.exec(said)?.[0] ?? Number.NaN);
   if (!(seconds <= SECONDS_MAX)) {
-    const detail = { detail: `${CACHE_HEADER}: must be a number of seconds from 0 to ${SECONDS_MAX}` };
+    const detail = `${CACHE_HEADER}: must be a number of seconds from 0 to ${SECONDS_MAX}`;
     return new GatewayError("bad_request", { detail, param: CACHE_HEADER });
   }
   // A cached answer repeats no effect, so calls with actions use the cache only if the request itself asks for it, not because of the key's

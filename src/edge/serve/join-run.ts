@@ -27,7 +27,7 @@ const USER_SESSION = "_session_";
 const SESSION_FIELDS = [Buffer.from('"session_id"'), Buffer.from('"user_id"')];
 
 function bad(param: string, detail: string): GatewayError {
-  return new GatewayError("bad_request", { param, detail: { detail: `${param}: ${detail}` } });
+  return new GatewayError("bad_request", { param, detail: `${param}: ${detail}` });
 }
 
 const disagree = (param: string) => bad(param, "names another run than the rest of the request");

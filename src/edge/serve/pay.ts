@@ -45,7 +45,7 @@ function finish(call: Call, ended: Ended, reader: ReplyReader): GatewayError | n
   const replayed = replaysAsStream ? keptAsStream(ended, framed, reply) : null;
   if (replaysAsStream && replayed === null && final.kind === "body") {
     const detail = "Idempotency-Key: the answer that is kept under it cannot be told as a stream; ask for it whole";
-    return new GatewayError("bad_request", { param: "Idempotency-Key", detail: { detail } });
+    return new GatewayError("bad_request", { param: "Idempotency-Key", detail });
   }
   const last = replayed ?? frame.last(final, cost, charge, legs);
   if (!reader.begun) {
@@ -171,5 +171,5 @@ export function payingFor(
   if (deps.paying !== undefined) return deps.paying;
   if (caller !== null) return keyPays(plan, caller, { requestId: request.id, rateLimit, requestHash }, deps);
   if (deps.anonymousPayer !== null) return deps.anonymousPayer.pay(plan, request);
-  return new GatewayError("invalid_token", { detail: { detail: "This call needs a key." } });
+  return new GatewayError("invalid_token", { detail: "This call needs a key." });
 }

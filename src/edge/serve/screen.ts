@@ -37,7 +37,7 @@ export function screenLongBody(call: Call, deps: ServeDeps): Promise<void> | voi
 export function screenUpload(call: Call, deps: ServeDeps): Promise<void> | void {
   const { caller, endpoint } = call;
   if (endpoint.upload !== true) return;
-  if (caller === null) call.refuse(new GatewayError("invalid_token", { detail: { detail: "This call needs a key." } }));
+  if (caller === null) call.refuse(new GatewayError("invalid_token", { detail: "This call needs a key." }));
   if (caller.frozen) call.refuse(new GatewayError("account_frozen"));
   if (caller.paused) call.refuse(new GatewayError("key_paused"));
   return wantCredit(call, caller, deps);

@@ -82,7 +82,7 @@ export function paymentRequired({ requirements, network, resource, refused }: As
   };
   const detail = refused === null ? "This call needs a key or a payment." : `The payment is not good: ${refused}.`;
   return new GatewayError(code, {
-    detail: { detail },
+    detail,
     headers: { "payment-required": inHeader(asked), "cache-control": "no-store" },
     body: { x402Version: 1, accepts: [requirementsV1(requirements, network, resource)] },
   });

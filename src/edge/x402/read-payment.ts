@@ -59,7 +59,7 @@ export function nameOf({ network, asset, from, nonce }: Pick<Payment, "network" 
 }
 
 function bad(header: string, detail: string): GatewayError {
-  return new GatewayError("bad_request", { param: header, detail: { detail: `${header}: ${detail}` } });
+  return new GatewayError("bad_request", { param: header, detail: `${header}: ${detail}` });
 }
 
 function jsonOf(text: string): unknown {

@@ -41,8 +41,7 @@ export function topUpEndpoint(parts: PayPerCallParts): EndpointSpec {
   async function answer({ request, caller }: Call): Promise<Answer | GatewayError> {
     if (caller === null) return new GatewayError("invalid_token");
     if (caller.frozen) return new GatewayError("account_frozen");
-    if (caller.sandbox)
-      return new GatewayError("bad_request", { detail: { detail: "A sandbox account's credit is play money." } });
+    if (caller.sandbox) return new GatewayError("bad_request", { detail: "A sandbox account's credit is play money." });
     const { cents } = readBody(bodySchema, request.body);
     const { network } = terms;
     const requirements = requirementsOf(nanoFromCents(cents), terms);

@@ -52,7 +52,7 @@ function functionOf(name: string, description: string, parameters: Json): Neutra
 }
 
 function invalid(param: string, detail: string): GatewayError {
-  return new GatewayError("bad_request", { param, detail: { detail: `${param}: ${detail}` } });
+  return new GatewayError("bad_request", { param, detail: `${param}: ${detail}` });
 }
 
 function offered(action: KnownAction, fixed: Json, bounds: ToolBounds): OfferedTool {

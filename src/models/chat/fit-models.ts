@@ -168,7 +168,7 @@ export function fitModels(wanted: readonly Wanted[], call: FittedCall): readonly
   const unknown = `content parts of type ${read.unknownPart} are not known here`;
   const why = read.unknownPart === null ? String(made[0]) : unknown;
   const param = fieldNamedIn(why, read);
-  throw new GatewayError("bad_request", { param, detail: { detail: `${param}: ${why}` } });
+  throw new GatewayError("bad_request", { param, detail: `${param}: ${why}` });
 }
 
 /** The same model with a lower output limit. */

@@ -28,7 +28,7 @@ interface Vendor {
 type ModelWire = Exclude<NativeWire, "embeddings" | "images">;
 
 function bad(param: string, why: string): GatewayError {
-  return new GatewayError("bad_request", { param, detail: { detail: `${param}: ${why}` } });
+  return new GatewayError("bad_request", { param, detail: `${param}: ${why}` });
 }
 
 /** Caps the plan's cost and gives it the status codes of failed actions. */

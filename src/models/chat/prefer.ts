@@ -69,5 +69,5 @@ export function prefer(
   if (left.length > 0) return left;
   const providers = [...new Set(all.map(({ candidate }) => candidate.provider))];
   const detail = `provider: none of the allowed providers can serve this; these can: ${providers.join(", ")}`;
-  throw new GatewayError("bad_request", { param: "provider", detail: { detail }, data: { providers } });
+  throw new GatewayError("bad_request", { param: "provider", detail, data: { providers } });
 }

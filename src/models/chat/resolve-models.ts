@@ -117,7 +117,7 @@ export function resolveModels(
 }
 
 function notConfigured(names: string): GatewayError {
-  return new GatewayError("upstream_not_configured", { detail: { detail: names } });
+  return new GatewayError("upstream_not_configured", { detail: names });
 }
 
 const NONE: readonly never[] = [];

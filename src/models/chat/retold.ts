@@ -57,6 +57,6 @@ export function repeatingOf(
   const idempotency = idempotencyOf({ headers: request.headers, path }, body, audience.payer === null);
   const param = "Idempotency-Key";
   if (!stream || !request.headers.has("idempotency-key")) return { idempotency };
-  const detail = { detail: `${param}: not possible with stream, unless the same was answered whole under it before` };
+  const detail = `${param}: not possible with stream, unless the same was answered whole under it before`;
   return { idempotency, onlyAgain: new GatewayError("bad_request", { param, detail }) };
 }

@@ -60,7 +60,7 @@ function keyOf<Body>(
   if (!isKept) return null;
   if (form.kind === "json" || !request.headers.has("idempotency-key")) return idempotencyOf(request, fingerprinted);
   const param = "Idempotency-Key";
-  throw new GatewayError("bad_request", { param, detail: { detail: `${param}: not possible with this answer` } });
+  throw new GatewayError("bad_request", { param, detail: `${param}: not possible with this answer` });
 }
 
 /** Limits an account's free calls, which consume our rate limit at the vendor. */
@@ -90,7 +90,7 @@ function fitsOf<Body>(
       continue;
     }
     if (!pricesAll(model.sale, fit.countsMax)) {
-      refused ??= new GatewayError("bad_request", { detail: { detail: `${model.slug} has no price for this` } });
+      refused ??= new GatewayError("bad_request", { detail: `${model.slug} has no price for this` });
       continue;
     }
     const candidate = upstream.unitCandidate(offer, {
@@ -132,7 +132,7 @@ export function unitPlan<Body extends NamedBy & { readonly model?: string | null
   if (offers.length === 0 && model.offers.length > 0)
     throw invalid("model", `${model.slug} is none of ${only}'s models`);
   const { fits, refused } = fitsOf(endpoint, ask, { ...model, offers }, { call, deps });
-  if (fits.size === 0) throw refused ?? new GatewayError("upstream_not_configured", { detail: { detail: model.slug } });
+  if (fits.size === 0) throw refused ?? new GatewayError("upstream_not_configured", { detail: model.slug });
   const isFree = model.sale.rates.size === 0;
   if (isFree) countFree(call, endpoint.freePerMinute ?? 60, deps);
   return {

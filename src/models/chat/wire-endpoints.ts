@@ -39,7 +39,7 @@ function countTokens(count: WireCount, deps: ChatDeps, counts: FreeCounts): (cal
   const answer = (tokens: number) => ({ status: 200, body: count.answer(tokens) });
   return async ({ request, caller }) => {
     count.check?.(request);
-    if (caller === null) throw new GatewayError("invalid_token", { detail: { detail: "a key is needed" } });
+    if (caller === null) throw new GatewayError("invalid_token", { detail: "a key is needed" });
     const { payer, allows } = caller;
     const read = await counts(count, request, payer);
     if (read.model === null) return answer(read.tokens + TOKENS_AROUND_MESSAGE * read.shape.messages);

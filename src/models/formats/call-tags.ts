@@ -31,7 +31,7 @@ function inHeader(text: string): (readonly [string, string])[] {
   });
   if (pairs.length <= TAGS_MAX && pairs.every(([name, value]) => isName(name) && isValue(value))) return pairs;
   const detail = `${HEADER}: at most ${TAGS_MAX} pairs such as team=red, separated by commas; names of at most 40 characters, values of 100`;
-  throw new GatewayError("bad_request", { param: HEADER, detail: { detail } });
+  throw new GatewayError("bad_request", { param: HEADER, detail });
 }
 
 /** Clients also use these fields for other purposes, so pairs that are too long are dropped. */

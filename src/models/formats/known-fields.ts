@@ -181,7 +181,7 @@ class Walk {
   #refuse(value: unknown, { refused }: Field, path: string): unknown {
     if (value === undefined || value === null) return NOTHING;
     if (refused?.neutral?.(value)) return value;
-    const detail = { detail: refused?.why ?? "" };
+    const detail = refused?.why ?? "";
     this.refused ??= new GatewayError("unsupported_field", { param: this.#numbered(path), detail });
     return value;
   }

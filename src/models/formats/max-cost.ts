@@ -13,7 +13,7 @@ const FIELD = "max_cost_cents";
 
 function wrong(param: string): GatewayError {
   const fields = [{ path: param, message: RULE }];
-  return new GatewayError("bad_request", { param, detail: { detail: `${param}: ${RULE}` }, data: { fields } });
+  return new GatewayError("bad_request", { param, detail: `${param}: ${RULE}`, data: { fields } });
 }
 
 function isCents(value: unknown): value is number {

@@ -9,7 +9,7 @@ const ISSUES_SHOWN_MAX = 20;
 /** An error for the field `param`; empty: for the body itself. */
 export function invalid(param: string, detail: string): GatewayError {
   const named = param === "" ? {} : { param };
-  return new GatewayError("bad_request", { ...named, detail: { detail: `${param || "body"}: ${detail}` } });
+  return new GatewayError("bad_request", { ...named, detail: `${param || "body"}: ${detail}` });
 }
 
 /** An error that names the first wrong field and has the others in its data. */
@@ -18,7 +18,7 @@ export function schemaError(issues: readonly FieldIssue[]): GatewayError {
   const { field, message } = fields[0] ?? { field: "", message: "is not valid" };
   return new GatewayError("bad_request", {
     ...(field === "" ? {} : { param: field }),
-    detail: { detail: `${field || "body"}: ${message}` },
+    detail: `${field || "body"}: ${message}`,
     data: { fields },
   });
 }

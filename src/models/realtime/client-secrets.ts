@@ -16,9 +16,7 @@ const PROOF_CHARS = 22;
 const KNOWN_MAX = 1_000;
 /** A caller that makes more at once loses its oldest. */
 const SHARE = { bytesMax: 16 * 1024 * 1024, full: "oldest_leave" } as const;
-const WRONG = new GatewayError("invalid_token", {
-  detail: { detail: "This client secret is unknown or has expired." },
-});
+const WRONG = new GatewayError("invalid_token", { detail: "This client secret is unknown or has expired." });
 
 export interface ClientSecrets {
   mint(

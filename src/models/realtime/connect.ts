@@ -59,9 +59,7 @@ export function connect(parts: ConnectParts): () => void {
     if (isOver) return;
     if (way === undefined) {
       isOver = true;
-      return parts.failed(
-        new GatewayError("upstream_error", { detail: { detail: failure?.message ?? "none is left" } }),
-      );
+      return parts.failed(new GatewayError("upstream_error", { detail: failure?.message ?? "none is left" }));
     }
     const { candidate, model, offer } = way;
     let isConnected = false;

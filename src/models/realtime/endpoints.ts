@@ -27,13 +27,11 @@ const expiry = z.object({
 });
 
 const NO_SOCKET = new GatewayError("bad_request", {
-  detail: { detail: "This is a WebSocket: send the request with `Upgrade: websocket`, as realtime clients do." },
+  detail: "This is a WebSocket: send the request with `Upgrade: websocket`, as realtime clients do.",
 });
 const NO_WEBRTC = new GatewayError("not_found", {
   of: "realtime_calls",
-  detail: {
-    detail: "WebRTC calls are not sold here: their sound does not pass through the gateway, so it cannot be metered.",
-  },
+  detail: "WebRTC calls are not sold here: their sound does not pass through the gateway, so it cannot be metered.",
 });
 
 /** The models that a caller may open a session with, or why not. */
@@ -44,7 +42,7 @@ function soldTo(asked: string, caller: Caller, deps: RealtimeDeps): Omit<Sold, "
   const refusal = modelsRefusal(caller.allows, [{ name, param: "model" }]);
   if (refusal !== null) return refusal;
   const models = found.models.filter(({ offers }) => offers.length > 0);
-  if (models.length === 0) return new GatewayError("upstream_not_configured", { detail: { detail: name } });
+  if (models.length === 0) return new GatewayError("upstream_not_configured", { detail: name });
   return { asked, name, models };
 }
 
@@ -59,7 +57,7 @@ function soldFor(
   if (caller.frozen) return new GatewayError("account_frozen");
   if (caller.paused) return new GatewayError("key_paused");
   if (grant !== null && grant.expiresAtMs <= deps.clock.epochMs())
-    return new GatewayError("invalid_token", { detail: { detail: "This client secret has expired." } });
+    return new GatewayError("invalid_token", { detail: "This client secret has expired." });
   const named = query.get("model");
   const asked = grant?.model ?? named;
   if (asked === null) return invalid("model", "is missing: open /realtime?model=...");

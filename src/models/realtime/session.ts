@@ -153,10 +153,7 @@ export class RealtimeSession implements Session {
   }
 
   #refuse(detail: string): void {
-    this.#end(
-      POLICY,
-      errorEvent(new GatewayError("bad_request", { detail: { detail: `The session ends: ${detail}.` } })),
-    );
+    this.#end(POLICY, errorEvent(new GatewayError("bad_request", { detail: `The session ends: ${detail}.` })));
   }
 
   /** Stops what is running, and closes the vendor once that is charged. */
@@ -386,5 +383,5 @@ export class RealtimeSession implements Session {
 }
 
 function gone({ message }: AttemptFailure): GatewayError {
-  return new GatewayError("upstream_error", { detail: { detail: message } });
+  return new GatewayError("upstream_error", { detail: message });
 }

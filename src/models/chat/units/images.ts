@@ -53,7 +53,7 @@ function tokensOut(table: NonNullable<UnitOffer["spec"]["imageTokens"]>, size: s
 function refusal({ size, quality }: Body): GatewayError {
   const param = size == null || size === AUTO ? "quality" : "size";
   const detail = `this model has no price for ${size ?? AUTO} at quality ${quality ?? AUTO}`;
-  return new GatewayError("unsupported_field", { param, detail: { detail } });
+  return new GatewayError("unsupported_field", { param, detail });
 }
 
 function wrongIn({ body: asked, files }: UnitAsk<Body>, { spec }: UnitOffer, task: string): GatewayError | null {

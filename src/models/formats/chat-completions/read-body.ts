@@ -33,7 +33,7 @@ function hostedIn({ plugins, model, models }: Json, hosts: Hosts): readonly Want
   if (plugins !== undefined && plugins !== null) {
     if (isWeb(plugins) && hosts("web_search")) return [searchAt("plugins")];
     const why = isWeb(plugins) ? "no search of the web is configured here" : "of plugins only web is sold";
-    throw new GatewayError("unsupported_field", { param: "plugins", detail: { detail: why } });
+    throw new GatewayError("unsupported_field", { param: "plugins", detail: why });
   }
   const names = [model, ...(Array.isArray(models) ? models : [])];
   const isOnline = names.some((name) => typeof name === "string" && name.endsWith(ONLINE));

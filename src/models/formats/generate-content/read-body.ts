@@ -60,7 +60,7 @@ function hostedIn({ tools }: Json, hosts: Hosts): readonly WantedHosted[] {
       const asked = isRecord(tool) ? tool[name] : null;
       if (!isRecord(asked)) continue;
       const param = `tools.${at}.${name}`;
-      if (!hosts(kind)) throw new GatewayError("unsupported_field", { param, detail: { detail: SERVER_TOOLS } });
+      if (!hosts(kind)) throw new GatewayError("unsupported_field", { param, detail: SERVER_TOOLS });
       if (found.some((one) => one.tool === kind)) throw secondHosted(param, kind);
       const { excludeDomains, exclude_domains: without = excludeDomains, ...rest } = asked;
       const [unknown] = Object.keys(rest);

@@ -58,7 +58,7 @@ function tooLong(text: string): string {
 
 /** Clients react to the vendor's exact message, so it gets no prefix. */
 function messageOf({ code, message, options }: GatewayError): string {
-  const text = String(options.detail?.detail ?? message);
+  const text = typeof options.detail === "string" ? options.detail : message;
   if (code === "context_length_exceeded") return tooLong(text);
   return code === "upstream_rejected" ? text : message;
 }

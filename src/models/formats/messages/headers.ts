@@ -90,8 +90,7 @@ const BETAS = /^[\w.,: -]{0,4000}$/;
 
 /** Clients of the format retry without the beta on these words. */
 function costlyBeta(word: string): GatewayError {
-  const detail = { detail: `capability_rejected: beta_header:${word}` };
-  return new GatewayError("bad_request", { param: BETA_HEADER, detail });
+  return new GatewayError("bad_request", { param: BETA_HEADER, detail: `capability_rejected: beta_header:${word}` });
 }
 
 export interface FormatHeaders {

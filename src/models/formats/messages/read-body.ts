@@ -39,7 +39,7 @@ function hostedIn({ tools }: Json, hosts: Hosts): readonly WantedHosted[] {
     const kind = type.startsWith("web_search") ? "web_search" : "web_fetch";
     if (!hosts(kind)) {
       const param = `tools.${at}.type`;
-      throw new GatewayError("unsupported_field", { param, detail: { detail: SERVER_TOOLS } });
+      throw new GatewayError("unsupported_field", { param, detail: SERVER_TOOLS });
     }
     const param = `tools.${at}`;
     if (found.some((one) => one.tool === kind)) throw secondHosted(param, kind);
@@ -89,7 +89,7 @@ function keysOf(value: unknown): number {
 function checkBytes(bytes: Buffer, sent: Json): void {
   if (keysIn(bytes) !== keysOf(sent)) throw invalid("", "a field is there twice");
   const param = longCacheIn(sent, "");
-  if (param !== null) throw new GatewayError("unsupported_field", { param, detail: { detail: LONG_CACHE } });
+  if (param !== null) throw new GatewayError("unsupported_field", { param, detail: LONG_CACHE });
 }
 
 export function checkMessages(bytes: Buffer): CheckedMessages {

@@ -32,7 +32,7 @@ function textOf(response: Json): string {
 }
 
 function noSummary(detail: string): GatewayError {
-  return new GatewayError("no_summary", { detail: { detail } });
+  return new GatewayError("no_summary", { detail });
 }
 
 /** The answer as a compaction; an error if there is no summary or it is too long to seal. */

@@ -125,7 +125,7 @@ class Plainer {
       typeof forced === "string" && forced !== "allowed_tools" && forced !== "shell" && !CALLERS_TOOLS.has(forced);
     const wantsAny = choice === "required" || (isRecord(choice) && choice.mode === "required");
     if (isHosted || (wantsAny && this.#left === 0 && this.dropped.size > 0)) {
-      const detail = { detail: "tools that a provider runs are billed apart, so none can be forced" };
+      const detail = "tools that a provider runs are billed apart, so none can be forced";
       throw new GatewayError("unsupported_field", { param: "tool_choice", detail });
     }
     return choice;

@@ -16,7 +16,7 @@ const COUNTED_BYTES_MAX = 4 * 1024 * 1024;
 
 function notFound(id: string): GatewayError {
   const detail = `no stored response ${id.slice(0, 80)}; responses are stored for one day, and only with store: true`;
-  return new GatewayError("not_found", { of: "path", detail: { detail } });
+  return new GatewayError("not_found", { of: "path", detail });
 }
 
 function countRead(bytes: Buffer, { seal, earlier, named }: CountContext): CountRead {
