@@ -113,13 +113,17 @@ function suffixed(name: string, base: string, suffix: string, search: Search<unk
   return new GatewayError("unsupported_field", { param: search.param, of: "suffix", detail, data });
 }
 
-function find<Model>(name: string, search: Search<Model>): Model | GatewayError {
+/** Null: no model has that name, or several have. */
+function lookUp<Model>(name: string, search: Search<Model>): Model | null {
   const found = search.get(name);
   if (found !== null) return found;
   const [slug, ...others] = slugsOf(name, search);
-  const named = slug === undefined || others.length > 0 ? null : search.get(slug);
-  if (named !== null) return named;
-  const candidates = slug === undefined ? [] : [slug, ...others];
+  return slug === undefined || others.length > 0 ? null : search.get(slug);
+}
+
+/** Why there is no model of that name. */
+function whyNot(name: string, search: Search<unknown>): GatewayError {
+  const candidates = slugsOf(name, search);
   if (candidates.length > 0) {
     return missing(name, `Several makers have one: ${candidates.join(", ")}.`, { candidates }, search);
   }
@@ -129,17 +133,33 @@ function find<Model>(name: string, search: Search<Model>): Model | GatewayError 
   return split === null ? unknown(name, name, "", search) : suffixed(name, split.base, split.suffix, search);
 }
 
-/** The chat model of that name, or an error that says why there is none. */
-export function findModel(name: string, param: string, catalog: Catalog, audience: Audience): SoldModel | GatewayError {
-  return find(name, { param, kinds: ["chat"], catalog, audience, get: (slug) => catalog.model(slug, audience) });
+/** Throws where there is none. */
+function find<Model>(name: string, search: Search<Model>): Model {
+  const found = lookUp(name, search);
+  if (found === null) throw whyNot(name, search);
+  return found;
 }
 
-/** The unit-priced model of that name, or an error. Embeddings get their price at the given time, in milliseconds since 1970. */
+function chatSearch(param: string, catalog: Catalog, audience: Audience): Search<SoldModel> {
+  return { param, kinds: ["chat"], catalog, audience, get: (slug) => catalog.model(slug, audience) };
+}
+
+/** The chat model of that name; null if there is none. */
+export function knownModel(name: string, catalog: Catalog, audience: Audience): SoldModel | null {
+  return lookUp(name, chatSearch("", catalog, audience));
+}
+
+/** The chat model of that name. Throws where there is none. */
+export function findModel(name: string, param: string, catalog: Catalog, audience: Audience): SoldModel {
+  return find(name, chatSearch(param, catalog, audience));
+}
+
+/** The unit-priced model of that name. Throws where there is none. Embeddings get their price at the given time, in milliseconds since 1970. */
 export function findUnitModel(
   kind: UnitKind,
   name: string,
   { catalog, audience, atMs }: { readonly catalog: Catalog; readonly audience: Audience; readonly atMs: number },
-): SoldUnitModel | GatewayError {
+): SoldUnitModel {
   function get(slug: string): SoldUnitModel | null {
     if (kind !== "embeddings") return catalog.unitModel(kind, slug, audience);
     const found = catalog.embedding(slug, audience);
@@ -152,24 +172,25 @@ export function realtimeModels(tier: Tier, catalog: Catalog, audience: Audience)
   return tier.models.map((slug) => catalog.unitModel("realtime", slug, audience)).filter((model) => model !== null);
 }
 
-/** The realtime models of a name, in order of preference: one model, or the candidates of a tier. */
+/** The realtime models of a name, in order of preference: one model, or the candidates of a tier. Throws where there is none. */
 export function findRealtime(
   name: string,
   { catalog, audience, atMs }: { readonly catalog: Catalog; readonly audience: Audience; readonly atMs: number },
-): { readonly name: string; readonly models: readonly SoldUnitModel[] } | GatewayError {
+): { readonly name: string; readonly models: readonly SoldUnitModel[] } {
   const tier = catalog.realtimeTiers.get(name.startsWith(TIER_PREFIX) ? name.slice(TIER_PREFIX.length) : name);
   if (tier !== undefined) return { name: tierName(tier), models: realtimeModels(tier, catalog, audience) };
   const model = findUnitModel("realtime", name, { catalog, audience, atMs });
-  return model instanceof GatewayError ? model : { name: model.slug, models: [model] };
+  return { name: model.slug, models: [model] };
 }
 
-/** The chat or embedding model of that name, or an error that says why there is none. */
-export function findEither(
+/** The chat or embedding model of that name, else what `otherwise` finds. Throws where both find nothing. */
+export function findEither<Other>(
   name: string,
-  param: string,
   catalog: Catalog,
   audience: Audience,
-): SoldModel | SoldEmbedding | GatewayError {
+  otherwise: () => Other | undefined,
+): SoldModel | SoldEmbedding | Other {
   const get = (slug: string) => catalog.model(slug, audience) ?? catalog.embedding(slug, audience);
-  return find(name, { param, kinds: TOKEN_KINDS, catalog, audience, get });
+  const search = { param: "slug", kinds: TOKEN_KINDS, catalog, audience, get };
+  return lookUp(name, search) ?? otherwise() ?? find(name, search);
 }

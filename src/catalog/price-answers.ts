@@ -1,5 +1,4 @@
 // The free answers about prices: the list of models, one model, and the price list with its tiers.
-import { GatewayError } from "../core/errors.ts";
 import { costOf, usdPerMillionText, usdPerTokenText, usdText } from "../core/money.ts";
 import { eachOf } from "../core/slices.ts";
 import type {
@@ -249,19 +248,19 @@ export function* modelsAnswer(catalog: Catalog, audience: Audience) {
   };
 }
 
-/** `GET /api/llm/v1/models/{slug}`: one row of the list, by any name that calls accept; or an error. */
+/** `GET /api/llm/v1/models/{slug}`: one row of the list, by any name that calls accept. Throws where there is none. */
 export function modelAnswer(catalog: Catalog, name: string, audience: Audience) {
   const tier = findTier(name, catalog);
   const row = tier === null ? null : tierRow(tier, catalog, audience);
   if (row != null) return row;
   const realtime = realtimeTierRows(catalog, audience).find(({ id }) => id === name || id === `core/${name}`);
   if (realtime !== undefined) return realtime;
-  const model = findEither(name, "slug", catalog, audience);
-  if (!(model instanceof GatewayError)) return modelRow(model, catalog);
-  const byUnits = catalog.unitModels(audience).find(({ kind, slug }) => {
-    return slug === name || catalog.unitModel(kind, name, audience)?.slug === slug;
-  });
-  return byUnits === undefined ? model : unitModelRow(byUnits, catalog);
+  const byUnits = () =>
+    catalog.unitModels(audience).find(({ kind, slug }) => {
+      return slug === name || catalog.unitModel(kind, name, audience)?.slug === slug;
+    });
+  const model = findEither(name, catalog, audience, byUnits);
+  return "contextTokens" in model ? modelRow(model, catalog) : unitModelRow(model, catalog);
 }
 
 /** `GET /api/llm/v1/pricing`: each tier's candidates in order, and every model's price in USD per million tokens. */

@@ -89,8 +89,9 @@ export interface OverSession {
   readonly keyProtocol: string;
   /** The key behind a credential that only sessions accept; null: it may be an ordinary key. */
   grantOf(credential: string): Promise<SessionGrant | GatewayError> | GatewayError | null;
-  /** Why the caller may not open this session; null: it may. */
-  refusal(request: GatewayRequest, caller: Caller, grant: SessionGrant | null): GatewayError | null;
+  /** Throws where the caller may not open this session. */
+  check(request: GatewayRequest, caller: Caller, grant: SessionGrant | null): void;
+  /** Throws like `check`. */
   open(request: GatewayRequest, client: SessionClient): Session;
   errorMessage(error: GatewayError): string;
 }

@@ -230,12 +230,12 @@ export function modelEndpoints(
 /** Throws where the model does not moderate. */
 function judgeByModel(name: string, foundation: Foundation, kernel: KernelDeps): Judge {
   const { config, catalog, observer } = foundation;
-  const found = findUnitModel("moderation", name, {
-    catalog: catalog.current(),
-    audience: { sandbox: config.sandbox },
-    atMs: systemClock.epochMs(),
-  });
-  if (found instanceof GatewayError) throw new Error(`GUARD_MODEL: ${found.message}`);
+  const search = { catalog: catalog.current(), audience: { sandbox: config.sandbox }, atMs: systemClock.epochMs() };
+  try {
+    findUnitModel("moderation", name, search);
+  } catch (error) {
+    throw new Error(`GUARD_MODEL: ${refusalIn(error).message}`);
+  }
   const onCost = observer.guardCost;
   return moderationJudge({ model: name, msMax: config.guardMsMax, chat: chatDeps(foundation), kernel, onCost });
 }

@@ -1,15 +1,6 @@
 // Runs a plan's route until it answers, the reader disconnects, the parent stops it, or the deadline passes.
 import type { Plan } from "../core/plan.ts";
-import type {
-  AnswerSink,
-  AttemptFailure,
-  Candidate,
-  EmptyAnswer,
-  FinalPart,
-  Reading,
-  RouteAttempt,
-  Tries,
-} from "../core/route.ts";
+import type { AnswerSink, AttemptFailure, Candidate, FinalPart, Reading, RouteAttempt, Tries } from "../core/route.ts";
 import type { Relay } from "./relay.ts";
 
 /** The outcome of a route. `served` is the candidate that answered or was answering; `reading` is what was read of its answer. */

@@ -1,7 +1,7 @@
 // Computes the cost of every attempt once its call has ended: vendors bill us whatever became of the answer.
 import { most, type Nano, ZERO } from "../core/money.ts";
 import type { Cost, Plan } from "../core/plan.ts";
-import type { Leg, Taken, Tries } from "../core/route.ts";
+import type { Taken, Tries } from "../core/route.ts";
 
 /**
  * The cost of an attempt that the caller does not pay for, or only in part. If it cannot be computed, the most that the call could cost

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { findEither, findModel, findUnitModel } from "../../src/catalog/find-model.ts";
-import { GatewayError } from "../../src/core/errors.ts";
+import { GatewayError, refusalIn } from "../../src/core/errors.ts";
 import { anyServer, catalogOf, LIVE, priced, tier, vendor } from "./catalog-of.ts";
 
 const lab = vendor(
@@ -14,7 +14,13 @@ const catalog = catalogOf(
   { env: { LAB_API_KEY: "k", FORGE_API_KEY: "k", ROUTER_API_KEY: "k" } },
 );
 
-const find = (name: string) => findModel(name, "model", catalog, LIVE);
+function find(name: string) {
+  try {
+    return findModel(name, "model", catalog, LIVE);
+  } catch (error) {
+    return refusalIn(error);
+  }
+}
 const slugOf = (name: string) => {
   const found = find(name);
   return found instanceof GatewayError ? found.code : found.slug;
@@ -40,8 +46,8 @@ describe("a name", () => {
     expect(findUnitModel("embeddings", "embed", { catalog, audience: LIVE, atMs: 0 })).toMatchObject({
       slug: "lab/embed",
     });
-    expect(findEither("embed", "slug", catalog, LIVE)).toMatchObject({ slug: "lab/embed" });
-    expect(findEither("big-1", "slug", catalog, LIVE)).toMatchObject({ slug: "lab/big-1" });
+    expect(findEither("embed", catalog, LIVE, () => undefined)).toMatchObject({ slug: "lab/embed" });
+    expect(findEither("big-1", catalog, LIVE, () => undefined)).toMatchObject({ slug: "lab/big-1" });
   });
 
   test("of any length and of anything gets an answer of few words", () => {

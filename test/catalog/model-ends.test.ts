@@ -7,7 +7,7 @@ import type { Catalog } from "../../src/catalog/catalog.ts";
 import { findEither, findModel, findUnitModel } from "../../src/catalog/find-model.ts";
 import { modelAnswer, modelsAnswer, pricingAnswer } from "../../src/catalog/price-answers.ts";
 import { manualClock } from "../../src/core/clock.ts";
-import { GatewayError } from "../../src/core/errors.ts";
+import { GatewayError, refusalIn } from "../../src/core/errors.ts";
 import { usdPerMillionText } from "../../src/core/money.ts";
 import { atOnce } from "../../src/core/slices.ts";
 import { shippedCatalog } from "../support/shipped-catalog.ts";
@@ -39,7 +39,15 @@ function on(day: string, env: Record<string, string> = ENV): Catalog {
 }
 
 const listedOn = (day: string) => atOnce(modelsAnswer(on(day), LIVE)).data.map(({ id }) => id);
-const find = (name: string, day: string) => findModel(name, "model", on(day), LIVE);
+const attempt = <Found>(find: () => Found) => {
+  try {
+    return find();
+  } catch (error) {
+    return refusalIn(error);
+  }
+};
+const find = (name: string, day: string) => attempt(() => findModel(name, "model", on(day), LIVE));
+const either = (name: string, day: string) => attempt(() => findEither(name, on(day), LIVE, () => undefined));
 
 describe("a model with an end", () => {
   it("is listed until a month before, and served until the day itself", () => {
@@ -64,13 +72,11 @@ describe("a model with an end", () => {
   });
 
   it("has no successor where none is named, whatever kind it is", () => {
-    const catalog = on("2026-12-11");
-    const error = findEither("old-embed", "slug", catalog, LIVE);
-    expect(error).toMatchObject({
+    expect(either("old-embed", "2026-12-11")).toMatchObject({
       code: "gone",
       message: "lab/old-embed was retired on 2026-12-11. It has no successor.",
     });
-    expect(findEither("old-embed", "slug", on("2026-12-10"), LIVE)).toMatchObject({ slug: "lab/old-embed" });
+    expect(either("old-embed", "2026-12-10")).toMatchObject({ slug: "lab/old-embed" });
   });
 
   it("goes on at another vendor, at that one's price, and is not said to end while that one serves it", () => {
@@ -142,8 +148,8 @@ describe("a model that is sold by units", () => {
   });
 
   it.each(["lab/old", "old"])("is refused after it as %s, with its successor", (name) => {
-    const error = findUnitModel("images", name, { catalog: paintersOn("2026-12-11"), audience: LIVE, atMs: 0 });
-    expect(error).toMatchObject({
+    const search = { catalog: paintersOn("2026-12-11"), audience: LIVE, atMs: 0 };
+    expect(attempt(() => findUnitModel("images", name, search))).toMatchObject({
       code: "gone",
       message: "lab/old was retired on 2026-12-11. Ask for lab/fresh instead.",
     });

@@ -65,7 +65,7 @@ describe("the list of models", () => {
     expect(modelAnswer(catalog, "maker/big", LIVE)).toEqual(atOnce(modelsAnswer(catalog, LIVE)).data[2]);
     expect(modelAnswer(catalog, "maker/embed", LIVE)).toMatchObject({ kind: "embeddings" });
     expect(modelAnswer(catalog, "any/llama", LIVE)).toMatchObject({ id: "any/llama", available: false });
-    expect(modelAnswer(catalog, "maker/none", LIVE)).toMatchObject({ code: "model_not_found" });
+    expect(() => modelAnswer(catalog, "maker/none", LIVE)).toThrow("No model or tier is called maker/none");
   });
 });
 

@@ -4,7 +4,7 @@ import { type LocalAction, type LocalCall, localAction } from "../../catalog/loc
 import type { PageLadderSpec, RungSpec } from "../../catalog/page-ladder.ts";
 import { GatewayError } from "../../core/errors.ts";
 import { formatParams, pageUrls } from "./pages/page-params.ts";
-import { GrowingRow, type Hop, type PageRow } from "./pages/page-row.ts";
+import { GrowingRow } from "./pages/page-row.ts";
 import { pagesOf } from "./pages/page-url.ts";
 import type { PageParts } from "./pages/parts.ts";
 import { askRung, noteAsked, PageReader, SYNC_PATIENCE_MS } from "./pages/read-pages.ts";

@@ -4,7 +4,7 @@ import type { JobEnd, Served } from "../../catalog/job-kind.ts";
 import type { Nano } from "../../core/money.ts";
 import type { HoldChain, Payer } from "../../core/plan.ts";
 import type { Leg } from "../../core/route.ts";
-import type { PutRecord, Records, StoredRecord } from "../../platform/records/records.ts";
+import type { PutRecord, Records } from "../../platform/records/records.ts";
 
 export const JOB = "job";
 /** Longer than a launch takes to be answered or abandoned. */

@@ -3,7 +3,7 @@
 import type { NotHeld, Stopped } from "../../catalog/job-kind.ts";
 import { requestIdOf } from "../../core/ids.ts";
 import { add, ZERO } from "../../core/money.ts";
-import type { AccountPayer, Slot } from "../../core/plan.ts";
+import type { AccountPayer } from "../../core/plan.ts";
 import type { ReserveOutcome } from "../../money/ledger/model/ledger.ts";
 import type { JobsDeps } from "./deps.ts";
 import type { JobRecord } from "./job-record.ts";

@@ -1,6 +1,6 @@
 // A caller's WebSocket that is a session: its messages go to the endpoint's session, and what the session runs is paid for call by call.
 import type { Endpoint, GatewayRequest, OverSession, Session, SessionClient } from "../../core/endpoint.ts";
-import { GatewayError } from "../../core/errors.ts";
+import { GatewayError, refusalIn } from "../../core/errors.ts";
 import type { AnswerReader, Ended, Plan } from "../../core/plan.ts";
 import { copyOf, type EdgeSocket, type EngineSocket, SESSION_MESSAGE_BYTES_MAX } from "./engine.ts";
 import type { SlowClient } from "./slow-clients.ts";
@@ -113,9 +113,12 @@ export class SessionSocket implements EdgeSocket, ListedSocket, SlowClient {
     const { method, path } = endpoint;
     const startedMs = host.clock.elapsedMs();
     const request: GatewayRequest = { id, method, path, query, params, headers, address, body: NO_BODY, startedMs };
-    const refusal = form.refusal(request, owner.caller, owner.grant);
-    if (refusal !== null) return this.refuse(refusal);
-    const session = form.open(request, this.#clientOf(owner));
+    let session: Session;
+    try {
+      session = form.open(request, this.#clientOf(owner));
+    } catch (error) {
+      return this.refuse(refusalIn(error));
+    }
     this.#session = session;
     const unwatch = watch?.(() => {
       this.#send(form.errorMessage(new GatewayError("invalid_token", { detail: "The key is no longer valid." })));

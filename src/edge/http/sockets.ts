@@ -1,6 +1,6 @@
 // The sockets of a listener: who may open one, how many per account, and how they end with it.
 import type { Endpoint, GatewayRequest, OverSession, Reply } from "../../core/endpoint.ts";
-import { GatewayError } from "../../core/errors.ts";
+import { GatewayError, refusalIn } from "../../core/errors.ts";
 import { tally } from "../../core/tally.ts";
 import { type EdgeSocket, type EngineRequest, type EngineResponse, messageBytesMaxOf } from "./engine.ts";
 import type { HttpReply } from "./http-reply.ts";
@@ -14,11 +14,8 @@ const ACCOUNT_SOCKETS_MAX = 16;
 /** Until some may have closed. */
 const FULL_SECONDS = 5;
 
-/** Whether the sender of a request may open a socket; synchronous where no look-up is needed. */
-export type OpenSocket = (
-  request: GatewayRequest,
-  endpoint: Endpoint,
-) => SocketOwner | GatewayError | Promise<SocketOwner | GatewayError>;
+/** Throws or rejects where the sender of a request may not open a socket; synchronous where no look-up is needed. */
+export type OpenSocket = (request: GatewayRequest, endpoint: Endpoint) => SocketOwner | Promise<SocketOwner>;
 
 export interface SocketsHost extends SocketHost {
   /** Reads the head of a request and refuses invalid ones; null: it was answered. */
@@ -78,18 +75,21 @@ export class Sockets {
     if (arrived === null) return null;
     const { request, reply } = arrived;
     if (overSession !== undefined) request.useKey(keyIn(req.getHeader("sec-websocket-protocol"), overSession));
-    const owner = this.#full(endpoint) ?? host.admitSocket(request, endpoint);
-    const known = owner instanceof Promise ? null : this.#admitted(owner);
-    if (known instanceof GatewayError) {
-      host.refuse(request, reply, known, endpoint);
+    let owner: SocketOwner | Promise<SocketOwner>;
+    try {
+      this.#requireRoom(endpoint);
+      owner = host.admitSocket(request, endpoint);
+      if (!(owner instanceof Promise)) this.#count(owner);
+    } catch (error) {
+      host.refuse(request, reply, refusalIn(error), endpoint);
       return null;
     }
     const socket = this.#make(request, endpoint);
     reply.handOver();
     this.#open.set(socket, messageBytesMaxOf(endpoint));
     this.#bytesMax += messageBytesMaxOf(endpoint);
-    if (known !== null) socket.admitted(known);
-    else void this.#lookUp(socket, owner);
+    if (owner instanceof Promise) void this.#lookUp(socket, owner);
+    else socket.admitted(owner);
     return socket;
   }
 
@@ -102,35 +102,34 @@ export class Sockets {
     return new Socket({ host, endpoint, form: overSocket, memory: this.#newMemory(), opening });
   }
 
-  async #lookUp(socket: ListedSocket, owner: ReturnType<OpenSocket>): Promise<void> {
-    const broke = (cause: unknown) =>
-      cause instanceof GatewayError ? cause : new GatewayError("internal_error", { cause });
-    const found = await Promise.resolve(owner).catch(broke);
-    if (!this.#open.has(socket)) return;
-    const admitted = this.#admitted(found);
-    if (admitted instanceof GatewayError) socket.refuse(admitted);
-    else socket.admitted(admitted);
+  async #lookUp(socket: ListedSocket, finding: Promise<SocketOwner>): Promise<void> {
+    try {
+      const owner = await finding;
+      if (!this.#open.has(socket)) return;
+      this.#count(owner);
+      socket.admitted(owner);
+    } catch (cause) {
+      if (!this.#open.has(socket)) return;
+      socket.refuse(cause instanceof GatewayError ? cause : new GatewayError("internal_error", { cause }));
+    }
   }
 
   /**
    * uWebSockets buffers a message until it is complete, and does not report how much it has. So an open socket counts as the longest
    * message, and memory limits their number.
    */
-  #full(endpoint: Endpoint): GatewayError | null {
+  #requireRoom(endpoint: Endpoint): void {
     const { socketBytesMax } = this.#host;
-    if (this.#bytesMax + messageBytesMaxOf(endpoint) <= socketBytesMax) return null;
+    if (this.#bytesMax + messageBytesMaxOf(endpoint) <= socketBytesMax) return;
     const detail = { whose: "All", limit_mib: Math.floor(socketBytesMax / 1_048_576) };
-    return new GatewayError("bodies_in_flight", { of: "socket", detail, retryAfterSeconds: FULL_SECONDS });
+    throw new GatewayError("bodies_in_flight", { of: "socket", detail, retryAfterSeconds: FULL_SECONDS });
   }
 
-  /** Counts the socket against its account, or returns why there is none. */
-  #admitted(owner: SocketOwner | GatewayError): SocketOwner | GatewayError {
-    if (owner instanceof GatewayError) return owner;
-    const { accountId } = owner;
-    const socketsMax = Math.min(owner.socketsMax, ACCOUNT_SOCKETS_MAX);
-    if ((this.#byAccount.get(accountId) ?? 0) >= socketsMax)
-      return new GatewayError("too_many_streams", { of: "socket", detail: { limit: socketsMax } });
+  /** Counts the socket against its account. Throws where that has too many. */
+  #count({ accountId, socketsMax }: SocketOwner): void {
+    const limit = Math.min(socketsMax, ACCOUNT_SOCKETS_MAX);
+    if ((this.#byAccount.get(accountId) ?? 0) >= limit)
+      throw new GatewayError("too_many_streams", { of: "socket", detail: { limit } });
     tally(this.#byAccount, accountId, 1);
-    return owner;
   }
 }

@@ -1,6 +1,6 @@
 // Lets a caller with a valid key open a socket, which counts as one request. Each message on it is admitted separately.
 import type { Endpoint, GatewayRequest, SessionGrant } from "../../core/endpoint.ts";
-import { GatewayError } from "../../core/errors.ts";
+import { GatewayError, refusalIn } from "../../core/errors.ts";
 import { transactionIdOf } from "../../core/ids.ts";
 import type { AnswerReader, Caller, Ended, Plan } from "../../core/plan.ts";
 import { execute, refusedCall } from "../../kernel/execute.ts";
@@ -23,30 +23,19 @@ export interface Opened {
 }
 
 /** Any page may open a socket: only a key authenticates it, and cookies are ignored. A payment pays for a single call, so not here. */
-export function openSocket(
-  request: GatewayRequest,
-  endpoint: Endpoint,
-  deps: ServeDeps,
-): Opened | GatewayError | Promise<Opened | GatewayError> {
-  if (deps.draining()) return new GatewayError("draining", { retryAfterSeconds: 1 });
+export function openSocket(request: GatewayRequest, endpoint: Endpoint, deps: ServeDeps): Opened | Promise<Opened> {
+  if (deps.draining()) throw new GatewayError("draining", { retryAfterSeconds: 1 });
   const known = callerOf(request, endpoint, deps);
-  const granting = grantOf(request, endpoint);
-  if (granting instanceof GatewayError) return granting;
-  if (granting !== null) return opened(request, endpoint, deps, Promise.all([known, granting]));
-  const count = (caller: Caller | GatewayError) =>
-    caller instanceof GatewayError ? caller : counted(request, endpoint, { caller, grant: null }, deps);
-  return known instanceof Promise ? known.then(count) : count(known);
+  const granting = orThrow(grantOf(request, endpoint));
+  const opened = (caller: Caller | GatewayError, grant: SessionGrant | GatewayError | null) =>
+    counted(request, endpoint, { caller: orThrow(caller), grant: orThrow(grant) }, deps);
+  if (granting === null && !(known instanceof Promise)) return opened(known, null);
+  return Promise.all([known, granting]).then(([caller, grant]) => opened(caller, grant));
 }
 
-async function opened(
-  request: GatewayRequest,
-  endpoint: Endpoint,
-  deps: ServeDeps,
-  finding: Promise<readonly [Caller | GatewayError, SessionGrant | GatewayError]>,
-): Promise<Opened | GatewayError> {
-  const [caller, grant] = await finding;
-  if (caller instanceof GatewayError) return caller;
-  return grant instanceof GatewayError ? grant : counted(request, endpoint, { caller, grant }, deps);
+function orThrow<Value>(value: Value | GatewayError): Value {
+  if (value instanceof GatewayError) throw value;
+  return value;
 }
 
 interface Admitted {
@@ -54,20 +43,14 @@ interface Admitted {
   readonly grant: SessionGrant | null;
 }
 
-function counted(
-  request: GatewayRequest,
-  endpoint: Endpoint,
-  { caller, grant }: Admitted,
-  deps: ServeDeps,
-): Opened | GatewayError {
+function counted(request: GatewayRequest, endpoint: Endpoint, { caller, grant }: Admitted, deps: ServeDeps): Opened {
   const elsewhere = fromElsewhere(caller, request);
-  if (elsewhere !== null) return elsewhere;
-  const refusal = endpoint.overSession?.refusal(request, caller, grant) ?? null;
-  if (refusal !== null) return refusal;
+  if (elsewhere !== null) throw elsewhere;
+  endpoint.overSession?.check(request, caller, grant);
   const { payer, sandbox, requestsPerMinute, inFlightMax } = caller;
   const { accountId, keyId } = payer;
   const state = deps.takeWindow("account", accountId, requestsPerMinute);
-  if (!state.allowed) return tooMany(state);
+  if (!state.allowed) throw tooMany(state);
   const { id: requestId, method, startedMs } = request;
   const record = deps.observer.begin({ requestId, method, startedMs });
   const known = { endpoint: endpoint.path, status: SWITCHING_PROTOCOLS, accountId, keyId, sandbox };
@@ -79,12 +62,6 @@ function counted(
     session: { caller, grant, pay: (id, plan, reader) => payInSession(letIn, deps, { id, plan, reader }) },
     watch: (ended) => whileGood(letIn, deps, ended),
   };
-}
-
-/** An error for the caller, as a value; any other is a fault. */
-function expected(error: unknown): GatewayError {
-  if (error instanceof GatewayError) return error;
-  throw error;
 }
 
 const UNCOUNTED = { learn: () => {} };
@@ -105,7 +82,7 @@ async function payInSession(
   let ended: Ended;
   try {
     const known = await callerOf(request, endpoint, deps);
-    const caller = known instanceof GatewayError ? known : await callerInRun(known, request, deps).catch(expected);
+    const caller = known instanceof GatewayError ? known : await callerInRun(known, request, deps).catch(refusalIn);
     const paying =
       caller instanceof GatewayError ? caller : keyPays(plan, caller, { requestId: id, rateLimit: UNCOUNTED }, deps);
     ended =

@@ -3,7 +3,6 @@
 import { type Audience, BY_KEY, seenBy } from "../../catalog/catalog.ts";
 import { keptJson } from "../../catalog/kept-by-audience.ts";
 import type { Answer, Call, Endpoint, EndpointSpec } from "../../core/endpoint.ts";
-import { GatewayError } from "../../core/errors.ts";
 import { allowedModel, allowedPricing } from "../../money/accounts/allowed-models.ts";
 import { chatErrors } from "../formats/chat-completions/errors.ts";
 import { MODEL_WIRES } from "../formats/model-wires.ts";
@@ -15,8 +14,8 @@ import { unitEndpoints } from "./unit-endpoints.ts";
 /** Free catalog answers, as the caller may see them. The list and the prices are the same objects until the catalog changes. */
 export interface PriceAnswers {
   models(audience: Audience): Promise<ModelList>;
-  /** Accepts any name that a call may use. */
-  model(name: string, audience: Audience): AnyModelRow | GatewayError;
+  /** Accepts any name that a call may use. Throws for an unknown one. */
+  model(name: string, audience: Audience): AnyModelRow;
   pricing(audience: Audience): Promise<Priced>;
 }
 
@@ -36,10 +35,7 @@ function free(path: string, make: (call: Call) => unknown): Endpoint {
   return {
     ...FREE,
     ...at(path),
-    async answer(call): Promise<Answer | GatewayError> {
-      const body = await make(call);
-      return body instanceof GatewayError ? body : { status: 200, body, headers: BY_KEY };
-    },
+    answer: async (call): Promise<Answer> => ({ status: 200, body: await make(call), headers: BY_KEY }),
   };
 }
 
@@ -50,10 +46,7 @@ export function modelRows(answers: Pick<PriceAnswers, "models" | "model">): Mode
       const { data } = await answers.models(seenBy(caller));
       return caller === null ? data : data.map((row) => allowedModel(row, caller.allows));
     },
-    one(name, caller) {
-      const known = answers.model(name, seenBy(caller));
-      return known instanceof GatewayError ? known : allowedModel(known, caller?.allows);
-    },
+    one: (name, caller) => allowedModel(answers.model(name, seenBy(caller)), caller?.allows),
   };
 }
 
@@ -79,7 +72,6 @@ export function chatEndpoints(deps: ChatDeps, answers: PriceAnswers): readonly E
     }),
     free("/models/{slug...}", ({ request, caller }) => {
       const row = rows.one(request.params.slug ?? "", caller);
-      if (row instanceof GatewayError) return row;
       return ownLists.find(({ models }) => models.isAsked(request))?.models.one(row) ?? row;
     }),
     free("/pricing", async ({ caller }) => {

@@ -6,7 +6,7 @@ import type { Plan, Quote } from "../../core/plan.ts";
 import type { Candidate, Reading, Route } from "../../core/route.ts";
 import { ladder } from "../../kernel/routes/ladder.ts";
 import { retrying } from "../../kernel/routes/retrying.ts";
-import { modelsRefusal } from "../../money/accounts/allowed.ts";
+import { requireModels } from "../../money/accounts/allowed.ts";
 import type { ModelCandidate } from "../../upstream/model-candidate.ts";
 import type { ServingRoute } from "../../upstream/moved-conversations.ts";
 import { callTags } from "../formats/call-tags.ts";
@@ -230,8 +230,7 @@ export function modelPlan(call: PlanCall, read: ModelRequest, deps: ChatDeps): F
     firstTokenMsMax: deps.settings.firstTokenMsMax,
     firstTokenMsMaxByTier: deps.settings.firstTokenMsMaxByTier,
   });
-  const refused = modelsRefusal(audience.allows, resolved.asked);
-  if (refused !== null) throw refused;
+  requireModels(audience.allows, resolved.asked);
   const maxCostNano = maxCostOf(request, read.maxCostCents);
   const planned = new ModelCall(call, read, resolved, deps);
   const fits = fitModels(ownKeys === undefined ? resolved.models : withOwnKeys(resolved.models, ownKeys), planned);

@@ -1,7 +1,7 @@
 // Resolves the names in a request to models that can serve, in order; tiers expand to their candidates.
 
 import type { Catalog, SoldModel, Tier } from "../../catalog/catalog.ts";
-import { findModel, findStandIn, findTier, tierName } from "../../catalog/find-model.ts";
+import { findModel, findStandIn, findTier, knownModel, tierName } from "../../catalog/find-model.ts";
 import type { ModelEnd } from "../../catalog/said.ts";
 import { GatewayError } from "../../core/errors.ts";
 import { headerSafe } from "../formats/known-fields.ts";
@@ -35,16 +35,6 @@ interface Opened {
   readonly serves?: readonly InPlace[];
 }
 
-/** Some clients append a model's release date, which the catalog does not have. */
-function withoutDay(
-  unknown: GatewayError,
-  ...[name, param, catalog, settings]: Parameters<typeof open>
-): SoldModel | GatewayError {
-  const plain = name.replace(/-20\d{6}$/, "");
-  const model = plain === name ? unknown : findModel(plain, param, catalog, settings);
-  return model instanceof GatewayError ? unknown : model;
-}
-
 /** Keeps the requested tier's name, whichever tier serves: keys' lists and postings use that name. */
 function openTier(tier: Tier, catalog: Catalog, settings: ResolveSettings): Opened {
   const below = settings.lowers === true && tier.lower !== null ? findTier(tier.lower, catalog) : null;
@@ -67,16 +57,15 @@ function openedTier(tier: Tier, catalog: Catalog, settings: ResolveSettings): Op
 function open(name: string, param: string, catalog: Catalog, settings: ResolveSettings): Opened {
   const tier = findTier(name, catalog);
   if (tier !== null) return openTier(tier, catalog, settings);
-  const named = findModel(name, param, catalog, settings);
-  const model = named instanceof GatewayError ? withoutDay(named, name, param, catalog, settings) : named;
-  const isServed = !(model instanceof GatewayError) && model.offers.length > 0;
-  const standIn = isServed ? null : findStandIn(name, catalog);
+  // Some clients append a model's release date, which the catalog does not have.
+  const known = knownModel(name, catalog, settings) ?? knownModel(name.replace(/-20\d{6}$/, ""), catalog, settings);
+  const standIn = known !== null && known.offers.length > 0 ? null : findStandIn(name, catalog);
   if (standIn !== null) {
     const opened = openTier(standIn, catalog, settings);
     const served: InPlace = ["x-tollgate-stand-in", `${headerSafe(name)}=${tierName(standIn)}`];
     return { ...opened, serves: [served, ...(opened.serves ?? [])] };
   }
-  if (model instanceof GatewayError) throw model;
+  const model = known ?? findModel(name, param, catalog, settings);
   return { name: model.slug, models: [{ model, firstTokenMsMax: settings.firstTokenMsMax }], retires: model.retires };
 }
 

@@ -11,7 +11,7 @@ import type { Plan } from "../../core/plan.ts";
 import type { Candidate, Counts, TokenUsage } from "../../core/route.ts";
 import { ladder } from "../../kernel/routes/ladder.ts";
 import { retrying } from "../../kernel/routes/retrying.ts";
-import { modelsRefusal } from "../../money/accounts/allowed.ts";
+import { requireModels } from "../../money/accounts/allowed.ts";
 import type { UploadedFile } from "../../platform/uploads/form-body.ts";
 import { isRecord } from "../../upstream/json-pointer.ts";
 import type { UnitCandidate } from "../../upstream/model-candidate.ts";
@@ -125,9 +125,7 @@ export function unitPlan<Body extends NamedBy & { readonly model?: string | null
   const name = ask.body.model ?? endpoint.defaultModel;
   if (name === undefined) throw invalid("model", "is missing, must be a string");
   const model = findUnitModel(endpoint.kind, name, { catalog: deps.catalog(), audience, atMs: deps.clock.epochMs() });
-  if (model instanceof GatewayError) throw model;
-  const notAllowed = modelsRefusal(audience.allows, [{ name: model.slug, param: "model" }]);
-  if (notAllowed !== null) throw notAllowed;
+  requireModels(audience.allows, [{ name: model.slug, param: "model" }]);
   const offers = model.offers.filter(({ adapter }) => only === undefined || adapter.id === only);
   if (offers.length === 0 && model.offers.length > 0)
     throw invalid("model", `${model.slug} is none of ${only}'s models`);

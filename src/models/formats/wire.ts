@@ -1,7 +1,6 @@
 // The interface of a format: everything that differs between formats. Types only.
 
 import type { EndpointSpec, ErrorCodec, GatewayRequest, OverSocket, PlanCall } from "../../core/endpoint.ts";
-import type { GatewayError } from "../../core/errors.ts";
 import type { Json } from "../../core/json.ts";
 import type { HostedTool, ThoughtSeal } from "../../core/neutral.ts";
 import type { Audience, Caller, Payer } from "../../core/plan.ts";
@@ -60,8 +59,8 @@ export interface ModelRow {
 /** The models that a caller may use. */
 export interface ModelRows {
   all(caller: Caller | null): Promise<readonly ModelRow[]>;
-  /** Accepts any name that calls accept. */
-  one(name: string, caller: Caller | null): ModelRow | GatewayError;
+  /** Accepts any name that calls accept. Throws for an unknown one. */
+  one(name: string, caller: Caller | null): ModelRow;
 }
 
 /** What the gateway provides to a format for reading calls. */
@@ -91,7 +90,7 @@ export interface WireCall extends WirePaths {
 /** The list of models in a format, at the path that all formats share. */
 export interface WireModels {
   isAsked(request: GatewayRequest): boolean;
-  list(rows: readonly ModelRow[], query: URLSearchParams): Json | GatewayError;
+  list(rows: readonly ModelRow[], query: URLSearchParams): Json;
   one(row: ModelRow): Json;
 }
 

@@ -3,10 +3,10 @@ import { randomBytes } from "node:crypto";
 import { z } from "zod";
 import { findRealtime } from "../../catalog/find-model.ts";
 import type { Answer, Call, Endpoint, GatewayRequest, OverSession, SessionGrant } from "../../core/endpoint.ts";
-import { GatewayError, refusalIn } from "../../core/errors.ts";
+import { GatewayError } from "../../core/errors.ts";
 import { isRecord } from "../../core/json.ts";
 import type { Caller } from "../../core/plan.ts";
-import { modelsRefusal } from "../../money/accounts/allowed.ts";
+import { requireModels } from "../../money/accounts/allowed.ts";
 import { inChatWire } from "../chat/chat-endpoints.ts";
 import { callTags } from "../formats/call-tags.ts";
 import { invalid, parseJson } from "../formats/parse-json.ts";
@@ -34,44 +34,39 @@ const NO_WEBRTC = new GatewayError("not_found", {
   detail: "WebRTC calls are not sold here: their sound does not pass through the gateway, so it cannot be metered.",
 });
 
-/** The models that a caller may open a session with, or why not. */
-function soldTo(asked: string, caller: Caller, deps: RealtimeDeps): Omit<Sold, "tags"> | GatewayError {
-  const found = findRealtime(asked, { catalog: deps.catalog(), audience: caller, atMs: deps.clock.epochMs() });
-  if (found instanceof GatewayError) return found;
-  const { name } = found;
-  const refusal = modelsRefusal(caller.allows, [{ name, param: "model" }]);
-  if (refusal !== null) return refusal;
-  const models = found.models.filter(({ offers }) => offers.length > 0);
-  if (models.length === 0) return new GatewayError("upstream_not_configured", { detail: name });
-  return { asked, name, models };
+/** The models that a caller may open a session with. Throws where there are none. */
+function soldTo(asked: string, caller: Caller, deps: RealtimeDeps): Omit<Sold, "tags"> {
+  const search = { catalog: deps.catalog(), audience: caller, atMs: deps.clock.epochMs() };
+  const { name, models } = findRealtime(asked, search);
+  requireModels(caller.allows, [{ name, param: "model" }]);
+  const configured = models.filter(({ offers }) => offers.length > 0);
+  if (configured.length === 0) throw new GatewayError("upstream_not_configured", { detail: name });
+  return { asked, name, models: configured };
 }
 
-function soldFor(
-  request: GatewayRequest,
-  caller: Caller,
-  grant: SessionGrant | null,
-  deps: RealtimeDeps,
-): Sold | GatewayError {
+/** Throws where the caller may not open this session. */
+function soldFor(request: GatewayRequest, caller: Caller, grant: SessionGrant | null, deps: RealtimeDeps): Sold {
   const { query } = request;
-  if (query.has("call_id")) return NO_WEBRTC;
-  if (caller.frozen) return new GatewayError("account_frozen");
-  if (caller.paused) return new GatewayError("key_paused");
+  if (query.has("call_id")) throw NO_WEBRTC;
+  if (caller.frozen) throw new GatewayError("account_frozen");
+  if (caller.paused) throw new GatewayError("key_paused");
   if (grant !== null && grant.expiresAtMs <= deps.clock.epochMs())
-    return new GatewayError("invalid_token", { detail: "This client secret has expired." });
+    throw new GatewayError("invalid_token", { detail: "This client secret has expired." });
   const named = query.get("model");
   const asked = grant?.model ?? named;
-  if (asked === null) return invalid("model", "is missing: open /realtime?model=...");
+  if (asked === null) throw invalid("model", "is missing: open /realtime?model=...");
   const sold = soldTo(asked, caller, deps);
-  if (sold instanceof GatewayError) return sold;
-  if (named !== null && named !== asked) {
-    const other = soldTo(named, caller, deps);
-    if (other instanceof GatewayError || other.name !== sold.name)
-      return invalid("model", `the client secret is for ${sold.name}`);
-  }
+  if (named !== null && named !== asked && !isNameOf(named, sold, caller, deps))
+    throw invalid("model", `the client secret is for ${sold.name}`);
+  return { ...sold, tags: callTags(request) };
+}
+
+function isNameOf(named: string, { name }: Pick<Sold, "name">, caller: Caller, deps: RealtimeDeps): boolean {
   try {
-    return { ...sold, tags: callTags(request) };
+    return soldTo(named, caller, deps).name === name;
   } catch (error) {
-    return refusalIn(error);
+    if (error instanceof GatewayError) return false;
+    throw error;
   }
 }
 
@@ -80,35 +75,29 @@ function overSession(deps: RealtimeDeps): OverSession {
     protocol: "realtime",
     keyProtocol: "openai-insecure-api-key.",
     grantOf: deps.secrets.grantOf,
-    refusal(request, caller, grant) {
-      const sold = soldFor(request, caller, grant, deps);
-      return sold instanceof GatewayError ? sold : null;
-    },
+    check: (request, caller, grant) => void soldFor(request, caller, grant, deps),
     open(request, client) {
       const sold = soldFor(request, client.caller, client.grant, deps);
-      if (sold instanceof GatewayError) throw sold;
       return new RealtimeSession(request, client, sold, deps);
     },
     errorMessage: errorEvent,
   };
 }
 
-async function mintSecret({ request, caller }: Call, deps: RealtimeDeps): Promise<Answer | GatewayError> {
-  if (caller === null) return new GatewayError("invalid_token");
+async function mintSecret({ request, caller }: Call, deps: RealtimeDeps): Promise<Answer> {
+  if (caller === null) throw new GatewayError("invalid_token");
   // A client secret names its key alone, so its calls would leave the run's budget.
   if (caller.carriedRun !== undefined || caller.runRequired === true || request.headers.has("x-tollgate-run"))
-    return invalid("x-tollgate-run", "cannot be part of a client secret: open the session with the key");
+    throw invalid("x-tollgate-run", "cannot be part of a client secret: open the session with the key");
   const body = request.body.length === 0 ? {} : parseJson(request.body);
-  if (!isRecord(body)) return invalid("", "must be an object");
+  if (!isRecord(body)) throw invalid("", "must be an object");
   const read = expiry.safeParse(body.expires_after ?? {});
   if (!read.success)
-    return invalid("expires_after", `anchor is "created_at", and seconds are ${SECONDS_MIN} to ${SECONDS_MAX}`);
+    throw invalid("expires_after", `anchor is "created_at", and seconds are ${SECONDS_MIN} to ${SECONDS_MAX}`);
   const sent = body.session;
-  if (!isRecord(sent) || typeof sent.model !== "string") return invalid("session.model", "is missing");
+  if (!isRecord(sent) || typeof sent.model !== "string") throw invalid("session.model", "is missing");
   const sold = soldTo(sent.model, caller, deps);
-  if (sold instanceof GatewayError) return sold;
-  const update = readUpdate(sent, { isModel: () => true, upstreamModel: sold.name });
-  if (update instanceof GatewayError) return update;
+  readUpdate(sent, { isModel: () => true, upstreamModel: sold.name });
   const { model: _, type: __, ...session } = sent;
   const ttlMs = (read.data.seconds ?? SECONDS_MAX) * 1_000;
   const { value, expiresAtMs } = await deps.secrets.mint(caller.payer, sold.name, session, ttlMs);

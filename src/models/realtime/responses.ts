@@ -1,6 +1,5 @@
 // The responses of a session: each is held before it is requested, and charged by the vendor's count.
 import type { SessionClient } from "../../core/endpoint.ts";
-import { GatewayError } from "../../core/errors.ts";
 import { type Json, stringOf } from "../../core/json.ts";
 import type { Ended } from "../../core/plan.ts";
 import type { AttemptFailure } from "../../core/route.ts";
@@ -13,7 +12,7 @@ import { MeteredCall } from "./metered-call.ts";
 import type { Outbox } from "./outbox.ts";
 import { responsePlan, type SoldBy } from "./plans.ts";
 import { deliveredCounts, moreOf, type Response, shownResponse, withCost } from "./response.ts";
-import { outputTokensIn, type Settings, unsoldIn } from "./settings.ts";
+import { outputTokensIn, requireSold, type Settings } from "./settings.ts";
 import { responseCounts } from "./wire.ts";
 
 const RUNNING_MAX = 8;
@@ -49,13 +48,11 @@ export class Responses {
     return this.#running.size > 0;
   }
 
-  /** Holds a response and requests it. Resolves once it is requested or refused. */
-  create(asked: Json, by: SoldBy, { clientEventId, isOfTurn }: Asking): Promise<Ended | null> | GatewayError {
-    if (this.#running.size >= RUNNING_MAX) return invalid("type", `at most ${RUNNING_MAX} responses run at once`);
+  /** Holds a response and requests it. Resolves once it is requested or refused. Throws where it is not valid. */
+  create(asked: Json, by: SoldBy, { clientEventId, isOfTurn }: Asking): Promise<Ended | null> {
+    if (this.#running.size >= RUNNING_MAX) throw invalid("type", `at most ${RUNNING_MAX} responses run at once`);
     const limit = outputTokensIn(asked.max_output_tokens, "response.max_output_tokens");
-    if (limit instanceof GatewayError) return limit;
-    const unsold = unsoldIn(asked, "response");
-    if (unsold !== null) return unsold;
+    requireSold(asked, "response");
     const { context, tags, msMax, pay, ended } = this.#parts;
     const { spec } = by.offer;
     const { maxOutputTokens, isText, bytesPerSecond } = this.#parts.settings();

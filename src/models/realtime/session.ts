@@ -1,6 +1,6 @@
 // A realtime session: relays both sides' messages, and holds the money for each response before requesting it.
 import type { GatewayRequest, Session, SessionClient } from "../../core/endpoint.ts";
-import { GatewayError } from "../../core/errors.ts";
+import { GatewayError, refusalIn } from "../../core/errors.ts";
 import { isRecord, type Json, stringOf } from "../../core/json.ts";
 import type { AnswerReader, Ended, Plan } from "../../core/plan.ts";
 import type { AttemptFailure } from "../../core/route.ts";
@@ -26,6 +26,7 @@ import {
   PASSED,
   readEvent,
   typeOf,
+  vendorEvent,
 } from "./wire.ts";
 
 const NORMAL = 1000;
@@ -193,35 +194,36 @@ export class RealtimeSession implements Session {
     if ((this.#vendor?.unsentBytes ?? 0) > UNSENT_BYTES_MAX) return this.#refuse("the provider does not keep up");
     const chars = appendedChars(bytes);
     if (chars !== null) return this.#append(chars, bytes);
-    const event = readEvent(bytes);
-    if (event instanceof GatewayError) return this.#tellError(event);
-    const clientEventId = typeof event.event_id === "string" ? event.event_id.slice(0, EVENT_ID_CHARS_MAX) : null;
-    const refusal = this.#takeEvent(event, clientEventId, bytes);
-    if (refusal !== null) this.#tellError(refusal, clientEventId);
+    let clientEventId: string | null = null;
+    try {
+      const event = readEvent(bytes);
+      if (typeof event.event_id === "string") clientEventId = event.event_id.slice(0, EVENT_ID_CHARS_MAX);
+      this.#takeEvent(event, clientEventId, bytes);
+    } catch (error) {
+      this.#tellError(refusalIn(error), clientEventId);
+    }
   }
 
-  #takeEvent(event: Json, clientEventId: string | null, bytes: Buffer): GatewayError | null {
+  /** Throws where the event is not valid. */
+  #takeEvent(event: Json, clientEventId: string | null, bytes: Buffer): void {
     const { type } = event;
     if (type === "input_audio_buffer.append") {
-      if (typeof event.audio !== "string") return invalid("audio", "is missing, must be a string");
-      this.#append(event.audio.length, bytes);
-      return null;
+      if (typeof event.audio !== "string") throw invalid("audio", "is missing, must be a string");
+      return this.#append(event.audio.length, bytes);
     }
     if (type === "session.update") return this.#update(event.session, clientEventId);
     if (type === "response.create") {
-      if (event.response != null && !isRecord(event.response)) return invalid("response", "must be an object");
+      if (event.response != null && !isRecord(event.response)) throw invalid("response", "must be an object");
       return this.#respond(event.response ?? {}, { clientEventId, isOfTurn: false });
     }
     if (type === "conversation.item.create") {
       this.#context.add(addedBy([event.item], bytes.length, this.#updates.settings.bytesPerSecond));
     } else if (type === "input_audio_buffer.commit") {
       this.#commits += 1;
-      this.#pass(bytes, this.#updates.commits());
-      return null;
+      return this.#pass(bytes, this.#updates.commits());
     } else if (type === "input_audio_buffer.clear") this.#updates.cleared();
-    else if (!PASSED.has(String(type))) return invalid("type", "is no event of this session");
+    else if (!PASSED.has(String(type))) throw invalid("type", "is no event of this session");
     this.#vendor?.send(bytes);
-    return null;
   }
 
   #append(chars: number, bytes: Buffer): void {
@@ -246,10 +248,9 @@ export class RealtimeSession implements Session {
     });
   }
 
-  #update(sent: unknown, clientEventId: string | null): GatewayError | null {
-    if (!this.#updates.areTooMany) return this.#updates.send(sent, { clientEventId, isOurs: false });
-    this.#refuse("too many updates of the session wait for the provider");
-    return null;
+  #update(sent: unknown, clientEventId: string | null): void {
+    if (this.#updates.areTooMany) this.#refuse("too many updates of the session wait for the provider");
+    else this.#updates.send(sent, { clientEventId, isOurs: false });
   }
 
   /** The vendor stays connected until everything is charged. */
@@ -258,13 +259,10 @@ export class RealtimeSession implements Session {
     return paying.finally(() => this.#paying.delete(paying));
   }
 
-  #respond(asked: Json, asking: Pick<Response, "clientEventId" | "isOfTurn">): GatewayError | null {
-    if (this.#by === null) return null;
-    if (this.#isLeaving) return new GatewayError("draining", { retryAfterSeconds: 1 });
-    const creating = this.#responses.create(asked, this.#by, asking);
-    if (creating instanceof GatewayError) return creating;
-    this.#hold(creating, () => {});
-    return null;
+  #respond(asked: Json, asking: Pick<Response, "clientEventId" | "isOfTurn">): void {
+    if (this.#by === null) return;
+    if (this.#isLeaving) throw new GatewayError("draining", { retryAfterSeconds: 1 });
+    this.#hold(this.#responses.create(asked, this.#by, asking), () => {});
   }
 
   /** A paid part has ended; a refused one has not begun. */
@@ -289,9 +287,8 @@ export class RealtimeSession implements Session {
       if (type !== HIDDEN && this.#isReady) this.#outbox.pass(bytes);
       return;
     }
-    const event = readEvent(bytes);
-    if (event instanceof GatewayError) return;
-    this.#hear(event, bytes);
+    const event = vendorEvent(bytes);
+    if (event !== null) this.#hear(event, bytes);
   }
 
   #hear(event: Json, bytes: Buffer): void {
@@ -323,9 +320,11 @@ export class RealtimeSession implements Session {
   #sessionCreated(event: Json): void {
     this.#created = event;
     const session = isRecord(event.session) ? event.session : {};
-    const waits = this.#updates.created(session);
-    if (waits instanceof GatewayError) this.#end(POLICY, errorEvent(waits));
-    else if (!waits) this.#ready(session);
+    try {
+      if (!this.#updates.created(session)) this.#ready(session);
+    } catch (error) {
+      this.#end(POLICY, errorEvent(refusalIn(error)));
+    }
   }
 
   #ready(session: Json): void {
@@ -348,8 +347,11 @@ export class RealtimeSession implements Session {
     this.#updates.committed(itemId, this.#commits > 0);
     if (this.#commits > 0) this.#commits -= 1;
     else if (this.#updates.settings.answersTurns && !this.#isOver && !this.#isLeaving) {
-      const refusal = this.#respond({}, { clientEventId: null, isOfTurn: true });
-      if (refusal !== null) this.#tellError(refusal);
+      try {
+        this.#respond({}, { clientEventId: null, isOfTurn: true });
+      } catch (error) {
+        this.#tellError(refusalIn(error));
+      }
     }
   }
 

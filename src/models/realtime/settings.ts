@@ -33,22 +33,24 @@ function unpriced(param: string, detail: string): GatewayError {
   return new GatewayError("unsupported_field", { param, detail: { param, detail } });
 }
 
-/** Why fields that a session and a response share cannot be sold; null: they can. */
-export function unsoldIn(fields: Json, at: string): GatewayError | null {
-  const { prompt, tools } = fields;
-  if (prompt != null) return unpriced(`${at}.prompt`, "it is kept by the provider, so its length is unknown.");
+/** Throws for fields that are not sold, in a session or a response. */
+export function requireSold({ prompt, tools }: Json, at: string): void {
+  if (prompt != null) throw unpriced(`${at}.prompt`, "it is kept by the provider, so its length is unknown.");
   const tool = Array.isArray(tools) ? tools.find((one) => !isRecord(one) || one.type !== "function") : undefined;
-  return tool === undefined
-    ? null
-    : unpriced(`${at}.tools`, "only functions are, since the provider runs other tools.");
+  if (tool !== undefined) throw unpriced(`${at}.tools`, "only functions are, since the provider runs other tools.");
 }
 
-/** Reads `max_output_tokens`; null: only the model limits it. */
-export function outputTokensIn(value: unknown, param: string): number | null | GatewayError {
+/** `max_output_tokens`; null: only the model limits it; undefined: it is not valid. */
+function limitIn(value: unknown): number | null | undefined {
   if (value === undefined || value === null || value === "inf") return null;
-  return Number.isInteger(value) && Number(value) > 0
-    ? Number(value)
-    : invalid(param, 'must be a whole number above 0, or "inf"');
+  return Number.isInteger(value) && Number(value) > 0 ? Number(value) : undefined;
+}
+
+/** A client's `max_output_tokens`; null: only the model limits it. */
+export function outputTokensIn(value: unknown, param: string): number | null {
+  const limit = limitIn(value);
+  if (limit === undefined) throw invalid(param, 'must be a whole number above 0, or "inf"');
+  return limit;
 }
 
 function isTextOnly(modalities: unknown): boolean {
@@ -63,10 +65,10 @@ function bytesPerSecondOf(format: unknown): number | null {
 
 /** The settings after the vendor has confirmed a session; `answersTurns` is the client's own wish. */
 export function confirmed(session: Json, answersTurns: boolean, before: Settings): Settings {
-  const limit = outputTokensIn(session.max_output_tokens, "");
+  const limit = limitIn(session.max_output_tokens);
   return {
     answersTurns: answersTurns && atPointer(session, "/audio/input/turn_detection") != null,
-    maxOutputTokens: limit instanceof GatewayError ? before.maxOutputTokens : limit,
+    maxOutputTokens: limit === undefined ? before.maxOutputTokens : limit,
     isText: isTextOnly(session.output_modalities),
     bytesPerSecond: bytesPerSecondOf(atPointer(session, "/audio/input/format")) ?? before.bytesPerSecond,
     promptBytes: settingsBytes(session),
@@ -81,10 +83,9 @@ export interface Unconfirmed {
 }
 
 export function unconfirmedIn({ max_output_tokens: limit, output_modalities, ...session }: Json): Unconfirmed {
-  const tokens = outputTokensIn(limit, "");
   const bytesPerSecond = bytesPerSecondOf(atPointer(session, "/audio/input/format")) ?? Number.POSITIVE_INFINITY;
   return {
-    maxOutputTokens: limit === undefined || tokens instanceof GatewayError ? undefined : tokens,
+    maxOutputTokens: limit === undefined ? undefined : limitIn(limit),
     isText: output_modalities === undefined || isTextOnly(output_modalities),
     bytesPerSecond: Math.max(TELEPHONE_BYTES_PER_SECOND, bytesPerSecond),
   };
@@ -109,29 +110,27 @@ export interface SessionUpdate {
   readonly transcription: Json | null | undefined;
 }
 
-/** Checks `session` of an update. `isModel`: whether a name is the session's own model, which the vendor calls `upstreamModel`. */
+/** Reads `session` of an update. Throws where it is not valid. `isModel`: whether a name is the session's own model, which the vendor calls `upstreamModel`. */
 export function readUpdate(
   sent: unknown,
   { isModel, upstreamModel }: { readonly isModel: (name: unknown) => boolean; readonly upstreamModel: string },
-): SessionUpdate | GatewayError {
-  if (!isRecord(sent)) return invalid("session", "is missing, must be an object");
-  if (sent.type !== undefined && sent.type !== "realtime") return invalid("session.type", 'must be "realtime"');
+): SessionUpdate {
+  if (!isRecord(sent)) throw invalid("session", "is missing, must be an object");
+  if (sent.type !== undefined && sent.type !== "realtime") throw invalid("session.type", 'must be "realtime"');
   if (sent.model !== undefined && !isModel(sent.model))
-    return invalid("session.model", "the model of a session cannot be changed");
-  const limit = outputTokensIn(sent.max_output_tokens, "session.max_output_tokens");
-  if (limit instanceof GatewayError) return limit;
+    throw invalid("session.model", "the model of a session cannot be changed");
+  outputTokensIn(sent.max_output_tokens, "session.max_output_tokens");
   // Traces would go to the operator's own account.
   const { tracing: _, model, turn_detection: old, ...rest } = sent;
-  if (old !== undefined) return invalid("session.turn_detection", "belongs into session.audio.input");
-  const unsold = unsoldIn(rest, "session");
-  if (unsold !== null) return unsold;
+  if (old !== undefined) throw invalid("session.turn_detection", "belongs into session.audio.input");
+  requireSold(rest, "session");
   const named = { ...rest, type: "realtime", ...(model === undefined ? {} : { model: upstreamModel }) };
   const turns = atPointer(sent, "/audio/input/turn_detection");
   const transcription = atPointer(sent, "/audio/input/transcription");
   if (isRecord(turns) && turns.idle_timeout_ms != null)
-    return unpriced("session.audio.input.turn_detection.idle_timeout_ms", "it starts responses without a turn.");
+    throw unpriced("session.audio.input.turn_detection.idle_timeout_ms", "it starts responses without a turn.");
   if (transcription != null && (!isRecord(transcription) || typeof transcription.model !== "string"))
-    return invalid("session.audio.input.transcription.model", "is missing, must be a string");
+    throw invalid("session.audio.input.transcription.model", "is missing, must be a string");
   const turn_detection = isRecord(turns) ? { ...turns, create_response: false } : turns;
   return {
     session: turns === undefined ? named : withInput(named, "turn_detection", turn_detection),

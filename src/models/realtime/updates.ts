@@ -1,11 +1,12 @@
 // The settings of a session over time: the client's updates, what the vendor confirmed, and the transcription that they turn on.
+import type { SoldUnitModel } from "../../catalog/catalog.ts";
 import { findUnitModel } from "../../catalog/find-model.ts";
 import type { SessionClient } from "../../core/endpoint.ts";
-import { GatewayError } from "../../core/errors.ts";
+import { refusalIn } from "../../core/errors.ts";
 import { isRecord, type Json, stringOf } from "../../core/json.ts";
 import type { Ended } from "../../core/plan.ts";
 import type { AttemptFailure } from "../../core/route.ts";
-import { modelsRefusal } from "../../money/accounts/allowed.ts";
+import { requireModels } from "../../money/accounts/allowed.ts";
 import { atPointer } from "../../upstream/json-pointer.ts";
 import { invalid } from "../formats/parse-json.ts";
 import { type Context, settingsBytes } from "./context.ts";
@@ -88,7 +89,7 @@ export class Updates {
    * The vendor's first event. It must leave the requests for responses to us before the client sees the session: returns whether an update
    * now waits for its confirmation.
    */
-  created(session: Json): boolean | GatewayError {
+  created(session: Json): boolean {
     this.#confirmed = confirmed(session, true, this.#confirmed);
     this.#parts.context.add({ textBytes: settingsBytes(session) });
     const asked = this.#parts.client.grant?.session ?? {};
@@ -96,29 +97,27 @@ export class Updates {
     const isOpen = isRecord(turns) && atPointer(asked, "/audio/input/turn_detection") === undefined;
     const own = isOpen ? withInput(asked, "turn_detection", turns) : asked;
     if (Object.keys(own).length === 0) return false;
-    return this.send(own, { clientEventId: null, isOurs: true }) ?? true;
+    this.send(own, { clientEventId: null, isOurs: true });
+    return true;
   }
 
-  /** Checks an update and passes it on. */
-  send(sent: unknown, { clientEventId, isOurs }: Pick<Update, "clientEventId" | "isOurs">): GatewayError | null {
+  /** Passes an update on. Throws where it is not valid. */
+  send(sent: unknown, { clientEventId, isOurs }: Pick<Update, "clientEventId" | "isOurs">): void {
     const by = this.#by;
-    if (by === null) return null;
+    if (by === null) return;
     const { sold, context, tell, newEventId } = this.#parts;
     const { upstreamModel } = by.offer;
     const names: readonly unknown[] = [by.model.slug, sold.name, sold.asked, upstreamModel];
-    const update = readUpdate(sent, { isModel: (name) => names.includes(name), upstreamModel });
-    if (update instanceof GatewayError) return update;
-    const { session, answersTurns, transcription } = update;
+    const isModel = (name: unknown) => names.includes(name);
+    const { session, answersTurns, transcription } = readUpdate(sent, { isModel, upstreamModel });
     const { transcription: before } = this;
     const named = transcription == null ? session : this.#transcribe(session, transcription, by);
-    if (named instanceof GatewayError) return named;
     const begun = transcription == null ? null : this.transcription;
     context.add({ textBytes: settingsBytes(session) });
     const eventId = newEventId();
     const change = { asked: unconfirmedIn(session), before, begun, stops: transcription === null };
     this.#waiting.push({ eventId, clientEventId, isOurs, answersTurns, ...change });
     tell({ type: "session.update", event_id: eventId, session: named });
-    return null;
   }
 
   /** The vendor has confirmed the oldest update. */
@@ -209,15 +208,12 @@ export class Updates {
   }
 
   /** Transcription uses another model, which the session's vendor must sell here. */
-  #transcribe(session: Json, transcription: Json, { offer }: SoldBy): Json | GatewayError {
+  #transcribe(session: Json, transcription: Json, { offer }: SoldBy): Json {
     const { deps, client, sold, pay, ended } = this.#parts;
-    const lookUp = { catalog: deps.catalog(), audience: client.caller, atMs: deps.clock.epochMs() };
-    const model = findUnitModel("transcription", String(transcription.model), lookUp);
-    if (model instanceof GatewayError) return invalid(TRANSCRIPTION_MODEL, model.message);
-    const refusal = modelsRefusal(client.caller.allows, [{ name: model.slug, param: TRANSCRIPTION_MODEL }]);
-    if (refusal !== null) return refusal;
+    const model = this.#transcriptionModel(String(transcription.model));
+    requireModels(client.caller.allows, [{ name: model.slug, param: TRANSCRIPTION_MODEL }]);
     const own = model.offers.find(({ adapter }) => adapter.id === offer.adapter.id);
-    if (own === undefined) return invalid(TRANSCRIPTION_MODEL, `${model.slug} is not sold by the session's provider`);
+    if (own === undefined) throw invalid(TRANSCRIPTION_MODEL, `${model.slug} is not sold by the session's provider`);
     this.#close(this.transcription);
     this.transcription = new Transcription({
       model,
@@ -231,5 +227,15 @@ export class Updates {
     });
     this.#transcriptions.add(this.transcription);
     return withInput(session, "transcription", { ...transcription, model: own.upstreamModel });
+  }
+
+  #transcriptionModel(name: string): SoldUnitModel {
+    const { deps, client } = this.#parts;
+    try {
+      const search = { catalog: deps.catalog(), audience: client.caller, atMs: deps.clock.epochMs() };
+      return findUnitModel("transcription", name, search);
+    } catch (error) {
+      throw invalid(TRANSCRIPTION_MODEL, refusalIn(error).message);
+    }
   }
 }

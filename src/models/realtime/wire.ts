@@ -54,12 +54,19 @@ export function typeOf(bytes: Buffer): string | null {
   return TYPE.exec(bytes.toString("latin1", 0, TYPE_CHARS_MAX))?.[1] ?? null;
 }
 
-/** Parses a client's event, or says what is wrong with it. */
-export function readEvent(bytes: Buffer): Json | GatewayError {
+/** A vendor's event; null: it is none. */
+export function vendorEvent(bytes: Buffer): Json | null {
   const read = readJson(bytes);
-  if ("wrong" in read) return invalid("", read.wrong);
-  if (!isRecord(read.json)) return invalid("", "must be a JSON object");
-  return typeof read.json.type === "string" ? read.json : invalid("type", "is missing, must be a string");
+  return "json" in read && isRecord(read.json) && typeof read.json.type === "string" ? read.json : null;
+}
+
+/** A client's event. Throws where it is none. */
+export function readEvent(bytes: Buffer): Json {
+  const read = readJson(bytes);
+  if ("wrong" in read) throw invalid("", read.wrong);
+  if (!isRecord(read.json)) throw invalid("", "must be a JSON object");
+  if (typeof read.json.type !== "string") throw invalid("type", "is missing, must be a string");
+  return read.json;
 }
 
 let errors = 0;

@@ -59,14 +59,13 @@ export function serviceRefusal(allows: Allowed, service: string, action: string)
   return notAllowed(`${service}/${action}`, allows.services ?? []);
 }
 
-/** Like `serviceRefusal`, for models and tiers by their requested names: the models behind a tier are not checked. */
-export function modelsRefusal(
-  { models }: Allowed,
+/** Throws where the key may not call one of these models and tiers, by their requested names: the models behind a tier are not checked. */
+export function requireModels(
+  allows: Allowed,
   asked: readonly { readonly name: string; readonly param: string }[],
-): GatewayError | null {
-  if (models === null) return null;
-  const wrong = asked.find(({ name }) => !modelAllowed({ services: null, models }, name));
-  return wrong === undefined ? null : notAllowed(wrong.name, models, wrong.param);
+): void {
+  const wrong = asked.find(({ name }) => !modelAllowed(allows, name));
+  if (wrong !== undefined) throw notAllowed(wrong.name, allows.models ?? [], wrong.param);
 }
 
 /** The intersection of two lists. A service stands for all its actions, so a service and one of its actions give the action. */

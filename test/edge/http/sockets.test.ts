@@ -1,7 +1,6 @@
 // Sockets at the edge: their bounds, what their answers wait for, and how they end.
 import { describe, expect, test } from "vitest";
 import type { Endpoint, GatewayRequest, OverSocket, Reply } from "../../../src/core/endpoint.ts";
-import type { GatewayError } from "../../../src/core/errors.ts";
 import type { HttpOptions, HttpServer } from "../../../src/edge/http/server.ts";
 import { createAnswerBytes } from "../../../src/platform/limits/answer-bytes.ts";
 import { createBodyBytes } from "../../../src/platform/limits/body-bytes.ts";
@@ -241,7 +240,7 @@ describe("a socket", () => {
   });
 
   test("whose key has to be looked up is open meanwhile, and is told when it is not good", async () => {
-    const found = Promise.withResolvers<GatewayError | { accountId: string; socketsMax: number }>();
+    const found = Promise.withResolvers<{ accountId: string; socketsMax: number }>();
     const server = await start({ openSocket: () => found.promise });
     const good = await connect(server);
     const bad = await connect(server);

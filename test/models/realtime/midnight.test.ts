@@ -51,7 +51,6 @@ function openSession() {
   const caller = { ...CALLER, sandbox: true };
   const funds = new LedgerFunds(deps, caller, { requestId: "req_voice", rateLimit: { learn() {} } });
   const found = findRealtime("openai/gpt-realtime-2", { catalog, audience: caller, atMs: clock.epochMs() });
-  if (found instanceof Error) throw found;
   const sold = { asked: found.name, name: found.name, models: found.models, tags: [] };
   const upstream = { health: deps.health, vendorSocket };
   const settings = { firstTokenMsMax: 60_000, lastFirstTokenMsMax: 60_000 };

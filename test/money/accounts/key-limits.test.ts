@@ -1,6 +1,6 @@
 // Keys with allow-lists and expiry at a real gateway: what the caller sees, and that refused calls cost nothing.
 import { describe, expect, it } from "vitest";
-import { modelsRefusal, serviceAllowed, serviceRefusal } from "../../../src/money/accounts/allowed.ts";
+import { requireModels, serviceAllowed, serviceRefusal } from "../../../src/money/accounts/allowed.ts";
 import { callChat } from "../../support/chat-call.ts";
 import { forFile } from "../../support/for-file.ts";
 import { eventually, startTestGateway } from "../../support/gateway.ts";
@@ -121,7 +121,7 @@ describe("a list of services", () => {
   });
 
   it("says nothing of models, nor a list of models of services", () => {
-    expect(modelsRefusal(limited, [{ name: "any/model", param: "model" }])).toBeNull();
+    expect(() => requireModels(limited, [{ name: "any/model", param: "model" }])).not.toThrow();
     expect(serviceAllowed({ services: null, models: [] }, "any", "thing")).toBe(true);
     expect(serviceAllowed({ services: [], models: null }, "any", "thing")).toBe(false);
   });

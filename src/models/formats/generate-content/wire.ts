@@ -2,7 +2,6 @@
 
 import { z } from "zod";
 import type { EndpointSpec, PlanCall } from "../../../core/endpoint.ts";
-import { GatewayError } from "../../../core/errors.ts";
 import { readFields } from "../../../core/field-issues.ts";
 import { isRecord, type Json } from "../../../core/json.ts";
 import type { Hosts } from "../action-tools.ts";
@@ -45,7 +44,7 @@ function modelJson({ id, kind, context_length, max_output_tokens }: ModelRow): J
 }
 
 /** One page of the models that this format can call. A page token is the number of models before the page. */
-function modelPageJson(all: readonly ModelRow[], query: URLSearchParams): Json | GatewayError {
+function modelPageJson(all: readonly ModelRow[], query: URLSearchParams): Json {
   const rows = all.filter(({ kind }) => METHODS[kind] !== undefined);
   const [size, token] = [query.get("pageSize") ?? String(PAGE_DEFAULT), query.get("pageToken") ?? "0"];
   for (const [param, value] of [
@@ -53,7 +52,7 @@ function modelPageJson(all: readonly ModelRow[], query: URLSearchParams): Json |
     ["pageToken", token],
   ] as const) {
     if (/^\d{1,6}$/.test(value)) continue;
-    return invalid(param, "must be a whole number");
+    throw invalid(param, "must be a whole number");
   }
   const from = Number(token);
   const until = from + Math.min(Math.max(1, Number(size)), PAGE_MAX);
@@ -164,18 +163,18 @@ function listEndpoints({ models }: WireHost): readonly EndpointSpec[] {
     {
       ...FREE,
       ...below(LISTED, "/models"),
-      async answer({ request, caller }) {
-        const body = modelPageJson(await models.all(caller), request.query);
-        return body instanceof GatewayError ? body : { status: 200, body };
-      },
+      answer: async ({ request, caller }) => ({
+        status: 200,
+        body: modelPageJson(await models.all(caller), request.query),
+      }),
     },
     {
       ...FREE,
       ...below(LISTED, "/models/{model...}"),
-      answer({ request, caller }) {
-        const row = models.one(request.params.model ?? "", caller);
-        return row instanceof GatewayError ? row : { status: 200, body: modelJson(row) };
-      },
+      answer: ({ request, caller }) => ({
+        status: 200,
+        body: modelJson(models.one(request.params.model ?? "", caller)),
+      }),
     },
   ];
 }

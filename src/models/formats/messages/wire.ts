@@ -1,6 +1,5 @@
 // The messages format: whole answers or event streams, with free token counts.
 import type { EndpointSpec } from "../../../core/endpoint.ts";
-import type { GatewayError } from "../../../core/errors.ts";
 import { invalid } from "../parse-json.ts";
 import { at } from "../paths.ts";
 import { readText, shapeOf } from "../prompt-text.ts";
@@ -40,16 +39,16 @@ function listOf(rows: readonly ModelRow[], hasMore: boolean): Record<string, unk
   };
 }
 
-function modelPageJson(all: readonly ModelRow[], query: URLSearchParams): Record<string, unknown> | GatewayError {
+function modelPageJson(all: readonly ModelRow[], query: URLSearchParams): Record<string, unknown> {
   const rows = talkable(all);
   const [limit, after, before] = PAGE.map((name) => query.get(name));
   const count = limit == null ? rows.length : Number(limit);
   if (limit != null && (!/^\d{1,4}$/.test(limit) || count < 1 || count > LIMIT_MAX))
-    return invalid("limit", `must be a whole number from 1 to ${LIMIT_MAX}`);
-  if (after != null && before != null) return invalid("before_id", "cannot go with after_id");
+    throw invalid("limit", `must be a whole number from 1 to ${LIMIT_MAX}`);
+  if (after != null && before != null) throw invalid("before_id", "cannot go with after_id");
   const named = rows.findIndex(({ id }) => id === (after ?? before));
   if ((after ?? before) != null && named < 0)
-    return invalid(after == null ? "before_id" : "after_id", "is no model here");
+    throw invalid(after == null ? "before_id" : "after_id", "is no model here");
   const isBefore = before != null;
   const from = isBefore ? Math.max(0, named - count) : named + 1;
   const to = isBefore ? named : Math.min(rows.length, from + count);

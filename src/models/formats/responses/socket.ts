@@ -20,13 +20,12 @@ function wantsNothing(message: Buffer): boolean {
 }
 
 /** The empty answer to a request that is only remembered. */
-async function ready({ request, caller }: Call, host: WireHost): Promise<Answer | GatewayError> {
+async function ready({ request, caller }: Call, host: WireHost): Promise<Answer> {
   const sent = createIn(request.body);
   if (caller === null) throw new GatewayError("invalid_token");
   const one = await readSent(sent, { request, audience: caller }, host);
   const name = one.request.wanted[0]?.name ?? "";
   const row = host.models.one(name, caller);
-  if (row instanceof GatewayError) return row;
   const createdS = Math.floor(host.epochMs() / 1000);
   const head = { id: idAfter(request.id, ID_PREFIX), createdS, model: row.id };
   const state = { status: "completed", output: [], completedS: createdS } as const;
