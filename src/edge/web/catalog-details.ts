@@ -11,7 +11,7 @@ import { aligned, MEASURED_COLUMNS, type Measured, measuredCells, modelTable, ty
 import type { Shell, Site } from "./catalog-page.ts";
 import { type Html, html, type Put } from "./html.ts";
 import { sparkline } from "./kit/charts.ts";
-import { callBox, count, facts as factsHtml, table } from "./kit/shown.ts";
+import { callBox, count, facts as factsHtml, pill, table } from "./kit/shown.ts";
 import { logo } from "./logos.ts";
 import { type TierShown, tiersShown } from "./tiers-shown.ts";
 import { curl, fullPriceWords, paramsShown } from "./words.ts";
@@ -35,7 +35,7 @@ function offFact(configured: boolean, { sandbox }: Site, note?: string) {
 function paramsTable({ params, table: rows }: Descriptor): Html {
   const columns = ["Param", "Type", "Notes"];
   const shown = paramsShown(params).map(({ name, required, type, notes }) => [
-    html`<code>${name}</code>${required ? html` <span class="must">required</span>` : ""}`,
+    html`<code>${name}</code>${required ? html` ${pill("required")}` : ""}`,
     type,
     notes,
   ]);
@@ -44,11 +44,13 @@ function paramsTable({ params, table: rows }: Descriptor): Html {
 }
 
 function tableRows(action: CatalogAction, { param, rows, count: all }: TableOf): Html {
-  const items = Object.entries(rows).map(
-    ([name, row]) =>
-      html`<li><a href="/catalog/actions/${action.id}?${param}=${encodeURIComponent(name)}"><code>${name}</code></a><span>${row.summary}</span>${fullPriceWords(rowPrice(row, action.facts.price))}</li>`,
-  );
-  return html`<details class="rows"><summary>${all} values of <code>${param}</code></summary><ul>${items}</ul></details>`;
+  const shown = Object.entries(rows).map(([name, row]) => [
+    html`<a class="row" href="/catalog/actions/${action.id}?${param}=${encodeURIComponent(name)}"><code>${name}</code></a>`,
+    row.summary,
+    fullPriceWords(rowPrice(row, action.facts.price)),
+  ]);
+  const list = table(`Values of ${param}`, [param, "What it does", "Price"], { rows: shown, none: "" });
+  return html`<details><summary>${all} values of <code>${param}</code></summary>${list}</details>`;
 }
 
 /** The page of an action, or of the row of its table with this name. */

@@ -43,7 +43,7 @@ function keyHelp({ publicUrl, sandbox, signup }: Site): Html {
   const open = signup
     ? html`<p>Create an account; <code>api_key</code> in the answer is the key:</p>${callBox(`curl ${publicUrl}/api/v1/signup \\\n  -H "Content-Type: application/json" \\\n  -d '{"name": "me"}'`)}`
     : html`<p>The operator of this gateway issues keys. If that is you, create an account from the program's folder:</p>${callBox("npm run -s tollgate -- account create --name me")}<p>${play}</p>`;
-  return html`<details class="key" id="key"><summary>Get a key</summary><div class="inside">${open}<p>The calls on this page read it from the shell:</p>${callBox("export TOLLGATE_API_KEY=tg_sk_...")}</div></details>`;
+  return html`<details class="card" id="key"><summary>Get a key</summary>${open}<p>The calls on this page read it from the shell:</p>${callBox("export TOLLGATE_API_KEY=tg_sk_...")}</details>`;
 }
 
 export interface Shell {
@@ -86,7 +86,7 @@ export function catalogPage({ body, count }: View, asked: Asked, { categories, c
   const chips = ["", ...categories.keys()].map((id) => {
     const current = id === asked.category ? "true" : "false";
     const size = id === "" ? "" : html` <small>${categories.get(id) ?? 0}</small>`;
-    return html`<li><a href="${queryOf(asked, id)}" aria-current="${current}">${id === "" ? "all" : titleOf(id)}${size}</a></li>`;
+    return html`<li><a class="pill" href="${queryOf(asked, id)}" aria-current="${current}">${id === "" ? "all" : titleOf(id)}${size}</a></li>`;
   });
   const checked = asked.configuredOnly ? html` checked` : "";
   const category = asked.category === "" ? "" : html`<input type="hidden" name="category" value="${asked.category}">`;
@@ -102,8 +102,8 @@ ${keyHelp(site)}
 <ul class="links"><li><a href="/llms.txt">Guide for agents</a></li><li><a href="/openapi.json">OpenAPI</a></li><li><a href="/api/catalog">Catalog as JSON</a></li><li><a href="/api/run">Index of actions</a></li></ul>
 </header>
 <div class="bar"><div class="wide">
-<form class="find" role="search" action="/catalog">
-<input type="search" name="q" value="${asked.words}" maxlength="500" placeholder="What do you need? Search actions and models" aria-label="Search actions and models" autocomplete="off" spellcheck="false">${category}
+<form class="find filters" role="search" action="/catalog">
+<div><input type="search" name="q" value="${asked.words}" maxlength="500" placeholder="What do you need? Search actions and models" aria-label="Search actions and models" autocomplete="off" spellcheck="false">${category}</div>
 <label class="check"><input type="checkbox" name="configured" value="1"${checked}> Configured only</label>
 <noscript><button>Search</button></noscript>
 </form>

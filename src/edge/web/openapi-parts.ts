@@ -144,37 +144,35 @@ export const COMPONENTS = {
   },
 };
 
-interface Brief {
-  readonly id: string;
-  readonly summary: string;
-  readonly tag: "catalog" | "language models" | "account";
-  readonly open?: boolean;
+type Body = Readonly<Record<string, object>>;
+
+interface More {
+  readonly open?: true;
   /** Charged, so it can fail in the ways of paid calls. */
-  readonly paid?: boolean;
+  readonly paid?: true;
   /** The main body fields by name; docs/reference/endpoints.md has all. */
-  readonly body?: Readonly<Record<string, object>>;
+  readonly body?: Body;
   readonly required?: readonly string[];
 }
+type Tag = "catalog" | "language models" | "account";
+type Row = readonly [endpoint: string, id: string, summary: string];
 
 const JSON_ANSWER = { description: "The answer.", content: { "application/json": { schema: { type: "object" } } } };
 
-function failuresOf(tag: Brief["tag"], paid: boolean) {
+function failuresOf(tag: Tag, paid: boolean) {
   const isChat = tag === "language models";
   if (paid) return isChat ? references("Chat", CHAT_FAILED) : references("", FAILED);
   return { default: failure("What went wrong, by its code.", isChat ? CHAT_ERROR_REF : ERROR_REF) };
 }
 
-function parametersOf(path: string, tag: Brief["tag"], paid: boolean): readonly object[] {
+function operation(tag: Tag, path: string, [, id, summary]: Row) {
+  const { open = false, paid = false, body, required = [] } = MORE[id] ?? {};
   const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
-  const ofPaid = ["IdempotencyKey", ...(tag === "language models" ? ["MaxCost"] : [])];
-  return [
-    ...names.map((name) => ({ name, in: "path", required: true, schema: { type: "string" } })),
-    ...(paid ? ofPaid : []).map((name) => ({ $ref: `#/components/parameters/${name}` })),
+  const ofPaid = paid ? ["IdempotencyKey", ...(tag === "language models" ? ["MaxCost"] : [])] : [];
+  const parameters = [
+    ...names.map((name) => ({ name, in: "path", required: true, schema: TEXT })),
+    ...ofPaid.map((name) => ({ $ref: `#/components/parameters/${name}` })),
   ];
-}
-
-function brief({ id, summary, tag, open = false, paid = false, body, required = [] }: Brief, path: string) {
-  const parameters = parametersOf(path, tag, paid);
   const schema = { type: "object", properties: body, ...(required.length === 0 ? {} : { required }) };
   return {
     operationId: id,
@@ -187,148 +185,94 @@ function brief({ id, summary, tag, open = false, paid = false, body, required = 
   };
 }
 
-function paths(table: Readonly<Record<string, Readonly<Record<string, Brief>>>>) {
-  return Object.fromEntries(
-    Object.entries(table).map(([path, methods]) => [
-      path,
-      Object.fromEntries(Object.entries(methods).map(([method, one]) => [method, brief(one, path)])),
-    ]),
-  );
+function paths(table: Readonly<Record<Tag, readonly Row[]>>) {
+  const all: Record<string, Record<string, object>> = {};
+  for (const [tag, rows] of Object.entries(table) as [Tag, readonly Row[]][])
+    for (const row of rows) {
+      const [method = "", path = ""] = row[0].split(" ");
+      all[path] = { ...all[path], [method.toLowerCase()]: operation(tag, path, row) };
+    }
+  return all;
 }
-
-const MODEL = { type: "string", description: "A slug, or core/cheap, core/mid, core/best." };
-const CEILING = {
-  ceiling_cents: { type: ["integer", "null"] },
-  ceiling_period: { enum: ["day", "week", "month", null] },
-};
 
 const TEXT = { type: "string" };
+const FLAG = { type: "boolean" };
+const MODEL = { type: "string", description: "A slug, or core/cheap, core/mid, core/best." };
+const PERIODS = ["day", "week", "month", null];
+const CEILING = { ceiling_cents: { type: ["integer", "null"] }, ceiling_period: { enum: PERIODS } };
+const FETCHED = { url: TEXT, method: TEXT, headers: { type: "object" }, body: {}, max_cost_cents: { type: "integer" } };
+const CHAT = { messages: { type: "array", items: { type: "object" } }, stream: { type: ["boolean", "null"] } };
 
-/** Endpoints of models sold by units: a model and its input. */
-function unitPaths(
-  rows: readonly (readonly [path: string, id: string, summary: string, body: Readonly<Record<string, object>>])[],
-) {
-  const briefs = rows.map(([path, id, summary, asked]) => {
-    const body = { model: MODEL, ...asked, max_cost_cents: MAX_COST };
-    const post: Brief = { id, summary, tag: "language models", paid: true, body, required: Object.keys(asked) };
-    return [`/api/llm/v1${path}`, { post }] as const;
-  });
-  return Object.fromEntries(briefs);
+/** A call of a model with these fields. */
+function call(fields: Body, required = Object.keys(fields)): More {
+  return { paid: true, body: { model: MODEL, ...fields, max_cost_cents: MAX_COST }, required };
 }
 
+/** More of operations, by their ids. */
+const MORE: Readonly<Record<string, More>> = {
+  list_actions: { open: true },
+  describe_action: { open: true },
+  call_action: { paid: true, body: {} },
+  fetch_address: { paid: true, body: FETCHED },
+  get_catalog: { open: true },
+  create_chat_completion: call(CHAT, ["model", "messages"]),
+  create_embeddings: call({ input: {} }, ["model", "input"]),
+  create_image: call({ prompt: TEXT }),
+  create_speech: call({ input: TEXT, voice: {} }),
+  create_completion: call({ prompt: TEXT }),
+  create_rerank: call({ query: TEXT, documents: { type: "array" } }),
+  create_moderation: call({ input: {} }),
+  list_models: { open: true },
+  get_pricing: { open: true },
+  put_provider_key: { body: { key: TEXT, fallback: FLAG } },
+  create_key: { body: { label: TEXT, external_id: TEXT, ...CEILING } },
+  change_key: { body: { label: TEXT, paused: FLAG, ...CEILING } },
+  rotate_key: { body: { overlap_seconds: INTEGER } },
+};
+
+const LLM = "/api/llm/v1";
+const OWN_KEY = "/api/v1/provider-keys/{provider}";
+const WIRE = "OpenAI's wire format";
 /** All public endpoints that are not actions with one fixed price. */
 export const OTHER_PATHS = paths({
-  "/api/run": { get: { id: "list_actions", summary: "Every action, in brief", tag: "catalog", open: true } },
-  "/api/run/{service}/{action}": {
-    get: { id: "describe_action", summary: "One action: price, params, example", tag: "catalog", open: true },
-    post: {
-      id: "call_action",
-      summary: "Calls any action, its params as the body",
-      tag: "catalog",
-      body: {},
-      paid: true,
-    },
-  },
-  "/api/v1/fetch": {
-    post: {
-      id: "fetch_address",
-      summary: "Sends a request to a public address, and pays its 402: the action core/fetch",
-      tag: "catalog",
-      body: {
-        url: TEXT,
-        method: { type: "string" },
-        headers: { type: "object" },
-        body: {},
-        max_cost_cents: { type: "integer" },
-      },
-      paid: true,
-    },
-  },
-  "/api/catalog": { get: { id: "get_catalog", summary: "Services, models and tiers", tag: "catalog", open: true } },
-  "/api/llm/v1/chat/completions": {
-    post: {
-      id: "create_chat_completion",
-      summary: "Chat completions in OpenAI's wire format, streamed or whole",
-      tag: "language models",
-      paid: true,
-      body: {
-        model: MODEL,
-        messages: { type: "array", items: { type: "object" } },
-        stream: { type: ["boolean", "null"] },
-        max_cost_cents: MAX_COST,
-      },
-      required: ["model", "messages"],
-    },
-  },
-  "/api/llm/v1/embeddings": {
-    post: {
-      id: "create_embeddings",
-      summary: "Embeddings in OpenAI's wire format",
-      tag: "language models",
-      paid: true,
-      body: { model: MODEL, input: {}, max_cost_cents: MAX_COST },
-      required: ["model", "input"],
-    },
-  },
-  ...unitPaths([
-    ["/images/generations", "create_image", "Images from words, in OpenAI's wire format", { prompt: TEXT }],
-    ["/audio/speech", "create_speech", "Text to sound, in OpenAI's wire format", { input: TEXT, voice: {} }],
-    ["/completions", "create_completion", "Bare completions, in OpenAI's older wire format", { prompt: TEXT }],
-    ["/rerank", "create_rerank", "Documents in the order of a query", { query: TEXT, documents: { type: "array" } }],
-    ["/moderations", "create_moderation", "What is wrong with texts and pictures; free", { input: {} }],
-  ]),
-  "/api/llm/v1/key": { get: { id: "get_key", summary: "The key's ceiling and spend, in USD", tag: "account" } },
-  "/api/llm/v1/credits": { get: { id: "get_credits", summary: "What was granted and spent, in USD", tag: "account" } },
-  "/api/llm/v1/generation": { get: { id: "get_generation", summary: "What one call has cost", tag: "account" } },
-  "/api/llm/v1/models": { get: { id: "list_models", summary: "Every model", tag: "language models", open: true } },
-  "/api/llm/v1/pricing": {
-    get: { id: "get_pricing", summary: "Prices of models, and what tiers try", tag: "language models", open: true },
-  },
-  "/api/v1/account": { get: { id: "get_account", summary: "Balance and key", tag: "account" } },
-  "/api/v1/transactions": {
-    get: { id: "list_transactions", summary: "What was charged, newest first", tag: "account" },
-  },
-  "/api/v1/transactions/{id}": { get: { id: "get_transaction", summary: "One receipt", tag: "account" } },
-  "/api/v1/usage": { get: { id: "get_usage", summary: "Who spent what, from daily sums", tag: "account" } },
-  "/api/v1/provider-keys": {
-    get: { id: "list_provider_keys", summary: "The account's own keys at providers, and the fee", tag: "account" },
-  },
-  "/api/v1/provider-keys/{provider}": {
-    put: {
-      id: "put_provider_key",
-      summary: "Calls of the account use its own key of this provider first",
-      tag: "account",
-      body: { key: { type: "string" }, fallback: { type: "boolean" } },
-    },
-    delete: { id: "delete_provider_key", summary: "The account's own key is used no more", tag: "account" },
-  },
-  "/api/v1/agents": {
-    get: { id: "list_keys", summary: "Keys with their ceilings and what they spent", tag: "account" },
-    post: {
-      id: "create_key",
-      summary: "A new key with a ceiling; its secret is shown once",
-      tag: "account",
-      body: { label: { type: "string" }, external_id: { type: "string" }, ...CEILING },
-    },
-  },
-  "/api/v1/agents/{id}": {
-    patch: {
-      id: "change_key",
-      summary: "Changes label, ceiling or pause",
-      tag: "account",
-      body: { label: { type: "string" }, paused: { type: "boolean" }, ...CEILING },
-    },
-    delete: { id: "revoke_key", summary: "Revokes a key", tag: "account" },
-  },
-  "/api/v1/agents/{id}/rotate": {
-    post: {
-      id: "rotate_key",
-      summary: "A new secret in place; the old one stays good for an overlap",
-      tag: "account",
-      body: { overlap_seconds: { type: "integer", minimum: 0 } },
-    },
-  },
-  "/api/v1/agents/{id}/why": {
-    get: { id: "explain_key", summary: "Why calls of a key are refused, or would be", tag: "account" },
-  },
+  catalog: [
+    ["GET /api/run", "list_actions", "Every action, in brief"],
+    ["GET /api/run/{service}/{action}", "describe_action", "One action: price, params, example"],
+    ["POST /api/run/{service}/{action}", "call_action", "Calls any action, its params as the body"],
+    [
+      "POST /api/v1/fetch",
+      "fetch_address",
+      "Sends a request to a public address, and pays its 402: the action core/fetch",
+    ],
+    ["GET /api/catalog", "get_catalog", "Services, models and tiers"],
+  ],
+  "language models": [
+    [`POST ${LLM}/chat/completions`, "create_chat_completion", `Chat completions in ${WIRE}, streamed or whole`],
+    [`POST ${LLM}/embeddings`, "create_embeddings", `Embeddings in ${WIRE}`],
+    [`POST ${LLM}/images/generations`, "create_image", `Images from words, in ${WIRE}`],
+    [`POST ${LLM}/audio/speech`, "create_speech", `Text to sound, in ${WIRE}`],
+    [`POST ${LLM}/completions`, "create_completion", "Bare completions, in OpenAI's older wire format"],
+    [`POST ${LLM}/rerank`, "create_rerank", "Documents in the order of a query"],
+    [`POST ${LLM}/moderations`, "create_moderation", "What is wrong with texts and pictures; free"],
+    [`GET ${LLM}/models`, "list_models", "Every model"],
+    [`GET ${LLM}/pricing`, "get_pricing", "Prices of models, and what tiers try"],
+  ],
+  account: [
+    [`GET ${LLM}/key`, "get_key", "The key's ceiling and spend, in USD"],
+    [`GET ${LLM}/credits`, "get_credits", "What was granted and spent, in USD"],
+    [`GET ${LLM}/generation`, "get_generation", "What one call has cost"],
+    ["GET /api/v1/account", "get_account", "Balance and key"],
+    ["GET /api/v1/transactions", "list_transactions", "What was charged, newest first"],
+    ["GET /api/v1/transactions/{id}", "get_transaction", "One receipt"],
+    ["GET /api/v1/usage", "get_usage", "Who spent what, from daily sums"],
+    ["GET /api/v1/provider-keys", "list_provider_keys", "The account's own keys at providers, and the fee"],
+    [`PUT ${OWN_KEY}`, "put_provider_key", "Calls of the account use its own key of this provider first"],
+    [`DELETE ${OWN_KEY}`, "delete_provider_key", "The account's own key is used no more"],
+    ["GET /api/v1/agents", "list_keys", "Keys with their ceilings and what they spent"],
+    ["POST /api/v1/agents", "create_key", "A new key with a ceiling; its secret is shown once"],
+    ["PATCH /api/v1/agents/{id}", "change_key", "Changes label, ceiling or pause"],
+    ["DELETE /api/v1/agents/{id}", "revoke_key", "Revokes a key"],
+    ["POST /api/v1/agents/{id}/rotate", "rotate_key", "A new secret in place; the old one stays good for an overlap"],
+    ["GET /api/v1/agents/{id}/why", "explain_key", "Why calls of a key are refused, or would be"],
+  ],
 });
