@@ -138,7 +138,7 @@ describe("the catalog's page", () => {
     await open();
     expect(await seen(".brand")).toEqual(["Tollgate"]);
     await page.click("#key summary");
-    const [help = ""] = await seen("#key .inside");
+    const help = await page.$eval("#key[open]", (one) => one.textContent ?? "");
     expect(help).toContain("account create");
     expect(help).toContain("export TOLLGATE_API_KEY=");
   });
