@@ -78,8 +78,8 @@ async function models({ ask, request }: Visit): Promise<Played> {
 <div class="fields">${field({ name: "max", label: "Maximum tokens", type: "number", value: "300" })}${field({ name: "temperature", label: "Temperature", placeholder: "default", type: "number" })}</div>${field({ name: "effort", label: "Reasoning", options: EFFORTS })}
 <details id="tools"><summary>Tools</summary>${places("tool", "Action", "actions", [])}<datalist id="actions"></datalist>${area("functions", "Your functions", '[{"name": "add", "parameters": {"type": "object"}}]', json)}</details>
 <details><summary>JSON schema</summary>${area("schema", "JSON schema of the answer", '{"type": "object"}', json)}</details>`,
-    composer: html`<label for="prompt">Message</label><textarea id="prompt" name="prompt" rows="3" required aria-describedby="price">${HELLO}</textarea>
-<label for="files">Files <small>images, PDF or text</small></label><input id="files" type="file" multiple accept="image/*,application/pdf,text/*,.md,.csv,.json,.xml,.yaml">`,
+    composer: html`<label for="prompt">Message</label><textarea id="prompt" name="prompt" rows="2" required aria-describedby="price">${HELLO}</textarea>
+<input id="files" aria-label="Files: images, PDF or text" type="file" multiple accept="image/*,application/pdf,text/*,.md,.csv,.json,.xml,.yaml">`,
   };
 }
 

@@ -35,11 +35,7 @@ function problem(...words) {
   return Object.assign(element("p", "problem", ...words), { role: "alert" });
 }
 
-function usd(value) {
-  return `$${Number(value)
-    .toFixed(6)
-    .replace(/0{1,4}$/, "")}`;
-}
+const USD = new Intl.NumberFormat("en-US", { style: "currency", currency: "USD", maximumFractionDigits: 6 });
 
 /** Calls an endpoint as the playground, which a session may. Throws a refusal as what to show: what was wrong, what to do, and where. */
 async function send(to, body) {
@@ -179,7 +175,7 @@ function showCost() {
     else more.push(`${model}, whose price is not listed`);
   }
   document.querySelector("#price").textContent =
-    `About ${usd(sum)} at most${more.map((one) => `, and ${one}`).join("")}.`;
+    `About ${USD.format(sum)} at most${more.map((one) => `, and ${one}`).join("")}.`;
 }
 
 /** An attached file as a part of a message. */
@@ -207,7 +203,7 @@ function openPane(model, entries = []) {
 
 /** What is shown of a message: the text, then what was attached or measured. */
 function shown({ text, files: names = [], facts = "", routes = [], tool, message }) {
-  if (tool) return [element("details", "", element("summary", "", tool), element("pre", "", message.content))];
+  if (tool) return [element("details", "", element("summary", "", tool), element("pre", "answer", message.content))];
   const more = names.length > 0 ? `Attached: ${names.join(", ")}` : facts;
   const list = routes.map((route) => element("li", "", route));
   return [
@@ -233,10 +229,16 @@ function consent({ log }, { function: { name, arguments: text } }) {
   }
   const yes = button(id === undefined ? "Send the result" : `Run for up to ${cents}¢`, run);
   const no = button("Decline", () => resolve("The user declined this call."));
-  const box = element("div", "asked", element("pre", "", `${id ?? name} ${text}`), element("div", "buttons", yes, no));
+  const box = element(
+    "div",
+    "asked",
+    element("pre", "answer", `${id ?? name} ${text}`),
+    element("div", "buttons", yes, no),
+  );
   if (id === undefined) box.firstChild.after(typed);
   running.signal.addEventListener("abort", no.click.bind(no));
   log.append(box);
+  answers.scrollIntoView({ block: "end" });
   return promise.finally(() => box.remove());
 }
 
@@ -267,7 +269,7 @@ async function stream({ model, entries }, said) {
       const { prompt_tokens, completion_tokens, cost } = usage;
       const ms = Math.round(performance.now() - began);
       const speed = Math.round((completion_tokens * 1_000) / Math.max(1, ms - (first ?? 0)));
-      entry.facts = `${speed} tokens/s; first token after ${Math.round(first ?? ms)} ms, all after ${ms} ms; ${prompt_tokens} tokens in, ${completion_tokens} out; ${usd(cost)}`;
+      entry.facts = `${speed} tokens/s; first token after ${Math.round(first ?? ms)} ms, all after ${ms} ms; ${prompt_tokens} tokens in, ${completion_tokens} out; ${USD.format(cost)}`;
     }
     for (const { provider, model: served, ok, class: why, ms } of tollgate?.attempts ?? [])
       entry.routes.push(`${provider} ${served}: ${ok ? "answered" : why}, ${ms} ms`);
@@ -310,15 +312,15 @@ async function turn(pane) {
 async function start(turns) {
   running = new AbortController();
   stop.disabled = false;
-  await Promise.all(
-    turns.map(async (pane) => {
-      await turn(pane);
-      pane.card.dataset.done = pane.entries.length;
-    }),
-  );
+  const done = turns.map(async (pane) => {
+    await turn(pane);
+    pane.card.dataset.done = pane.entries.length;
+  });
+  await Promise.all(done);
   stop.disabled = true;
   keep();
   showCost();
+  answers.scrollIntoView({ block: "end" });
 }
 
 function show(all) {
@@ -357,7 +359,7 @@ async function runAction(to, params) {
   await attempt(card, async () => {
     const { data, charged_cents = 0 } = await (await send(to, params)).json();
     const ms = Math.round(performance.now() - began);
-    const facts = `${ms} ms; ${usd(charged_cents / 100)}${await sendFile(data ?? {})}`;
+    const facts = `${ms} ms; ${USD.format(charged_cents / 100)}${await sendFile(data ?? {})}`;
     card.append(element("p", "soft", facts), element("pre", "answer", JSON.stringify(data, null, 2)));
     const { job_id } = data ?? {};
     if (job_id) card.append(button("Get the result", () => runAction("/api/run/core/result", { job_id })));
