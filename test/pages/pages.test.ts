@@ -471,6 +471,8 @@ describe("in at most four clicks after the sign-in", () => {
   it("an operator gives back two dollars, asked twice, and the log says who", async () => {
     await signInAsOperator();
     await click(`.side a[href="/console/accounts"]`);
+    await page.type("#q", account.accountId);
+    await Promise.all([page.waitForNavigation(), page.keyboard.press("Enter")]);
     await click(`main a[href="/console/accounts/${account.accountId}"]`);
     const before = await gateway.admin("GET", `/admin/v1/accounts/${account.accountId}`);
     await click("main .grid .card:first-child button");

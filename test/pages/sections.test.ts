@@ -24,7 +24,7 @@ const ask: Ask = async <Body>(_method: string, path: string) => {
 };
 
 const door: Door = {
-  groups: [],
+  places: {},
   find: "/account/find",
   signOut: "/sign-out",
   enter: async () => ({ ask, csrf: "token" }),

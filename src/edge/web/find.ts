@@ -2,7 +2,8 @@
 // links in a dialog on Ctrl K.
 import { type Html, html } from "./html.ts";
 import { type Ask, bodyOr } from "./kit/ask.ts";
-import type { PlaceGroup } from "./kit/page.ts";
+import { searchForm } from "./kit/forms.ts";
+import type { Places } from "./kit/page.ts";
 import type { Section } from "./kit/sections.ts";
 
 const WORDS_MAX = 200;
@@ -64,24 +65,22 @@ function hitsHtml(hits: readonly Hit[]): Html {
 
 export interface FindParts {
   readonly path: string;
-  readonly groups: readonly PlaceGroup[];
+  readonly places: Places;
   readonly looks: readonly Look[];
 }
 
-export function findSection({ path, groups, looks }: FindParts): Section {
-  const places = groups.flatMap((group) => group.places);
+export function findSection({ path, places, looks }: FindParts): Section {
+  const named = Object.values(places).flatMap((own) => Object.entries(own));
   return {
     path,
     place: path,
     async show({ ask, request }) {
       const words = (request.query.get("q") ?? "").trim().slice(0, WORDS_MAX);
-      const pages = places.filter(({ name }) => has(name, words)).map((one) => ({ ...one, kind: "Page" }));
-      const hits: Hit[] = [];
+      const hits: Hit[] = named.flatMap(([name, href]) => (has(name, words) ? [{ kind: "Page", name, href }] : []));
       if (words !== "") for (const look of looks) hits.push(...(await look(ask, words)).slice(0, HITS_MAX));
-      const all = [...pages, ...hits];
-      const form = html`<form class="filters" method="get" action="${path}" role="search" aria-label="Find"><div><label for="q">Name or id</label><input id="q" name="q" value="${words}" autocomplete="off" spellcheck="false"></div><div class="buttons"><button>Find</button></div></form>`;
-      const none = html`<p class="none">Nothing has this name or id.</p>`;
-      return { title: "Find", body: html`${form}${all.length === 0 ? none : hitsHtml(all)}` };
+      const form = searchForm(path, [{ name: "q", label: "Name or id", value: words }]);
+      const none = html`<p class="none">Nothing has this name or id. Type a part of another one.</p>`;
+      return { title: "Find", body: html`${form}${hits.length === 0 ? none : hitsHtml(hits)}` };
     },
   };
 }

@@ -3,8 +3,7 @@ import { lessOf, type NanoSum, sumOf } from "../../core/money.ts";
 import { type Html, html } from "./html.ts";
 import { type Ask, bodyOr, withQuery } from "./kit/ask.ts";
 import { type DaySum, dayChart, OTHERS, sparkline } from "./kit/charts.ts";
-import { DAY_MS, dayOf } from "./kit/days.ts";
-import { callsWords, money, rounded, switchOf } from "./kit/shown.ts";
+import { callsWords, DAY_MS, dayOf, money, rounded, switchOf } from "./kit/shown.ts";
 
 const SPANS = [7, 30, 90] as const;
 /** How the chart's columns can be divided. */

@@ -5,7 +5,7 @@ import { isCsrf, type Session, type Sessions } from "../../oauth/sessions.ts";
 import { actionsFor, callWith, findSection, has, type Look } from "../find.ts";
 import { type Ask, bodyOr } from "../kit/ask.ts";
 import { liveEndpoint } from "../kit/live.ts";
-import { placeGroups } from "../kit/page.ts";
+import type { Places } from "../kit/page.ts";
 import { type Door, sectionEndpoints } from "../kit/sections.ts";
 import { trySection } from "../try/try-pages.ts";
 import type { KeysShown } from "./answers.ts";
@@ -19,7 +19,7 @@ import { runSection, runsSection } from "./run-pages.ts";
 import { startSection } from "./start.ts";
 import { transactionSection, transactionsSection } from "./transactions.ts";
 
-const GROUPS = placeGroups({
+const PLACES: Places = {
   Use: {
     Overview: "/account",
     "First calls": "/account/start",
@@ -30,7 +30,7 @@ const GROUPS = placeGroups({
   },
   Money: { Runs: "/account/runs", Transactions: "/account/transactions", Budgets: "/account/budgets" },
   Settings: { Keys: "/account/keys", Events: "/account/events" },
-});
+};
 
 const FIND = "/account/find";
 
@@ -75,7 +75,7 @@ export interface AccountPagesParts {
 /** Admits people signed in with an account's primary key. */
 function accountDoor({ sessions, base, askAs }: AccountPagesParts): Door {
   return {
-    groups: GROUPS,
+    places: PLACES,
     find: FIND,
     signOut: "/sign-out",
     toSignIn,
@@ -108,7 +108,7 @@ export function accountPages(parts: AccountPagesParts): readonly EndpointSpec[] 
     trySection(parts.base),
     findSection({
       path: FIND,
-      groups: GROUPS,
+      places: PLACES,
       looks: [callWith("/api/v1/transactions", "/account/transactions"), keyNamed, modelNamed, actionFor],
     }),
   ];

@@ -3,9 +3,8 @@ import { daysLasting, sumOf, sumOfCents } from "../../../core/money.ts";
 import { type Html, html } from "../html.ts";
 import { type Ask, withQuery } from "../kit/ask.ts";
 import { SHARES_MAX, type Share, shares } from "../kit/charts.ts";
-import { DAY_MS, dayOf } from "../kit/days.ts";
 import type { Section, Shown, Visit } from "../kit/sections.ts";
-import { callsWords, card, count, money, moneyOfCents, pill, tiles } from "../kit/shown.ts";
+import { callsWords, card, count, DAY_MS, dayOf, money, moneyOfCents, pill, tiles } from "../kit/shown.ts";
 import { type Field, nameIn, spending, type UsageLine, usageOf } from "../spending.ts";
 import type { OwnAccount } from "./answers.ts";
 

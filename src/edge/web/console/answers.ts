@@ -3,25 +3,18 @@
 import type { NanoSum } from "../../../core/money.ts";
 import type { accountRow, operatorTransactionRow } from "../../../money/accounts/rows.ts";
 import type { WholeTransaction } from "../account/answers.ts";
+import type { UsageLine } from "../spending.ts";
 
 export type AccountShown = ReturnType<typeof accountRow>;
 
-export interface UsageLine {
-  readonly account_id?: string | null;
-  readonly account_name?: string | null;
-  readonly model?: string | null;
-  readonly provider?: string | null;
-  readonly day?: string;
-  readonly key_id?: string | null;
-  readonly key_label?: string | null;
-  readonly calls: number;
-  readonly charged_nano_usd: NanoSum;
+/** With the figures that only the operator sees. */
+export interface OperatorLine extends UsageLine {
   readonly upstream_nano_usd: NanoSum;
   readonly absorbed_nano_usd: NanoSum;
   readonly margin_nano_usd: NanoSum;
 }
 export interface Usage {
-  readonly usage: readonly UsageLine[];
+  readonly usage: readonly OperatorLine[];
 }
 
 /** With the fields that only the operator sees. */

@@ -10,7 +10,7 @@ import { callWith, findSection, has, type Look } from "../find.ts";
 import { html } from "../html.ts";
 import { type Ask, bodyOr, withQuery } from "../kit/ask.ts";
 import { liveEndpoint } from "../kit/live.ts";
-import { placeGroups } from "../kit/page.ts";
+import type { Places } from "../kit/page.ts";
 import { type Door, sectionEndpoints } from "../kit/sections.ts";
 import { problem } from "../kit/shown.ts";
 import { accountSection, accountsSection } from "./accounts.ts";
@@ -24,11 +24,11 @@ import { isOwnOrigin, operatorSignIn, type SignInParts, toSignIn } from "./sign-
 import { createGlance, TODAY_LIVE, todaySection } from "./today.ts";
 import { doctorSection, logSection } from "./upkeep.ts";
 
-const GROUPS = placeGroups({
+const PLACES: Places = {
   Health: { Overview: "/console", Routes: "/console/routes", Running: "/console/running", Doctor: "/console/doctor" },
   Money: { Accounts: "/console/accounts", Calls: "/console/calls", Prices: "/console/prices" },
   Settings: { Events: "/console/events", Log: "/console/log" },
-});
+};
 
 const FIND = "/console/find";
 
@@ -63,7 +63,7 @@ export interface ConsoleParts extends SignInParts {
 export function consolePages(parts: ConsoleParts): readonly EndpointSpec[] {
   const { sessions, epochMs, figures, draining, askAs } = parts;
   const door: Door = {
-    groups: GROUPS,
+    places: PLACES,
     find: FIND,
     signOut: "/console/sign-out",
     toSignIn,
@@ -89,7 +89,7 @@ export function consolePages(parts: ConsoleParts): readonly EndpointSpec[] {
     callSection,
     findSection({
       path: FIND,
-      groups: GROUPS,
+      places: PLACES,
       looks: [callWith("/admin/v1/transactions", "/console/calls"), accountOrKey],
     }),
     routesSection,

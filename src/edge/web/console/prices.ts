@@ -1,9 +1,8 @@
 // Prices and margins, losses first; provider counters without a price; models that retire soon.
 import { type Html, html } from "../html.ts";
 import { type Ask, withQuery } from "../kit/ask.ts";
-import { DAY_MS, dayOf } from "../kit/days.ts";
 import type { Section } from "../kit/sections.ts";
-import { card, count, money, pill, tableOf } from "../kit/shown.ts";
+import { card, count, DAY_MS, dayOf, money, pill, tableOf } from "../kit/shown.ts";
 import type { Usage } from "./answers.ts";
 
 const PATH = "/console/prices";

@@ -14,12 +14,23 @@ import { failures } from "../account/transactions.ts";
 import { type Html, html } from "../html.ts";
 import { type Ask, bodyOr, unlessRefused, withQuery } from "../kit/ask.ts";
 import { columnChart, SHARES_MAX, shares } from "../kit/charts.ts";
-import { DAY_MS, dayOf } from "../kit/days.ts";
 import { searchForm } from "../kit/forms.ts";
 import type { Section, Visit } from "../kit/sections.ts";
-import { callsWords, card, count, money, percent, problem, seconds, switchOf, tiles } from "../kit/shown.ts";
+import {
+  callsWords,
+  card,
+  count,
+  DAY_MS,
+  dayOf,
+  money,
+  percent,
+  problem,
+  seconds,
+  switchOf,
+  tiles,
+} from "../kit/shown.ts";
 import { type Field, nameIn, spending, type UsageLine, usageOf } from "../spending.ts";
-import type { UsageLine as OperatorLine } from "./answers.ts";
+import type { OperatorLine } from "./answers.ts";
 import { CALLS } from "./calls.ts";
 import { seriesIn, seriesSum } from "./metrics-read.ts";
 
@@ -102,10 +113,11 @@ function health(days: readonly DayFigures[], query: URLSearchParams, nowMs: numb
     { href: "/console?health=month", name: "30 days", isOn: isMonth },
   ]);
   const whole = wholeOf(spans.map(({ sums }) => sums));
+  const noToken = html`<p class="none">No model has answered in this time. Its first token appears here.</p>`;
   const charts =
     whole.calls === 0
       ? html`<p class="none">No call of a live account has ended in this time. Make one, and its latency and failures appear here.</p>`
-      : html`<div class="grid"><div><h3>First token</h3>${latencyChart(spans, whole)}</div><div><h3>Failed calls and fallbacks</h3>${failureChart(spans, whole)}</div></div>`;
+      : html`<div class="grid"><div><h3>First token</h3>${firstTokenMs(whole, 0.5) === null ? noToken : latencyChart(spans, whole)}</div><div><h3>Failed calls and fallbacks</h3>${failureChart(spans, whole)}</div></div>`;
   return html`<section class="card"><header><h2>Health</h2>${choices}</header>${charts}</section>`;
 }
 

@@ -1,8 +1,7 @@
 // SVG charts rendered on the server: columns of days, shares of a sum, use of a budget. No script is needed: every figure is also in a table.
 import { type NanoSum, sumOf } from "../../../core/money.ts";
 import { type Html, html, type Put } from "../html.ts";
-import { DAY_MS, dayOf } from "./days.ts";
-import { money, rounded, table } from "./shown.ts";
+import { DAY_MS, dayOf, money, rounded, table } from "./shown.ts";
 
 export interface DaySum {
   /** `YYYY-MM-DD` */

@@ -2,6 +2,7 @@
 import type { Answer } from "../../../core/endpoint.ts";
 import { type Html, html } from "../html.ts";
 import { FONT, SCRIPT, STYLE } from "./assets.ts";
+import { postForm } from "./forms.ts";
 
 /** The program's icon, inline. */
 export const ICON = `data:image/svg+xml,${encodeURIComponent(
@@ -35,29 +36,13 @@ export const PAGE_HEADERS = {
   "referrer-policy": "same-origin",
 } as const;
 
-/** An entry of the sidebar. */
-export interface Place {
-  readonly href: string;
-  readonly name: string;
-}
-
-/** Entries of the sidebar under a common heading. */
-export interface PlaceGroup {
-  readonly name: string;
-  readonly places: readonly Place[];
-}
-
-/** Groups by name, each with the addresses of its entries by name. */
-export function placeGroups(groups: Readonly<Record<string, Readonly<Record<string, string>>>>): readonly PlaceGroup[] {
-  return Object.entries(groups).map(([name, places]) => {
-    return { name, places: Object.entries(places).map(([shown, href]) => ({ name: shown, href })) };
-  });
-}
+/** The sidebar: the addresses of its pages by name, under headings. */
+export type Places = Readonly<Record<string, Readonly<Record<string, string>>>>;
 
 export interface Shell {
   readonly title: string;
   /** The sidebar; empty: not signed in. */
-  readonly groups?: readonly PlaceGroup[];
+  readonly places?: Places;
   /** The page that finds others by name or id. */
   readonly find?: string;
   /** The `href` of this page's entry in the sidebar. */
@@ -73,31 +58,27 @@ export interface Shell {
   readonly again?: { readonly seconds: number; readonly to?: string };
 }
 
-function groupOf({ name, places }: PlaceGroup, here: string | undefined): Html {
-  const links = places.map(
-    ({ href, name }) => html`<li><a href="${href}"${href === here ? html` aria-current="page"` : ""}>${name}</a></li>`,
-  );
-  return html`<h2>${name}</h2><ul>${links}</ul>`;
-}
-
 /** On a phone the sidebar is a bar; its links appear while the URL names it. */
-function sidebar({ groups = [], here, signOut, find }: Shell): Html {
-  const out =
-    signOut === undefined
-      ? ""
-      : html`<form method="post" action="${signOut.action}"><input type="hidden" name="csrf" value="${signOut.csrf}"><button class="plain small">Sign out</button></form>`;
+function sidebar({ places = {}, here, signOut, find }: Shell): Html {
+  const out = signOut === undefined ? "" : postForm({ ...signOut, act: "" }, [], "Sign out", { kind: "plain small" });
   const search =
     find === undefined
       ? ""
       : html`<form class="find" role="search" aria-label="Quick find" action="${find}"><input type="search" name="q" placeholder="Find (Ctrl K)" aria-label="Find a page, key, call, model or action" autocomplete="off" spellcheck="false"></form>`;
-  const home = groups[0]?.places[0]?.href ?? "/";
-  return html`<header class="side" id="menu"><a class="brand" href="${home}"><img src="${ICON}" alt="" width="20" height="20">Tollgate</a><a class="menu button plain small" href="#menu">Menu</a>${search}<nav aria-label="Pages">${groups.map((group) => groupOf(group, here))}</nav>${out}</header>`;
+  const link = ([name, href]: readonly [string, string]) =>
+    html`<li><a href="${href}"${href === here ? html` aria-current="page"` : ""}>${name}</a></li>`;
+  const groups = Object.entries(places).map(
+    ([name, own]) => html`<h2>${name}</h2><ul>${Object.entries(own).map(link)}</ul>`,
+  );
+  const [home = "/"] = Object.values(places).flatMap((own) => Object.values(own));
+  return html`<header class="side" id="menu"><a class="brand" href="${home}"><img src="${ICON}" alt="" width="20" height="20">Tollgate</a><a class="menu button plain small" href="#menu">Menu</a>${search}<nav aria-label="Pages">${groups}</nav>${out}</header>`;
 }
 
-function crumbs({ groups = [], here, isBelow }: Shell): Html | string {
-  const place = groups.flatMap(({ places }) => places).find(({ href }) => href === here);
+function crumbs({ places = {}, here, isBelow }: Shell): Html | string {
+  const all = Object.values(places).flatMap((own) => Object.entries(own));
+  const place = all.find(([, href]) => href === here);
   if (isBelow !== true || place === undefined) return "";
-  return html`<nav class="crumbs" aria-label="Breadcrumb"><a href="${place.href}">${place.name}</a> /</nav>`;
+  return html`<nav class="crumbs" aria-label="Breadcrumb"><a href="${place[1]}">${place[0]}</a> /</nav>`;
 }
 
 export interface Document {
@@ -136,7 +117,7 @@ export function pageText(shell: Shell, body: Html): string {
 ${crumbs(shell)}<h1>${shell.title}</h1>
 ${body}
 </main>`;
-  const isBare = (shell.groups ?? []).length === 0;
+  const isBare = Object.keys(shell.places ?? {}).length === 0;
   return documentText({
     title: shell.title,
     scripts: [SCRIPT.href, ...(shell.scripts ?? [])],

@@ -8,7 +8,7 @@ import { seeOther } from "../../oauth/forms.ts";
 import { Html, html, textOf } from "../html.ts";
 import { type Ask, Refused, unlessRefused } from "./ask.ts";
 import { postForm } from "./forms.ts";
-import { type PlaceGroup, pageAnswer, type Shell } from "./page.ts";
+import { type Places, pageAnswer, type Shell } from "./page.ts";
 import { problem, told } from "./shown.ts";
 
 /** Longer than any of our forms. */
@@ -55,7 +55,7 @@ export interface Section {
 /** Who may enter, and how others are sent to the sign-in. */
 export interface Door {
   /** The sidebar. */
-  readonly groups: readonly PlaceGroup[];
+  readonly places: Places;
   /** The page that finds others by name or id. */
   readonly find: string;
   readonly signOut: string;
@@ -73,7 +73,7 @@ type Entered = Visit & { readonly section: Section; readonly door: Door };
 function shellOf({ section, door, csrf }: Entered, { title, scripts }: Pick<Shown, "title" | "scripts">): Shell {
   return {
     title,
-    groups: door.groups,
+    places: door.places,
     find: door.find,
     here: section.place,
     isBelow: section.path !== section.place,
@@ -132,7 +132,7 @@ async function actedOn(entered: Entered): Promise<Answer> {
 
 function foreign(door: Door): Answer {
   const body = html`<p>Nothing was changed. This form came from another site, or from before you signed in. Reload the page and submit it again.</p>`;
-  return pageAnswer({ title: "Nothing was changed", groups: door.groups }, body, 403);
+  return pageAnswer({ title: "Nothing was changed", places: door.places }, body, 403);
 }
 
 /** Reports a store that is down. A view reloads by itself; for a form it is unknown what was done. */
@@ -141,7 +141,7 @@ async function orAway(door: Door, { method, path }: GatewayRequest, answer: () =
     return await answer();
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
-    const shell = { title: "The ledger cannot be read at the moment", groups: door.groups };
+    const shell = { title: "The ledger cannot be read at the moment", places: door.places };
     if (method === "POST") {
       const words = html`<p>We do not know whether this was done: <a href="${path}">look</a> before you submit it again.</p>`;
       return pageAnswer(shell, html`${problem(error.message)}${words}`, 503);

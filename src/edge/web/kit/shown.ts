@@ -3,6 +3,11 @@ import { type NanoSum, sumOfCents, usdTextOfSum } from "../../../core/money.ts";
 import { Html, html, type Put } from "../html.ts";
 import { withQuery } from "./ask.ts";
 
+export const DAY_MS = 86_400_000;
+
+/** `YYYY-MM-DD`, in UTC. */
+export const dayOf = (epochMs: number) => new Date(epochMs).toISOString().slice(0, 10);
+
 /** By the maximum number of digits. Cached: creating one takes longer than the rest of a row. */
 const formats = new Map<number, Intl.NumberFormat>();
 
