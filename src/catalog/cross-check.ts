@@ -31,9 +31,8 @@ function slugProblems(files: CatalogFiles, listing: Listing): readonly string[] 
   const { slug, kind } = listing;
   const maker = files.adapters.get(listing.adapterId)?.maker;
   if (!SLUG.test(slug)) return [`${fieldOf(listing)} needs a slug as <maker>/<model>, not ${slug}`];
-  if (maker !== undefined && !slug.startsWith(`${maker}/`)) {
+  if (maker !== undefined && !slug.startsWith(`${maker}/`))
     return [`${fieldOf(listing)} is sold as ${slug}, which does not begin with the adapter's maker ${maker}`];
-  }
   if (!servesAny(files, slug, kind)) return [];
   return [`${fieldOf(listing)} is sold as ${slug}, which is also any model of ${splitSlug(slug)?.first}`];
 }

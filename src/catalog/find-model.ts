@@ -124,9 +124,8 @@ function lookUp<Model>(name: string, search: Search<Model>): Model | null {
 /** Why there is no model of that name. */
 function whyNot(name: string, search: Search<unknown>): GatewayError {
   const candidates = slugsOf(name, search);
-  if (candidates.length > 0) {
+  if (candidates.length > 0)
     return missing(name, `Several makers have one: ${candidates.join(", ")}.`, { candidates }, search);
-  }
   const retired = search.kinds.map((kind) => search.catalog.retired(name, kind, search.audience)).find(Boolean);
   if (retired != null) return retiredModelError(retired, search.param);
   const split = splitSuffix(name);

@@ -115,9 +115,8 @@ function wireOf(chat: ChatSpec, model: ModelSpec): ChatWire {
 
 function largestParts(specs: readonly ModelSpec[]): PartBounds {
   const largest: Record<string, number> = {};
-  for (const [name, count] of specs.flatMap((spec) => Object.entries(spec.parts ?? {}))) {
+  for (const [name, count] of specs.flatMap((spec) => Object.entries(spec.parts ?? {})))
     largest[name] = Math.max(largest[name] ?? 0, count);
-  }
   return largest;
 }
 

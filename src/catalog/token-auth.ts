@@ -50,9 +50,8 @@ const TOKEN_LIFE_S = 3_600;
 function assertionRequest(scope: string, key: string, nowS: number): TokenRequest | string {
   const account: unknown = JSON.parse(key);
   const { client_email, private_key, private_key_id, token_uri } = isRecord(account) ? account : {};
-  if (typeof client_email !== "string" || typeof private_key !== "string" || typeof token_uri !== "string") {
+  if (typeof client_email !== "string" || typeof private_key !== "string" || typeof token_uri !== "string")
     return "the key file of the service account lacks client_email, private_key or token_uri";
-  }
   const head = base64url({ alg: "RS256", typ: "JWT", kid: private_key_id });
   const claims = base64url({ iss: client_email, scope, aud: token_uri, iat: nowS, exp: nowS + TOKEN_LIFE_S });
   const signature = createSign("RSA-SHA256").update(`${head}.${claims}`).sign(private_key, "base64url");

@@ -94,9 +94,8 @@ export function sellUnitsAt(cost: UnitPrice, percent: number): UnitPrice {
 /** The highest of several prices in every unit: sold at it, no candidate makes a loss. */
 export function dearestUnits(prices: readonly [UnitPrice, ...UnitPrice[]], name: string): UnitPrice {
   const rates = new Map<string, PicoPerToken>();
-  for (const [unit, price] of prices.flatMap((one) => [...one.rates])) {
+  for (const [unit, price] of prices.flatMap((one) => [...one.rates]))
     rates.set(unit, Math.max(price, rates.get(unit) ?? 0) as PicoPerToken);
-  }
   const since = prices.map((price) => price.since).reduce((a, b) => (a > b ? a : b));
   const taken = newestTaken(prices.map((price) => price.version));
   return { rates, since, version: versionOf(name, { since, ...taken }) };

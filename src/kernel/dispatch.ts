@@ -165,9 +165,8 @@ class Dispatch implements AnswerSink {
 
 /** Runs the route. When it ends, `tries` has a leg for every attempt. Rejects if the route cannot be opened. */
 export function dispatch(plan: Plan, parts: DispatchParts): Promise<Dispatched> {
-  if (parts.relay.gone && plan.whenCallerLeaves === "abort") {
+  if (parts.relay.gone && plan.whenCallerLeaves === "abort")
     return Promise.resolve({ outcome: "left_before_content", accepted: null });
-  }
   if (parts.signal?.aborted) return Promise.resolve({ outcome: "failed", failures: [STOPPED] });
   return new Promise((resolve) => new Dispatch(plan, parts, resolve));
 }

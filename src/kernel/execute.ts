@@ -188,9 +188,8 @@ function broken(id: string, cause: unknown, deps: KernelDeps): Ended {
 
 async function replayed(replayOf: string, plan: Plan, { id, funds }: Execution, deps: KernelDeps): Promise<Ended> {
   const found = await replay(replayOf, plan, { funds, deps });
-  if ("error" in found) {
+  if ("error" in found)
     return { ...NOTHING, id: replayOf, outcome: "refused", error: found.error, isReplay: found.kept };
-  }
   const { body, cost, charge, legs } = found;
   return { ...NOTHING, id, outcome: "replayed", final: { kind: "body", body }, cost, charge, legs, isReplay: true };
 }

@@ -42,9 +42,8 @@ export function noteCosts(
   return Promise.all(
     open.map(async (one) => {
       try {
-        if (one.accepted && !isAll(one, served)) {
+        if (one.accepted && !isAll(one, served))
           one.leg.upstreamNano = most(floor(one), await costOf(plan, one, onBroken));
-        }
         if (one.inner !== null) legs.splice(legs.indexOf(one.leg), 0, ...(await one.inner));
       } catch (error) {
         // The call's hold must end regardless.

@@ -138,9 +138,8 @@ function headerRefusal({ vendor, step, action }: ActionPlace, headers: IncomingH
 function readScripted(place: ActionPlace, { target, body }: Arrival): ActionReading | RequestRefusal {
   if (body === null) return new RequestRefusal(413, "The request body is too large.");
   const fields = { ...Object.fromEntries(target.url.searchParams), ...jsonFields(body.toString("utf8"), true) };
-  if (!hasKey(place.vendor.spec.auth, target.headers, target.url.searchParams, fields)) {
+  if (!hasKey(place.vendor.spec.auth, target.headers, target.url.searchParams, fields))
     return new RequestRefusal(401, "The API key is missing or not valid.");
-  }
   const refusal = headerRefusal(place, target.headers);
   if (refusal !== null) return refusal;
   return { captures: new Map(), fields };
@@ -169,9 +168,8 @@ export function readActionRequest(
   if (arrival.body === null) return new RequestRefusal(413, "The request body is too large.");
   const body = bodyFields(match.expected, headers, arrival.body);
   const fields = body instanceof RequestRefusal ? {} : { ...Object.fromEntries(url.searchParams), ...body };
-  if (!hasKey(place.vendor.spec.auth, headers, url.searchParams, fields)) {
+  if (!hasKey(place.vendor.spec.auth, headers, url.searchParams, fields))
     return new RequestRefusal(401, "The API key is missing or not valid.");
-  }
   if (body instanceof RequestRefusal) return body;
   return headerRefusal(place, headers) ?? { captures: match.captures, fields };
 }

@@ -114,9 +114,8 @@ function choiceOf(ask: Ask, said: Directives, conduct: Conduct, random: Random):
     return { ...nothing, thinking, calls, finish: cut ? "length" : "tool_calls" };
   }
   const { text, by } = stopped(plainText(ask, said, random), ask.stops);
-  if (conduct.filtered) {
+  if (conduct.filtered)
     return { ...nothing, thinking, text: text.slice(0, Math.min(left, text.length / 2)), finish: "content_filter" };
-  }
   if (text.length > left) return { ...nothing, thinking, text: text.slice(0, left), finish: "length" };
   return { ...nothing, thinking, text, finish: "stop", stoppedBy: by };
 }

@@ -28,9 +28,8 @@ function resolve(schema: Schema, root: Schema): Schema {
   let at = schema;
   for (let hops = 0; typeof at.$ref === "string" && hops < 10; hops++) {
     let target: unknown = root;
-    for (const step of at.$ref.replace(/^#\/?/, "").split("/").filter(Boolean)) {
+    for (const step of at.$ref.replace(/^#\/?/, "").split("/").filter(Boolean))
       target = isSchema(target) ? target[step.replaceAll("~1", "/").replaceAll("~0", "~")] : undefined;
-    }
     at = isSchema(target) ? target : {};
   }
   return at;
@@ -112,9 +111,8 @@ function instanceAt(value: unknown, root: Schema, random: Random, depth: number)
   if (depth > 2 * DEPTH_MAX) return null;
   const options = [schema.anyOf, schema.oneOf].find(Array.isArray);
   if (options) return instanceAt(options[depth < DEPTH_MAX ? 0 : options.length - 1], root, random, depth + 1);
-  if (Array.isArray(schema.allOf)) {
+  if (Array.isArray(schema.allOf))
     return instanceAt(Object.assign({}, ...schema.allOf.filter(isSchema)), root, random, depth + 1);
-  }
   switch (typeOf(schema)) {
     case "object":
       return objectOf(schema, root, random, depth);

@@ -150,9 +150,8 @@ function wordsOf(arrival: Arrival, { vendors, standIn, room }: SessionDeps): Ven
   if (spec === undefined || standIn.sessions === undefined) return refused(404, `${adapter} has no sessions.`);
   if (body === null) return refused(413, "The request body is too large.");
   const keyless = origin !== undefined && spec.keylessOrigins?.includes(origin) === true;
-  if (!keyless && !hasKey(spec.auth, target.headers, target.url.searchParams, {})) {
+  if (!keyless && !hasKey(spec.auth, target.headers, target.url.searchParams, {}))
     return refused(401, "The API key is missing.");
-  }
   const { headers, url } = target;
   const request = { method, origin, path, query: url.searchParams, headers, body, json: jsonOf(body) };
   const answer = standIn.sessions(said === undefined ? request : { ...request, said }, room.of(adapter));

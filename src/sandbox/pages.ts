@@ -145,9 +145,8 @@ function namedBy({ pathname, hostname }: URL): { readonly named: NamedPage; read
 
 export function sandboxPage(url: URL): SandboxPage {
   const { pathname, hostname, origin } = url;
-  if (pathname === "/robots.txt") {
+  if (pathname === "/robots.txt")
     return { status: 200, type: "text/plain", body: "User-agent: *\nDisallow: /private\n", afterMs: 0 };
-  }
   if (pathname === "/sitemap.xml") {
     const entries = SITE_PAGES.map((path) => `<url><loc>${origin}${path}</loc></url>`).join("");
     return { status: 200, type: "application/xml", body: `<urlset>${entries}</urlset>`, afterMs: 0 };

@@ -46,9 +46,8 @@ async function writePadded(
   connection.head(200, { ...headersOf(words), ...(isEndless ? {} : { "content-length": String(length) }) });
   await connection.write(head);
   const piece = Buffer.alloc(PIECE_BYTES, "x");
-  for (let left = bytes; left > 0 && !connection.closed; left -= PIECE_BYTES) {
+  for (let left = bytes; left > 0 && !connection.closed; left -= PIECE_BYTES)
     await connection.write(left < PIECE_BYTES ? piece.subarray(0, left) : piece);
-  }
   await connection.write(tail);
   connection.end();
 }

@@ -61,9 +61,8 @@ export function createAccessTokens(clock: Clock, dispatcher: Dispatcher): Access
       signal: AbortSignal.timeout(FETCH_MS_MAX),
     });
     const answer: unknown = await jsonOf(body).catch(() => null);
-    if (statusCode >= 500) {
+    if (statusCode >= 500)
       throw new VendorFailure(failureOfKind("provider_server_error", `the token server answered ${statusCode}`));
-    }
     // The server's message may echo the request with its secrets, so report only the error code.
     const code = isRecord(answer) && typeof answer.error === "string" ? answer.error.slice(0, 60) : "no token";
     if (!isRecord(answer) || typeof answer.access_token !== "string") throw refused(`the token server says: ${code}`);

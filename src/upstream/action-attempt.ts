@@ -203,9 +203,8 @@ class ActionAttempt implements Attempt {
   #hold({ answer, miss, data }: ActionResult): void {
     const { offer, params } = this.#options;
     const missing = miss || data !== undefined ? null : missingFrom(answer, offer.spec, params);
-    if (missing !== null) {
+    if (missing !== null)
       throw new VendorFailure({ ...failureOfKind("provider_malformed", missing, answer.status), mayHaveRun: true });
-    }
   }
 
   #finish(result: ActionResult): void {

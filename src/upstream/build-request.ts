@@ -116,9 +116,8 @@ function wellFormed(text: string, name: string): string {
 /** Encodes a value as one path segment. It cannot escape it: slashes are encoded, and `.` and `..` are refused. */
 function segment(value: unknown, name: string): string {
   const text = textOf(value);
-  if (value === undefined || value === null || ["", ".", ".."].includes(text)) {
+  if (value === undefined || value === null || ["", ".", ".."].includes(text))
     throw new UnbuildableRequest(`nothing to put for {${name}} in the path`);
-  }
   return encodeURIComponent(wellFormed(text, name));
 }
 

@@ -62,9 +62,8 @@ export function withMedia(
     return media === undefined ? block : { ...block, source: { at: "inline", ...media } };
   };
   const visit = (block: NeutralBlock): NeutralBlock => {
-    if (block.kind === "tool-result" && typeof block.content !== "string") {
+    if (block.kind === "tool-result" && typeof block.content !== "string")
       return { ...block, content: block.content.map(visit) };
-    }
     return block.kind === "image" || block.kind === "file" ? replaced(block) : block;
   };
   return { ...request, turns: request.turns.map((turn) => ({ ...turn, blocks: turn.blocks.map(visit) })) };

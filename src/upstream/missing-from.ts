@@ -31,9 +31,8 @@ export function missingFrom(answer: VendorAnswer, spec: ActionSpec, params: Para
   if (answer.passedOn) return null;
   const places = typeof spec.content === "function" ? spec.content(params) : (spec.content ?? []);
   const content = contentOf(spec, answer);
-  if (places.length > 0 && !places.some((at) => isThere(atPointer(content, at)))) {
+  if (places.length > 0 && !places.some((at) => isThere(atPointer(content, at))))
     return `the answer has nothing at ${places.map((at) => (at === "" ? "all" : at)).join(", ")}`;
-  }
   const missing = spec.issues?.find(({ at }) => idsAt(answer.json, at).length === 0);
   return missing === undefined ? null : `the answer has no ${missing.kind} at ${missing.at}`;
 }

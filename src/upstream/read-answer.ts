@@ -90,9 +90,8 @@ export function judge(answer: VendorAnswer, { rules, wantsJson, errorFails }: Ru
   const verdict = byStatus(answer.status);
   if (verdict === "success" && wantsJson && !(typeof answer.json === "object" && answer.json !== null))
     return { verdict: "provider_malformed", rule };
-  if (verdict === "success" && errorFails && isRecord(answer.json) && !isEmpty(answer.json.error)) {
+  if (verdict === "success" && errorFails && isRecord(answer.json) && !isEmpty(answer.json.error))
     return { verdict: "provider_server_error", rule };
-  }
   return { verdict, rule };
 }
 

@@ -121,9 +121,8 @@ function endOf(kind: FailureKind, message: string | undefined, answers: readonly
 }
 
 function resultOf(json: unknown, last: VendorAnswer): ActionResult {
-  if (typeof json !== "object" || json === null) {
+  if (typeof json !== "object" || json === null)
     throw new VendorFailure(failureOfKind("provider_malformed", "the script came to no object and no array"));
-  }
   const text = JSON.stringify(json);
   const { status, headers } = last;
   return { answer: { status, headers, json, text, bytes: Buffer.from(text) }, miss: false, data: undefined };

@@ -166,9 +166,8 @@ export class VendorClient {
       return build();
     } catch (error) {
       const mayHaveRun = false;
-      if (!(error instanceof UnbuildableRequest)) {
+      if (!(error instanceof UnbuildableRequest))
         throw new VendorFailure({ ...failureOfKind("gateway_internal", String(error)), mayHaveRun });
-      }
       if (!isFirst) throw new VendorFailure(failureOfKind("provider_malformed", error.message));
       const told = new GatewayError("bad_request", { detail: error.message });
       throw new VendorFailure({ ...failureOfKind("caller_invalid", error.message), told, mayHaveRun });

@@ -172,9 +172,8 @@ export class VendorExchange implements ExchangeListener {
   }
 
   #endSpliced(): void {
-    if (this.#options.splice?.isWhole !== true) {
+    if (this.#options.splice?.isWhole !== true)
       return this.#fail(failureOfKind("provider_malformed", "the answer is no JSON", this.#status));
-    }
     const answer = { status: this.#status, headers: this.#headers, json: undefined, text: "", bytes: Buffer.alloc(0) };
     this.#outcome.resolve({ ...answer, passedOn: true });
   }

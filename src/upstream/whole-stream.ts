@@ -8,9 +8,8 @@ function eventsOfBlock(block: AnswerBlock, choice: number, at: number): readonly
   if (block.kind === "native") return [{ ...block, choice }];
   if (block.kind === "action") return [];
   const said: NeutralEvent[] = block.text === "" ? [] : [{ kind: block.kind, choice, text: block.text }];
-  if (block.kind !== "reasoning") {
+  if (block.kind !== "reasoning")
     return [...said, ...block.citations.map((citation) => ({ kind: "citation", choice, ...citation }) as const)];
-  }
   const isSigned = block.signature !== null || block.sealed !== null;
   return isSigned ? [...said, { kind: "thought", choice, at, thought: block }] : said;
 }

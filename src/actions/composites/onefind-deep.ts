@@ -165,9 +165,8 @@ class PeopleJob {
     try {
       const found = await findPeople(wanted, this.#finder, this.#job);
       const error = findError(found);
-      if (found.people.length === 0) {
+      if (found.people.length === 0)
         return failed(error?.code ?? "no_people", error?.message ?? `Nobody was found for ${shownQuery(words)}.`);
-      }
       const { hop, people } = found;
       this.#rows.budget.charge(hop.charged_cents);
       await this.#rows.save({ find: { hop, people: people.map((one) => one.row()) } }, { total: people.length });

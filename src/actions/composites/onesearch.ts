@@ -159,9 +159,8 @@ class Onesearch {
   #failed(): GatewayError {
     const { records } = this.#calls;
     const data = { calls: records };
-    if (records.every(({ skipped }) => skipped === "not_configured" || skipped === "not_possible")) {
+    if (records.every(({ skipped }) => skipped === "not_configured" || skipped === "not_possible"))
       return new GatewayError("upstream_not_configured", { detail: "its sources", data });
-    }
     const detail = "no source has answered; `calls` says what came of each.";
     return new GatewayError("upstream_error", { status: 500, detail, data });
   }

@@ -42,9 +42,8 @@ export function createJobEvents(parts: JobEventsParts): OpenJobEvents {
   return async (id, payer, signal) => {
     const job = await parts.jobs().find(id, payer);
     if (job === null || signal.aborted) return null;
-    if ((open.get(payer.id) ?? 0) >= STREAMS_MAX) {
+    if ((open.get(payer.id) ?? 0) >= STREAMS_MAX)
       return new GatewayError("too_many_streams", { detail: { limit: STREAMS_MAX }, retryAfterSeconds: AGAIN_SECONDS });
-    }
     tally(open, payer.id, 1);
     signal.addEventListener("abort", () => tally(open, payer.id, -1), { once: true });
     return follow(job, signal, parts);

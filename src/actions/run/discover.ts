@@ -167,9 +167,7 @@ class Discovery {
 
   /** Null where the key may not call it. */
   #rowOf(found: FoundAny): Discovered | null {
-    if ("action" in found) {
-      return isCallable(this.#allows, found.action) ? actionRow(found) : null;
-    }
+    if ("action" in found) return isCallable(this.#allows, found.action) ? actionRow(found) : null;
     const { endpoint, row } = found;
     if (endpoint.models === null) return endpointRow(found, []);
     const models = this.#modelsOf(endpoint);

@@ -26,9 +26,8 @@ function rowAnswer(action: CatalogAction, { rows }: Described, asked: string, ta
   const known = rows.get(name);
   if (known !== undefined) return known;
   const descriptor = rowDescriptor(action, name);
-  if (descriptor === null) {
+  if (descriptor === null)
     return notFound(`${action.id} has no ${table.param} ${asked.slice(0, 120)}`, asked, Object.keys(table.rows));
-  }
   const made = readyEnvelope(descriptor, BY_KEY);
   rows.set(name, made);
   return made;

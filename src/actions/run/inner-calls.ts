@@ -92,9 +92,8 @@ class Calls implements PlannedCalls {
       const reader = new WholeAnswer();
       const { ended, ms } = await this.#execute(plan, at, { id, msMax: wanted.msMax, reader });
       const { error, final } = ended;
-      if (error !== null || final?.kind !== "stream") {
+      if (error !== null || final?.kind !== "stream")
         return { ok: false, id, error: error ?? new GatewayError("internal_error"), ms };
-      }
       return { ok: true, id, bytes: Buffer.concat([reader.streamed(), final.tail]), ms };
     });
   }
@@ -256,9 +255,8 @@ function answerOf(ended: Ended, plans: readonly InnerPlan[], ms: number): InnerA
   const { id, served, final, cost, charge, legs } = ended;
   const body = bodyOf(ended);
   const owner = served === null ? undefined : plans.find(({ plan }) => plan.route.has(served));
-  if (body instanceof GatewayError || !owner || !served || !final || !cost || !charge) {
+  if (body instanceof GatewayError || !owner || !served || !final || !cost || !charge)
     return { ok: false, id, error: body instanceof GatewayError ? body : new GatewayError("internal_error"), ms };
-  }
   const data: unknown = JSON.parse(String(owner.frame.last(final, cost, charge, legs)));
   const isMiss = ended.reading?.miss === true;
   return { ok: true, id, action: owner.action, provider: served.provider, data, isMiss, ms };

@@ -31,9 +31,8 @@ export async function withLinks(
     const link = await linkFile(payer, id);
     if (link instanceof GatewayError) return link;
     // The sandbox opens no links.
-    if (!payer.sandbox && isOurOwn(new URL(link))) {
+    if (!payer.sandbox && isOurOwn(new URL(link)))
       return new GatewayError("upstream_not_configured", { detail: name, data: { reason: NO_ADDRESS } });
-    }
     linked[name] = link;
   }
   return linked;

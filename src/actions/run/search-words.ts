@@ -84,9 +84,8 @@ function synonymsByTerm(): ReadonlyMap<string, readonly string[]> {
   const byTerm = new Map<string, readonly string[]>();
   for (const group of GROUPS.near) {
     const terms = [...new Set(group.split(" ").flatMap((word) => termOf(word) ?? []))];
-    for (const term of terms) {
+    for (const term of terms)
       byTerm.set(term, [...(byTerm.get(term) ?? []), ...terms.filter((other) => other !== term)]);
-    }
   }
   return byTerm;
 }

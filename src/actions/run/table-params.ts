@@ -50,9 +50,8 @@ function issueOf(name: string, param: TableParam | undefined, value: unknown, kn
   const isText = param.format !== "uri" || typeof value !== "number";
   if (!isText || !FITS[param.type](value)) return { path: name, message: `must be of type ${param.type}` };
   if (param.format === "uri") return urlIssue(name, value);
-  if (param.enum !== undefined && !param.enum.some((one) => String(one) === String(value))) {
+  if (param.enum !== undefined && !param.enum.some((one) => String(one) === String(value)))
     return { path: name, message: `must be one of ${param.enum.map(String).join(", ")}` };
-  }
   return null;
 }
 
@@ -100,9 +99,8 @@ export function namedRow(
   const row = name === null ? undefined : table[name];
   if (row === undefined) return [{ path: param, message: `there is none called ${asked.slice(0, 100)}` }];
   if (row.ended !== undefined) return [{ path: param, message: endedWords(row.ended) }];
-  if (method !== undefined && row.method !== method) {
+  if (method !== undefined && row.method !== method)
     return [{ path: param, message: `goes by ${row.method}, this action takes those that go by ${method}` }];
-  }
   const { [param]: _, ...rest } = params;
   const known = Object.keys(row.params).join(", ") || "none";
   const names = new Set([...Object.keys(row.params), ...Object.keys(rest)]);

@@ -84,9 +84,8 @@ async function ask(
 ): Promise<VendorJob | GatewayError> {
   const launch = sold(job.offerId, payer)?.offers.find((offer) => offer.id === job.offerId);
   const poll = launch?.spec.issues?.find(({ kind }) => kind === job.kind)?.poll;
-  if (launch === undefined || poll === undefined) {
+  if (launch === undefined || poll === undefined)
     return new GatewayError("upstream_not_configured", { detail: job.offerId });
-  }
   const params = { ...poll.params, [poll.param]: poll.numeric === true ? Number(job.id) : job.id };
   const answer = await call({ action: `${launch.adapter.id}/${poll.action}`, params });
   if (!answer.ok) return answer.error;

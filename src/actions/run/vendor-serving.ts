@@ -44,9 +44,7 @@ interface SoldCall {
 function paramsFor(offer: ActionOffer, { sold, params }: SoldCall): Params | readonly FieldIssue[] {
   if (sold.offers.length === 1 && sold.facts === offer.spec) return params;
   const lacking = offer.lacks.filter((name) => params[name] !== undefined);
-  if (lacking.length > 0) {
-    return lacking.map((path) => ({ path, message: `is not possible with ${offer.adapter.id}` }));
-  }
+  if (lacking.length > 0) return lacking.map((path) => ({ path, message: `is not possible with ${offer.adapter.id}` }));
   const given = Object.entries(params).filter(([name, value]) => name !== sold.pinnedBy && value !== undefined);
   const own = Object.fromEntries(given.map(([name, value]) => [offer.names[name] ?? name, value]));
   const read = readFields(offer.spec.params, own);

@@ -101,8 +101,7 @@ export class SessionVendor {
 
 /** Throws VendorFailure where the operator has removed the vendor since. */
 function specOf({ adapter: { spec, configured } }: Asking): SessionSpec {
-  if (spec.sessions === undefined || !configured) {
+  if (spec.sessions === undefined || !configured)
     throw new VendorFailure({ ...failureOfKind("provider_auth_failed", "not configured"), mayHaveRun: false });
-  }
   return spec.sessions;
 }

@@ -123,14 +123,12 @@ function lengthChanges(one: One): readonly Change[] {
   const { spec, facts } = one;
   const told: { contextTokens?: number; outputTokensMax?: number } = {};
   const { contextTokens, outputTokensMax } = facts;
-  if (contextTokens !== null && !isSameContext(spec.contextTokens, contextTokens, spec.outputTokensMax ?? 0)) {
+  if (contextTokens !== null && !isSameContext(spec.contextTokens, contextTokens, spec.outputTokensMax ?? 0))
     told.contextTokens = contextTokens;
-  }
   // If the list has no answer limit, it repeats the context's length there.
   const isBound = outputTokensMax !== null && outputTokensMax < spec.contextTokens * (1 - LENGTH_NEAR);
-  if (one.kind === "chat" && isBound && !isNear(spec.outputTokensMax ?? 0, outputTokensMax)) {
+  if (one.kind === "chat" && isBound && !isNear(spec.outputTokensMax ?? 0, outputTokensMax))
     told.outputTokensMax = outputTokensMax;
-  }
   if (Object.keys(told).length === 0) return [];
   const words = (context: number, output: number | undefined) => `${context} in, ${output ?? "?"} out`;
   const next = { contextTokens: spec.contextTokens, outputTokensMax: spec.outputTokensMax, ...told };

@@ -55,9 +55,7 @@ function isDeep(text: string): boolean {
 }
 
 function jsonOf(bytes: Uint8Array): unknown {
-  if (bytes.byteLength > LIST_BYTES_MAX) {
-    throw new BadList(`it has more than ${LIST_BYTES_MAX / 1_048_576} MiB`);
-  }
+  if (bytes.byteLength > LIST_BYTES_MAX) throw new BadList(`it has more than ${LIST_BYTES_MAX / 1_048_576} MiB`);
   const text = new TextDecoder().decode(bytes);
   if (/^\s*</.test(text.slice(0, 200))) throw new BadList("it is a page of HTML or XML, no JSON");
   if (isDeep(text)) throw new BadList(`its JSON is nested deeper than ${DEPTH_MAX}`);

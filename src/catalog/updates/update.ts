@@ -177,9 +177,8 @@ export function* withTold<Spec extends Selling>(spec: Spec, told: VendorUpdate):
   const { chat, embeddings, unitModels } = spec;
   const laid: Record<string, unknown> = {};
   if (chat && told.chat) laid.chat = { ...chat, models: yield* withModels(chat.models, told.chat) };
-  if (embeddings && told.embeddings) {
+  if (embeddings && told.embeddings)
     laid.embeddings = { ...embeddings, models: yield* withModels(embeddings.models, told.embeddings) };
-  }
   if (unitModels && told.unitModels) laid.unitModels = withUnitModels(unitModels, told.unitModels);
   return { ...spec, ...laid };
 }

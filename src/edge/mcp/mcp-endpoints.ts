@@ -90,12 +90,10 @@ function forbidden(what: string, said: string, mend: string): GatewayError {
 /** Refuses an invalid key; a request without one may read the catalog. */
 function refusal({ request, caller }: StreamCall, { door, wantsSignIn }: McpOptions): GatewayError | null {
   const [origin, host] = [request.headers.get("origin"), request.headers.get("host")];
-  if (origin !== undefined && !door.allowsOrigin(origin)) {
+  if (origin !== undefined && !door.allowsOrigin(origin))
     return forbidden("A page of the origin", origin, "MCP_ORIGINS names those that may");
-  }
-  if (host !== undefined && !door.allowsHost(host)) {
+  if (host !== undefined && !door.allowsHost(host))
     return forbidden("A call under the name", host, "PUBLIC_URL says under which it is reached");
-  }
   const isSent = request.headers.has("authorization");
   if (caller !== null || (!isSent && !wantsSignIn)) return null;
   const detail = isSent

@@ -79,14 +79,12 @@ export function createAccessTokens({ keys, base, clock }: AccessTokenParts): Acc
   function readClaims(claims: Record<string, unknown>): ReadToken | GatewayError {
     const { iss, aud, exp, sub, grant, scope, client_id } = claims;
     if (iss !== base()) return wrong("This access token was issued by another server.");
-    if (typeof aud !== "string" || !resourcesOf(base()).includes(aud)) {
+    if (typeof aud !== "string" || !resourcesOf(base()).includes(aud))
       return wrong(`This access token is for another resource than ${base()}.`);
-    }
     if (typeof exp !== "number" || exp * 1_000 <= clock.epochMs()) return wrong("This access token has expired.");
     if (typeof sub !== "string" || typeof grant !== "string") return wrong("This access token stands for no grant.");
-    if (typeof scope !== "string" || !scope.split(" ").includes(SCOPE)) {
+    if (typeof scope !== "string" || !scope.split(" ").includes(SCOPE))
       return new GatewayError("insufficient_scope", { detail: { scope: SCOPE } });
-    }
     return { accountId: sub, keyId: grant, clientId: stringOf(client_id) ?? "", expiresAtMs: exp * 1_000 };
   }
 
@@ -98,9 +96,8 @@ export function createAccessTokens({ keys, base, clock }: AccessTokenParts): Acc
       if (header === null) return null;
       if (header.alg !== ALGORITHM) return wrong(`This access token is not signed by ${ALGORITHM}.`);
       if (header.typ !== TYPE) return wrong(`This token is no access token: its type is not ${TYPE}.`);
-      if (!good.has(`${head}.${body}`, signature, header, keys())) {
+      if (!good.has(`${head}.${body}`, signature, header, keys()))
         return wrong("This access token was not signed by this gateway, or by a key that is no longer good.");
-      }
       const claims = partOf(body);
       return claims === null ? wrong("This access token has no claims.") : readClaims(claims);
     },

@@ -115,9 +115,8 @@ export function signedIn({
 }: Pick<PeopleParts, "sessions" | "callerOfKey" | "playKey">) {
   return async (request: GatewayRequest): Promise<Caller | GatewayError> => {
     const session = await sessions.of(request);
-    if (session === null) {
+    if (session === null)
       return new GatewayError("invalid_token", { detail: "No key was sent, and nobody has signed in." });
-    }
     const changes = request.method !== "GET" && request.method !== "HEAD";
     if (changes && !isCsrf(session, request.headers.get("x-csrf-token"))) {
       const detail = "The x-csrf-token header is not that of the session: a page of another site may have sent this.";

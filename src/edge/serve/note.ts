@@ -24,7 +24,6 @@ export function note(ended: Ended, record: RequestRecord): void {
   record.chargedNano = charge.chargedNano;
   record.absorbedNano = charge.absorbedNano;
   record.absorbReason = charge.absorbReason;
-  if (charge.absorbReason === null || charge.absorbReason === "usage_above_hold") {
+  if (charge.absorbReason === null || charge.absorbReason === "usage_above_hold")
     record.transactionId = charge.transactionId;
-  }
 }

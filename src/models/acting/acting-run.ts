@@ -286,9 +286,7 @@ export class ActingRun {
     const text = textOf(round);
     if (text === "" || this.#sources.length === 0) return;
     const citations = citationsIn(text, this.#sources, transcript.textFrom(round));
-    for (const json of citations) {
-      sink.content(transcript.write({ kind: "citation", choice: 0, format: CITED, json }));
-    }
+    for (const json of citations) sink.content(transcript.write({ kind: "citation", choice: 0, format: CITED, json }));
     const at = this.#blocks.findLastIndex((block) => block.kind === "text" && block.text !== "");
     const block = this.#blocks[at];
     const told = citations.map((json) => ({ format: CITED, json }));

@@ -162,9 +162,8 @@ export function fitModels(wanted: readonly Wanted[], call: FittedCall): readonly
   const { read } = call;
   const made = wanted.map((one) => fitModel(one, call));
   const fits = fitOf(made);
-  if (fits.length > 0 && read.unknownPart === null) {
+  if (fits.length > 0 && read.unknownPart === null)
     return fits.length > 1 && read.asked.body.stop != null ? stoppedFirst(fits) : fits;
-  }
   const unknown = `content parts of type ${read.unknownPart} are not known here`;
   const why = read.unknownPart === null ? String(made[0]) : unknown;
   const param = fieldNamedIn(why, read);

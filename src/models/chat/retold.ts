@@ -40,9 +40,8 @@ export function retelling(read: ModelRequest, frame: Frame): (kept: KeptForm) =>
     const [, id = ""] = /"responseId":"([^"]+)"/.exec(text) ?? /"id":"([^"]+)"/.exec(text) ?? [];
     const codec = read.answers({ id, createdS, model });
     const whole = ended.map((one, index) => ({ ...one, index }));
-    if (!read.stream) {
+    if (!read.stream)
       return frame.last({ kind: "body", body: codec.whole({ choices: whole, usage: null }) }, cost, charge, legs);
-    }
     const { content, tail } = streamOf(whole, codec);
     return Buffer.concat([content, Buffer.from(frame.last({ kind: "stream", tail }, cost, charge, legs) as string)]);
   };

@@ -54,9 +54,8 @@ export function unitFrame(form: AnswerForm, tellsCost: boolean): Frame {
       }
       if (form.kind === "text") return form.render(final.body);
       const body = form.kind === "json" && form.only !== undefined ? some(final.body, form.only) : final.body;
-      if (form.kind === "json" && form.usage !== undefined) {
+      if (form.kind === "json" && form.usage !== undefined)
         return JSON.stringify({ ...body, usage: { ...form.usage(cost.usage), cost: usdNumber(charge.chargedNano) } });
-      }
       if (!tellsCost) return JSON.stringify(body);
       const usage = isRecord(body.usage) ? body.usage : {};
       return JSON.stringify({ ...body, usage: { ...usage, cost: usdNumber(charge.chargedNano) } });

@@ -103,9 +103,8 @@ function issuesInObject(object: Record<string, unknown>, general: Field): readon
 /** The issues of a value, by field; each says what would be valid. */
 export function issuesIn(value: unknown, field: Field): readonly FieldIssue[] {
   const { type, items } = field;
-  if (value === undefined || value === null) {
+  if (value === undefined || value === null)
     return type?.required ? [{ path: "", message: wrongKind(value, type) }] : NONE;
-  }
   const message = type === null ? null : isAllowed(value, type) ? wrongBound(value, type) : wrongKind(value, type);
   if (message !== null) return [{ path: "", message }];
   let found = NONE;

@@ -21,8 +21,7 @@ export function idempotencyOf(
   const key = request.headers.get("idempotency-key");
   if (key === undefined) return null;
   const bare = key.replace(/^"(.*)"$/, "$1");
-  if (!/^[\x21-\x7e]{1,255}$/.test(bare)) {
+  if (!/^[\x21-\x7e]{1,255}$/.test(bare))
     throw new GatewayError("bad_request", { param: PARAM, detail: `${PARAM}: 1 to 255 visible ASCII characters` });
-  }
   return { key: `${request.path} ${bare}`, fingerprint: fingerprint(request.path, body) };
 }

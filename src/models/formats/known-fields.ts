@@ -114,9 +114,8 @@ class Walk {
   #object(object: Record<string, unknown>, general: Field): unknown {
     const field = fieldFor(object, general);
     const { by } = general;
-    if (by !== null && field !== by.missing && typeof object[by.field] !== "string") {
+    if (by !== null && field !== by.missing && typeof object[by.field] !== "string")
       return this.#misplaced(object, `${general.path}.${by.field}`, "must be text");
-    }
     if (field === "unknown") {
       this.unknown ??= String(object[by?.field ?? ""]);
       return NOTHING;

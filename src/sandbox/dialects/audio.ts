@@ -69,12 +69,10 @@ export const audioTranscription = unitDialect(/\/audio\/transcriptions$/, transc
   const [sound] = files;
   if (sound === undefined || sound.bytes === 0) return refuse("file", "The audio file could not be decoded.");
   const isWhisper = /whisper/.test(model);
-  if (!isWhisper && !["json", "text"].includes(response_format)) {
+  if (!isWhisper && !["json", "text"].includes(response_format))
     return refuse("response_format", `response_format '${response_format}' is not compatible with model '${model}'.`);
-  }
-  if (timestamp_granularities !== undefined && response_format !== "verbose_json") {
+  if (timestamp_granularities !== undefined && response_format !== "verbose_json")
     return refuse("timestamp_granularities", "only with response_format verbose_json");
-  }
   const seconds = secondsOf(sound);
   const words = heardIn(seconds);
   const isGroq = url.pathname.includes("/groq/");

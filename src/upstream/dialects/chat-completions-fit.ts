@@ -57,9 +57,8 @@ function fitMessage(message: unknown, takes: ChatTakes): unknown {
   }
   if (message.role === "developer" && developerRole !== undefined) fitted.role = developerRole;
   if (!Array.isArray(message.tool_calls) || message.tool_calls.length === 0) return fitted;
-  if (thoughtsWithCalls !== undefined && typeof fitted[thoughtsWithCalls] !== "string") {
+  if (thoughtsWithCalls !== undefined && typeof fitted[thoughtsWithCalls] !== "string")
     fitted[thoughtsWithCalls] = stringOf(message.reasoning) ?? "";
-  }
   return fitted;
 }
 

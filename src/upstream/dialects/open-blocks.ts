@@ -75,9 +75,8 @@ export class OpenBlocks {
     const open = this.#open.get(index);
     this.#open.delete(index);
     this.#kept -= keptBy(open);
-    if (open?.kind === "thought" && open.signature !== "") {
+    if (open?.kind === "thought" && open.signature !== "")
       this.#choice.sign(thoughtOf(this.#format, { text: open.text, signature: open.signature }));
-    }
     this.#choice.closeCall(index);
   }
 

@@ -115,9 +115,7 @@ export function removeClutter(body: PageElement): void {
 function clutterAt(element: PageElement, charsIn: Chars, isBox: (element: PageElement) => boolean): PageElement | null {
   if (isControl(element, charsIn) || isAround(element)) return element;
   if (element.localName === "form" && isToFillIn(element) && isBox(element)) return element;
-  if (isNamedSo(element) && isBox(element)) {
-    return element.closest("pre,code") === null ? element : null;
-  }
+  if (isNamedSo(element) && isBox(element)) return element.closest("pre,code") === null ? element : null;
   const own = charsIn(element);
   if (own === 0 || own > LINE_CHARS_MAX) return null;
   const box =

@@ -45,9 +45,8 @@ export class PageBatch {
       this.#coming -= 1;
       this.#waiting.push({ row, done });
       this.#goWhereFull();
-      if (this.#waiting.length > 0 && this.#patienceMs !== null) {
+      if (this.#waiting.length > 0 && this.#patienceMs !== null)
         this.#timer ??= setTimeout(() => this.#go(), this.#patienceMs);
-      }
     });
   }
 

@@ -30,9 +30,8 @@ function isBelow(hostname: string, domains: readonly string[]): boolean {
 
 /** Why an address is not read as a page; null where it is. */
 export function notAPage(url: URL, ladder: PageLadderSpec): UrlFault | null {
-  if (isBelow(url.hostname, ladder.socialDomains)) {
+  if (isBelow(url.hostname, ladder.socialDomains))
     return { code: "onescrape_social", words: `leads to ${url.hostname}, a social platform` };
-  }
   const path = url.pathname.toLowerCase();
   const ending = ladder.documentEndings.find((one) => path.endsWith(one));
   return ending === undefined ? null : { code: "onescrape_document", words: `is a document (${ending}) and no page` };

@@ -146,9 +146,7 @@ export function rungAction(rung: RungSpec, format: PagesWanted["format"]): strin
 /** Why a rung cannot be tried at all; null where it can. */
 export function cannotAsk(rung: RungSpec, format: PagesWanted["format"], parts: RungParts): RungOutcome | null {
   const action = rungAction(rung, format);
-  if (isOwn(rung)) {
-    return parts.direct === null ? { kind: "skipped", action, why: "off" } : null;
-  }
+  if (isOwn(rung)) return parts.direct === null ? { kind: "skipped", action, why: "off" } : null;
   const rungCall = rung[format];
   if (rungCall === undefined) return { kind: "skipped", action, why: "format" };
   return parts.isServed(rungCall.action) ? null : { kind: "skipped", action, why: "not_configured" };

@@ -80,9 +80,8 @@ export function readIdentifier(text: string): Identifier | string {
   const query = given.replace(/\s+/g, " ");
   const named = nameWithCompany(query);
   const words = query.split(" ").filter((word) => LETTER.test(word));
-  if (named === null && words.length < ANY_NAME_WORDS_MIN) {
+  if (named === null && words.length < ANY_NAME_WORDS_MIN)
     return "is not an email address, a LinkedIn URL or a name with a company, such as Ada Lovelace, Example";
-  }
   return { kind: "name", query, named };
 }
 

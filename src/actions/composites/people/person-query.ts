@@ -26,9 +26,8 @@ function isRole(word: string, roles: readonly string[]): boolean {
 
 function isName(text: string, roles: readonly string[]): boolean {
   const words = text.split(" ");
-  if (words.length === 1 && NO_CASE.test(text)) {
+  if (words.length === 1 && NO_CASE.test(text))
     return text.length >= WHOLE_NAME_CHARS_MIN && text.length <= WHOLE_NAME_CHARS_MAX;
-  }
   if (words.length < NAME_WORDS_MIN || words.length > NAME_WORDS_MAX) return false;
   // CTO, VP and AI are roles; upper-case words are names only where the whole name is in upper case.
   const isLoud = words.every((word) => word === word.toUpperCase());

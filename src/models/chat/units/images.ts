@@ -61,9 +61,8 @@ function wrongIn({ body: asked, files }: UnitAsk<Body>, { spec }: UnitOffer, tas
   if (n > (spec.imagesMax ?? IMAGES_MAX)) return invalid("n", `this model makes at most ${spec.imagesMax} at once`);
   if (asked.stream === true && spec.streams !== true) return invalid("stream", "this model does not stream");
   if (asked.stream === true && n > 1) return invalid("n", "must be 1 with stream");
-  if (asked.response_format != null && !(spec.formats ?? ["b64_json"]).includes(asked.response_format)) {
+  if (asked.response_format != null && !(spec.formats ?? ["b64_json"]).includes(asked.response_format))
     return invalid("response_format", `this model answers with ${(spec.formats ?? ["b64_json"]).join(" or ")}`);
-  }
   if (task !== "edit") return null;
   if (spec.imageInTokensMax === undefined) return invalid("model", "this model edits no images");
   const strange = files.find(({ field }) => !/^(image(\[\])?|mask)$/.test(field));
@@ -130,16 +129,14 @@ function countsOf(ask: UnitAsk<Body>, offer: UnitOffer, translated: UnitFit["bod
   const { body: asked } = ask;
   const { spec, cost } = offer;
   const n = asked.n ?? 1;
-  if (cost.rates.has("megapixels")) {
+  if (cost.rates.has("megapixels"))
     return { countsMax: { megapixels: n * Math.max(1, Math.ceil(Number(translated.asked_pixels) / 1_000_000)) } };
-  }
   if (spec.imageTokens !== undefined) {
     const countsMax = byTokens(ask, offer);
     return countsMax instanceof GatewayError ? countsMax : { countsMax };
   }
-  if (spec.outputTokensMax !== undefined) {
+  if (spec.outputTokensMax !== undefined)
     return { countsMax: { textIn: Buffer.byteLength(asked.prompt), imageOut: spec.outputTokensMax } };
-  }
   const unit = imageUnit(cost, asked.size ?? "1024x1024", asked.quality ?? "standard");
   return unit === null ? refusal(asked) : { countsMax: { [unit]: n }, unit };
 }

@@ -50,9 +50,8 @@ export const rerank: UnitEndpoint<Body> = {
   fit({ body: asked }, { cost }) {
     const countsMax = cost.rates.has("searches") ? { searches: searchesMax(asked) } : { textIn: tokensMax(asked) };
     const top_n = Math.min(asked.top_n ?? asked.documents.length, asked.documents.length);
-    if (asked.max_tokens_per_doc != null && !cost.rates.has("searches")) {
+    if (asked.max_tokens_per_doc != null && !cost.rates.has("searches"))
       return invalid("max_tokens_per_doc", "this model does not take it");
-    }
     const { model: _, ...fields } = asked;
     return {
       countsMax,

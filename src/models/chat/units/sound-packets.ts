@@ -40,12 +40,9 @@ interface OggStream {
 }
 
 function oggStream(head: Uint8Array): OggStream {
-  if (textAt(head, 0, 8) === "OpusHead") {
-    return { isOpus: true, hertz: OPUS_HERTZ, packetMs: 0, fromSeconds: null };
-  }
-  if (textAt(head, 1, 7) !== "vorbis" || head.length < 29) {
+  if (textAt(head, 0, 8) === "OpusHead") return { isOpus: true, hertz: OPUS_HERTZ, packetMs: 0, fromSeconds: null };
+  if (textAt(head, 1, 7) !== "vorbis" || head.length < 29)
     return { isOpus: false, hertz: OPUS_HERTZ, packetMs: UNKNOWN_PACKET_MS, fromSeconds: null };
-  }
   const hertz = Math.max(1, uint32(head, 12));
   return { isOpus: false, hertz, packetMs: (2 ** ((head[28] ?? 0xd0) >> 4) * 1_000) / hertz, fromSeconds: null };
 }

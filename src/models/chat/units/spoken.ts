@@ -35,12 +35,10 @@ export const spoken: UnitEndpoint<Body> = {
   fields: tableOf(body, { input: text, voice: fields({ id: setting }), instructions: text }),
   fit({ body: asked }, { spec, cost }) {
     const characters = [...asked.input].length;
-    if (characters > (spec.charactersMax ?? Number.POSITIVE_INFINITY)) {
+    if (characters > (spec.charactersMax ?? Number.POSITIVE_INFINITY))
       return invalid("input", `must have at most ${spec.charactersMax} characters`);
-    }
-    if (asked.stream_format === "sse" && spec.streams !== true) {
+    if (asked.stream_format === "sse" && spec.streams !== true)
       return invalid("stream_format", "this model answers with bytes alone");
-    }
     const { model: _, ...sent } = asked;
     if (cost.rates.has("characters")) return { countsMax: { characters }, body: sent, stream: false };
     const bytes = Buffer.byteLength(asked.input);

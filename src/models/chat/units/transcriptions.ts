@@ -88,9 +88,8 @@ function endpoint(operation: string, task: "transcribe" | "translate"): UnitEndp
       if (task === "translate" && spec.translates !== true) return invalid("model", "this model does not translate");
       if (asked.stream === true && spec.streams !== true) return invalid("stream", "this model does not stream");
       const format = asked.response_format ?? "json";
-      if (!(spec.formats ?? []).includes(format)) {
+      if (!(spec.formats ?? []).includes(format))
         return invalid("response_format", `this model answers in ${(spec.formats ?? []).join(", ")}`);
-      }
       // Models sold by the hour report seconds only in the verbose form.
       const isVerbose = cost.rates.has("seconds") && (spec.formats ?? []).includes("verbose_json");
       const reporting = isVerbose ? "verbose_json" : "json";

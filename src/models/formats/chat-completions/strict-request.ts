@@ -107,19 +107,15 @@ function orphanedTool(messages: Body["messages"]): number {
 
 /** Checks across fields, which no schema can express. */
 function contradiction(asked: Body): Refusal | null {
-  if (asked.stream_options && !asked.stream) {
+  if (asked.stream_options && !asked.stream)
     return refuse("stream_options", "The 'stream_options' parameter is only allowed when 'stream' is enabled.");
-  }
-  if (asked.max_tokens && asked.max_completion_tokens) {
+  if (asked.max_tokens && asked.max_completion_tokens)
     return refuse("max_tokens", "Setting 'max_tokens' and 'max_completion_tokens' at the same time is not supported.");
-  }
-  if (asked.tool_choice && !asked.tools) {
+  if (asked.tool_choice && !asked.tools)
     return refuse("tool_choice", "'tool_choice' is only allowed when 'tools' are specified.");
-  }
   const named = typeof asked.tool_choice === "object" ? asked.tool_choice?.function.name : undefined;
-  if (named !== undefined && !asked.tools?.some((tool) => tool.function.name === named)) {
+  if (named !== undefined && !asked.tools?.some((tool) => tool.function.name === named))
     return refuse("tool_choice", `Tool choice '${named}' not found in 'tools' parameter.`);
-  }
   const orphan = orphanedTool(asked.messages);
   return orphan < 0
     ? null

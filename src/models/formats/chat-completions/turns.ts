@@ -71,9 +71,8 @@ function thoughtsOf(message: ChatMessage): ReasoningBlock[] {
   for (const detail of details) {
     if (!isRecord(detail) || typeof detail.format !== "string") continue;
     const { format, type, data, index, signature } = detail;
-    if (type === "reasoning.encrypted" && typeof data === "string" && data !== "") {
+    if (type === "reasoning.encrypted" && typeof data === "string" && data !== "")
       thoughts.push(sealed(format, { sealed: data, callId: stringOf(detail.id) ?? null }));
-    }
     if (type !== "reasoning.text") continue;
     const before = fragments.get(format);
     const text = (before !== undefined && before.index === index ? before.text : "") + (stringOf(detail.text) ?? "");

@@ -87,9 +87,8 @@ export function sealOf(detail: unknown, context: ChatContext): ReasoningBlock | 
   if (!isRecord(detail)) return null;
   const format = stringOf(detail.format) ?? formatOf(context);
   const seal = { kind: "reasoning", text: "", format, signature: null, sealed: null, callId: null } as const;
-  if (detail.type === "reasoning.encrypted" && typeof detail.data === "string" && detail.data !== "") {
+  if (detail.type === "reasoning.encrypted" && typeof detail.data === "string" && detail.data !== "")
     return { ...seal, sealed: detail.data, callId: stringOf(detail.id) ?? null };
-  }
   const signature = stringOf(detail.signature) ?? "";
   if (detail.type !== "reasoning.text" || signature === "") return null;
   return { ...seal, text: stringOf(detail.text) ?? "", signature };

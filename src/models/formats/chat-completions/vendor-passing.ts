@@ -71,9 +71,8 @@ function isEmpty(choice: unknown): boolean {
 
 function answer(json: unknown, context: ChatContext): UnaryAnswer {
   if (isRecord(json) && json.error) return classify(statusInside(json), readError(json), null);
-  if (!isRecord(json) || !Array.isArray(json.choices) || json.choices.length === 0) {
+  if (!isRecord(json) || !Array.isArray(json.choices) || json.choices.length === 0)
     return { kind: "provider_malformed", status: 200, message: "the answer has no choices", retryAfterMs: null };
-  }
   const empty = context.mayBeEmpty !== true && json.choices.every(isEmpty) ? { empty: EMPTY } : {};
   const { usage, upstreamCostNano } = readUsage(json, context);
   // Changes the vendor's object in place; undefined fields are not serialized.

@@ -69,29 +69,25 @@ function* events(reading: ConverseReading, answer: Answer, conduct: Conduct): Ge
   yield event("preamble", 0, "messageStart", { role: "assistant" });
   let contentBlockIndex = 0;
   if (choice !== undefined && choice.thinking.length > 0) {
-    for (const text of choice.thinking) {
+    for (const text of choice.thinking)
       yield event("content", 1, "contentBlockDelta", { contentBlockIndex, delta: { reasoningContent: { text } } });
-    }
     const signature = signed(choice, reading);
-    if (signature !== undefined) {
+    if (signature !== undefined)
       yield event("content", 0, "contentBlockDelta", { contentBlockIndex, delta: { reasoningContent: { signature } } });
-    }
     yield event("content", 0, "contentBlockStop", { contentBlockIndex });
     contentBlockIndex++;
   }
   if (choice !== undefined && choice.text.length > 0) {
-    for (const text of choice.text) {
+    for (const text of choice.text)
       yield event("content", 1, "contentBlockDelta", { contentBlockIndex, delta: { text } });
-    }
     yield event("content", 0, "contentBlockStop", { contentBlockIndex });
     contentBlockIndex++;
   }
   for (const { id, name, fragments } of choice?.calls ?? []) {
     const start = { toolUse: { toolUseId: `tooluse_${id}`, name } };
     yield event("content", 0, "contentBlockStart", { contentBlockIndex, start });
-    for (const input of fragments) {
+    for (const input of fragments)
       yield event("content", 1, "contentBlockDelta", { contentBlockIndex, delta: { toolUse: { input } } });
-    }
     yield event("content", 0, "contentBlockStop", { contentBlockIndex });
     contentBlockIndex++;
   }

@@ -38,9 +38,8 @@ export class ConverseTurns {
     });
     const last = sent.at(-1);
     const end = last?.content.at(-1);
-    if (isMarked && end !== undefined && end.cachePoint === undefined && end.toolResult === undefined) {
+    if (isMarked && end !== undefined && end.cachePoint === undefined && end.toolResult === undefined)
       last?.content.push(...this.cachePoint("messages", true));
-    }
     return sent;
   }
 

@@ -116,9 +116,8 @@ export const generateContent: Dialect = {
   read(json, { url }): DialectReading | Refusal {
     const [, model = "", method] = PATH.exec(url.pathname) ?? [];
     const stream = method === "streamGenerateContent";
-    if (stream && url.searchParams.get("alt") !== "sse") {
+    if (stream && url.searchParams.get("alt") !== "sse")
       return { kind: "invalid", param: "alt", message: "alt: the sandbox streams server-sent events alone (alt=sse)" };
-    }
     const request = readGenerateContentRequest(json, decodeURIComponent(model), stream);
     if ("kind" in request) return request;
     return readingOf(request.ask, request, { whole, events });

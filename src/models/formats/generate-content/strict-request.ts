@@ -124,14 +124,12 @@ function schemaRefusalAt(schema: unknown, path: string): Refusal | null {
   if (typeof schema !== "object" || schema === null) return refuse(path, "not a schema");
   const held = schema as Schema;
   const unknown = Object.keys(held).find((word) => !SCHEMA_WORDS.has(word));
-  if (unknown !== undefined) {
+  if (unknown !== undefined)
     return refuse(`${path}.${unknown}`, `Invalid JSON payload received. Unknown name "${unknown}": Cannot find field.`);
-  }
   if (held.type !== undefined && !SCHEMA_TYPE.test(String(held.type))) return refuse(`${path}.type`, "Invalid value");
   if (Array.isArray(held.type)) return refuse(`${path}.type`, "Proto field is not repeating, cannot start list.");
-  if (Array.isArray(held.enum) && held.enum.some((one) => typeof one !== "string")) {
+  if (Array.isArray(held.enum) && held.enum.some((one) => typeof one !== "string"))
     return refuse(`${path}.enum`, "Invalid value (TYPE_STRING)");
-  }
   const named = Object.entries((held.properties ?? {}) as Schema).map(
     ([name, inner]) => [`properties.${name}`, inner] as const,
   );
@@ -156,9 +154,8 @@ function toolsRefusal(asked: Body): Refusal | null {
     const wrong = parameters ? schemaRefusalAt(parameters, path) : null;
     if (wrong) return wrong;
     const isObject = /^object$/i.test(String(parameters?.type));
-    if (isObject && Object.keys(parameters?.properties ?? {}).length === 0) {
+    if (isObject && Object.keys(parameters?.properties ?? {}).length === 0)
       return refuse(`${path}.properties`, "should be non-empty for OBJECT type");
-    }
   }
   const config = asked.toolConfig?.functionCallingConfig;
   if (config?.allowedFunctionNames?.length && config.mode !== "ANY" && config.mode !== "VALIDATED") {
@@ -190,9 +187,8 @@ function turnsRefusal(contents: readonly Content[]): Refusal | null {
     }
     if (one.role === "model" && answersIn(one) > 0)
       return refuse(`contents.${at}.role`, "a model does not respond to functions");
-    if (one.role !== "model" && one.parts.some((held) => held.functionCall)) {
+    if (one.role !== "model" && one.parts.some((held) => held.functionCall))
       return refuse(`contents.${at}.role`, "Please ensure that function call turns are the model's.");
-    }
   }
   return null;
 }
@@ -201,9 +197,8 @@ function turnsRefusal(contents: readonly Content[]): Refusal | null {
 function contradiction(asked: Body): Refusal | null {
   const config = asked.generationConfig ?? {};
   const schema = config.responseSchema ?? config.responseJsonSchema;
-  if (schema !== undefined && config.responseMimeType !== "application/json") {
+  if (schema !== undefined && config.responseMimeType !== "application/json")
     return refuse("generationConfig.responseSchema", "only allowed with responseMimeType application/json");
-  }
   if (config.thinkingConfig?.thinkingBudget !== undefined && config.thinkingConfig.thinkingLevel !== undefined) {
     return refuse(
       "generationConfig.thinkingConfig",

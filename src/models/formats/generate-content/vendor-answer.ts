@@ -146,9 +146,8 @@ function imageOf(part: Json): string | null {
 
 function blocksOf({ text, reasoning, image, call, signed }: ReadAnswerPart): AnswerBlock[] {
   const blocks: AnswerBlock[] = [];
-  if (reasoning !== "") {
+  if (reasoning !== "")
     blocks.push({ kind: "reasoning", text: reasoning, format: null, signature: null, sealed: null, callId: null });
-  }
   if (text !== "") blocks.push({ kind: "text", text, citations: [] });
   if (image !== null) blocks.push({ kind: "image", url: image });
   if (signed !== null) blocks.push(signed);

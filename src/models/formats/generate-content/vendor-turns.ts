@@ -160,9 +160,8 @@ class ConversationBuilder {
       if (call !== undefined && thought.sealed !== null) call.part.thoughtSignature = thought.sealed;
     }
     const first = calls[0]?.part;
-    if (first !== undefined && this.#rules.signaturesNeeded && !calls.some(({ part }) => part.thoughtSignature)) {
+    if (first !== undefined && this.#rules.signaturesNeeded && !calls.some(({ part }) => part.thoughtSignature))
       first.thoughtSignature = NO_SIGNATURE;
-    }
     return [...texts, ...calls.map(({ part }) => part)];
   }
 

@@ -122,14 +122,12 @@ function generateContentUnsupported(request: NeutralRequest, context: ChatContex
   const { tools } = asked;
   const server = tools.find((tool) => tool.kind === "server");
   if (server !== undefined) return `tools of type ${server.type} have no place in its wire`;
-  if (asked.parallelToolCalls === false && tools.length > 0) {
+  if (asked.parallelToolCalls === false && tools.length > 0)
     return "parallel_tool_calls: false has no place in its wire";
-  }
   const rules = rulesOf(context);
   // Models with a thinking budget accept either a format or tools; newer ones accept both.
-  if (!rules.signaturesNeeded && asked.format !== null && tools.length > 0) {
+  if (!rules.signaturesNeeded && asked.format !== null && tools.length > 0)
     return "tools together with a response_format are refused by this model";
-  }
   return conversationOf(asked.turns, rules).reason;
 }
 

@@ -108,9 +108,8 @@ function readByPath(json: unknown, url: URL): DialectReading | Refusal {
   const twice = pathRefusal(json, url, isInvoked ? ["stream"] : []);
   if (twice !== null) return twice;
   const { body, version } = withoutVersion(withPathModel(json, url));
-  if (!/^[a-z]+-\d{4}-\d{2}-\d{2}$/.test(String(version))) {
+  if (!/^[a-z]+-\d{4}-\d{2}-\d{2}$/.test(String(version)))
     return { kind: "invalid", message: "the version field is required" };
-  }
   const request = readMessagesRequest(isInvoked ? { ...body, stream: streamsByPath(url) } : body);
   if ("kind" in request) return request;
   const reading = readingOf(request.ask, request, { whole, events });
@@ -131,9 +130,8 @@ export const messages: Dialect = {
     Boolean(headers["x-api-key"]) || (modelInPath(url) !== null && Boolean(headers.authorization)),
   read(json, { headers, url }): DialectReading | Refusal {
     if (modelInPath(url) !== null) return readByPath(json, url);
-    if (!Object.keys(headers).some((name) => VERSION_HEADER.test(name))) {
+    if (!Object.keys(headers).some((name) => VERSION_HEADER.test(name)))
       return { kind: "invalid", message: "the version header is required" };
-    }
     const betas = Object.entries(headers).find(([name]) => BETA_HEADER.test(name))?.[1];
     const request = readMessagesRequest(json, String(betas ?? ""));
     if ("kind" in request) return request;

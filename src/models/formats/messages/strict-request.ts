@@ -160,9 +160,8 @@ function toolTurnRefusal(messages: readonly Message[]): Refusal | null {
     const before = blocksOf(messages[at - 1]).flatMap((block) => (block.type === "tool_use" ? [block.id] : []));
     const answered = blocksOf(message).flatMap((block) => (block.type === "tool_result" ? [block.tool_use_id] : []));
     const orphan = answered.find((id) => !before.includes(id));
-    if (orphan !== undefined) {
+    if (orphan !== undefined)
       return refuse(`messages.${at}.content`, `unexpected \`tool_use_id\` found in \`tool_result\` blocks: ${orphan}.`);
-    }
     const open = before.find((id) => !answered.includes(id));
     if (open !== undefined) {
       const said = `\`tool_use\` ids were found without \`tool_result\` blocks immediately after: ${open}.`;
@@ -175,9 +174,8 @@ function toolTurnRefusal(messages: readonly Message[]): Refusal | null {
 function messageRefusal(message: Message, at: number, last: boolean): Refusal | null {
   const held = blocksOf(message);
   const path = `messages.${at}`;
-  if (message.content.length === 0 && !(last && message.role === "assistant")) {
+  if (message.content.length === 0 && !(last && message.role === "assistant"))
     return refuse(path, `${message.role} messages must have non-empty content`);
-  }
   const foreign =
     message.role === "user" ? ["tool_use", "thinking", "redacted_thinking"] : ["tool_result", "image", "document"];
   const wrong = held.findIndex((block) => foreign.includes(block.type));
@@ -187,24 +185,20 @@ function messageRefusal(message: Message, at: number, last: boolean): Refusal | 
   );
   if (forged >= 0) return refuse(`${path}.content.${forged}`, "Invalid `signature` in `thinking` block");
   const end = held.at(-1);
-  if (last && message.role === "assistant" && end?.type === "text" && /\s$/.test(end.text)) {
+  if (last && message.role === "assistant" && end?.type === "text" && /\s$/.test(end.text))
     return refuse("messages", "final assistant content cannot end with trailing whitespace");
-  }
   return null;
 }
 
 function thinkingRefusal(asked: Body): Refusal | null {
   if (!asked.thinking || asked.thinking.type === "disabled") return null;
-  if (asked.thinking.type === "enabled" && asked.thinking.budget_tokens >= asked.max_tokens) {
+  if (asked.thinking.type === "enabled" && asked.thinking.budget_tokens >= asked.max_tokens)
     return refuse("max_tokens", "`max_tokens` must be greater than `thinking.budget_tokens`.");
-  }
-  if (asked.temperature !== undefined && asked.temperature !== 1) {
+  if (asked.temperature !== undefined && asked.temperature !== 1)
     return refuse("temperature", "`temperature` may only be set to 1 when thinking is enabled.");
-  }
   if (asked.top_k !== undefined) return refuse("top_k", "`top_k` must be unset when thinking is enabled.");
-  if (asked.tool_choice?.type === "any" || asked.tool_choice?.type === "tool") {
+  if (asked.tool_choice?.type === "any" || asked.tool_choice?.type === "tool")
     return refuse("tool_choice", "Thinking may not be enabled when tool_choice forces tool use.");
-  }
   const answersTools = blocksOf(asked.messages.at(-1)).some((block) => block.type === "tool_result");
   const first = blocksOf(asked.messages.at(-2))[0];
   if (asked.thinking.type === "enabled" && answersTools && !first?.type.endsWith("thinking")) {
@@ -236,12 +230,10 @@ function contradiction(asked: Body): Refusal | null {
     if (wrong) return wrong;
   }
   const { tool_choice: choice, output_config: output } = asked;
-  if (choice && choice.type !== "none" && !asked.tools?.length) {
+  if (choice && choice.type !== "none" && !asked.tools?.length)
     return refuse("tool_choice", "may only be specified while providing `tools`.");
-  }
-  if (choice?.type === "tool" && !asked.tools?.some((tool) => tool.name === choice.name)) {
+  if (choice?.type === "tool" && !asked.tools?.some((tool) => tool.name === choice.name))
     return refuse("tool_choice", `Tool '${choice.name}' not found in provided tools`);
-  }
   if (openObject(output?.format?.schema)) {
     return refuse(
       "output_config.format.schema",

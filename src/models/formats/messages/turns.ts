@@ -98,9 +98,8 @@ export function isCacheMark(block: Json): boolean {
 }
 
 function sourceOf(source: Json): MediaSource | null {
-  if (source.type === "url" && typeof source.url === "string" && /^https:\/\//i.test(source.url)) {
+  if (source.type === "url" && typeof source.url === "string" && /^https:\/\//i.test(source.url))
     return { at: "url", url: source.url };
-  }
   if (source.type !== "base64" || typeof source.data !== "string") return null;
   return { at: "inline", mediaType: (stringOf(source.media_type) ?? "").toLowerCase(), base64: source.data };
 }

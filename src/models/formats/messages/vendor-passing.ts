@@ -139,9 +139,8 @@ function changesOf(asked: Json, context: ChatContext, maybeSealed: boolean): Jso
   // A model that always thinks rejects a request to turn thinking off.
   const told = thinking ?? body.thinking;
   if (wire.reasoning === "effort-always" && isRecord(told) && told.type === "disabled") changes.thinking = undefined;
-  if (maybeSealed && Array.isArray(body.messages) && body.messages.some(holdsSealed)) {
+  if (maybeSealed && Array.isArray(body.messages) && body.messages.some(holdsSealed))
     changes.messages = openedMessages(body.messages, context.seal);
-  }
   return Object.assign(changes, wire.extraFields);
 }
 

@@ -72,9 +72,8 @@ class ConversationBuilder {
 
   add({ role, blocks }: NeutralTurn): void {
     const put = this.#blocks(blocks);
-    if (role !== "user" && blocks.some(({ kind }) => kind === "image" || kind === "file" || kind === "audio")) {
+    if (role !== "user" && blocks.some(({ kind }) => kind === "image" || kind === "file" || kind === "audio"))
       this.#refuse(`media in messages of role ${role}`);
-    }
     if (role === "user" || role === "assistant") this.#turn(role, put);
     else this.system.push(...put);
   }
@@ -163,9 +162,8 @@ export function conversationOf(asked: readonly NeutralTurn[], format: string): C
   for (const turn of asked) builder.add(turn);
   const { turns, reason } = builder;
   trimPrefill(turns);
-  if (turns.length === 0 && builder.system.length > 0) {
+  if (turns.length === 0 && builder.system.length > 0)
     return { system: [], turns: [{ role: "user", content: builder.system }], reason };
-  }
   if (turns[0]?.role === "assistant") turns.unshift({ role: "user", content: [{ type: "text", text: "." }] });
   return { system: builder.system, turns, reason };
 }

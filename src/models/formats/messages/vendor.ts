@@ -106,9 +106,8 @@ function messagesUnsupported(request: NeutralRequest, context: ChatContext): str
   if (asked.stops.some((stop) => stop.trim() === "")) return "a stop of nothing but white space is refused by its wire";
   const strange = asked.tools.find((tool) => tool.kind === "server" && tool.format !== format);
   if (strange?.kind === "server") return `tools of type ${strange.type} have no place in its wire`;
-  if (asked.format?.kind === "schema" && guaranteedSchema(asked.format.schema) === null) {
+  if (asked.format?.kind === "schema" && guaranteedSchema(asked.format.schema) === null)
     return "a response_format with free keys (additionalProperties) cannot be guaranteed by its wire";
-  }
   return conversationOf(asked.turns, format).reason;
 }
 

@@ -117,9 +117,8 @@ class Plainer {
 
   /** Refuses a choice that forces a removed tool, because any answer would be false. */
   choice(choice: unknown): unknown {
-    if (isRecord(choice) && SEARCH.test(wordOf(choice.type)) && this.hosted.length > 0) {
+    if (isRecord(choice) && SEARCH.test(wordOf(choice.type)) && this.hosted.length > 0)
       return { type: "function", name: "web_search" };
-    }
     const forced = isRecord(choice) ? choice.type : undefined;
     const isHosted =
       typeof forced === "string" && forced !== "allowed_tools" && forced !== "shell" && !CALLERS_TOOLS.has(forced);

@@ -192,17 +192,14 @@ function namesIn(tools: readonly Json[]): readonly unknown[] {
 
 /** Checks across fields, which no schema can express. */
 function contradiction(asked: Body, declared: readonly unknown[]): Refusal | null {
-  if (asked.stream_options && !asked.stream) {
+  if (asked.stream_options && !asked.stream)
     return refuse("stream_options", "The 'stream_options' parameter is only allowed when 'stream' is enabled.");
-  }
-  if (asked.tool_choice && declared.length === 0) {
+  if (asked.tool_choice && declared.length === 0)
     return refuse("tool_choice", "Tool choice must be 'none' or left out where no tools are given.");
-  }
   const choice = asked.tool_choice;
   const named = typeof choice === "object" && "name" in choice ? choice.name : undefined;
-  if (named !== undefined && !declared.includes(named)) {
+  if (named !== undefined && !declared.includes(named))
     return refuse("tool_choice", `Tool choice '${named}' not found in 'tools' parameter.`);
-  }
   return typeof asked.input === "string" ? null : strayItem(asked.input);
 }
 
