@@ -59,4 +59,4 @@ export {
 } from "./spec.ts";
 export { clientCredentials, jwt, serviceAccount } from "./token-auth.ts";
 export type { HoursSpec, TokenPriceSpec } from "./token-price.ts";
-export type { UnitDialectName, UnitKind, UnitModelSpec, UnitPriceSpec, UnitSpec } from "./unit-model.ts";
+export type { UnitDialectName, UnitKind, UnitModelSpec, UnitPriceSpec, UnitSpec } from "./unit-price.ts";

@@ -8,7 +8,7 @@ import type { JsonObject, ModelEnd } from "./said.ts";
 import type { Kind } from "./slug.ts";
 import type { AdapterSpec } from "./spec.ts";
 import type { CompositeTierSpec } from "./tier.ts";
-import type { UnitKind, UnitSpec } from "./unit-model.ts";
+import type { UnitKind, UnitSpec } from "./unit-price.ts";
 
 /** The prices of the four disjoint token buckets. */
 export interface TokenRates {

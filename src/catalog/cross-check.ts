@@ -6,7 +6,7 @@ import type { EndpointTable } from "./endpoint-table.ts";
 import { type Kind, type Listing, listingsOf, SLUG, splitSlug } from "./slug.ts";
 import type { AdapterSpec } from "./spec.ts";
 import { type ActionTierSpec, actionsNamedBy, type CompositeTierSpec, type TierSpec } from "./tier.ts";
-import type { UnitKind } from "./unit-model.ts";
+import type { UnitKind } from "./unit-price.ts";
 
 export interface CatalogFiles {
   readonly adapters: ReadonlyMap<string, AdapterSpec>;

@@ -5,7 +5,7 @@ import { nearest } from "./nearest.ts";
 import { retiredModelError } from "./retirement.ts";
 import type { Kind } from "./slug.ts";
 import { embeddingByUnits } from "./sold-units.ts";
-import type { UnitKind } from "./unit-model.ts";
+import type { UnitKind } from "./unit-price.ts";
 
 const TIER_PREFIX = "core/";
 const NAME_CHARS_MAX = 200;

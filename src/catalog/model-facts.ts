@@ -3,7 +3,7 @@
 import type { Catalog, Offer, SoldEmbedding, SoldModel } from "./catalog.ts";
 import type { DialectName } from "./chat-wire.ts";
 import type { PartBounds } from "./model-spec.ts";
-import type { UnitKind } from "./unit-model.ts";
+import type { UnitKind } from "./unit-price.ts";
 
 export interface Architecture {
   /** `text+image->text`. */

@@ -7,8 +7,15 @@ import { regionalPercent } from "./regional-cost.ts";
 import { hasEnded, isListedOn } from "./retirement.ts";
 import { splitSlug } from "./slug.ts";
 import { type AudienceRules, deploymentsOf, lastEnd } from "./sold.ts";
-import type { UnitKind, UnitModelSpec } from "./unit-model.ts";
-import { compileUnitPrice, dearestUnits, isDearerUnits, sellUnitsAt, unitsOfTokens } from "./unit-price.ts";
+import {
+  compileUnitPrice,
+  dearestUnits,
+  isDearerUnits,
+  sellUnitsAt,
+  type UnitKind,
+  type UnitModelSpec,
+  unitsOfTokens,
+} from "./unit-price.ts";
 
 interface Listed {
   readonly slug: string;

@@ -13,7 +13,7 @@ import { rate } from "./request-spec.ts";
 import { envNames, headers, type Said } from "./said.ts";
 import { selfHosted } from "./self-hosted.ts";
 import { session } from "./session.ts";
-import { unitModel } from "./unit-model.ts";
+import { unitModel } from "./unit-price.ts";
 
 const filled = (text: string) => text.replace(/\{[a-z]+\}/g, "x");
 const origin = z

@@ -4,7 +4,7 @@ import { signingSecrets } from "../actions/files/signed-links.ts";
 import { systemClock } from "../core/clock.ts";
 import { createAccessTokens } from "../edge/oauth/access-tokens.ts";
 import { type SigningKeys, signingKeys } from "../edge/oauth/signing-keys.ts";
-import { AnswerCache } from "../edge/serve/answer-cache.ts";
+import { AnswerCache } from "../edge/serve/cached-answers.ts";
 import type { ServeDeps } from "../edge/serve/deps.ts";
 import { adminCheck, ensureAdminToken } from "../money/accounts/admin-token.ts";
 import { type Authenticator, createAuthenticator } from "../money/accounts/authenticate.ts";

@@ -1,17 +1,17 @@
 // One vendor's way to serve an action: gathers what its attempts need.
 import type { Dispatcher } from "undici";
+import type { ActionSpec } from "../catalog/action.ts";
 import type { ActionOffer, Adapter } from "../catalog/catalog.ts";
 import type { TableEndpoint } from "../catalog/endpoint-table.ts";
-import type { RequestSpec } from "../catalog/request-spec.ts";
+import type { RequestSpec, StepSpec } from "../catalog/request-spec.ts";
 import type { Params } from "../catalog/said.ts";
 import type { Clock } from "../core/clock.ts";
 import type { AnswerSink, Attempt, AttemptFailure, Candidate } from "../core/route.ts";
+import type { Login, Paying } from "./access-tokens.ts";
 import { type Around, type BuildParts, openActionAttempt } from "./action-attempt.ts";
-import { buildRequest, type WireRequest } from "./build-request.ts";
+import { buildRequest, ReadyRequest, type WireRequest } from "./build-request.ts";
 import type { KeyRing } from "./key-ring.ts";
-import type { Login, Paying } from "./login.ts";
-import { looksIntoBody } from "./read-answer.ts";
-import type { ReadyAction } from "./ready-action.ts";
+import { looksIntoBody, type Rulebook, rulebookOf } from "./read-answer.ts";
 import type { Sidecar } from "./sidecar/sidecar.ts";
 import { readableFailure } from "./vendor-failure.ts";
 import type { VendorRateLimiter } from "./vendor-rate-limiter.ts";
@@ -139,5 +139,57 @@ export function actionCandidate(offer: ActionOffer, order: ActionOrder, parts: A
         sink,
       );
     },
+  };
+}
+
+// The parts of an action that its calls share, built once: its requests except the params, and the rules for its answers.
+
+/** Whether a call asks for a list that also contains other callers' items. */
+export function isListing({ lists }: ActionSpec, params: Params): boolean {
+  return lists !== undefined && params[lists.by] !== undefined;
+}
+
+export class ReadyAction {
+  readonly #offer: ActionOffer;
+  readonly #requests = new Map<RequestSpec, ReadyRequest | null>();
+  readonly #rulebooks = new Map<StepSpec | null, Rulebook>();
+
+  constructor(offer: ActionOffer) {
+    this.#offer = offer;
+    const { request, steps = [] } = offer.spec;
+    if (request !== undefined) this.#requests.set(request, null);
+    for (const step of steps) this.#requests.set(step.request, null);
+  }
+
+  /** Undefined for a script's request, which varies from call to call. */
+  request(spec: RequestSpec): ReadyRequest | undefined {
+    const known = this.#requests.get(spec);
+    if (known !== null) return known;
+    const made = new ReadyRequest(this.#offer.adapter, spec);
+    this.#requests.set(spec, made);
+    return made;
+  }
+
+  /** For the answer to a step; null: to the action's own request or a script's. In a listing, rules about one item do not apply. */
+  rulebook(step: StepSpec | null, params: Params): Rulebook {
+    const { adapter, spec } = this.#offer;
+    if (isListing(spec, params)) return rulebookOf(adapter.spec, { ...spec, rules: [] }, null);
+    const known = this.#rulebooks.get(step);
+    if (known !== undefined) return known;
+    const made = rulebookOf(adapter.spec, spec, step);
+    this.#rulebooks.set(step, made);
+    return made;
+  }
+}
+
+/** Returns a cached factory; entries live as long as their catalog. */
+export function readyActions(): (offer: ActionOffer) => ReadyAction {
+  const made = new WeakMap<ActionOffer, ReadyAction>();
+  return (offer) => {
+    const known = made.get(offer);
+    if (known !== undefined) return known;
+    const ready = new ReadyAction(offer);
+    made.set(offer, ready);
+    return ready;
   };
 }

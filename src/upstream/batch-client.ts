@@ -6,10 +6,10 @@ import type { Adapter } from "../catalog/catalog.ts";
 import { wholeWithin } from "../core/chunk-list.ts";
 import type { Clock } from "../core/clock.ts";
 import { isRecord, type Json } from "../core/json.ts";
+import type { Login } from "./access-tokens.ts";
 import { classify } from "./classify.ts";
 import { readError } from "./dialects/error-body.ts";
 import { Exchange, type ExchangeRequest } from "./exchange.ts";
-import type { Login } from "./login.ts";
 import { malformed, readableFailure, VendorFailure } from "./vendor-failure.ts";
 import type { Vendor } from "./vendor-request.ts";
 

@@ -1,5 +1,5 @@
 // The dialects of models sold by units, by the names that adapters use.
-import type { UnitDialectName } from "../catalog/unit-model.ts";
+import type { UnitDialectName } from "../catalog/unit-price.ts";
 import { completions } from "./unit-dialects/completions.ts";
 import { embeddings } from "./unit-dialects/embeddings.ts";
 import { falImages } from "./unit-dialects/fal-images.ts";

@@ -7,14 +7,13 @@ import type { Clock } from "../core/clock.ts";
 import { GatewayError } from "../core/errors.ts";
 import { destinationOf, NO_PROXIES, type Proxies, withoutPassword } from "../core/proxies.ts";
 import type { AttemptFailure } from "../core/route.ts";
-import { createAccessTokens } from "./access-tokens.ts";
-import { type ActionCandidate, type ActionOrder, actionCandidate } from "./action-candidate.ts";
+import { createAccessTokens, type Login, loginAt, type Paying, plainLogins } from "./access-tokens.ts";
+import { type ActionCandidate, type ActionOrder, actionCandidate, readyActions } from "./action-candidate.ts";
 import { BatchClient, type BatchClientOrder } from "./batch-client.ts";
 import { createConnections } from "./connections.ts";
 import type { Dialects } from "./dialects/dialect.ts";
 import { MediaFetcher, type UnpaidLinks } from "./fetch-media.ts";
 import type { KeyRing } from "./key-ring.ts";
-import { type Login, loginAt, type Paying, plainLogins } from "./login.ts";
 import {
   type ChatOrder,
   chatCandidate,
@@ -26,13 +25,12 @@ import {
 } from "./model-candidate.ts";
 import { createMovedConversations, type MovedConversations } from "./moved-conversations.ts";
 import { createPublicFetch, type PublicFetch } from "./public-fetch.ts";
-import { readyActions } from "./ready-action.ts";
 import { createRouteFailures, type RouteFailures } from "./route-failures.ts";
 import { createRouteHealth, type RouteHealth } from "./route-health.ts";
+import { runVendorScript, type ScriptOrder } from "./run-script.ts";
 import { createSidecars } from "./sidecar/sidecar.ts";
 import { createVendorRateLimiter } from "./vendor-rate-limiter.ts";
 import { readyVendor, type Vendor } from "./vendor-request.ts";
-import { runVendorScript, type ScriptOrder } from "./vendor-script.ts";
 import { openVendorSocket, type VendorSocket, type VendorSocketOrder } from "./vendor-socket.ts";
 
 const KEY_REST_MS = 60_000;

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { nano } from "../../src/core/money.ts";
 import type { Call } from "../../src/edge/serve/call.ts";
-import { tellModel } from "../../src/edge/serve/run-notice.ts";
+import { tellModel } from "../../src/edge/serve/join-run.ts";
 import type { OpenRun } from "../../src/money/runs/open-run.ts";
 
 const RUN = { leftNano: nano(1_200_000_000), budgetNano: nano(5_000_000_000) } as OpenRun;

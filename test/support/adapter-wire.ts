@@ -9,9 +9,9 @@ import { envName } from "../../src/catalog/configure.ts";
 import type { JsonObject } from "../../src/catalog/said.ts";
 import type { AdapterSpec } from "../../src/catalog/spec.ts";
 import { systemClock } from "../../src/core/clock.ts";
+import { loginAt } from "../../src/upstream/access-tokens.ts";
 import { AnswerBody } from "../../src/upstream/answer-body.ts";
 import { buildRequest } from "../../src/upstream/build-request.ts";
-import { loginAt } from "../../src/upstream/login.ts";
 import { judge, rulebookOf } from "../../src/upstream/read-answer.ts";
 import { shippedCatalog } from "./shipped-catalog.ts";
 

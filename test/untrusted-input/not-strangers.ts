@@ -29,7 +29,7 @@ export const NOT_STRANGERS: Readonly<Record<string, string>> = {
   "src/edge/oauth/openid-way.ts": OWN,
   "src/cli/demo.ts": "reads what a gateway of its own answers",
   "src/money/accounts/rules.ts": OWN,
-  "src/edge/serve/answer-cache.ts":
+  "src/edge/serve/cached-answers.ts":
     "reads the lines of an answer that this gateway has written, at most a mebibyte, each once by the members of json-bytes",
   "src/platform/observe/cut-messages.ts":
     "cuts at most 256 KiB of messages that were put together here, each text three times at most",
@@ -49,7 +49,7 @@ export const NOT_STRANGERS: Readonly<Record<string, string>> = {
   "src/money/ledger/redis/events.ts": OWN,
   "src/money/ledger/sqlite/event-table.ts": OWN,
   "src/models/formats/responses/conversation.ts": ONE_MESSAGE,
-  "src/models/formats/responses/socket.ts": ONE_MESSAGE,
+  "src/models/formats/responses/wire.ts": ONE_MESSAGE,
   "src/upstream/batch-client.ts": ONE_MESSAGE,
   "adapters/e2b.sandbox.ts": SANDBOX_SIDE,
   "adapters/sprites.sandbox.ts": SANDBOX_SIDE,

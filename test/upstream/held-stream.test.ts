@@ -1,7 +1,7 @@
 // When a streamed answer is complete: every choice that began has ended.
 import { expect, test } from "vitest";
 import type { AttemptFailure, FinalPart } from "../../src/core/route.ts";
-import { chatCompletionsPassing } from "../../src/models/formats/chat-completions/vendor-passing.ts";
+import { chatCompletionsPassing } from "../../src/models/formats/chat-completions/vendor.ts";
 import { EventStream } from "../../src/upstream/event-stream.ts";
 import { passingLane } from "../../src/upstream/lane.ts";
 import { chatContext } from "../support/dialect-replay.ts";

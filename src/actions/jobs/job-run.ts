@@ -33,9 +33,8 @@ import { Spend } from "../../kernel/parent-funds.ts";
 import { cancelledAt } from "./cancelled.ts";
 import type { JobsDeps } from "./deps.ts";
 import { isOver, type JobRecord, type StoredJob } from "./job-record.ts";
-import { payJob } from "./pay-job.ts";
+import { notHeld, payJob, STOPPED, succeedHold } from "./pay-job.ts";
 import { PATIENT, ProvenJob } from "./proven-job.ts";
-import { notHeld, STOPPED, succeedHold } from "./succeed-hold.ts";
 
 /** How long a job may take to return the results so far once its time is over or it was cancelled. */
 const GRACE_MS = 30_000;

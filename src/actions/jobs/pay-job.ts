@@ -1,7 +1,10 @@
-// Ends a job's hold once: charges what was decided, or nothing. A repeat returns the same.
-import type { JobEnd } from "../../catalog/job-kind.ts";
+// Charges a job's hold: at its end, or when a longer job moves to the next one, in the windows of its own day. Idempotent.
+import type { JobEnd, NotHeld, Stopped } from "../../catalog/job-kind.ts";
+import { requestIdOf } from "../../core/ids.ts";
 import { add, ZERO } from "../../core/money.ts";
+import type { AccountPayer } from "../../core/plan.ts";
 import { costBeside, costOf, postedLegs, upstreamOf } from "../../kernel/legs.ts";
+import type { ReserveOutcome } from "../../money/ledger/model/ledger.ts";
 import type { JobsDeps } from "./deps.ts";
 import type { JobRecord } from "./job-record.ts";
 
@@ -23,7 +26,7 @@ export async function payJob(job: JobRecord, deps: PayDeps): Promise<number | nu
   return postHold(job, end, deps);
 }
 
-export async function postHold(
+async function postHold(
   { hold, legs, kind, action = kind, payer, tags = [] }: JobRecord,
   { chargeNano, served }: Pick<JobEnd, "chargeNano" | "served">,
   { ledger, observer, passedMark }: PayDeps,
@@ -49,4 +52,63 @@ export async function postHold(
   const isRepeat = posted.outcome === "posted" && posted.repeat;
   if (!isRepeat && !payer.sandbox) observer.unpaid(posted.chargedNano, add(costOf(legs), ofServed));
   return posted.chargedCents;
+}
+
+export const STOPPED = {
+  unknown_key: "key_revoked",
+  paused: "key_paused",
+  frozen: "account_frozen",
+} as const satisfies Record<string, Stopped>;
+
+export function notHeld(outcome: string): NotHeld {
+  return outcome in STOPPED ? STOPPED[outcome as keyof typeof STOPPED] : "no_money";
+}
+
+const PLACED: readonly ReserveOutcome["outcome"][] = ["held", "exists"];
+
+/** Returns the changes to record, and why no hold could be placed. Rejects where the store is away; nothing is lost then. */
+export async function succeedHold(
+  job: JobRecord,
+  deps: Pick<JobsDeps, "ledger" | "clock" | "holdLeaseMs" | "windows" | "observer" | "passedMark">,
+): Promise<{ readonly changes: Partial<JobRecord>; readonly refused: NotHeld | null }> {
+  const { ledger, clock, holdLeaseMs, windows } = deps;
+  const { chain, succeeding, hold, payer, tags = [] } = job;
+  if (chain === undefined || !succeeding) throw new Error(`the job ${job.id} has one hold`);
+  const { chargeNano, served, nextId, nextNano } = succeeding;
+  const cents = job.isUnheld === true ? 0 : ((await postHold(job, { chargeNano, served }, deps)) ?? 0);
+  const posted = {
+    succeeding: null,
+    chargedCents: job.chargedCents + cents,
+    posted: { holds: (job.posted?.holds ?? 0) + 1, nano: add(job.posted?.nano ?? ZERO, chargeNano) },
+  };
+  const nowMs = clock.epochMs();
+  // The record keeps the payer without its key.
+  const keyed = { ...payer, accountId: hold.accountId, keyId: chain.keyId } as AccountPayer;
+  const { outcome, ...rest } = await ledger.reserve({
+    accountId: hold.accountId,
+    holdId: nextId,
+    keyId: chain.keyId,
+    parentId: chain.firstId,
+    amountNano: nextNano,
+    slots: chain.slots.map((slot) => ({ ...slot, max: slot.max * 2 })),
+    inference: chain.inference === true,
+    windows: await windows.goingOn(keyed, tags),
+    owner: `job:${job.id}`,
+    leaseMs: holdLeaseMs,
+    onExpire: chain.onExpire,
+    requestId: requestIdOf(chain.firstId),
+    operation: chain.operation ?? "run",
+    asked: chain.asked,
+    effect: "write",
+    idempotency: null,
+    nowMs,
+  });
+  const isPlaced = PLACED.includes(outcome) && !("state" in rest && rest.state !== "held");
+  if (isPlaced) {
+    const next = { hold: { ...hold, holdId: nextId }, amountNano: nextNano, heldSinceMs: Math.floor(nowMs) };
+    return { changes: { ...posted, ...next, isUnheld: false }, refused: null };
+  }
+  // The store's clock is in doubt: nothing can be placed now, so the caller retries.
+  if (outcome === "clock_skew") throw new Error("the clocks of the store and of this process differ");
+  return { changes: { ...posted, isUnheld: true }, refused: notHeld(outcome) };
 }

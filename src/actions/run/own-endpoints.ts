@@ -1,7 +1,7 @@
 // What we serve besides actions, in the form of actions. core/discover searches it and /llms.txt lists it.
 
 import type { Kind } from "../../catalog/slug.ts";
-import type { UnitKind } from "../../catalog/unit-model.ts";
+import type { UnitKind } from "../../catalog/unit-price.ts";
 
 export interface OwnEndpoint {
   readonly method: "GET" | "POST";

@@ -14,8 +14,8 @@ import {
   type ActionCandidate,
   actionMsMax,
   type ActionOrder as CandidateOrder,
+  isListing,
 } from "../../upstream/action-candidate.ts";
-import { isListing } from "../../upstream/ready-action.ts";
 import { upstreamCentsOf } from "./action-price.ts";
 import { binaryAnswer, type RawBytes } from "./binary-answer.ts";
 import type { ActionOrder, RunDeps } from "./deps.ts";

@@ -3,8 +3,7 @@ import { parseUsdPerMillion } from "../../core/money.ts";
 import type { TokenPrice, TokenRates } from "../catalog.ts";
 import { compilePrice } from "../price.ts";
 import type { TokenPriceSpec } from "../token-price.ts";
-import type { UnitPriceSpec } from "../unit-model.ts";
-import { parseUnitPrice } from "../unit-price.ts";
+import { parseUnitPrice, type UnitPriceSpec } from "../unit-price.ts";
 import { BadList, type ListedUnits } from "./list.ts";
 
 /** A price that changes by more than this factor, up or down, needs the operator's approval. */

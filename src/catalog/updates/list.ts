@@ -1,7 +1,7 @@
 // The common form of all model lists, whatever their format.
 
 import type { TokenPriceSpec } from "../token-price.ts";
-import type { UnitPriceSpec } from "../unit-model.ts";
+import type { UnitPriceSpec } from "../unit-price.ts";
 
 /** The list is not credible: nothing in it is used. The message is one line for the operator. */
 export class BadList extends Error {}

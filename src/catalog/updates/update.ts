@@ -6,7 +6,7 @@ import type { ModelEnd } from "../said.ts";
 import { SLUG } from "../slug.ts";
 import type { AdapterSpec } from "../spec.ts";
 import { plainTokenPrices, type TokenPriceSpec, tokenPrices } from "../token-price.ts";
-import { type UnitModelSpec, type UnitPriceSpec, unitPrices } from "../unit-model.ts";
+import { type UnitModelSpec, type UnitPriceSpec, unitPrices } from "../unit-price.ts";
 
 const count = z.int().positive();
 const day = z.iso.date("is not a day as YYYY-MM-DD");

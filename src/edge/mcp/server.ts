@@ -10,11 +10,10 @@ import type {
 import type { Clock } from "../../core/clock.ts";
 import { VERSION } from "../../core/version.ts";
 import type { Records } from "../../platform/records/records.ts";
-import { answerCall, paymentIn } from "./answer-call.ts";
+import { answerCall, canAsk, paymentIn, questionBefore } from "./answer-call.ts";
 import type { CallInside, InnerCaller } from "./inner-http.ts";
 import { leftoversOf } from "./leftovers.ts";
 import { ToolList } from "./pinned-tools.ts";
-import { canAsk, questionBefore } from "./purchase-question.ts";
 import { wrongArguments } from "./results.ts";
 import { RUN_ACTION, type Tool } from "./tools.ts";
 

@@ -3,10 +3,9 @@ import type { EndpointShape, GatewayRequest, Reply } from "../../core/endpoint.t
 import { GatewayError } from "../../core/errors.ts";
 import type { Caller } from "../../core/plan.ts";
 import { addressWindowKey, type WindowState } from "../../platform/limits/request-windows.ts";
-import type { Call } from "./call.ts";
+import { type Call, RateLimit } from "./call.ts";
 import type { ServeDeps } from "./deps.ts";
 import { carrying } from "./join-run.ts";
-import { RateLimit } from "./rate-limit.ts";
 
 type Found = Caller | GatewayError;
 

@@ -4,11 +4,34 @@ import { GatewayError, refusalIn } from "../../core/errors.ts";
 import { usdText } from "../../core/money.ts";
 import type { Audience, Caller } from "../../core/plan.ts";
 import type { OpenRun } from "../../money/runs/open-run.ts";
+import { rateLimitHeaders, type WindowState } from "../../platform/limits/request-windows.ts";
 import type { RequestRecord } from "../../platform/observe/record.ts";
 import { idsOf, readTraceparent } from "../../platform/observe/trace-context.ts";
 import type { CallContent } from "./call-content.ts";
 import type { ServeDeps } from "./deps.ts";
-import { RateLimit } from "./rate-limit.ts";
+
+export class RateLimit {
+  readonly #reply: Reply;
+  #state: WindowState | null = null;
+  #isTold = false;
+
+  constructor(reply: Reply) {
+    this.#reply = reply;
+  }
+
+  /** Keeps the count with less remaining: the other has not seen every request. */
+  learn(state: WindowState): WindowState {
+    if (this.#state === null || state.remaining <= this.#state.remaining) this.#state = state;
+    return state;
+  }
+
+  /** Writes the headers, once; call it before the answer's head is written. */
+  tell(): void {
+    if (this.#isTold || this.#state === null) return;
+    this.#isTold = true;
+    rateLimitHeaders(this.#state, (name, value) => this.#reply.header(name, value));
+  }
+}
 
 const HEADER = "traceparent";
 

@@ -12,7 +12,7 @@ import type { Observer } from "../../platform/observe/observer.ts";
 import type { RequestLog } from "../../platform/observe/request-log.ts";
 import type { SpanContents } from "../../platform/observe/span-content.ts";
 import type { Guard } from "../../upstream/guard.ts";
-import type { AnswerCache } from "./answer-cache.ts";
+import type { AnswerCache } from "./cached-answers.ts";
 
 /** Accepts payments by callers without a key, once the plan has its price. */
 export interface AnonymousAccess {

@@ -3,7 +3,7 @@ import type { FramedOpenPlan, Framing, Reply } from "../../core/endpoint.ts";
 import type { GatewayError } from "../../core/errors.ts";
 import type { AnswerReader, Charge } from "../../core/plan.ts";
 import type { Candidate, Leg } from "../../core/route.ts";
-import type { RateLimit } from "./rate-limit.ts";
+import type { RateLimit } from "./call.ts";
 
 export function addHead(
   { frame, loweredTo }: Pick<Framing, "frame" | "loweredTo">,

@@ -1,7 +1,7 @@
 // The description of one endpoint for unit-priced models; plan, frame and hold are the same for all of them.
 import type { z } from "zod";
 import type { SoldUnitModel, UnitOffer } from "../../catalog/catalog.ts";
-import type { UnitKind } from "../../catalog/unit-model.ts";
+import type { UnitKind } from "../../catalog/unit-price.ts";
 import type { GatewayError } from "../../core/errors.ts";
 import type { Nano } from "../../core/money.ts";
 import type { Counts, Reading, TokenUsage } from "../../core/route.ts";

@@ -1,10 +1,13 @@
 // Plans a call of a unit-priced model: images, audio, reranking, moderation, plain completions.
+
+import type { z } from "zod";
 import type { SoldUnitModel } from "../../catalog/catalog.ts";
 import { findUnitModel } from "../../catalog/find-model.ts";
 import { modelEndHeaders } from "../../catalog/retirement.ts";
 import { costOfCounts, pricesAll } from "../../catalog/unit-price.ts";
-import type { FramedPlan, PlanCall } from "../../core/endpoint.ts";
+import type { FramedPlan, GatewayRequest, PlanCall } from "../../core/endpoint.ts";
 import { GatewayError } from "../../core/errors.ts";
+import { readFields } from "../../core/field-issues.ts";
 import { idAfter } from "../../core/ids.ts";
 import { callsAffordable, most, type Nano, ZERO } from "../../core/money.ts";
 import type { Plan } from "../../core/plan.ts";
@@ -15,15 +18,39 @@ import { requireModels } from "../../money/accounts/allowed.ts";
 import type { UploadedFile } from "../../platform/uploads/form-body.ts";
 import { isRecord } from "../../upstream/json-pointer.ts";
 import type { UnitCandidate } from "../../upstream/model-candidate.ts";
-import type { NamedBy } from "../formats/call-tags.ts";
+import { callTags, type NamedBy } from "../formats/call-tags.ts";
+import type { Field } from "../formats/field-table.ts";
 import { idempotencyOf } from "../formats/idempotency-key.ts";
-import { invalid } from "../formats/parse-json.ts";
+import { type KnownBody, keepKnown } from "../formats/known-fields.ts";
+import { maxCostOf } from "../formats/max-cost.ts";
+import { invalid, schemaError } from "../formats/parse-json.ts";
 import type { ChatDeps } from "./deps.ts";
 import { droppedHeader } from "./dropped-header.ts";
-import { readModelAsk } from "./model-ask.ts";
 import type { TokenCounter } from "./token-counter.ts";
 import type { AnswerForm, UnitAsk, UnitEndpoint, UnitFit } from "./unit-endpoint.ts";
 import { unitFrame } from "./unit-frame.ts";
+
+interface ModelAsk<Body> {
+  readonly body: Body;
+  readonly known: KnownBody;
+  readonly sent: Record<string, unknown>;
+  readonly maxCostNano: Plan["maxCostNano"];
+  readonly tags: readonly string[];
+}
+
+function readModelAsk<Body extends NamedBy>(
+  sent: unknown,
+  { schema, fields }: { readonly schema: z.ZodType<Body>; readonly fields: Field },
+  request: GatewayRequest,
+): ModelAsk<Body> {
+  if (!isRecord(sent)) throw schemaError([{ path: "", message: "must be an object" }]);
+  const known = keepKnown(sent, fields);
+  const parsed = readFields(schema, known.body);
+  if (!("data" in parsed)) throw schemaError(parsed);
+  if (known.refused !== null) throw known.refused;
+  const maxCostNano = maxCostOf(request, sent.max_cost_cents);
+  return { body: parsed.data, known, sent, maxCostNano, tags: callTags(request, parsed.data) };
+}
 
 /** A body as sent, in JSON or as a form. */
 export interface SentBody {

@@ -1,19 +1,77 @@
 // The responses of a session: each is held before it is requested, and charged by the vendor's count.
 import type { SessionClient } from "../../core/endpoint.ts";
-import { type Json, stringOf } from "../../core/json.ts";
+import { isRecord, type Json, stringOf } from "../../core/json.ts";
+import { usdNumber } from "../../core/money.ts";
 import type { Ended } from "../../core/plan.ts";
-import type { AttemptFailure } from "../../core/route.ts";
+import type { AttemptFailure, Counts } from "../../core/route.ts";
 import { classify } from "../../upstream/classify.ts";
 import { readError } from "../../upstream/dialects/error-body.ts";
 import { atPointer } from "../../upstream/json-pointer.ts";
 import { invalid } from "../formats/parse-json.ts";
-import type { Context } from "./context.ts";
+import { type Added, addedBy, type Context } from "./context.ts";
 import { MeteredCall } from "./metered-call.ts";
 import type { Outbox } from "./outbox.ts";
 import { responsePlan, type SoldBy } from "./plans.ts";
-import { deliveredCounts, moreOf, type Response, shownResponse, withCost } from "./response.ts";
 import { outputTokensIn, requireSold, type Settings } from "./settings.ts";
 import { responseCounts } from "./wire.ts";
+
+/** Sound of an answer counts 20 tokens a second; here per base64 character of 16 bits at 24 kHz. */
+const SOUND_TOKENS_PER_CHAR = (20 * 0.75) / 48_000;
+const TEXT_CHARS_PER_TOKEN = 4;
+
+export interface Response {
+  /** The id that our `response.create` carries. */
+  readonly eventId: string;
+  /** The client's own id for it; null: none. */
+  readonly clientEventId: string | null;
+  /** The turn ended, and the client wants an answer to each turn: it did not ask for this one. */
+  readonly isOfTurn: boolean;
+  /** It reads and extends the conversation. */
+  readonly reads: boolean;
+  readonly extends: boolean;
+  /** It has its own instructions or tools instead of the session's. */
+  readonly replacesPrompt: boolean;
+  /** The size of the conversation at its request. */
+  readonly context: Added;
+  /** What it alone reads. */
+  readonly more: Added;
+  /** As the client asked, for what it sees. */
+  readonly shownMax: unknown;
+  readonly call: MeteredCall;
+  /** Once the vendor has begun. */
+  id: string | null;
+  /** Characters of its deltas so far. */
+  soundChars: number;
+  textChars: number;
+}
+
+/** What a request for a response adds for it alone. */
+function moreOf(asked: Json, bytesPerSecond: number): Added {
+  const { input, ...rest } = asked;
+  const items = Array.isArray(input) ? input : [];
+  return addedBy(items, Buffer.byteLength(JSON.stringify({ ...rest, input: items })), bytesPerSecond);
+}
+
+/** What has been delivered, where the vendor never says. */
+function deliveredCounts({ soundChars, textChars }: Response): Counts {
+  return {
+    audioOut: Math.ceil(soundChars * SOUND_TOKENS_PER_CHAR),
+    textOut: Math.ceil(textChars / TEXT_CHARS_PER_TOKEN),
+  };
+}
+
+/** An event about a response, with the limit that the client asked for. */
+function shownResponse(event: Json, { shownMax }: Response): Json {
+  return isRecord(event.response) ? { ...event, response: { ...event.response, max_output_tokens: shownMax } } : event;
+}
+
+/** Adds the charge to a response's usage, as in the other formats. */
+function withCost(event: Json, ended: Ended | null): Json {
+  const { response } = event;
+  if (!isRecord(response) || !isRecord(response.usage) || ended?.charge == null) return event;
+  const cost = usdNumber(ended.charge.chargedNano);
+  return { ...event, response: { ...response, usage: { ...response.usage, cost } } };
+}
 
 const RUNNING_MAX = 8;
 const OUTPUT_TOKENS_UNKNOWN = 4_096;

@@ -13,8 +13,7 @@ import { addedBy, Context, secondsOf } from "./context.ts";
 import type { RealtimeDeps, Sold } from "./deps.ts";
 import { Outbox } from "./outbox.ts";
 import type { SoldBy } from "./plans.ts";
-import type { Response } from "./response.ts";
-import { Responses } from "./responses.ts";
+import { type Response, Responses } from "./responses.ts";
 import { Updates } from "./updates.ts";
 import {
   appendedChars,

@@ -1,5 +1,5 @@
 // The interface of a vendor's format for models sold by units: writes requests, and reads answers and counts.
-import type { UnitSpec } from "../../catalog/unit-model.ts";
+import type { UnitSpec } from "../../catalog/unit-price.ts";
 import type { Json } from "../../core/json.ts";
 import type { AttemptFailure, Counts } from "../../core/route.ts";
 import type { UploadedFile } from "../../platform/uploads/form-body.ts";

@@ -5,7 +5,7 @@ import { beforeEach, expect, it } from "vitest";
 import { systemClock } from "../../../src/core/clock.ts";
 import type { GatewayRequest } from "../../../src/core/endpoint.ts";
 import type { Caller } from "../../../src/core/plan.ts";
-import { AnswerCache, cacheOrder, freeAnswer } from "../../../src/edge/serve/answer-cache.ts";
+import { AnswerCache, cacheOrder, freeAnswer } from "../../../src/edge/serve/cached-answers.ts";
 import { idempotencyOf } from "../../../src/models/formats/idempotency-key.ts";
 import { parseJson } from "../../../src/models/formats/parse-json.ts";
 import { RECORDS_UNIT, sqliteRecords } from "../../../src/platform/records/sqlite-records.ts";

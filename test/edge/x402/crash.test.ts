@@ -13,7 +13,7 @@ import { rpcChain } from "../../../src/edge/x402/chain.ts";
 import { requirementsOf } from "../../../src/edge/x402/challenge.ts";
 import { type Facilitator, httpFacilitator } from "../../../src/edge/x402/facilitator.ts";
 import { nodeRpc } from "../../../src/edge/x402/node-rpc.ts";
-import { type FundsDeps, PaymentFunds } from "../../../src/edge/x402/payment-funds.ts";
+import { type FundsDeps, PaymentFunds } from "../../../src/edge/x402/pay-per-call.ts";
 import { readPayment } from "../../../src/edge/x402/read-payment.ts";
 import { openReceipts } from "../../../src/edge/x402/receipts.ts";
 import { createReconciler } from "../../../src/edge/x402/settle-receipt.ts";
