@@ -1,30 +1,30 @@
-// A native batch beside a rival call that takes all money of the account that becomes free, in either store.
+// A native batch whose money others want, or whose hold is gone, in either store.
 import { Readable } from "node:stream";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { batchKind } from "../../../src/actions/batches/batch-kind.ts";
+import { type BatchDeps, batchKind } from "../../../src/actions/batches/batch-kind.ts";
 import { BatchPlaces } from "../../../src/actions/batches/batch-part.ts";
-import type { BatchStart } from "../../../src/actions/batches/batch-record.ts";
+import { BATCH_JOB, type BatchProgress, type BatchStart } from "../../../src/actions/batches/batch-record.ts";
 import type { LineCalls } from "../../../src/actions/batches/line-calls.ts";
 import type { BatchVendors } from "../../../src/actions/batches/native-batch.ts";
 import { createBatchFiles } from "../../../src/actions/files/batch-files.ts";
 import { systemClock } from "../../../src/core/clock.ts";
 import { GatewayError } from "../../../src/core/errors.ts";
 import { nano, ZERO } from "../../../src/core/money.ts";
-import type { Capture, Plan } from "../../../src/core/plan.ts";
+import type { Caller, Capture, Plan } from "../../../src/core/plan.ts";
 import type { Stores } from "../../../src/gateway/stores.ts";
-import { CENT, holdRequest, newAccount } from "../../money/ledger/requests.ts";
+import { CENT, holdRequest, newAccount, newKey } from "../../money/ledger/requests.ts";
 import { eventually } from "../../support/gateway.ts";
 import { openTestFiles, type TestFiles } from "../files/open-test-files.ts";
-import { ACCOUNT, openJobs, PAYER } from "../jobs/stage.ts";
+import { ACCOUNT, type JobsStage, openJobs, PAYER } from "../jobs/stage.ts";
 
-/** Three parts. */
-const LINES = 1_100;
+/** Two parts. */
+const LINES = 510;
 const BOUND = nano(CENT / 100);
 const COST = nano(CENT / 250);
 
 /** Every line can cost `BOUND` and costs `COST`. */
 const calls: LineCalls = {
-  callerOf: async () => ({ payer: PAYER }) as never,
+  callerOf: async () => ({ payer: PAYER }) as Caller,
   bound: async () => ({ nano: BOUND, vendors: ["acme"] }),
   native: async () => ({ model: "one", path: "/chat/completions", headers: {}, body: "{}", sold: () => "{}" }),
   async run(_, funds) {
@@ -40,8 +40,8 @@ const calls: LineCalls = {
   refusal: (_, { status }) => ({ requestId: "req_1", status, text: "{}", retry: false, retryAfterMs: 0 }),
 };
 
-/** A provider that answers every line at the first look. */
-function vendors(): BatchVendors {
+/** A provider that has answered every line once `isDone` says so. */
+function vendors(isDone: () => boolean): BatchVendors {
   const ids: string[] = [];
   const format = {
     line(customId: string) {
@@ -51,7 +51,12 @@ function vendors(): BatchVendors {
     upload: async () => null,
     create: async () => "b",
     find: async () => null,
-    state: async () => ({ status: "completed", message: null, outputs: ["/answers"], answers: ids.length }),
+    state: async () => ({
+      status: isDone() ? "completed" : "running",
+      message: null,
+      outputs: ["/answers"],
+      answers: ids.length,
+    }),
     cancel: async () => {},
     answer: () => ({ status: 200, body: {} }),
   };
@@ -61,7 +66,7 @@ function vendors(): BatchVendors {
       { objectMode: false },
     );
   const opened = { api: { linesMax: LINES, bytesMax: 1e9 }, format, client: { keyName: "k", stream } };
-  return { percentOf: () => 100, open: () => opened as unknown as ReturnType<BatchVendors["open"]>, pollMs: 1 };
+  return { percentOf: () => 100, open: () => opened as unknown as ReturnType<BatchVendors["open"]>, pollMs: 10 };
 }
 
 export function rivalContract(name: string, open: () => Promise<Stores>): void {
@@ -69,7 +74,7 @@ export function rivalContract(name: string, open: () => Promise<Stores>): void {
   let files: TestFiles;
   beforeAll(async () => {
     [stores, files] = await Promise.all([open(), openTestFiles()]);
-    await stores.ledger.openAccount(newAccount(ACCOUNT, (LINES * BOUND) / CENT));
+    await stores.ledger.openAccount(newAccount(ACCOUNT, 0));
   });
   afterAll(async () => {
     expect((await stores.ledger.doctor()).findings).toEqual([]);
@@ -77,14 +82,64 @@ export function rivalContract(name: string, open: () => Promise<Stores>): void {
     await stores.close();
   });
 
+  /** Jobs of a process that runs batches. */
+  function processOf(
+    self: string,
+    parts: Pick<BatchDeps, "calls" | "vendors"> & { readonly ledger: Stores["ledger"] },
+  ) {
+    const kind = batchKind({
+      ...parts,
+      files: createBatchFiles(files),
+      places: new BatchPlaces(),
+      left: { add: async () => {} },
+      clock: systemClock,
+      free: async () => ZERO,
+      onBroken: (error) => {
+        throw error;
+      },
+      onLines() {},
+    });
+    return openJobs({ ...stores, ledger: parts.ledger }, `${self}-${name}`, [kind]);
+  }
+
+  async function launch({ launch: launched }: JobsStage, label: string, keyId: string): Promise<string> {
+    await stores.ledger.topUp(ACCOUNT, `credit of ${label}`, nano(LINES * BOUND), label);
+    const text = Array.from({ length: LINES }, (_, at) =>
+      JSON.stringify({ custom_id: `${at}`, method: "POST", url: "/v1/chat/completions", body: {} }),
+    ).join("\n");
+    const bytes = (async function* () {
+      yield Buffer.from(text);
+    })();
+    const file = { filename: "in.jsonl", purpose: "batch", sizeBytes: text.length, expiresAtMs: null } as const;
+    const input = await createBatchFiles(files).keep(PAYER.id, file, bytes);
+    if (input instanceof GatewayError) throw input;
+    const start: BatchStart = {
+      wire: "files",
+      endpoint: "/v1/chat/completions",
+      inputId: input.id,
+      keyId,
+      maxCostNano: null,
+      metadata: null,
+      createdAtMs: Date.now(),
+      outputMs: 3_600_000,
+      headers: {},
+    };
+    return launched(`${label}_${name}`, keyId, { job: BATCH_JOB, start, amountNano: ZERO });
+  }
+
+  const ended = ({ jobs }: JobsStage, id: string) =>
+    eventually(async () => {
+      const found = await jobs.find(id, PAYER);
+      return found?.state === "succeeded" || found?.state === "failed" ? found : undefined;
+    }, "the end of the batch");
+
   it(`${name}: a native batch keeps its money until its last line is paid, whatever other calls take`, async () => {
     let taken = 0;
     let isRival = false;
     const take = async () => {
-      if (!isRival) return;
       const row = await stores.ledger.account(ACCOUNT);
       const free = (row?.grantedNano ?? 0) - (row?.spentNano ?? 0) - (row?.heldNano ?? 0);
-      if (free === 0) return;
+      if (!isRival || free === 0) return;
       const hold = { accountId: ACCOUNT, holdId: `rival ${taken}`, cents: free / CENT, nowMs: Date.now() };
       expect(await stores.ledger.reserve(holdRequest(hold, { inference: false }))).toMatchObject({ outcome: "held" });
       taken += free;
@@ -102,50 +157,55 @@ export function rivalContract(name: string, open: () => Promise<Stores>): void {
         };
       },
     });
-    const batchFiles = createBatchFiles(files);
-    const kind = batchKind({
-      files: batchFiles,
-      calls,
-      places: new BatchPlaces(),
-      vendors: vendors(),
-      left: { add: async () => {} },
-      clock: systemClock,
-      free: async () => ZERO,
-      onBroken: (error) => {
-        throw error;
-      },
-      onLines() {},
-    });
-    const text = Array.from({ length: LINES }, (_, at) =>
-      JSON.stringify({ custom_id: `${at}`, method: "POST", url: "/v1/chat/completions", body: {} }),
-    ).join("\n");
-    const bytes = (async function* () {
-      yield Buffer.from(text);
-    })();
-    const file = { filename: "in.jsonl", purpose: "batch", sizeBytes: text.length, expiresAtMs: null } as const;
-    const input = await batchFiles.keep(PAYER.id, file, bytes);
-    if (input instanceof GatewayError) throw input;
-    const start: BatchStart = {
-      wire: "files",
-      endpoint: "/v1/chat/completions",
-      inputId: input.id,
-      keyId: PAYER.keyId,
-      maxCostNano: null,
-      metadata: null,
-      createdAtMs: Date.now(),
-      outputMs: 3_600_000,
-      headers: {},
-    };
-    const stage = openJobs({ ...stores, ledger }, `rival-${name}`, [kind]);
+    const stage = processOf("rival", { calls, vendors: vendors(() => true), ledger });
     await stage.jobs.start();
-    const id = await stage.launch(`batch_${name}`, PAYER.keyId, { ...{ job: kind.name, start, amountNano: ZERO } });
-    const job = await eventually(async () => {
-      const found = await stage.jobs.find(id, PAYER);
-      return found?.state === "succeeded" || found?.state === "failed" ? found : undefined;
-    }, "the end of the batch");
+    const { progress } = await ended(stage, await launch(stage, "rival", PAYER.keyId));
     await stage.jobs.stop();
-    expect(job.progress).toMatchObject({ done: LINES, failed: 0, refused: 0, spentNano: LINES * COST });
+    expect(progress).toMatchObject({ done: LINES, failed: 0, refused: 0, spentNano: LINES * COST });
     expect(taken).toBe(LINES * (BOUND - COST));
     expect(await stores.ledger.account(ACCOUNT)).toMatchObject({ spentNano: LINES * COST, heldNano: taken });
+  });
+
+  it.each([
+    ["is held again, and charged", true],
+    ["has no results and costs nothing where its key is gone as well", false],
+  ])(`${name}: a native batch whose hold ended without it %s`, async (_, isAlive) => {
+    const before = await stores.ledger.account(ACCOUNT);
+    const keyId = `${ACCOUNT}.${name}.${isAlive}`;
+    await stores.ledger.createKey(ACCOUNT, newKey(keyId));
+    let looks = 0;
+    let isDone = false;
+    const vendor = vendors(() => {
+      looks += 1;
+      return isDone;
+    });
+    let caller: Caller | null = { payer: PAYER } as Caller;
+    const parts = { calls: { ...calls, callerOf: async () => caller }, vendors: vendor, ledger: stores.ledger };
+    const [first, second] = [processOf(`first-${isAlive}`, parts), processOf(`second-${isAlive}`, parts)];
+    await first.jobs.start();
+    const id = await launch(first, `held ${isAlive}`, keyId);
+    await eventually(() => (looks > 0 ? true : undefined), "the provider's work");
+    await first.jobs.stop();
+    const hold = (await first.jobs.find(id, PAYER))?.hold ?? { accountId: "", holdId: "" };
+    await stores.ledger.void(hold, "its lease ended");
+    if (!isAlive) {
+      caller = null;
+      await stores.ledger.deleteKey(ACCOUNT, keyId);
+    }
+    isDone = true;
+    await second.jobs.start();
+    await second.jobs.adopt();
+    const { progress } = await ended(second, id);
+    await second.jobs.stop();
+    const [done, refused] = isAlive ? [LINES, 0] : [LINES, LINES];
+    expect(progress).toMatchObject({
+      done,
+      refused,
+      spentNano: isAlive ? LINES * COST : 0,
+      outputs: expect.any(Array),
+    });
+    const spent = ((await stores.ledger.account(ACCOUNT))?.spentNano ?? 0) - (before?.spentNano ?? 0);
+    expect(spent).toBe(isAlive ? LINES * COST : 0);
+    expect((progress as BatchProgress).outputs.length > 0).toBe(isAlive);
   });
 }
