@@ -5,9 +5,8 @@ import { isRecord, stringOf } from "../../core/json.ts";
 import type { Books } from "../../money/accounts/books.ts";
 import type { Records } from "../../platform/records/records.ts";
 
-const KIND = "session";
 const TOKEN_BYTES = 32;
-export const SESSION_SECONDS = 12 * 3_600;
+const SESSION_SECONDS = 12 * 3_600;
 const COOKIE_CHARS_MAX = 8_192;
 
 export interface Session {
@@ -54,6 +53,46 @@ export function isCsrf({ csrf }: Pick<Session, "csrf">, sent: string | null | un
   return wanted.length > 0 && wanted.length === given.length && timingSafeEqual(wanted, given);
 }
 
+/** Sessions whose cookie's hash names a record of twelve hours. `cookie` returns the header that sets one of this name. */
+export function cookieSessions(
+  records: Records,
+  kind: string,
+  {
+    name,
+    cookie,
+  }: { readonly name: () => string; cookie(request: GatewayRequest, token: string, seconds: number): string },
+) {
+  const idOf = (request: GatewayRequest) => {
+    const token = cookieOf(request, name());
+    return token === null || token === "" ? null : hash("sha256", token, "hex");
+  };
+  async function forget(request: GatewayRequest): Promise<void> {
+    const id = idOf(request);
+    if (id !== null) await records.delete(kind, id);
+  }
+  return {
+    async begin(request: GatewayRequest, about: object): Promise<string> {
+      await forget(request);
+      const [token, csrf] = [1, 2].map(() => randomBytes(TOKEN_BYTES).toString("base64url")) as [string, string];
+      const id = hash("sha256", token, "hex");
+      const value = JSON.stringify({ ...about, csrf });
+      await records.put({ kind, id, payer: null, value, ttlMs: SESSION_SECONDS * 1_000, ifVersion: 0 });
+      return cookie(request, token, SESSION_SECONDS);
+    },
+    /** What `begin` was told, and the masked token. */
+    async of(request: GatewayRequest): Promise<(Record<string, unknown> & { id: string; csrf: string }) | null> {
+      const id = idOf(request);
+      const kept = id === null ? null : await records.get(kind, id);
+      const value: unknown = kept === null ? null : JSON.parse(kept.value);
+      return id === null || !isRecord(value) ? null : { ...value, id, csrf: maskedCsrf(stringOf(value.csrf) ?? "") };
+    },
+    async end(request: GatewayRequest): Promise<string> {
+      await forget(request);
+      return cookie(request, "", 0);
+    },
+  };
+}
+
 export function createSessions({
   records,
   books,
@@ -66,44 +105,25 @@ export function createSessions({
   const isSecure = () => base().startsWith("https:");
   // The prefix makes browsers refuse the cookie from any other host and without TLS (RFC 6265bis, 4.1.3.2).
   const name = () => (isSecure() ? "__Host-tollgate_session" : "tollgate_session");
-  const cookie = (token: string, seconds: number) =>
-    `${name()}=${token}; Path=/; Max-Age=${seconds}; HttpOnly; SameSite=Lax${isSecure() ? "; Secure" : ""}`;
-  const idOf = (request: GatewayRequest) => {
-    const token = cookieOf(request, name());
-    return token === null || token === "" ? null : hash("sha256", token, "hex");
-  };
-
-  async function forget(request: GatewayRequest): Promise<void> {
-    const id = idOf(request);
-    if (id !== null) await records.delete(KIND, id);
-  }
-
+  const kept = cookieSessions(records, "session", {
+    name,
+    cookie: (_request, token, seconds) =>
+      `${name()}=${token}; Path=/; Max-Age=${seconds}; HttpOnly; SameSite=Lax${isSecure() ? "; Secure" : ""}`,
+  });
   return {
+    end: kept.end,
     async begin(request, accountId, keyId) {
-      await forget(request);
-      const token = randomBytes(TOKEN_BYTES).toString("base64url");
-      const csrf = randomBytes(TOKEN_BYTES).toString("base64url");
       // The hint changes with the secret, so sessions opened with an old secret end with it.
       const hint = (await books.key(accountId, keyId))?.hint ?? "";
-      const value = JSON.stringify({ accountId, keyId, csrf, hint });
-      const id = hash("sha256", token, "hex");
-      await records.put({ kind: KIND, id, payer: null, value, ttlMs: SESSION_SECONDS * 1_000, ifVersion: 0 });
-      return cookie(token, SESSION_SECONDS);
+      return kept.begin(request, { accountId, keyId, hint });
     },
     async of(request) {
-      const id = idOf(request);
-      const kept = id === null ? null : await records.get(KIND, id);
-      const value: unknown = kept === null ? null : JSON.parse(kept.value);
-      if (id === null || !isRecord(value)) return null;
-      const accountId = stringOf(value.accountId) ?? "";
-      const keyId = stringOf(value.keyId) ?? "";
+      const found = await kept.of(request);
+      if (found === null) return null;
+      const { id, csrf } = found;
+      const [accountId, keyId] = [stringOf(found.accountId) ?? "", stringOf(found.keyId) ?? ""];
       const key = await books.key(accountId, keyId);
-      if (key === null || key.hint !== value.hint) return null;
-      return { id, accountId, keyId, csrf: maskedCsrf(stringOf(value.csrf) ?? "") };
-    },
-    async end(request) {
-      await forget(request);
-      return cookie("", 0);
+      return key === null || key.hint !== found.hint ? null : { id, accountId, keyId, csrf };
     },
   };
 }

@@ -11,7 +11,7 @@ async function copy(code) {
 function addCopyButtons(within) {
   for (const box of within.querySelectorAll(".call")) {
     const button = document.createElement("button");
-    button.className = "copy";
+    button.className = "copy plain small";
     button.type = "button";
     button.textContent = "Copy";
     box.append(button);
@@ -32,5 +32,5 @@ async function onCopy(button) {
 
 addCopyButtons(document);
 document.addEventListener("click", ({ target }) => {
-  if (target.className === "copy") onCopy(target);
+  if (target.matches(".copy")) onCopy(target);
 });

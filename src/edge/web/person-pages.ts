@@ -2,6 +2,7 @@
 import type { ConsentPage, Page, Pages } from "../oauth/pages.ts";
 import { type Html, html } from "./html.ts";
 import { contentSecurityPolicy, pageText } from "./kit/page.ts";
+import { problem as problemShown } from "./kit/shown.ts";
 
 /** Browsers apply the page's form policy to the redirect after the form too, so the policy must contain the client's own URL. */
 function placeOf(leadsTo: string | null): string {
@@ -17,22 +18,18 @@ function pageOf(title: string, body: Html, leadsTo: string | null = null): Page 
   };
 }
 
-function told(problem: string | null): Html | string {
-  return problem === null ? "" : html`<p class="problem" role="alert">${problem}</p>`;
-}
-
 function consent({ client, choices, csrf, action, userCode, leadsTo, problem }: ConsentPage): Page {
   const code =
     userCode === null
       ? html`<p class="soft">The answer goes to <code>${client.place}</code>. If you did not start this, refuse.</p>`
       : html`<p>Your device shows the code <strong><code>${userCode}</code></strong>. If it shows another code, or you did not start this, refuse.</p><input type="hidden" name="user_code" value="${userCode}">`;
   const what = choices.map(({ id, words }) => html`<option value="${id}">${words}</option>`);
-  const body = html`${told(problem)}
+  const body = html`${problemShown(problem)}
 <form method="post" action="${action}">
 <input type="hidden" name="csrf" value="${csrf}">
 ${code}
 <label for="dollars">Spending limit in dollars</label>
-<div class="pair"><input id="dollars" name="dollars" inputmode="decimal" value="1" required pattern="[0-9]{1,7}([.][0-9]{1,2})?">
+<div class="fields"><input id="dollars" name="dollars" inputmode="decimal" value="1" required pattern="[0-9]{1,7}([.][0-9]{1,2})?">
 <select name="period" aria-label="In each"><option value="day">a day</option><option value="week">a week</option><option value="month">a month</option></select></div>
 <label for="what">on</label>
 <select id="what" name="what">${what}</select>
@@ -64,7 +61,7 @@ export function personPages(home: string): Pages {
     signIn: ({ next, problem, provider }) =>
       pageOf(
         "Sign in",
-        html`${told(problem)}${provider === null ? "" : html`<p><a class="button" href="/sign-in/oidc?next=${encodeURIComponent(next)}">Sign in by ${provider.host}</a></p>`}
+        html`${problemShown(problem)}${provider === null ? "" : html`<p><a class="button" href="/sign-in/oidc?next=${encodeURIComponent(next)}">Sign in by ${provider.host}</a></p>`}
 <form method="post" action="/sign-in">
 <input type="hidden" name="next" value="${next}">
 <label for="key">Primary key of your account</label>
@@ -76,7 +73,7 @@ export function personPages(home: string): Pages {
     userCode: ({ problem }) =>
       pageOf(
         "Connect a device",
-        html`${told(problem)}
+        html`${problemShown(problem)}
 <form method="get" action="/oauth/device">
 <label for="user_code">Code on the device</label>
 <input id="user_code" name="user_code" autocomplete="off" autocapitalize="characters" placeholder="XXXX-XXXX" required autofocus spellcheck="false">

@@ -3,7 +3,6 @@
 import type { BudgetsShown } from "../../../money/accounts/budgets.ts";
 import type { GroupShown } from "../../../money/accounts/groups.ts";
 import { type Html, html } from "../html.ts";
-import { nothingElse } from "../kit/ask.ts";
 import { meter } from "../kit/charts.ts";
 import { buttonForm, centsIn, type Field, type FormBase, PERIODS, postForm } from "../kit/forms.ts";
 import type { Section, Visit } from "../kit/sections.ts";
@@ -67,8 +66,8 @@ async function tagBudgets({ ask }: Visit) {
     .map(({ id, ceiling_cents, ceiling_period, lower_at }) => ({ tag: id, ceiling_cents, ceiling_period, lower_at }));
 }
 
-function setTags(visit: Visit, tags: readonly unknown[]): Promise<null> {
-  return nothingElse(visit.ask("PATCH", "/api/v1/budgets", { tags }));
+function setTags(visit: Visit, tags: readonly unknown[]): Promise<unknown> {
+  return visit.ask("PATCH", "/api/v1/budgets", { tags });
 }
 
 function groupsTable(form: FormBase, groups: readonly GroupShown[]): Html {
@@ -91,12 +90,12 @@ export const budgetsSection: Section = {
       told: "The group was created. Add keys to it under Keys",
       async run(visit) {
         const bounds = visit.fields.ceiling === "" ? {} : ceilingIn(visit.fields);
-        return nothingElse(visit.ask("POST", "/api/v1/groups", { name: visit.fields.name, ...bounds }));
+        return visit.ask("POST", "/api/v1/groups", { name: visit.fields.name, ...bounds });
       },
     },
     ungroup: {
       told: "The group was deleted. Its keys are in no group now",
-      run: (visit) => nothingElse(visit.ask("DELETE", `/api/v1/groups/${encodeURIComponent(visit.fields.id ?? "")}`)),
+      run: (visit) => visit.ask("DELETE", `/api/v1/groups/${encodeURIComponent(visit.fields.id ?? "")}`),
     },
     tag: {
       told: "The tag has a ceiling",
@@ -116,8 +115,7 @@ export const budgetsSection: Section = {
     },
     low: {
       told: "The low-balance mark was saved",
-      run: (visit) =>
-        nothingElse(visit.ask("PATCH", "/api/v1/budgets", { low_balance_cents: centsIn(visit.fields.low) ?? null })),
+      run: (visit) => visit.ask("PATCH", "/api/v1/budgets", { low_balance_cents: centsIn(visit.fields.low) ?? null }),
     },
   },
   async show({ ask, csrf, request }) {

@@ -1,7 +1,7 @@
 // Events and webhooks: what happened, where it is sent, and resending. Shared by the account's and the operator's pages.
 import { readable } from "../../../money/accounts/names.ts";
 import { type Html, html } from "../html.ts";
-import { nothingElse, withQuery } from "../kit/ask.ts";
+import { withQuery } from "../kit/ask.ts";
 import { buttonForm, type FormBase, postForm } from "../kit/forms.ts";
 import type { Act, Section, Visit } from "../kit/sections.ts";
 import { card, nextPage, pill, secretShown, tableOf, time } from "../kit/shown.ts";
@@ -75,9 +75,9 @@ function hookActs({ api }: EventsPlace): Readonly<Record<string, Act>> {
     },
     redeliver: {
       told: "The event was sent again",
-      run: (visit) => nothingElse(visit.ask("POST", `${one(visit)}/redeliver`, { event_id: visit.fields.event })),
+      run: (visit) => visit.ask("POST", `${one(visit)}/redeliver`, { event_id: visit.fields.event }),
     },
-    unhook: { told: "The webhook was removed", run: (visit) => nothingElse(visit.ask("DELETE", one(visit))) },
+    unhook: { told: "The webhook was removed", run: (visit) => visit.ask("DELETE", one(visit)) },
   };
 }
 

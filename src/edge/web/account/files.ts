@@ -1,6 +1,5 @@
 // Stored files: search by name, download by a fresh link, delete.
 import { html } from "../html.ts";
-import { nothingElse } from "../kit/ask.ts";
 import { buttonForm, searchForm } from "../kit/forms.ts";
 import type { Section } from "../kit/sections.ts";
 import { card, count, nextPage, tableOf, time } from "../kit/shown.ts";
@@ -40,7 +39,7 @@ export const filesSection: Section = {
     },
     delete: {
       told: "The file was deleted",
-      run: ({ ask, fields }) => nothingElse(ask("POST", "/api/run/files/delete", { file_id: fields.id })),
+      run: ({ ask, fields }) => ask("POST", "/api/run/files/delete", { file_id: fields.id }),
     },
   },
   async show({ ask, csrf, request }) {

@@ -1,6 +1,6 @@
 // Jobs with live progress, and a button to cancel one.
 import { type Html, html } from "../html.ts";
-import { type Ask, nothingElse, withQuery } from "../kit/ask.ts";
+import { type Ask, withQuery } from "../kit/ask.ts";
 import { meter } from "../kit/charts.ts";
 import { buttonForm } from "../kit/forms.ts";
 import type { Section, Visit } from "../kit/sections.ts";
@@ -63,7 +63,7 @@ export const jobsSection: Section = {
   acts: {
     cancel: {
       told: "The job was cancelled. It keeps its results so far and is charged for those",
-      run: ({ ask, fields }) => nothingElse(ask("POST", "/api/run/core/cancel", { job_id: fields.id })),
+      run: ({ ask, fields }) => ask("POST", "/api/run/core/cancel", { job_id: fields.id }),
     },
   },
   async show({ ask, csrf, request }) {

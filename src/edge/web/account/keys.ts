@@ -3,7 +3,7 @@
 import type { GroupShown } from "../../../money/accounts/groups.ts";
 import type { WhyShown } from "../../../money/accounts/why.ts";
 import { type Html, html, type Put } from "../html.ts";
-import { type Ask, nothingElse, withQuery } from "../kit/ask.ts";
+import { type Ask, withQuery } from "../kit/ask.ts";
 import { meter } from "../kit/charts.ts";
 import {
   buttonForm,
@@ -232,10 +232,7 @@ function whyShown(why: WhyShown, back: string): Html {
 export function keyActs(place: KeysPlace): Readonly<Record<string, Act>> {
   const api = (visit: Visit) => `${place.api(visit)}/${place.keys}`;
   const one = (visit: Visit) => `${api(visit)}/${encodeURIComponent(visit.fields.id ?? "")}`;
-  const patch = (told: string, body: unknown): Act => ({
-    told,
-    run: (visit) => nothingElse(visit.ask("PATCH", one(visit), body)),
-  });
+  const patch = (told: string, body: unknown): Act => ({ told, run: (visit) => visit.ask("PATCH", one(visit), body) });
   return {
     make: {
       told: "The key was created",
@@ -249,7 +246,7 @@ export function keyActs(place: KeysPlace): Readonly<Record<string, Act>> {
         // The primary key's form has only these fields.
         const { label, ceiling_cents, ceiling_period } = bounds;
         const sent = visit.fields.models === undefined ? { label, ceiling_cents, ceiling_period } : bounds;
-        return nothingElse(visit.ask("PATCH", one(visit), sent));
+        return visit.ask("PATCH", one(visit), sent);
       },
     },
     pause: patch("The key is paused: every paid call of it is refused", { paused: true }),
@@ -267,7 +264,7 @@ export function keyActs(place: KeysPlace): Readonly<Record<string, Act>> {
       told: "Would this key be refused now?",
       run: async (visit) => whyShown(await visit.ask<WhyShown>("GET", `${one(visit)}/why`), visit.request.path),
     },
-    revoke: { told: "The key was revoked", run: (visit) => nothingElse(visit.ask("DELETE", one(visit))) },
+    revoke: { told: "The key was revoked", run: (visit) => visit.ask("DELETE", one(visit)) },
   };
 }
 

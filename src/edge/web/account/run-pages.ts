@@ -1,7 +1,7 @@
 // Runs: a list with what each has spent, and the page of one: its bill, its child runs, a timeline, and buttons to stop it or raise its budget.
 import type { RunShown } from "../../../money/runs/run-endpoints.ts";
 import { type Html, html } from "../html.ts";
-import { nothingElse, withQuery } from "../kit/ask.ts";
+import { withQuery } from "../kit/ask.ts";
 import { meter, shares } from "../kit/charts.ts";
 import { buttonForm, centsIn, postForm } from "../kit/forms.ts";
 import type { Section, Visit } from "../kit/sections.ts";
@@ -145,11 +145,11 @@ export const runSection: Section = {
     stop: {
       told: "The run is stopped",
       sure: () => "Its running calls are cut off and charged for what they delivered. A stopped run stays stopped.",
-      run: (visit) => nothingElse(visit.ask("POST", `${apiOf(visit)}/stop`)),
+      run: (visit) => visit.ask("POST", `${apiOf(visit)}/stop`),
     },
     raise: {
       told: "The budget is changed",
-      run: (visit) => nothingElse(visit.ask("PATCH", apiOf(visit), { budget_cents: centsIn(visit.fields.budget) })),
+      run: (visit) => visit.ask("PATCH", apiOf(visit), { budget_cents: centsIn(visit.fields.budget) }),
     },
   },
   async show(visit) {

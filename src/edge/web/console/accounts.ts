@@ -3,7 +3,7 @@ import type { BudgetsShown } from "../../../money/accounts/budgets.ts";
 import { budgetsTable } from "../account/budgets.ts";
 import { type KeysPlace, keyActs, keysShown } from "../account/keys.ts";
 import { type Html, html } from "../html.ts";
-import { nothingElse, Refused, withQuery } from "../kit/ask.ts";
+import { Refused, withQuery } from "../kit/ask.ts";
 import { buttonForm, centsIn, postForm, searchForm } from "../kit/forms.ts";
 import type { Act, Section, Shown, Visit } from "../kit/sections.ts";
 import {
@@ -92,7 +92,7 @@ function freeze(frozen: boolean, told: string): Act {
   const words = frozen
     ? "All paid calls of this account are refused from now on. Running calls finish and are charged."
     : "This account can make paid calls again.";
-  return { told, sure: () => words, run: (visit) => nothingElse(visit.ask("PATCH", apiOf(visit), { frozen })) };
+  return { told, sure: () => words, run: (visit) => visit.ask("PATCH", apiOf(visit), { frozen }) };
 }
 
 const creditAct: Act = {

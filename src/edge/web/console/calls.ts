@@ -10,7 +10,7 @@ import {
   transactionFacts,
 } from "../account/transactions.ts";
 import { html } from "../html.ts";
-import { bodyOr, nothingElse } from "../kit/ask.ts";
+import { bodyOr } from "../kit/ask.ts";
 import { postForm } from "../kit/forms.ts";
 import type { Section, Visit } from "../kit/sections.ts";
 import { card, facts, money } from "../kit/shown.ts";
@@ -47,7 +47,7 @@ export const callSection: Section = {
     refund: {
       told: "The charge was refunded",
       sure: ({ request }) => `Refund the whole charge of ${request.params.id ?? ""}? A refund cannot be undone.`,
-      run: (visit) => nothingElse(visit.ask("POST", `${apiOf(visit)}/refund`, { reason: visit.fields.reason })),
+      run: (visit) => visit.ask("POST", `${apiOf(visit)}/refund`, { reason: visit.fields.reason }),
     },
   },
   async show(visit) {

@@ -26,12 +26,6 @@ export async function unlessRefused<Body>(answer: Promise<Body>, instead: (refus
 /** The body, or `none` where it is refused: only for parts that a page can do without. */
 export const bodyOr = <Body>(answer: Promise<Body>, none: Body) => unlessRefused(answer, () => none);
 
-/** The result of a form's action that has nothing to show. */
-export async function nothingElse(answer: Promise<unknown>): Promise<null> {
-  await answer;
-  return null;
-}
-
 /** A path with the defined parts of a query. */
 export function withQuery(path: string, query: Readonly<Record<string, string | undefined>>): string {
   const set = Object.entries(query).filter((pair): pair is [string, string] => pair[1] !== undefined && pair[1] !== "");

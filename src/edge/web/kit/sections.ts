@@ -35,13 +35,13 @@ export interface Shown {
   readonly status?: number;
 }
 
-/** An action of a form. Its result replaces the page, such as a secret that is shown once; null: the page is shown again. */
+/** An action of a form. A page as its result is shown instead, such as a secret that is shown once. */
 export interface Act {
   /** The message after it was done. */
   readonly told: string;
   /** The question to confirm before an action that is irreversible or stops calls; throws `Refused` where the input is invalid. */
   readonly sure?: (visit: Visit) => string;
-  run(visit: Visit): Promise<Html | null>;
+  run(visit: Visit): Promise<unknown>;
 }
 
 export interface Section {
@@ -124,7 +124,7 @@ async function actedOn(entered: Entered): Promise<Answer> {
   const sure = fields.sure === "yes" ? undefined : act.sure?.(entered);
   if (sure !== undefined) return question(entered, sure);
   const done = await act.run(entered);
-  if (done !== null) return answerOf(shellOf(entered, { title: act.told }), done);
+  if (done instanceof Html) return answerOf(shellOf(entered, { title: act.told }), done);
   const query = new URLSearchParams([...request.query].filter(([one]) => one !== "done"));
   query.set("done", name);
   return seeOther(`${request.path}?${query}`);
