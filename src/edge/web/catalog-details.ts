@@ -1,15 +1,25 @@
 // The details of a catalog entry: its price, its params, and a call to copy.
 
 import type { CatalogAction } from "../../actions/run/action-catalog.ts";
-import { type Descriptor, descriptorOf, rowDescriptor, rowPrice } from "../../actions/run/descriptor.ts";
+import { type Descriptor, rowPrice } from "../../actions/run/descriptor.ts";
 import { type TableOf, tableOf } from "../../actions/run/params-schema.ts";
-import { type Catalog, EVERYBODY, type TokenPrice, type TokenRates } from "../../catalog/catalog.ts";
+import { EVERYBODY, type TokenPrice, type TokenRates } from "../../catalog/catalog.ts";
 import { modelFacts } from "../../catalog/model-facts.ts";
 import { timeText } from "../../catalog/price-answers.ts";
 import { usdPerMillionText } from "../../core/money.ts";
-import { aligned, MEASURED_COLUMNS, type Measured, measuredCells, modelTable, type Sold } from "./catalog-models.ts";
+import { rowOf } from "./catalog-entry.ts";
+import {
+  aligned,
+  MEASURED_COLUMNS,
+  type Measured,
+  measuredCells,
+  modelTable,
+  type Sold,
+  type TableParts,
+} from "./catalog-models.ts";
 import type { Shell, Site } from "./catalog-page.ts";
 import { type Html, html, type Put } from "./html.ts";
+import { withQuery } from "./kit/ask.ts";
 import { sparkline } from "./kit/charts.ts";
 import { callBox, count, facts as factsHtml, pill, table } from "./kit/shown.ts";
 import { logo } from "./logos.ts";
@@ -18,7 +28,7 @@ import { curl, fullPriceWords, paramsShown } from "./words.ts";
 
 /** The button that tries it, and the same call as a command. */
 function calls({ pages, publicUrl }: Site, query: Readonly<Record<string, string>>, path: string, body: unknown): Html {
-  const link = html`<p><a class="button" href="/try?${new URLSearchParams(query).toString()}">Try it</a></p>`;
+  const link = html`<p><a class="button" href="${withQuery("/try", query)}">Try it</a></p>`;
   return html`${pages ? link : ""}${callBox(curl(`${publicUrl}${path}`, body))}`;
 }
 
@@ -54,11 +64,9 @@ function tableRows(action: CatalogAction, { param, rows, count: all }: TableOf):
 }
 
 /** The page of an action, or of the row of its table with this name. */
-export function actionDetails(action: CatalogAction, row: string | null, site: Site): Shell {
-  const table = tableOf(action);
-  const shown = (row === null ? null : rowDescriptor(action, row)) ?? descriptorOf(action);
-  const rows = row === null && table !== null ? tableRows(action, table) : "";
-  const query = { action: action.id, ...(row === null || table === null ? {} : { [table.param]: row }) };
+export function actionDetails(action: CatalogAction, named: string | null, site: Site): Shell {
+  const { name, row, shown } = rowOf(action, named);
+  const table = named === null ? tableOf(action) : null;
   const all = facts([
     ["Endpoint", html`<code>POST ${shown.endpoint}</code>`],
     ["Price", fullPriceWords(shown.price)],
@@ -66,11 +74,9 @@ export function actionDetails(action: CatalogAction, row: string | null, site: S
     shown.deprecated === undefined ? null : ["Retires", shown.deprecated.sunset],
     offFact(action.configured, site, shown.status_note),
   ]);
-  return {
-    title: row === null ? action.id : `${action.id} ${row}`,
-    description: shown.description,
-    body: html`${all}${calls(site, query, shown.endpoint, shown.example)}${paramsTable(shown)}${rows}`,
-  };
+  const tries = calls(site, { action: action.id, ...row }, shown.endpoint, shown.example);
+  const body = html`${all}${tries}${paramsTable(shown)}${table === null ? "" : tableRows(action, table)}`;
+  return { title: name, description: shown.description, body };
 }
 
 /** A model's rates, one line per threshold of prompt length. */
@@ -125,11 +131,7 @@ function providersTable({ slug, offers }: Sold, measured: Measured): Html {
 }
 
 /** What the details of models and tiers are made from. */
-export interface ModelParts {
-  readonly catalog: Catalog;
-  readonly measured: Measured;
-  readonly site: Site;
-}
+type ModelParts = { readonly site: Site } & TableParts;
 
 export function modelDetails(model: Sold, { catalog, measured, site }: ModelParts): Shell {
   const { slug, kind, sale, contextTokens, outputTokensMax, offers } = model;

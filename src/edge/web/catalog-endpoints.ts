@@ -1,6 +1,5 @@
 // GET /catalog and the pages below it: the catalog for people, its searches, and a page for each entry.
 
-import type { CatalogAction } from "../../actions/run/action-catalog.ts";
 import { noSuchAction, notFound } from "../../actions/run/nearest.ts";
 import { type DailyCatalog, keptToday } from "../../actions/run/once-per-day.ts";
 import { tableOf } from "../../actions/run/params-schema.ts";
@@ -14,7 +13,7 @@ import { envelopeErrors } from "../../models/formats/envelope/errors.ts";
 import type { Figures } from "../../platform/observe/figures.ts";
 import { actionDetails, modelDetails, tierDetails } from "./catalog-details.ts";
 import { comparison, measuredIn } from "./catalog-models.ts";
-import { type Counts, catalogPage, entryPage, PAGE_HEADERS, type Site } from "./catalog-page.ts";
+import { catalogPage, entryPage, PAGE_HEADERS, type Site } from "./catalog-page.ts";
 import { type Asked, catalogView, categorySizes, foundFor, SECTIONS, type ViewParts } from "./catalog-view.ts";
 import { tiersShown } from "./tiers-shown.ts";
 
@@ -32,16 +31,6 @@ export interface CatalogPageParts extends DailyCatalog {
 const WORDS_CHARS_MAX = 500;
 /** Pages have figures, so they are rendered anew after this time. */
 const FRESH_MS = 10 * 60_000;
-
-function countsOf(actions: readonly CatalogAction[], catalog: Catalog): Counts {
-  const models = catalog.listed(EVERYBODY);
-  return {
-    actions: actions.length,
-    models: models.length,
-    actionsConfigured: actions.filter(({ configured }) => configured).length,
-    modelsConfigured: models.filter(({ offers }) => offers.length > 0).length,
-  };
-}
 
 function askedOf({ query }: GatewayRequest): Asked {
   const category = query.get("category") ?? "";
@@ -104,7 +93,7 @@ export function catalogEndpoints(daily: CatalogPageParts): readonly Endpoint[] {
           search: (words, max) => search(EVERYBODY, words, max),
         };
         const view = await inSlices(catalogView(parts, asked, await foundFor(parts, asked)));
-        const around = { categories: categorySizes(parts), counts: countsOf(actions, catalog), site: site() };
+        const around = { categories: categorySizes(parts), actions, models: catalog.listed(EVERYBODY), site: site() };
         return catalogPage(view, asked, around);
       },
     };

@@ -60,7 +60,7 @@ export function state(configured: boolean): Html {
     : html`<span class="off" title="Not configured here">not configured</span>`;
 }
 
-interface TableParts {
+export interface TableParts {
   readonly catalog: Catalog;
   readonly measured: Measured;
 }

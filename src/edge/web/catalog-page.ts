@@ -1,7 +1,10 @@
 // The catalog for people, as HTML: the page around a view, and around an entry's details. The script is optional and only makes it faster
 // to use.
+import type { CatalogAction } from "../../actions/run/action-catalog.ts";
+import type { Sold } from "./catalog-models.ts";
 import { type Asked, titleOf, type View } from "./catalog-view.ts";
-import { type Html, html } from "./html.ts";
+import { type Html, html, type Put } from "./html.ts";
+import { withQuery } from "./kit/ask.ts";
 import { CATALOG_SCRIPT } from "./kit/assets.ts";
 import { contentSecurityPolicy, documentText, ICON } from "./kit/page.ts";
 import { callBox } from "./kit/shown.ts";
@@ -20,19 +23,13 @@ export interface Site {
   readonly pages: boolean;
 }
 
-/** The numbers of entries, and of those that live keys can call today. */
-export interface Counts {
-  readonly actions: number;
-  readonly models: number;
-  readonly actionsConfigured: number;
-  readonly modelsConfigured: number;
-}
-
 /** Stated once for the whole page instead of on every line. */
-function notice({ actions, models, actionsConfigured, modelsConfigured }: Counts, { sandbox }: Site): Html | string {
-  if (actionsConfigured === actions && modelsConfigured === models) return "";
+function notice(actions: readonly CatalogAction[], models: readonly Sold[], { sandbox }: Site): Html | string {
+  const ready = [actions.filter(({ configured }) => configured), models.filter(({ offers }) => offers.length > 0)];
+  const [ofActions = 0, ofModels = 0] = ready.map(({ length }) => length);
+  if (ofActions === actions.length && ofModels === models.length) return "";
   const play = sandbox ? " Sandbox keys can call all of it, with play money." : "";
-  return html`<p class="notice">Live keys can call ${actionsConfigured} of ${actions} actions and ${modelsConfigured} of ${models} models here today; the rest, marked <span class="off">not configured</span>, needs a provider key from the operator.${play}</p>`;
+  return html`<p class="notice">Live keys can call ${ofActions} of ${actions.length} actions and ${ofModels} of ${models.length} models here today; the rest, marked <span class="off">not configured</span>, needs a provider key from the operator.${play}</p>`;
 }
 
 /** How a reader gets a key. */
@@ -52,56 +49,65 @@ export interface Shell {
   readonly body: Html;
 }
 
-function shell({ title, description, body }: Shell): string {
+interface Frame {
+  readonly title: string;
+  readonly description: string;
+  /** Below the title. */
+  readonly head: Put;
+  readonly links: Readonly<Record<string, string>>;
+  readonly main: Html;
+}
+
+function shell({ title, description, head, links, main }: Frame): string {
+  const list = Object.entries(links).map(([name, href]) => html`<li><a href="${href}">${name}</a></li>`);
   return documentText({
     title,
     scripts: [CATALOG_SCRIPT.href],
     head: html`<meta name="description" content="${description}">\n<link rel="stylesheet" href="/assets/logos.css">\n`,
-    body: html`<body class="catalog" id="all">
-${body}
+    body: html`<body class="catalog">
+<header class="wide">
+<a class="brand" href="/catalog"><img src="${ICON}" alt="" width="20" height="20">Tollgate</a>
+<h1>${title}</h1>
+${head}
+<ul class="links">${list}</ul>
+</header>
+${main}
 <footer class="wide"><p>Prices of actions are in US cents per call; fractions of a cent are real. <span class="keys"><kbd>/</kbd> search, <kbd>Esc</kbd> clear, <kbd>↑</kbd> <kbd>↓</kbd> move, <kbd>Enter</kbd> open.</span></p></footer>
 </body>`,
   });
 }
 
-const BRAND = html`<a class="brand" href="/catalog"><img src="${ICON}" alt="" width="20" height="20">Tollgate</a>`;
-
-function queryOf({ words, configuredOnly }: Asked, category: string): string {
-  const query = new URLSearchParams();
-  if (words !== "") query.set("q", words);
-  if (category !== "") query.set("category", category);
-  if (configuredOnly) query.set("configured", "1");
-  return query.size === 0 ? "/catalog" : `/catalog?${query}`;
-}
-
 interface Around {
   /** All sections, with their sizes. */
   readonly categories: ReadonlyMap<string, number>;
-  readonly counts: Counts;
+  readonly actions: readonly CatalogAction[];
+  readonly models: readonly Sold[];
   readonly site: Site;
 }
 
 /** The page with a view in it. */
-export function catalogPage({ body, count }: View, asked: Asked, { categories, counts, site }: Around): string {
+export function catalogPage({ body, count }: View, asked: Asked, around: Around): string {
+  const { categories, actions, models, site } = around;
   const chips = ["", ...categories.keys()].map((id) => {
-    const current = id === asked.category ? "true" : "false";
+    const query = { q: asked.words, category: id, configured: asked.configuredOnly ? "1" : "" };
     const size = id === "" ? "" : html` <small>${categories.get(id) ?? 0}</small>`;
-    return html`<li><a class="pill" href="${queryOf(asked, id)}" aria-current="${current}">${id === "" ? "all" : titleOf(id)}${size}</a></li>`;
+    return html`<li><a class="pill" href="${withQuery("/catalog", query)}" aria-current="${String(id === asked.category)}">${id === "" ? "all" : titleOf(id)}${size}</a></li>`;
   });
   const checked = asked.configuredOnly ? html` checked` : "";
   const category = asked.category === "" ? "" : html`<input type="hidden" name="category" value="${asked.category}">`;
   return shell({
     title: "Catalog",
     description: "Every action and model that can be called, with its price and params.",
-    body: html`<header class="wide">
-${BRAND}
-<h1>Catalog</h1>
-<p class="lead">${counts.actions} actions behind one call, <code>POST /api/run/{service}/{action}</code>, and ${counts.models} language models in OpenAI's format. You pay the listed price when a call succeeds, and nothing when it fails.</p>
-${notice(counts, site)}
-${keyHelp(site)}
-<ul class="links"><li><a href="/llms.txt">Guide for agents</a></li><li><a href="/openapi.json">OpenAPI</a></li><li><a href="/api/catalog">Catalog as JSON</a></li><li><a href="/api/run">Index of actions</a></li></ul>
-</header>
-<div class="bar"><div class="wide">
+    head: html`<p class="lead">${actions.length} actions behind one call, <code>POST /api/run/{service}/{action}</code>, and ${models.length} language models in OpenAI's format. You pay the listed price when a call succeeds, and nothing when it fails.</p>
+${notice(actions, models, site)}
+${keyHelp(site)}`,
+    links: {
+      "Guide for agents": "/llms.txt",
+      OpenAPI: "/openapi.json",
+      "Catalog as JSON": "/api/catalog",
+      "Index of actions": "/api/run",
+    },
+    main: html`<div class="bar"><div class="wide">
 <form class="find filters" role="search" action="/catalog">
 <div><input type="search" name="q" value="${asked.words}" maxlength="500" placeholder="What do you need? Search actions and models" aria-label="Search actions and models" autocomplete="off" spellcheck="false">${category}</div>
 <label class="check"><input type="checkbox" name="configured" value="1"${checked}> Configured only</label>
@@ -120,12 +126,8 @@ export function entryPage({ title, description, body }: Shell): string {
   return shell({
     title,
     description,
-    body: html`<header class="wide">
-${BRAND}
-<h1>${title}</h1>
-<p class="lead">${description}</p>
-<ul class="links"><li><a href="/catalog">Whole catalog</a></li><li><a href="/catalog/models">Compare models</a></li><li><a href="/catalog#key">Get a key</a></li></ul>
-</header>
-<main class="wide"><section class="card">${body}</section></main>`,
+    head: html`<p class="lead">${description}</p>`,
+    links: { "Whole catalog": "/catalog", "Compare models": "/catalog/models", "Get a key": "/catalog#key" },
+    main: html`<main class="wide"><section class="card">${body}</section></main>`,
   });
 }
