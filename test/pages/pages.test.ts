@@ -598,6 +598,8 @@ it.runIf(shots !== undefined)(
     await page.click("main form button");
     await page.waitForFunction(() => document.querySelector("#answers .card:nth-child(2)[data-done]") !== null);
     await page.screenshot({ path: `${shots}/try.png` });
+    await page.goto(`${gateway.url}/catalog`);
+    await page.screenshot({ path: `${shots}/catalog.png` });
     await signInAsOperator();
     await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: "dark" }]);
     await page.goto(`${gateway.adminUrl}/console/accounts/${shown.accountId}`);

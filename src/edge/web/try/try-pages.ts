@@ -84,15 +84,16 @@ async function models({ ask, request }: Visit): Promise<Played> {
 }
 
 /** How the page's script reads a param's field; `either` accepts plain text or JSON. */
-function typeOf({ items, anyOf, const: only, type = typeof only }: JsonSchema): string {
+function typeOf({ items, anyOf, const: only, type = typeof only }: JsonSchema, example: unknown): string {
   if (type === "string") return "string";
   if (type === "number" || type === "integer") return "number";
   if (type === "array" && (items as JsonSchema | undefined)?.type === "string") return "list";
-  return Array.isArray(anyOf) && anyOf.some((one) => one.type === "string") ? "either" : "json";
+  const isText = typeof example === "string" || (Array.isArray(anyOf) && anyOf.some((one) => one.type === "string"));
+  return isText ? "either" : "json";
 }
 
 function paramField(name: string, schema: JsonSchema, example: unknown, { required, notes }: ParamNotes): Html {
-  const type = typeOf(schema);
+  const type = typeOf(schema, example);
   const value = Array.isArray(example) && type === "list" ? example.join("\n") : example;
   const text = typeof value === "string" && type !== "json" ? value : (JSON.stringify(value) ?? "");
   const attributes = html` id="p-${name}" name="${name}" data-type="${type}"${required ? html` required` : ""} aria-describedby="n-${name}"`;
@@ -165,7 +166,7 @@ export function trySection(url: () => string): Section {
       const body = html`${isSandbox ? "" : switchOf("What it costs", choices)}${words}
 <noscript>${problem("The playground streams answers by a script. Without scripts, send the call below from a shell.")}</noscript>
 <form class="panes" data-try="${path}" data-kind="${id === "" ? "models" : "action"}" data-csrf="${csrf}" data-account="${account.account_id}" data-mode="${isLive || isSandbox ? "own" : "sandbox"}" data-url="${url()}" data-example="${JSON.stringify(example)}">
-<details class="card" open><summary>Settings</summary>${settings}</details>
+<details class="card" open><summary>${id === "" ? "Settings" : "Params"}</summary>${settings}</details>
 <div>${id === "" ? html`${shown}${below}` : html`${below}${shown}`}</div></form>
 <details class="card" id="kept" hidden><summary>Last twenty conversations, kept in this browser alone</summary><ul></ul><button class="plain small">Forget them</button></details>
 <section class="card"><h2>Copy as code</h2>${program}</section>

@@ -435,8 +435,8 @@ form.elements.clear.addEventListener("click", () => {
   openedAt = Date.now();
   show([]);
 });
-if (innerWidth < 768) form.querySelector("details").open = false;
 if (kind === "models") {
+  if (innerWidth < 768) form.querySelector("details").open = false;
   form.addEventListener("input", showCost);
   form.addEventListener("keydown", (event) => {
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) form.requestSubmit();
