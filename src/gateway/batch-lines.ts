@@ -87,40 +87,30 @@ export interface BatchLineParts {
   open(catalog: () => Catalog): { readonly endpoints: readonly Endpoint[]; readonly deps: ServeDeps };
 }
 
-/** How many models as they were sold have endpoints at once. */
+/** How many catalogs have endpoints at once. */
 const OPENED_MAX = 32;
 
 class BatchLines implements LineCalls {
   readonly #parts: BatchLineParts;
   readonly #nextId = requestIds(systemClock);
-  #now: Opened | null = null;
-  /** The endpoints that read answers, by their model as it was sold. */
-  readonly #then = new Map<string, Opened>();
+  /** The endpoints over today's catalog, and those that read answers, by their model as it was sold. */
+  readonly #opened = new Map<string, Opened>();
 
   constructor(parts: BatchLineParts) {
     this.#parts = parts;
   }
 
-  #openOn(catalog: () => Catalog): Opened {
-    const { endpoints, deps } = this.#parts.open(catalog);
-    return { match: matchEndpoint(endpoints), deps };
-  }
-
-  /** Opened for the first line: the gateway is not complete before. */
-  #open(): Opened {
-    this.#now ??= this.#openOn(this.#parts.catalog);
-    return this.#now;
-  }
-
-  #openThen({ sold }: NativeAnswer, { sandbox }: Caller): Opened {
+  /** Called first for a line: the gateway is not complete before. */
+  #open(sold = "", sandbox = false): Opened {
     const name = `${sandbox} ${sold}`;
-    let opened = this.#then.get(name);
-    if (opened === undefined) {
-      const catalog = catalogThen(sold, this.#parts.catalog(), { sandbox });
-      opened = this.#openOn(() => catalog);
-      if (this.#then.size >= OPENED_MAX) this.#then.clear();
-      this.#then.set(name, opened);
-    }
+    const known = this.#opened.get(name);
+    if (known !== undefined) return known;
+    const { catalog, open } = this.#parts;
+    const then = sold === "" ? null : catalogThen(sold, catalog(), { sandbox });
+    const { endpoints, deps } = open(then === null ? catalog : () => then);
+    const opened = { match: matchEndpoint(endpoints), deps };
+    if (this.#opened.size >= OPENED_MAX) this.#opened.clear();
+    this.#opened.set(name, opened);
     return opened;
   }
 
@@ -191,7 +181,7 @@ class BatchLines implements LineCalls {
   }
 
   async run(call: LineCall, funds: LineFunds, answer: NativeAnswer | null = null): Promise<LineAnswer> {
-    const opened = answer === null ? this.#open() : this.#openThen(answer, call.caller);
+    const opened = this.#open(answer?.sold, answer !== null && call.caller.sandbox);
     const { deps } = opened;
     const caller = admitted(call.caller);
     const inner: ServeDeps = {

@@ -1,7 +1,7 @@
 // What a gateway does for its callers: how calls are paid and run, jobs, events, and background work.
 import { type BatchDeps, batchKind } from "../actions/batches/batch-kind.ts";
 import { BatchPlaces } from "../actions/batches/batch-part.ts";
-import { leftFiles } from "../actions/batches/left-files.ts";
+import { LeftFiles } from "../actions/batches/left-files.ts";
 import type { LineCalls } from "../actions/batches/line-calls.ts";
 import { cancelJobs } from "../actions/jobs/cancelled.ts";
 import { jobNews } from "../actions/jobs/job-news.ts";
@@ -169,7 +169,7 @@ function openJobs(
   const { ledger, records, shared, owner, others } = stores;
   const clock = systemClock;
   const vendors = batchVendors(upstream, catalog.current, config);
-  const left = leftFiles({ records, clock, vendors });
+  const left = new LeftFiles(records, vendors);
   const batch = batchOf(foundation, { actionCatalog, lines, onBroken, vendors, left });
   const jobs = createJobs({
     ledger,
@@ -223,11 +223,7 @@ function openJobs(
     catalog: catalog.current,
     onBroken,
   });
-  const cleanups = new Cleanups({ records, clock, onBroken }, [
-    actionCatalog.sessions.unclosed,
-    prepaidSessions,
-    left.cleanup,
-  ]);
+  const cleanups = new Cleanups({ records, clock, onBroken }, [actionCatalog.sessions.unclosed, prepaidSessions, left]);
   return { jobs, kernel, run, cleanups };
 }
 

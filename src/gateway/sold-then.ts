@@ -12,16 +12,12 @@ export function soldText(
   audience: { readonly sandbox: boolean },
 ): string {
   const kind = "kind" in offer.spec ? offer.spec.kind : "chat";
-  const sold: AnySold | null =
-    kind === "chat"
-      ? catalog.model(slug, audience)
-      : kind === "embeddings"
-        ? catalog.embedding(slug, audience)
-        : catalog.unitModel(kind, slug, audience);
-  const isThis = (one: AnySold["offers"][number]) =>
-    one.adapter.id === offer.adapter.id && one.upstreamModel === offer.upstreamModel;
-  const alone = sold === null ? null : { ...sold, offers: sold.offers.filter(isThis) };
-  return JSON.stringify(alone, (name, value) => {
+  const unit = () => (kind === "chat" ? null : catalog.unitModel(kind, slug, audience));
+  const byTokens = { chat: catalog.model, embeddings: catalog.embedding }[kind as string];
+  const sold: AnySold | null = byTokens === undefined ? unit() : byTokens(slug, audience);
+  const isThis = ({ adapter, upstreamModel }: AnySold["offers"][number]) =>
+    adapter.id === offer.adapter.id && upstreamModel === offer.upstreamModel;
+  return JSON.stringify(sold && { ...sold, offers: sold.offers.filter(isThis) }, (name, value) => {
     if (name === "adapter") return (value as Adapter).id;
     return value instanceof Map ? [...value] : value;
   });
@@ -34,11 +30,12 @@ export function catalogThen(text: string, now: Catalog, audience: { readonly san
     if (name === "adapter") return adapters.get(value);
     return name === "rates" ? new Map(value) : value;
   }) as AnySold;
-  const [model, embedding, unitModel] =
-    "rates" in sold.sale
-      ? [null, null, sold as SoldUnitModel]
-      : sold.kind === "chat"
-        ? [sold as SoldModel, null, null]
-        : [null, sold as SoldEmbedding, null];
-  return { ...now, tiers: new Map(), model: () => model, embedding: () => embedding, unitModel: () => unitModel };
+  const isByUnits = "rates" in sold.sale;
+  return {
+    ...now,
+    tiers: new Map(),
+    model: () => (sold.kind === "chat" ? (sold as SoldModel) : null),
+    embedding: () => (sold.kind === "embeddings" ? (sold as SoldEmbedding) : null),
+    unitModel: () => (isByUnits ? (sold as SoldUnitModel) : null),
+  };
 }

@@ -379,7 +379,7 @@ export function batchKind(deps: BatchDeps): JobKind {
       const { segments = [], places = null } = native?.answers ?? {};
       for (const segment of [index, ...outputs, ...errors, ...inputs, ...segments, places])
         if (segment !== null) await deps.files.dropSegment(segment.id);
-      if (native !== null) await deps.left.add(native, payer.sandbox);
+      if (native !== null) await deps.left.add(native, payer.sandbox, Math.floor(deps.clock.epochMs()));
     },
   };
 }

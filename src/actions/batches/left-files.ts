@@ -1,6 +1,5 @@
 // What batches leave at their providers, inputs and answers: deleted there once a batch has ended, however it ended. Payment never waits for
 // that.
-import type { Clock } from "../../core/clock.ts";
 import { type Cleanup, type CleanupBook, type CleanupKind, enter } from "../../platform/records/cleanups.ts";
 import type { Records } from "../../platform/records/records.ts";
 import { VendorFailure } from "../../upstream/vendor-failure.ts";
@@ -12,20 +11,10 @@ const PAUSE_MS_MAX = 3_600_000;
 /** About four days. */
 const TRIES_MAX = 100;
 
-const BOOK: CleanupBook = { kind: "batch-file-left", ttlMs: null, listOf: () => "batch-files-left" };
-
-interface LeftFile extends Cleanup {
-  readonly vendor: string;
+interface LeftFile extends Cleanup, Pick<NativeProgress, "vendor" | "keyName"> {
   readonly sandbox: boolean;
-  readonly keyName: string | null;
   /** Below the provider's origin. */
   readonly path: string;
-}
-
-export interface LeftFiles {
-  readonly cleanup: CleanupKind<LeftFile>;
-  /** Once this resolves, the files are deleted even if this process dies. */
-  add(native: NativeProgress, sandbox: boolean): Promise<void>;
 }
 
 /** A batch that was only taken for ours is not deleted. */
@@ -38,40 +27,36 @@ function pathsOf({ batches, answers }: NativeProgress): readonly string[] {
   });
 }
 
-export function leftFiles(parts: {
-  readonly records: Records;
-  readonly clock: Clock;
-  readonly vendors: Pick<BatchVendors, "open">;
-}): LeftFiles {
-  const { records, clock, vendors } = parts;
+export class LeftFiles implements CleanupKind<LeftFile> {
+  readonly book: CleanupBook = { kind: "batch-file-left", ttlMs: null, listOf: () => "batch-files-left" };
+  readonly #records: Records;
+  readonly #vendors: Pick<BatchVendors, "open">;
 
-  async function end({ vendor, sandbox, keyName, path, label, tries = 0 }: LeftFile): Promise<boolean> {
+  constructor(records: Records, vendors: Pick<BatchVendors, "open">) {
+    this.#records = records;
+    this.#vendors = vendors;
+  }
+
+  /** Once this resolves, the files are deleted even if this process dies. */
+  async add(native: NativeProgress, sandbox: boolean, endsAtMs: number): Promise<void> {
+    const { vendor, keyName } = native;
+    for (const path of pathsOf(native)) {
+      const left: LeftFile = { vendor, keyName, sandbox, path, label: `req_${path.slice(1)}`, endsAtMs };
+      await enter(this.#records, this.book, vendor + path, left);
+    }
+  }
+
+  readonly pauseMs = (tries: number) => Math.min(FIRST_MS * 2 ** Math.min(tries, 10), PAUSE_MS_MAX);
+
+  readonly end = async ({ vendor, sandbox, keyName, path, label, tries = 0 }: LeftFile): Promise<boolean> => {
     if (tries >= TRIES_MAX) return true;
     try {
-      const { api, client } = vendors.open(vendor, sandbox, { keyName, requestId: label, sandboxFault: null });
+      const { api, client } = this.#vendors.open(vendor, sandbox, { keyName, requestId: label, sandboxFault: null });
       if (api.deletes === true) (await client.stream({ method: "DELETE", path })).destroy();
       return true;
     } catch (error) {
       // The provider has deleted it already.
       return error instanceof VendorFailure && error.failure.status === 404;
     }
-  }
-
-  return {
-    cleanup: { book: BOOK, pauseMs: (tries) => Math.min(FIRST_MS * 2 ** Math.min(tries, 10), PAUSE_MS_MAX), end },
-    async add(native, sandbox) {
-      const { vendor, keyName } = native;
-      for (const path of pathsOf(native)) {
-        const left = {
-          vendor,
-          sandbox,
-          keyName,
-          path,
-          label: `req_${path.slice(1)}`,
-          endsAtMs: Math.floor(clock.epochMs()),
-        };
-        await enter(records, BOOK, `${vendor}${path}`, left);
-      }
-    },
   };
 }

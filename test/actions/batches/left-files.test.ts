@@ -2,7 +2,7 @@
 import { Readable } from "node:stream";
 import { expect, it, onTestFinished } from "vitest";
 import type { NativeProgress } from "../../../src/actions/batches/batch-record.ts";
-import { leftFiles } from "../../../src/actions/batches/left-files.ts";
+import { LeftFiles } from "../../../src/actions/batches/left-files.ts";
 import { Cleanups } from "../../../src/platform/records/cleanups.ts";
 import { VendorFailure } from "../../../src/upstream/vendor-failure.ts";
 import { openTestFiles } from "../files/open-test-files.ts";
@@ -22,14 +22,10 @@ async function provider(status: number, times: number, deletes = true) {
     if (asked.length <= times) throw new VendorFailure(failure);
     return Readable.from([]);
   };
-  const left = leftFiles({
-    records,
-    clock,
-    vendors: { open: () => ({ api: { deletes }, client: { stream } }) as never },
-  });
-  const cleanups = new Cleanups({ records, clock, onBroken: () => {} }, [left.cleanup as never]);
+  const left = new LeftFiles(records, { open: () => ({ api: { deletes }, client: { stream } }) as never });
+  const cleanups = new Cleanups({ records, clock, onBroken: () => {} }, [left as never]);
   const add = (batches: readonly object[], answers: object | null = {}) =>
-    left.add({ vendor: "acme", keyName: "k", batches, answers } as unknown as NativeProgress, true);
+    left.add({ vendor: "acme", keyName: "k", batches, answers } as unknown as NativeProgress, true, clock.epochMs());
   return { asked, clock, add, look: () => cleanups.look(true) };
 }
 
