@@ -579,6 +579,16 @@ it("what is live is told anew while the page is open", async () => {
 it.runIf(shots !== undefined)(
   "has its picture taken with an account that has called",
   async () => {
+    // The others' texts are strangers'; these are for the guide.
+    const overloaded = await startVendor();
+    overloaded.answers((response) => {
+      response.writeHead(503, { "content-type": "application/json" });
+      response.end(JSON.stringify({ error: { message: "The engine is overloaded, please try again later" } }));
+    });
+    const strange = gateway;
+    const provider = { OPENAI_API_KEY: "sk-test-of-the-guide", OPENAI_BASE_URL: `${overloaded.url}/v1` };
+    gateway = await startTestGateway({ ADDRESS_REQUESTS_PER_MINUTE: "100000", TRUST_PROXY: "1", ...provider });
+    const failing = await gateway.account({ kind: "personal" });
     const shown = await gateway.account({ creditCents: 5_000 });
     const makeKey = async (label: string) =>
       String((await post("/api/v1/agents", { label, ceiling_cents: 50 }, {}, shown.key)).api_key);
@@ -604,9 +614,16 @@ it.runIf(shots !== undefined)(
     await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: "dark" }]);
     await page.goto(`${gateway.adminUrl}/console/accounts/${shown.accountId}`);
     await page.screenshot({ path: `${shots}/console.png` });
+    await chat("openai/gpt-5.4-mini", "team=support", failing.key);
+    await page.goto(`${gateway.adminUrl}${await rowOf(`${gateway.adminUrl}/console/calls?status=failed`)}`);
+    await page.setViewport({ width: 1_120, height: 640 });
+    await page.screenshot({ path: `${shots}/failure.png` });
     await page.setViewport({ width: 390, height: 844 });
     await page.goto(`${gateway.url}/account`);
     await page.screenshot({ path: `${shots}/phone.png` });
+    await gateway.stop();
+    await overloaded.close();
+    gateway = strange;
   },
   BROWSER_MS_MAX,
 );

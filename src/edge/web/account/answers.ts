@@ -2,6 +2,7 @@
 // display name.
 
 import type { ErrorCode } from "../../../core/errors.ts";
+import type { FailedCall } from "../../../core/usage-rows.ts";
 import type { Naming } from "../../../money/accounts/names.ts";
 import type { keyRow, ownAccountRow, transactionRow, wholeTransactionRow } from "../../../money/accounts/rows.ts";
 import type { hookRow } from "../../../money/events/event-endpoints.ts";
@@ -9,13 +10,11 @@ import type { eventRow } from "../../../money/events/event-log.ts";
 import type { Reckoned } from "../../../money/runs/bill.ts";
 import type { RunCallRow } from "../../../money/runs/bill-calls.ts";
 import type { RunShown } from "../../../money/runs/run-endpoints.ts";
+import type { Paged } from "../kit/ask.ts";
 
 export type OwnAccount = ReturnType<typeof ownAccountRow>;
 export type KeyShown = ReturnType<typeof keyRow>;
-export interface KeysShown {
-  readonly agents: readonly KeyShown[];
-  readonly next_cursor: string | null;
-}
+export type KeysShown = Paged<"agents", KeyShown>;
 export type KeyMade = KeyShown & { readonly api_key: string };
 
 /** Fields that depend on the kind of call. */
@@ -26,10 +25,7 @@ interface Called {
 }
 export type TransactionShown = ReturnType<typeof transactionRow> & Called & Naming & { readonly account_id?: string };
 export type WholeTransaction = ReturnType<typeof wholeTransactionRow> & Called & Naming;
-export interface TransactionsShown {
-  readonly transactions: readonly TransactionShown[];
-  readonly next_cursor: string | null;
-}
+export type TransactionsShown = Paged<"transactions", TransactionShown>;
 
 /** A call that was not charged. */
 export interface FailedShown {
@@ -49,33 +45,20 @@ export interface FailedShown {
   readonly reason?: string | null;
   readonly ms: number;
   readonly tags?: readonly string[];
-  readonly attempts: readonly {
-    readonly vendor: string;
-    readonly model: string;
-    readonly status: number;
-    readonly reason: string | null;
-    /** Only for the operator: what the provider said about our key. */
-    readonly refusal?: string;
-    readonly ms: number;
-  }[];
+  /** The provider's words (`refusal`) are only for the operator. */
+  readonly attempts: readonly Omit<FailedCall["attempts"][number], "upstreamNano">[];
 }
 
 /** In a list, without the runs below it. */
 export type RunListed = Omit<RunShown, "children">;
-export interface RunsShown {
-  readonly runs: readonly RunListed[];
-  readonly next_cursor: string | null;
-}
+export type RunsShown = Paged<"runs", RunListed>;
 type RunCall = RunCallRow & Called & Naming;
 /** Pages after the first have only calls. */
 export type BillShown = RunShown &
   Partial<Reckoned> & { readonly calls: readonly RunCall[]; readonly next_cursor: string | null };
 
 export type EventShown = ReturnType<typeof eventRow>;
-export interface EventsShown {
-  readonly events: readonly EventShown[];
-  readonly next_cursor: string | null;
-}
+export type EventsShown = Paged<"events", EventShown>;
 export type WebhookShown = ReturnType<typeof hookRow>;
 
 export function calledName({ model, service, action }: Called): string {

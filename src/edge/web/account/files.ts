@@ -1,5 +1,6 @@
 // Stored files: search by name, download by a fresh link, delete.
 import { html } from "../html.ts";
+import type { Paged } from "../kit/ask.ts";
 import { buttonForm, searchForm } from "../kit/forms.ts";
 import type { Section } from "../kit/sections.ts";
 import { card, count, nextPage, tableOf, time } from "../kit/shown.ts";
@@ -15,7 +16,6 @@ interface FileShown {
 interface Envelope<Data> {
   readonly data: Data;
 }
-type FilesShown = Envelope<{ readonly files: readonly FileShown[]; readonly next_cursor: string | null }>;
 
 const PATH = "/account/files";
 const PAGE = 50;
@@ -45,7 +45,11 @@ export const filesSection: Section = {
   async show({ ask, csrf, request }) {
     const query = (request.query.get("q") ?? "").slice(0, 255);
     const cursor = request.query.get("cursor") ?? undefined;
-    const { data } = await ask<FilesShown>("POST", "/api/run/files/list", { query, limit: PAGE, cursor });
+    const { data } = await ask<Envelope<Paged<"files", FileShown>>>("POST", "/api/run/files/list", {
+      query,
+      limit: PAGE,
+      cursor,
+    });
     const form = { action: PATH, csrf };
     const none =
       query === ""

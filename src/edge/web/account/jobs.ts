@@ -1,6 +1,6 @@
 // Jobs with live progress, and a button to cancel one.
 import { type Html, html } from "../html.ts";
-import { type Ask, withQuery } from "../kit/ask.ts";
+import { type Ask, type Paged, withQuery } from "../kit/ask.ts";
 import { meter } from "../kit/charts.ts";
 import { buttonForm } from "../kit/forms.ts";
 import type { Section, Visit } from "../kit/sections.ts";
@@ -38,7 +38,7 @@ function stateOf({ status, progress, cancelled, stopped }: JobShown): Html {
 
 async function jobsOf(ask: Ask, csrf: string, cursor: string): Promise<Html> {
   const path = withQuery("/api/v1/jobs", { limit: PAGE, cursor });
-  const found = await ask<{ readonly jobs: readonly JobShown[]; readonly next_cursor: string | null }>("GET", path);
+  const found = await ask<Paged<"jobs", JobShown>>("GET", path);
   const jobs = tableOf("Jobs", found.jobs, NONE, {
     "Started (UTC)": (job) => time(job.created_at),
     Job: (job) => html`<span class="name">${job.job}</span><br><span class="soft"><code>${job.job_id}</code></span>`,

@@ -2,8 +2,9 @@
 
 import type { GroupShown } from "../../../money/accounts/groups.ts";
 import type { WhyShown } from "../../../money/accounts/why.ts";
+import { has } from "../find.ts";
 import { type Html, html, type Put } from "../html.ts";
-import { type Ask, withQuery } from "../kit/ask.ts";
+import { type Paged, withQuery } from "../kit/ask.ts";
 import { meter } from "../kit/charts.ts";
 import {
   buttonForm,
@@ -20,7 +21,7 @@ import type { Act, Section, Shown, Visit } from "../kit/sections.ts";
 import { card, dialog, dialogLink, moneyOfCents, nextPage, pill, secretShown, tableOf, time } from "../kit/shown.ts";
 import { TREND_DAYS, trends } from "../spending.ts";
 import { dollars } from "../words.ts";
-import type { KeyMade, KeyShown, KeysShown } from "./answers.ts";
+import type { KeyMade, KeyShown } from "./answers.ts";
 import { callsOfKey } from "./start.ts";
 
 /** How long the old secret stays valid beside a new one, in seconds. */
@@ -165,15 +166,12 @@ function listedIn({ path, query }: Visit["request"]): Listed {
 }
 
 /** A page of keys, oldest first; or the keys whose name, id or hint contains the search text. */
-async function keysOf(ask: Ask, api: string, { query }: Listed): Promise<KeysShown> {
-  const { q, cursor } = query;
-  const asked = q === "" ? { limit: PAGE, cursor } : { limit: ALL };
-  const found = await ask<Partial<KeysShown> & { keys?: KeysShown["agents"] }>("GET", withQuery(api, asked));
-  const all = found.agents ?? found.keys ?? [];
-  if (q === "") return { agents: all, next_cursor: found.next_cursor ?? null };
-  const words = q.toLowerCase();
-  const has = ({ label, id, hint }: KeyShown) => `${label} ${id} ${hint}`.toLowerCase().includes(words);
-  return { agents: all.filter(has).slice(0, FOUND_MAX), next_cursor: null };
+async function keysOf(visit: Visit, { api, keys }: KeysPlace, { q, cursor }: Listed["query"]) {
+  const path = withQuery(`${api(visit)}/${keys}`, q === "" ? { limit: PAGE, cursor } : { limit: ALL });
+  const { [keys]: all, next_cursor: next } = await visit.ask<Paged<KeysPlace["keys"], KeyShown>>("GET", path);
+  if (q === "") return { agents: all, next };
+  const isNamed = ({ label, id, hint }: KeyShown) => has(`${label} ${id} ${hint}`, q);
+  return { agents: all.filter(isNamed).slice(0, FOUND_MAX), next: null };
 }
 
 function keysTable(keys: readonly KeyShown[], made: KeysTable): Html {
@@ -195,7 +193,7 @@ export async function keysShown(visit: Visit, place: KeysPlace, nowMs: number) {
   const { ask, csrf, request } = visit;
   const listed = listedIn(request);
   const { path, query } = listed;
-  const { agents, next_cursor: next } = await keysOf(ask, `${place.api(visit)}/${place.keys}`, listed);
+  const { agents, next } = await keysOf(visit, place, query);
   const { groups } = await ask<{ groups: readonly GroupShown[] }>("GET", `${place.api(visit)}/groups`);
   const trend = await trends(ask, place.usage(visit), { by: "key", ids: agents.map(({ id }) => id), nowMs });
   // A form's action returns to the page that it was sent from.

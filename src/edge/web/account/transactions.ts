@@ -107,6 +107,8 @@ export function failures(
 /** What the operator sees of a failed call beside its caller. */
 export interface ForOperator {
   readonly account: Html;
+  /** Where to look for the cause. */
+  readonly next: Html;
   /** What the provider said on a route. */
   readonly wordsOf: (attempt: FailedShown["attempts"][number]) => string;
 }
@@ -132,7 +134,7 @@ export function failurePage(call: FailedShown, path: string, operator?: ForOpera
   // An earlier release may have had other codes.
   const error: ErrorRow | undefined = call.code === null ? undefined : ERRORS[call.code];
   const others = withQuery(path, { status: call.kind, model: call.asked ?? "" });
-  const next = html`<p>${error?.hint ?? ""}</p><p><a href="${others}">Show others like it</a></p>`;
+  const next = html`<p>${error?.hint ?? ""}</p><p><a href="${others}">Show others like it</a></p>${operator?.next ?? ""}`;
   return {
     title: call.kind === "refused" ? "Refused call" : "Failed call",
     body: html`${problem(call.reason ?? call.message ?? null)}<div class="grid">${card("Details", about)}${card("What to do", next)}</div>${card("Routes tried", tried)}`,

@@ -3,7 +3,7 @@ import type { BudgetsShown } from "../../../money/accounts/budgets.ts";
 import { budgetsTable } from "../account/budgets.ts";
 import { type KeysPlace, keyActs, keysShown } from "../account/keys.ts";
 import { type Html, html } from "../html.ts";
-import { Refused, withQuery } from "../kit/ask.ts";
+import { type Paged, Refused, withQuery } from "../kit/ask.ts";
 import { buttonForm, centsIn, postForm, searchForm } from "../kit/forms.ts";
 import type { Act, Section, Shown, Visit } from "../kit/sections.ts";
 import {
@@ -53,10 +53,8 @@ export function accountsSection(epochMs: () => number): Section {
 async function accountsShown({ ask, csrf, request }: Visit, nowMs: number): Promise<Shown> {
   const text = (name: string) => (request.query.get(name) ?? "").trim();
   const [cursor, q] = [text("cursor"), text("q")];
-  const found = await ask<{ accounts: readonly AccountShown[]; next_cursor: string | null }>(
-    "GET",
-    withQuery("/admin/v1/accounts", { limit: PAGE, cursor, q }),
-  );
+  const path = withQuery("/admin/v1/accounts", { limit: PAGE, cursor, q });
+  const found = await ask<Paged<"accounts", AccountShown>>("GET", path);
   const ids = found.accounts.map(({ account_id: id }) => id);
   const trend = await trends(ask, "/admin/v1/usage", { by: "account", ids, nowMs });
   const none =

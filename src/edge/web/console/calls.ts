@@ -58,6 +58,7 @@ export const callSection: Section = {
       const { routes } = await bodyOr(asked, { routes: [] });
       return failurePage(whole, PATH, {
         account: html`${CALLS.ownerOf(whole)}`,
+        next: html`<p><a href="/console/routes">Check the providers under Routes</a></p>`,
         wordsOf: (attempt) => lastWords(routes, attempt),
       });
     }

@@ -1,6 +1,6 @@
 // Maintenance: the doctor, which checks all books; pending writes; adapter certificates; the settings in force; and the operator log.
 import { type Html, html } from "../html.ts";
-import { type Ask, withQuery } from "../kit/ask.ts";
+import { type Ask, type Paged, withQuery } from "../kit/ask.ts";
 import { buttonForm } from "../kit/forms.ts";
 import type { Section } from "../kit/sections.ts";
 import { card, count, nextPage, pill, tableOf, tiles, time } from "../kit/shown.ts";
@@ -121,7 +121,7 @@ export const logSection: Section = {
   async show({ ask, request }) {
     const cursor = request.query.get("cursor") ?? "";
     const path = withQuery("/admin/v1/log", { limit: "100", cursor });
-    const found = await ask<{ log: readonly DoneShown[]; next_cursor: string | null }>("GET", path);
+    const found = await ask<Paged<"log", DoneShown>>("GET", path);
     const log = tableOf("Log", found.log, "There are no changes yet.", {
       "Time (UTC)": ({ at }) => time(at),
       Who: ({ by, proven }) => html`<span class="name">${by}</span> ${proven === true ? pill("proven", "good") : ""}`,

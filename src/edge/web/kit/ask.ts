@@ -1,6 +1,11 @@
 // How pages read and change data: with the same endpoints that programs call, in process.
 import type { EndpointShape } from "../../../core/endpoint.ts";
 
+/** An endpoint's page of rows. */
+export type Paged<Name extends string, Row> = Readonly<Record<Name, readonly Row[]>> & {
+  readonly next_cursor: string | null;
+};
+
 /** An endpoint's refusal, worded for people. */
 export class Refused extends Error {
   readonly status: number;
