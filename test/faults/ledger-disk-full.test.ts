@@ -57,6 +57,8 @@ test.skipIf(!mounted)(
     await Promise.all(running.map((hold) => ledger.reserve(holdRequest(hold))));
     const refused = [hold("refused", 3), hold("refused-with-a-row", 5)] as const;
     for (const [at, one] of refused.entries()) await ledger.reserve(holdRequest(one, { unwritten: at === 0 }));
+    const decided = { unwritten: true, isNew: true };
+    await ledger.reserve(holdRequest(hold("loads the account", 0), decided));
     fill(filler);
 
     const post = (hold: { accountId: string; holdId: string; cents: number }) =>
@@ -80,6 +82,11 @@ test.skipIf(!mounted)(
     const together = await Promise.allSettled(running.slice(-100).map(post));
     expect(together.every(({ status }) => status === "rejected")).toBe(true);
 
+    // It is decided in this process, and reaches the storage thread in a batch that cannot be written.
+    const admitted = () => ledger.reserve(holdRequest(hold("admitted", 1), decided)).catch(() => null);
+    await vi.waitFor(async () => expect(await admitted()).toEqual({ outcome: "held" }), { timeout: 30_000 });
+    await expect(post(hold("admitted", 1))).rejects.toMatchObject({ code: "ledger_unavailable" });
+
     const heldCents = async () => ((await ledger.account("a"))?.heldNano ?? 0) / CENT;
     const held = await heldCents();
     const leases = keepLeases({ ledger, clock: systemClock, owner: "p", leaseMs: 60_000, onBroken() {} });
@@ -94,11 +101,11 @@ test.skipIf(!mounted)(
     await vi.waitFor(async () => expect(await heldCents()).toBe(held - 8), { timeout: 30_000 });
     await leases.stop();
     for (const one of refused) expect(await post(one)).toMatch(/missing|expired/);
-    for (const hold of running) expect(await post(hold)).toBe("posted");
+    for (const one of [...running, hold("admitted", 1)]) expect(await post(one)).toBe("posted");
     await ledger.close();
     const again = sqliteLedger(await open());
     for (const holdId of acked) expect(await again.transaction("a", holdId)).not.toBeNull();
-    expect(await again.account("a")).toMatchObject({ spentNano: RUNNING * CENT, heldNano: 0 });
+    expect(await again.account("a")).toMatchObject({ spentNano: (RUNNING + 1) * CENT, heldNano: 0 });
     expect((await again.doctor({ file: true })).findings).toEqual([]);
     await again.close();
     expect(broken).toEqual([]);

@@ -3,15 +3,20 @@ import type { InnerAnswer, LocalCall, WantedCall } from "../../catalog/local-act
 import type { JsonObject } from "../../catalog/said.ts";
 import type { Clock } from "../../core/clock.ts";
 import type { Payer } from "../../core/plan.ts";
-import type { CallMade } from "./call-made.ts";
 import type { SkipReason } from "./pages/read-rung.ts";
 
-export interface CallRecord extends CallMade<Skipped> {
+export interface CallRecord {
   readonly facet: string;
-  /** The flat price includes the calls. */
+  readonly provider: string;
+  readonly action: string;
+  readonly ok: boolean;
+  /** Always 0: the flat price includes the calls. */
   readonly charged_cents: 0;
+  readonly latency_ms: number;
+  readonly transaction_id?: string;
   readonly results?: number;
   readonly error?: string;
+  readonly skipped?: Skipped;
 }
 
 type Skipped = SkipReason | "not_possible" | "lost_race" | "upstream_bound" | "out_of_time";

@@ -45,6 +45,8 @@ const COLUMNS = `kind, id, payer, version, value, created_at AS createdAtMs, exp
 
 export type RecordsOperations = ReturnType<typeof operationsOn>;
 
+export const schemaVersion = SCHEMA.length;
+
 export function openUnit(database: DatabaseSync, time: StoreTime): SqliteUnit {
   migrate(database, "records", SCHEMA);
   const changed = new Set<string>();

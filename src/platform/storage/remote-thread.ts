@@ -41,7 +41,7 @@ export async function openRemoteThread(options: RemoteThreadOptions): Promise<Sq
   const greet = (welcome: Welcome): void => {
     if (welcome.kind === "refused") return greeted.reject(new Error(welcome.error));
     const parts = { port: portOf(socket), entries: welcome.operations, reading: openReadingThread(file), clock };
-    client = new ThreadClient({ ...parts, onNews, onFatal });
+    client = new ThreadClient({ ...parts, shared: true, onNews, onFatal });
     greeted.resolve(client);
   };
   const hear = (message: FromThread | Welcome): void => {

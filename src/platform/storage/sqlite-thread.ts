@@ -42,6 +42,7 @@ export async function openSqliteThread(options: SqliteThreadOptions): Promise<Sq
     entries,
     reading,
     clock,
+    shared: serve !== null || start.sharing === "processes",
     onFatal,
     ...(onNews === undefined ? {} : { onNews }),
   });

@@ -36,11 +36,24 @@ export interface SqliteUnit {
 /** The export `openUnit` of a unit's file. */
 export type OpenUnit = (database: DatabaseSync, time: StoreTime) => SqliteUnit;
 
+/** What the file of a unit exports. */
+export interface UnitModule {
+  readonly openUnit: OpenUnit;
+  /** How many schema steps the unit's tables have. */
+  readonly schemaVersion?: number;
+}
+
+const VERSIONS = "CREATE TABLE IF NOT EXISTS schema_version (unit TEXT PRIMARY KEY, version INTEGER NOT NULL) STRICT";
+
+/** The schema steps that the unit's tables have in this database; 0: it has no such tables. */
+export function migratedTo(database: DatabaseSync, unit: string): number {
+  database.exec(VERSIONS);
+  return Number(database.prepare("SELECT version FROM schema_version WHERE unit = ?").get(unit)?.version ?? 0);
+}
+
 /** Runs the schema steps that the database does not have yet. Only ever append steps. */
 export function migrate(database: DatabaseSync, unit: string, steps: readonly string[]): void {
-  database.exec("CREATE TABLE IF NOT EXISTS schema_version (unit TEXT PRIMARY KEY, version INTEGER NOT NULL) STRICT");
-  const row = database.prepare("SELECT version FROM schema_version WHERE unit = ?").get(unit);
-  const done = Number(row?.version ?? 0);
+  const done = migratedTo(database, unit);
   if (done > steps.length) {
     throw new Error(`the database's ${unit} is at version ${done}, newer than this program's ${steps.length}`);
   }

@@ -1,12 +1,14 @@
 // The storage thread, the only owner of the database: runs each batch in one transaction, answers, and reports later that it is on disk.
+import { existsSync } from "node:fs";
 import { parentPort, workerData } from "node:worker_threads";
+import { systemClock } from "../../core/clock.ts";
 import { backupTo } from "./backup.ts";
 import { guardDisk } from "./disk-guard.ts";
 import { FRAME_BYTES_MAX } from "./frames.ts";
 import { LogLength } from "./log-length.ts";
 import { LogSync } from "./log-sync.ts";
 import { isFatal, openShared, SQLITE_FULL, sqliteCode } from "./open-database.ts";
-import type { OpenUnit, SqliteUnit } from "./sqlite-unit.ts";
+import { migratedTo, type SqliteUnit, type UnitModule } from "./sqlite-unit.ts";
 import { type StoreClient, StoreClients } from "./store-clients.ts";
 import type { Batch, BatchAnswer, BatchDone, OperationEntry, ThreadStart, ToThread } from "./wire.ts";
 
@@ -94,10 +96,32 @@ function end(error: string): void {
   clients.end(error);
 }
 
+/**
+ * Copies a file with tables of an older version before they change, so that the older program can be started again on what it left.
+ * Processes that share a file may be writing it, so theirs is not copied.
+ */
+async function copyOlder(modules: readonly (readonly [name: string, module: UnitModule])[]): Promise<void> {
+  if (start.sharing === "processes") return;
+  for (const [name, { schemaVersion = 0 }] of modules) {
+    const found = migratedTo(database, name);
+    if (found === 0 || found >= schemaVersion) continue;
+    const copy = `${start.file}.${name}-${found}`;
+    try {
+      if (!existsSync(copy)) await backupTo(file, copy);
+    } catch (cause) {
+      const why = cause instanceof Error ? cause.message : String(cause);
+      throw new Error(`${start.file} is of an older version and cannot be copied before it changes: ${why}`, { cause });
+    }
+    return;
+  }
+}
+
 async function openUnits(): Promise<void> {
+  const modules: (readonly [name: string, module: UnitModule])[] = [];
+  for (const [name, url] of Object.entries(start.units)) modules.push([name, (await import(url)) as UnitModule]);
+  await copyOlder(modules);
   database.exec("BEGIN IMMEDIATE");
-  for (const [name, url] of Object.entries(start.units)) {
-    const { openUnit } = (await import(url)) as { openUnit: OpenUnit };
+  for (const [name, { openUnit }] of modules) {
     const unit = openUnit(database, time);
     units.push(unit);
     for (const [operation, run] of Object.entries(unit.operations)) {
@@ -114,10 +138,11 @@ function openLog(): LogSync | null {
   if (start.sharing === "processes") return null;
   // From here on, commits write only the log, and only checkpoints sync.
   database.exec("PRAGMA synchronous = NORMAL");
-  return new LogSync(`${start.file}-wal`, {
-    synced: (commit) => broken || clients.synced(commit),
-    failed: (error) => end(`disk I/O error: ${error.message}`),
-  });
+  const events = {
+    synced: (commit: number) => broken || clients.synced(commit),
+    failed: (error: Error) => end(`disk I/O error: ${error.message}`),
+  };
+  return new LogSync(`${start.file}-wal`, events, systemClock);
 }
 
 function answerBatch(client: StoreClient, { epochMs, elapsedMs, calls, isLate = false }: Batch): void {
@@ -128,12 +153,15 @@ function answerBatch(client: StoreClient, { epochMs, elapsedMs, calls, isLate = 
   }
   try {
     const done = runBatch(calls);
+    // A failed sync.
+    if (broken) return;
     tellChanged();
     const commit = log?.pending ?? 0;
-    if (isLate && commit > 0) client.late = { commit, text: answerText({ ...done, commit: 0, isLate }) };
+    const low = disk.isLow(time.elapsedMs) ? ({ low: true } as const) : null;
+    if (isLate && commit > 0) client.late = { commit, text: answerText({ ...done, commit: 0, isLate, ...low }) };
     else {
       client.waitsFor = commit;
-      client.say(answerText({ ...done, commit, isLate }));
+      client.say(answerText({ ...done, commit, isLate, ...low }));
     }
     catchUpSoon();
   } catch (error) {
@@ -175,7 +203,8 @@ function runBatch(calls: readonly unknown[], roomMade = false): BatchDone {
     undo(error);
     const full = sqliteCode(error) === SQLITE_FULL;
     if (full && !roomMade && makeRoom()) return runBatch(calls, true);
-    if (full || calls.length === 2) return rejected(calls, String(error));
+    if (full) return runUnwritten(calls, String(error));
+    if (calls.length === 2) return rejected(calls, String(error));
     return runEach(calls, roomMade);
   }
   // It is committed: a failure from here on must not repeat it, and ends the thread.
@@ -197,22 +226,38 @@ function runEach(calls: readonly unknown[], roomMade: boolean): BatchDone {
   return { values, errors };
 }
 
+/** On a full disk: runs what writes nothing, and refuses the rest. */
+function runUnwritten(calls: readonly unknown[], error: string): BatchDone {
+  let done: BatchDone;
+  try {
+    done = transact(calls, error);
+  } catch (cause) {
+    undo(cause);
+    return rejected(calls, error);
+  }
+  for (const unit of units) unit.committed?.(noteChanged);
+  return done;
+}
+
 function rejected(calls: readonly unknown[], error: string): BatchDone {
   const values = Array(calls.length / 2).fill(null);
   return { values, errors: Object.fromEntries(values.map((_, at) => [at, error])) };
 }
 
-function transact(calls: readonly unknown[]): BatchDone {
-  const low = disk.isLow(time.elapsedMs);
+/** `full`: why nothing can be written; null: there is room. */
+function transact(calls: readonly unknown[], full: string | null = null): BatchDone {
+  const low = disk.isLow(time.elapsedMs) ? "the disk of DATA_DIR is nearly full" : null;
   const values: unknown[] = [];
   let errors: Record<number, string> | null = null;
   let chars = 0;
   writes = false;
   for (let at = 0; at < calls.length && chars <= VALUES_CHARS_MAX; at += 2) {
     const number = calls[at] as number;
-    if (low && entries[number]?.admission) {
+    const refusal =
+      (operations[number]?.isUnwritten?.(calls[at + 1]) ? null : full) ?? (entries[number]?.admission ? low : null);
+    if (refusal !== null) {
       errors ??= {};
-      errors[at / 2] = "the disk of DATA_DIR is nearly full";
+      errors[at / 2] = refusal;
       values.push(null);
     } else {
       const operation = operations[number];

@@ -23,6 +23,8 @@ export interface Manner {
   readonly mayBeLost?: true;
   /** May wait some milliseconds: it goes with the next operation that may not, or after `PATIENCE_MS`, to avoid a separate commit. */
   readonly isPatient?: true;
+  /** Is sent with the next operation that does not wait, in order. */
+  readonly withNext?: true;
 }
 
 /** Calls a unit's operation and returns its value, once it is committed and on disk. Rejects with `ledger_unavailable`. */
@@ -36,6 +38,13 @@ export type UnitCaller<Ops extends Operations> = <Name extends keyof Ops & strin
 const WRITE_LOG = new URL("./write-log.ts", import.meta.url);
 
 export interface SqliteThread {
+  /**
+   * True if new work can be taken on, and only this process uses the store: what it decides itself and then sends is done in the order of
+   * its calls.
+   */
+  admits(): boolean;
+  /** The clock whose time goes with each batch. */
+  readonly clock: Clock;
   unit<Ops extends Operations>(name: string): UnitCaller<Ops>;
   /** The rows of a long `SELECT`, read on a separate connection; the file must be shared with readers or processes. */
   ask(text: string, values: readonly Value[]): Promise<readonly ReadRow[]>;
@@ -61,6 +70,8 @@ export interface ThreadClientParts {
   readonly entries: readonly OperationEntry[];
   readonly reading: ReadingThread;
   readonly clock: Clock;
+  /** Other processes use the store, too. */
+  readonly shared: boolean;
   /** The store is permanently broken: everything was rejected, and the process should exit. */
   readonly onFatal: (error: Error) => void;
   /** For processes that share the store. */
@@ -93,11 +104,14 @@ function unavailable(detail: string, nothingDone: boolean): GatewayError {
 export class ThreadClient implements SqliteThread {
   readonly #port: ThreadPort;
   readonly #entries: readonly OperationEntry[];
-  readonly #clock: Clock;
+  readonly clock: Clock;
+  readonly #shared: boolean;
   readonly #onFatal: (error: Error) => void;
   readonly #onNews: (news: StoreNews) => void;
   readonly #reading: ReadingThread;
   #queue: Waiting[] = [];
+  /** Something in the queue must be sent. */
+  #isPressing = false;
   /** Operations that go with the next batch. */
   #patient: Waiting[] = [];
   #patience: NodeJS.Timeout | null = null;
@@ -111,6 +125,8 @@ export class ThreadClient implements SqliteThread {
   /** The queue length at the last turn, and the turns waited so far. */
   #gathered = 0;
   #turns = 0;
+  /** The disk is nearly full, as the last answer said. */
+  #low = false;
   #broken: Error | null = null;
   #closing: Pending | null = null;
   #closed: Promise<void> | null = null;
@@ -118,11 +134,12 @@ export class ThreadClient implements SqliteThread {
   #isLeaving = false;
   readonly #backups: Pending[] = [];
 
-  constructor({ port, entries, reading, clock, onFatal, onNews = () => {} }: ThreadClientParts) {
+  constructor({ port, entries, reading, clock, shared, onFatal, onNews = () => {} }: ThreadClientParts) {
     this.#port = port;
     this.#entries = entries;
     this.#reading = reading;
-    this.#clock = clock;
+    this.clock = clock;
+    this.#shared = shared;
     this.#onFatal = onFatal;
     this.#onNews = onNews;
   }
@@ -137,7 +154,12 @@ export class ThreadClient implements SqliteThread {
     }) as never;
   }
 
-  #call(number: number, argument: unknown, { mayBeLost, isPatient }: Manner): Promise<unknown> {
+  admits(): boolean {
+    if (this.#shared || this.#low || this.#broken !== null || this.#closing !== null) return false;
+    return this.#queue.length + this.#patient.length < QUEUE_MAX / 2;
+  }
+
+  #call(number: number, argument: unknown, { mayBeLost, isPatient, withNext }: Manner): Promise<unknown> {
     if (this.#broken !== null) return Promise.reject(unavailable(this.#broken.message, true));
     if (this.#closing !== null) return Promise.reject(unavailable("the store is closed", true));
     const room = this.#entries[number]?.admission ? QUEUE_MAX / 2 : QUEUE_MAX;
@@ -146,8 +168,9 @@ export class ThreadClient implements SqliteThread {
     return new Promise((resolve, reject) => {
       const waiting = { number, argument, mayBeLost: mayBeLost === true, resolve, reject };
       (isPatient === true ? this.#patient : this.#queue).push(waiting);
+      if (isPatient !== true && withNext !== true) this.#isPressing = true;
       if (isPatient === true) this.#patience ??= setTimeout(this.#waitedLong, PATIENCE_MS);
-      else this.#schedule();
+      else if (withNext !== true || this.#queue.length >= BATCH_MAX) this.#schedule();
     });
   }
 
@@ -157,6 +180,7 @@ export class ThreadClient implements SqliteThread {
     this.#patience = null;
     this.#queue = this.#queue.length === 0 ? this.#patient : [...this.#queue, ...this.#patient];
     this.#patient = [];
+    this.#isPressing = true;
   }
 
   readonly #waitedLong = (): void => {
@@ -215,7 +239,7 @@ export class ThreadClient implements SqliteThread {
     const calls: unknown[] = [];
     for (const { number, argument } of running) calls.push(number, argument);
     const isLate = this.#isIdle && behind.length === 0 && running.length === 1 && running.every(this.#canWait);
-    const batch: Batch = { epochMs: this.#clock.epochMs(), elapsedMs: this.#clock.elapsedMs(), calls, isLate };
+    const batch: Batch = { epochMs: this.clock.epochMs(), elapsedMs: this.clock.elapsedMs(), calls, isLate };
     try {
       this.#port.post(JSON.stringify(batch));
     } catch (error) {
@@ -228,6 +252,7 @@ export class ThreadClient implements SqliteThread {
     this.#queue = behind;
     if (isLate) this.#late = running;
     else this.#running = running;
+    this.#isPressing = behind.length > 0;
   }
 
   hear(message: FromThread): void {
@@ -253,10 +278,11 @@ export class ThreadClient implements SqliteThread {
     );
   }
 
-  #settle({ values, errors, commit, isLate }: BatchAnswer): void {
+  #settle({ values, errors, commit, isLate, low }: BatchAnswer): void {
     const batch = (isLate ? this.#late : this.#running) ?? [];
     if (isLate) this.#late = null;
     else this.#running = null;
+    this.#low = low === true;
     let at = 0;
     for (const value of values) {
       const waiting = batch[at] as Waiting;
@@ -267,8 +293,11 @@ export class ThreadClient implements SqliteThread {
       at += 1;
     }
     // The thread stopped early because the answers got long: resend the rest.
-    if (at < batch.length) this.#queue = [...batch.slice(at), ...this.#queue];
-    if (this.#queue.length > 0 || this.#closing !== null) this.#schedule();
+    if (at < batch.length) {
+      this.#queue = [...batch.slice(at), ...this.#queue];
+      this.#isPressing = true;
+    }
+    if (this.#isPressing || this.#closing !== null) this.#schedule();
   }
 
   #synced(upTo: number): void {
@@ -276,7 +305,7 @@ export class ThreadClient implements SqliteThread {
     const done = after < 0 ? this.#unsynced : this.#unsynced.slice(0, after);
     this.#unsynced = after < 0 ? [] : this.#unsynced.slice(after);
     for (const { waiting, value } of done) waiting.resolve(value);
-    if (this.#queue.length > 0 || this.#closing !== null) this.#schedule();
+    if (this.#isPressing || this.#closing !== null) this.#schedule();
   }
 
   ask(text: string, values: readonly Value[]): Promise<readonly ReadRow[]> {

@@ -36,6 +36,8 @@ export interface BatchAnswer extends BatchDone {
   readonly commit: number;
   /** Of the late batch. */
   readonly isLate: boolean;
+  /** The disk is nearly full: no new work may be taken on. */
+  readonly low?: true;
 }
 
 export type ToThread =

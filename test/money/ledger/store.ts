@@ -44,6 +44,8 @@ export async function openRemoteLedger(file: string, clock: Clock): Promise<Sqli
   const kept = await openSqliteThread({ ...options, serve: socket });
   const remote = await openRemoteThread({ socket, file, owner: "child", clock, onNews() {}, onFatal });
   return {
+    clock,
+    admits: () => remote.admits(),
     unit: (name) => remote.unit(name),
     ask: (text, values) => remote.ask(text, values),
     inquire: (inquiry, argument) => remote.inquire(inquiry, argument),

@@ -25,7 +25,14 @@ function open() {
   };
   const entry = (name: string, isShort: boolean): OperationEntry => ({ unit: "u", name, admission: false, isShort });
   const entries = [entry("post", true), entry("list", false)];
-  const client = new ThreadClient({ port, entries, reading, clock: manualClock(START_MS), onFatal() {} });
+  const client = new ThreadClient({
+    port,
+    entries,
+    reading,
+    clock: manualClock(START_MS),
+    shared: false,
+    onFatal() {},
+  });
   const call = client.unit<Record<"post" | "list", (argument: string) => string>>("u");
   const sent = () => batches.map(({ calls, isLate }) => [...calls.filter((_, at) => at % 2 === 1), isLate]);
   const answer = (values: readonly string[], more: Partial<BatchAnswer> = {}) =>

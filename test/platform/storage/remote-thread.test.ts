@@ -157,7 +157,7 @@ test("a batch that is too long to be sent goes in parts: one that is too long al
   };
   const clock = manualClock(START_MS);
   const entries = [{ unit: "mortal", name: "keep", admission: false, isShort: false }];
-  const client = new ThreadClient({ port: { post, cut() {} }, entries, reading, clock, onFatal() {} });
+  const client = new ThreadClient({ port: { post, cut() {} }, entries, reading, clock, shared: true, onFatal() {} });
   const keep = client.unit<MortalOperations>("mortal");
   const words = ["a", "b", "x".repeat(1_001), "c", "d"];
   const kept = await Promise.allSettled(words.map((word) => keep("keep", word)));
@@ -180,7 +180,14 @@ test("the thread is told to close once, also where a sync ends after that", asyn
   };
   const entries = [{ unit: "mortal", name: "keep", admission: false, isShort: false }];
   const port = { post: (message: unknown) => void posts.push(message), cut() {} };
-  const client = new ThreadClient({ port, entries, reading, clock: manualClock(START_MS), onFatal() {} });
+  const client = new ThreadClient({
+    port,
+    entries,
+    reading,
+    clock: manualClock(START_MS),
+    shared: false,
+    onFatal() {},
+  });
   const kept = client.unit<MortalOperations>("mortal")("keep", "a", { mayBeLost: true });
   const turn = () => new Promise((resolve) => setImmediate(resolve));
   await turn();

@@ -30,11 +30,17 @@ export interface MoneyRequest {
   scope(name: string): ScopeState;
 }
 
-export function slotRefusal(account: AccountState, slots: readonly SlotRequest[]): Outcome<"slots"> | null {
+/** The first full slot, or null. */
+function slotRefusal(account: AccountState, slots: readonly SlotRequest[]): Outcome<"slots"> | null {
   for (const { scope, max, code } of slots) {
     if ((account.slots.get(scope) ?? 0) >= max) return { outcome: "slots", code, max };
   }
   return null;
+}
+
+/** The first slot or bound without room for a new hold, or null. */
+export function holdRefusal(request: MoneyRequest, slots: readonly SlotRequest[]) {
+  return slotRefusal(request.account, slots) ?? moneyRefusal(request);
 }
 
 /** The first bound without room for the amount, or null. */

@@ -54,7 +54,7 @@ export interface ReserveRequest extends HoldRef {
    * key, and holds that are charged on expiry, are written anyway.
    */
   readonly unwritten?: boolean;
-  /** The id was made for this request, and nothing has named it before: a store need not look for its past. */
+  /** The id was made for this request and nothing else has named it, so no store needs to look for its past. */
   readonly isNew?: boolean;
   /** The gateway's clock, to detect clock skew. */
   readonly nowMs: number;

@@ -130,19 +130,21 @@ export function periodSum(scope: ScopeState, period: WindowPeriod, day: number, 
   return { spent, held, absorbed };
 }
 
-export function takeHold(hold: LiveHold): void {
+/** What of a hold bounds others. */
+export type CountedHold = Pick<LiveHold, "account" | "amount" | "days" | "slots">;
+
+/** Adds a hold to all sums that bound further ones. */
+export function takeHold(hold: CountedHold): void {
   const { account } = hold;
   account.held += hold.amount;
-  account.holds.add(hold);
   for (const day of hold.days) day.held += hold.amount;
   for (const scope of hold.slots) account.slots.set(scope, (account.slots.get(scope) ?? 0) + 1);
 }
 
 /** The opposite of `takeHold`. */
-export function releaseHold(hold: LiveHold): void {
+export function releaseHold(hold: CountedHold): void {
   const { account } = hold;
   account.held -= hold.amount;
-  account.holds.delete(hold);
   for (const day of hold.days) day.held -= hold.amount;
   for (const scope of hold.slots) {
     const left = (account.slots.get(scope) ?? 0) - 1;

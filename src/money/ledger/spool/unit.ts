@@ -53,6 +53,8 @@ const ALONE_MS = 2 ** 52;
 /** Rows pruned per ended intent: more than arrive, so that a backlog shrinks. */
 const PRUNED_PER_ENDING = 4;
 
+export const schemaVersion = SCHEMA.length;
+
 export function openUnit(database: DatabaseSync, time: StoreTime): SqliteUnit {
   migrate(database, "spool", SCHEMA);
   const spool = operationsOn(database, time);

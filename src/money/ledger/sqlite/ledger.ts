@@ -1,16 +1,16 @@
 // The gateway's side of the SQLite ledger. Open the storage thread with `LEDGER_UNIT` among its units.
-import type { AccountPage, AccountRow } from "../../../core/account-rows.ts";
+import type { AccountPage, AccountRow, Accounts } from "../../../core/account-rows.ts";
 import { type Nano, nano, ZERO } from "../../../core/money.ts";
-import type { SqliteThread } from "../../../platform/storage/thread-client.ts";
-import type { DoctorReport, Ledger, Told } from "../model/ledger.ts";
+import type { SqliteThread, UnitCaller } from "../../../platform/storage/thread-client.ts";
+import type { DoctorReport, Ledger, Money, Told } from "../model/ledger.ts";
 import { sumFaults } from "../usage/check.ts";
 import { type AskReports, reportsOf } from "../usage/reports.ts";
 import { LEDGER_TABLES } from "../usage/sums.ts";
+import { Admissions } from "./admissions.ts";
 import type { ExaminedBooks } from "./books-doctor.ts";
-import { postList, reserveList } from "./compact.ts";
+import { postList } from "./compact.ts";
 import { type Visited, visit } from "./doctor-visit.ts";
 import { type PostingSql, postingRow } from "./entries.ts";
-import { isWritten } from "./reserve.ts";
 import type { LedgerOperations } from "./unit.ts";
 
 const LOSABLE = { mayBeLost: true } as const;
@@ -40,12 +40,96 @@ function sumsAndEvents(thread: SqliteThread): Told & Pick<Ledger, "spentToday" |
   };
 }
 
+type Call = UnitCaller<LedgerOperations>;
+
+function accountsIn(thread: SqliteThread, call: Call, admissions: Admissions): Accounts {
+  return {
+    openAccount: (request) => call("openAccount", { ...request, creditNano: nano(request.creditNano) }),
+    account: (accountId) => call("account", accountId),
+    accounts: (page) =>
+      page?.text === undefined ? call("accounts", page ?? null) : accountsWith(thread, page, page.text),
+    patchAccount(accountId, patch) {
+      admissions.drop(accountId);
+      return call("patchAccount", { accountId, patch });
+    },
+    createKey: (accountId, key) => call("createKey", { accountId, key }),
+    keyByHash: (secretHash) => call("keyByHash", secretHash),
+    key: (accountId, keyId) => call("key", { accountId, keyId }),
+    keys: (accountId, page) => call("keys", { accountId, page: page ?? null }),
+    patchKey(accountId, keyId, patch) {
+      admissions.drop(accountId);
+      return call("patchKey", { accountId, keyId, patch });
+    },
+    secretHash: (accountId, keyId) => call("secretHash", { accountId, keyId }),
+    rotateKey: (accountId, keyId, secretHash, hint) => call("rotateKey", { accountId, keyId, secretHash, hint }),
+    deleteKey(accountId, keyId) {
+      admissions.drop(accountId);
+      return call("deleteKey", { accountId, keyId });
+    },
+  };
+}
+
+function moneyIn(thread: SqliteThread, call: Call, admissions: Admissions): Money {
+  return {
+    reserve(request) {
+      nano(request.amountNano);
+      return admissions.reserve(request);
+    },
+    extend(hold, amountNano, accrued, leaseMs) {
+      admissions.drop(hold.accountId);
+      return call("extend", { hold, amountNano: nano(amountNano), accrued: nano(accrued), leaseMs });
+    },
+    // A crash of the calling process does not undo this answer.
+    standing: ({ accountId, holdId }, manner) => call("standing", { accountId, holdId }, { ...LOSABLE, ...manner }),
+    renew: (holds, leaseMs) => call("renew", { holds, leaseMs }),
+    letGo({ accountId, holdId }) {
+      admissions.drop(accountId);
+      return call("letGo", { accountId, holdId }, LOSABLE);
+    },
+    post(request) {
+      nano(request.amountNano);
+      nano(request.upstreamNano);
+      for (const { upstreamNano } of request.legs) nano(upstreamNano);
+      nano(request.beside?.chargedNano ?? 0);
+      nano(request.beside?.costNano ?? 0);
+      admissions.ending(request, request.amountNano, request.upstreamNano + (request.beside?.costNano ?? 0));
+      return call("post", postList(request)).then((ended) => {
+        admissions.posted(request, ended);
+        return ended;
+      });
+    },
+    void({ accountId, holdId }, reason, { keyFate = "free", upstreamNano = ZERO } = {}) {
+      admissions.ending({ accountId, holdId }, 0, upstreamNano);
+      const ending = { accountId, holdId, reason, keyFate, upstreamNano: nano(upstreamNano) };
+      return call("void", ending).then((ended) => {
+        admissions.voided(accountId, holdId, ended);
+        return ended;
+      });
+    },
+    async sweep(countMax, onlyOwner) {
+      const ended = await sweepInSteps(thread, countMax, onlyOwner ?? null);
+      admissions.dropOf(ended);
+      return ended;
+    },
+    topUp(accountId, transactionId, amountNano, reference) {
+      admissions.drop(accountId);
+      return call("topUp", { accountId, transactionId, amountNano: nano(amountNano) as Nano, reference });
+    },
+    refund(transactionId, refundId, reason) {
+      // Only the charge names the account.
+      admissions.dropAll();
+      return call("refund", { transactionId, refundId, reason });
+    },
+  };
+}
+
 /**
- * The ledger in `thread`, whose units must have `ledger: LEDGER_UNIT`. Every call resolves after its commit, and rejects with
+ * The ledger in `thread`, whose units must have `ledger: LEDGER_UNIT`; one for each thread. Every call resolves after its commit, and rejects with
  * `ledger_unavailable` where the store fails. Throws RangeError for amounts that are not whole non-negative nano-USD.
  */
 export function sqliteLedger(thread: SqliteThread): Ledger {
   const call = thread.unit<LedgerOperations>("ledger");
+  const admissions = new Admissions(thread, call);
   const books: AskReports = {
     tables: LEDGER_TABLES,
     dialect: "sqlite",
@@ -59,46 +143,11 @@ export function sqliteLedger(thread: SqliteThread): Ledger {
   };
   let visiting: Promise<DoctorReport> | null = null;
   return {
-    openAccount: (request) => call("openAccount", { ...request, creditNano: nano(request.creditNano) }),
-    account: (accountId) => call("account", accountId),
-    accounts: (page) =>
-      page?.text === undefined ? call("accounts", page ?? null) : accountsWith(thread, page, page.text),
-    patchAccount: (accountId, patch) => call("patchAccount", { accountId, patch }),
-    createKey: (accountId, key) => call("createKey", { accountId, key }),
-    keyByHash: (secretHash) => call("keyByHash", secretHash),
-    key: (accountId, keyId) => call("key", { accountId, keyId }),
-    keys: (accountId, page) => call("keys", { accountId, page: page ?? null }),
-    patchKey: (accountId, keyId, patch) => call("patchKey", { accountId, keyId, patch }),
-    secretHash: (accountId, keyId) => call("secretHash", { accountId, keyId }),
-    rotateKey: (accountId, keyId, secretHash, hint) => call("rotateKey", { accountId, keyId, secretHash, hint }),
-    deleteKey: (accountId, keyId) => call("deleteKey", { accountId, keyId }),
-    reserve(request) {
-      nano(request.amountNano);
-      return call("reserve", reserveList(request), isWritten(request) ? undefined : LOSABLE);
-    },
-    extend: (hold, amountNano, accrued, leaseMs) =>
-      call("extend", { hold, amountNano: nano(amountNano), accrued: nano(accrued), leaseMs }),
-    // A crash of the calling process does not undo this answer.
-    standing: ({ accountId, holdId }, manner) => call("standing", { accountId, holdId }, { ...LOSABLE, ...manner }),
-    renew: (holds, leaseMs) => call("renew", { holds, leaseMs }),
-    letGo: ({ accountId, holdId }) => call("letGo", { accountId, holdId }, LOSABLE),
-    post(request) {
-      nano(request.amountNano);
-      nano(request.upstreamNano);
-      for (const { upstreamNano } of request.legs) nano(upstreamNano);
-      nano(request.beside?.chargedNano ?? 0);
-      nano(request.beside?.costNano ?? 0);
-      return call("post", postList(request));
-    },
-    void: ({ accountId, holdId }, reason, { keyFate = "free", upstreamNano = ZERO } = {}) =>
-      call("void", { accountId, holdId, reason, keyFate, upstreamNano: nano(upstreamNano) }),
-    sweep: (countMax, onlyOwner) => sweepInSteps(thread, countMax, onlyOwner ?? null),
-    topUp: (accountId, transactionId, amountNano, reference) =>
-      call("topUp", { accountId, transactionId, amountNano: nano(amountNano) as Nano, reference }),
-    refund: (transactionId, refundId, reason) => call("refund", { transactionId, refundId, reason }),
+    ...accountsIn(thread, call, admissions),
+    ...moneyIn(thread, call, admissions),
+    ...sumsAndEvents(thread),
     transaction: (accountId, transactionId) => call("transaction", { accountId, transactionId }),
     transactions: (query) => call("transactions", query),
-    ...sumsAndEvents(thread),
     totals: () => call("totals", null),
     ...reportsOf(books, (row) => postingRow(row as unknown as PostingSql)),
     doctor(options) {

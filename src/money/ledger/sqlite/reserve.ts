@@ -1,6 +1,6 @@
 // Places and grows holds: all checks first, then writes that cannot fail.
 import { minus, type Nano } from "../../../core/money.ts";
-import { leftOfRuns, moneyRefusal, slotRefusal } from "../model/admission.ts";
+import { holdRefusal, leftOfRuns, moneyRefusal } from "../model/admission.ts";
 import { eventId } from "../model/event.ts";
 import type { ExtendOutcome, HoldRef, ReserveOutcome, ReserveRequest, Standing } from "../model/ledger.ts";
 import type { AccountState, KeyState, LiveHold } from "../model/state.ts";
@@ -10,7 +10,7 @@ import type { Counting } from "./request-counts.ts";
 import type { LedgerState } from "./state.ts";
 
 /** The store's clock and the caller's may differ by this much. */
-const SKEW_MS_MAX = 30_000;
+export const SKEW_MS_MAX = 30_000;
 
 type Keeping = Pick<ReserveRequest, "unwritten" | "idempotency" | "onExpire">;
 
@@ -56,20 +56,13 @@ export function reserve(state: LedgerState, request: BroughtRequest): ReserveOut
   const refused =
     idempotencyRefusal(state, request, atMs) ??
     windowRefusal(state, counting) ??
-    slotRefusal(account, request.slots) ??
-    moneyRefusal({
-      account,
-      key,
-      inference: request.inference,
-      windows,
-      day,
-      amount: request.amountNano,
-      grows: false,
-      scope,
-    });
+    holdRefusal(
+      { account, key, inference: request.inference, windows, day, amount: request.amountNano, grows: false, scope },
+      request.slots,
+    );
   if (refused !== null) return refused;
 
-  place(state, request, { account, key, atMs, day, windows });
+  place(state, request, { account, key, atMs, day, windows, elapsedMs: state.elapsedMs() });
   const left = leftOfRuns(windows, scope);
   const held = { outcome: "held", ...(left === null ? {} : { runLeftNano: left }) } as const;
   if (counting === null) return held;
@@ -89,9 +82,15 @@ interface Placing {
   readonly atMs: number;
   readonly day: number;
   readonly windows: WindowList;
+  /** When the lease begins. */
+  readonly elapsedMs: number;
 }
 
-function place(state: LedgerState, request: BroughtRequest, { account, key, atMs, day, windows }: Placing): void {
+function place(
+  state: LedgerState,
+  request: BroughtRequest,
+  { account, key, atMs, day, windows, elapsedMs }: Placing,
+): void {
   const { holdId, keyId, parentId, requestId, operation, asked, effect, inference, owner, onExpire, leaseMs } = request;
   const hold: LiveHold = {
     ...{ holdId, account, keyId, parentId, requestId, operation, asked, effect, day, inference, owner, onExpire },
@@ -104,9 +103,9 @@ function place(state: LedgerState, request: BroughtRequest, { account, key, atMs
     amount: request.amountNano,
     accrued: 0,
     leaseMs,
-    leaseEndsElapsedMs: state.elapsedMs() + leaseMs,
+    leaseEndsElapsedMs: elapsedMs + leaseMs,
   };
-  account.clockMs = atMs;
+  account.clockMs = Math.max(account.clockMs, atMs);
   state.place(hold);
   if (key.lastUsedAtMs === null) {
     const event = { kind: "key.first_use", accountId: account.accountId, atMs, data: { key_id: keyId } } as const;
@@ -117,6 +116,20 @@ function place(state: LedgerState, request: BroughtRequest, { account, key, atMs
     const { fingerprint, keepMs } = request.idempotency;
     state.entries.putIdempotency(hold, fingerprint, atMs + keepMs);
   }
+}
+
+/** Places a hold that its process has decided on at `atMs` (admissions.ts). */
+export function placeDecided(
+  state: LedgerState,
+  request: BroughtRequest,
+  { atMs, elapsedMs }: Pick<Placing, "atMs" | "elapsedMs">,
+): null {
+  const account = state.accounts.account(request.accountId);
+  const key = account?.keys.get(request.keyId);
+  if (account === null || typeof key?.lastUsedAtMs !== "number" || state.holds.has(request.holdId))
+    throw new Error(`${request.holdId} cannot be placed`);
+  place(state, request, { account, key, atMs, day: dayOf(atMs), windows: windowList(request.windows), elapsedMs });
+  return null;
 }
 
 /** What an earlier call with the same idempotency key means for this one; null: run it. */

@@ -33,7 +33,7 @@ export type PostDetail = Pick<
 /** Postings whose sums may wait in memory to be written together, in about a millisecond. */
 const BEHIND_MAX = 256;
 
-type CountedHold = Pick<LiveHold, "keyId" | "day" | "inference" | "windows">;
+type PlacedHold = Pick<LiveHold, "keyId" | "day" | "inference" | "windows">;
 
 export class LedgerState {
   readonly accounts: AccountTables;
@@ -163,6 +163,7 @@ export class LedgerState {
 
   #add(hold: LiveHold): void {
     takeHold(hold);
+    hold.account.holds.add(hold);
     this.holds.set(hold.holdId, hold);
   }
 
@@ -329,6 +330,7 @@ export class LedgerState {
 
   #remove(hold: LiveHold, keyFate: KeyFate | "posted" | "expired"): void {
     releaseHold(hold);
+    hold.account.holds.delete(hold);
     this.holds.delete(hold.holdId);
     if (hold.written) this.entries.deleteHold(hold.holdId);
     else if (!this.#placed.delete(hold)) this.#ended.push(hold);
@@ -349,7 +351,7 @@ export class LedgerState {
   }
 
   /** The account and days of an existing hold. */
-  #takenFrom(accountId: string, hold: CountedHold & { createdAtMs: number }) {
+  #takenFrom(accountId: string, hold: PlacedHold & { createdAtMs: number }) {
     const account = this.accounts.account(accountId);
     if (account === null) throw new Error(`a hold belongs to ${accountId}, which is no account`);
     account.clockMs = Math.max(account.clockMs, hold.createdAtMs);
@@ -357,7 +359,7 @@ export class LedgerState {
   }
 
   /** The days that count a hold's money. */
-  holdDays(account: AccountState, { keyId, day, inference, windows }: CountedHold): DayState[] {
+  holdDays(account: AccountState, { keyId, day, inference, windows }: PlacedHold): DayState[] {
     const days = [this.accounts.day(account, keyScope(keyId), day)];
     if (inference) days.push(this.accounts.day(account, INFERENCE_SCOPE, day));
     for (const { scope } of windows.charged) days.push(this.accounts.day(account, scope, day));

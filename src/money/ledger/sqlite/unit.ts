@@ -11,9 +11,10 @@ import * as admin from "./admin.ts";
 import { type PostList, postOf, type ReserveList, reserveOf } from "./compact.ts";
 import { Doctor, type ExaminedMemory } from "./doctor.ts";
 import { EntryTables } from "./entries.ts";
-import { extend, reserve, standing, staysInMemory } from "./reserve.ts";
+import { extend, placeDecided, reserve, standing, staysInMemory } from "./reserve.ts";
 import { LEDGER_SCHEMA } from "./schema.ts";
 import { abandon, letGo, post, prune, renew, sweep, voidHold } from "./settle.ts";
+import { snapshotOf } from "./snapshot.ts";
 import { LedgerState } from "./state.ts";
 
 /** The ledger's operations, as the event loop calls them. */
@@ -21,6 +22,8 @@ export type LedgerOperations = ReturnType<typeof operationsOn> & ReturnType<type
 
 /** Accounts, or groups of holds, that the doctor examines at once; takes some hundreds of microseconds. */
 const DOCTOR_STEPS = 12;
+
+export const schemaVersion = LEDGER_SCHEMA.length;
 
 /** Opens the ledger in the storage thread's database. */
 export function openUnit(database: DatabaseSync, time: StoreTime): SqliteUnit {
@@ -33,10 +36,11 @@ export function openUnit(database: DatabaseSync, time: StoreTime): SqliteUnit {
     unwritten: {
       reserve: ([[accountId, , keyId], [onExpire, , , , , idempotency, unwritten, isNew]]: ReserveList) =>
         staysInMemory(state, { accountId, keyId, onExpire, idempotency, unwritten, isNew }),
+      place: () => true,
       standing: () => true,
       renew: () => true,
     },
-    short: ["reserve", "standing", "extend", "post", "void"],
+    short: ["reserve", "place", "standing", "extend", "post", "void"],
     flush: () => state.flush(),
     isBehind: () => state.isBehind,
     catchUp: () => state.catchUp(),
@@ -70,6 +74,9 @@ function operationsOn(state: LedgerState) {
     rotateKey: bind(admin.rotateKey),
     deleteKey: bind(admin.deleteKey),
     reserve: (list: ReserveList) => reserve(state, reserveOf(list)),
+    place: ([list, atMs, elapsedMs]: readonly [ReserveList, number, number]) =>
+      placeDecided(state, reserveOf(list), { atMs, elapsedMs }),
+    load: bind(snapshotOf),
     extend: bind(extend),
     standing: bind(standing),
     renew: bind(renew),

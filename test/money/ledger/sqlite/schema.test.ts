@@ -1,3 +1,4 @@
+import { mkdirSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, expect, test } from "vitest";
 import { manualClock } from "../../../../src/core/clock.ts";
@@ -5,7 +6,7 @@ import { nano } from "../../../../src/core/money.ts";
 import { sqliteLedger } from "../../../../src/money/ledger/sqlite/ledger.ts";
 import { LEDGER_SCHEMA } from "../../../../src/money/ledger/sqlite/schema.ts";
 import { openDatabase } from "../../../../src/platform/storage/open-database.ts";
-import { migrate } from "../../../../src/platform/storage/sqlite-unit.ts";
+import { migrate, migratedTo } from "../../../../src/platform/storage/sqlite-unit.ts";
 import { folderForTest } from "../../../support/for-file.ts";
 import { CENT, holdRequest, newKey, postRequest } from "../requests.ts";
 import { openLedgerThread, START_MS } from "../store.ts";
@@ -44,6 +45,29 @@ function firstVersion(): string {
   database.exec(FIRST_VERSION);
   database.close();
   return file;
+}
+
+test("a file of an older version is copied once before its tables change", async () => {
+  const file = firstVersion();
+  const copy = `${file}.ledger-1`;
+  mkdirSync(join(`${copy}.part`, "in the way"), { recursive: true });
+  const why = /is of an older version and cannot be copied before it changes/;
+  await expect(openLedgerThread(file, clock)).rejects.toThrow(why);
+  expect(versionOf(file)).toBe(1);
+  rmSync(`${copy}.part`, { recursive: true });
+  for (let opening = 0; opening < 2; opening++) {
+    await (await openLedgerThread(file, clock)).close();
+    expect(versionOf(file)).toBe(LEDGER_SCHEMA.length);
+    expect(readdirSync(folder).filter((name) => name.includes("ledger-"))).toEqual(["tollgate.db.ledger-1"]);
+  }
+  expect(versionOf(copy)).toBe(1);
+});
+
+function versionOf(file: string): number {
+  const database = openDatabase(file);
+  const version = migratedTo(database, "ledger");
+  database.close();
+  return version;
 }
 
 test("a ledger of the first version opens, keeps everything, and takes what is new", async () => {
