@@ -56,19 +56,10 @@ const ROUND: Readonly<Record<Asked, number>> = {
 /** Rounds before the first counted one, for one-time work. */
 const WARM_ROUNDS = 10;
 
-export interface CountedGateway {
-  readonly pid: number;
-  /** Runs `rounds` rounds; returns each measure's minimum. */
-  count(asked: Asked, rounds: number): Promise<Figures>;
-  stop(): Promise<void>;
-}
+export type CountedGateway = Awaited<ReturnType<typeof startCountedGateway>>;
 
 /** `nodeFlags` are added to those of every count. */
-export async function startCountedGateway(
-  processes: Processes,
-  folder: string,
-  nodeFlags: readonly string[] = [],
-): Promise<CountedGateway> {
+export async function startCountedGateway(processes: Processes, folder: string, nodeFlags: readonly string[] = []) {
   mkdirSync(folder, { recursive: true });
   const library = join(folder, "system-calls.so");
   await compilePreloaded(join(HERE, "system-calls.c"), library);
@@ -93,6 +84,7 @@ export async function startCountedGateway(
   if (pid === null || child === null) throw new Error("the gateway has no process");
   const counter = new Counter(pid, join(folder, String(pid)), callsFile);
   const warm = new Set<Asked>();
+  /** Runs `rounds` rounds; returns each measure's minimum. */
   const count = async (asked: Asked, rounds: number) => {
     const client = await openClient(subject, upstream, asked);
     if (!warm.has(asked)) for (let round = 0; round < WARM_ROUNDS; round++) await client.round();

@@ -2,7 +2,6 @@
 import { descriptorOf } from "../actions/run/descriptor.ts";
 import { NETWORKS, type Network, PLAY_NETWORK, PLAY_PAY_TO } from "../catalog/networks.ts";
 import { systemClock } from "../core/clock.ts";
-import type { EndpointSpec } from "../core/endpoint.ts";
 import { GatewayError } from "../core/errors.ts";
 import { nano, ZERO } from "../core/money.ts";
 import type { AnonymousAccess } from "../edge/serve/deps.ts";
@@ -36,19 +35,9 @@ export interface Selling extends Foundation {
   readonly onBroken: (error: unknown, id: string) => void;
 }
 
-export interface AnonymousPayers {
-  readonly door: AnonymousAccess;
-  /** How an account tops itself up; null: only play money is accepted. */
-  readonly topUp: EndpointSpec | null;
-  /** Payments in doubt, for the operator. */
-  readonly admin: readonly EndpointSpec[];
-  /** Compares the books with the chain; null: there is no chain or no node. */
-  readonly prove: Proof | null;
-  /** Starts resolving payments in doubt. */
-  start(): void;
-}
+export type AnonymousPayers = Awaited<ReturnType<typeof openPayPerCall>>;
 
-export async function openPayPerCall(selling: Selling): Promise<AnonymousPayers> {
+export async function openPayPerCall(selling: Selling) {
   const { stores, observer, opened, onBroken } = selling;
   const live = await openLive(selling);
   const play = await openPlay(selling);
@@ -64,9 +53,13 @@ export async function openPayPerCall(selling: Selling): Promise<AnonymousPayers>
     });
   return {
     door: eitherDoor(live && createPayPerCall(live), play && createPayPerCall(play)),
+    /** How an account tops itself up; null: only play money is accepted. */
     topUp: live && topUpEndpoint(live),
+    /** Payments in doubt, for the operator. */
     admin: reconciler === undefined ? [] : paymentEndpoints({ records: stores.records, reconciler }),
+    /** Compares the books with the chain; null: there is no chain or no node. */
     prove: live === null ? null : proofOf(selling),
+    /** Starts resolving payments in doubt. */
     start() {
       for (const one of reconcilers) one.start();
     },

@@ -3,66 +3,50 @@
 import { signingSecrets } from "../actions/files/signed-links.ts";
 import { systemClock } from "../core/clock.ts";
 import { createAccessTokens } from "../edge/oauth/access-tokens.ts";
-import { type SigningKeys, signingKeys } from "../edge/oauth/signing-keys.ts";
+import { signingKeys } from "../edge/oauth/signing-keys.ts";
 import { AnswerCache } from "../edge/serve/cached-answers.ts";
 import type { ServeDeps } from "../edge/serve/deps.ts";
 import { adminCheck, ensureAdminToken } from "../money/accounts/admin-token.ts";
-import { type Authenticator, createAuthenticator } from "../money/accounts/authenticate.ts";
+import { Authenticator } from "../money/accounts/authenticate.ts";
 import { keyOfFormer } from "../money/accounts/former-secrets.ts";
 import { ownKeysOf } from "../money/accounts/provider-keys.ts";
 import { rulesOf } from "../money/accounts/rules.ts";
 import { underRules } from "../money/accounts/under-rules.ts";
 import { Runs } from "../money/runs/runs.ts";
-import { createAnswerBytes } from "../platform/limits/answer-bytes.ts";
-import { type BodyBytes, createBodyBytes } from "../platform/limits/body-bytes.ts";
+import { AnswerBytes } from "../platform/limits/answer-bytes.ts";
+import { createBodyBytes } from "../platform/limits/body-bytes.ts";
 import { addressWindowKey, createRequestWindows } from "../platform/limits/request-windows.ts";
 import type { Records } from "../platform/records/records.ts";
 import { inDataDir } from "../platform/storage/in-data-dir.ts";
 import type { Foundation } from "./open-foundation.ts";
 
-type Doors =
-  | "runs"
-  | "authenticate"
-  | "callerOfKey"
-  | "isAdmin"
-  | "takeWindow"
-  | "peekWindow"
-  | "addressRequestsPerMinute"
-  | "countsPaidCalls"
-  | "answers"
-  | "cache";
-
-export interface OpenCallers {
-  readonly adminToken: string;
-  readonly doors: Pick<ServeDeps, Doors> & { readonly bodies: BodyBytes };
-  readonly runs: Runs;
-  /** Drops the cache of an account; null: of all accounts. */
-  forget(accountId: string | null): void;
-  callerOfKey: Authenticator["callerOfKey"];
-  ofWorkGoingOn: Authenticator["ofWorkGoingOn"];
-  /** The keys that sign access tokens; null: access tokens are disabled. */
-  readonly signingKeys: (() => SigningKeys) | null;
-}
+export type OpenCallers = Awaited<ReturnType<typeof openCallers>>;
 
 /** A limit of 0 disables the cache. */
 function cacheOf(bytesMax: number, records: Records): Pick<ServeDeps, "cache"> {
   return bytesMax === 0 ? {} : { cache: new AnswerCache({ records, bytesMax, epochMs: () => systemClock.epochMs() }) };
 }
 
-/** Subscribes this process to other processes' changes to keys. */
-export async function openCallers({ config, url, stores, broken, opened }: Foundation): Promise<OpenCallers> {
-  const clock = systemClock;
-  const windows = createRequestWindows({ clock });
-  const missed = (address: string): string => `miss ${addressWindowKey(address)}`;
-  const keys = config.oauth ? signingKeys(signingSecrets(config.signingSecret, config.dataDir), clock) : null;
-  const tokens = keys === null ? null : createAccessTokens({ keys, base: url.get, clock });
-  const opening = {
+/** How accounts' own keys for providers are opened. */
+function openingOf({ config, broken }: Foundation) {
+  return {
     secrets: () => signingSecrets(config.signingSecret, config.dataDir),
     feePercent: config.ownKeyFeePercent,
     onUnopened: (provider: string) =>
       broken(new Error(`SIGNING_SECRET: no secret opens the key of ${provider}`), "an account's own key is not used"),
   };
-  const authenticator = createAuthenticator({
+}
+
+/** Subscribes this process to other processes' changes to keys. */
+export async function openCallers(foundation: Foundation) {
+  const { config, url, stores, broken, opened } = foundation;
+  const clock = systemClock;
+  const windows = createRequestWindows({ clock });
+  const missed = (address: string): string => `miss ${addressWindowKey(address)}`;
+  const keys = config.oauth ? signingKeys(signingSecrets(config.signingSecret, config.dataDir), clock) : null;
+  const tokens = keys === null ? null : createAccessTokens({ keys, base: url.get, clock });
+  const opening = openingOf(foundation);
+  const authenticator = new Authenticator({
     books: stores.ledger,
     clock,
     sandbox: config.sandbox,
@@ -80,7 +64,7 @@ export async function openCallers({ config, url, stores, broken, opened }: Found
     formerKey: (secretHash) => keyOfFormer({ books: stores.ledger, rules: stores.records, clock }, secretHash),
     readToken: (token) => tokens?.read(token) ?? null,
   });
-  const { authenticate, callerOfKey, ofWorkGoingOn } = authenticator;
+  const callerOfKey = authenticator.callerOfKey.bind(authenticator);
   const runs = new Runs({
     records: stores.records,
     books: stores.ledger,
@@ -101,21 +85,23 @@ export async function openCallers({ config, url, stores, broken, opened }: Found
     adminToken,
     runs,
     doors: {
-      authenticate,
+      authenticate: authenticator.authenticate.bind(authenticator),
       callerOfKey,
       runs,
       bodies: createBodyBytes({ bytesMax: config.bodiesBytesMax, accountBytesMax: config.accountBodiesBytesMax }),
-      answers: createAnswerBytes({ bytesMax: config.answersBytesMax, ownerBytesMax: config.accountAnswersBytesMax }),
+      answers: new AnswerBytes({ bytesMax: config.answersBytesMax, ownerBytesMax: config.accountAnswersBytesMax }),
       ...cacheOf(config.answerCacheBytesMax, stores.records),
       isAdmin: adminCheck(adminToken),
-      takeWindow: (kind, key, limit) => windows.take(`${kind} ${key}`, limit),
-      peekWindow: (kind, key, limit) => windows.peek(`${kind} ${key}`, limit),
+      takeWindow: (kind: "account" | "address", key: string, limit: number) => windows.take(`${kind} ${key}`, limit),
+      peekWindow: (kind: "account" | "address", key: string, limit: number) => windows.peek(`${kind} ${key}`, limit),
       addressRequestsPerMinute: config.addressRequestsPerMinute,
       countsPaidCalls: stores.shared,
     },
+    /** Drops the cache of an account; null: of all accounts. */
     forget,
     callerOfKey,
-    ofWorkGoingOn,
+    ofWorkGoingOn: authenticator.ofWorkGoingOn.bind(authenticator),
+    /** The keys that sign access tokens; null: access tokens are disabled. */
     signingKeys: keys,
   };
 }

@@ -14,12 +14,7 @@ export interface Phase {
   draining: boolean;
 }
 
-export interface Drain {
-  /** Gives running answers the configured time. A second call waits for the first. */
-  drain(): Promise<void>;
-  /** The same where other processes share the port: refuses no request, and running answers have no time limit. */
-  retire(): Promise<void>;
-}
+export type Drain = ReturnType<typeof createDrain>;
 
 /** Polls until `isQuiet`, for at most `msMax`. */
 async function quiet(isQuiet: () => boolean, msMax: number): Promise<void> {
@@ -35,7 +30,7 @@ export function settled({ observer }: Pick<Foundation, "observer">): Promise<voi
 }
 
 /** `publicServer` is null where this process has none. */
-export function createDrain({ config, phase, opened }: Foundation, publicServer: HttpServer | null): Drain {
+export function createDrain({ config, phase, opened }: Foundation, publicServer: HttpServer | null) {
   const answered = (): boolean => publicServer === null || publicServer.openRequests() === 0;
 
   async function leave(): Promise<void> {
@@ -52,7 +47,9 @@ export function createDrain({ config, phase, opened }: Foundation, publicServer:
   }
 
   return {
+    /** Gives running answers the configured time. A second call waits for the first. */
     drain,
+    /** The same where other processes share the port: refuses no request, and running answers have no time limit. */
     async retire() {
       publicServer?.handOver();
       await quiet(() => phase.draining, RETIRE_MS_MIN);

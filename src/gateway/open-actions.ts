@@ -8,23 +8,19 @@ import { onescrapeAction } from "../actions/composites/onescrape.ts";
 import { onescrapeDeep, onescrapeDeepJob } from "../actions/composites/onescrape-deep.ts";
 import { onesearchActions } from "../actions/composites/onesearch.ts";
 import { RowPlaces } from "../actions/composites/row-places.ts";
-import type { BatchFiles } from "../actions/files/batch-files.ts";
-import type { Files } from "../actions/files/files.ts";
 import { openFiles } from "../actions/files/open-files.ts";
 import type { Jobs } from "../actions/jobs/jobs.ts";
-import { type ActionCatalog, openActionCatalog } from "../actions/run/action-catalog.ts";
+import { openActionCatalog } from "../actions/run/action-catalog.ts";
 import { discoverAction, discovered } from "../actions/run/discover.ts";
 import { FETCH, fetchAction } from "../actions/run/fetch-action.ts";
 import { OWN_ENDPOINTS, type OwnEndpoint } from "../actions/run/own-endpoints.ts";
-import { type Found, type Search, searchIn } from "../actions/run/search-index.ts";
+import { type Found, searchIn } from "../actions/run/search-index.ts";
 import { openSessions, type Sessions } from "../actions/sessions/sessions.ts";
 import type { Audience, Catalog } from "../catalog/catalog.ts";
 import { tierName } from "../catalog/find-model.ts";
-import type { JobKind } from "../catalog/job-kind.ts";
 import type { LocalAction } from "../catalog/local-action.ts";
 import type { CompositeTierSpec } from "../catalog/tier.ts";
 import { pause, systemClock } from "../core/clock.ts";
-import type { EndpointSpec } from "../core/endpoint.ts";
 import type { Payer } from "../core/plan.ts";
 import type { KernelDeps } from "../kernel/deps.ts";
 import { createJobRows } from "../platform/records/job-rows.ts";
@@ -47,17 +43,7 @@ const ROWS_BYTES_MAX = { disk: 256 * 1_048_576, memory: 16 * 1_048_576 };
 /** An action found by core/discover; `covered`: the share of the query that it matches, from 0 to 1. */
 export type Discovered = Found & { readonly covered: number };
 
-export interface OpenActions {
-  readonly actionCatalog: ActionCatalog;
-  readonly search: Search;
-  /** Actions that match a query, as core/discover finds them. */
-  readonly discovered: (audience: Audience, query: string, max: number) => Promise<readonly Discovered[]>;
-  readonly files: Files;
-  readonly batchFiles: BatchFiles;
-  readonly fileEndpoints: readonly EndpointSpec[];
-  readonly sessions: Sessions;
-  readonly jobKinds: readonly JobKind[];
-}
+export type OpenActions = Awaited<ReturnType<typeof openActions>>;
 
 /** The tier of this name and kind. Only an overlay can have replaced it by another kind. */
 function tierOf<Kind extends CompositeTierSpec["kind"]>(
@@ -140,7 +126,7 @@ function modelsOf({ models: kind }: OwnEndpoint, catalog: Catalog, audience: Aud
 }
 
 /** Rejects where the file store cannot be opened. `jobs` are created later, because they run these actions. */
-export async function openActions(foundation: Foundation, jobs: () => Jobs, onBroken: OnBroken): Promise<OpenActions> {
+export async function openActions(foundation: Foundation, jobs: () => Jobs, onBroken: OnBroken) {
   const { options, config, log, stores, catalog, url, wallets, localNames, opened } = foundation;
   const { records, ledger: books } = stores;
   const clock = systemClock;
@@ -182,10 +168,11 @@ export async function openActions(foundation: Foundation, jobs: () => Jobs, onBr
       yield { endpoint, models: first === endpoint ? models(endpoint, audience) : [] };
     }
   });
-  const open: OpenActions = {
+  const open = {
     actionCatalog,
     search,
-    async discovered(audience, query, max) {
+    /** Actions that match a query, as core/discover finds them. */
+    async discovered(audience: Audience, query: string, max: number): Promise<readonly Discovered[]> {
       const found = await discovered({ searchAll, find: actionCatalog.find }, audience, query, max);
       return found.flatMap((one) => ("action" in one ? [one] : []));
     },

@@ -13,20 +13,7 @@ import { startSandbox } from "../sandbox/server.ts";
 import type { Foundation } from "./open-foundation.ts";
 import { keepPriceVersions } from "./price-versions.ts";
 
-export interface OpenCatalog {
-  current(): Catalog;
-  /** Calls `prepare`, in slices, with each later catalog before it takes effect. */
-  beforeNext(prepare: (next: Catalog) => Steps<void>): void;
-  /** The names that may be metric labels. */
-  names(): ReadonlySet<string>;
-  /** The sandbox upstream of this process, or the one in the settings; null: none. */
-  readonly sandboxUrl: string | null;
-  /** The model list in force; null: none. */
-  update(): ModelsUpdate | null;
-  /** Reloads adapters, tiers, the overlay and the model list. On an error the old catalog stays in force. */
-  reload(): Promise<void>;
-  close(): Promise<void>;
-}
+export type OpenCatalog = Awaited<ReturnType<typeof openCatalog>>;
 
 /** Metric labels: the catalog's names of models, tiers and actions, never names that callers make up. */
 function soldNames(catalog: Catalog): ReadonlySet<string> {
@@ -52,7 +39,7 @@ function inForce(catalog: Catalog, update: ModelsUpdate | null) {
 }
 
 /** Rejects with a sentence for the operator where an adapter, a tier or the overlay is wrong. */
-export async function openCatalog(config: Config): Promise<OpenCatalog> {
+export async function openCatalog(config: Config) {
   // The catalog needs the sandbox's address, and the sandbox plays the catalog's vendors: it looks them up for each request.
   const vendors = (): Vendors => current.vendors;
   const isOwn = config.sandbox && config.sandboxUrl === null;
@@ -101,10 +88,15 @@ export async function openCatalog(config: Config): Promise<OpenCatalog> {
   };
   return {
     current: () => current.catalog,
-    beforeNext: (prepare) => void prepares.push(prepare),
+    /** Calls `prepare`, in slices, with each later catalog before it takes effect. */
+    beforeNext: (prepare: (next: Catalog) => Steps<void>) => void prepares.push(prepare),
+    /** The names that may be metric labels. */
     names: () => current.names,
+    /** The sandbox upstream of this process, or the one in the settings; null: none. */
     sandboxUrl,
+    /** The model list in force; null: none. */
     update: () => current.update,
+    /** Reloads adapters, tiers, the overlay and the model list. On an error the old catalog stays in force. */
     reload: () =>
       inTurn(async () => {
         current = await loadNext();

@@ -2,63 +2,39 @@
 import { join } from "node:path";
 import { signingSecrets } from "../actions/files/signed-links.ts";
 import { systemClock } from "../core/clock.ts";
-import { createTokenCounter, type TokenCounters } from "../models/chat/token-counter.ts";
+import { createTokenCounter } from "../models/chat/token-counter.ts";
 import { DIALECTS } from "../models/formats/vendor-dialects.ts";
 import type { Config } from "../platform/config.ts";
 import { createRequestWindows } from "../platform/limits/request-windows.ts";
-import { type FailedCallFile, openFailedCalls } from "../platform/observe/failed-calls.ts";
-import { type Figures, openFigures } from "../platform/observe/figures.ts";
-import { createLog, type Log } from "../platform/observe/log.ts";
+import { openFailedCalls } from "../platform/observe/failed-calls.ts";
+import { openFigures } from "../platform/observe/figures.ts";
+import { createLog } from "../platform/observe/log.ts";
 import { showTotals } from "../platform/observe/metrics.ts";
 import { createObserver, type Observer } from "../platform/observe/observer.ts";
 import { createRedactor } from "../platform/observe/redactor.ts";
 import { SpanContents } from "../platform/observe/span-content.ts";
 import { isSent } from "../platform/observe/trace-context.ts";
 import type { Traces } from "../platform/observe/traces.ts";
-import { type DiskRoom, diskBounds, diskRoom } from "../platform/storage/disk-guard.ts";
+import { diskBounds, diskRoom } from "../platform/storage/disk-guard.ts";
 import { createPublicFetch } from "../upstream/public-fetch.ts";
 import { newAgent } from "../upstream/tunnel.ts";
 import { createUpstream, type Upstream } from "../upstream/upstream.ts";
 import type { Phase } from "./drain.ts";
 import { Losses, logUnpriced } from "./losses.ts";
-import { type OpenCatalog, openCatalog } from "./open-catalog.ts";
-import { type OpenWallet, openWallets } from "./open-money.ts";
+import { openCatalog } from "./open-catalog.ts";
+import { openWallets } from "./open-money.ts";
 import type { Opened } from "./opened.ts";
 import type { GatewayOptions } from "./options.ts";
-import { createPublicUrl, type PublicUrl } from "./public-url.ts";
+import { createPublicUrl } from "./public-url.ts";
 import { logRefusedKeys } from "./refused-key.ts";
-import { type SharedLosses, shareLosses } from "./shared-losses.ts";
+import { shareLosses } from "./shared-losses.ts";
 import { storeOutage, type TellBroken } from "./store-outage.ts";
 import { openStores, type Stores } from "./stores.ts";
 
-export interface Foundation {
-  readonly options: GatewayOptions;
-  readonly config: Config;
-  readonly phase: Phase;
-  readonly url: PublicUrl;
-  readonly opened: Opened;
-  readonly log: Log;
-  /** Logs an error, unless an outage of the store caused it. */
-  readonly broken: TellBroken;
-  readonly stores: Stores;
-  readonly catalog: OpenCatalog;
-  readonly upstream: Upstream;
-  readonly counter: TokenCounters;
-  readonly observer: Observer;
-  readonly losses: Losses;
-  readonly sharedLosses: SharedLosses;
-  readonly failedCalls: FailedCallFile;
-  readonly figures: Figures;
-  /** What spans record of requests and answers; null: nothing. */
-  readonly spanContents: SpanContents | null;
-  readonly disk: () => Promise<DiskRoom>;
-  readonly wallets: OpenWallet;
-  /** The names of our own actions, which may be metric labels. Filled when the actions are opened. */
-  readonly localNames: Set<string>;
-}
+export type Foundation = Awaited<ReturnType<typeof openFoundation>>;
 
 /** Rejects where a store cannot be opened or a file of the catalog is wrong. */
-export async function openFoundation(options: GatewayOptions, opened: Opened): Promise<Foundation> {
+export async function openFoundation(options: GatewayOptions, opened: Opened) {
   const ground = await openGround(options, opened);
   const { config, log, broken, stores, catalog } = ground;
   const losses: Losses = new Losses({
@@ -100,15 +76,10 @@ export async function openFoundation(options: GatewayOptions, opened: Opened): P
   return { ...ground, upstream, counter, observer, losses, sharedLosses, wallets };
 }
 
-type Ground = Omit<Foundation, "upstream" | "counter" | "observer" | "losses" | "sharedLosses" | "wallets"> & {
-  /** Null: no trace collector is configured. */
-  readonly traces: Traces | null;
-  /** A provider's name in OpenTelemetry's conventions. */
-  readonly otelName: (provider: string) => string;
-};
+type Ground = Awaited<ReturnType<typeof openGround>>;
 
 /** The log, the stores and the catalog. A worker thread opens the stores, so the catalog is read meanwhile. */
-async function openGround(options: GatewayOptions, opened: Opened): Promise<Ground> {
+async function openGround(options: GatewayOptions, opened: Opened) {
   const { config, logStream, onFatal, role } = options;
   const clock = systemClock;
   const stream = logStream === undefined ? {} : { stream: logStream };
@@ -148,23 +119,29 @@ async function openGround(options: GatewayOptions, opened: Opened): Promise<Grou
     onBroken: (error) => broken(error, "the day's figures were not stored"),
   });
   opened.add(figures.close);
+  const phase: Phase = { draining: false };
   return {
     options,
     config,
-    phase: { draining: false },
+    phase,
     url: createPublicUrl(config),
     opened,
     log,
+    /** Logs an error, unless an outage of the store caused it. */
     broken,
     stores: openedStores.value,
     catalog,
     failedCalls,
     figures,
+    /** Null: no trace collector is configured. */
     traces,
+    /** A provider's name in OpenTelemetry's conventions. */
     otelName,
+    /** What spans record of requests and answers; null: nothing. */
     spanContents,
     disk: () => diskRoom(ownDir, diskBounds(config.diskFreeMibMin)),
-    localNames: new Set(),
+    /** The names of our own actions, which may be metric labels. Filled when the actions are opened. */
+    localNames: new Set<string>(),
   };
 }
 

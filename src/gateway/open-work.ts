@@ -25,17 +25,14 @@ import { type Config, doesWork } from "../platform/config.ts";
 import { logInternalErrors } from "../platform/observe/internal-error.ts";
 import type { Metrics } from "../platform/observe/metrics.ts";
 import type { EndedJob } from "../platform/observe/observer.ts";
-import type { RequestLog } from "../platform/observe/request-log.ts";
 import { Cleanups } from "../platform/records/cleanups.ts";
-import type { AnonymousPayers } from "./anonymous-payers.ts";
 import { batchLines, NO_LIMITS } from "./batch-lines.ts";
 import { batchVendors } from "./batch-vendors.ts";
 import { type OpenCallers, openCallers } from "./callers.ts";
-import { type OpenEvents, openEvents } from "./events.ts";
+import { openEvents } from "./events.ts";
 import { innerChat, innerSpeech } from "./inner-chat.ts";
-import type { DoorDeps } from "./listeners.ts";
-import { type OpenActions, openActions } from "./open-actions.ts";
-import { openPeople, type People } from "./open-edge.ts";
+import { openActions } from "./open-actions.ts";
+import { openPeople } from "./open-edge.ts";
 import type { Foundation } from "./open-foundation.ts";
 import { chatDeps, modelEndpoints, openGuards } from "./open-models.ts";
 import { openAnonymousPayers, openLeases } from "./open-money.ts";
@@ -46,27 +43,10 @@ import { LEASE_MS } from "./stores.ts";
 /** A process that is silent for this long is dead; other processes adopt its jobs. */
 const RUNNER_LEASE_MS = 20_000;
 
-export interface Work {
-  readonly actionCatalog: OpenActions;
-  readonly callers: OpenCallers;
-  readonly jobs: Jobs;
-  /** Calls the lines of batches. */
-  readonly lines: LineCalls;
-  readonly run: RunDeps;
-  /** How callers without a key pay; null: a key is required. */
-  readonly anonymousPayers: AnonymousPayers | null;
-  readonly events: OpenEvents;
-  readonly requestLog: RequestLog;
-  /** How people sign in and clients get grants; null: both are disabled. */
-  readonly people: People | null;
-  /** What both listeners need to serve requests. */
-  readonly deps: DoorDeps;
-  /** Starts the background work: adopts jobs, and closes expired sessions' machines. */
-  start(): Promise<void>;
-}
+export type Work = Awaited<ReturnType<typeof openWork>>;
 
 /** Rejects where the file store cannot be opened, or what an earlier process left cannot be read. */
-export async function openWork(foundation: Foundation): Promise<Work> {
+export async function openWork(foundation: Foundation) {
   const { options, config, phase, observer, stores, upstream, spanContents, wallets, broken, opened } = foundation;
   const onBroken = logInternalErrors(broken);
   // The parent serves no callers: its children tell it about routes.
@@ -89,13 +69,7 @@ export async function openWork(foundation: Foundation): Promise<Work> {
   const working = { windows, actionCatalog, events, lines, callers, onBroken };
   const { jobs, kernel, run, cleanups } = openJobs(foundation, working);
   callers.runs.onStopped = (accountId, isPart) => cancelJobs(stores.records, jobs, accountId, isPart);
-  observer.onScrape((gauges) => {
-    gauges.answersWaiting.set(callers.doors.answers.bytes);
-    showJobs(gauges, jobs);
-    const { count, oldestMs } = cleanups.seen(UNCLOSED);
-    gauges.boxesUnclosed.set(count);
-    gauges.boxesUnclosedOldest.set(oldestMs / 1000);
-  });
+  observer.onScrape((gauges) => showWork(gauges, callers, jobs, cleanups));
   const people = await openPeople(foundation, callers, actionCatalog);
   const anonymousPayers = await openAnonymousPayers({ ...foundation, actionCatalog, leases, onBroken });
   opened.add(() => wallets.reconciler?.stop());
@@ -110,17 +84,22 @@ export async function openWork(foundation: Foundation): Promise<Work> {
   const paying = { ledger, rates, windows, leases, leaseMs: LEASE_MS, owner, forget: callers.forget, anonymousPayer };
   const watching = { ...guards, requestLog, ...(spanContents === null ? {} : { spanContents }) };
   const doors = { ...callers.doors, ...people?.doors, ...events.doors, ...watching };
-  const work: Work = {
+  const work = {
     actionCatalog,
     callers,
     jobs,
+    /** Calls the lines of batches. */
     lines,
     run,
+    /** How callers without a key pay; null: a key is required. */
     anonymousPayers,
     events,
     requestLog,
+    /** How people sign in and clients get grants; null: both are disabled. */
     people,
+    /** What both listeners need to serve requests. */
     deps: { ...kernel, ...doors, ...paying, observer, draining: () => phase.draining },
+    /** Starts the background work: adopts jobs, and closes expired sessions' machines. */
     async start() {
       await jobs.start();
       if (!doesWork(config)) return;
@@ -133,7 +112,8 @@ export async function openWork(foundation: Foundation): Promise<Work> {
   return work;
 }
 
-function showJobs(gauges: Metrics, jobs: Jobs): void {
+function showWork(gauges: Metrics, callers: OpenCallers, jobs: Jobs, cleanups: Cleanups): void {
+  gauges.answersWaiting.set(callers.doors.answers.bytes);
   const { running, oldestMs, stillMs, adopted, ended } = jobs.seen();
   gauges.jobsRunning.set(running);
   gauges.jobsOldest.set(oldestMs / 1000);
@@ -141,6 +121,9 @@ function showJobs(gauges: Metrics, jobs: Jobs): void {
   gauges.jobsAdopted.cell({}).total = adopted;
   for (const { kind, status, count } of ended) gauges.jobsEnded.cell({ kind, status }).total = count;
   gauges.sessionsOpen.set(jobs.running(SESSION_JOB));
+  const unclosed = cleanups.seen(UNCLOSED);
+  gauges.boxesUnclosed.set(unclosed.count);
+  gauges.boxesUnclosedOldest.set(unclosed.oldestMs / 1000);
 }
 
 /** Work that outlives its request reads the budgets of its key again. */

@@ -106,18 +106,10 @@ export async function keptPrice(records: Records, version: string): Promise<Kept
   return null;
 }
 
-export interface PriceVersions {
-  /** Call when another catalog takes effect. */
-  note(): void;
-  stop(): Promise<void>;
-}
+export type PriceVersions = ReturnType<typeof keepPriceVersions>;
 
 /** Stores the versions for sale now, and hourly those whose prices have started since. */
-export function keepPriceVersions(
-  records: Records,
-  catalog: () => Catalog,
-  onBroken: (error: unknown) => void,
-): PriceVersions {
+export function keepPriceVersions(records: Records, catalog: () => Catalog, onBroken: (error: unknown) => void) {
   let last: Promise<void> = Promise.resolve();
   const known = new Set<string>();
   const note = () => {
@@ -126,6 +118,7 @@ export function keepPriceVersions(
   note();
   const timer = setInterval(note, HOUR_MS).unref();
   return {
+    /** Call when another catalog takes effect. */
     note,
     async stop() {
       clearInterval(timer);

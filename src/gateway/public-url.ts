@@ -5,18 +5,15 @@ export function listenerUrl(host: string, port: number, scheme: "http" | "https"
   return `${scheme}://${host.includes(":") ? `[${host}]` : host}:${port}`;
 }
 
-export interface PublicUrl {
-  /** Without a trailing slash. */
-  get(): string;
-  /** Sets the actual port, which is known only after the endpoints are created. */
-  listensOn(port: number): void;
-}
+export type PublicUrl = ReturnType<typeof createPublicUrl>;
 
-export function createPublicUrl({ publicUrl, host, port: wanted, tlsCert }: Config): PublicUrl {
+export function createPublicUrl({ publicUrl, host, port: wanted, tlsCert }: Config) {
   let port = wanted;
   return {
+    /** Without a trailing slash. */
     get: () => publicUrl ?? listenerUrl(host, port, tlsCert === null ? "http" : "https"),
-    listensOn(had) {
+    /** Sets the actual port, which is known only after the endpoints are created. */
+    listensOn(had: number) {
       port = had;
     },
   };

@@ -19,11 +19,7 @@ const keptSchema = z.object({
   unpriced: z.array(z.object({ provider: z.string(), counter: z.string(), answers: z.number().int() })),
 });
 
-export interface SharedLosses {
-  /** Adds what this process counted, and reads the shared sums. While the store is down, waits for the next beat. */
-  exchange(): Promise<void>;
-  stop(): Promise<void>;
-}
+export type SharedLosses = ReturnType<typeof shareLosses>;
 
 export interface SharedLossesParts {
   readonly losses: Losses;
@@ -35,7 +31,7 @@ export interface SharedLossesParts {
 }
 
 /** Starts from today's record. */
-export function shareLosses({ losses, records, clock, shared, onBroken }: SharedLossesParts): SharedLosses {
+export function shareLosses({ losses, records, clock, shared, onBroken }: SharedLossesParts) {
   let last: Promise<void> = Promise.resolve();
   let heard = false;
 
@@ -63,6 +59,7 @@ export function shareLosses({ losses, records, clock, shared, onBroken }: Shared
   void exchange();
   const timer = setInterval(exchange, BEAT_MS).unref();
   return {
+    /** Adds what this process counted, and reads the shared sums. While the store is down, waits for the next beat. */
     exchange,
     stop() {
       clearInterval(timer);

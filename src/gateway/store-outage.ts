@@ -38,13 +38,7 @@ function reasonOf(error: unknown): string {
   return one instanceof Error ? one.message || String("code" in one ? one.code : one.name) : String(one);
 }
 
-export type TellBroken = (error: unknown, words: string, fields?: Readonly<Record<string, unknown>>) => void;
-
-export interface StoreOutage {
-  /** Logs an error, unless the outage caused it. */
-  readonly broken: TellBroken;
-  stop(): void;
-}
+export type TellBroken = ReturnType<typeof storeOutage>["broken"];
 
 export interface StoreOutageParts {
   readonly log: Log;
@@ -53,7 +47,7 @@ export interface StoreOutageParts {
   readonly answers: () => (() => Promise<boolean>) | null;
 }
 
-export function storeOutage({ log, clock, answers }: StoreOutageParts): StoreOutage {
+export function storeOutage({ log, clock, answers }: StoreOutageParts) {
   let outage: { readonly sinceMs: number; lastMs: number; readonly timer: NodeJS.Timeout } | null = null;
 
   async function look(): Promise<void> {
@@ -67,7 +61,8 @@ export function storeOutage({ log, clock, answers }: StoreOutageParts): StoreOut
   }
 
   return {
-    broken(error, words, fields = {}) {
+    /** Logs an error, unless the outage caused it. */
+    broken(error: unknown, words: string, fields: Readonly<Record<string, unknown>> = {}) {
       if (answers() === null || !isOfOutage(error)) {
         log.logger.error({ err: error, ...fields }, words);
         return;

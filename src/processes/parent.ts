@@ -15,14 +15,7 @@ import { WORKER_ARGUMENT } from "./worker.ts";
 const CLOSE_MS_MAX = 15_000;
 const PROGRAM = fileURLToPath(new URL("../main.ts", import.meta.url));
 
-export interface Processes {
-  readonly url: string;
-  readonly adminUrl: string;
-  startWords(): Promise<readonly string[]>;
-  /** Replaces every process, one at a time, if the adapters and tiers can be read. */
-  reload(): Promise<void>;
-  drain(): Promise<void>;
-}
+export type Processes = Awaited<ReturnType<typeof startProcesses>>;
 
 export interface ProcessesOptions {
   readonly config: Config;
@@ -65,7 +58,7 @@ function readinessOf(supervisor: Supervisor | null, wanted: number): Readiness {
 }
 
 /** Starts `config.workers` processes. Rejects with a sentence for the operator, as `startGateway` does. */
-export async function startProcesses({ config: set, say, onFatal, patience }: ProcessesOptions): Promise<Processes> {
+export async function startProcesses({ config: set, say, onFatal, patience }: ProcessesOptions) {
   const config = { ...set, port: await freePort(set.host, set.port) };
   let supervisor: Supervisor | null = null;
   const gateway = await startGateway({
@@ -105,6 +98,7 @@ export async function startProcesses({ config: set, say, onFatal, patience }: Pr
     url: gateway.url,
     adminUrl: gateway.adminUrl,
     startWords: () => gateway.startWords(),
+    /** Replaces every process, one at a time, if the adapters and tiers can be read. */
     async reload() {
       await gateway.reload();
       await running.roll();

@@ -15,7 +15,7 @@ import type { Ledger } from "../../src/money/ledger/model/ledger.ts";
 import { spooledLedger } from "../../src/money/ledger/spool/ledger.ts";
 import { keepLeases } from "../../src/money/ledger/sweep.ts";
 import { Runs } from "../../src/money/runs/runs.ts";
-import { createAnswerBytes } from "../../src/platform/limits/answer-bytes.ts";
+import { AnswerBytes } from "../../src/platform/limits/answer-bytes.ts";
 import type { Observer } from "../../src/platform/observe/observer.ts";
 import { RequestRecord } from "../../src/platform/observe/record.ts";
 import { isJobs, type JobVendor, STEPPING } from "./jobs.ts";
@@ -192,7 +192,7 @@ export class GatewayProcess {
     const records = this.#network.records(this.#number, owner);
     this.#deps = {
       clock,
-      answers: createAnswerBytes({ bytesMax: 1e9, ownerBytesMax: 1e9 }),
+      answers: new AnswerBytes({ bytesMax: 1e9, ownerBytesMax: 1e9 }),
       observer: this.#observer(),
       ledger: {
         ...metered,

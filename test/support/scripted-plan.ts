@@ -19,7 +19,7 @@ import { chatErrors } from "../../src/models/formats/chat-completions/errors.ts"
 import type { Ledger } from "../../src/money/ledger/model/ledger.ts";
 import { Runs } from "../../src/money/runs/runs.ts";
 import { readConfig } from "../../src/platform/config.ts";
-import { createAnswerBytes } from "../../src/platform/limits/answer-bytes.ts";
+import { AnswerBytes } from "../../src/platform/limits/answer-bytes.ts";
 import { createLog } from "../../src/platform/observe/log.ts";
 import { createObserver } from "../../src/platform/observe/observer.ts";
 import { newAccount } from "../money/ledger/requests.ts";
@@ -200,7 +200,7 @@ export function scriptedDeps({
     }),
     keptBytesMax: 16 * 1024 * 1024,
     leases: { keep() {}, release() {} },
-    answers: createAnswerBytes({ bytesMax: 1e9, ownerBytesMax: 1e9 }),
+    answers: new AnswerBytes({ bytesMax: 1e9, ownerBytesMax: 1e9 }),
     health: { order: (routes) => routes, trying() {}, good() {}, bad() {}, unknown() {} },
     keeper: {
       announce: () => Promise.reject(new Error("nothing is kept here")),

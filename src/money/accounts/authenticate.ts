@@ -41,17 +41,6 @@ export interface AddressMisses {
   giveBack(address: string): void;
 }
 
-export interface Authenticator {
-  /** Synchronous for a known caller. */
-  authenticate(authorization: string | undefined, sender: Sender): Authenticated | Promise<Authenticated>;
-  /** The caller for a signed-in owner of this key; reads the ledger each time. */
-  callerOfKey(accountId: string, keyId: string): Promise<Authenticated>;
-  /** The caller for work already started: the key may have expired. Null: key or account is gone. Rejects where they cannot be read. */
-  ofWorkGoingOn(accountId: string, keyId: string): Promise<Caller | null>;
-  /** Drops the cache of an account and its keys; null: of all accounts. */
-  forget(accountId: string | null): void;
-}
-
 export interface AuthenticatorOptions {
   readonly books: KeyBooks;
   readonly clock: Clock;
@@ -185,7 +174,7 @@ function missBudget(clock: Clock) {
   };
 }
 
-class CachingAuthenticator implements Authenticator {
+export class Authenticator {
   readonly #options: AuthenticatorOptions;
   readonly #known = new Memory<Known>(KNOWN_COUNT_MAX);
   readonly #unknown = new Memory<GatewayError>(UNKNOWN_COUNT_MAX);
@@ -205,6 +194,7 @@ class CachingAuthenticator implements Authenticator {
     this.#budget = missBudget(options.clock);
   }
 
+  /** Synchronous for a known caller. */
   authenticate(authorization: string | undefined, sender: Sender): Authenticated | Promise<Authenticated> {
     if (authorization === undefined || authorization === "") return MISSING;
     const caller = this.#callerOfHeader(authorization);
@@ -230,16 +220,19 @@ class CachingAuthenticator implements Authenticator {
     return isMistyped(token) ? UNKNOWN : this.#beginMiss(shown, sender.address);
   }
 
+  /** The caller for a signed-in owner of this key; reads the ledger each time. */
   async callerOfKey(accountId: string, keyId: string): Promise<Authenticated> {
     const found = await this.#knownOf(await this.#options.books.key(accountId, keyId));
     return found instanceof GatewayError ? found : this.#unlessExpired(found);
   }
 
+  /** The caller for work already started: the key may have expired. Null: key or account is gone. Rejects where they cannot be read. */
   async ofWorkGoingOn(accountId: string, keyId: string): Promise<Caller | null> {
     const found = await this.#readCaller(await this.#options.books.key(accountId, keyId));
     return found === null ? null : found.caller;
   }
 
+  /** Drops the cache of an account and its keys; null: of all accounts. */
   forget(accountId: string | null): void {
     this.#generation += 1;
     this.#known.lapse(({ caller }) => accountId === null || caller.payer.accountId === accountId);
@@ -341,14 +334,4 @@ class CachingAuthenticator implements Authenticator {
     if (oldest !== undefined) this.#hashes.delete(oldest);
     this.#hashes.set(authorization, secretHash);
   }
-}
-
-export function createAuthenticator(options: AuthenticatorOptions): Authenticator {
-  const made = new CachingAuthenticator(options);
-  return {
-    authenticate: (authorization, sender) => made.authenticate(authorization, sender),
-    callerOfKey: (accountId, keyId) => made.callerOfKey(accountId, keyId),
-    ofWorkGoingOn: (accountId, keyId) => made.ofWorkGoingOn(accountId, keyId),
-    forget: (accountId) => made.forget(accountId),
-  };
 }

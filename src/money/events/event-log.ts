@@ -52,19 +52,7 @@ export interface EventPage {
   readonly next: string | null;
 }
 
-export interface EventLog {
-  /** Stores an event of a part other than the ledger, under an id derived from these words. */
-  tell(event: Omit<Event, "id" | "atMs">, ...words: readonly (string | number)[]): Promise<void>;
-  waiting(): Promise<readonly Event[]>;
-  /** The events as listed and sent: also in dollars and dates, and with names besides ids. */
-  readable(events: readonly Event[]): Promise<readonly Event[]>;
-  /** Lists events in order, for their accounts and the operator; they no longer wait. */
-  list(events: readonly Event[]): Promise<void>;
-  has(event: Event): Promise<boolean>;
-  find(payer: string, id: string): Promise<Event | null>;
-  /** Newest first. */
-  page(payer: string, limit: number, cursor: string | null): Promise<EventPage>;
-}
+export type EventLog = ReturnType<typeof createEventLog>;
 
 export function eventRow({ id, kind, accountId, atMs, data }: Event) {
   return { id, kind, account_id: accountId, at: new Date(atMs).toISOString(), data };
@@ -83,7 +71,7 @@ function whoseOf({ groups, tags }: AccountRules, scope: unknown): string | null 
 }
 
 /** `names`: the names of accounts and keys; without it events have only their ids. */
-export function createEventLog(records: Records, clock: Clock, names?: Names): EventLog {
+export function createEventLog(records: Records, clock: Clock, names?: Names) {
   async function put(payer: string, event: Event): Promise<void> {
     const record = { kind: EVENT, id: idFor(payer, event.id), payer, value: JSON.stringify(event) };
     await records.put({ ...record, ttlMs: KEPT_MS, ifVersion: 0 });
@@ -106,17 +94,20 @@ export function createEventLog(records: Records, clock: Clock, names?: Names): E
   }
 
   return {
-    async tell(event, ...words) {
+    /** Stores an event of a part other than the ledger, under an id derived from these words. */
+    async tell(event: Omit<Event, "id" | "atMs">, ...words: readonly (string | number)[]) {
       const whole = { ...event, id: eventId(event.kind, ...words), atMs: Math.floor(clock.epochMs()) };
       const record = { kind: OUTBOX, id: whole.id, payer: OUTBOX_PAYER, value: JSON.stringify(whole) };
       await records.put({ ...record, ttlMs: KEPT_MS, ifVersion: 0 });
     },
-    async waiting() {
+    async waiting(): Promise<readonly Event[]> {
       const { rows } = await records.list(OUTBOX, OUTBOX_PAYER, AT_ONCE, null);
       return rows.map(read).reverse();
     },
-    readable: (events) => fewAtATime(events, toTell),
-    async list(events) {
+    /** The events as listed and sent: also in dollars and dates, and with names besides ids. */
+    readable: (events: readonly Event[]) => fewAtATime(events, toTell),
+    /** Lists events in order, for their accounts and the operator; they no longer wait. */
+    async list(events: readonly Event[]) {
       // One after the other in each list: a store may number a line before it adds it, and a concurrent reader would skip a line that was
       // numbered first and added last. The operator's list first, because an event in its account's list counts as listed.
       await putInOrder(OPERATOR, events);
@@ -125,12 +116,13 @@ export function createEventLog(records: Records, clock: Clock, names?: Names): E
       await allDone([...owned].map(([payer, own]) => putInOrder(payer, own)));
       await allDone(events.map(({ id }) => records.delete(OUTBOX, id)));
     },
-    has: async (event) => (await records.get(EVENT, idFor(payerOf(event.accountId), event.id))) !== null,
-    async find(payer, id) {
+    has: async (event: Event) => (await records.get(EVENT, idFor(payerOf(event.accountId), event.id))) !== null,
+    async find(payer: string, id: string): Promise<Event | null> {
       const found = await records.get(EVENT, idFor(payer, id));
       return found === null ? null : read(found);
     },
-    async page(payer, limit, cursor) {
+    /** Newest first. */
+    async page(payer: string, limit: number, cursor: string | null): Promise<EventPage> {
       const { rows, next } = await records.list(EVENT, payer, limit, cursor);
       return { events: rows.map(read), next };
     },

@@ -34,10 +34,7 @@ export interface EventStreamParts {
   onBroken(error: unknown): void;
 }
 
-export interface EventStreams {
-  /** `lastId`: the last event that the client has seen; null: only new events. Ends when `gone` aborts. */
-  open(payer: string, lastId: string | null, gone: AbortSignal): AsyncIterable<Uint8Array> | GatewayError;
-}
+export type EventStreams = ReturnType<typeof createEventStreams>;
 
 /** The events listed after an event, oldest first; the latest events if that event is not found. */
 async function since(log: EventStreamParts["log"], payer: string, lastId: string | null): Promise<Event[]> {
@@ -89,7 +86,7 @@ function openWatches({ log, onBroken }: Pick<EventStreamParts, "log" | "onBroken
   return { join, count: (payer: string) => watches.get(payer)?.streams.size ?? 0 };
 }
 
-export function createEventStreams({ log, clock, draining, onBroken }: EventStreamParts): EventStreams {
+export function createEventStreams({ log, clock, draining, onBroken }: EventStreamParts) {
   const watches = openWatches({ log, onBroken });
 
   async function* follow(
@@ -123,7 +120,8 @@ export function createEventStreams({ log, clock, draining, onBroken }: EventStre
   }
 
   return {
-    open(payer, lastId, gone) {
+    /** `lastId`: the last event that the client has seen; null: only new events. Ends when `gone` aborts. */
+    open(payer: string, lastId: string | null, gone: AbortSignal): AsyncIterable<Uint8Array> | GatewayError {
       if (watches.count(payer) >= STREAMS_MAX) {
         const detail = { limit: STREAMS_MAX };
         return new GatewayError("too_many_streams", { detail, retryAfterSeconds: AGAIN_SECONDS });

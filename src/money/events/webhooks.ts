@@ -54,19 +54,9 @@ export function messageOf(event: Event): { readonly id: string; readonly body: s
   return { id, body: JSON.stringify(body) };
 }
 
-export interface Webhooks {
-  /** The answer has the secret; null: the limit of webhooks is reached. */
-  create(payer: string, url: string, kinds: Webhook["kinds"]): Promise<Webhook | null>;
-  of(payer: string): Promise<readonly Webhook[]>;
-  get(id: string): Promise<Webhook | null>;
-  /** Creates a new secret; the old one stays valid for `overlapMs`. Null: this payer has no such webhook. */
-  rotate(payer: string, id: string, overlapMs: number): Promise<Webhook | null>;
-  delete(payer: string, id: string): Promise<boolean>;
-  /** The webhooks that receive an event: its account's, and the operator's. */
-  hearing(event: Event): Promise<readonly Webhook[]>;
-}
+export type Webhooks = ReturnType<typeof createWebhooks>;
 
-export function createWebhooks(records: Records, clock: Clock): Webhooks {
+export function createWebhooks(records: Records, clock: Clock) {
   const put = (hook: Webhook, ifVersion: number) => {
     const record = { kind: WEBHOOK, id: hook.id, payer: hook.payer, value: JSON.stringify(hook), ttlMs: null };
     return records.put({ ...record, ifVersion });
@@ -74,7 +64,8 @@ export function createWebhooks(records: Records, clock: Clock): Webhooks {
   const of = async (payer: string) => (await records.list(WEBHOOK, payer, WEBHOOKS_MAX, null)).rows.map(read);
 
   return {
-    async create(payer, url, kinds) {
+    /** The answer has the secret; null: the limit of webhooks is reached. */
+    async create(payer: string, url: string, kinds: Webhook["kinds"]): Promise<Webhook | null> {
       if ((await of(payer)).length >= WEBHOOKS_MAX) return null;
       const secrets = [{ secret: newSecret(), untilMs: null }];
       const id = `wh_${randomBytes(ID_BYTES).toString("hex")}`;
@@ -83,11 +74,12 @@ export function createWebhooks(records: Records, clock: Clock): Webhooks {
       return hook;
     },
     of,
-    async get(id) {
+    async get(id: string): Promise<Webhook | null> {
       const found = await records.get(WEBHOOK, id);
       return found === null ? null : read(found);
     },
-    async rotate(payer, id, overlapMs) {
+    /** Creates a new secret; the old one stays valid for `overlapMs`. Null: this payer has no such webhook. */
+    async rotate(payer: string, id: string, overlapMs: number): Promise<Webhook | null> {
       for (;;) {
         const found = await records.get(WEBHOOK, id);
         if (found?.payer !== payer) return null;
@@ -101,11 +93,12 @@ export function createWebhooks(records: Records, clock: Clock): Webhooks {
         if ((await put(after, found.version)) !== null) return after;
       }
     },
-    async delete(payer, id) {
+    async delete(payer: string, id: string): Promise<boolean> {
       const found = await records.get(WEBHOOK, id);
       return found?.payer === payer && records.delete(WEBHOOK, id);
     },
-    async hearing(event) {
+    /** The webhooks that receive an event: its account's, and the operator's. */
+    async hearing(event: Event): Promise<readonly Webhook[]> {
       const own = event.accountId === null ? [] : await of(`acct:${event.accountId}`);
       return [...own, ...(await of(OPERATOR))].filter(({ kinds }) => kinds === null || kinds.includes(event.kind));
     },

@@ -30,18 +30,7 @@ export interface LeaseOptions {
   readonly every?: Every;
 }
 
-export interface KeptLeases {
-  /** Keeps renewing the hold's lease. */
-  keep(hold: HoldRef): void;
-  /** The hold was posted or voided. */
-  release(hold: HoldRef): void;
-  /** The hold's end was refused: free it now, or as soon as the ledger allows. */
-  abandon(hold: HoldRef): void;
-  /** Call once before the first reserve: ends the holds of all other processes. */
-  recover(): Promise<void>;
-  /** Stops heartbeat and sweep, and waits for running work. */
-  stop(): Promise<void>;
-}
+export type KeptLeases = ReturnType<typeof keepLeases>;
 
 /** Node's timer, which does not keep the process alive. */
 export const everyInterval: Every = (ms, run) => {
@@ -51,7 +40,7 @@ export const everyInterval: Every = (ms, run) => {
 };
 
 /** Starts heartbeat and sweep. Only holds older than a quarter of a lease are renewed; most calls end sooner. */
-export function keepLeases(options: LeaseOptions): KeptLeases {
+export function keepLeases(options: LeaseOptions) {
   const { ledger, clock, owner, leaseMs, sweeps = true, every = everyInterval } = options;
   const kept = new Map<string, { readonly hold: HoldRef; readonly sinceMs: number }>();
   const abandoned = new Set<HoldRef>();
@@ -91,13 +80,19 @@ export function keepLeases(options: LeaseOptions): KeptLeases {
 
   return {
     // Keep only the ids: a hold refers to its whole request, and streams stay open for long.
-    keep: ({ accountId, holdId }) => kept.set(holdId, { hold: { accountId, holdId }, sinceMs: clock.elapsedMs() }),
-    release: ({ holdId }) => kept.delete(holdId),
-    abandon(hold) {
+    /** Keeps renewing the hold's lease. */
+    keep: ({ accountId, holdId }: HoldRef) =>
+      kept.set(holdId, { hold: { accountId, holdId }, sinceMs: clock.elapsedMs() }),
+    /** The hold was posted or voided. */
+    release: ({ holdId }: HoldRef) => kept.delete(holdId),
+    /** The hold's end was refused: free it now, or as soon as the ledger allows. */
+    abandon(hold: HoldRef) {
       abandoned.add(hold);
       freeing.run();
     },
+    /** Call once before the first reserve: ends the holds of all other processes. */
     recover: () => sweepAll(owner),
+    /** Stops heartbeat and sweep, and waits for running work. */
     async stop() {
       for (const stop of stops) stop();
       await Promise.all([heart.idle(), broom.idle(), freeing.idle()]);

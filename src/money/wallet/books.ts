@@ -46,32 +46,26 @@ export async function openHouse(accounts: Pick<Accounts, "openAccount">): Promis
   });
 }
 
-export interface WalletBooks {
-  /** Books a payment before it is sent; it counts against the day whatever happens. Else the limit that is used up until midnight. */
-  book(
-    callId: string,
-    amountNano: Nano,
-    by: Pick<PaidCall, "merchant" | "namedBy">,
-  ): Promise<"booked" | "again" | { readonly fullUntilMs: number; readonly isWhole: boolean }>;
-  /** Refunds a payment that was not made. Its share of the daily limit stays used. */
-  unbook(callId: string): Promise<void>;
-  spentToday(): Promise<Nano>;
-  readonly maxNano: Nano;
-}
+export type WalletBooks = ReturnType<typeof walletBooks>;
 
 export const bookingId = (callId: string): string => `${callId}_wallet`;
 
 export function walletBooks(
   ledger: Money & Pick<Audit, "spentToday">,
   { maxNano, owner, clock }: { readonly maxNano: Nano; readonly owner: string; readonly clock: Clock },
-): WalletBooks {
+) {
   const id = bookingId;
   const window = (scope: string, parts: number): Window => {
     return { scope, period: "day", max: part(maxNano, parts), code: "merchant_unpaid", counts: "charge" };
   };
   return {
     maxNano,
-    async book(callId, amountNano, { merchant, namedBy }) {
+    /** Books a payment before it is sent; it counts against the day whatever happens. Else the limit that is used up until midnight. */
+    async book(
+      callId: string,
+      amountNano: Nano,
+      { merchant, namedBy }: Pick<PaidCall, "merchant" | "namedBy">,
+    ): Promise<"booked" | "again" | { readonly fullUntilMs: number; readonly isWhole: boolean }> {
       const named =
         namedBy === undefined ? [] : [window(NAMED, NAMED_PART), window(`${NAMED}:${namedBy}`, ACCOUNT_PART)];
       const hold = { accountId: HOUSE, holdId: id(callId) };
@@ -112,10 +106,11 @@ export function walletBooks(
       if (posted.outcome !== "posted") throw new Error(`the wallet's booking came to nothing: ${posted.outcome}`);
       return posted.repeat ? "again" : "booked";
     },
-    async unbook(callId) {
+    /** Refunds a payment that was not made. Its share of the daily limit stays used. */
+    async unbook(callId: string) {
       await ledger.refund(id(callId), `${id(callId)}_back`, "the payment was not made");
     },
-    async spentToday() {
+    async spentToday(): Promise<Nano> {
       const [spent = ZERO] = await ledger.spentToday(HOUSE, [SCOPE]);
       return spent;
     },

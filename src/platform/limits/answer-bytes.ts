@@ -13,19 +13,6 @@ export interface WaitingAnswer {
   giveUp(): void;
 }
 
-export interface AnswerBytes {
-  /** Why this owner may not start another answer; null: it may. */
-  refusal(owner: string): GatewayError | null;
-  /** Counts a piece that the answer buffers. Over the limit, answers whose clients have been idle longest are given up. */
-  take(answer: WaitingAnswer, piece: Uint8Array): void;
-  /** Uncounts a piece: the client has received data, so its answer moves to the end of the queue. */
-  give(answer: WaitingAnswer, piece: Uint8Array): void;
-  /** Uncounts everything that the answer holds. */
-  close(answer: WaitingAnswer): void;
-  /** The total. */
-  readonly bytes: number;
-}
-
 export interface AnswerBounds {
   readonly bytesMax: number;
   readonly ownerBytesMax: number;
@@ -66,7 +53,8 @@ function full(whose: string, bytesMax: number): GatewayError {
  * Counts memory as the process uses it: by the block that a piece is part of, and once for all answers of an owner that share it. So a
  * hundred readers of one result or one page cost as much as one.
  */
-class CountedBytes implements AnswerBytes {
+export class AnswerBytes {
+  /** The total. */
   bytes = 0;
   readonly #bounds: AnswerBounds;
   readonly #owners = new Map<string, Owned>();
@@ -77,6 +65,7 @@ class CountedBytes implements AnswerBytes {
     this.#bounds = bounds;
   }
 
+  /** Why this owner may not start another answer; null: it may. */
   refusal(owner: string): GatewayError | null {
     const own = this.#owners.get(owner)?.bytes ?? 0;
     // An owner with nothing buffered always gets room, however full it is.
@@ -86,6 +75,7 @@ class CountedBytes implements AnswerBytes {
     return this.bytes + ROOM_BYTES > bytesMax ? full("All callers'", bytesMax) : null;
   }
 
+  /** Counts a piece that the answer buffers. Over the limit, answers whose clients have been idle longest are given up. */
   take(answer: WaitingAnswer, { buffer }: Uint8Array): void {
     const owned = this.#owners.get(answer.owner) ?? new Owned();
     this.#owners.set(answer.owner, owned);
@@ -98,6 +88,7 @@ class CountedBytes implements AnswerBytes {
     while (this.bytes > this.#bounds.bytesMax && this.#endFirst(this.#waiting.keys()));
   }
 
+  /** Uncounts a piece: the client has received data, so its answer moves to the end of the queue. */
   give(answer: WaitingAnswer, { buffer }: Uint8Array): void {
     const owned = this.#owners.get(answer.owner);
     const uses = owned?.answers.get(answer);
@@ -112,6 +103,7 @@ class CountedBytes implements AnswerBytes {
     } else if (owned.answers.size === 0) this.#owners.delete(answer.owner);
   }
 
+  /** Uncounts everything that the answer holds. */
   close(answer: WaitingAnswer): void {
     const owned = this.#owners.get(answer.owner);
     for (const [memory, times] of owned?.answers.get(answer) ?? [])
@@ -133,8 +125,4 @@ class CountedBytes implements AnswerBytes {
     first.value.giveUp();
     return true;
   }
-}
-
-export function createAnswerBytes(bounds: AnswerBounds): AnswerBytes {
-  return new CountedBytes(bounds);
 }

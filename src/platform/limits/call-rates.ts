@@ -21,13 +21,10 @@ export interface CallRates {
 }
 
 /** The synchronous interface. */
-export interface RateCounts {
-  take(accountId: string, taken: readonly RateTaken[]): RateOutcome;
-  giveBack(accountId: string, minute: number, taken: readonly RateTaken[]): void;
-}
+export type RateCounts = ReturnType<typeof rateCounts>;
 
 /** Counts in memory and drops all counts at the end of each minute. If the clock is set back, the counts stay. */
-export function rateCounts(clock: Pick<Clock, "epochMs">): RateCounts {
+export function rateCounts(clock: Pick<Clock, "epochMs">) {
   let minute = 0;
   let counts = new Map<string, number>();
 
@@ -43,14 +40,14 @@ export function rateCounts(clock: Pick<Clock, "epochMs">): RateCounts {
 
   const count = (account: string, name: string) => counts.get(`${account} ${name}`) ?? 0;
   return {
-    take(account, taken) {
+    take(account: string, taken: readonly RateTaken[]): RateOutcome {
       const resetSeconds = Math.min(MINUTE_SECONDS, enter());
       const full = taken.findIndex(({ name, limit, amount }) => count(account, name) + amount > limit);
       if (full >= 0) return { full, resetSeconds };
       for (const { name, amount } of taken) counts.set(`${account} ${name}`, count(account, name) + amount);
       return { minute };
     },
-    giveBack(account, of, taken) {
+    giveBack(account: string, of: number, taken: readonly RateTaken[]) {
       enter();
       if (of !== minute) return;
       for (const { name, amount } of taken)

@@ -11,14 +11,7 @@ export interface WindowState {
   readonly windowSeconds: number;
 }
 
-export interface RequestWindows {
-  /** Counts a request of `key` against `limit` and returns whether it may pass. Refused requests do not count. */
-  take(key: string, limit: number): WindowState;
-  /** What `take` would return, without counting. */
-  peek(key: string, limit: number): WindowState;
-  /** Uncounts a request that `take` counted, unless its window has ended. */
-  giveBack(key: string): void;
-}
+export type RequestWindows = ReturnType<typeof createRequestWindows>;
 
 export interface RequestWindowsOptions {
   readonly clock: Clock;
@@ -36,7 +29,7 @@ export interface RequestWindowsOptions {
  * Count an address only for requests with no credential or a wrong one; counting all would apply the address limit to a busy customer
  * instead of the account limit.
  */
-export function createRequestWindows(options: RequestWindowsOptions): RequestWindows {
+export function createRequestWindows(options: RequestWindowsOptions) {
   const { clock, windowSeconds = 60, keysMax = 100_000 } = options;
   const windowMs = windowSeconds * 1_000;
   let counts = new Map<string, number>();
@@ -71,7 +64,8 @@ export function createRequestWindows(options: RequestWindowsOptions): RequestWin
   });
 
   return {
-    take(key, limit) {
+    /** Counts a request of `key` against `limit` and returns whether it may pass. Refused requests do not count. */
+    take(key: string, limit: number): WindowState {
       const nowMs = clock.epochMs();
       enter(nowMs);
       const used = count(key);
@@ -79,13 +73,15 @@ export function createRequestWindows(options: RequestWindowsOptions): RequestWin
       add(key, used + 1);
       return state(true, limit, used + 1, nowMs);
     },
-    peek(key, limit) {
+    /** What `take` would return, without counting. */
+    peek(key: string, limit: number): WindowState {
       const nowMs = clock.epochMs();
       enter(nowMs);
       const used = count(key);
       return state(used < limit, limit, used, nowMs);
     },
-    giveBack(key) {
+    /** Uncounts a request that `take` counted, unless its window has ended. */
+    giveBack(key: string) {
       enter(clock.epochMs());
       const used = count(key);
       if (used > 0) add(key, used - 1);

@@ -43,13 +43,7 @@ export interface DayFigures {
   readonly routes: ReadonlyMap<string, Sums>;
 }
 
-export interface Figures {
-  /** Counts a request that has ended; play money says nothing of providers. */
-  note(record: RequestRecord): void;
-  /** The last thirty days, newest first; days without calls are left out. */
-  days(): Promise<readonly DayFigures[]>;
-  close(): Promise<void>;
-}
+export type Figures = ReturnType<typeof openFigures>;
 
 export const noSums = (): Sums => ({ calls: 0, failed: 0, fallbacks: 0, ms: 0, tokens: 0, tokensMs: 0, first: [] });
 type Counted = Record<"hours" | "routes", Map<string, Sums>> & { readonly day: string };
@@ -158,7 +152,7 @@ export interface FiguresParts {
   readonly onBroken: (error: unknown) => void;
 }
 
-export function openFigures({ records, clock, onBroken }: FiguresParts): Figures {
+export function openFigures({ records, clock, onBroken }: FiguresParts) {
   let own: Counted | null = null;
   let last: Promise<void> = Promise.resolve();
   let read: { readonly atMs: number; readonly days: Promise<readonly DayFigures[]> } | null = null;
@@ -185,14 +179,16 @@ export function openFigures({ records, clock, onBroken }: FiguresParts): Figures
   const timer = setInterval(share, SHARE_MS).unref();
 
   return {
-    note(record) {
+    /** Counts a request that has ended; play money says nothing of providers. */
+    note(record: RequestRecord) {
       if (record.outcome === null || record.sandbox) return;
       const [day = "", time = ""] = new Date(clock.epochMs()).toISOString().split("T");
       if (own !== null && own.day !== day) void share();
       if (own === null || own.day !== day) own = emptyDay(day);
       countRecord(own, Number(time.slice(0, 2)), record);
     },
-    days() {
+    /** The last thirty days, newest first; days without calls are left out. */
+    days(): Promise<readonly DayFigures[]> {
       const nowMs = clock.epochMs();
       if (read !== null && nowMs - read.atMs < READ_MS) return read.days;
       const days = share().then(async () => {

@@ -1,6 +1,6 @@
 // One line per request, and the gateway's own messages. Never contains prompts, answers, params or keys.
 import { isatty } from "node:tty";
-import { type DestinationStream, type Logger, pino } from "pino";
+import { type DestinationStream, pino } from "pino";
 import type { Clock } from "../../core/clock.ts";
 import type { Leg } from "../../core/route.ts";
 import { LineBuffer } from "./line-buffer.ts";
@@ -14,13 +14,7 @@ const NAME_LENGTH_MAX = 200;
 export type LogFormat = "auto" | "json" | "text";
 export type LogLevel = "trace" | "debug" | "info" | "warn" | "error" | "fatal" | "silent";
 
-export interface Log {
-  /** For everything except requests. */
-  readonly logger: Logger;
-  request(record: RequestRecord): void;
-  /** Writes queued lines, before the process exits. */
-  flush(): void;
-}
+export type Log = ReturnType<typeof createLog>;
 
 export interface LogOptions {
   readonly level: LogLevel;
@@ -32,7 +26,7 @@ export interface LogOptions {
 }
 
 /** Request lines have the library's form but bypass it: for that many fields it needs 5 microseconds, `JSON.stringify` one. */
-export function createLog({ level, clock, stream, format = "json" }: LogOptions): Log {
+export function createLog({ level, clock, stream, format = "json" }: LogOptions) {
   const isText = format === "auto" ? stream === undefined && isatty(1) : format === "text";
   const json = stream ?? new LineBuffer();
   const out = isText ? { write: (line: string) => json.write(logText(line, pino.levels.labels)) } : json;
@@ -42,8 +36,9 @@ export function createLog({ level, clock, stream, format = "json" }: LogOptions)
   const writesGood = logger.isLevelEnabled("info");
   const writesBad = logger.isLevelEnabled("warn");
   return {
+    /** For everything except requests. */
     logger,
-    request(record) {
+    request(record: RequestRecord) {
       const bad = record.status >= 500 || record.outcome === "broken" || record.outcome === "failed";
       // A probe runs every few seconds, and its success is not worth a line.
       const writes = record.watched ? writesWatched : writesGood;
@@ -52,6 +47,7 @@ export function createLog({ level, clock, stream, format = "json" }: LogOptions)
       const value = values[bad ? "warn" : record.watched ? "debug" : "info"];
       out.write(`${JSON.stringify(line(record, value, isoTime(clock.epochMs())))}\n`);
     },
+    /** Writes queued lines, before the process exits. */
     flush() {
       if ("flushSync" in json && typeof json.flushSync === "function") json.flushSync();
     },

@@ -26,40 +26,7 @@ export interface EndedJob {
 
 export type ReadGauges = (gauges: Metrics) => void | Promise<void>;
 
-export interface Observer {
-  /** A request has arrived: it is in flight until `end`. */
-  begin(start: RecordStart): RequestRecord;
-  /** The request has ended: measures its duration, logs it and counts it. Call once per record. */
-  end(record: RequestRecord): void;
-  /** Records the duration of a ledger operation, such as `reserve` or `post`, as the event loop sees it. */
-  ledgerTook(operation: string, ms: number): void;
-  /** A call or job has ended: counts our cost above its charge. */
-  unpaid(chargedNano: Nano, upstreamNano: Nano): void;
-  jobEnded(job: EndedJob): void;
-  /** A payment on chain was tried. */
-  settled(outcome: "settled" | "refused" | "open"): void;
-  /** A merchant has asked for a payment. */
-  merchantPaid(rail: "mpp" | "x402" | "none", outcome: "paid" | "refused" | "unanswered" | "unpaid"): void;
-  /** The operator's guard has decided. */
-  guardJudged(stage: "request" | "answer", outcome: "pass" | "refuse" | "edit" | "away"): void;
-  /** A call was kept in the request log, or left out. */
-  callLogged(outcome: "kept" | "left_out"): void;
-  guardCost(model: string, upstreamNano: Nano): void;
-  /** Lines of a batch have their results. */
-  batchLines(outcome: "completed" | "failed", count: number): void;
-  /** An answer reported usage that has no price here. */
-  unpriced(provider: string, counter: string, sandbox: boolean): void;
-  /** An answer cost more than its charge, by its provider. */
-  lost(provider: string, model: string, lostNano: Nano): void;
-  /** A caller's sealed thought did not open. */
-  sealUnopened(): void;
-  /** Called at each scrape. A failure is logged, and the gauges keep their last values. */
-  onScrape(read: ReadGauges): void;
-  inFlight(): number;
-  readonly contentType: string;
-  metricsText(): Promise<string>;
-  flush(): void;
-}
+export type Observer = ReturnType<typeof createObserver>;
 
 export interface ObserverOptions {
   readonly clock: Clock;
@@ -90,7 +57,52 @@ function longestHolds(): () => number {
   };
 }
 
-export function createObserver(options: ObserverOptions): Observer {
+/** Counts what happens besides requests. */
+function counters(metrics: Metrics) {
+  const ledgerCells = new Map<string, HistogramCell>();
+  const add = (cell: CounterCell, amount = 1): void => {
+    cell.total += amount;
+  };
+
+  return {
+    /** Records the duration of a ledger operation, such as `reserve` or `post`, as the event loop sees it. */
+    ledgerTook(operation: string, ms: number) {
+      let cell = ledgerCells.get(operation);
+      if (cell === undefined) {
+        cell = metrics.ledger.cell({ operation });
+        ledgerCells.set(operation, cell);
+      }
+      cell.observe(ms / 1000);
+    },
+    /** A call or job has ended: counts our cost above its charge. */
+    unpaid(chargedNano: Nano, upstreamNano: Nano) {
+      if (upstreamNano > chargedNano)
+        add(metrics.unpaid.cell({ charged: chargedNano > 0 ? "1" : "0" }), upstreamNano - chargedNano);
+    },
+    /** A payment on chain was tried. */
+    settled: (outcome: "settled" | "refused" | "open") => add(metrics.settlements.cell({ outcome })),
+    /** A merchant has asked for a payment. */
+    merchantPaid: (rail: "mpp" | "x402" | "none", outcome: "paid" | "refused" | "unanswered" | "unpaid") =>
+      add(metrics.merchantPayments.cell({ rail, outcome })),
+    /** The operator's guard has decided. */
+    guardJudged: (stage: "request" | "answer", outcome: "pass" | "refuse" | "edit" | "away") =>
+      add(metrics.guardJudged.cell({ stage, outcome })),
+    /** A call was kept in the request log, or left out. */
+    callLogged: (outcome: "kept" | "left_out") => add(metrics.callsLogged.cell({ outcome })),
+    guardCost: (model: string, upstreamNano: Nano) => add(metrics.guardCost.cell({ model }), upstreamNano),
+    /** Lines of a batch have their results. */
+    batchLines: (outcome: "completed" | "failed", count: number) => add(metrics.batchLines.cell({ outcome }), count),
+    /** An answer reported usage that has no price here. */
+    unpriced: (provider: string, counter: string, sandbox: boolean) =>
+      add(metrics.unpriced.cell({ provider, counter, sandbox: sandbox ? "1" : "0" })),
+    /** An answer cost more than its charge, by its provider. */
+    lost: (provider: string, model: string, lostNano: Nano) => add(metrics.lost.cell({ provider, model }), lostNano),
+    /** A caller's sealed thought did not open. */
+    sealUnopened: () => add(metrics.sealsUnopened.cell({})),
+  };
+}
+
+export function createObserver(options: ObserverOptions) {
   const { clock, log, isKnown, otelName = (provider) => provider, role = "both", onEnd, onJobEnd } = options;
   const { onUnread = (err: unknown) => log.logger.warn({ err }, "gauges not read") } = options;
   const registry = new Registry();
@@ -101,53 +113,30 @@ export function createObserver(options: ObserverOptions): Observer {
   metrics.build.set({ version: VERSION, node: process.versions.node, role }, 1);
   const count = createCounting(metrics, isKnown, otelName);
   const longestHold = longestHolds();
-  const ledgerCells = new Map<string, HistogramCell>();
   const sources: ReadGauges[] = [];
   let inFlight = 0;
 
-  const add = (cell: CounterCell, amount = 1): void => {
-    cell.total += amount;
-  };
-
   return {
     contentType: registry.contentType,
-    begin(start) {
+    /** A request has arrived: it is in flight until `end`. */
+    begin(start: RecordStart): RequestRecord {
       inFlight += 1;
       return new RequestRecord(start);
     },
-    end(record) {
+    /** The request has ended: measures its duration, logs it and counts it. Call once per record. */
+    end(record: RequestRecord) {
       inFlight -= 1;
       record.durationMs = clock.elapsedMs() - record.startedMs;
       log.request(record);
       count(record);
       onEnd?.(record);
     },
-    ledgerTook(operation, ms) {
-      let cell = ledgerCells.get(operation);
-      if (cell === undefined) {
-        cell = metrics.ledger.cell({ operation });
-        ledgerCells.set(operation, cell);
-      }
-      cell.observe(ms / 1000);
-    },
-    unpaid(chargedNano, upstreamNano) {
-      if (upstreamNano > chargedNano)
-        add(metrics.unpaid.cell({ charged: chargedNano > 0 ? "1" : "0" }), upstreamNano - chargedNano);
-    },
-    jobEnded: (job) => onJobEnd?.(job),
-    settled: (outcome) => add(metrics.settlements.cell({ outcome })),
-    merchantPaid: (rail, outcome) => add(metrics.merchantPayments.cell({ rail, outcome })),
-    guardJudged: (stage, outcome) => add(metrics.guardJudged.cell({ stage, outcome })),
-    callLogged: (outcome) => add(metrics.callsLogged.cell({ outcome })),
-    guardCost: (model, upstreamNano) => add(metrics.guardCost.cell({ model }), upstreamNano),
-    batchLines: (outcome, count) => add(metrics.batchLines.cell({ outcome }), count),
-    unpriced: (provider, counter, sandbox) =>
-      add(metrics.unpriced.cell({ provider, counter, sandbox: sandbox ? "1" : "0" })),
-    lost: (provider, model, lostNano) => add(metrics.lost.cell({ provider, model }), lostNano),
-    sealUnopened: () => add(metrics.sealsUnopened.cell({})),
-    onScrape: (read) => void sources.push(read),
+    ...counters(metrics),
+    jobEnded: (job: EndedJob) => onJobEnd?.(job),
+    /** Called at each scrape. A failure is logged, and the gauges keep their last values. */
+    onScrape: (read: ReadGauges) => void sources.push(read),
     inFlight: () => inFlight,
-    async metricsText() {
+    async metricsText(): Promise<string> {
       metrics.inFlight.set(inFlight);
       metrics.longestHold.set(longestHold());
       for (const read of sources) {

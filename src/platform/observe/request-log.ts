@@ -30,15 +30,7 @@ export interface LoggedCall {
   readonly answer: string | null;
 }
 
-export interface RequestLog {
-  /** Starts to collect a call; null: too many are. Call the returned function once, with the call, or with null to discard it. */
-  begin(): ((call: Omit<LoggedCall, "at"> | null) => void) | null;
-  /** The newest calls. */
-  list(look: LogLook, limit: number): Promise<readonly LoggedName[]>;
-  /** Finds a call by its transaction or request id; null: it is not stored, or no secret opens it. */
-  find(look: LogLook, id: string): Promise<LoggedCall | null>;
-  close(): Promise<void>;
-}
+export type RequestLog = ReturnType<typeof createRequestLog>;
 
 export interface RequestLogOptions {
   readonly store: LogStore;
@@ -113,7 +105,7 @@ class LogWriter {
   }
 }
 
-export function createRequestLog(options: RequestLogOptions): RequestLog {
+export function createRequestLog(options: RequestLogOptions) {
   const { store, clock, beganMs, redact, seal, unseal, onOutcome, onBroken } = options;
   const writer = new LogWriter(options);
   let gathered = 0;
@@ -129,7 +121,8 @@ export function createRequestLog(options: RequestLogOptions): RequestLog {
   }
 
   return {
-    begin() {
+    /** Starts to collect a call; null: too many are. Call the returned function once, with the call, or with null to discard it. */
+    begin(): ((call: Omit<LoggedCall, "at"> | null) => void) | null {
       if (gathered >= OPEN_MAX) {
         onOutcome("left_out");
         return null;
@@ -146,11 +139,13 @@ export function createRequestLog(options: RequestLogOptions): RequestLog {
         }
       };
     },
-    async list(look, limit) {
+    /** The newest calls. */
+    async list(look: LogLook, limit: number): Promise<readonly LoggedName[]> {
       await writer.flushed(store.readAfterMs);
       return store.newest(look, limit);
     },
-    async find(look, id) {
+    /** Finds a call by its transaction or request id; null: it is not stored, or no secret opens it. */
+    async find(look: LogLook, id: string): Promise<LoggedCall | null> {
       const began = beganMs(id);
       if (began === null) return null;
       await writer.flushed(store.readAfterMs);

@@ -34,12 +34,7 @@ export interface TraceSettings {
   readonly delayMs: number;
 }
 
-export interface Traces {
-  request(record: RequestRecord): void;
-  job(job: EndedJob): void;
-  /** Sends queued spans, for at most some seconds. */
-  close(): Promise<void>;
-}
+export type Traces = ReturnType<typeof openTraces>;
 
 export interface TracesParts {
   readonly settings: TraceSettings;
@@ -70,7 +65,7 @@ class PlannedIds implements IdGenerator {
 }
 
 /** Opens the exporter to a collector. Drops what it does not accept; calls never wait for it. */
-export function openTraces({ settings, clock, otelName, contents }: TracesParts): Traces {
+export function openTraces({ settings, clock, otelName, contents }: TracesParts) {
   const ids = new PlannedIds();
   const httpAgentOptions = (protocol: string) => settings.agent(protocol === "https:");
   const exporter = new OTLPTraceExporter({ url: settings.url, headers: { ...settings.headers }, httpAgentOptions });
@@ -88,8 +83,9 @@ export function openTraces({ settings, clock, otelName, contents }: TracesParts)
     ratio: settings.ratio,
   });
   return {
-    request: (record) => spans.request(record),
-    job: (job) => spans.job(job),
+    request: (record: RequestRecord) => spans.request(record),
+    job: (job: EndedJob) => spans.job(job),
+    /** Sends queued spans, for at most some seconds. */
     async close() {
       const late = new Promise<void>((resolve) => setTimeout(resolve, CLOSE_MS_MAX).unref());
       await Promise.race([provider.shutdown(), late]);

@@ -16,14 +16,7 @@ const PIECE_BYTES = 256 * 1024;
 const compressed = promisify<string, ZlibOptions, Buffer>(gzip);
 const expanded = promisify<Buffer, ZlibOptions, Buffer>(gunzip);
 
-export interface JobRows {
-  /** Stores a row for seven days under a new name: a process that has lost the job unaware leaves an unlisted row and changes none. */
-  put(payer: string, row: unknown): Promise<string>;
-  /** The rows with these names, in order; null: one of them is gone. */
-  read(names: readonly string[]): Promise<readonly unknown[] | null>;
-  /** The same as JSON, read on demand, short rows in batches; concurrent readers of a row share its memory. Null: one of them is gone. */
-  texts(names: readonly string[]): Promise<AsyncIterable<Uint8Array> | null>;
-}
+export type JobRows = ReturnType<typeof createJobRows>;
 
 export interface JobRowsOptions {
   readonly records: Pick<Records, "get" | "put" | "sizes">;
@@ -88,7 +81,7 @@ class SharedTexts {
   }
 }
 
-export function createJobRows({ records, bytesMax }: JobRowsOptions): JobRows {
+export function createJobRows({ records, bytesMax }: JobRowsOptions) {
   const share = { bytesMax, full: "oldest_leave" } as const;
   const shared = new SharedTexts();
   /** The first row of a batch that no other reader has triggers the read of the batch. */
@@ -106,20 +99,23 @@ export function createJobRows({ records, bytesMax }: JobRowsOptions): JobRows {
     }
   }
   return {
-    async put(payer, row) {
+    /** Stores a row for seven days under a new name: a process that has lost the job unaware leaves an unlisted row and changes none. */
+    async put(payer: string, row: unknown): Promise<string> {
       const id = randomBytes(12).toString("hex");
       const value = await written(row);
       await records.put({ kind: JOB_ROW, id, payer, value, ttlMs: ROW_MS, ifVersion: 0, share, isPatient: true });
       return id;
     },
-    async read(names) {
+    /** The rows with these names, in order; null: one of them is gone. */
+    async read(names: readonly string[]): Promise<readonly unknown[] | null> {
       const found = await Promise.all(names.map((id) => records.get(JOB_ROW, id)));
       const there = found.filter((record) => record !== null);
       if (there.length < names.length) return null;
       const texts = await Promise.all(there.map(({ value }) => textOf(value)));
       return texts.map((text) => JSON.parse(Buffer.from(text).toString("utf8")));
     },
-    async texts(names) {
+    /** The same as JSON, read on demand, short rows in batches; concurrent readers of a row share its memory. Null: one of them is gone. */
+    async texts(names: readonly string[]): Promise<AsyncIterable<Uint8Array> | null> {
       const sizes = await records.sizes(JOB_ROW, names);
       return sizes.includes(null) ? null : inOrder(runsOf(names, sizes));
     },

@@ -40,15 +40,10 @@ export function diskBounds(freeMibMin: number): DiskBounds {
   return { ...DISK_BOUNDS, freeBytesMin: freeMibMin * MIB };
 }
 
-export interface DiskGuard {
-  /** True if new work must be refused; checks the disk at most once a second. */
-  isLow(elapsedMs: number): boolean;
-  /** Deletes the ballast; false if there is none left. */
-  dropBallast(): boolean;
-}
+export type DiskGuard = ReturnType<typeof guardDisk>;
 
 /** Watches the disk of `file`, and creates the ballast next to it if there is room. */
-export function guardDisk(file: string, bounds: DiskBounds): DiskGuard {
+export function guardDisk(file: string, bounds: DiskBounds) {
   const folder = dirname(file);
   const ballast = join(folder, "ballast");
   const freeBytes = () => {
@@ -61,14 +56,16 @@ export function guardDisk(file: string, bounds: DiskBounds): DiskGuard {
   let low = freeBytes() < bounds.freeBytesMin;
   let checkedMs = Number.NEGATIVE_INFINITY;
   return {
-    isLow(elapsedMs) {
+    /** True if new work must be refused; checks the disk at most once a second. */
+    isLow(elapsedMs: number): boolean {
       if (elapsedMs - checkedMs >= CHECK_MS) {
         checkedMs = elapsedMs;
         low = freeBytes() < bounds.freeBytesMin;
       }
       return low;
     },
-    dropBallast() {
+    /** Deletes the ballast; false if there is none left. */
+    dropBallast(): boolean {
       // An existing file without ballast configured belongs to another database.
       if (bounds.ballastBytes === 0 || !existsSync(ballast)) return false;
       rmSync(ballast);

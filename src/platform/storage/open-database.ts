@@ -37,27 +37,23 @@ export function isFatal(error: unknown): boolean {
 }
 
 /** An open database, and how to close it. */
-export interface OpenDatabase {
-  readonly database: DatabaseSync;
-  /**
-   * A descriptor of the same file, to read and sync it. POSIX releases all locks of a process on a file when it closes any descriptor of
-   * it, and others would then take the database for abandoned: so this is the only other descriptor, as long as the database is open.
-   */
-  readonly descriptor: number;
-  close(): void;
-}
+export type OpenDatabase = ReturnType<typeof openShared>;
 
 /**
  * Opens `file`, created with mode 0600 if missing. Throws if SQLite is too old or, unless processes share it, if another process has it
  * open.
  */
-export function openShared(file: string, sharing: Sharing): OpenDatabase {
+export function openShared(file: string, sharing: Sharing) {
   const lock = sharing === "readers" ? takeLock(file) : null;
   try {
     const database = openFile(file, sharing);
     const descriptor = openSync(file, "r");
     return {
       database,
+      /**
+       * A descriptor of the same file, to read and sync it. POSIX releases all locks of a process on a file when it closes any descriptor of
+       * it, and others would then take the database for abandoned: so this is the only other descriptor, as long as the database is open.
+       */
       descriptor,
       close() {
         database.close();

@@ -33,14 +33,7 @@ export interface Reply {
  */
 export type OpenInquiry = (database: DatabaseSync) => (argument: never) => unknown;
 
-export interface ReadingThread {
-  /** The rows of a `SELECT` on committed data. Rejects with `ledger_unavailable`. */
-  ask(text: string, values: readonly Value[]): Promise<readonly ReadRow[]>;
-  /** The answer of a file's inquiry, which is opened on first use. Rejects with `ledger_unavailable`. */
-  inquire(inquiry: URL, argument: unknown): Promise<unknown>;
-  /** Rejects queued queries. Close it before the thread that writes the file. */
-  close(): Promise<void>;
-}
+export type ReadingThread = ReturnType<typeof openReadingThread>;
 
 interface Asking {
   resolve(value: unknown): void;
@@ -56,7 +49,7 @@ function unavailable(detail: string): GatewayError {
 }
 
 /** Reads `file`, which another thread of this process has open. The thread starts with the first query. */
-export function openReadingThread(file: string): ReadingThread {
+export function openReadingThread(file: string) {
   let waiting: Asking[] = [];
   /** The rows so far of an answer that arrives in parts. */
   let rows: ReadRow[] = [];
@@ -109,8 +102,11 @@ export function openReadingThread(file: string): ReadingThread {
   }
 
   return {
-    ask: (text, values) => put({ text, values }) as Promise<readonly ReadRow[]>,
-    inquire: ({ href }, argument) => put({ inquiry: href, argument }),
+    /** The rows of a `SELECT` on committed data. Rejects with `ledger_unavailable`. */
+    ask: (text: string, values: readonly Value[]) => put({ text, values }) as Promise<readonly ReadRow[]>,
+    /** The answer of a file's inquiry, which is opened on first use. Rejects with `ledger_unavailable`. */
+    inquire: ({ href }: URL, argument: unknown) => put({ inquiry: href, argument }),
+    /** Rejects queued queries. Close it before the thread that writes the file. */
     async close() {
       closed = true;
       const last = worker;

@@ -9,7 +9,7 @@ import { loadEngine } from "../../../src/edge/http/load-engine.ts";
 import { type HttpOptions, type HttpServer, listen } from "../../../src/edge/http/server.ts";
 import { chatErrors } from "../../../src/models/formats/chat-completions/errors.ts";
 import { envelopeErrors } from "../../../src/models/formats/envelope/errors.ts";
-import { createAnswerBytes } from "../../../src/platform/limits/answer-bytes.ts";
+import { AnswerBytes } from "../../../src/platform/limits/answer-bytes.ts";
 import { createBodyBytes } from "../../../src/platform/limits/body-bytes.ts";
 
 // uWebSockets reads this when it loads, at the first `listen`.
@@ -81,7 +81,7 @@ export async function startEdge(options: Partial<HttpOptions> = {}): Promise<Htt
     screen: async () => null,
     openSocket: () => ({ accountId: "one", socketsMax: 2 }),
     bodies: createBodyBytes({ bytesMax: 1e9, accountBytesMax: 1e9 }),
-    answers: createAnswerBytes({ bytesMax: 64 * 1_048_576, ownerBytesMax: 64 * 1_048_576 }),
+    answers: new AnswerBytes({ bytesMax: 64 * 1_048_576, ownerBytesMax: 64 * 1_048_576 }),
     handle: echo,
     refuse,
     trustProxy: 0,

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import type { Endpoint, GatewayRequest, OverSocket, Reply } from "../../../src/core/endpoint.ts";
 import type { HttpOptions, HttpServer } from "../../../src/edge/http/server.ts";
-import { createAnswerBytes } from "../../../src/platform/limits/answer-bytes.ts";
+import { AnswerBytes } from "../../../src/platform/limits/answer-bytes.ts";
 import { createBodyBytes } from "../../../src/platform/limits/body-bytes.ts";
 import { endpoint, rawClient, startEdge, until } from "./edge.ts";
 
@@ -145,7 +145,7 @@ describe("an answer", () => {
   test("waits while its client does not read, and its writer is told", async () => {
     const part = event("x".repeat(10_000));
     let written = 0;
-    const answers = createAnswerBytes({ bytesMax: 1e8, ownerBytesMax: 1e8 });
+    const answers = new AnswerBytes({ bytesMax: 1e8, ownerBytesMax: 1e8 });
     const server = await start({
       answers,
       handle: (_, __, made) => {

@@ -1,7 +1,7 @@
 // Clients that send requests and never read: how much memory their answers take, and that all of it is freed.
 import { expect, onTestFinished, test } from "vitest";
 import type { Reply } from "../../../src/core/endpoint.ts";
-import { createAnswerBytes } from "../../../src/platform/limits/answer-bytes.ts";
+import { AnswerBytes } from "../../../src/platform/limits/answer-bytes.ts";
 import { rawClient, request, startEdge, until } from "./edge.ts";
 
 const MIB = 1_048_576;
@@ -10,7 +10,7 @@ const LONG = 16 * MIB;
 
 /** Clients that have sent requests and do not read, and their pending replies. */
 async function unread(owners: readonly string[], bounds: { bytesMax: number; ownerBytesMax: number }) {
-  const answers = createAnswerBytes(bounds);
+  const answers = new AnswerBytes(bounds);
   const replies: Reply[] = [];
   const server = await startEdge({
     answers,

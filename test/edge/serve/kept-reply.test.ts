@@ -1,10 +1,10 @@
 // A reply buffered in memory for an in-process call: it counts towards its owner's memory, and gives way where there is no room.
 import { expect, it } from "vitest";
 import { KeptReply } from "../../../src/edge/serve/kept-reply.ts";
-import { createAnswerBytes } from "../../../src/platform/limits/answer-bytes.ts";
+import { AnswerBytes } from "../../../src/platform/limits/answer-bytes.ts";
 
 const MIB = 1_048_576;
-const answersOf = (mib: number) => createAnswerBytes({ bytesMax: mib * MIB, ownerBytesMax: mib * MIB });
+const answersOf = (mib: number) => new AnswerBytes({ bytesMax: mib * MIB, ownerBytesMax: mib * MIB });
 
 it("counts what is written until it has ended", async () => {
   const answers = answersOf(8);

@@ -3,7 +3,7 @@ import type { AccountRow, KeyRow } from "../../../src/core/account-rows.ts";
 import { manualClock } from "../../../src/core/clock.ts";
 import { GatewayError } from "../../../src/core/errors.ts";
 import { nano } from "../../../src/core/money.ts";
-import { createAuthenticator } from "../../../src/money/accounts/authenticate.ts";
+import { Authenticator } from "../../../src/money/accounts/authenticate.ts";
 import type { KeyBooks } from "../../../src/money/accounts/books.ts";
 import { keyHash, mintKey } from "../../../src/money/accounts/secrets.ts";
 import { createRequestWindows } from "../../../src/platform/limits/request-windows.ts";
@@ -63,7 +63,7 @@ function setUp(options: { sandbox?: boolean; kind?: AccountRow["kind"]; missesPe
   };
   const windows = createRequestWindows({ clock });
   const limit = options.missesPerMinute ?? 1_000_000;
-  const authenticator = createAuthenticator({
+  const authenticator = new Authenticator({
     books,
     clock,
     misses: { take: (address) => windows.take(address, limit), giveBack: (address) => windows.giveBack(address) },

@@ -12,7 +12,7 @@ import { envelopeErrors } from "../../../src/models/formats/envelope/errors.ts";
 import { accountEndpoints } from "../../../src/money/accounts/account-endpoints.ts";
 import { adminEndpoints, type Readiness } from "../../../src/money/accounts/admin-endpoints.ts";
 import { adminCheck } from "../../../src/money/accounts/admin-token.ts";
-import { type AddressMisses, createAuthenticator } from "../../../src/money/accounts/authenticate.ts";
+import { type AddressMisses, Authenticator } from "../../../src/money/accounts/authenticate.ts";
 import type { Books } from "../../../src/money/accounts/books.ts";
 import { rulesOf } from "../../../src/money/accounts/rules.ts";
 import { underRules } from "../../../src/money/accounts/under-rules.ts";
@@ -77,11 +77,12 @@ export async function openGate(options: { sandbox?: boolean } = {}): Promise<Gat
   const books: Books = ledger;
   const rules = sqliteRecords(thread);
   const sandbox = options.sandbox ?? true;
-  const { authenticate, forget } = createAuthenticator({
+  const authenticator = new Authenticator({
     ...{ books, clock, sandbox, misses: noMisses() },
     rules: async (key, account) =>
       underRules(key, account, await rulesOf(rules, account.accountId), (of, asked) => ledger.periodSums(of, asked)),
   });
+  const forget = (accountId: string | null) => authenticator.forget(accountId);
   const isAdmin = adminCheck(ADMIN_TOKEN);
   const limits = { inferenceCapNano: nano(10_000_000_000), requestsPerMinute: 600, inFlightMax: 64 };
   // There is no catalog here: every name counts as sold.
@@ -120,7 +121,7 @@ export async function openGate(options: { sandbox?: boolean } = {}): Promise<Gat
     let caller = null;
     if (endpoint.auth === "admin" && !isAdmin(authorization)) return new GatewayError("invalid_token");
     if (endpoint.auth === "key") {
-      const known = await authenticate(authorization, { address: "127.0.0.1" });
+      const known = await authenticator.authenticate(authorization, { address: "127.0.0.1" });
       if (known instanceof GatewayError) return known;
       caller = known;
     }

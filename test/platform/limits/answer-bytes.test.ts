@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
-import { createAnswerBytes, type WaitingAnswer } from "../../../src/platform/limits/answer-bytes.ts";
+import { AnswerBytes, type WaitingAnswer } from "../../../src/platform/limits/answer-bytes.ts";
 
 const MIB = 1_048_576;
 const mib = (count = 1) => Buffer.alloc(count * MIB);
 
 /** Answers under a budget, and the names of those that had to give up. */
 function answersOf(bounds: { bytesMax: number; ownerBytesMax: number }) {
-  const answers = createAnswerBytes(bounds);
+  const answers = new AnswerBytes(bounds);
   const gaveUp: string[] = [];
   const waiting = (name: string, owner: string): WaitingAnswer => ({ owner, giveUp: () => void gaveUp.push(name) });
   return { answers, gaveUp, waiting };

@@ -25,17 +25,10 @@ export function ledgerPlace({ link, clock, clockIsServers = false, archive = NO_
 }
 
 /** Waits for replicas. Both methods reject where no replica confirms in time all writes on these keys' servers. */
-interface Copies {
-  /** Call before a write whose secret could not be returned after a refusal: better not to begin it. */
-  ready(...keys: readonly string[]): Promise<void>;
-  /** Call after a write. These writes have no spool, so one that a failover could lose is refused, and the user repeats it. */
-  taken(...keys: readonly string[]): Promise<void>;
-}
-
 const NOT_READY = "No replica of the ledger follows, so nothing was done.";
 const NOT_TAKEN = "It was done, and no replica of the ledger has it yet: a failover could take it back. Send it again.";
 
-function waitForCopies(link: LedgerLink): Copies {
+function waitForCopies(link: LedgerLink) {
   async function wait(keys: readonly string[], reason: string): Promise<void> {
     const copied = await Promise.all(keys.map((key) => link.waitForReplicas(key)));
     if (!copied.includes(false)) return;
@@ -43,5 +36,10 @@ function waitForCopies(link: LedgerLink): Copies {
     const said = { data: { reason }, cause: new Error("no replica has it yet"), nothingDone };
     throw new GatewayError("ledger_unavailable", { retryAfterSeconds: RETRY_AFTER_SECONDS, ...said });
   }
-  return { ready: (...keys) => wait(keys, NOT_READY), taken: (...keys) => wait(keys, NOT_TAKEN) };
+  return {
+    /** Call before a write whose secret could not be returned after a refusal: better not to begin it. */
+    ready: (...keys: readonly string[]) => wait(keys, NOT_READY),
+    /** Call after a write. These writes have no spool, so one that a failover could lose is refused, and the user repeats it. */
+    taken: (...keys: readonly string[]) => wait(keys, NOT_TAKEN),
+  };
 }

@@ -7,14 +7,7 @@ import type { Intent } from "./intent.ts";
 /** Delay between attempts. */
 const AGAIN_MS = 1_000;
 
-export interface UnwrittenEnds {
-  /** Takes an end that exists only here. `outcome`: the store's answer; null where it has none. */
-  keep(intent: Intent, outcome: string | null): void;
-  /** The store may have lost its answers. */
-  repeat(): void;
-  /** Tries once more. What is neither on disk nor in the store after that is lost with the process. */
-  close(): Promise<void>;
-}
+export type UnwrittenEnds = ReturnType<typeof unwrittenEnds>;
 
 export interface UnwrittenOptions {
   readonly spool: Spool;
@@ -28,7 +21,7 @@ interface Unwritten {
 }
 
 /** Never more than the calls that ran when the disk filled up, since none is admitted after. */
-export function unwrittenEnds({ spool, delivery, onBroken }: UnwrittenOptions): UnwrittenEnds {
+export function unwrittenEnds({ spool, delivery, onBroken }: UnwrittenOptions) {
   const kept = new Set<Unwritten>();
   const stop = new AbortController();
   let trying: Promise<void> | null = null;
@@ -68,13 +61,16 @@ export function unwrittenEnds({ spool, delivery, onBroken }: UnwrittenOptions): 
   }
 
   return {
-    keep(intent, outcome) {
+    /** Takes an end that exists only here. `outcome`: the store's answer; null where it has none. */
+    keep(intent: Intent, outcome: string | null) {
       kept.add({ intent, outcome });
       trying ??= tryUntilWritten();
     },
+    /** The store may have lost its answers. */
     repeat() {
       for (const end of kept) end.outcome = null;
     },
+    /** Tries once more. What is neither on disk nor in the store after that is lost with the process. */
     async close() {
       stop.abort();
       await trying;
