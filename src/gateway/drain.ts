@@ -47,7 +47,7 @@ export function createDrain({ config, phase, opened }: Foundation, publicServer:
   }
 
   return {
-    /** Gives running answers the configured time. A second call waits for the first. */
+    /** Stops accepting requests, gives running answers the configured time, settles and closes everything. A second call waits for the first. */
     drain,
     /** The same where other processes share the port: refuses no request, and running answers have no time limit. */
     async retire() {

@@ -8,9 +8,7 @@ import { GatewayError } from "../core/errors.ts";
 import { usdText } from "../core/money.ts";
 import { HOUSE } from "../edge/x402/books.ts";
 import { openReceipts } from "../edge/x402/receipts.ts";
-import type { LedgerFundsDeps } from "../kernel/ledger-funds.ts";
 import { EventDispatcher, type Send } from "../money/events/event-dispatcher.ts";
-import type { EventParts } from "../money/events/event-endpoints.ts";
 import { createEventLog, type EventLog } from "../money/events/event-log.ts";
 import { createEventStreams } from "../money/events/event-streams.ts";
 import { refusalReporters } from "../money/events/refusals.ts";
@@ -28,15 +26,9 @@ const LOOK_UP_MS_MAX = 10_000;
 /** Only the start of an answer is read, whatever length it announces. */
 const ANSWER_BYTES_MAX = Number.MAX_SAFE_INTEGER / 2;
 
-export interface OpenEvents extends EventParts {
-  readonly dispatcher: EventDispatcher;
-  readonly doors: Pick<LedgerFundsDeps, "overCeiling">;
-  readonly runAsks: ReturnType<typeof refusalReporters>["runAsks"];
-  /** A job ended: one event, however often it is reported. */
-  keepEnd(job: JobRecord): Promise<void>;
-}
+export type OpenEvents = ReturnType<typeof openEvents>;
 
-export function openEvents(foundation: Foundation): OpenEvents {
+export function openEvents(foundation: Foundation) {
   const { options, config, phase, stores, broken, opened } = foundation;
   const { webhooksPrivate: mayBeInner, proxies } = config;
   const { records, ledger, shared } = stores;
@@ -80,7 +72,8 @@ export function openEvents(foundation: Foundation): OpenEvents {
     urlFault,
     doors: { overCeiling },
     runAsks,
-    async keepEnd(job) {
+    /** A job ended: one event, however often it is reported. */
+    async keepEnd(job: JobRecord) {
       const { id, kind, action, state, chargedCents, payer } = job;
       if (!payer.id.startsWith("acct:")) return;
       const data = { job_id: id, job: action ?? kind, status: state, charged_cents: chargedCents };

@@ -17,23 +17,7 @@ import { setupOf } from "./setup.ts";
 import { nextWords, startWords } from "./start-words.ts";
 import { unsoldIn } from "./unsold.ts";
 
-export interface Gateway {
-  readonly url: string;
-  readonly adminUrl: string;
-  readonly adminToken: string;
-  /** The sandbox upstream of this process; null: none. */
-  readonly sandboxUrl: string | null;
-  /** The lines printed for the operator at the start. */
-  startWords(): Promise<readonly string[]>;
-  /** Reloads adapters, tiers, the overlay and the TLS certificate. On an error the old ones stay in force. */
-  reload(): Promise<void>;
-  /** Stops accepting requests, lets running answers finish within the configured time, settles and closes everything. */
-  drain(): Promise<void>;
-  /** The same where other processes share the port: refuses no request, and running answers have no time limit. */
-  retire(): Promise<void>;
-  /** All metrics of this process, in Prometheus' text format. */
-  metricsText(): Promise<string>;
-}
+export type Gateway = Awaited<ReturnType<typeof openGateway>>;
 
 /** Rejects with a sentence for the operator where a port, a folder or a file is wrong, after closing everything it opened. */
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
@@ -48,7 +32,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   }
 }
 
-async function openGateway(options: GatewayOptions, opened: Opened): Promise<Gateway> {
+async function openGateway(options: GatewayOptions, opened: Opened) {
   const { config, role } = options;
   const foundation = await openFoundation(options, opened);
   const work = await openWork(foundation);
@@ -80,17 +64,21 @@ async function openGateway(options: GatewayOptions, opened: Opened): Promise<Gat
     url: url.get(),
     adminUrl: adminServer === null ? "" : listenerUrl(config.adminHost, adminServer.port),
     adminToken: work.callers.adminToken,
+    /** The sandbox upstream of this process; null: none. */
     sandboxUrl: catalog.sandboxUrl,
-    async startWords() {
+    /** The lines printed for the operator at the start. */
+    async startWords(): Promise<readonly string[]> {
       const made = await setup();
       const refused = refusalsIn(upstream.failures, catalog.current()).flatMap(({ message }) => warningOf(message));
       return [...refused, ...startWords(made), ...warningOf(lowDiskText(await disk())), ...nextWords(made)];
     },
+    /** Reloads adapters, tiers, the overlay and the TLS certificate. On an error the old ones stay in force. */
     async reload() {
       await certificate.reload(publicServer);
       await reload();
     },
     ...createDrain(foundation, publicServer),
+    /** All metrics of this process, in Prometheus' text format. */
     metricsText: () => observer.metricsText(),
   };
 }

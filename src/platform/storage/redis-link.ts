@@ -24,31 +24,7 @@ export interface RedisScript {
   run(keys: readonly string[], args: readonly (string | number)[]): Promise<unknown>;
 }
 
-export interface RedisLink {
-  readonly isCluster: boolean;
-  /** Runs `lua`, or the equivalent function of that name in the library. */
-  script(name: string, lua: string, library?: RedisLibrary): RedisScript;
-  /** Sends a command that reads or may be sent twice. Rejects like a script. */
-  call(command: string, ...args: readonly (string | number)[]): Promise<unknown>;
-  /** The names of all keys on all masters; a key that appears or disappears meanwhile may be missing or repeated. */
-  keys(): AsyncIterable<string>;
-  /** Reasons why the servers are unsafe for money, as sentences for the operator; empty: none. */
-  problems(): Promise<string[]>;
-  /** The server's time, in milliseconds since the epoch. */
-  serverEpochMs(): Promise<number>;
-  /** The servers' uptime; in a cluster, that of the last one started. */
-  uptimeMs(): Promise<number>;
-  /** True if a replica has been seen since this was opened: one that is gone at the moment may return and take over. */
-  isReplicated(): boolean;
-  /** True if everything written on the key's server before this call is on a replica, or if there are no replicas. */
-  waitForReplicas(key: string): Promise<boolean>;
-  publish(channel: string, text: string): Promise<void>;
-  /** Resolves once it listens. */
-  subscribe(channel: string, onMessage: (text: string) => void, onGap: () => void): Promise<Subscription>;
-  /** Called when a server was replaced or restarted: it may have lost recently acknowledged writes. */
-  onServerChange(listener: () => void): void;
-  close(): Promise<void>;
-}
+export type RedisLink = Awaited<ReturnType<typeof openRedis>>;
 
 export interface RedisLinkOptions {
   /** Called for the first error of each outage, to log it. */
@@ -107,7 +83,7 @@ async function firstConnection(target: RedisTarget, bounds: ClientBounds, option
 }
 
 /** Connects to Redis. Rejects with a message for the operator if the address is wrong or no server answers. */
-export async function openRedis(url: string, options: RedisLinkOptions): Promise<RedisLink> {
+export async function openRedis(url: string, options: RedisLinkOptions) {
   const target = parseRedisUrl(url);
   const bounds: ClientBounds = {
     commandMsMax: options.commandMsMax ?? COMMAND_MS_MAX,
@@ -125,29 +101,38 @@ export async function openRedis(url: string, options: RedisLinkOptions): Promise
   return {
     isCluster: target.kind === "cluster",
 
-    script(name, lua, library) {
+    /** Runs `lua`, or the equivalent function of that name in the library. */
+    script(name: string, lua: string, library?: RedisLibrary): RedisScript {
       const run = runnerOf(name, lua, library);
       return { run: (keys, args) => careful(() => run(keys, args)) };
     },
 
-    call: (command, ...args) => careful(() => client.call(command, ...args)),
+    /** Sends a command that reads or may be sent twice. Rejects like a script. */
+    call: (command: string, ...args: readonly (string | number)[]) => careful(() => client.call(command, ...args)),
+    /** The names of all keys on all masters; a key that appears or disappears meanwhile may be missing or repeated. */
     keys: () => keysOf(mastersOf(client)),
+    /** Reasons why the servers are unsafe for money, as sentences for the operator; empty: none. */
     problems: () => careful(() => problemsOfAll(client)),
 
-    async serverEpochMs() {
+    /** The server's time, in milliseconds since the epoch. */
+    async serverEpochMs(): Promise<number> {
       const [seconds, micros] = (await careful(() => client.time())).map(Number);
       return (seconds ?? 0) * 1000 + Math.floor((micros ?? 0) / 1000);
     },
 
+    /** The servers' uptime; in a cluster, that of the last one started. */
     uptimeMs: () => careful(() => watch.uptimeMs()),
+    /** True if a replica has been seen since this was opened: one that is gone at the moment may return and take over. */
     isReplicated: watch.isReplicated,
-    waitForReplicas: (key) => (watch.isReplicated() ? replicas.wait(key) : Promise.resolve(true)),
+    /** True if everything written on the key's server before this call is on a replica, or if there are no replicas. */
+    waitForReplicas: (key: string) => (watch.isReplicated() ? replicas.wait(key) : Promise.resolve(true)),
 
-    async publish(channel, text) {
+    async publish(channel: string, text: string) {
       await careful(() => client.publish(channel, text));
     },
 
-    async subscribe(channel, onMessage, onGap) {
+    /** Resolves once it listens. */
+    async subscribe(channel: string, onMessage: (text: string) => void, onGap: () => void): Promise<Subscription> {
       const open = (attempt: number) => {
         const known = target.kind === "cluster" && nodes().length > 0 ? nodes() : target.nodes;
         return createServerClient(target, bounds, known[attempt % known.length] ?? target.nodes[0], null);
@@ -158,6 +143,7 @@ export async function openRedis(url: string, options: RedisLinkOptions): Promise
       return subscription;
     },
 
+    /** Called when a server was replaced or restarted: it may have lost recently acknowledged writes. */
     onServerChange: watch.onChange,
 
     async close() {
