@@ -15,6 +15,7 @@ export interface UnsignedRequest {
   /** Including the query. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
+  /** A stream is read only as it is written out. */
   readonly body: string | Buffer | Readable | null;
   /** This address may belong to a third party, so our key is not sent. */
   readonly keyless?: true;

@@ -1,4 +1,5 @@
 // Turns an action's params into the bytes of a request, as the adapter's spec says. Pure: does no I/O.
+import type { UnsignedRequest } from "../catalog/auth.ts";
 import type { Adapter } from "../catalog/catalog.ts";
 import type { TableEndpoint } from "../catalog/endpoint-table.ts";
 import type { RequestSpec } from "../catalog/request-spec.ts";
@@ -7,15 +8,9 @@ import { connectFrame } from "./connect-frames.ts";
 import { atPointer } from "./json-pointer.ts";
 
 /** A request ready to send, except for our key. */
-export interface WireRequest {
+export interface WireRequest extends UnsignedRequest {
   readonly method: RequestSpec["method"];
-  /** Scheme and authority. */
-  readonly origin: string;
-  readonly path: string;
-  readonly headers: Readonly<Record<string, string>>;
   readonly body: string | Buffer | null;
-  /** The address is shared with parties other than the vendor, so our key must not be sent there. */
-  readonly keyless?: true;
   /** The answer's framing does not mark its end: see `ExchangeRequest`. */
   readonly ownConnection?: true;
 }

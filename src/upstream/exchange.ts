@@ -1,21 +1,17 @@
 // One request to an upstream over undici, with our own timeouts: the only place that sends bytes out of the gateway.
 import type { IncomingHttpHeaders } from "node:http";
-import type { Duplex, Readable, Transform } from "node:stream";
+import type { Duplex, Transform } from "node:stream";
 import type { Dispatcher } from "undici";
+import type { UnsignedRequest } from "../catalog/auth.ts";
 import { ChunkList } from "../core/chunk-list.ts";
 import type { Clock } from "../core/clock.ts";
 import type { AttemptFailure } from "../core/route.ts";
 import { decoderOf, ENCODINGS, encodingOf } from "./decoding.ts";
 import { proxyFailureIn } from "./tunnel.ts";
 
-export interface ExchangeRequest {
+export interface ExchangeRequest extends Omit<UnsignedRequest, "keyless"> {
   /** Default: POST. */
   readonly method?: "GET" | "POST" | "PUT" | "DELETE";
-  readonly origin: string;
-  readonly path: string;
-  readonly headers: Readonly<Record<string, string>>;
-  /** A stream is read only as it is written out. */
-  readonly body: string | Buffer | Readable | null;
   /** The protocol to switch the connection to; after the switch, its bytes are the answer's data. */
   readonly upgrade?: "websocket";
   /**

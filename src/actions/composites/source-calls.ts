@@ -3,20 +3,15 @@ import type { InnerAnswer, LocalCall, WantedCall } from "../../catalog/local-act
 import type { JsonObject } from "../../catalog/said.ts";
 import type { Clock } from "../../core/clock.ts";
 import type { Payer } from "../../core/plan.ts";
+import type { CallMade } from "./call-made.ts";
 import type { SkipReason } from "./pages/read-rung.ts";
 
-export interface CallRecord {
+export interface CallRecord extends CallMade<Skipped> {
   readonly facet: string;
-  readonly provider: string;
-  readonly action: string;
-  readonly ok: boolean;
-  /** Always 0: the flat price includes the calls. */
+  /** The flat price includes the calls. */
   readonly charged_cents: 0;
-  readonly latency_ms: number;
-  readonly transaction_id?: string;
   readonly results?: number;
   readonly error?: string;
-  readonly skipped?: Skipped;
 }
 
 type Skipped = SkipReason | "not_possible" | "lost_race" | "upstream_bound" | "out_of_time";

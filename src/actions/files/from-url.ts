@@ -1,20 +1,12 @@
 // Stores a file from an address that the caller names: a restricted client fetches it, and the body is streamed to the store.
 import { GatewayError } from "../../core/errors.ts";
 import type { Payer } from "../../core/plan.ts";
+import type { PublicAnswer } from "../../upstream/public-fetch.ts";
 import { type Files, keyOf, type LinkedView } from "./files.ts";
 import { FILE_BYTES_MAX } from "./lifecycle.ts";
 
 const FETCH_MS_MAX = 100_000;
 const SOURCE_CHARS_MAX = 500;
-
-export interface PublicAnswer {
-  readonly status: number;
-  /** By lower-case name; a content-length is that of the body as we read it. */
-  readonly headers: Readonly<Record<string, string>>;
-  readonly finalUrl: string;
-  /** Throws a GatewayError where it breaks off or exceeds `bytesMax`. */
-  readonly body: AsyncIterable<Uint8Array>;
-}
 
 /** Fetches an address that a caller supplied, or returns why not. */
 export type OpenPublic = (

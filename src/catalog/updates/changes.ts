@@ -74,15 +74,17 @@ function isSameContext(ours: number, theirs: number, output: number): boolean {
   return isNear(ours, theirs) || isNear(ours + output, theirs) || (theirs > ours && theirs < ours + output);
 }
 
-interface One {
+/** A model that is sold here and listed. */
+interface Listed<OfKind extends SoldKind, Spec> {
   readonly vendor: VendorFacts;
-  readonly kind: Kind;
+  readonly kind: OfKind;
   readonly model: string;
   readonly slug: string;
-  readonly spec: ModelSpec;
+  readonly spec: Spec;
   readonly facts: ListedFacts;
   readonly at: Moment;
 }
+type One = Listed<Kind, ModelSpec>;
 
 /** Two prices as comparable text, with cache writes if either has a price for them. */
 function texts(a: TokenPriceSpec, b: TokenPriceSpec): readonly [string, string] {
@@ -90,8 +92,7 @@ function texts(a: TokenPriceSpec, b: TokenPriceSpec): readonly [string, string] 
   return [priceWords(compilePrice(a, ""), writes), priceWords(compilePrice(b, ""), writes)];
 }
 
-function changeOf(one: Pick<One, "vendor" | "model" | "slug"> & { readonly kind: SoldKind }) {
-  const { vendor, kind, model, slug } = one;
+function changeOf({ vendor, kind, model, slug }: Omit<Listed<SoldKind, unknown>, "spec" | "facts" | "at">) {
   return { vendor: vendor.id, kind, model, slug };
 }
 
@@ -168,10 +169,7 @@ function isNeeded(slug: string, end: string, all: readonly VendorFacts[]): boole
 
 /** A new end, or one earlier than the known one. A list cannot extend a model beyond the end its vendor announced. */
 function endChanges(
-  one: Pick<One, "vendor" | "model" | "slug" | "facts" | "at"> & {
-    readonly kind: SoldKind;
-    readonly spec: { readonly retires?: ModelEnd };
-  },
+  one: Listed<SoldKind, { readonly retires?: ModelEnd }>,
   all: readonly VendorFacts[],
 ): readonly Change[] {
   const { spec, facts, at, slug } = one;
@@ -217,15 +215,7 @@ function knownOf(vendor: VendorFacts, list: VendorList, at: Moment, all: readonl
   return { changes, seen, unknown };
 }
 
-function unitChanges(one: {
-  readonly vendor: VendorFacts;
-  readonly kind: "unitModels";
-  readonly model: string;
-  readonly slug: string;
-  readonly spec: UnitModelSpec;
-  readonly facts: ListedFacts;
-  readonly at: Moment;
-}): readonly Change[] {
+function unitChanges(one: Listed<"unitModels", UnitModelSpec>): readonly Change[] {
   const { vendor, model, spec, facts, at } = one;
   const ours = priceOn(at.day, spec.prices);
   const found = ours === null ? null : comparedUnits(`${vendor.id}/${model}`, ours, facts.units, at.day);

@@ -2,11 +2,11 @@
 import { z } from "zod";
 import { eachOf, type Steps } from "../../core/slices.ts";
 import type { EmbeddingsSpec, ModelSpec } from "../model-spec.ts";
-import type { ModelEnd } from "../said.ts";
+import type { Said } from "../said.ts";
 import { SLUG } from "../slug.ts";
 import type { AdapterSpec } from "../spec.ts";
-import { plainTokenPrices, type TokenPriceSpec, tokenPrices } from "../token-price.ts";
-import { type UnitModelSpec, type UnitPriceSpec, unitPrices } from "../unit-price.ts";
+import { plainTokenPrices, tokenPrices } from "../token-price.ts";
+import { type UnitModelSpec, unitPrices } from "../unit-price.ts";
 
 const count = z.int().positive();
 const day = z.iso.date("is not a day as YYYY-MM-DD");
@@ -49,36 +49,12 @@ const update = z.strictObject({
   vendors: z.record(z.string().regex(/^[a-z0-9]+(-[a-z0-9]+)*$/), z.unknown()),
 });
 
-export interface ModelUpdate {
-  readonly seen?: string;
-  readonly like?: string;
-  readonly slug?: string;
-  readonly prices?: readonly TokenPriceSpec[];
-  readonly contextTokens?: number;
-  readonly outputTokensMax?: number;
-  readonly imageTokensMax?: number;
-  readonly retires?: ModelEnd;
-}
-
-export interface UnitModelUpdate {
-  readonly seen?: string;
-  readonly prices?: readonly UnitPriceSpec[];
-  readonly retires?: ModelEnd;
-}
-
-export interface VendorUpdate {
-  readonly chat?: Readonly<Record<string, ModelUpdate>>;
-  readonly embeddings?: Readonly<Record<string, ModelUpdate>>;
-  readonly unitModels?: Readonly<Record<string, UnitModelUpdate>>;
-}
-
-export interface ModelsUpdate {
-  readonly format: 1;
-  readonly takenAt: string;
-  readonly checkedAt: string;
-  readonly source: string;
+export type ModelUpdate = Said<z.infer<typeof modelUpdate>>;
+export type UnitModelUpdate = Said<z.infer<typeof unitModelUpdate>>;
+export type VendorUpdate = Said<z.infer<typeof vendor>>;
+export type ModelsUpdate = Omit<Said<z.infer<typeof update>>, "vendors"> & {
   readonly vendors: Readonly<Record<string, VendorUpdate>>;
-}
+};
 
 /** Parses an update. Throws with a line that names the field. */
 export function* updateOf(text: string): Steps<ModelsUpdate> {

@@ -5,7 +5,8 @@ import type { CallToolResult, ClientCapabilities, InputRequiredResult } from "@m
 import { type Clock, pause } from "../../core/clock.ts";
 import { readFields } from "../../core/field-issues.ts";
 import { isRecord } from "../../core/json.ts";
-import type { CallInside, InnerAnswer, InnerCaller } from "./inner-http.ts";
+import type { KeptAnswer } from "../serve/kept-reply.ts";
+import type { CallInside, InnerCaller } from "./inner-http.ts";
 import type { Leftovers } from "./leftovers.ts";
 import { continued, failed, resultOf, wrongArguments } from "./results.ts";
 import type { Tool } from "./tools.ts";
@@ -77,13 +78,13 @@ function jsonIn(header: string): Record<string, unknown> {
 }
 
 /** The challenge as a tool's result; null: nothing is due. */
-function askedIn({ asked }: InnerAnswer): CallToolResult | null {
+function askedIn({ asked }: KeptAnswer): CallToolResult | null {
   if (asked === undefined) return null;
   const structuredContent = jsonIn(asked);
   return { content: [{ type: "text", text: JSON.stringify(structuredContent) }], structuredContent, isError: true };
 }
 
-function withReceipt(result: CallToolResult, { receipt }: InnerAnswer): CallToolResult {
+function withReceipt(result: CallToolResult, { receipt }: KeptAnswer): CallToolResult {
   return receipt === undefined ? result : { ...result, _meta: { [RECEIPT]: jsonIn(receipt) } };
 }
 
@@ -112,7 +113,7 @@ interface JobState {
 }
 
 /** The state of a job, from the envelope of core/result; null: not a job. */
-function jobIn({ status, bytes, type }: InnerAnswer): JobState | null {
+function jobIn({ status, bytes, type }: KeptAnswer): JobState | null {
   if (status !== 200 || !type.includes("json")) return null;
   const envelope: unknown = JSON.parse(bytes.toString("utf8"));
   const job = isRecord(envelope) && isRecord(envelope.data) ? envelope.data : null;
@@ -124,7 +125,7 @@ function jobIn({ status, bytes, type }: InnerAnswer): JobState | null {
 }
 
 /** Polls a job until it ends or the client's waiting time is over. */
-async function waitedFor(call: ToolCall, { callInside, clock }: AnswerDeps): Promise<InnerAnswer> {
+async function waitedFor(call: ToolCall, { callInside, clock }: AnswerDeps): Promise<KeptAnswer> {
   const { tool, args, caller, onProgress } = call;
   const waitMs = Number(args.wait_seconds ?? 0) * 1_000;
   const endMs = clock.elapsedMs() + waitMs;
@@ -160,6 +161,6 @@ export async function answerCall(call: ToolCall, deps: AnswerDeps): Promise<Call
   return told(await deps.callInside(tool.call(args), caller), call);
 }
 
-async function told(answer: InnerAnswer, { tool, leftovers }: ToolCall): Promise<CallToolResult> {
+async function told(answer: KeptAnswer, { tool, leftovers }: ToolCall): Promise<CallToolResult> {
   return askedIn(answer) ?? withReceipt(await resultOf(answer, tool.shows, leftovers), answer);
 }

@@ -1,5 +1,7 @@
 // How tools reach their gateway: they call its endpoints in process, on the same path as over HTTP.
 
+import type { KeptAnswer } from "../serve/kept-reply.ts";
+
 export interface InnerCall {
   readonly method: "GET" | "POST";
   /** With its query, if any. */
@@ -22,16 +24,6 @@ export interface InnerCaller {
   readonly signal: AbortSignal;
 }
 
-export interface InnerAnswer {
-  /** 0: the caller left before the end. */
-  readonly status: number;
-  readonly type: string;
-  readonly bytes: Buffer;
-  /** The payment challenge or the receipt, as in HTTP headers; absent: none. */
-  readonly asked?: string;
-  readonly receipt?: string;
-}
-
 /** Request headers that apply to each call that the request makes. */
 export const BOUNDS: readonly string[] = [
   "x-tollgate-max-cost-cents",
@@ -42,4 +34,4 @@ export const BOUNDS: readonly string[] = [
   "x-tollgate-run-parent",
 ];
 
-export type CallInside = (call: InnerCall, caller: InnerCaller) => Promise<InnerAnswer>;
+export type CallInside = (call: InnerCall, caller: InnerCaller) => Promise<KeptAnswer>;

@@ -2,7 +2,8 @@
 import type { CallToolResult } from "@modelcontextprotocol/server";
 import { type ErrorCode, GatewayError } from "../../core/errors.ts";
 import { isRecord, type Json } from "../../core/json.ts";
-import type { InnerAnswer } from "./inner-http.ts";
+import type { KeptAnswer } from "../serve/kept-reply.ts";
+
 import { type Leftovers, PAGE_CHARS_MAX, pagesOf } from "./leftovers.ts";
 
 /** Larger media is mentioned, not included. */
@@ -31,7 +32,7 @@ function failureOf(json: Json): CallToolResult {
   return { content: [text(said)], structuredContent: json, isError: true };
 }
 
-function mediaOf({ type, bytes }: InnerAnswer): CallToolResult {
+function mediaOf({ type, bytes }: KeptAnswer): CallToolResult {
   const kind = type.startsWith("image/") ? "image" : type.startsWith("audio/") ? "audio" : null;
   if (kind === null || bytes.length > MEDIA_BYTES_MAX) {
     return {
@@ -88,7 +89,7 @@ async function wholeOf(json: Json, whole: string, leftovers: Leftovers): Promise
 }
 
 export async function resultOf(
-  answer: InnerAnswer,
+  answer: KeptAnswer,
   shows: "chat" | undefined,
   leftovers: Leftovers,
 ): Promise<CallToolResult> {

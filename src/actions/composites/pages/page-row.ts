@@ -1,20 +1,14 @@
 // The row of one page (contract 2.3), which grows with each rung that is tried.
 import type { Stopped } from "../../../catalog/job-kind.ts";
 import type { PagesWanted, RungSpec } from "../../../catalog/page-ladder.ts";
+import type { CallMade } from "../call-made.ts";
 import type { PageDetails } from "./page-details.ts";
 import type { RungOutcome, RungPage, SkipReason } from "./read-rung.ts";
 import { CONTENT_CHARS_MAX, ENOUGH, type Instead, type QualityFlag, type Yield } from "./yield.ts";
 
-export interface Hop {
-  readonly provider: string;
-  readonly action: string;
-  readonly ok: boolean;
-  readonly charged_cents: number;
-  readonly latency_ms: number;
-  readonly skipped?: SkipReason;
+export interface Hop extends CallMade<SkipReason> {
   /** What was there instead of a page. */
   readonly found?: Instead;
-  readonly transaction_id?: string;
 }
 
 export interface PageRow extends PageDetails {

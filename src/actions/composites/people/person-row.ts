@@ -1,27 +1,14 @@
 // A row about a person: the known facts, their sources, and the calls made.
 import { PERSON_FIELDS, type PersonAnswer, type PersonField } from "../../../catalog/people-finder.ts";
 import { atPointer } from "../../../upstream/json-pointer.ts";
+import type { CallMade } from "../call-made.ts";
 import { profileUrl } from "./identifier.ts";
 import { nameOf } from "./person-query.ts";
 import type { Match } from "./same-person.ts";
 
-export interface Hop {
-  readonly provider: string;
-  /** `<service>/<action>`. */
-  readonly action: string;
-  readonly ok: boolean;
-  readonly charged_cents: number;
-  readonly latency_ms: number;
-  readonly transaction_id?: string;
-  readonly skipped?:
-    | "not_configured"
-    | "webmail"
-    | "nothing_missing"
-    | "over_budget"
-    | "unpaid_costs"
-    | "timeout"
-    | "cancelled";
-}
+export type Hop = CallMade<
+  "not_configured" | "webmail" | "nothing_missing" | "over_budget" | "unpaid_costs" | "timeout" | "cancelled"
+>;
 
 type Known = Readonly<Record<PersonField, string | null>>;
 

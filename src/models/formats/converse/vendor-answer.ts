@@ -10,11 +10,11 @@ import type {
   VendorError,
 } from "../../../upstream/dialects/dialect.ts";
 import { eventJson } from "../../../upstream/dialects/event-json.ts";
-import { OneChoice } from "../../../upstream/dialects/one-choice.ts";
+import { OneChoice, oneAnswer } from "../../../upstream/dialects/one-choice.ts";
 import { OpenBlocks, thoughtOf } from "../../../upstream/dialects/open-blocks.ts";
-import { gives, reasonWith, wholeCalls } from "../../../upstream/dialects/tool-calls.ts";
+import { reasonWith, wholeCalls } from "../../../upstream/dialects/tool-calls.ts";
 import { countOf } from "../../../upstream/json-pointer.ts";
-import { emptiness, malformed } from "../../../upstream/vendor-failure.ts";
+import { malformed } from "../../../upstream/vendor-failure.ts";
 
 export function formatOf(context: ChatContext): string {
   return context.spec.reasoningFormat ?? "converse";
@@ -89,13 +89,10 @@ export function converseAnswer(json: unknown, context: ChatContext): ReadAnswer 
   const blocks = read.filter((block) => block !== null);
   const failure = failureOf(native);
   if (failure !== null) return failure;
-  const empty = blocks.some(gives) ? null : emptiness(finishOf(native), native);
-  const choice = { index: 0, blocks, reason: reasonWith(finishOf(native), blocks), native };
-  const answer = { choices: [choice], usage: usageOf(json.usage) };
-  return { answer, upstreamCostNano: null, ...(empty === null ? {} : { empty }) };
+  return oneAnswer({ blocks, reason: reasonWith(finishOf(native), blocks), native }, usageOf(json.usage));
 }
 
-class ConverseReader implements StreamReader {
+export class ConverseReader implements StreamReader {
   readonly #out: EventOut;
   readonly #choice: OneChoice;
   readonly #blocks: OpenBlocks;
@@ -158,12 +155,6 @@ class ConverseReader implements StreamReader {
     this.#blocks.closeAll();
     const failure = failureOf(native);
     if (failure !== null) return this.#out.fail(failure);
-    const empty = this.#choice.delivered ? null : emptiness(finishOf(native), native);
-    if (empty !== null) this.#out.empty(empty);
     this.#choice.finish({ reason: finishOf(native), native });
   }
-}
-
-export function converseReader(context: ChatContext, out: EventOut): StreamReader {
-  return new ConverseReader(context, out);
 }

@@ -205,7 +205,7 @@ interface Choice {
   images: number;
 }
 
-class GenerateContentReader implements StreamReader {
+export class GenerateContentReader implements StreamReader {
   readonly #out: EventOut;
   readonly #mayBeEmpty: boolean;
   readonly #parts: PartReader;
@@ -272,8 +272,4 @@ class GenerateContentReader implements StreamReader {
     if (signed !== null) out.event({ kind: "thought", choice: index, at: choice.thoughts++, thought: signed });
     if (call !== null) out.event({ ...call, choice: index, at: choice.calls++ });
   }
-}
-
-export function generateContentReader(context: ChatContext, out: EventOut): StreamReader {
-  return new GenerateContentReader(context, out);
 }

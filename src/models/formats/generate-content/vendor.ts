@@ -7,7 +7,7 @@ import { withoutDropped } from "../../../upstream/dialects/dropped-fields.ts";
 import { generateContentError } from "../../../upstream/dialects/error-body.ts";
 import { budgetOf } from "../../../upstream/dialects/thinking-budget.ts";
 import { fitOf, NEUTRAL_TOOLS } from "../../../upstream/dialects/tool-fit.ts";
-import { formatOf, generateContentAnswer, generateContentReader, usageOf } from "./vendor-answer.ts";
+import { formatOf, GenerateContentReader, generateContentAnswer, usageOf } from "./vendor-answer.ts";
 import { type ConversationRules, conversationOf } from "./vendor-turns.ts";
 
 // Translates a request to the generate-content wire.
@@ -137,7 +137,7 @@ export const generateContent: Dialect = {
   grows: "contents",
   fetches: "https-typed",
   request: generateContentRequest,
-  reader: generateContentReader,
+  reader: (context, out) => new GenerateContentReader(context, out),
   answer: generateContentAnswer,
   usage: ({ usageMetadata }) => usageOf(usageMetadata),
   error: generateContentError,

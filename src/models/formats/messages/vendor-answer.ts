@@ -11,11 +11,11 @@ import type {
   VendorError,
 } from "../../../upstream/dialects/dialect.ts";
 import { eventJson } from "../../../upstream/dialects/event-json.ts";
-import { OneChoice } from "../../../upstream/dialects/one-choice.ts";
+import { OneChoice, oneAnswer } from "../../../upstream/dialects/one-choice.ts";
 import { OpenBlocks, thoughtOf } from "../../../upstream/dialects/open-blocks.ts";
 import { gives, reasonWith, wholeCalls } from "../../../upstream/dialects/tool-calls.ts";
 import { countOf, holdsCount } from "../../../upstream/json-pointer.ts";
-import { emptiness, malformed } from "../../../upstream/vendor-failure.ts";
+import { malformed } from "../../../upstream/vendor-failure.ts";
 
 export function formatOf(context: ChatContext): string {
   return context.spec.reasoningFormat ?? "messages";
@@ -157,13 +157,10 @@ export function messagesAnswer(json: unknown, context: ChatContext): ReadAnswer 
   const reason = reasonWith(finishOf(native), blocks);
   const explanation = reason === "content_filter" && !blocks.some(gives) ? explanationOf(json) : undefined;
   if (explanation !== undefined) blocks.push({ kind: "refusal", text: explanation, citations: [] });
-  const empty = blocks.some(gives) ? null : emptiness(reason, native);
-  const usage = isRecord(json.usage) ? usageOf(json.usage) : null;
-  const answer = { choices: [{ index: 0, blocks, reason, native }], usage };
-  return { answer, upstreamCostNano: null, ...(empty === null ? {} : { empty }) };
+  return oneAnswer({ blocks, reason, native }, isRecord(json.usage) ? usageOf(json.usage) : null);
 }
 
-class MessagesReader implements StreamReader {
+export class MessagesReader implements StreamReader {
   readonly #out: EventOut;
   readonly #choice: OneChoice;
   readonly #blocks: OpenBlocks;
@@ -253,12 +250,6 @@ class MessagesReader implements StreamReader {
     this.#blocks.closeAll();
     const finish = finishOf(native);
     if (finish === "content_filter" && !this.#choice.delivered) this.#choice.say("refusal", explanationOf(delta));
-    const empty = this.#choice.delivered ? null : emptiness(finish, native);
-    if (empty !== null) this.#out.empty(empty);
     this.#choice.finish({ reason: finish, native });
   }
-}
-
-export function messagesReader(context: ChatContext, out: EventOut): StreamReader {
-  return new MessagesReader(context, out);
 }

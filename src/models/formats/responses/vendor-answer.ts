@@ -6,10 +6,10 @@ import { classify } from "../../../upstream/classify.ts";
 import type { ChatContext, EventOut, ReadAnswer, StreamReader } from "../../../upstream/dialects/dialect.ts";
 import { readError, upstreamCostFrom } from "../../../upstream/dialects/error-body.ts";
 import { eventJson } from "../../../upstream/dialects/event-json.ts";
-import { OneChoice } from "../../../upstream/dialects/one-choice.ts";
-import { gives, wholeCalls } from "../../../upstream/dialects/tool-calls.ts";
+import { OneChoice, oneAnswer } from "../../../upstream/dialects/one-choice.ts";
+import { wholeCalls } from "../../../upstream/dialects/tool-calls.ts";
 import { countOf, holdsCount } from "../../../upstream/json-pointer.ts";
-import { emptiness, malformed } from "../../../upstream/vendor-failure.ts";
+import { malformed } from "../../../upstream/vendor-failure.ts";
 
 export function formatOf(context: ChatContext): string {
   return context.spec.reasoningFormat ?? "responses";
@@ -131,13 +131,10 @@ export function responsesAnswer(json: unknown, context: ChatContext): ReadAnswer
     blocks.some(({ kind }) => kind === "tool-call"),
   );
   if (end === null) return malformed(`the answer's status is ${wordOf(json.status) || "missing"}`);
-  const empty = blocks.some(gives) ? null : emptiness(end.reason, end.native);
-  const answer = { choices: [{ index: 0, blocks, ...end }], usage: usageOf(json.usage) };
-  const upstreamCostNano = upstreamCostFrom(json.usage, context);
-  return { answer, upstreamCostNano, ...(empty === null ? {} : { empty }) };
+  return oneAnswer({ blocks, ...end }, usageOf(json.usage), upstreamCostFrom(json.usage, context));
 }
 
-class ResponsesReader implements StreamReader {
+export class ResponsesReader implements StreamReader {
   readonly #out: EventOut;
   readonly #choice: OneChoice;
   readonly #context: ChatContext;
@@ -224,8 +221,6 @@ class ResponsesReader implements StreamReader {
     const end = endOf(response, this.#hasCalls);
     if (end === null)
       return this.#out.fail(malformed(`the answer's status is ${wordOf(response.status) || "missing"}`));
-    const empty = this.#choice.delivered ? null : emptiness(end.reason, end.native);
-    if (empty !== null) this.#out.empty(empty);
     this.#choice.finish(end);
     this.#out.end();
   }
@@ -234,8 +229,4 @@ class ResponsesReader implements StreamReader {
     this.#over = true;
     this.#out.fail(failureInside(error));
   }
-}
-
-export function responsesReader(context: ChatContext, out: EventOut): StreamReader {
-  return new ResponsesReader(context, out);
 }

@@ -2,7 +2,7 @@
 
 import type { Dialect } from "../../../upstream/dialects/dialect.ts";
 import { readError } from "../../../upstream/dialects/error-body.ts";
-import { responsesAnswer, responsesReader, usageOf } from "./vendor-answer.ts";
+import { ResponsesReader, responsesAnswer, usageOf } from "./vendor-answer.ts";
 import { responsesPassing } from "./vendor-passing.ts";
 import { responsesRequest, responsesUnsupported } from "./vendor-request.ts";
 
@@ -12,7 +12,7 @@ export const responses: Dialect = {
   end: "response.completed",
   grows: "input",
   request: responsesRequest,
-  reader: responsesReader,
+  reader: (context, out) => new ResponsesReader(context, out),
   answer: responsesAnswer,
   usage: ({ usage }) => usageOf(usage),
   error: readError,
