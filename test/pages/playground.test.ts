@@ -134,14 +134,29 @@ it("runs an action that a model calls only once the person agrees, and returns i
   await answered(1, 4);
   expect(runs).toHaveLength(1);
   expect(await text("#answers details")).toContain("declined");
+  // The person answers for a function of their own.
+  await page.click("#clear");
+  await set("#functions", '[{"name": "add", "parameters": {"type": "object"}}]');
+  await set("#prompt", '[[call: add {"a": 1, "b": 2}]]');
+  await page.click(".composer button");
+  await page.waitForSelector("#answers textarea");
+  await set("#answers textarea", "three");
+  await press("Send the result");
+  await answered(1, 4);
+  expect(await text("#answers details")).toContain("three");
+  expect(runs).toHaveLength(1);
 });
 
 it("says what to do about a refusal: where to top up, which action is unknown, which field is not JSON", async () => {
-  const { key } = await gateway.account({ kind: "sandbox", creditCents: 0 });
+  const { key, accountId } = await gateway.account({ kind: "sandbox", creditCents: 0 });
   await open("/try?model=core/cheap", key);
   await page.click(".composer button");
   const refusal = await page.waitForSelector("#answers .problem");
   expect(await refusal?.evaluate((one) => one.textContent)).toMatch(/^402: .*Top up.*Balance and budgets.*Try again$/s);
+  await gateway.admin("POST", `/admin/v1/accounts/${accountId}/credits`, { cents: 100, reference: "topped-up" });
+  await press("Try again");
+  await answered(1, 2);
+  expect(await page.$("#answers .problem")).toBeNull();
   await set("#tool-0", "no/such");
   await set("#prompt", "Hello");
   await page.click(".composer button");

@@ -1,7 +1,7 @@
 // The playground: a conversation with up to four models side by side, or one action with a form made from its schema. In the sandbox
 // until the person switches to live.
 
-import type { Descriptor } from "../../../actions/run/descriptor.ts";
+import type { Descriptor, indexRow } from "../../../actions/run/descriptor.ts";
 import type { JsonSchema } from "../../../actions/run/params-schema.ts";
 import type { OwnAccount } from "../account/answers.ts";
 import { type Html, html, type Put } from "../html.ts";
@@ -32,6 +32,8 @@ interface Pricing {
   readonly tier_prices: readonly (Priced & { readonly price_max: Omit<Priced, "model" | "kind"> })[];
   readonly models: readonly Priced[];
 }
+
+type IndexRow = ReturnType<typeof indexRow>;
 
 /** What the playground calls: models or one action. */
 interface Played {
@@ -66,6 +68,10 @@ async function models({ ask, request }: Visit): Promise<Played> {
     ({ model, prompt_usd_per_million: input, completion_usd_per_million: output }) =>
       html`<option value="${model}" data-input="${input}" data-output="${output}">$${input} in, $${output} out</option>`,
   );
+  const index = await bodyOr(ask<{ readonly data: readonly IndexRow[] }>("GET", "/api/run"), { data: [] });
+  const actions = index.data.map(
+    ({ service, action: name, price_cents }) => html`<option value="${service}/${name}">${price_cents}¢</option>`,
+  );
   const named = request.query.getAll("model").map((one) => one.slice(0, 200));
   const chosen = named.length === 0 ? FIRST : named;
   const json = html` data-type="json"`;
@@ -76,7 +82,7 @@ async function models({ ask, request }: Visit): Promise<Played> {
     query: {},
     settings: html`${places("model", "Model", "models", chosen)}<datalist id="models">${options}</datalist>${area("system", "System prompt")}
 <div class="fields">${field({ name: "max", label: "Maximum tokens", type: "number", value: "300" })}${field({ name: "temperature", label: "Temperature", placeholder: "default", type: "number" })}</div>${field({ name: "effort", label: "Reasoning", options: EFFORTS })}
-<details id="tools"><summary>Tools</summary>${places("tool", "Action", "actions", [])}<datalist id="actions"></datalist>${area("functions", "Your functions", '[{"name": "add", "parameters": {"type": "object"}}]', json)}</details>
+<details id="tools"><summary>Tools</summary>${places("tool", "Action", "actions", [])}<datalist id="actions">${actions}</datalist>${area("functions", "Your functions", '[{"name": "add", "parameters": {"type": "object"}}]', json)}</details>
 <details><summary>JSON schema</summary>${area("schema", "JSON schema of the answer", '{"type": "object"}', json)}</details>`,
     composer: html`<label for="prompt">Message</label><textarea id="prompt" name="prompt" rows="2" required aria-describedby="price">${HELLO}</textarea>
 <input id="files" aria-label="Files: images, PDF or text" type="file" multiple accept="image/*,application/pdf,text/*,.md,.csv,.json,.xml,.yaml">`,

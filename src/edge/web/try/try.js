@@ -220,22 +220,17 @@ function consent({ log }, { function: { name, arguments: text } }) {
   const typed = Object.assign(element("textarea"), { ariaLabel: `Result of ${name}` });
   async function run() {
     if (id === undefined) return resolve(typed.value);
-    const failed = element("div");
-    await attempt(failed, async () => {
+    try {
       const response = await send(`/api/run/${id}`, { ...JSON.parse(text), max_cost_cents: cents });
       resolve(JSON.stringify((await response.json()).data));
-    });
-    resolve(failed.textContent);
+    } catch (failure) {
+      resolve(failure.textContent ?? `The call failed: ${failure.message}`);
+    }
   }
   const yes = button(id === undefined ? "Send the result" : `Run for up to ${cents}¢`, run);
   const no = button("Decline", () => resolve("The user declined this call."));
-  const box = element(
-    "div",
-    "asked",
-    element("pre", "answer", `${id ?? name} ${text}`),
-    element("div", "buttons", yes, no),
-  );
-  if (id === undefined) box.firstChild.after(typed);
+  const call = element("pre", "answer", `${id ?? name} ${text}`);
+  const box = element("div", "asked", call, id === undefined ? typed : "", element("div", "buttons", yes, no));
   running.signal.addEventListener("abort", no.click.bind(no));
   log.append(box);
   answers.scrollIntoView({ block: "end" });
@@ -440,14 +435,6 @@ if (kind === "models") {
   form.addEventListener("input", showCost);
   form.addEventListener("keydown", (event) => {
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) form.requestSubmit();
-  });
-  const actions = document.querySelector("#actions");
-  document.querySelector("#tools").addEventListener("toggle", async () => {
-    const { data } = await (await fetch("/api/run")).json();
-    const options = data.map(({ service, action, price_cents }) => {
-      return Object.assign(element("option", "", `${price_cents}¢`), { value: `${service}/${action}` });
-    });
-    actions.replaceChildren(...options);
   });
   keptBox.lastElementChild.addEventListener("click", () => {
     localStorage.removeItem(KEPT);
