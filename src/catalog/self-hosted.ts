@@ -1,4 +1,4 @@
-// A vendor whose software the operator can self-host: the same actions at the same prices, in that server's request format.
+// Servers that the operator runs: a vendor whose software can be self-hosted, and model servers in a known wire format.
 import { z } from "zod";
 import { actionName } from "./action.ts";
 import { ruleSchema } from "./answer-rule.ts";

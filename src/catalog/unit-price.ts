@@ -1,4 +1,4 @@
-// Unit prices (images, seconds, searches, tokens by type): compiles a vendor's list to integers, and computes costs.
+// Models priced by units (images, seconds, searches, tokens by type): their schema, a vendor's list compiled to integers, and costs.
 
 import { z } from "zod";
 import {

@@ -1,4 +1,4 @@
-// Checks an adapter or tier file; every problem names the file and the field.
+// Checks an adapter or tier file; every problem names the file and the field. Files that were good before are not checked again.
 
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";

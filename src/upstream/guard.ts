@@ -1,4 +1,4 @@
-// The operator's guard: judges that inspect requests and whole answers, and pass, refuse or edit them.
+// The operator's guard: judges that inspect requests and whole answers, and pass, refuse or edit them. One judge is a server.
 
 import { z } from "zod";
 import { wholeOf, wholeWithin } from "../core/chunk-list.ts";

@@ -1,4 +1,4 @@
-// Outgoing safety: resolves a host that a caller chose to addresses that are all public, or to none.
+// Outgoing safety: what a public address is, and hosts that a caller chose, resolved to addresses that are all public, or to none.
 
 import { Resolver } from "node:dns/promises";
 import { isIP } from "node:net";

@@ -1,4 +1,4 @@
-// The recent speed of routes, as moving averages: time to first content, and tokens per second after it.
+// The recent speed of routes, as moving averages: time to first content, and tokens per second after it. The rows that show it.
 import type { AttemptFigures, Candidate } from "../core/route.ts";
 import type { Upstream } from "./upstream.ts";
 

@@ -1,4 +1,4 @@
-// The failure of an exchange with a vendor, as an exception.
+// The failure of an exchange with a vendor, as an exception, and without our key in its text.
 import type { FailureKind } from "../core/failures.ts";
 import type { FinishReason } from "../core/neutral.ts";
 import type { AttemptFailure, FinalPart } from "../core/route.ts";

@@ -8,7 +8,7 @@ import type { AnswerSink, Candidate } from "../../src/core/route.ts";
 import type { ServeDeps } from "../../src/edge/serve/deps.ts";
 import { serve } from "../../src/edge/serve/serve.ts";
 import { openStores } from "../../src/gateway/stores.ts";
-import { chatErrors } from "../../src/models/formats/chat-completions/errors.ts";
+import { chatErrors } from "../../src/models/formats/chat-completions/wire.ts";
 import type { Ledger } from "../../src/money/ledger/model/ledger.ts";
 import { readConfig } from "../../src/platform/config.ts";
 import type { Records } from "../../src/platform/records/records.ts";

@@ -5,7 +5,7 @@ import { nano } from "../../src/core/money.ts";
 import type { Charge, Plan } from "../../src/core/plan.ts";
 import { ladder } from "../../src/kernel/routes/ladder.ts";
 import { retrying } from "../../src/kernel/routes/retrying.ts";
-import { chatErrors } from "../../src/models/formats/chat-completions/errors.ts";
+import { chatErrors } from "../../src/models/formats/chat-completions/wire.ts";
 import { createMemoryReply, type MemoryReply } from "../support/memory-reply.ts";
 import type { World } from "./network.ts";
 import type { GatewayProcess } from "./process.ts";

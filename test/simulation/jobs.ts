@@ -11,7 +11,7 @@ import type { Candidate, Leg } from "../../src/core/route.ts";
 import type { CountedCalls, OuterCall } from "../../src/kernel/inner-call.ts";
 import type { Spending } from "../../src/kernel/parent-funds.ts";
 import { retrying } from "../../src/kernel/routes/retrying.ts";
-import { chatErrors } from "../../src/models/formats/chat-completions/errors.ts";
+import { chatErrors } from "../../src/models/formats/chat-completions/wire.ts";
 import { createMemoryReply, type MemoryReply } from "../support/memory-reply.ts";
 import type { World } from "./network.ts";
 import type { GatewayProcess } from "./process.ts";

@@ -15,7 +15,7 @@ import { openStores, type Stores } from "../../src/gateway/stores.ts";
 import { ladder } from "../../src/kernel/routes/ladder.ts";
 import { retrying } from "../../src/kernel/routes/retrying.ts";
 import { createWindows } from "../../src/kernel/windows.ts";
-import { chatErrors } from "../../src/models/formats/chat-completions/errors.ts";
+import { chatErrors } from "../../src/models/formats/chat-completions/wire.ts";
 import type { Ledger } from "../../src/money/ledger/model/ledger.ts";
 import { Runs } from "../../src/money/runs/runs.ts";
 import { readConfig } from "../../src/platform/config.ts";

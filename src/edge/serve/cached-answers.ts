@@ -1,4 +1,4 @@
-// Serves a call from the answer cache, where its caller allows that. Of misses, complete successful answers are cached.
+// The answer cache: serves a call from it, where its caller allows that. Of misses, complete successful answers are cached.
 
 import { hash } from "node:crypto";
 import type { GatewayRequest } from "../../core/endpoint.ts";

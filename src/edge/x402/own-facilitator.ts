@@ -3,12 +3,27 @@ import { z } from "zod";
 import type { Network } from "../../catalog/networks.ts";
 import type { Clock } from "../../core/clock.ts";
 import { bytesOf, type Hex, hexOf, word } from "../../money/wallet/hex.ts";
-import type { TransferAuthorization } from "../../money/wallet/typed-data.ts";
+import { signerOf } from "../../money/wallet/keys.ts";
+import { authorizationDigest, type TransferAuthorization } from "../../money/wallet/typed-data.ts";
 import type { Facilitator, Settlement, Verdict } from "./facilitator.ts";
 import type { GasWallet } from "./gas-wallet.ts";
 import { NodeRefusal, type NodeRpc } from "./node-rpc.ts";
 import { type Payment, signedIn } from "./read-payment.ts";
-import { signedBySender } from "./signed-by.ts";
+
+/** The length for a wallet that is a key. A longer signature belongs to a contract wallet, which only its chain can verify. */
+const KEY_SIGNATURE_CHARACTERS = 2 + 65 * 2;
+
+/** `contract`: the sender would be a contract. */
+export function signedBySender(payment: Payment, { domain, chainId, asset }: Network): boolean | "contract" {
+  const { signature, authorization } = signedIn(payment);
+  if (signature.length !== KEY_SIGNATURE_CHARACTERS) return "contract";
+  try {
+    const digest = authorizationDigest(authorization, { ...domain, chainId, asset: asset as Hex });
+    return signerOf(digest, signature) === payment.from;
+  } catch {
+    return false;
+  }
+}
 
 /** `transferWithAuthorization`, with a key's signature (v, r, s), and with one that a contract verifies. */
 const BY_KEY = "0xe3ee160e";

@@ -6,8 +6,8 @@ import type { Records } from "../../platform/records/records.ts";
 import { takeFrom } from "../../platform/records/shared-window.ts";
 import type { Chain } from "./chain.ts";
 import type { Facilitator } from "./facilitator.ts";
+import { signedBySender } from "./own-facilitator.ts";
 import { nameOf, type Payment, signedIn } from "./read-payment.ts";
-import { signedBySender } from "./signed-by.ts";
 
 /** The initial play balance of every address, in millionths of a dollar. A new address starts with the same. */
 export const PLAY_UNITS = 10_000_000;

@@ -4,7 +4,7 @@ import { type Audience, BY_KEY, seenBy } from "../../catalog/catalog.ts";
 import { keptJson } from "../../catalog/kept-by-audience.ts";
 import type { Answer, Call, Endpoint, EndpointSpec } from "../../core/endpoint.ts";
 import { allowedModel, allowedPricing } from "../../money/accounts/allowed-models.ts";
-import { chatErrors } from "../formats/chat-completions/errors.ts";
+import { chatErrors } from "../formats/chat-completions/wire.ts";
 import { MODEL_WIRES } from "../formats/model-wires.ts";
 import { at } from "../formats/paths.ts";
 import type { ModelRow, ModelRows } from "../formats/wire.ts";

@@ -7,7 +7,7 @@ import type { GatewayError } from "../../../src/core/errors.ts";
 import type { Engine, EngineName } from "../../../src/edge/http/engine.ts";
 import { loadEngine } from "../../../src/edge/http/load-engine.ts";
 import { type HttpOptions, type HttpServer, listen } from "../../../src/edge/http/server.ts";
-import { chatErrors } from "../../../src/models/formats/chat-completions/errors.ts";
+import { chatErrors } from "../../../src/models/formats/chat-completions/wire.ts";
 import { envelopeErrors } from "../../../src/models/formats/envelope/errors.ts";
 import { AnswerBytes } from "../../../src/platform/limits/answer-bytes.ts";
 import { createBodyBytes } from "../../../src/platform/limits/body-bytes.ts";

@@ -1,7 +1,7 @@
 // Which endpoint a method and a path select.
 import { describe, expect, test } from "vitest";
 import { matchEndpoint } from "../../../src/edge/http/match-endpoint.ts";
-import { chatErrors } from "../../../src/models/formats/chat-completions/errors.ts";
+import { chatErrors } from "../../../src/models/formats/chat-completions/wire.ts";
 import { envelopeErrors } from "../../../src/models/formats/envelope/errors.ts";
 import { endpoint } from "./edge.ts";
 

@@ -8,9 +8,8 @@ import { atPointer } from "../../../upstream/json-pointer.ts";
 import type { PublicAddressesOptions } from "../../../upstream/public-addresses.ts";
 import { type BrowserPage, connectTo, RecordingFault, type StartedBrowser, withPage } from "./browser-page.ts";
 import { openChromium } from "./chromium.ts";
-import { joinClips, type KeptClip, makeClip, once, type Size, type Video } from "./clip.ts";
+import { joinClips, type KeptClip, makeClip, once, Screencast, type Size, type Video } from "./clip.ts";
 import { ShownPage } from "./page-steps.ts";
-import { Screencast } from "./screencast.ts";
 import type { Scene } from "./storyboard.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 

@@ -1,4 +1,4 @@
-// Encodes neutral answers in the chat completions format: events as chunks, a whole answer as a completion.
+// Encodes neutral answers in the chat completions format (events as chunks, a whole answer as a completion), and frames them with the charge.
 
 import type { GatewayError } from "../../../core/errors.ts";
 import { defined, isRecord, type Json } from "../../../core/json.ts";

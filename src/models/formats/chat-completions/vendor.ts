@@ -1,4 +1,4 @@
-// The vendor side of chat completions. Adapter fields describe how vendors that copied the format differ.
+// The vendor side of chat completions: translates a request, or passes it on. Adapter fields say how vendors that copied the format differ.
 import { defined, isRecord, type Json } from "../../../core/json.ts";
 import type {
   MediaBlock,

@@ -1,4 +1,4 @@
-// Parses generate-content answers of vendors: whole answers and their parts, usage, finish reasons.
+// Parses generate-content answers of vendors, whole and streamed: their parts, usage, finish reasons.
 import { isRecord, type Json, stringOf } from "../../../core/json.ts";
 import type {
   AnswerBlock,

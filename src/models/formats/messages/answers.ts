@@ -1,4 +1,4 @@
-// Encodes neutral answers in the messages format: events block by block, a whole answer as a message.
+// Encodes neutral answers in the messages format (events block by block, a whole answer as a message), and frames them with the charge.
 
 import type { GatewayError } from "../../../core/errors.ts";
 import { isRecord, type Json } from "../../../core/json.ts";

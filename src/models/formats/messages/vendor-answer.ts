@@ -1,4 +1,4 @@
-// Parses messages answers of vendors: whole answers, usage in disjoint buckets, stop reasons, errors.
+// Parses messages answers of vendors, whole and streamed: usage in disjoint buckets, stop reasons, errors.
 import { isRecord, type Json, stringOf } from "../../../core/json.ts";
 import type { AnswerBlock, FinishReason } from "../../../core/neutral.ts";
 import type { AttemptFailure, TokenUsage } from "../../../core/route.ts";

@@ -1,4 +1,4 @@
-// Parses responses answers of vendors: whole answers, usage in disjoint buckets, end states, seals, failures.
+// Parses responses answers of vendors, whole and streamed: usage in disjoint buckets, end states, seals, failures.
 import { isRecord, type Json, stringOf, wordOf } from "../../../core/json.ts";
 import type { AnswerBlock, FinishReason, ReasoningBlock } from "../../../core/neutral.ts";
 import type { AttemptFailure, TokenUsage } from "../../../core/route.ts";
