@@ -21,7 +21,6 @@ export const NOT_STRANGERS: Readonly<Record<string, string>> = {
   "src/edge/web/account/start.ts": OWN,
   "src/platform/observe/figures.ts": "reads the days' figures that we stored",
   "src/edge/web/console/metrics-read.ts": "reads our own metrics as we print them",
-  "src/edge/web/console/operator-sessions.ts": OWN,
   "src/gateway/shared-losses.ts": OWN,
   "src/gateway/sold-then.ts": OWN,
   "src/edge/oauth/identities.ts": OWN,
