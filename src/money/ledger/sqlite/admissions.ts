@@ -27,6 +27,8 @@ const ACCOUNTS_MAX = 5_000;
 const SCOPES_MAX = 2_000;
 /** Loads for one reserve, as others can drop the account meanwhile. */
 const LOADS_MAX = 3;
+/** How long an account that cannot be loaded, because it has too many holds, is left to the storage thread. */
+const LEFT_MS = 1_000;
 const LOSABLE = { mayBeLost: true } as const;
 const WITH_NEXT = { mayBeLost: true, withNext: true } as const;
 
@@ -71,6 +73,8 @@ export class Admissions {
   /** Dropping an account also drops its load. */
   readonly #loads = new Map<string, Load>();
   readonly #wanted = new Map<string, Wanted>();
+  /** Accounts left to the storage thread, and until when by the process's elapsed time. */
+  readonly #left = new Map<string, number>();
 
   constructor(thread: Pick<SqliteThread, "admits" | "clock">, call: UnitCaller<LedgerOperations>) {
     this.#thread = thread;
@@ -85,7 +89,7 @@ export class Admissions {
 
   reserve(request: ReserveRequest): Promise<ReserveOutcome> {
     const isDecided = request.isNew === true && request.window === undefined && !isWritten(request);
-    if (!isDecided || !this.#thread.admits()) return this.#ask(request);
+    if (!isDecided || !this.#thread.admits() || this.#isLeft(request.accountId)) return this.#ask(request);
     const loaded = this.#accounts.get(request.accountId);
     const needs = needsOf(request);
     if (loaded === undefined || !has(loaded, needs)) return this.#loadFor(request, needs);
@@ -181,7 +185,7 @@ export class Admissions {
     this.#wanted.set(accountId, wanted);
     wanted.waiting += 1;
     let outcome: ReserveOutcome | null = null;
-    for (let loads = 0, isLoaded = false; loads < LOADS_MAX && !isLoaded; loads++) {
+    for (let loads = 0, isLoaded = false; loads < LOADS_MAX && !isLoaded && !this.#isLeft(accountId); loads++) {
       wanted.keyIds.add(request.keyId);
       for (const scope of needs.scopes) wanted.scopes.add(scope);
       await (this.#loads.get(accountId) ?? this.#load(accountId, wanted)).done;
@@ -211,7 +215,7 @@ export class Admissions {
         (snapshot) => {
           if (this.#loads.get(accountId) !== load) return;
           this.#loads.delete(accountId);
-          if (snapshot === null) return;
+          if (snapshot === null) return this.#leave(accountId);
           if (before === undefined) this.#keep(new LoadedAccount(snapshot));
           else before.add(snapshot);
         },
@@ -222,6 +226,19 @@ export class Admissions {
     };
     this.#loads.set(accountId, load);
     return load;
+  }
+
+  #leave(accountId: string): void {
+    if (this.#left.size >= ACCOUNTS_MAX) this.#left.clear();
+    this.#left.set(accountId, this.#thread.clock.elapsedMs() + LEFT_MS);
+  }
+
+  #isLeft(accountId: string): boolean {
+    const untilMs = this.#left.get(accountId);
+    if (untilMs === undefined) return false;
+    if (this.#thread.clock.elapsedMs() < untilMs) return true;
+    this.#left.delete(accountId);
+    return false;
   }
 
   #keep(loaded: LoadedAccount): void {

@@ -21,6 +21,9 @@ export interface SnapshotRequest {
   readonly isMore: boolean;
 }
 
+/** A snapshot names the account's holds. With more, it would cost more than the messages that it saves. */
+const HOLDS_MAX = 256;
+
 type Sums = Omit<DayState, "of">;
 type Placed = Pick<LiveHold, "holdId" | "keyId" | "amount" | "day" | "inference" | "slots">;
 
@@ -49,13 +52,13 @@ function countsIn(hold: LiveHold, names: readonly string[]): boolean {
   return moneyScopes(hold, hold.windows).some((name) => names.includes(name));
 }
 
-/** Null: there is no such account. */
+/** Null: there is no such account, or it has too many holds. */
 export function snapshotOf(
   state: LedgerState,
   { accountId, keyIds, scopes: names, isMore }: SnapshotRequest,
 ): Snapshot | null {
   const found = state.accounts.account(accountId);
-  if (found === null) return null;
+  if (found === null || (!isMore && found.holds.size > HOLDS_MAX)) return null;
   const { keys, holds, scopes: _, slots, ...account } = found;
   const day = dayOf(state.accountNow(found));
   const plain = ({ holdId, keyId, amount, day, inference, slots, windows }: LiveHold) => {

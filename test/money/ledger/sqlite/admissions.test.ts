@@ -312,6 +312,29 @@ test("what a sweep frees can be held again", async () => {
   await ledger.close();
 });
 
+test("an account with hundreds of holds is not loaded again until they have ended", async () => {
+  const ledger = await openDoubting();
+  await ledger.openAccount(newAccount("a", 1_000));
+  const messages = vi.spyOn(Worker.prototype, "postMessage");
+  onTestFinished(() => messages.mockRestore());
+  const messagesOf = async (id: string) => {
+    messages.mockClear();
+    expect(await ledger.reserve(call(id, 1))).toEqual({ outcome: "held" });
+    return messages.mock.calls.length;
+  };
+  const many = Array.from({ length: 300 }, (_, at) => `many ${at}`);
+  await messagesOf("first");
+  await messagesOf("second");
+  await Promise.all(many.map((id) => ledger.reserve(call(id, 1))));
+  expect(await messagesOf("decided")).toBe(0);
+  await ledger.topUp("a", "t", nano(CENT), "r");
+  expect([await messagesOf("tried"), await messagesOf("asked")]).toEqual([2, 1]);
+  await Promise.all(many.map((holdId) => ledger.void({ accountId: "a", holdId }, "test")));
+  clock.advance(1_000);
+  expect([await messagesOf("loaded"), await messagesOf("decided again")]).toEqual([1, 0]);
+  await ledger.close();
+});
+
 test("with little room on the disk the process decides on no hold either", async () => {
   const file = join(folder, "tollgate.db");
   const roomy = sqliteLedger(await openLedgerThread(file, clock));
