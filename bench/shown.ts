@@ -23,11 +23,23 @@ const PAGES = [
   "/account/keys?q=key",
   "/account/budgets",
   "/account/events",
+  "/account/runs",
+  "/account/jobs",
+  "/account/files",
+  "/account/find?q=key+999",
   "/try",
 ];
-const CONSOLE_PAGES = ["", "/accounts", "/calls", "/prices", "/routes", "/doctor", "/log"].map(
-  (path) => `/console${path}`,
-);
+const CONSOLE_PAGES = [
+  "",
+  "/accounts",
+  "/accounts?q=bench",
+  "/calls",
+  "/find?q=nobody",
+  "/prices",
+  "/routes",
+  "/doctor",
+  "/log",
+].map((path) => `/console${path}`);
 
 const say = (text: string) => process.stdout.write(`${text}\n`);
 const dataDir = mkdtempSync(join(tmpdir(), "tollgate-bench-"));
