@@ -443,7 +443,7 @@ describe("the operator's console", () => {
 
   it("is not open to the provider where the settings name no operator", async () => {
     const operator = new Person(opening.adminUrl);
-    expect(await (await operator.open("/console/sign-in")).text()).not.toContain("Sign in by");
+    expect(await (await operator.open("/console/sign-in")).text()).not.toContain("Sign in with");
     expect((await operator.open(CONSOLE)).status).toBe(404);
   });
 });

@@ -36,10 +36,10 @@ export function budgetsTable(budgets: readonly BudgetShown[]): Html {
   const shown = budgets.toSorted((a, b) => usedOf(b) - usedOf(a)).slice(0, SHOWN_MAX);
   const none = "Only the balance limits spending. Give keys, groups or tags a ceiling.";
   return html`${tableOf("Budgets", shown, none, {
-    Of: (one) => html`<strong class="name">${one.name}</strong><br><span class="soft">${one.of}</span>`,
+    "Limit of": (one) => html`<strong class="name">${one.name}</strong><br><span class="soft">${one.of}</span>`,
     Used: (one) =>
       html`${moneyOfCents(takenOf(one))} <span class="soft">of ${moneyOfCents(one.ceiling_cents)} a ${one.ceiling_period}</span>${meter(usedOf(one))}`,
-    "Marks|large": marksOf,
+    "Passed|large": marksOf,
     "Resets (UTC)|large": (one) => time(one.resets_at),
   })}${rest}`;
 }
@@ -77,7 +77,7 @@ function groupsTable(form: FormBase, groups: readonly GroupShown[]): Html {
     Ceiling: ({ ceiling_cents: cents, ceiling_period: period }) =>
       cents === null ? "none" : html`${moneyOfCents(cents)} a ${period ?? "day"}`,
     "Keys|num": ({ keys }) => String(keys.length),
-    "Do|acts": ({ id, name: label }) =>
+    "Actions|acts": ({ id, name: label }) =>
       buttonForm({ ...form, act: "ungroup", hidden: { id } }, "Delete", { label, kind: "danger small" }),
   });
 }

@@ -41,15 +41,15 @@ function eventsTable(form: FormBase, { events }: EventsShown, hooks: readonly We
   return tableOf("Events", events, none, {
     "Time (UTC)": ({ at }) => time(at),
     What: (event) => html`${pill(event.kind)} ${saidOf(event)}`,
-    "Do|acts": hooks.length > 0 && ((event) => again(form, event, hooks)),
+    "Actions|acts": hooks.length > 0 && ((event) => again(form, event, hooks)),
   });
 }
 
 function hooksTable(form: FormBase, hooks: readonly WebhookShown[]): Html {
   return tableOf("Webhooks", hooks, "There is no webhook yet. Add one below.", {
     Address: ({ url }) => html`<span class="name">${url}</span>`,
-    "Hears|large": ({ kinds }) => (kinds === null ? "everything" : kinds.join(", ")),
-    "Do|acts": ({ id, url: label }) =>
+    "Events|large": ({ kinds }) => (kinds === null ? "everything" : kinds.join(", ")),
+    "Actions|acts": ({ id, url: label }) =>
       html`${buttonForm({ ...form, act: "rotate", hidden: { id } }, "New secret", { label })} ${buttonForm({ ...form, act: "unhook", hidden: { id } }, "Delete", { label, kind: "danger small" })}`,
   });
 }

@@ -61,7 +61,7 @@ export const filesSection: Section = {
       "Stored (UTC)|large": (file) => time(file.created_at),
       "From|large": (file) => html`<span class="name">${file.source}</span>`,
       "Size|num": (file) => sizeOf(file.size_bytes),
-      "Do|acts": ({ file_id: id, filename: label }) =>
+      "Actions|acts": ({ file_id: id, filename: label }) =>
         html`${buttonForm({ ...form, act: "link", hidden: { id } }, "Link", { label })} ${buttonForm({ ...form, act: "delete", hidden: { id } }, "Delete", { label, kind: "danger small" })}`,
     });
     return {

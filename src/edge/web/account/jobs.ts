@@ -44,7 +44,7 @@ async function jobsOf(ask: Ask, csrf: string, cursor: string): Promise<Html> {
     Job: (job) => html`<span class="name">${job.job}</span><br><span class="soft"><code>${job.job_id}</code></span>`,
     State: stateOf,
     "Cost|num": (job) => moneyOfCents(job.charged_cents),
-    "Do|acts": ({ status, job_id: id }) =>
+    "Actions|acts": ({ status, job_id: id }) =>
       MOODS.has(status as "failed")
         ? ""
         : buttonForm({ action: PATH, csrf, act: "cancel", hidden: { id } }, "Cancel", { label: id }),

@@ -127,7 +127,7 @@ function moreOf(key: KeyShown, { form, place, groups }: KeysTable): Html {
     kind: "small",
     within,
   });
-  const why = buttonForm({ ...own, act: "why" }, "Would it be refused now?", { label });
+  const why = buttonForm({ ...own, act: "why" }, "Explain refusals", { label });
   return html`<p><a href="${place.refused(id)}">Refused calls of this key</a></p>${why}${change}${rotate}<p class="soft">Created ${time(key.created_at)} · <code>${id}</code></p>`;
 }
 
@@ -184,7 +184,7 @@ function keysTable(keys: readonly KeyShown[], made: KeysTable): Html {
     [`${TREND_DAYS} days|large`]: ({ id }) => made.trend(id),
     "May call|large": allowedOf,
     "Last used (UTC)|large": (key) => time(key.last_used_at),
-    Do: (key) => keyActions(key, made),
+    Actions: (key) => keyActions(key, made),
   });
 }
 
@@ -259,7 +259,7 @@ export function keyActs(place: KeysPlace): Readonly<Record<string, Act>> {
       },
     },
     why: {
-      told: "Would this key be refused now?",
+      told: "What refuses this key",
       run: async (visit) => whyShown(await visit.ask<WhyShown>("GET", `${one(visit)}/why`), visit.request.path),
     },
     revoke: { told: "The key was revoked", run: (visit) => visit.ask("DELETE", one(visit)) },

@@ -34,7 +34,7 @@ export function isOperator({ subject, email, claims }: SignedIn, rules: readonly
 }
 
 function refused(status: number, words: string): Answer {
-  const body = html`<div class="card"><p class="problem" role="alert">${words}</p><p><a class="button" href="/console/sign-in">Back to the sign-in</a></p></div>`;
+  const body = html`<div class="card"><p class="problem" role="alert">${words}</p><p><a class="button" href="/console/sign-in">Sign in again</a></p></div>`;
   return pageAnswer({ title: "You are not signed in", isNarrow: true }, body, status);
 }
 
@@ -45,19 +45,18 @@ async function end(
 ) {
   const ended = await way.end(request);
   if (ended === "lost")
-    return refused(400, `${host} sent you back without what you left with. Begin the sign-in anew.`);
-  if (ended === "away")
-    return refused(503, `${host} cannot be reached just now. Sign in with the admin token, or try again.`);
-  if (ended === "refused") return refused(400, `${host} did not say who you are. Begin the sign-in anew.`);
+    return refused(400, `${host} sent you back to a sign-in that this browser did not begin. Sign in again.`);
+  if (ended === "away") return refused(503, `${host} cannot be reached. Sign in with the admin token, or try again.`);
+  if (ended === "refused") return refused(400, `${host} did not say who you are. Sign in again.`);
   const { who, own } = ended;
   if (!isOperator(who, rules)) {
     onStranger(who);
-    return refused(403, `${host} knows ${who.email ?? "you"}, who is no operator here. OIDC_OPERATORS says who is.`);
+    return refused(403, `${host} knows ${who.email ?? "you"}, but OIDC_OPERATORS does not name you as an operator.`);
   }
   const to = ownPath(own.next, HOME);
   const session = await sessions.begin(request, { name: who.email ?? who.subject, isProven: true });
   // Browsers omit the console's strict cookie on navigations from another site, so this page of our own continues to the console.
-  const body = html`<div class="card"><p>${host} says that you are <strong>${who.email ?? who.subject}</strong>.</p><p><a class="button" href="${to}">Go on to the console</a></p></div>`;
+  const body = html`<div class="card"><p>${host} says that you are <strong>${who.email ?? who.subject}</strong>.</p><p><a class="button" href="${to}">Continue to the console</a></p></div>`;
   const answer = pageAnswer({ title: "You are signed in", isNarrow: true, again: { seconds: 0, to } }, body);
   return { ...answer, cookies: [session, way.forgotten()] };
 }
@@ -68,7 +67,7 @@ export function openIdSignIn(door: OperatorDoor, sessions: OperatorSessions): re
       const begun = await door.way.begin(request, { next: ownPath(request.query.get("next"), HOME) });
       if (begun instanceof GatewayError) return begun;
       return begun === null
-        ? refused(503, `${door.provider.host} cannot be reached just now. Sign in with the admin token, or try again.`)
+        ? refused(503, `${door.provider.host} cannot be reached. Sign in with the admin token, or try again.`)
         : seeOther(begun.url, [begun.cookie]);
     }),
     browserEndpoint("GET", OPENID_CALLBACK, (request) => end(door, sessions, request)),

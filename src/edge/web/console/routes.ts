@@ -107,7 +107,7 @@ export const routesSection: Section = {
         html`<strong>${one.name}</strong> ${one.on ? "" : html`<span class="soft">in the sandbox</span>`}`,
       Health: ({ id }) => health(id),
       "Last failures": ({ id, name }) => failuresShown(failed.get(id) ?? [], name),
-      "Do|acts": ({ id, name, on: isOn }) =>
+      "Actions|acts": ({ id, name, on: isOn }) =>
         isOn ? buttonForm({ action: PATH, csrf, act: "check", hidden: { id } }, "Check", { label: name }) : "",
     });
     const served = tableOf("Tiers", tiers, "None.", {

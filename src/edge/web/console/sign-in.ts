@@ -36,7 +36,7 @@ function page({ operators }: SignInParts, next: string, wrong: string | null): A
   const other =
     operators === null
       ? ""
-      : html`<p><a class="button" href="${OPENID_SIGN_IN}?next=${encodeURIComponent(next)}">Sign in by ${operators.provider.host}</a></p>`;
+      : html`<p><a class="button" href="${OPENID_SIGN_IN}?next=${encodeURIComponent(next)}">Sign in with ${operators.provider.host}</a></p>`;
   const body = html`<div class="card">${problem(wrong)}${other}<form method="post" action="/console/sign-in"><input type="hidden" name="next" value="${next}">
 ${field({ name: "token", label: "Admin token", note: "data/admin.token", type: "password", required: true, placeholder: "tg_admin_..." })}
 ${field({ name: "name", label: "Your name", note: "for the log of changes", value: "", placeholder: "operator" })}
@@ -48,11 +48,12 @@ async function signIn(parts: SignInParts, request: GatewayRequest) {
   const { sessions, isAdmin, take, addressKey } = parts;
   const { token = "", name = "", next } = fieldsOf(request.body);
   const to = ownPath(next, HOME);
-  if (!isOwnOrigin(request)) return page(parts, to, "This form came from elsewhere: open the page anew.");
+  if (!isOwnOrigin(request)) return page(parts, to, "This form came from another site. Sign in here.");
   if (!(await take(`console ${addressKey(request.address)}`, SIGN_INS_PER_MINUTE))) {
     return tooOften(SIGN_INS_PER_MINUTE);
   }
-  if (!isAdmin(`Bearer ${token.trim()}`)) return page(parts, to, "This is not the admin token of this gateway.");
+  if (!isAdmin(`Bearer ${token.trim()}`))
+    return page(parts, to, "This is not the admin token of this gateway. Copy it from data/admin.token.");
   const typed = name.trim().slice(0, NAME_CHARS_MAX);
   return seeOther(to, [await sessions.begin(request, { name: typed === "" ? "operator" : typed, isProven: false })]);
 }

@@ -27,7 +27,7 @@ interface Setting {
 
 /** Entries that are not in the books yet, or not yet in their permanent store. */
 const WAITING = {
-  tollgate_spool_depth: ["In the spool", "ends of calls that Redis was not told yet"],
+  tollgate_spool_depth: ["In the spool", "finished calls that Redis does not have yet"],
   tollgate_spool_oldest_seconds: ["The oldest of them, s", "an alarm above 30"],
   tollgate_archive_behind_seconds: ["Archive behind, s", "an alarm above 300"],
 } as const;
@@ -104,7 +104,7 @@ export const doctorSection: Section = {
       Value: ({ value }) => html`<span class="name">${value}</span>`,
       "From|large": ({ from }) => (from === "default" ? "" : from),
     });
-    const examine = buttonForm({ action: "/console/doctor", csrf, act: "examine" }, "Examine the books", { kind: "" });
+    const examine = buttonForm({ action: "/console/doctor", csrf, act: "examine" }, "Check the ledger", { kind: "" });
     return {
       title: "Doctor",
       body: html`${card("Check the ledger", html`<p class="soft">Checks every account, hold and posting. On a large ledger this takes a while; calls continue meanwhile.</p>${examine}`)}
