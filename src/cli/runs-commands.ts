@@ -1,20 +1,21 @@
 // Operators' commands for runs: which spend, what one cost, and stopping one.
 import { rounded } from "../edge/web/kit/shown.ts";
 import type { RunShown } from "../money/runs/run-endpoints.ts";
+import { accountPath } from "./account-commands.ts";
 import { allOf } from "./admin-client.ts";
 import { type Command, requesting, type Typed } from "./command.ts";
 import { type Bill, billText, runText } from "./run-text.ts";
 import { table } from "./text.ts";
 
-const accountPath = (typed: Typed) => `/admin/v1/accounts/${encodeURIComponent(typed.word("ACCOUNT"))}/runs`;
-const runPath = (typed: Typed) => `${accountPath(typed)}/${encodeURIComponent(typed.word("RUN"))}`;
+const runsPath = (typed: Typed) => `${accountPath(typed.word("ACCOUNT"))}/runs`;
+const runPath = (typed: Typed) => `${runsPath(typed)}/${encodeURIComponent(typed.word("RUN"))}`;
 
 const list: Command = {
   name: "runs list",
   takes: ["ACCOUNT"],
   summary: "Lists an account's runs with what they have spent, newest first",
   async run(typed, { admin, columns }) {
-    const runs = await allOf<RunShown>(admin, accountPath(typed), "runs");
+    const runs = await allOf<RunShown>(admin, runsPath(typed), "runs");
     const rows = runs.map((run) => [
       ...[run.id, run.label ?? "", run.status, rounded(run.budget_nano_usd)],
       ...[rounded(run.spent_nano_usd), rounded(run.held_nano_usd), run.parent ?? "none"],

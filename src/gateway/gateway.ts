@@ -39,8 +39,8 @@ async function openGateway(options: GatewayOptions, opened: Opened) {
   const { catalog, observer, disk, upstream, url } = foundation;
   const { actionCatalog } = work.actionCatalog;
   const reload = openReload(foundation);
-  const setup = () => inSlices(setupOf({ config, catalog: catalog.current(), actionCatalog, url: url.get() }));
-  const unsold = unsoldIn({ catalog: catalog.current, actionCatalog });
+  const setup = () => inSlices(setupOf(config, catalog.current(), actionCatalog, url.get()));
+  const unsold = unsoldIn(catalog.current, actionCatalog);
   opened.add(() => settled(foundation));
   const engine = await loadEngine(config.httpEngine, (line) => foundation.log.logger.warn(line));
   const certificate = openCertificate(foundation);

@@ -61,7 +61,7 @@ export function openComposites(foundation: Foundation, actions: () => OpenAction
   const { options, config, log, stores, catalog } = foundation;
   const { records } = stores;
   const { internet = {} } = options;
-  const rows = createJobRows({ records, bytesMax: ROWS_BYTES_MAX[config.redisUrl === null ? "disk" : "memory"] });
+  const rows = createJobRows(records, ROWS_BYTES_MAX[config.redisUrl === null ? "disk" : "memory"]);
   const places = new RowPlaces(ROWS_AT_ONCE);
   const finder = () => tierOf(catalog, "onefind", "people-finder");
   const pages = openPages(foundation);

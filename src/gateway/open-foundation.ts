@@ -92,7 +92,7 @@ async function openGround(options: GatewayOptions, opened: Opened) {
   });
   opened.add(failedCalls.close);
   let stores: Stores | null = null;
-  const { broken, stop: stopTelling } = storeOutage({ log, clock, answers: () => stores?.answers ?? null });
+  const { broken, stop: stopTelling } = storeOutage(log, clock, () => stores?.answers ?? null);
   const spanContents = openSpanContents(config, broken);
   const otelName = (id: string) => catalog.current().adapters({ sandbox: true }).get(id)?.spec.otelName ?? id;
   const traces = await openTracesOf(config, otelName, spanContents);
@@ -113,11 +113,9 @@ async function openGround(options: GatewayOptions, opened: Opened) {
   if (openedStores.status === "rejected") throw openedStores.reason;
   if (loaded.status === "rejected") throw loaded.reason;
   const catalog = loaded.value;
-  const figures = openFigures({
-    records: openedStores.value.records,
-    clock,
-    onBroken: (error) => broken(error, "the day's figures were not stored"),
-  });
+  const figures = openFigures(openedStores.value.records, clock, (error) =>
+    broken(error, "the day's figures were not stored"),
+  );
   opened.add(figures.close);
   const phase: Phase = { draining: false };
   return {

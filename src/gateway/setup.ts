@@ -21,17 +21,10 @@ export interface Setup {
   readonly sandbox: boolean;
 }
 
-export interface SetupParts {
-  readonly config: Config;
-  readonly catalog: Catalog;
-  readonly actionCatalog: ActionCatalog;
-  readonly url: string;
-}
-
 const LIVE = { sandbox: false };
 const SETTING_NAMES: readonly string[] = Object.values(SETTINGS).map(({ name }) => name);
 
-export function* setupOf({ config, catalog, actionCatalog, url }: SetupParts): Steps<Setup> {
+export function* setupOf(config: Config, catalog: Catalog, actionCatalog: ActionCatalog, url: string): Steps<Setup> {
   const specs = new Map([...catalog.adapters(LIVE)].map(([id, { spec }]) => [id, spec]));
   const actions = actionCatalog.all(LIVE);
   const installed = yield* installedOf(catalog);

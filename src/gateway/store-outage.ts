@@ -40,14 +40,8 @@ function reasonOf(error: unknown): string {
 
 export type TellBroken = ReturnType<typeof storeOutage>["broken"];
 
-export interface StoreOutageParts {
-  readonly log: Log;
-  readonly clock: Clock;
-  /** Whether the store answers, called during an outage; null: a file on this machine, which has no outages. */
-  readonly answers: () => (() => Promise<boolean>) | null;
-}
-
-export function storeOutage({ log, clock, answers }: StoreOutageParts) {
+/** `answers`: whether the store answers, called during an outage; null: a file on this machine, which has no outages. */
+export function storeOutage(log: Log, clock: Clock, answers: () => (() => Promise<boolean>) | null) {
   let outage: { readonly sinceMs: number; lastMs: number; readonly timer: NodeJS.Timeout } | null = null;
 
   async function look(): Promise<void> {

@@ -7,12 +7,7 @@ import type { Unsold } from "../money/accounts/allowed.ts";
 
 const TIER_PREFIX = "core/";
 
-export interface UnsoldParts {
-  readonly catalog: () => Catalog;
-  readonly actionCatalog: ActionCatalog;
-}
-
-export function unsoldIn({ catalog, actionCatalog }: UnsoldParts): Unsold {
+export function unsoldIn(catalog: () => Catalog, actionCatalog: ActionCatalog): Unsold {
   return ({ services, models }, { sandbox }) => {
     const audience = { sandbox };
     const actions = actionCatalog.all(audience);

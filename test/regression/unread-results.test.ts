@@ -63,7 +63,7 @@ const kind: JobKind = {
   msMax: 60_000,
   counted: "price",
   async run(job) {
-    const rows = createJobRows({ records: { put, get: async () => null, sizes: async () => [] }, bytesMax: 1e9 });
+    const rows = createJobRows({ put, get: async () => null, sizes: async () => [] }, 1e9);
     const { rows: which } = job.start as { rows: string };
     const names: string[] = [];
     for (const one of which === "long" ? LONG_ROWS : SHORT_ROWS) names.push(await rows.put(job.payer.id, one));

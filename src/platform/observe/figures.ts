@@ -146,13 +146,11 @@ function countRecord({ hours, routes }: Counted, hour: number, record: RequestRe
   }
 }
 
-export interface FiguresParts {
-  readonly records: Pick<Records, "get" | "put" | "list">;
-  readonly clock: Pick<Clock, "epochMs">;
-  readonly onBroken: (error: unknown) => void;
-}
-
-export function openFigures({ records, clock, onBroken }: FiguresParts) {
+export function openFigures(
+  records: Pick<Records, "get" | "put" | "list">,
+  clock: Pick<Clock, "epochMs">,
+  onBroken: (error: unknown) => void,
+) {
   let own: Counted | null = null;
   let last: Promise<void> = Promise.resolve();
   let read: { readonly atMs: number; readonly days: Promise<readonly DayFigures[]> } | null = null;

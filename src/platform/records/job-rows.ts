@@ -18,12 +18,6 @@ const expanded = promisify<Buffer, ZlibOptions, Buffer>(gunzip);
 
 export type JobRows = ReturnType<typeof createJobRows>;
 
-export interface JobRowsOptions {
-  readonly records: Pick<Records, "get" | "put" | "sizes">;
-  /** The limit for all rows of a payer; beyond it the oldest are deleted. */
-  readonly bytesMax: number;
-}
-
 async function written(row: unknown): Promise<string> {
   const json = JSON.stringify(row);
   if (json.length <= PLAIN_CHARS_MAX) return json;
@@ -81,7 +75,8 @@ class SharedTexts {
   }
 }
 
-export function createJobRows({ records, bytesMax }: JobRowsOptions) {
+/** `bytesMax`: the limit for all rows of a payer; beyond it the oldest are deleted. */
+export function createJobRows(records: Pick<Records, "get" | "put" | "sizes">, bytesMax: number) {
   const share = { bytesMax, full: "oldest_leave" } as const;
   const shared = new SharedTexts();
   /** The first row of a batch that no other reader has triggers the read of the batch. */

@@ -76,7 +76,7 @@ export interface DeepKinds {
 
 /** The job kinds of one process. */
 export function deepKinds(records: Records): DeepKinds {
-  const rows = createJobRows({ records, bytesMax: 64 * 1_048_576 });
+  const rows = createJobRows(records, 64 * 1_048_576);
   const places = new RowPlaces(256);
   const parts = {
     clock: systemClock,

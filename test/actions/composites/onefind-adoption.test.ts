@@ -32,7 +32,7 @@ beforeAll(async () => {
       throw error;
     },
   });
-  rows = createJobRows({ records: stores.records, bytesMax: 1_000_000 });
+  rows = createJobRows(stores.records, 1_000_000);
   kind = onefindDeepJob({ finder: () => spec, rows, places: new RowPlaces(256) });
   await stores.ledger.openAccount(newAccount("ada", 10_000));
 });

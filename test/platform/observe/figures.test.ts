@@ -40,7 +40,7 @@ const ended = (more: Partial<RequestRecord> = {}): RequestRecord => ({
 function opened(store = memory()) {
   const clock = { now: Date.parse("2026-11-29T13:59:00Z"), epochMs: () => clock.now };
   const broken: unknown[] = [];
-  const figures = openFigures({ records: store.records, clock, onBroken: (error) => broken.push(error) });
+  const figures = openFigures(store.records, clock, (error) => broken.push(error));
   return { figures, clock, broken, ...store };
 }
 

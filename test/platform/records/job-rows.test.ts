@@ -13,7 +13,7 @@ const stores = forFile(
   await openStores(readConfig({ DATA_DIR: folder }), { onFatal, onBroken: onFatal, archiveDir: folder }),
 );
 
-const rowsWith = (bytesMax: number) => createJobRows({ records: stores.records, bytesMax });
+const rowsWith = (bytesMax: number) => createJobRows(stores.records, bytesMax);
 
 describe("the rows of a job's result", () => {
   it("are given back in the order of their names, long ones as they were", async () => {
@@ -39,7 +39,7 @@ describe("the rows of a job's result", () => {
         return stores.records.get(kind, id);
       },
     };
-    const rows = createJobRows({ records: counted, bytesMax: 1_000_000 });
+    const rows = createJobRows(counted, 1_000_000);
     const told = [{ at: 0 }, { at: 1 }, { at: 2, text: "x".repeat(60_000) }, { at: 3, text: "y".repeat(60_000) }];
     const names: string[] = [];
     for (const row of told) names.push(await rows.put("acct:c", row));

@@ -5,16 +5,11 @@ const LEAP_MS_MAX = 5 * MINUTE_MS;
 /** A leap that lasts this long is trusted: an operator corrected the clock, or the machine slept. */
 const BELIEVED_AFTER_MS = MINUTE_MS;
 
-export interface GuardedTime {
-  readonly nowMs: number;
-  /** The clock has leapt: new holds are refused; running ones settle by elapsed time. */
-  readonly skewed: boolean;
-}
-
-export function guardClock(): (epochMs: number, elapsedMs: number) => GuardedTime {
+/** `skewed`: the clock has leapt, so new holds are refused; running ones settle by elapsed time. */
+export function guardClock() {
   let offsetMs: number | null = null;
   let leap: { readonly offsetMs: number; readonly sinceMs: number } | null = null;
-  return (epochMs, elapsedMs) => {
+  return (epochMs: number, elapsedMs: number) => {
     const offset = epochMs - elapsedMs;
     if (offsetMs === null || offset - offsetMs <= LEAP_MS_MAX) {
       leap = null;

@@ -1,6 +1,6 @@
 // The shared ledger: each transition is one Redis script, and an account's keys share one slot.
 import { NO_ARCHIVE } from "../archive/archive.ts";
-import type { LedgerTotals, SharedLedger } from "../model/ledger.ts";
+import type { SharedLedger } from "../model/ledger.ts";
 import { redisAccounts } from "./accounts.ts";
 import { withArchive } from "./archived.ts";
 import { examineRedis } from "./doctor.ts";
@@ -12,7 +12,7 @@ import { ledgerPlace, type PlaceOptions } from "./place.ts";
 import { redisPostings } from "./postings.ts";
 import { periodSums, spentToday } from "./rows.ts";
 import { playSpent, sandboxAccounts } from "./sandbox-accounts.ts";
-import { readTotals } from "./totals.ts";
+import { totalsOf } from "./totals.ts";
 
 export interface RedisLedgerOptions extends PlaceOptions {
   /** The longest lease. A server that has been up for less ends no holds, because leases could not be renewed while it was down. */
@@ -21,16 +21,12 @@ export interface RedisLedgerOptions extends PlaceOptions {
   readonly hear?: Hear;
 }
 
-const TOTALS_KEPT_MS = 10_000;
-
 /** Opens the ledger over a connection. Keeps no state in this process. */
 export function redisLedger(options: RedisLedgerOptions): SharedLedger {
   const { leaseMs, hear } = options;
   const place = ledgerPlace(options);
   const { link, clock, archive, time, run, index } = place;
   const playing = sandboxAccounts(link, archive);
-  const parts = { link, index, archive, playSpent: playSpent(archive, playing, () => clock.epochMs()) };
-  let totals: { readonly atMs: number; readonly value: LedgerTotals } | null = null;
 
   const ledger: SharedLedger = {
     ...redisAccounts(place, leaseMs),
@@ -41,12 +37,10 @@ export function redisLedger(options: RedisLedgerOptions): SharedLedger {
     ...redisPostings(place, leaseMs),
     spentToday: (accountId, scopes) => spentToday(link, accountId, scopes, time().nowMs),
     periodSums: (accountId, asked) => periodSums(link, accountId, asked, time().nowMs),
-    async totals() {
-      if (totals !== null && clock.elapsedMs() - totals.atMs < TOTALS_KEPT_MS) return totals.value;
-      const value = await readTotals(parts, totals?.value ?? null);
-      totals = { atMs: clock.elapsedMs(), value };
-      return value;
-    },
+    totals: totalsOf(
+      place,
+      playSpent(archive, playing, () => clock.epochMs()),
+    ),
     // Covers what has moved to the archive, which is a minute old.
     usage: async (query) => archive.usage(query, query.sandbox === null ? [] : await playing(query)),
     search: (query) => archive.search(query),

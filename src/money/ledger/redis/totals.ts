@@ -1,23 +1,15 @@
 // Totals of holds and spending for the metrics: the archive's sums, plus the accounts that are not fully archived.
 import { add, nano, ZERO } from "../../../core/money.ts";
 import { NO_FILTERS } from "../../../core/usage-rows.ts";
-import { type Archive, NO_ARCHIVE } from "../archive/archive.ts";
+import { NO_ARCHIVE } from "../archive/archive.ts";
 import type { LedgerTotals } from "../model/ledger.ts";
-import type { AccountIndex } from "./account-index.ts";
+import type { LedgerPlace } from "./place.ts";
 import { accountBase, accountKey } from "./rows.ts";
-import type { playSpent } from "./sandbox-accounts.ts";
 import type { LedgerLink } from "./script.ts";
 
+const TOTALS_KEPT_MS = 10_000;
 const READ_AT_ONCE = 200;
 const FIELDS = ["held", "spent", "archived_charged", "absorbed", "archived_absorbed", "kind"] as const;
-
-interface TotalsParts {
-  readonly link: LedgerLink;
-  readonly index: AccountIndex;
-  readonly archive: Archive;
-  /** What sandbox accounts have spent, as far as the archive knows. */
-  readonly playSpent: ReturnType<typeof playSpent>;
-}
 
 /** What these accounts hold, and what they have spent outside the archive. */
 async function readActive(link: LedgerLink, ids: readonly string[]) {
@@ -38,12 +30,15 @@ async function readActive(link: LedgerLink, ids: readonly string[]) {
 }
 
 /** Reads the totals again. Postings that move at this moment may count twice or not yet; compared to `before`, the sums never fall. */
-export async function readTotals(parts: TotalsParts, before: LedgerTotals | null): Promise<LedgerTotals> {
-  const { link, index, archive } = parts;
+async function readTotals(
+  { link, index, archive }: LedgerPlace,
+  playSum: bigint,
+  before: LedgerTotals | null,
+): Promise<LedgerTotals> {
   const page = await archive.usage({ ...NO_FILTERS, by: [], kind: "charged", sandbox: null, limit: 1, cursor: null });
   const [archived] = "rows" in page ? page.rows : [];
   let [spent, absorbed] = [BigInt(archived?.amountNano ?? 0), BigInt(archived?.absorbedNano ?? 0)];
-  let playSpent = await parts.playSpent();
+  let playSpent = playSum;
   let [heldNano, playHeldNano, holdsOpen] = [ZERO, ZERO, 0];
   let ids: string[] = [];
   const take = async () => {
@@ -70,5 +65,17 @@ export async function readTotals(parts: TotalsParts, before: LedgerTotals | null
     spentNano: most(spent, before?.spentNano),
     absorbedNano: most(absorbed, before?.absorbedNano),
     play: { heldNano: playHeldNano, spentNano: most(playSpent, before?.play.spentNano) },
+  };
+}
+
+/** The totals, read again where the last are ten seconds old. `playSpent`: what sandbox accounts have spent, as far as the archive knows. */
+export function totalsOf(place: LedgerPlace, playSpent: () => Promise<bigint>): () => Promise<LedgerTotals> {
+  const { clock } = place;
+  let totals: { readonly atMs: number; readonly value: LedgerTotals } | null = null;
+  return async () => {
+    if (totals !== null && clock.elapsedMs() - totals.atMs < TOTALS_KEPT_MS) return totals.value;
+    const value = await readTotals(place, await playSpent(), totals?.value ?? null);
+    totals = { atMs: clock.elapsedMs(), value };
+    return value;
   };
 }

@@ -203,7 +203,7 @@ export function spooledLedger(ledger: SharedLedger, spool: Spool, options: Spool
     },
   });
 
-  const ways = { spool, post, unwritten: unwrittenEnds({ spool, delivery: post, onBroken }) };
+  const ways = { spool, post, unwritten: unwrittenEnds(spool, post, onBroken) };
 
   function repeat(): void {
     ways.unwritten.repeat();

@@ -9,19 +9,17 @@ const AGAIN_MS = 1_000;
 
 export type UnwrittenEnds = ReturnType<typeof unwrittenEnds>;
 
-export interface UnwrittenOptions {
-  readonly spool: Spool;
-  readonly delivery: Pick<Delivery, "tell" | "postpone">;
-  readonly onBroken: (error: unknown) => void;
-}
-
 interface Unwritten {
   readonly intent: Intent;
   outcome: string | null;
 }
 
 /** Never more than the calls that ran when the disk filled up, since none is admitted after. */
-export function unwrittenEnds({ spool, delivery, onBroken }: UnwrittenOptions) {
+export function unwrittenEnds(
+  spool: Spool,
+  delivery: Pick<Delivery, "tell" | "postpone">,
+  onBroken: (error: unknown) => void,
+) {
   const kept = new Set<Unwritten>();
   const stop = new AbortController();
   let trying: Promise<void> | null = null;
