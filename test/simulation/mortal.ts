@@ -54,10 +54,11 @@ export function mortalRecords(records: Records, mortal: Mortal): Records {
   };
 }
 
-type JobLedger = Pick<Ledger, "reserve" | "post" | "void" | "renew" | "extend" | "standing" | "transaction">;
+type JobLedger = Pick<Ledger, "keys" | "reserve" | "post" | "void" | "renew" | "extend" | "standing" | "transaction">;
 
 export function mortalLedger(ledger: JobLedger, mortal: Mortal): JobLedger {
   return {
+    keys: (accountId, page) => ledger.keys(accountId, page),
     reserve: (request) => sendFor(request.holdId, () => ledger.reserve(request), mortal),
     post: (request) => sendFor(request.holdId, () => ledger.post(request), mortal),
     void: (hold, reason, end) => sendFor(hold.holdId, () => ledger.void(hold, reason, end), mortal),

@@ -9,7 +9,7 @@ import type { CostRooms } from "./cost-room.ts";
 import type { JobRecord } from "./job-record.ts";
 
 export interface JobsDeps {
-  readonly ledger: Pick<Ledger, "reserve" | "post" | "void" | "renew" | "extend" | "standing" | "transaction">;
+  readonly ledger: Pick<Ledger, "keys" | "reserve" | "post" | "void" | "renew" | "extend" | "standing" | "transaction">;
   /** The windows that a job's later holds count in. */
   readonly windows: CallWindows;
   readonly observer: Pick<Observer, "unpaid">;

@@ -4,7 +4,7 @@ import { requestIdOf } from "../../core/ids.ts";
 import { add, ZERO } from "../../core/money.ts";
 import type { AccountPayer } from "../../core/plan.ts";
 import { costBeside, costOf, postedLegs, upstreamOf } from "../../kernel/legs.ts";
-import type { ReserveOutcome } from "../../money/ledger/model/ledger.ts";
+import type { ReserveOutcome, ReserveRequest } from "../../money/ledger/model/ledger.ts";
 import type { JobsDeps } from "./deps.ts";
 import type { JobRecord } from "./job-record.ts";
 
@@ -84,8 +84,9 @@ export async function succeedHold(
   const nowMs = clock.epochMs();
   // The record keeps the payer without its key.
   const keyed = { ...payer, accountId: hold.accountId, keyId: chain.keyId } as AccountPayer;
-  const { outcome, ...rest } = await ledger.reserve({
-    accountId: hold.accountId,
+  const { accountId } = hold;
+  const next: ReserveRequest = {
+    accountId,
     holdId: nextId,
     keyId: chain.keyId,
     parentId: chain.firstId,
@@ -102,11 +103,17 @@ export async function succeedHold(
     effect: "write",
     idempotency: null,
     nowMs,
-  });
+  };
+  let { outcome, ...rest } = await ledger.reserve(next);
+  if (outcome === "unknown_key" && job.isUnheld === true) {
+    // Its last hold ended without it, so work is owed: the account's first key, which is never revoked, pays for a revoked one.
+    const [first] = await ledger.keys(accountId, { limit: 1, after: null });
+    ({ outcome, ...rest } = await ledger.reserve({ ...next, keyId: first?.keyId ?? chain.keyId }));
+  }
   const isPlaced = PLACED.includes(outcome) && !("state" in rest && rest.state !== "held");
   if (isPlaced) {
-    const next = { hold: { ...hold, holdId: nextId }, amountNano: nextNano, heldSinceMs: Math.floor(nowMs) };
-    return { changes: { ...posted, ...next, isUnheld: false }, refused: null };
+    const placed = { hold: { ...hold, holdId: nextId }, amountNano: nextNano, heldSinceMs: Math.floor(nowMs) };
+    return { changes: { ...posted, ...placed, isUnheld: false }, refused: null };
   }
   // The store's clock is in doubt: nothing can be placed now, so the caller retries.
   if (outcome === "clock_skew") throw new Error("the clocks of the store and of this process differ");

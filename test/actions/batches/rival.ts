@@ -19,6 +19,7 @@ import { ACCOUNT, type JobsStage, openJobs, PAYER } from "../jobs/stage.ts";
 
 /** Two parts. */
 const LINES = 510;
+const FEW = 3;
 const BOUND = nano(CENT / 100);
 const COST = nano(CENT / 250);
 
@@ -102,9 +103,9 @@ export function rivalContract(name: string, open: () => Promise<Stores>): void {
     return openJobs({ ...stores, ledger: parts.ledger }, `${self}-${name}`, [kind]);
   }
 
-  async function launch({ launch: launched }: JobsStage, label: string, keyId: string): Promise<string> {
-    await stores.ledger.topUp(ACCOUNT, `credit of ${label}`, nano(LINES * BOUND), label);
-    const text = Array.from({ length: LINES }, (_, at) =>
+  async function launch({ launch: launched }: JobsStage, label: string, keyId: string, lines = FEW): Promise<string> {
+    await stores.ledger.topUp(ACCOUNT, `credit of ${label}`, nano(lines * BOUND), label);
+    const text = Array.from({ length: lines }, (_, at) =>
       JSON.stringify({ custom_id: `${at}`, method: "POST", url: "/v1/chat/completions", body: {} }),
     ).join("\n");
     const bytes = (async function* () {
@@ -159,53 +160,51 @@ export function rivalContract(name: string, open: () => Promise<Stores>): void {
     });
     const stage = processOf("rival", { calls, vendors: vendors(() => true), ledger });
     await stage.jobs.start();
-    const { progress } = await ended(stage, await launch(stage, "rival", PAYER.keyId));
+    const { progress } = await ended(stage, await launch(stage, "rival", PAYER.keyId, LINES));
     await stage.jobs.stop();
     expect(progress).toMatchObject({ done: LINES, failed: 0, refused: 0, spentNano: LINES * COST });
     expect(taken).toBe(LINES * (BOUND - COST));
     expect(await stores.ledger.account(ACCOUNT)).toMatchObject({ spentNano: LINES * COST, heldNano: taken });
   });
 
-  it.each([
-    ["is held again, and charged", true],
-    ["has no results and costs nothing where its key is gone as well", false],
-  ])(`${name}: a native batch whose hold ended without it %s`, async (_, isAlive) => {
-    const before = await stores.ledger.account(ACCOUNT);
-    const keyId = `${ACCOUNT}.${name}.${isAlive}`;
-    await stores.ledger.createKey(ACCOUNT, newKey(keyId));
-    let looks = 0;
-    let isDone = false;
-    const vendor = vendors(() => {
-      looks += 1;
-      return isDone;
-    });
-    let caller: Caller | null = { payer: PAYER } as Caller;
-    const parts = { calls: { ...calls, callerOf: async () => caller }, vendors: vendor, ledger: stores.ledger };
-    const [first, second] = [processOf(`first-${isAlive}`, parts), processOf(`second-${isAlive}`, parts)];
-    await first.jobs.start();
-    const id = await launch(first, `held ${isAlive}`, keyId);
-    await eventually(() => (looks > 0 ? true : undefined), "the provider's work");
-    await first.jobs.stop();
-    const hold = (await first.jobs.find(id, PAYER))?.hold ?? { accountId: "", holdId: "" };
-    await stores.ledger.void(hold, "its lease ended");
-    if (!isAlive) {
-      caller = null;
-      await stores.ledger.deleteKey(ACCOUNT, keyId);
-    }
-    isDone = true;
-    await second.jobs.start();
-    await second.jobs.adopt();
-    const { progress } = await ended(second, id);
-    await second.jobs.stop();
-    const [done, refused] = isAlive ? [LINES, 0] : [LINES, LINES];
-    expect(progress).toMatchObject({
-      done,
-      refused,
-      spentNano: isAlive ? LINES * COST : 0,
-      outputs: expect.any(Array),
-    });
-    const spent = ((await stores.ledger.account(ACCOUNT))?.spentNano ?? 0) - (before?.spentNano ?? 0);
-    expect(spent).toBe(isAlive ? LINES * COST : 0);
-    expect((progress as BatchProgress).outputs.length > 0).toBe(isAlive);
-  });
+  it.each(["alive", "revoked", "frozen"] as const)(
+    `${name}: a native batch whose hold ended without it is held again, unless its account is frozen: %s`,
+    async (payer) => {
+      const before = await stores.ledger.account(ACCOUNT);
+      const keyId = `${ACCOUNT}.${name}.${payer}`;
+      await stores.ledger.createKey(ACCOUNT, newKey(keyId));
+      let looks = 0;
+      let isDone = false;
+      const vendor = vendors(() => {
+        looks += 1;
+        return isDone;
+      });
+      let caller: Caller | null = { payer: PAYER } as Caller;
+      const parts = { calls: { ...calls, callerOf: async () => caller }, vendors: vendor, ledger: stores.ledger };
+      const [first, second] = [processOf(`first-${payer}`, parts), processOf(`second-${payer}`, parts)];
+      await first.jobs.start();
+      const id = await launch(first, payer, keyId);
+      await eventually(() => (looks > 0 ? true : undefined), "the provider's work");
+      await first.jobs.stop();
+      const hold = (await first.jobs.find(id, PAYER))?.hold ?? { accountId: "", holdId: "" };
+      await stores.ledger.void(hold, "its lease ended");
+      if (payer === "revoked") {
+        caller = null;
+        await stores.ledger.deleteKey(ACCOUNT, keyId);
+      }
+      if (payer === "frozen") await stores.ledger.patchAccount(ACCOUNT, { frozen: true });
+      isDone = true;
+      await second.jobs.start();
+      await second.jobs.adopt();
+      const { progress } = await ended(second, id);
+      await second.jobs.stop();
+      await stores.ledger.patchAccount(ACCOUNT, { frozen: false });
+      const isPaid = payer !== "frozen";
+      const spentNano = isPaid ? FEW * COST : 0;
+      expect(progress).toMatchObject({ done: FEW, refused: isPaid ? 0 : FEW, spentNano });
+      expect((progress as BatchProgress).outputs.length > 0).toBe(isPaid);
+      const spent = ((await stores.ledger.account(ACCOUNT))?.spentNano ?? 0) - (before?.spentNano ?? 0);
+      expect(spent).toBe(spentNano);
+    },
+  );
 }
