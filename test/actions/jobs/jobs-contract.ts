@@ -202,19 +202,23 @@ export function jobsContract(name: string, open: () => Promise<Stores>): void {
     it.each([
       ["is charged for each, under one parent", 5, null, 5],
       ["ends with what was charged where no other can be placed", 1_000_000, "no_money", 3],
+      ["ends with what was charged where its key is revoked", 1, "key_revoked", 3],
     ] as const)("that goes on from one hold to the next %s", async (_, nextCents, refusal, charged) => {
+      const keyId = `${ACCOUNT}.${name}.${refusal}`;
+      await stores.ledger.createKey(ACCOUNT, newKey(keyId));
       const before = await moneyOf(stores);
       const served = { provider: "acme", action: "acme/step", upstreamNano: nano(7) };
       const chained: JobKind = {
         ...stepping(0, () => {}),
         async run(job) {
+          if (refusal === "key_revoked") await stores.ledger.deleteKey(ACCOUNT, keyId);
           const refused = await job.succeed(nano(3 * CENT), nano(nextCents * CENT), served);
           const chargeNano = nano(refused === null ? 2 * CENT : 0);
           return { status: "succeeded", result: { refused, held: job.holding.amountNano / CENT }, chargeNano, served };
         },
       };
       const stage = await process(chained);
-      const id = await stage.launch(nameOf());
+      const id = await stage.launch(nameOf(), keyId);
       const job = await ended(stage, id);
       expect(job.end?.result).toEqual({ refused: refusal, held: refusal === null ? nextCents : 0 });
       expect(job.chargedCents).toBe(charged);
