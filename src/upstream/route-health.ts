@@ -1,9 +1,9 @@
 // Decides which routes rest: repeated failures exclude a route for a while, and one successful probe brings it back.
 import type { Clock } from "../core/clock.ts";
 import { FAILURES, type FailureKind } from "../core/failures.ts";
-import type { AttemptFailure, Candidate, Health } from "../core/route.ts";
+import type { AttemptFailure, AttemptFigures, Candidate, Health } from "../core/route.ts";
 import { createRouteFailures, type RouteFailures } from "./route-failures.ts";
-import { createRouteFigures, type RouteSpeed } from "./route-figures.ts";
+import { createRouteFigures, type RouteFigures, type RouteSpeed } from "./route-figures.ts";
 
 const FAILURES_IN_A_ROW_MAX = 3;
 const SAMPLE = 20;
@@ -108,144 +108,159 @@ function dropOldest(map: Map<string, unknown>, countMax: number): void {
   if (oldest !== undefined) map.delete(oldest);
 }
 
-/** Keeps the health of this process's routes by health key. Records failures in `failures`, except those with a caller's own key. */
-export function createRouteHealth(clock: Clock, failures: RouteFailures = createRouteFailures(clock)): RouteHealth {
-  const states = new Map<string, State>();
-  const own = new OwnStates();
-  const [figures, ownFigures] = [createRouteFigures(), createRouteFigures()];
-  const figuresOf = (healthKey: string) => (ownerOf(healthKey) === undefined ? figures : ownFigures);
+/** The health of this process's routes by health key. Records failures in `failures`, except those with a caller's own key. */
+class ProcessRouteHealth implements RouteHealth {
+  readonly #clock: Clock;
+  readonly #failures: RouteFailures;
+  readonly #states = new Map<string, State>();
+  readonly #own = new OwnStates();
+  readonly #figures = createRouteFigures();
+  readonly #ownFigures = createRouteFigures();
   /** Routes whose rest began or ended here; never more than there are states. */
-  const changed = new Set<string>();
+  readonly #changed = new Set<string>();
 
-  function knownState(healthKey: string): State | undefined {
-    const owner = ownerOf(healthKey);
-    return owner === undefined ? states.get(healthKey) : own.get(owner, healthKey);
+  constructor(clock: Clock, failures: RouteFailures) {
+    this.#clock = clock;
+    this.#failures = failures;
   }
 
-  function addState(healthKey: string, state: State): void {
-    const owner = ownerOf(healthKey);
-    if (owner !== undefined) return own.add(owner, healthKey, state);
-    if (states.size >= STATES_MAX) {
-      for (const [key, one] of states) if (!rests(one)) drop(key);
-      const [oldest] = states.size >= STATES_MAX ? states.keys() : [];
-      if (oldest !== undefined) drop(oldest);
+  order<Route extends { readonly candidate: Candidate | null }>(routes: readonly Route[]): readonly Route[] {
+    const resting = routes.filter(({ candidate }) => candidate !== null && this.rests(candidate));
+    return resting.length === 0 ? routes : [...routes.filter((route) => !resting.includes(route)), ...resting];
+  }
+
+  trying(route: Candidate): void {
+    const state = this.#known(route.healthKey);
+    if (state !== undefined && state.restUntilMs > 0) state.probing = true;
+  }
+
+  rests(route: Candidate): boolean {
+    const state = this.#known(route.healthKey);
+    return state !== undefined && this.#rests(state);
+  }
+
+  good(route: Candidate, told?: AttemptFigures): void {
+    if (told !== undefined) this.#figuresOf(route.healthKey).add(route, told);
+    const state = this.#known(route.healthKey);
+    if (state === undefined) return;
+    if (state.restUntilMs > 0) {
+      state.results = [];
+      this.#hasChanged(route.healthKey);
     }
-    states.set(healthKey, state);
+    addResult(state, true);
+    awake(state);
   }
 
-  function drop(healthKey: string): void {
-    states.delete(healthKey);
-    changed.delete(healthKey);
+  bad(route: Candidate, failure: AttemptFailure): void {
+    if (ownerOf(route.healthKey) === undefined) this.#failures.note(route, failure);
+    if (!FAILURES[failure.kind].rests || failure.spareKey === true) return this.unknown(route);
+    const state = this.#stateOf(route);
+    const wasResting = state.restUntilMs > 0;
+    addResult(state, false);
+    state.failuresInARow++;
+    const restMs = wasResting ? Math.max(restFor(state, failure), REST_MS) : restFor(state, failure);
+    if (restMs === 0) return;
+    state.restUntilMs = this.#clock.elapsedMs() + restMs;
+    state.rests++;
+    this.#hasChanged(route.healthKey);
   }
 
-  /** Marks a change for other processes, unless the route uses a caller's own key. */
-  function hasChanged(healthKey: string): void {
-    if (ownerOf(healthKey) === undefined) changed.add(healthKey);
+  unknown(route: Candidate): void {
+    const state = this.#known(route.healthKey);
+    if (state !== undefined) state.probing = false;
   }
 
-  function stateOf(route: Pick<Candidate, "healthKey" | "provider" | "model">): State {
-    const known = knownState(route.healthKey);
+  news(): readonly RouteNews[] {
+    const told = [...this.#changed].flatMap((healthKey) => this.#newsOf(healthKey));
+    this.#changed.clear();
+    return told;
+  }
+
+  known(): readonly RouteNews[] {
+    const all = [...this.#states.keys()].flatMap((healthKey) => this.#newsOf(healthKey));
+    return all.filter(({ restMs }) => restMs > 0);
+  }
+
+  hear(news: RouteNews): void {
+    const state = this.#stateOf(news);
+    if (news.restMs > 0) state.restUntilMs = this.#clock.elapsedMs() + Math.min(news.restMs, RETRY_AFTER_MS_MAX);
+    else awake(state);
+  }
+
+  putBehind(news: RouteNews): void {
+    this.#stateOf(news).behindUntilMs = this.#clock.elapsedMs() + news.restMs;
+  }
+
+  readonly speedOf = (healthKey: string): RouteSpeed | null => this.#figuresOf(healthKey).of(healthKey);
+
+  resting(): readonly { readonly provider: string; readonly model: string }[] {
+    const resting = [...this.#states.values()].filter((state) => this.#rests(state));
+    return resting.map(({ provider, model }) => ({ provider, model }));
+  }
+
+  #figuresOf(healthKey: string): RouteFigures {
+    return ownerOf(healthKey) === undefined ? this.#figures : this.#ownFigures;
+  }
+
+  #known(healthKey: string): State | undefined {
+    const owner = ownerOf(healthKey);
+    return owner === undefined ? this.#states.get(healthKey) : this.#own.get(owner, healthKey);
+  }
+
+  #stateOf({ healthKey, provider, model }: Pick<Candidate, "healthKey" | "provider" | "model">): State {
+    const known = this.#known(healthKey);
     if (known !== undefined) return known;
-    const { provider, model } = route;
-    const fresh = {
-      provider,
-      model,
-      failuresInARow: 0,
-      results: [],
-      restUntilMs: 0,
-      behindUntilMs: 0,
-      rests: 0,
-      probing: false,
-    };
-    addState(route.healthKey, fresh);
+    const times = { restUntilMs: 0, behindUntilMs: 0 };
+    const fresh: State = { provider, model, failuresInARow: 0, results: [], ...times, rests: 0, probing: false };
+    this.#add(healthKey, fresh);
     return fresh;
   }
 
-  function rests(state: State): boolean {
-    return clock.elapsedMs() < Math.max(state.restUntilMs, state.behindUntilMs) || state.probing;
+  #add(healthKey: string, state: State): void {
+    const owner = ownerOf(healthKey);
+    if (owner !== undefined) return this.#own.add(owner, healthKey, state);
+    if (this.#states.size >= STATES_MAX) {
+      for (const [key, one] of this.#states) if (!this.#rests(one)) this.#drop(key);
+      const [oldest] = this.#states.size >= STATES_MAX ? this.#states.keys() : [];
+      if (oldest !== undefined) this.#drop(oldest);
+    }
+    this.#states.set(healthKey, state);
   }
 
-  function newsOf(healthKey: string): readonly RouteNews[] {
-    const state = states.get(healthKey);
+  #drop(healthKey: string): void {
+    this.#states.delete(healthKey);
+    this.#changed.delete(healthKey);
+  }
+
+  /** Marks a change for other processes, unless the route uses a caller's own key. */
+  #hasChanged(healthKey: string): void {
+    if (ownerOf(healthKey) === undefined) this.#changed.add(healthKey);
+  }
+
+  #rests({ restUntilMs, behindUntilMs, probing }: State): boolean {
+    return this.#clock.elapsedMs() < Math.max(restUntilMs, behindUntilMs) || probing;
+  }
+
+  #newsOf(healthKey: string): readonly RouteNews[] {
+    const state = this.#states.get(healthKey);
     if (state === undefined) return [];
-    const restMs = Math.max(0, Math.ceil(state.restUntilMs - clock.elapsedMs()));
+    const restMs = Math.max(0, Math.ceil(state.restUntilMs - this.#clock.elapsedMs()));
     return [{ healthKey, provider: state.provider, model: state.model, restMs }];
   }
+}
 
-  function awake(state: State): void {
-    state.failuresInARow = 0;
-    state.restUntilMs = 0;
-    state.rests = 0;
-  }
+function awake(state: State): void {
+  state.failuresInARow = 0;
+  state.restUntilMs = 0;
+  state.rests = 0;
+}
 
-  function add(state: State, good: boolean): void {
-    state.probing = false;
-    state.results.push(good);
-    if (state.results.length > SAMPLE) state.results.shift();
-  }
+function addResult(state: State, good: boolean): void {
+  state.probing = false;
+  state.results.push(good);
+  if (state.results.length > SAMPLE) state.results.shift();
+}
 
-  return {
-    order(routes) {
-      const isResting = ({ candidate }: { readonly candidate: Candidate | null }) => {
-        const state = candidate === null ? undefined : knownState(candidate.healthKey);
-        return state !== undefined && rests(state);
-      };
-      const resting = routes.filter(isResting);
-      return resting.length === 0 ? routes : [...routes.filter((route) => !resting.includes(route)), ...resting];
-    },
-    trying(route) {
-      const state = knownState(route.healthKey);
-      if (state !== undefined && state.restUntilMs > 0) state.probing = true;
-    },
-    rests(route) {
-      const state = knownState(route.healthKey);
-      return state !== undefined && rests(state);
-    },
-    good(route, told) {
-      if (told !== undefined) figuresOf(route.healthKey).add(route, told);
-      const state = knownState(route.healthKey);
-      if (state === undefined) return;
-      if (state.restUntilMs > 0) {
-        state.results = [];
-        hasChanged(route.healthKey);
-      }
-      add(state, true);
-      awake(state);
-    },
-    bad(route, failure) {
-      if (ownerOf(route.healthKey) === undefined) failures.note(route, failure);
-      if (!FAILURES[failure.kind].rests || failure.spareKey === true) return this.unknown(route);
-      const state = stateOf(route);
-      const wasResting = state.restUntilMs > 0;
-      add(state, false);
-      state.failuresInARow++;
-      const restMs = wasResting ? Math.max(restFor(state, failure), REST_MS) : restFor(state, failure);
-      if (restMs === 0) return;
-      state.restUntilMs = clock.elapsedMs() + restMs;
-      state.rests++;
-      hasChanged(route.healthKey);
-    },
-    unknown(route) {
-      const state = knownState(route.healthKey);
-      if (state !== undefined) state.probing = false;
-    },
-    news() {
-      const told = [...changed].flatMap(newsOf);
-      changed.clear();
-      return told;
-    },
-    known: () => [...states.keys()].flatMap(newsOf).filter(({ restMs }) => restMs > 0),
-    hear(news) {
-      const state = stateOf(news);
-      if (news.restMs > 0) state.restUntilMs = clock.elapsedMs() + Math.min(news.restMs, RETRY_AFTER_MS_MAX);
-      else awake(state);
-    },
-    putBehind(news) {
-      stateOf(news).behindUntilMs = clock.elapsedMs() + news.restMs;
-    },
-    speedOf: (healthKey) => figuresOf(healthKey).of(healthKey),
-    resting() {
-      return [...states.values()].filter(rests).map(({ provider, model }) => ({ provider, model }));
-    },
-  };
+export function createRouteHealth(clock: Clock, failures: RouteFailures = createRouteFailures(clock)): RouteHealth {
+  return new ProcessRouteHealth(clock, failures);
 }

@@ -12,16 +12,13 @@ export class EventTooLarge extends Error {}
 
 const EMPTY: Buffer = Buffer.alloc(0);
 
-/** Appends `bytes[start, end)` to `held[0, length)`. Doubles the buffer as needed, so that the total work stays linear. */
-function append(held: Buffer, length: number, bytes: Buffer, start: number, end: number): Buffer {
-  const needed = length + end - start;
-  let target = held;
-  if (needed > held.length) {
-    target = Buffer.allocUnsafe(Math.max(1024, needed * 2));
-    held.copy(target, 0, 0, length);
-  }
-  bytes.copy(target, length, start, end);
-  return target;
+/** `held` where it has room for more than its first `length` bytes, else a copy of twice the size, so that the total work stays linear. */
+function withRoom(held: Buffer, length: number, more: number): Buffer {
+  const needed = length + more;
+  if (needed <= held.length) return held;
+  const larger = Buffer.allocUnsafe(Math.max(1024, needed * 2));
+  held.copy(larger, 0, 0, length);
+  return larger;
 }
 
 /** Whether a line begins with `data:`. Compares bytes, because decoding each line would cost more than everything else. */
@@ -109,7 +106,8 @@ export class SseScanner {
 
   #keepLine(chunk: Buffer, from: number, to: number = chunk.length): void {
     if (this.#lineLength + to - from > this.#eventBytesMax) throw new EventTooLarge("a line is too long");
-    this.#line = append(this.#line, this.#lineLength, chunk, from, to);
+    this.#line = withRoom(this.#line, this.#lineLength, to - from);
+    chunk.copy(this.#line, this.#lineLength, from, to);
     this.#lineLength += to - from;
   }
 
@@ -143,14 +141,16 @@ export class SseScanner {
     }
     if (!this.#dataIsCopy) this.#copyData();
     if (this.#dataEnd + 1 + end - start > this.#eventBytesMax) throw new EventTooLarge("an event is too large");
-    this.#copy = append(this.#copy, this.#dataEnd, NEWLINE, 0, 1);
-    this.#copy = append(this.#copy, this.#dataEnd + 1, bytes, start, end);
+    this.#copy = withRoom(this.#copy, this.#dataEnd, 1 + end - start);
+    this.#copy[this.#dataEnd] = LF;
+    bytes.copy(this.#copy, this.#dataEnd + 1, start, end);
     this.#data = this.#copy;
     this.#dataEnd += 1 + end - start;
   }
 
   #copyData(): void {
-    this.#copy = append(this.#copy, 0, this.#data, this.#dataStart, this.#dataEnd);
+    this.#copy = withRoom(this.#copy, 0, this.#dataEnd - this.#dataStart);
+    this.#data.copy(this.#copy, 0, this.#dataStart, this.#dataEnd);
     this.#dataEnd -= this.#dataStart;
     this.#dataStart = 0;
     this.#data = this.#copy;
@@ -170,5 +170,3 @@ export class SseScanner {
     if (this.#line.length > 65_536) this.#line = EMPTY;
   }
 }
-
-const NEWLINE = Buffer.from("\n");
