@@ -2,11 +2,10 @@
 import type { RunShown } from "../../../money/runs/run-endpoints.ts";
 import { type Html, html } from "../html.ts";
 import { withQuery } from "../kit/ask.ts";
-import { meter, shares } from "../kit/charts.ts";
+import { lanes, meter, shares } from "../kit/charts.ts";
 import { buttonForm, centsIn, postForm } from "../kit/forms.ts";
 import type { Section, Visit } from "../kit/sections.ts";
 import { callsWords, card, count, facts, money, nextPage, pill, seconds, tableOf, tiles, time } from "../kit/shown.ts";
-import { lanes } from "../kit/timeline.ts";
 import { type BillShown, calledName, type RunListed, type RunsShown } from "./answers.ts";
 import { tokensOf } from "./transactions.ts";
 
