@@ -123,7 +123,8 @@ function countTimes(cells: ModelCells, record: RequestRecord): void {
 
 type Sandbox = "0" | "1";
 
-class Counting {
+/** Counts ended requests. `isKnown` tells the catalog's names from callers'; `otelName`: a provider in OpenTelemetry's conventions. */
+export class Counting {
   readonly #metrics: Metrics;
   readonly #isKnown: (name: string) => boolean;
   readonly #otelName: (provider: string) => string;
@@ -219,14 +220,4 @@ class Counting {
     }
     return attemptsMs;
   }
-}
-
-/** Counts ended requests. `isKnown` tells the catalog's names from callers'; `otelName`: a provider in OpenTelemetry's conventions. */
-export function createCounting(
-  metrics: Metrics,
-  isKnown: (name: string) => boolean,
-  otelName: (provider: string) => string,
-): (record: RequestRecord) => void {
-  const counting = new Counting(metrics, isKnown, otelName);
-  return (record) => counting.count(record);
 }

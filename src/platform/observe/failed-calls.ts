@@ -23,12 +23,7 @@ const ONE_BYTES_MAX = 64 * MIB;
 
 const FAILED = new Set<string | null>(["failed", "broken", "left_before_content"]);
 
-export interface FailedCallFile extends FailedCalls {
-  note(record: RequestRecord): void;
-  /** Writes what is queued. */
-  flush(): Promise<void>;
-  close(): Promise<void>;
-}
+export type FailedCallFile = ReturnType<typeof openFailedCalls>;
 
 export interface FailedCallOptions {
   /** Processes of one machine may share it. */
@@ -190,7 +185,7 @@ async function findIn(files: readonly string[], search: FailedCallSearch): Retur
   return { rows, next: null };
 }
 
-export function openFailedCalls({ file, clock, onBroken, bytesMax = BYTES_MAX }: FailedCallOptions): FailedCallFile {
+export function openFailedCalls({ file, clock, onBroken, bytesMax = BYTES_MAX }: FailedCallOptions) {
   const older = `${file}.1`;
   let waiting: string[] = [];
   let waitingCharacters = 0;
@@ -230,7 +225,7 @@ export function openFailedCalls({ file, clock, onBroken, bytesMax = BYTES_MAX }:
   }
 
   return {
-    note(record) {
+    note(record: RequestRecord) {
       const status = statusOf(record);
       if (status === null || record.keyId === null) return;
       const nowMs = clock.epochMs();
@@ -242,10 +237,11 @@ export function openFailedCalls({ file, clock, onBroken, bytesMax = BYTES_MAX }:
       waitingCharacters += line.length;
       timer ??= setTimeout(flush, WRITE_MS).unref();
     },
-    async find(search) {
+    async find(search: Parameters<FailedCalls["find"]>[0]): ReturnType<FailedCalls["find"]> {
       await flush();
       return findIn([file, older], search);
     },
+    /** Writes what is queued. */
     flush,
     close: () => flush(),
   };

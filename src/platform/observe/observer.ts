@@ -5,7 +5,7 @@ import type { Clock } from "../../core/clock.ts";
 import type { Nano } from "../../core/money.ts";
 import type { Leg } from "../../core/route.ts";
 import { VERSION } from "../../core/version.ts";
-import { createCounting } from "./count.ts";
+import { Counting } from "./count.ts";
 import type { Log } from "./log.ts";
 import { createMetrics, type Metrics, metricsText } from "./metrics.ts";
 import { type RecordStart, RequestRecord } from "./record.ts";
@@ -111,7 +111,7 @@ export function createObserver(options: ObserverOptions) {
   for (const kind of ["resources", "handles", "requests"]) registry.removeSingleMetric(`nodejs_active_${kind}_total`);
   const metrics = createMetrics(registry);
   metrics.build.set({ version: VERSION, node: process.versions.node, role }, 1);
-  const count = createCounting(metrics, isKnown, otelName);
+  const counting = new Counting(metrics, isKnown, otelName);
   const longestHold = longestHolds();
   const sources: ReadGauges[] = [];
   let inFlight = 0;
@@ -128,7 +128,7 @@ export function createObserver(options: ObserverOptions) {
       inFlight -= 1;
       record.durationMs = clock.elapsedMs() - record.startedMs;
       log.request(record);
-      count(record);
+      counting.count(record);
       onEnd?.(record);
     },
     ...counters(metrics),
