@@ -23,8 +23,8 @@ export interface Manner {
   readonly mayBeLost?: true;
   /** May wait some milliseconds: it goes with the next operation that may not, or after `PATIENCE_MS`, to avoid a separate commit. */
   readonly isPatient?: true;
-  /** Is sent with the next operation that does not wait, in order. */
-  readonly withNext?: true;
+  /** Sends the operation with the next one, in order, and waits for no answer. Called if the operation was not done. */
+  readonly onFailed?: () => void;
 }
 
 /** Calls a unit's operation and returns its value, once it is committed and on disk. Rejects with `ledger_unavailable`. */
@@ -33,6 +33,9 @@ export type UnitCaller<Ops extends Operations> = <Name extends keyof Ops & strin
   argument: Parameters<Ops[Name]>[0],
   manner?: Manner,
 ) => Promise<ReturnType<Ops[Name]>>;
+
+const NOBODY_WAITS = Promise.resolve(null);
+const nothing = (): void => {};
 
 /** How the reading thread shortens a long log. */
 const WRITE_LOG = new URL("./write-log.ts", import.meta.url);
@@ -159,7 +162,8 @@ export class ThreadClient implements SqliteThread {
     return this.#queue.length + this.#patient.length < QUEUE_MAX / 2;
   }
 
-  #call(number: number, argument: unknown, { mayBeLost, isPatient, withNext }: Manner): Promise<unknown> {
+  #call(number: number, argument: unknown, { mayBeLost, isPatient, onFailed }: Manner): Promise<unknown> {
+    if (onFailed !== undefined) return this.#sendWithNext(number, argument, onFailed);
     if (this.#broken !== null) return Promise.reject(unavailable(this.#broken.message, true));
     if (this.#closing !== null) return Promise.reject(unavailable("the store is closed", true));
     const room = this.#entries[number]?.admission ? QUEUE_MAX / 2 : QUEUE_MAX;
@@ -168,10 +172,17 @@ export class ThreadClient implements SqliteThread {
     return new Promise((resolve, reject) => {
       const waiting = { number, argument, mayBeLost: mayBeLost === true, resolve, reject };
       (isPatient === true ? this.#patient : this.#queue).push(waiting);
-      if (isPatient !== true && withNext !== true) this.#isPressing = true;
+      if (isPatient !== true) this.#isPressing = true;
       if (isPatient === true) this.#patience ??= setTimeout(this.#waitedLong, PATIENCE_MS);
-      else if (withNext !== true || this.#queue.length >= BATCH_MAX) this.#schedule();
+      else this.#schedule();
     });
+  }
+
+  #sendWithNext(number: number, argument: unknown, onFailed: () => void): Promise<null> {
+    if (this.#broken !== null || this.#closing !== null || this.#queue.length >= QUEUE_MAX) onFailed();
+    else this.#queue.push({ number, argument, mayBeLost: true, resolve: nothing, reject: onFailed });
+    if (this.#queue.length >= BATCH_MAX) this.#schedule();
+    return NOBODY_WAITS;
   }
 
   /** Moves patient operations to the queue. */

@@ -30,7 +30,6 @@ const LOADS_MAX = 3;
 /** How long an account that cannot be loaded, because it has too many holds, is left to the storage thread. */
 const LEFT_MS = 1_000;
 const LOSABLE = { mayBeLost: true } as const;
-const WITH_NEXT = { mayBeLost: true, withNext: true } as const;
 
 interface Load {
   readonly done: Promise<void>;
@@ -46,22 +45,26 @@ interface Wanted {
 /** What a reserve needs to know of its account. */
 interface Needs {
   readonly keyId: string;
+  /** Those that count its money come first. */
   readonly scopes: readonly string[];
+  readonly moneyScopes: number;
   readonly windows: WindowList;
 }
 
 function needsOf(request: ReserveRequest): Needs {
   const windows = windowList(windowsText(request.windows));
   const scopes = moneyScopes(request, windows);
+  const { length } = scopes;
   for (const { scope, widenedBy } of windows.costs) {
     scopes.push(scope);
     if (widenedBy !== undefined) scopes.push(widenedBy);
   }
-  return { keyId: request.keyId, scopes, windows };
+  return { keyId: request.keyId, scopes, moneyScopes: length, windows };
 }
 
 function has({ account }: LoadedAccount, { keyId, scopes }: Needs): boolean {
-  return account.keys.has(keyId) && scopes.every((scope) => account.scopes.has(scope));
+  for (const scope of scopes) if (!account.scopes.has(scope)) return false;
+  return account.keys.has(keyId);
 }
 
 export class Admissions {
@@ -115,14 +118,15 @@ export class Admissions {
     const taken = this.#take(loaded, request, needs);
     if ("outcome" in taken) return taken;
     const placing = [reserveList(request), account.clockMs, this.#thread.clock.elapsedMs()] as const;
-    this.#call("place", placing, WITH_NEXT).catch(() => this.drop(request.accountId));
+    void this.#call("place", placing, { onFailed: () => this.drop(request.accountId) });
     const left = leftOfRuns(needs.windows, (name) => scopeOf(loaded, name));
     return left === null ? { outcome: "held" } : { outcome: "held", runLeftNano: left };
   }
 
   /** Takes a hold in memory, or says what has no room for it. */
-  #take(loaded: LoadedAccount, request: ReserveRequest, { windows }: Needs): LoadedHold | Refusal {
+  #take(loaded: LoadedAccount, request: ReserveRequest, needs: Needs): LoadedHold | Refusal {
     const { account } = loaded;
+    const { windows } = needs;
     const { holdId, keyId, inference, amountNano: amount } = request;
     const day = dayOf(account.clockMs);
     const key = account.keys.get(keyId);
@@ -131,7 +135,11 @@ export class Admissions {
     const wanted = { account, key, inference, windows, day, amount, grows: false, scope };
     const refused = holdRefusal(wanted, request.slots);
     if (refused !== null) return refused;
-    const days = moneyScopes(request, windows).flatMap((name) => loaded.day(name, day) ?? []);
+    const days = [];
+    for (let at = 0; at < needs.moneyScopes; at++) {
+      const sums = loaded.day(needs.scopes[at] ?? "", day);
+      if (sums !== null) days.push(sums);
+    }
     const hold = { account, holdId, amount, day, windows, days, slots: request.slots.map((slot) => slot.scope) };
     takeHold(hold);
     loaded.holds.set(holdId, hold);
