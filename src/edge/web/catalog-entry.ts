@@ -33,10 +33,10 @@ interface Card {
 }
 
 function card({ id, path, says, configured, price, query }: Card, icon: Put = "", more: Put = ""): Html {
-  const [, before = "", last = id] = /^(.*[/ ])(.*)$/.exec(id) ?? [];
+  const lastAt = Math.max(id.lastIndexOf("/"), id.lastIndexOf(" ")) + 1;
   const href = withQuery("/try", query ?? {});
   const button = html`<a class="button plain small" href="${href}" aria-label="Try ${id}">Try</a>`;
-  return html`<article class="card entry" id="${id}"><h3>${icon}<a class="row name" href="/catalog/${path}"><span>${before}</span>${last}</a>${state(configured)}</h3><p class="says">${says}</p><p class="meta"><b class="price">${price}</b>${more}${query === null ? "" : button}</p></article>
+  return html`<article class="card entry" id="${id}"><h3>${icon}<a class="row name" href="/catalog/${path}"><span>${id.slice(0, lastAt)}</span>${id.slice(lastAt)}</a>${state(configured)}</h3><p class="says">${says}</p><p class="meta"><b class="price">${price}</b>${more}${query === null ? "" : button}</p></article>
 `;
 }
 

@@ -30,7 +30,7 @@ export function logosCss(names: Iterable<string>): string {
   const rules = [...new Set(names)].flatMap((name) => {
     const file = fileOf(name);
     if (file === null) return [];
-    const svg = readFileSync(file, "utf8").replace(/<title>.*?<\/title>/, "");
+    const svg = readFileSync(file, "utf8").replace(/<title>[^<]*<\/title>/, "");
     const data = svg.replaceAll('"', "'").replace(/[#%<>]/g, encodeURIComponent);
     return [`[data-of="${name}"]{--logo:url("data:image/svg+xml,${data}")}`];
   });
