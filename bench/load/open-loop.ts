@@ -57,7 +57,10 @@ export async function openLoop(job: OpenLoop): Promise<JobResult> {
   const startedAt = performance.now();
   for (const atMs of arrivals(job.perSecond, job.ms)) {
     await until(startedAt + atMs);
-    const connection = idle.pop() ?? open();
+    let connection = idle.pop();
+    // The server closes connections that have asked nothing for ten seconds.
+    while (connection?.closed) connection = idle.pop();
+    connection ??= open();
     dueAt.set(connection, startedAt + atMs);
     tally.sent();
     connection.send(request());
