@@ -5,7 +5,7 @@ export interface Target {
   readonly port: number;
   readonly tls?: boolean;
   readonly request: string;
-  /** Callers' keys. Each request sends one of them in place of `SOMEBODY`, at random or in turn. */
+  /** Callers' keys. Each request replaces `SOMEBODY` with one of them, at random or in turn. */
   readonly callers?: readonly string[];
   readonly inTurn?: boolean;
 }

@@ -215,7 +215,7 @@ export interface ActionSpec<P = Params>
   readonly content?: readonly string[] | ((params: P) => readonly string[]);
 }
 
-/** Types the params of an action's functions by its own `params` schema. Other files see an action without these types. */
+/** Gives the functions of an action the type of its own `params` schema. Other files do not see this type. */
 export function action<P>(spec: ActionSpec<P>): ActionSpec {
   return spec as unknown as ActionSpec;
 }

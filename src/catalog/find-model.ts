@@ -121,7 +121,7 @@ function lookUp<Model>(name: string, search: Search<Model>): Model | null {
   return slug === undefined || others.length > 0 ? null : search.get(slug);
 }
 
-/** Why there is no model of that name. */
+/** The error for a model name that is not sold. */
 function whyNot(name: string, search: Search<unknown>): GatewayError {
   const candidates = slugsOf(name, search);
   if (candidates.length > 0)

@@ -57,7 +57,7 @@ export async function openPayPerCall(selling: Selling) {
     topUp: live && topUpEndpoint(live),
     /** Payments in doubt, for the operator. */
     admin: reconciler === undefined ? [] : paymentEndpoints({ records: stores.records, reconciler }),
-    /** Compares the books with the chain; null: there is no chain or no node. */
+    /** Compares the books with the chain. Null if no chain or no node is configured. */
     prove: live === null ? null : proofOf(selling),
     /** Starts resolving payments in doubt. */
     start() {

@@ -1,5 +1,5 @@
-// A model as it was sold when a provider's batch API got its lines: their answers are read and charged accordingly, even if the model has
-// another price by then, or is no longer sold.
+// A model as it was sold when a provider's batch API got its lines. Its answers are read and charged by that, even if its price has changed
+// since, or it is not sold any more.
 import type { Adapter, Catalog, SoldEmbedding, SoldModel, SoldUnitModel } from "../catalog/catalog.ts";
 import type { ModelCandidate, UnitCandidate } from "../upstream/model-candidate.ts";
 

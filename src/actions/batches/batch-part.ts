@@ -186,7 +186,7 @@ class PartRun {
       if (answer === null) return null;
       legs = summedLegs([...legs, ...funds.legs]);
       const isFailed = !isGood(answer);
-      // A provider's answer stays what it is, unless something here kept it from being read.
+      // A provider's answer is final, unless this gateway failed to read it.
       const isRead = native !== null && funds.legs.length > 0 && answer.status !== 0;
       if (isFailed && !isRead && mayPass(answer, retries)) {
         await pause(retryMs(answer, retries), job.signal);

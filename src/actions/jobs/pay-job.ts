@@ -1,4 +1,4 @@
-// Charges a job's hold: at its end, or when a longer job moves to the next one, in the windows of its own day. Idempotent.
+// Charges a job's hold when the job ends, or when a longer job moves to its next hold. The charge counts on the day of the hold. Idempotent.
 import type { JobEnd, NotHeld, Stopped } from "../../catalog/job-kind.ts";
 import { requestIdOf } from "../../core/ids.ts";
 import { add, ZERO } from "../../core/money.ts";

@@ -79,7 +79,7 @@ export function cookieSessions(
       await records.put({ kind, id, payer: null, value, ttlMs: SESSION_SECONDS * 1_000, ifVersion: 0 });
       return cookie(request, token, SESSION_SECONDS);
     },
-    /** What `begin` was told, and the masked token. */
+    /** The details passed to `begin`, and the masked token. */
     async of(request: GatewayRequest): Promise<(Record<string, unknown> & { id: string; csrf: string }) | null> {
       const id = idOf(request);
       const kept = id === null ? null : await records.get(kind, id);

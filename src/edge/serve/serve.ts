@@ -82,7 +82,7 @@ function checkAnswerBudget(call: Call, { answers, paying }: ServeDeps): void {
   // Reading the address costs a system call, so requests with a key avoid it.
   const owner = caller === null ? addressWindowKey(request.address) : caller.payer.id;
   reply.belongTo(owner);
-  // A part of other work is no answer of its own.
+  // A call made within another call has no answer that a client reads.
   if (endpoint.auth === "admin" || endpoint.watch === true || paying !== undefined) return;
   const refusal = answers.refusal(owner);
   if (refusal !== null) call.refuse(refusal);

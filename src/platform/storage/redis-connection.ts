@@ -38,7 +38,7 @@ export class RedisConnection {
       this.#back.resolve(true);
       onReady();
     });
-    // The client reconnects by itself after most failures; others, such as unreachable sentinels, end it.
+    // ioredis reconnects after most failures, but gives up after some, such as unreachable sentinels.
     client.on("end", () => {
       if (!this.#closed) this.#again = setTimeout(() => this.#connect(), backOffMs(++this.#tries));
     });

@@ -218,8 +218,14 @@ export class ThreadClient implements SqliteThread {
     return this.#late === null && this.#unsynced.length === 0;
   }
 
-  /** Its answer is of no use before it is on disk. */
+  /** Its caller can use no answer before it is on disk. */
   readonly #canWait = ({ number, mayBeLost }: Waiting) => !mayBeLost && this.#entries[number]?.isShort === true;
+
+  /** One caller alone waits for these operations, and can use no answer before they are on disk. */
+  #isLone(running: readonly Waiting[]): boolean {
+    const waiting = running.filter(({ resolve }) => resolve !== nothing);
+    return waiting.length === 1 && waiting.every(this.#canWait);
+  }
 
   readonly #turn = (): void => {
     const { length } = this.#queue;
@@ -249,7 +255,7 @@ export class ThreadClient implements SqliteThread {
     const behind = this.#queue.length <= countMax ? [] : this.#queue.slice(countMax);
     const calls: unknown[] = [];
     for (const { number, argument } of running) calls.push(number, argument);
-    const isLate = this.#isIdle && behind.length === 0 && running.length === 1 && running.every(this.#canWait);
+    const isLate = this.#isIdle && behind.length === 0 && this.#isLone(running);
     const batch: Batch = { epochMs: this.clock.epochMs(), elapsedMs: this.clock.elapsedMs(), calls, isLate };
     try {
       this.#port.post(JSON.stringify(batch));

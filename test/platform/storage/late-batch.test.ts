@@ -80,6 +80,20 @@ test("others are sent meanwhile, and each gets its own answer in whatever order 
   expect(await next).toBe("next!");
 });
 
+test("operations that nobody waits for go with it, and are told only if they were not done", async () => {
+  const { call, sent, answer } = open();
+  const failed: string[] = [];
+  for (const word of ["done", "refused"]) void call("post", word, { onFailed: () => failed.push(word) });
+  await turn();
+  expect(sent()).toEqual([]);
+  const post = call("post", "one");
+  await turn();
+  expect(sent()).toEqual([["done", "refused", "one", true]]);
+  answer(["", "", "posted"], { isLate: true, errors: { 1: "no such key" } });
+  expect(await post).toBe("posted");
+  expect(failed).toEqual(["refused"]);
+});
+
 test("a late answer that comes while another batch runs is its own operation's", async () => {
   const { call, answer } = open();
   const late = call("post", "late");

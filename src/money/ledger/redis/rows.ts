@@ -152,7 +152,7 @@ export function changedKey({ profile, row }: StoredKey, patch: KeyChange): Writt
   };
 }
 
-/** The account's time: never before what it has seen. */
+/** The account's time, which never goes back. */
 export async function accountNow(link: LedgerLink, accountId: string, nowMs: number): Promise<number> {
   const clk = (await link.call("HGET", accountKey(accountId), "clk")) as string | null;
   return Math.max(Number(clk ?? 0), nowMs);

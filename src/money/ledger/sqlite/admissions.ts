@@ -1,7 +1,7 @@
-// Decides about holds of calls where the calls are, so that a reserve waits for no other thread. The storage thread gets each decision with
-// whatever is sent next, in order, and owns everything else. An account is loaded with a snapshot of its state in the thread, which then
-// changes only by what this process sends: decisions and ends of holds are counted here too, and anything else drops the account. Ends count
-// once they are on disk, so this process never sees more free than there is.
+// Decides about holds of calls in the serving process, so that a reserve waits for no other thread. The storage thread gets each decision
+// with the next message, in order, and decides everything else. An account is loaded as a snapshot of the thread's state. Decisions and ends
+// of holds then change it here too; any other change drops it. An end counts only once it is on disk, so the process never sees more free
+// money than there is.
 import type { SqliteThread, UnitCaller } from "../../../platform/storage/thread-client.ts";
 import { holdRefusal, leftOfRuns } from "../model/admission.ts";
 import { guardClock } from "../model/clock-guard.ts";
@@ -30,10 +30,6 @@ const LOADS_MAX = 3;
 /** How long an account that cannot be loaded, because it has too many holds, is left to the storage thread. */
 const LEFT_MS = 1_000;
 const LOSABLE = { mayBeLost: true } as const;
-
-interface Load {
-  readonly done: Promise<void>;
-}
 
 /** What waiting reserves want loaded. */
 interface Wanted {
@@ -74,7 +70,7 @@ export class Admissions {
   /** In the order of their last use. */
   readonly #accounts = new Map<string, LoadedAccount>();
   /** Dropping an account also drops its load. */
-  readonly #loads = new Map<string, Load>();
+  readonly #loads = new Map<string, Promise<void>>();
   readonly #wanted = new Map<string, Wanted>();
   /** Accounts left to the storage thread, and until when by the process's elapsed time. */
   readonly #left = new Map<string, number>();
@@ -196,7 +192,7 @@ export class Admissions {
     for (let loads = 0, isLoaded = false; loads < LOADS_MAX && !isLoaded && !this.#isLeft(accountId); loads++) {
       wanted.keyIds.add(request.keyId);
       for (const scope of needs.scopes) wanted.scopes.add(scope);
-      await (this.#loads.get(accountId) ?? this.#load(accountId, wanted)).done;
+      await (this.#loads.get(accountId) ?? this.#load(accountId, wanted));
       const loaded = this.#accounts.get(accountId);
       isLoaded = loaded !== undefined && has(loaded, needs);
       if (isLoaded && loaded !== undefined && this.#thread.admits()) outcome = this.#decide(loaded, request, needs);
@@ -207,7 +203,7 @@ export class Admissions {
   }
 
   /** Loads an account with what waiting reserves need, or adds that to what is loaded. */
-  #load(accountId: string, { keyIds, scopes }: Wanted): Load {
+  #load(accountId: string, { keyIds, scopes }: Wanted): Promise<void> {
     if ((this.#accounts.get(accountId)?.account.scopes.size ?? 0) > SCOPES_MAX) this.drop(accountId);
     const before = this.#accounts.get(accountId);
     const missing = {
@@ -218,20 +214,18 @@ export class Admissions {
     };
     keyIds.clear();
     scopes.clear();
-    const load: Load = {
-      done: this.#call("load", missing, LOSABLE).then(
-        (snapshot) => {
-          if (this.#loads.get(accountId) !== load) return;
-          this.#loads.delete(accountId);
-          if (snapshot === null) return this.#leave(accountId);
-          if (before === undefined) this.#keep(new LoadedAccount(snapshot));
-          else before.add(snapshot);
-        },
-        () => {
-          if (this.#loads.get(accountId) === load) this.#loads.delete(accountId);
-        },
-      ),
-    };
+    const load = this.#call("load", missing, LOSABLE).then(
+      (snapshot) => {
+        if (this.#loads.get(accountId) !== load) return;
+        this.#loads.delete(accountId);
+        if (snapshot === null) return this.#leave(accountId);
+        if (before === undefined) this.#keep(new LoadedAccount(snapshot));
+        else before.add(snapshot);
+      },
+      () => {
+        if (this.#loads.get(accountId) === load) this.#loads.delete(accountId);
+      },
+    );
     this.#loads.set(accountId, load);
     return load;
   }

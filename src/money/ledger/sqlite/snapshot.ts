@@ -52,7 +52,7 @@ function countsIn(hold: LiveHold, names: readonly string[]): boolean {
   return moneyScopes(hold, hold.windows).some((name) => names.includes(name));
 }
 
-/** Null: there is no such account, or it has too many holds. */
+/** Returns null if the account does not exist or has too many holds. */
 export function snapshotOf(
   state: LedgerState,
   { accountId, keyIds, scopes: names, isMore }: SnapshotRequest,
