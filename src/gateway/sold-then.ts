@@ -23,19 +23,19 @@ export function soldText(
   });
 }
 
-/** The catalog with this model alone, under any name. */
+/** The catalog with this model alone, under any name; the current catalog if the model was already gone, or its provider is now. */
 export function catalogThen(text: string, now: Catalog, audience: { readonly sandbox: boolean }): Catalog {
   const adapters = now.adapters(audience);
   const sold = JSON.parse(text, (name, value) => {
     if (name === "adapter") return adapters.get(value);
     return name === "rates" ? new Map(value) : value;
-  }) as AnySold;
-  const isByUnits = "rates" in sold.sale;
+  }) as AnySold | null;
+  if (sold === null || sold.offers.some(({ adapter }) => adapter === undefined)) return now;
   return {
     ...now,
     tiers: new Map(),
     model: () => (sold.kind === "chat" ? (sold as SoldModel) : null),
     embedding: () => (sold.kind === "embeddings" ? (sold as SoldEmbedding) : null),
-    unitModel: () => (isByUnits ? (sold as SoldUnitModel) : null),
+    unitModel: () => ("rates" in sold.sale ? (sold as SoldUnitModel) : null),
   };
 }

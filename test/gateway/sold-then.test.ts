@@ -25,3 +25,10 @@ it("every model of a provider with a batch API comes back as it was sold", async
   }
   expect(checked).toBeGreaterThan(20);
 });
+
+it("a model that was gone when it was to be stored, or whose provider is gone since, is looked up in today's catalog", async () => {
+  const catalog = await shippedCatalog();
+  expect(catalogThen("null", catalog, PLAY)).toBe(catalog);
+  const lost = JSON.stringify({ kind: "chat", sale: {}, offers: [{ adapter: "nobody" }] });
+  expect(catalogThen(lost, catalog, PLAY)).toBe(catalog);
+});

@@ -121,7 +121,10 @@ it("runs an action that a model calls only once the person agrees, and returns i
   await page.waitForSelector("#answers .asked .buttons");
   expect(await text()).toContain("brave/search");
   expect(runs).toEqual([]);
-  await press("Run for up to 1¢");
+  // A second click, before the answer, runs nothing.
+  await page.$eval("#answers .asked button", (yes) => {
+    for (let clicks = 0; clicks < 2; clicks++) (yes as unknown as { click(): void }).click();
+  });
   await answered(1, 4);
   expect(runs.map((body) => JSON.parse(body))).toEqual([{ q: "tides", count: 1, max_cost_cents: 1 }]);
   expect(await text("#answers details")).toContain("tides.example");
@@ -145,6 +148,24 @@ it("runs an action that a model calls only once the person agrees, and returns i
   await answered(1, 4);
   expect(await text("#answers details")).toContain("three");
   expect(runs).toHaveLength(1);
+});
+
+it("can be stopped and cleared while calls of one answer wait for consent, and is usable after that", async () => {
+  await open("/try?model=core/cheap");
+  await set("#functions", '[{"name": "add", "parameters": {"type": "object"}}]');
+  for (const button of ["#stop", "#clear"]) {
+    await set("#prompt", '[[call: add {"a": 1}]] [[call: add {"a": 2}]]');
+    await page.click(".composer button");
+    await page.waitForSelector("#answers .asked .buttons");
+    await page.click(button);
+    await page.waitForSelector("#stop[disabled]");
+    expect(await page.$("#answers .asked .buttons")).toBeNull();
+  }
+  await page.reload();
+  await set("#prompt", "[[say: fine]]");
+  await page.click(".composer button");
+  await answered(1, 2);
+  expect(await text()).toContain("fine");
 });
 
 it("says what to do about a refusal: where to top up, which action is unknown, which field is not JSON", async () => {

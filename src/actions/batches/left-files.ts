@@ -23,7 +23,7 @@ function pathsOf({ batches, answers }: NativeProgress): readonly string[] {
     const outputs = isSure || answers !== null ? (end?.outputs ?? []) : [];
     // The last segment names the content of a file, or the results of a batch.
     const made = outputs.map((path) => path.slice(0, path.lastIndexOf("/")));
-    return fileId === null ? made : [`/files/${fileId}`, ...made];
+    return fileId === null ? made : [`/files/${encodeURIComponent(fileId)}`, ...made];
   });
 }
 

@@ -92,13 +92,13 @@ function knownOrWhole(ready: ReadyAnswer, request: GatewayRequest): Answer {
 }
 
 /**
- * An answer made for one person, compressed where the browser accepts that. Not for a navigation from another site: such a site could try
- * texts in our URL and learn from the sizes what else the page contains (BREACH).
+ * An answer made for one person, compressed where the browser accepts that and says that the request comes from our own pages or its user:
+ * another site could try texts in our URL and learn from the sizes what else the page contains (BREACH).
  */
 export async function compressedFor({ headers }: GatewayRequest, answer: Answer): Promise<Answer> {
   const coding = codingFor(headers.get("accept-encoding") ?? "");
-  const isFromElsewhere = /^(?:cross|same)-site$/.test(headers.get("sec-fetch-site") ?? "");
-  if (coding === null || isFromElsewhere || typeof answer.body !== "string") return answer;
+  const isOurs = /^(?:same-origin|none)$/.test(headers.get("sec-fetch-site") ?? "");
+  if (coding === null || !isOurs || typeof answer.body !== "string") return answer;
   if (answer.body.length < COMPRESSED_BYTES_MIN) return answer;
   const body = await CODINGS[coding]?.(Buffer.from(answer.body));
   return { ...answer, body, headers: { ...answer.headers, "content-encoding": coding } };

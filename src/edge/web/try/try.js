@@ -213,12 +213,16 @@ function shown({ text, files: names = [], facts = "", routes = [], tool, message
   ];
 }
 
+const DECLINED = "The user declined this call.";
+
 /** Shows a tool call, and returns its result: of the action once the person agrees, or what the person types for a function. */
 function consent({ log }, { function: { name, arguments: text } }) {
+  if (running.signal.aborted) return DECLINED;
   const { promise, resolve } = Promise.withResolvers();
   const { id, cents } = known.get(name) ?? {};
   const typed = Object.assign(element("textarea"), { ariaLabel: `Result of ${name}` });
   async function run() {
+    yes.disabled = no.disabled = true;
     if (id === undefined) return resolve(typed.value);
     try {
       const response = await send(`/api/run/${id}`, { ...JSON.parse(text), max_cost_cents: cents });
@@ -228,7 +232,7 @@ function consent({ log }, { function: { name, arguments: text } }) {
     }
   }
   const yes = button(id === undefined ? "Send the result" : `Run for up to ${cents}¢`, run);
-  const no = button("Decline", () => resolve("The user declined this call."));
+  const no = button("Decline", () => resolve(DECLINED));
   const call = element("pre", "answer", `${id ?? name} ${text}`);
   const box = element("div", "asked", call, id === undefined ? typed : "", element("div", "buttons", yes, no));
   running.signal.addEventListener("abort", no.click.bind(no));
@@ -284,6 +288,7 @@ async function turn(pane) {
   const box = element("div", "", said);
   pane.log.append(box);
   const again = () => {
+    if (!stop.disabled) return;
     box.remove();
     start([pane]);
   };
@@ -366,7 +371,8 @@ async function runAction(to, params) {
 const KEPT = `tollgate-try ${account}`;
 const KEPT_MAX = 20;
 const keptBox = document.querySelector("#kept");
-const kept = () => JSON.parse(localStorage.getItem(KEPT) ?? "[]").filter(({ conversations }) => conversations);
+const kept = () =>
+  JSON.parse(localStorage.getItem(KEPT) ?? "[]").filter(({ conversations }) => conversations?.length > 0);
 const settings = () => [...form.elements].filter(({ name, type }) => name && type !== "file");
 
 function restore({ at, values, conversations }) {
@@ -391,6 +397,7 @@ function showKept() {
 
 /** Keeps the conversation in place of its earlier state. Files are too large to keep; their names stay. */
 function keep() {
+  if (panes.length === 0) return;
   const entryOf = ({ message, ...rest }) => {
     const { content } = message;
     if (!Array.isArray(content)) return { message, ...rest };
@@ -410,6 +417,9 @@ function keep() {
   showKept();
 }
 
+/** A message is being sent, from the reading of its files on. */
+let sending = false;
+
 form.addEventListener("input", checkField);
 const opened = ({ target }) => {
   for (const box of form.querySelectorAll("details")) box.open ||= box.contains(target);
@@ -417,8 +427,13 @@ const opened = ({ target }) => {
 form.addEventListener("invalid", opened, true);
 form.addEventListener("submit", (event) => {
   event.preventDefault();
-  if (!stop.disabled) return;
-  if (kind === "models") return attempt(answers, converse);
+  if (!stop.disabled || sending) return;
+  if (kind === "models") {
+    sending = true;
+    return attempt(answers, converse).finally(() => {
+      sending = false;
+    });
+  }
   const params = [...form.querySelectorAll("[data-type]")].map((field) => [field.name, readField(field)]);
   const given = Object.fromEntries(params.filter(([, value]) => value !== undefined));
   showCode(given);
