@@ -174,7 +174,7 @@ class BatchLines implements LineCalls {
     if (passed instanceof GatewayError) return this.refusal(call.path, passed, id);
     const made = await this.#planned(passed, id);
     if (!("plan" in made)) return made;
-    const detail = { detail: `${vendor} cannot run this line any more` };
+    const detail = `${vendor} cannot run this line any more`;
     const gone = new GatewayError("upstream_not_configured", { detail });
     const line = nativeLine(made, vendor, (candidate) => soldText(candidate, this.#parts.catalog(), call.caller));
     return line ?? this.refusal(call.path, gone, id);

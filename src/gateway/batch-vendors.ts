@@ -26,7 +26,7 @@ export function batchVendors(
     },
     open(vendor, sandbox, order) {
       const found = find(vendor, sandbox);
-      if (found === null) throw new GatewayError("upstream_not_configured", { detail: { detail: vendor } });
+      if (found === null) throw new GatewayError("upstream_not_configured", { detail: vendor });
       const { adapter, api } = found;
       return { api, format: BATCH_FORMATS[api.format], client: upstream.batchClient(adapter, order) };
     },

@@ -103,7 +103,7 @@ function answeredPlan({ plan, ...framing }: FramedOpenPlan, answer: NativeAnswer
 }
 
 function gone({ model }: NativeAnswer): GatewayError {
-  return new GatewayError("upstream_not_configured", { detail: { detail: model } });
+  return new GatewayError("upstream_not_configured", { detail: model });
 }
 
 function answered(plan: Plan, answer: NativeAnswer): Plan | GatewayError {

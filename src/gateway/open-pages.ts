@@ -26,7 +26,7 @@ const openSandboxPage: OpenPage = async (address, { signal, msMax }) => {
   const waitMs = afterMs ?? msMax;
   if (waitMs > 0) await pause(Math.min(waitMs, msMax), signal);
   if (afterMs === null || signal.aborted) {
-    return new GatewayError("upstream_error", { detail: { detail: "the page took too long" } });
+    return new GatewayError("upstream_error", { detail: "the page took too long" });
   }
   return { status, headers: { "content-type": type }, finalUrl: url.href, body: once(Buffer.from(body)) };
 };

@@ -84,15 +84,13 @@ const NOTHING: BatchProgress = {
 
 const REFUSALS: Readonly<Record<StopReason, GatewayError>> = {
   no_money: new GatewayError("insufficient_balance", { detail: { needed_usd: "more", free_usd: "too little" } }),
-  key_revoked: new GatewayError("invalid_token", { detail: { detail: "The key of this batch was revoked." } }),
+  key_revoked: new GatewayError("invalid_token", { detail: "The key of this batch was revoked." }),
   key_paused: new GatewayError("key_paused"),
   account_frozen: new GatewayError("account_frozen"),
   max_cost: new GatewayError("max_cost_exceeded", { detail: { needed_usd: "more" }, param: "max_cost_cents" }),
-  cancelled: new GatewayError("conflict", { detail: { detail: "The batch was cancelled before this line ran." } }),
-  expired: new GatewayError("conflict", { detail: { detail: "The batch expired before this line ran." } }),
-  unanswered: new GatewayError("upstream_error", {
-    detail: { detail: "the provider's batch has no answer to this line" },
-  }),
+  cancelled: new GatewayError("conflict", { detail: "The batch was cancelled before this line ran." }),
+  expired: new GatewayError("conflict", { detail: "The batch expired before this line ran." }),
+  unanswered: new GatewayError("upstream_error", { detail: "the provider's batch has no answer to this line" }),
 };
 
 /** The lines from somewhere up to `to`, and what they can cost. */

@@ -86,7 +86,7 @@ export interface NewBatch {
 export function payerOf({ audience }: PlanCall): AccountPayer | GatewayError {
   const { payer } = audience;
   if (payer !== null && isAccountPayer(payer)) return payer;
-  return new GatewayError("invalid_token", { detail: { detail: "A batch needs a key." } });
+  return new GatewayError("invalid_token", { detail: "A batch needs a key." });
 }
 
 export function launchPlan(

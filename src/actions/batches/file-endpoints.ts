@@ -69,7 +69,7 @@ function view({ id, sizeBytes, createdAtMs, expiresAtMs, filename, tags }: FileR
 }
 
 function wrong(param: string, detail: string): GatewayError {
-  return new GatewayError("bad_request", { param, detail: { detail: `${param}: ${detail}` } });
+  return new GatewayError("bad_request", { param, detail: `${param}: ${detail}` });
 }
 
 /** The caller, where its key may write. */
@@ -187,7 +187,7 @@ export function fileEndpoints(parts: FileEndpointParts): readonly EndpointSpec[]
         writer(call);
         const row = await own(call);
         if (row === null) return noSuchFile();
-        const detail = { detail: "A batch that is not over reads this file. Cancel the batch first." };
+        const detail = "A batch that is not over reads this file. Cancel the batch first.";
         if (await isRead(row.id, records)) return new GatewayError("conflict", { detail });
         await files.delete(row);
         return { status: 200, body: { id: row.id, object: "file", deleted: true } };

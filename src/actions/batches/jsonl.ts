@@ -84,7 +84,7 @@ export interface BadLine {
 }
 
 function bad(customId: string | null, detail: string): BadLine {
-  return { customId, error: new GatewayError("bad_request", { detail: { detail } }) };
+  return { customId, error: new GatewayError("bad_request", { detail }) };
 }
 
 /** Reads a line for a batch of calls of `path`. A line of the messages wire names no path, and has its body as `params`. */

@@ -74,7 +74,7 @@ async function* bytesOf(lines: readonly Buffer[]): AsyncGenerator<Uint8Array> {
 }
 
 function wrong(detail: string): GatewayError {
-  return new GatewayError("bad_request", { param: "requests", detail: { detail: `requests: ${detail}` } });
+  return new GatewayError("bad_request", { param: "requests", detail: `requests: ${detail}` });
 }
 
 async function create(call: PlanCall, parts: MessageBatchParts): Promise<FramedPlan | GatewayError> {
@@ -139,7 +139,7 @@ async function results(
   const row = id === null ? null : await files.find(payerIn(call).id, id);
   const bytes = row === null ? null : await files.read(row.id, null);
   if (row === null || bytes === null)
-    return new GatewayError("not_found", { of: "issued_id", detail: { detail: "The batch has no results." } });
+    return new GatewayError("not_found", { of: "issued_id", detail: "The batch has no results." });
   const headers = { ...CONTENT_HEADERS, "content-type": "application/x-jsonl" };
   return { status: 200, headers, bytesTotal: row.sizeBytes, bytes };
 }
@@ -149,7 +149,7 @@ async function remove(call: Call, own: OwnBatches, { files }: MessageBatchParts)
   const id = call.request.params.id ?? "";
   const state = await own.find(id, payer);
   if (state instanceof GatewayError) return state;
-  const detail = { detail: "The batch is not over. Cancel it first." };
+  const detail = "The batch is not over. Cancel it first.";
   if (!(await own.forget(id, state.jobId))) return new GatewayError("conflict", { detail });
   const row = await files.find(payer.id, state.result?.output_file_id ?? "");
   if (row !== null) await files.delete(row);

@@ -49,7 +49,7 @@ export class OwnBatches {
     const state = await this.find(id, payer);
     if (state instanceof GatewayError) return state;
     const isEnded = state.result !== null;
-    if (isEnded) return new GatewayError("conflict", { detail: { detail: `The batch is ${state.status} already.` } });
+    if (isEnded) return new GatewayError("conflict", { detail: `The batch is ${state.status} already.` });
     await this.#parts.jobs().cancel(state.jobId, payer);
     return this.find(id, payer);
   }
@@ -67,5 +67,5 @@ export class OwnBatches {
 
 function noSuchBatch(id: string): GatewayError {
   const detail = `This account has no batch ${id.slice(0, 80)}.`;
-  return new GatewayError("not_found", { of: "issued_id", detail: { detail } });
+  return new GatewayError("not_found", { of: "issued_id", detail });
 }

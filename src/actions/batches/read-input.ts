@@ -36,7 +36,7 @@ function shortHash(customId: string): string {
 
 function duplicate(customId: string): GatewayError {
   const shown = customId.slice(0, 80);
-  return new GatewayError("bad_request", { detail: { detail: `custom_id: ${shown} was on an earlier line` } });
+  return new GatewayError("bad_request", { detail: `custom_id: ${shown} was on an earlier line` });
 }
 
 /** Reads one file. */
@@ -173,7 +173,7 @@ export async function modeRefusal(
     vendors = vendors?.filter((vendor) => bound.vendors.includes(vendor)) ?? bound.vendors;
     if (vendors.length > 0) continue;
     const { param, message: detail } = noVendor(start);
-    return new GatewayError("bad_request", { param, detail: { detail } });
+    return new GatewayError("bad_request", { param, detail });
   }
   return null;
 }

@@ -28,7 +28,7 @@ function readingEndpoints(parts: AccountParts): EndpointSpec[] {
         books.key(payer.accountId, payer.keyId),
         parts.runOf?.(caller, request) ?? null,
       ]);
-      if (account === null) throw new GatewayError("invalid_token", { detail: { detail: "The account is gone." } });
+      if (account === null) throw new GatewayError("invalid_token", { detail: "The account is gone." });
       const row = ownAccountRow(account, key);
       return { status: 200, body: run === null ? row : { ...row, run } };
     }),

@@ -81,7 +81,7 @@ export function noSuchAccount(): GatewayError {
 async function openByOperator(parts: AdminAccountParts, body: z.output<typeof newAccountSchema>) {
   const { kind } = body;
   if (kind === "sandbox" && !parts.sandbox) {
-    const detail = { detail: "kind: this gateway has no sandbox accounts (SANDBOX=0)." };
+    const detail = "kind: this gateway has no sandbox accounts (SANDBOX=0).";
     throw new GatewayError("bad_request", { detail, param: "kind" });
   }
   const creditNano = nanoFromCents(body.credit_cents ?? WELCOME_CENTS[kind]);
@@ -110,7 +110,7 @@ async function credit(books: Books, accountId: string, body: z.output<typeof cre
     return { status: 200, body: { account_id: accountId, balance_cents, repeated: result.outcome === "exists" } };
   }
   if (result.outcome === "unknown_account") throw noSuchAccount();
-  const detail = { detail: "cents: more than an account can ever be granted." };
+  const detail = "cents: more than an account can ever be granted.";
   throw new GatewayError("bad_request", { detail, param: "cents" });
 }
 

@@ -82,7 +82,7 @@ async function backup(books: Books, path: string): Promise<Answer> {
     return { status: 200, body: { path } };
   } catch (error) {
     const words = error instanceof Error ? error.message : String(error);
-    throw new GatewayError("conflict", { detail: { detail: `path: no backup was written: ${words}` }, cause: error });
+    throw new GatewayError("conflict", { detail: `path: no backup was written: ${words}`, cause: error });
   }
 }
 

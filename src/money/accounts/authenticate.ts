@@ -64,7 +64,7 @@ export interface GrantOfToken {
 }
 
 function refused(detail: string): GatewayError {
-  return new GatewayError("invalid_token", { detail: { detail } });
+  return new GatewayError("invalid_token", { detail });
 }
 
 const MISSING = refused("No key was sent: the request has no Authorization header.");
@@ -72,7 +72,7 @@ const NOT_BEARER = refused("The Authorization header is not `Bearer <key>`.");
 const UNKNOWN = refused("This key is unknown: it is mistyped or has been revoked.");
 const REVOKED = new GatewayError("invalid_token", {
   of: "grant",
-  detail: { detail: "The grant of this access token has been revoked." },
+  detail: "The grant of this access token has been revoked.",
 });
 const EXPIRED = refused("This key has expired.");
 const NO_SANDBOX = refused("This is a sandbox key, and this gateway has no sandbox accounts.");

@@ -55,13 +55,13 @@ const NEW = { ceiling: null, services: null, models: null, requestsPerMinute: nu
 
 function tooManyGroups(): GatewayError {
   return new GatewayError("conflict", {
-    detail: { detail: `This account has ${GROUPS_MAX} groups, and no account can have more.` },
+    detail: `This account has ${GROUPS_MAX} groups, and no account can have more.`,
   });
 }
 
 function checkName(rules: AccountRules, { name, id }: GroupRule): void {
   if (!rules.groups.some((group) => group.name === name && group.id !== id)) return;
-  const detail = { detail: `name: another group of this account is called ${JSON.stringify(name)}.` };
+  const detail = `name: another group of this account is called ${JSON.stringify(name)}.`;
   throw new GatewayError("conflict", { detail, param: "name" });
 }
 

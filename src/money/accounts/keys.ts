@@ -156,7 +156,7 @@ export async function createKey(
   if (outcome !== "created") await changeRules(records, account.accountId, (before) => withoutKey(before, keyId));
   if (outcome === "external_id_taken") {
     const detail = `external_id: another key of this account has the id ${JSON.stringify(body.external_id)}.`;
-    throw new GatewayError("conflict", { detail: { detail }, param: "external_id" });
+    throw new GatewayError("conflict", { detail, param: "external_id" });
   }
   if (outcome === "too_many_keys") throw new GatewayError(outcome, { detail: { limit: KEYS_PER_ACCOUNT_MAX } });
   const key = outcome === "created" ? await books.key(account.accountId, keyId) : null;
@@ -200,7 +200,7 @@ export async function changeKey(
   const param = before.primary ? NOT_OF_PRIMARY.find((field) => body[field]) : undefined;
   if (param !== undefined) {
     const detail = `${param}: the primary key cannot be paused or limited, and does not expire; rotate it, or use an agent key.`;
-    throw new GatewayError("conflict", { detail: { detail }, param });
+    throw new GatewayError("conflict", { detail, param });
   }
   checkExpiry(body.expires_at, clock);
   checkSold(body, before, { unsold, sandbox: key.sandbox });
@@ -242,7 +242,7 @@ export async function rotateKey(
   if (before === null || present === null) throw noSuchKey(key.keyId);
   if (before.hint === GRANT_HINT) {
     const detail = "A grant has no secret to rotate; revoke it, and let its client ask again.";
-    throw new GatewayError("conflict", { detail: { detail } });
+    throw new GatewayError("conflict", { detail });
   }
   const overlapMs = overlapSeconds * 1_000;
   const untilMs = Math.floor(clock.epochMs()) + overlapMs;
@@ -267,7 +267,7 @@ export async function revokeKey(
   const before = await books.key(key.accountId, key.keyId);
   if (before?.primary) {
     const detail = "The primary key cannot be revoked; rotate it, or freeze the account.";
-    throw new GatewayError("conflict", { detail: { detail } });
+    throw new GatewayError("conflict", { detail });
   }
   // Even for an unknown key: the ledger may still have to prevent its creation.
   const revoked = await books.deleteKey(key.accountId, key.keyId);

@@ -37,7 +37,7 @@ export type Answering = (call: Call & { readonly caller: Caller }) => Promise<An
 
 /** An error for something that does not exist; `detail` is a sentence. */
 export function missing(of: NonNullable<GatewayError["options"]["of"]>, detail: string): GatewayError {
-  return new GatewayError("not_found", { of, detail: { detail } });
+  return new GatewayError("not_found", { of, detail });
 }
 
 export function endpoint(method: EndpointShape["method"], path: string, answer: Answering): EndpointSpec {

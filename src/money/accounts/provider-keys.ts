@@ -77,9 +77,7 @@ export async function putProviderKey(
   await changeRules(rules, accountId, (before) => {
     const providerKeys = { ...before.providerKeys, [provider]: kept };
     if (Object.keys(providerKeys).length <= PROVIDERS_MAX) return { ...before, providerKeys };
-    throw new GatewayError("conflict", {
-      detail: { detail: `There are keys of ${PROVIDERS_MAX} providers: delete one.` },
-    });
+    throw new GatewayError("conflict", { detail: `There are keys of ${PROVIDERS_MAX} providers: delete one.` });
   });
   return { status: 200, body: row(provider, kept) };
 }

@@ -7,7 +7,7 @@ import { readJson } from "../../core/json-bytes.ts";
 /** Parses a JSON body; empty is `{}`. Refuses broken characters: stores replace all by the same one, so ids could become equal. */
 export function readBody<T>(schema: z.ZodType<T>, body: Buffer): T {
   const sent = body.length === 0 ? { json: {} } : readJson(body);
-  if ("wrong" in sent) throw new GatewayError("bad_request", { detail: { detail: `body: ${sent.wrong}` } });
+  if ("wrong" in sent) throw new GatewayError("bad_request", { detail: `body: ${sent.wrong}` });
   const read = check(schema, sent.json);
   const broken = brokenTexts(read, []);
   if (broken.length > 0) throw faultsError(broken);
@@ -39,7 +39,7 @@ function faultsError(fields: readonly FieldIssue[]): GatewayError {
   const more = fields.length > 1 ? ` (and ${fields.length - 1} more, see data.fields)` : "";
   const where = first?.path ? `${first.path}: ` : "";
   return new GatewayError("bad_request", {
-    detail: { detail: `${where}${first?.message ?? "The request cannot be read."}${more}` },
+    detail: `${where}${first?.message ?? "The request cannot be read."}${more}`,
     data: { fields },
     ...(first?.path ? { param: first.path } : {}),
   });

@@ -141,5 +141,5 @@ export function searchOf(
 /** Reports that must read postings are limited to one day: names the field that requires it. */
 export function tooWideError({ tooWide }: TooWide): GatewayError {
   const detail = `${tooWide}: with this, from and to must be given and lie within one UTC day.`;
-  return new GatewayError("bad_request", { detail: { detail }, param: tooWide });
+  return new GatewayError("bad_request", { detail, param: tooWide });
 }

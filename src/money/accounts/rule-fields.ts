@@ -59,7 +59,7 @@ export const tagField = z
   .regex(/^[^\s=,][^=,]{0,39}=[^\p{C}]{1,100}$/u, "must be a tag such as team=red");
 
 export function badField(path: string, message: string): GatewayError {
-  const detail = { detail: `${path}: ${message}` };
+  const detail = `${path}: ${message}`;
   return new GatewayError("bad_request", { detail, param: path, data: { fields: [{ path, message }] } });
 }
 

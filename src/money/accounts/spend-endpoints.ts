@@ -94,7 +94,7 @@ export function spendEndpoints(books: Books): readonly EndpointSpec[] {
     }),
     endpoint("/credits", async ({ payer }) => {
       const account = await books.account(payer.accountId);
-      if (account === null) throw new GatewayError("invalid_token", { detail: { detail: "The account is gone." } });
+      if (account === null) throw new GatewayError("invalid_token", { detail: "The account is gone." });
       const { grantedNano, spentNano } = account;
       return {
         status: 200,
@@ -104,7 +104,7 @@ export function spendEndpoints(books: Books): readonly EndpointSpec[] {
     endpoint("/generation", async ({ payer, primary }, { request }) => {
       const id = request.query.get("id") ?? "";
       if (id === "") {
-        throw new GatewayError("bad_request", { param: "id", detail: { detail: "id: is missing, must be a string" } });
+        throw new GatewayError("bad_request", { param: "id", detail: "id: is missing, must be a string" });
       }
       const [, call] = CALL_ID.exec(id) ?? [];
       const posting = call === undefined ? null : await books.transaction(payer.accountId, `tx_${call}`);

@@ -182,7 +182,7 @@ export async function anyUsage(parts: UsageParts, asked: URLSearchParams): Promi
   const read = readQuery(usageSchema, asked);
   const query = usageQuery(read, read.account);
   if (query.by.includes("group") && query.accountId === null) {
-    const detail = { detail: "by: group needs an account beside it, whose groups are meant." };
+    const detail = "by: group needs an account beside it, whose groups are meant.";
     throw new GatewayError("bad_request", { detail, param: "by" });
   }
   // A key belongs to one account, so grouping by owner too adds no rows; credit belongs to no key.

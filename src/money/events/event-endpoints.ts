@@ -67,10 +67,10 @@ function actions({ log, streams, webhooks, dispatcher, urlFault }: EventParts) {
     async create(payer: string, { request }: Call): Promise<Answer> {
       const body = readBody(newSchema, request.body);
       const fault = await urlFault(body.url);
-      if (fault !== null) throw new GatewayError("bad_url", { param: "url", detail: { detail: `url: ${fault}` } });
+      if (fault !== null) throw new GatewayError("bad_url", { param: "url", detail: `url: ${fault}` });
       const hook = await webhooks.create(payer, body.url, body.kinds ?? null);
       const detail = `There are ${WEBHOOKS_MAX} webhooks, and there can be no more: delete one.`;
-      if (hook === null) throw new GatewayError("conflict", { detail: { detail } });
+      if (hook === null) throw new GatewayError("conflict", { detail });
       return { status: 201, body: { ...hookRow(hook), secret: hook.secrets[0]?.secret } };
     },
     async rotate(payer: string, { request }: Call): Promise<Answer> {

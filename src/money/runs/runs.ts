@@ -71,7 +71,7 @@ function runStopped(id: string): GatewayError {
 }
 
 function badRun(param: string, message: string): GatewayError {
-  return new GatewayError("bad_request", { param, detail: { detail: `${param}: ${message}` } });
+  return new GatewayError("bad_request", { param, detail: `${param}: ${message}` });
 }
 
 /** An agent key opens, or raises, runs within its own ceiling. */

@@ -57,7 +57,7 @@ interface Chosen {
 }
 
 function refusal(kind: FailureKind, detail: string, more: { retryAfterSeconds?: number } = {}): Unpaid {
-  const told = new GatewayError("merchant_unpaid", { detail: { detail }, ...more });
+  const told = new GatewayError("merchant_unpaid", { detail, ...more });
   return { unpaid: { kind, status: 402, message: detail, retryAfterMs: null, told, mayHaveRun: false } };
 }
 

@@ -50,7 +50,7 @@ async function* piecesOf(
 }
 
 function wrong(detail: string): GatewayError {
-  return new GatewayError("bad_request", { detail: { detail: `body: ${detail}` } });
+  return new GatewayError("bad_request", { detail: `body: ${detail}` });
 }
 
 function tooLarge(bytesMax: number): GatewayError {
@@ -119,7 +119,7 @@ class FormIntake {
           spool.put(part);
           hash.update(part);
         } catch (cause) {
-          const detail = { detail: "There is no room for more at the moment." };
+          const detail = "There is no room for more at the moment.";
           fail(new GatewayError("storage_unavailable", { detail, retryAfterSeconds: 60, cause }));
         }
       });
@@ -188,7 +188,7 @@ export async function spooledForm(
 ): Promise<SpooledForm | GatewayError> {
   if (!/^multipart\/form-data\s*;.*boundary=/i.test(contentType)) {
     const detail = "This endpoint takes a form: send Content-Type: multipart/form-data, as your client does for files.";
-    return new GatewayError("unsupported_media", { detail: { detail } });
+    return new GatewayError("unsupported_media", { detail });
   }
   if (incoming === undefined) return wrong("is empty, must be a form");
   let intake: FormIntake | null = null;
