@@ -116,7 +116,7 @@ export default defineAdapter({
         params: {
           task: { type: "TurnstileTaskProxyless", websiteURL: "https://example.com", websiteKey: "0x4AAAAAAAB" },
         },
-        answers: [{ errorId: 0, taskId }],
+        answer: { errorId: 0, taskId },
       },
     }),
     "get-task-result": action({
@@ -134,9 +134,7 @@ export default defineAdapter({
       requires: [{ kind: "task", param: "taskId" }],
       example: {
         params: { taskId },
-        answers: [
-          { errorId: 0, status: "ready", solution: { token: "0.zrSnRHO7h0HwSjSCU8oyzbjEtD8p" }, cost: "0.00299" },
-        ],
+        answer: { errorId: 0, status: "ready", solution: { token: "0.zrSnRHO7h0HwSjSCU8oyzbjEtD8p" }, cost: "0.00299" },
       },
     }),
   },

@@ -49,7 +49,7 @@ export default defineAdapter({
       timeoutMs: 120_000,
       example: {
         params: { to: "+14155550123", file_url: "https://example.com/two-pages.pdf", pages: 2 },
-        answers: [{ id: "fax_1", status: "queued", pages: 2 }],
+        answer: { id: "fax_1", status: "queued", pages: 2 },
       },
     }),
   },

@@ -1,6 +1,6 @@
 // AgentMail: mailboxes for agents, bought once, that send, list and answer mail. A mailbox belongs to the payer who bought it. The wire
 // format follows the vendor's specification. Unsure: our cost; we assume the sale price.
-import { action, bearer, defineAdapter, domainName, needsOne, optional, z } from "#adapter";
+import { action, bearer, defineAdapter, domainName, needsOne, optional, withRules, z } from "#adapter";
 
 /** Text for a mail header must not contain line breaks. */
 const line = (max: number) =>
@@ -53,8 +53,7 @@ export default defineAdapter({
     { status: 403, at: "/name", matches: /IsTaken|Rejected/, sample: "IsTakenError", means: "caller_invalid" },
   ],
   actions: {
-    create_inbox: action({
-      ...common,
+    create_inbox: action(common, {
       asked:
         "a mailbox for my agent; new email account; email address of its own; sign up for an email; disposable inbox; address to receive confirmation codes",
       description:
@@ -80,42 +79,36 @@ export default defineAdapter({
       issues: [{ kind: "inbox", at: "/inbox_id", days: YEARS_DAYS }],
       example: {
         params: { display_name: "Quiet Harbor" },
-        answers: [
-          {
-            pod_id: "pod_1",
-            inbox_id: address,
-            display_name: "Quiet Harbor",
-            created_at: received_at,
-            updated_at: received_at,
-          },
-        ],
+        answer: {
+          pod_id: "pod_1",
+          inbox_id: address,
+          display_name: "Quiet Harbor",
+          created_at: received_at,
+          updated_at: received_at,
+        },
       },
     }),
-    send: action({
-      ...common,
+    send: action(common, {
       asked:
         "send an email; write to a person by mail; drop a note; mail the team the report; email my landlord; contact support by email; tell my colleague; message with an attachment",
       description: "Sends a mail from a mailbox of yours to up to 50 people.",
       keywords: "send email; write a mail; outreach; email a customer; newsletter; contact somebody by mail",
       effect: "write",
-      params: z
-        .strictObject({
-          inbox_id,
-          to: z.union([z.email(), z.array(z.email()).min(1).max(50)]).describe("Who gets it: an address, or up to 50"),
-          subject: optional(line(998), "What it is about"),
-          ...body,
-        })
-        .check(isSaid),
+      params: withRules([isSaid], {
+        inbox_id,
+        to: z.union([z.email(), z.array(z.email()).min(1).max(50)]).describe("Who gets it: an address, or up to 50"),
+        subject: optional(line(998), "What it is about"),
+        ...body,
+      }),
       request: { method: "POST", path: "/inboxes/{inbox_id}/messages/send" },
       content: ["/message_id"],
       requires,
       example: {
         params: { inbox_id: address, to: "ada@example.com", subject: "Hello", text: "Good morning." },
-        answers: [{ message_id, thread_id }],
+        answer: { message_id, thread_id },
       },
     }),
-    "list-messages": action({
-      ...common,
+    "list-messages": action(common, {
       asked:
         "read my mail; any new messages; check the inbox; did they answer; what came in by email; unread letters; look for the verification code in my mail",
       description: "Lists the mail of a mailbox of yours, newest first. Free.",
@@ -132,23 +125,24 @@ export default defineAdapter({
       request: { method: "GET", path: "/inboxes/{inbox_id}/messages" },
       content: ["/messages"],
       requires,
-      example: { params: { inbox_id: address }, answers: [{ count: 1, limit: 20, messages: [received] }] },
+      example: { params: { inbox_id: address }, answer: { count: 1, limit: 20, messages: [received] } },
     }),
-    reply: action({
-      ...common,
+    reply: action(common, {
       asked: "reply to an email; answer a message; write back to the sender; respond to a customer's mail",
       description: "Answers a mail in a mailbox of yours; its message_id is in agentmail/list-messages.",
       keywords: "answer an email; reply to a mail; write back; respond to a customer; answer a message",
       effect: "write",
-      params: z
-        .strictObject({ inbox_id, message_id: line(998).min(1).describe("Id of the mail to answer"), ...body })
-        .check(isSaid),
+      params: withRules([isSaid], {
+        inbox_id,
+        message_id: line(998).min(1).describe("Id of the mail to answer"),
+        ...body,
+      }),
       request: { method: "POST", path: "/inboxes/{inbox_id}/messages/{message_id}/reply" },
       content: ["/message_id"],
       requires,
       example: {
         params: { inbox_id: address, message_id, text: "Good evening." },
-        answers: [{ message_id: "<0102019b7c5e@agentmail.to>", thread_id }],
+        answer: { message_id: "<0102019b7c5e@agentmail.to>", thread_id },
       },
     }),
   },

@@ -42,18 +42,16 @@ export default defineAdapter({
           chain: "solana",
           token_address: "So11111111111111111111111111111111111111112",
         },
-        answers: [
-          {
-            items: [
-              {
-                timestamp: "2026-08-01T12:00:00Z",
-                chain: "solana",
-                address: "So11111111111111111111111111111111111111112",
-                price: 171.42,
-              },
-            ],
-          },
-        ],
+        answer: {
+          items: [
+            {
+              timestamp: "2026-08-01T12:00:00Z",
+              chain: "solana",
+              address: "So11111111111111111111111111111111111111112",
+              price: 171.42,
+            },
+          ],
+        },
       },
     }),
   },

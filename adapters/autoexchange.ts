@@ -13,8 +13,7 @@ export default defineAdapter({
   origin: "https://api.auto.exchange",
   auth: paidBy("mpp"),
   actions: {
-    search: action({
-      ...common,
+    search: action(common, {
       ...FREE,
       asked:
         "find an agent for hire; marketplace of agents; which bots can do this for money; hire a specialist assistant",
@@ -24,10 +23,9 @@ export default defineAdapter({
         "hire an agent; agent marketplace; find an agent; sub-agent; hire another AI; freelancer; specialist agent",
       params: z.strictObject({ q: z.string().min(1).max(500).describe("What the agent should be good at.") }),
       request: { method: "GET", path: "/agents/search" },
-      example: { params: { q: "tides" }, answers: [{ agents: [agent] }] },
+      example: { params: { q: "tides" }, answer: { agents: [agent] } },
     }),
-    run: action({
-      ...common,
+    run: action(common, {
       asked:
         "hire an agent; pay another AI to do a job; outsource a task to a bot; let somebody else's agent do it; delegate work",
       effect: "write",
@@ -47,7 +45,7 @@ export default defineAdapter({
       timeoutMs: 120_000,
       example: {
         params: { agent_id: "agt_1", prompt: "When is high tide in Bristol?" },
-        answers: [{ id: "run_1", status: "completed", output: "At 18:12." }],
+        answer: { id: "run_1", status: "completed", output: "At 18:12." },
       },
     }),
   },

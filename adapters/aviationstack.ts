@@ -1,6 +1,6 @@
 // AviationStack: flights with their status, delays, gates and times. Our cost is its public pay-per-call price; a plan may differ.
 // From memory: the names of most params.
-import { action, defineAdapter, keyInQuery, needsOne, optional, z } from "#adapter";
+import { action, defineAdapter, keyInQuery, needsOne, optional, withRules, z } from "#adapter";
 
 const code = (letters: RegExp, as: string) => z.string().regex(letters, `must be as ${as}`);
 const airport = code(/^[A-Z]{3}$/, "LHR");
@@ -26,8 +26,9 @@ export default defineAdapter({
       keywords:
         "flight status; flight number; is my flight delayed; departures; arrivals; airport; gate; plane; departure board; is a plane on time; airline; landing",
       effect: "read",
-      params: z
-        .strictObject({
+      params: withRules(
+        [needsOne("flight_iata", "flight_icao", "flight_number", "airline_iata", "dep_iata", "arr_iata")],
+        {
           flight_iata: optional(
             code(/^[A-Z0-9]{2}\d{1,4}[A-Z]?$/, "BA117"),
             "Flight number with the airline's two letters",
@@ -47,8 +48,8 @@ export default defineAdapter({
           ),
           limit: z.int().min(1).max(100).default(10).describe("The most flights"),
           offset: optional(z.int().min(0), "How many flights to skip"),
-        })
-        .check(needsOne("flight_iata", "flight_icao", "flight_number", "airline_iata", "dep_iata", "arr_iata")),
+        },
+      ),
       price: { mode: "fixed", cents: 0.5 },
       upstreamCents: 0.5,
       mayCostMore: "it is its public price for paying call by call; a plan may differ",
@@ -56,21 +57,19 @@ export default defineAdapter({
       content: ["/data"],
       example: {
         params: { flight_iata: "SQ705" },
-        answers: [
-          {
-            pagination: { limit: 10, offset: 0, count: 1, total: 1 },
-            data: [
-              {
-                flight_date: "2026-09-08",
-                flight_status: "active",
-                departure: { iata: "BKK", delay: null, scheduled: "2026-09-08T01:00:00+00:00" },
-                arrival: { iata: "SIN", terminal: "3", gate: "A5", delay: 12, scheduled: "2026-09-08T04:30:00+00:00" },
-                airline: { name: "Singapore Airlines", iata: "SQ" },
-                flight: { number: "705", iata: "SQ705" },
-              },
-            ],
-          },
-        ],
+        answer: {
+          pagination: { limit: 10, offset: 0, count: 1, total: 1 },
+          data: [
+            {
+              flight_date: "2026-09-08",
+              flight_status: "active",
+              departure: { iata: "BKK", delay: null, scheduled: "2026-09-08T01:00:00+00:00" },
+              arrival: { iata: "SIN", terminal: "3", gate: "A5", delay: 12, scheduled: "2026-09-08T04:30:00+00:00" },
+              airline: { name: "Singapore Airlines", iata: "SQ" },
+              flight: { number: "705", iata: "SQ705" },
+            },
+          ],
+        },
       },
     }),
   },

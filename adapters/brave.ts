@@ -89,7 +89,7 @@ export default defineAdapter({
       content: ["/web", "/query"],
       example: {
         params: { q: "tides brest", count: 1 },
-        answers: [{ type: "search", query, web: { type: "search", results: [page], family_friendly: true } }],
+        answer: { type: "search", query, web: { type: "search", results: [page], family_friendly: true } },
       },
     }),
     news: action({
@@ -107,7 +107,7 @@ export default defineAdapter({
       content: ["/results", "/query"],
       example: {
         params: { q: "tides brest", freshness: "pd", count: 1 },
-        answers: [{ type: "news", query, results: [article] }],
+        answer: { type: "news", query, results: [article] },
       },
     }),
   },

@@ -128,8 +128,7 @@ const boughtAtDoor = atDoor.extend({
 const oneAtDoor = "/browser/session/{session_id}";
 const doorExample = { sessionId: id, expiresAt: example.expiresAt };
 const door = {
-  create_session: action({
-    ...create,
+  create_session: action(create, {
     description:
       "Starts a browser in the cloud for so many minutes, paid at once, and returns the connectUrl at which Playwright, Puppeteer or Selenium drive it.",
     params: z.strictObject({
@@ -152,7 +151,7 @@ const door = {
     issues: [{ kind: "session", at: "/sessionId", days: 2 }],
     example: {
       params: { estimatedMinutes: 5 },
-      answers: [{ ...doorExample, connectUrl: `wss://connect.browserbase.com/?sessionId=${id}`, paidMinutes: 5 }],
+      answer: { ...doorExample, connectUrl: `wss://connect.browserbase.com/?sessionId=${id}`, paidMinutes: 5 },
     },
   }),
   extend_session: action({
@@ -166,7 +165,7 @@ const door = {
       // It has been paid, whatever the answer says.
       return { sessionId, expiresAt: atDoor.catch({}).parse(json).expiresAt };
     },
-    example: { params: { session_id: id, estimatedMinutes: 15 }, answers: [doorExample] },
+    example: { params: { session_id: id, estimatedMinutes: 15 }, answer: doorExample },
   }),
   session_status: action({
     ...tell,
@@ -181,7 +180,7 @@ const door = {
     },
     example: {
       params: { session_id: id },
-      answers: [{ ...doorExample, status: "active", usage: { minutesPaid: 5, minutesUsed: 1, minutesRemaining: 4 } }],
+      answer: { ...doorExample, status: "active", usage: { minutesPaid: 5, minutesUsed: 1, minutesRemaining: 4 } },
     },
   }),
   release_session: action({
@@ -190,7 +189,7 @@ const door = {
       await ask({ method: "DELETE", path: oneAtDoor, send: "none" }, { values: params, accepts: [204, 404] });
       return { sessionId: params.session_id, released: true };
     },
-    example: { params: { session_id: id }, answers: [doorExample] },
+    example: { params: { session_id: id }, answer: doorExample },
   }),
 };
 
@@ -203,8 +202,7 @@ export default defineAdapter({
   keylessDoor: { mpp: "https://mpp.browserbase.com", x402: "https://x402.browserbase.com", actions: door },
   prepaid,
   actions: {
-    create_session: action({
-      ...create,
+    create_session: action(create, {
       asked:
         "a browser in the cloud; remote chrome; headless browser for playwright, puppeteer, selenium; automate clicks on a site; log in to a page and fill a form; drive a browser; browser automation",
       description:
@@ -254,14 +252,12 @@ export default defineAdapter({
       rules: [{ status: 429, means: "provider_busy" }],
       example: {
         params: { estimatedMinutes: 5 },
-        answers: [
-          {
-            ...example,
-            connectUrl: `wss://connect.browserbase.com/?signingKey=eyJhbGciOiJBMjU2S1ciLCJlbmMiOiJBMjU2R0NNIn0&sessionId=${id}`,
-            seleniumRemoteUrl: "https://connect.browserbase.com/webdriver",
-            signingKey: "eyJhbGciOiJBMjU2S1ciLCJlbmMiOiJBMjU2R0NNIn0",
-          },
-        ],
+        answer: {
+          ...example,
+          connectUrl: `wss://connect.browserbase.com/?signingKey=eyJhbGciOiJBMjU2S1ciLCJlbmMiOiJBMjU2R0NNIn0&sessionId=${id}`,
+          seleniumRemoteUrl: "https://connect.browserbase.com/webdriver",
+          signingKey: "eyJhbGciOiJBMjU2S1ciLCJlbmMiOiJBMjU2R0NNIn0",
+        },
       },
     }),
     extend_session: action({
@@ -284,7 +280,7 @@ export default defineAdapter({
         if (!isAlive(status)) end("caller_invalid", { message: `the session has ended: ${status}` });
         return { sessionId };
       },
-      example: { params: { session_id: id, estimatedMinutes: 15 }, answers: [example] },
+      example: { params: { session_id: id, estimatedMinutes: 15 }, answer: example },
     }),
     session_status: action({
       ...tell,
@@ -298,7 +294,7 @@ export default defineAdapter({
         const { id: sessionId, status } = session.parse(json);
         return { sessionId, status, alive: isAlive(status) };
       },
-      example: { params: { session_id: id }, answers: [example] },
+      example: { params: { session_id: id }, answer: example },
     }),
     release_session: action({
       ...end,

@@ -39,8 +39,7 @@ export default defineAdapter({
   keyEnv: ["CODE_STORAGE_PRIVATE_KEY"],
   auth: jwt({ issuer: "org", claims: { sub: "@pierre/storage" } }),
   actions: {
-    "repo-create": action({
-      ...common,
+    "repo-create": action(common, {
       asked:
         "a git repository; private repo for code; place to push commits; host source code; version control; github alternative; new project repository",
       description:
@@ -71,10 +70,9 @@ export default defineAdapter({
         return { id: repo, clone_url: cloneUrl(context, repo), default_branch: BRANCH };
       },
       issues: [{ kind: "repo", at: "/id", days: YEARS_DAYS }],
-      example: { params: { name: "notes" }, answers: [{ repo_id: id }] },
+      example: { params: { name: "notes" }, answer: { repo_id: id } },
     }),
-    "repo-get": action({
-      ...common,
+    "repo-get": action(common, {
       asked: "clone address of my repo; get my git repository again; link to push to",
       description:
         "Tells of a private git repository of yours, with a new clone_url to clone from and push to for an hour.",
@@ -96,7 +94,7 @@ export default defineAdapter({
         return { id: params.id, clone_url: cloneUrl(context, params.id), ...found.parse(json) };
       },
       requires: [{ kind: "repo", param: "id" }],
-      example: { params: { id }, answers: [{ default_branch: BRANCH, created_at: "2026-11-20T10:11:12Z" }] },
+      example: { params: { id }, answer: { default_branch: BRANCH, created_at: "2026-11-20T10:11:12Z" } },
     }),
   },
 });

@@ -33,7 +33,7 @@ export default defineAdapter({
       request: { method: "GET", path: "" },
       example: {
         params: { endpoint: "simple/price", ids: "bitcoin", vs_currencies: "usd" },
-        answers: [{ bitcoin: { usd: 67_187.34 } }],
+        answer: { bitcoin: { usd: 67_187.34 } },
       },
     }),
   },

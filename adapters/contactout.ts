@@ -1,6 +1,6 @@
 // ContactOut: searches people by occupation, finds contact details from a LinkedIn profile, and the person behind an email address.
 // From memory: our cost of its credits, which are sold by contract. Its wording comes from its own documentation.
-import { action, defineAdapter, keyHeaders, needsOne, optional, z } from "#adapter";
+import { action, defineAdapter, keyHeaders, needsOne, optional, withRules, z } from "#adapter";
 
 /** A profile in a search, an email address, a phone number, a check. */
 const [PROFILE_CENTS, EMAIL_CENTS, PHONE_CENTS, CHECK_CENTS] = [0.2, 8, 25, 1];
@@ -32,25 +32,23 @@ const LISTS =
   "job_title company domain location seniority skills education industry job_function exclude_companies exclude_job_titles".split(
     " ",
   );
-const search = z
-  .strictObject({
-    ...filters,
-    company_size: optional(ranges, "Employees of the company, as 1_10"),
-    years_of_experience: optional(ranges, "Years at work, as 6_10"),
-    years_in_current_role: optional(ranges, "Years in this position, as 0_2"),
-    company_filter: optional(z.enum(["current", "past", "both"]), "Which of a person's companies company means"),
-    current_titles_only: optional(z.boolean(), "False: titles that a person once had count too"),
-    include_related_job_titles: optional(z.boolean(), "Titles like those given count too"),
-    exclude_companies: optional(words, "Nobody of these companies"),
-    exclude_job_titles: optional(words, "Nobody with these titles"),
-    data_types: optional(
-      z.array(z.enum(["personal_email", "work_email", "phone"])).min(1),
-      "Only people of whom these are known; profile-contacts tells them",
-    ),
-    page: z.int().min(1).max(1_000).default(1).describe("Which page, of page_size each"),
-    page_size: z.int().min(1).max(PAGE_SIZE).default(10).describe("How many profiles; each is a cent"),
-  })
-  .check(needsOne("name", "job_title", "company", "domain", ...Object.keys(filters).slice(4)));
+const search = withRules([needsOne("name", "job_title", "company", "domain", ...Object.keys(filters).slice(4))], {
+  ...filters,
+  company_size: optional(ranges, "Employees of the company, as 1_10"),
+  years_of_experience: optional(ranges, "Years at work, as 6_10"),
+  years_in_current_role: optional(ranges, "Years in this position, as 0_2"),
+  company_filter: optional(z.enum(["current", "past", "both"]), "Which of a person's companies company means"),
+  current_titles_only: optional(z.boolean(), "False: titles that a person once had count too"),
+  include_related_job_titles: optional(z.boolean(), "Titles like those given count too"),
+  exclude_companies: optional(words, "Nobody of these companies"),
+  exclude_job_titles: optional(words, "Nobody with these titles"),
+  data_types: optional(
+    z.array(z.enum(["personal_email", "work_email", "phone"])).min(1),
+    "Only people of whom these are known; profile-contacts tells them",
+  ),
+  page: z.int().min(1).max(1_000).default(1).describe("Which page, of page_size each"),
+  page_size: z.int().min(1).max(PAGE_SIZE).default(10).describe("How many profiles; each is a cent"),
+});
 type Search = z.infer<typeof search>;
 
 /** The requested profiles, and thus which of the vendor's pages to fetch. */
@@ -133,8 +131,7 @@ export default defineAdapter({
     { status: 403, means: "provider_billing" },
   ],
   actions: {
-    "people-search": action({
-      ...common,
+    "people-search": action(common, {
       asked:
         "find engineers in a city; candidates for a job; recruit; people with a skill; employees by title and company; sourcing talent; sales leads; prospects; who works where; decision makers; hire a developer",
       description:
@@ -185,17 +182,14 @@ export default defineAdapter({
       rate: { requests: 60, perMs: 60_000 },
       example: {
         params: { job_title: "Engineer", company: "Example", page_size: 5 },
-        answers: [
-          {
-            status_code: 200,
-            metadata: { page: 1, page_size: PAGE_SIZE, total_results: 1 },
-            profiles: { [linkedin]: found },
-          },
-        ],
+        answer: {
+          status_code: 200,
+          metadata: { page: 1, page_size: PAGE_SIZE, total_results: 1 },
+          profiles: { [linkedin]: found },
+        },
       },
     }),
-    "profile-contacts": action({
-      ...common,
+    "profile-contacts": action(common, {
       asked:
         "email and phone of a linkedin profile; contact details from linkedin; how do I reach this person; private number; personal email; call her directly",
       description:
@@ -224,24 +218,21 @@ export default defineAdapter({
       ],
       example: {
         params: { profile: linkedin },
-        answers: [
-          {
-            status_code: 200,
-            profile: {
-              url: linkedin,
-              email: ["ada@example.com", "ada@example.org"],
-              work_email: ["ada@example.com"],
-              work_email_status: { "ada@example.com": "Verified" },
-              personal_email: ["ada@example.org"],
-              phone: [],
-              github: ["ada"],
-            },
+        answer: {
+          status_code: 200,
+          profile: {
+            url: linkedin,
+            email: ["ada@example.com", "ada@example.org"],
+            work_email: ["ada@example.com"],
+            work_email_status: { "ada@example.com": "Verified" },
+            personal_email: ["ada@example.org"],
+            phone: [],
+            github: ["ada"],
           },
-        ],
+        },
       },
     }),
-    "person-from-email": action({
-      ...common,
+    "person-from-email": action(common, {
       asked:
         "who is behind an email; whose email is this; name and company for an address; reverse email lookup; who wrote me; enrich a lead; profile of an unknown sender",
       description:
@@ -261,10 +252,9 @@ export default defineAdapter({
         { at: "/profile/linkedinUrl", empty: false, means: "success" },
         { at: "/status_code", is: 200, means: "miss" },
       ],
-      example: { params: { email: "ada@example.com" }, answers: [{ status_code: 200, profile: person }] },
+      example: { params: { email: "ada@example.com" }, answer: { status_code: 200, profile: person } },
     }),
-    "email-verify": action({
-      ...common,
+    "email-verify": action(common, {
       asked:
         "is this email valid; does this address exist; will my mail bounce; check addresses before sending; is it a fake, throwaway or disposable email; clean my mailing list; deliverable; real mailbox; dead addresses",
       description:
@@ -277,7 +267,7 @@ export default defineAdapter({
       request: get("/email/verify"),
       content: ["/data/status"],
       rules: [{ at: "/data/status", is: "unknown", means: "miss" }],
-      example: { params: { email: "ada@example.com" }, answers: [{ status_code: 200, data: { status: "valid" } }] },
+      example: { params: { email: "ada@example.com" }, answer: { status_code: 200, data: { status: "valid" } } },
     }),
   },
 });

@@ -1,5 +1,5 @@
 // CourtListener: dockets of U.S. federal cases and court opinions. A token is optional and raises the limits.
-import { action, defineAdapter, header, needsOne, z } from "#adapter";
+import { action, defineAdapter, header, needsOne, withRules, z } from "#adapter";
 
 const words = z.string().min(1).max(1_000);
 const day = z.iso.date();
@@ -27,31 +27,25 @@ const backwards = { path: ["filed_before"], error: "must not be before filed_aft
 const ordered = (p: { filed_after?: string | undefined; filed_before?: string | undefined }) =>
   (p.filed_after ?? "") <= (p.filed_before ?? "~");
 
-const dockets = z
-  .strictObject({
-    ...criteria,
-    party_name: words.describe("The name of a party, such as a company that is sued.").optional(),
-    nature_of_suit: words.describe("Words of the nature of suit, such as patent.").optional(),
-    available_only: z.boolean().describe("True: only cases with documents that can be read here.").optional(),
-    order_by: z.enum(["score desc", "dateFiled desc", "dateFiled asc"]).default("score desc").describe("The order."),
-    cursor,
-  })
-  .check(needsOne("q", "case_name", "docket_number", "court", "party_name", "nature_of_suit"))
-  .refine(ordered, backwards);
+const dockets = withRules([needsOne("q", "case_name", "docket_number", "court", "party_name", "nature_of_suit")], {
+  ...criteria,
+  party_name: words.describe("The name of a party, such as a company that is sued.").optional(),
+  nature_of_suit: words.describe("Words of the nature of suit, such as patent.").optional(),
+  available_only: z.boolean().describe("True: only cases with documents that can be read here.").optional(),
+  order_by: z.enum(["score desc", "dateFiled desc", "dateFiled asc"]).default("score desc").describe("The order."),
+  cursor,
+}).refine(ordered, backwards);
 
 const statuses = ["Published", "Unpublished", "Errata", "Separate", "In-chambers", "Relating-to", "Unknown"] as const;
-const opinions = z
-  .strictObject({
-    ...criteria,
-    status: z.array(z.enum(statuses)).min(1).describe("Kinds of opinions. Default: published ones.").optional(),
-    order_by: z
-      .enum(["score desc", "dateFiled desc", "dateFiled asc", "citeCount desc"])
-      .default("score desc")
-      .describe("The order; citeCount desc puts the most cited first."),
-    cursor,
-  })
-  .check(needsOne("q", "case_name", "docket_number", "court"))
-  .refine(ordered, backwards);
+const opinions = withRules([needsOne("q", "case_name", "docket_number", "court")], {
+  ...criteria,
+  status: z.array(z.enum(statuses)).min(1).describe("Kinds of opinions. Default: published ones.").optional(),
+  order_by: z
+    .enum(["score desc", "dateFiled desc", "dateFiled asc", "citeCount desc"])
+    .default("score desc")
+    .describe("The order; citeCount desc puts the most cited first."),
+  cursor,
+}).refine(ordered, backwards);
 
 const common = { category: "records", effect: "read", price: { mode: "fixed", cents: 1 }, upstreamCents: 0 } as const;
 const aCase = { caseName: "Foo v. Foo", court_id: "hawapp", dateFiled: "2003-01-10", docketNumber: "24158" };
@@ -77,8 +71,7 @@ export default defineAdapter({
   // Its maintenance page.
   rules: [{ at: "", matches: /^\s*</, sample: "<!doctype html>", means: "provider_overloaded" }],
   actions: {
-    dockets: action({
-      ...common,
+    dockets: action(common, {
       asked:
         "is there a case against a company; lawsuits; who is suing; court docket; case number; pending trial; bankruptcy filings; status of a case; party, plaintiff, defendant; sued; legal proceedings; complaint filed in federal court; litigation",
       description:
@@ -99,13 +92,15 @@ export default defineAdapter({
       content: ["/results"],
       example: {
         params: { party_name: "Foo Industries", order_by: "dateFiled desc" },
-        answers: [
-          { count: 1, next: null, previous: null, results: [{ ...aCase, docket_id: 63544014, recap_documents: [] }] },
-        ],
+        answer: {
+          count: 1,
+          next: null,
+          previous: null,
+          results: [{ ...aCase, docket_id: 63544014, recap_documents: [] }],
+        },
       },
     }),
-    opinions: action({
-      ...common,
+    opinions: action(common, {
       asked:
         "what did the court decide; rulings; precedents; case law; supreme court, circuit, judges on a question; judgments about fair use, privacy, contracts; legal opinion; verdict",
       description: "Searches opinions of U.S. courts (case law), with citations and snippets of their text.",
@@ -125,7 +120,7 @@ export default defineAdapter({
       content: ["/results"],
       example: {
         params: { q: '"fair use"', court: "scotus", order_by: "citeCount desc" },
-        answers: [{ count: 1, next: null, results: [{ ...aCase, ...opinion }] }],
+        answer: { count: 1, next: null, results: [{ ...aCase, ...opinion }] },
       },
     }),
   },

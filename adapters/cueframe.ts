@@ -2,7 +2,7 @@
 // fields come from its public pages. From memory: its error messages, the media statuses other than `complete` and `failed`, and our cost
 // of a render: 50 cents per started minute, half of that at hd, twice at 4k. Files are passed as links that the vendor opens, so their
 // bytes are transferred only once.
-import { action, bearer, defineAdapter, exactlyOne, goesWith, optional, together, z } from "#adapter";
+import { action, bearer, defineAdapter, exactlyOne, goesWith, optional, together, withRules, z } from "#adapter";
 
 const YEAR_DAYS = 365;
 const RENDER_CENTS = 100;
@@ -145,8 +145,7 @@ export default defineAdapter({
     },
   ],
   actions: {
-    upload: action({
-      ...common,
+    upload: action(common, {
       asked: "bring a clip, song or picture into the video editor",
       description:
         "Brings a file of yours (files/upload) to where videos are made: video, sound or image. Its import goes on; see cueframe/media_status.",
@@ -176,11 +175,10 @@ export default defineAdapter({
       ],
       example: {
         params: { file_id: "file_example", filename: "walk.mp4", contentType: "video/mp4" },
-        answers: [{ id: media, status: "importing" }],
+        answer: { id: media, status: "importing" },
       },
     }),
-    media_status: action({
-      ...free,
+    media_status: action(free, {
       asked: "is my video file imported; length and size of a clip; how long is the film",
       description: "Says how the import of a file stands, and what it is: length, size, frames a second.",
       params: z.strictObject({ media_id: id.describe("Id of media of yours") }),
@@ -189,23 +187,20 @@ export default defineAdapter({
       requires: [{ kind: "media", param: "media_id" }],
       example: {
         params: { media_id: media },
-        answers: [
-          {
-            id: media,
-            status: "complete",
-            name: "walk.mp4",
-            mimeType: "video/mp4",
-            fileSize: 10_485_760,
-            duration: 12.4,
-            width: 1920,
-            height: 1080,
-            frameRate: 30,
-          },
-        ],
+        answer: {
+          id: media,
+          status: "complete",
+          name: "walk.mp4",
+          mimeType: "video/mp4",
+          fileSize: 10_485_760,
+          duration: 12.4,
+          width: 1920,
+          height: 1080,
+          frameRate: 30,
+        },
       },
     }),
-    create_project: action({
-      ...common,
+    create_project: action(common, {
       asked:
         "edit a video; put clips together; new video project; cut, join, merge videos; video editor; slideshow with music; movie from my photos; montage",
       description: "Makes a project, in which a video is put together. Returns its id for cueframe/put_composition.",
@@ -221,20 +216,17 @@ export default defineAdapter({
       issues: [{ kind: "project", at: "/id", days: YEAR_DAYS }],
       example: {
         params: { name: "The gate", format: title.format },
-        answers: [{ id: project, name: "The gate", format: title.format, createdAt: "2026-11-20T10:11:12Z" }],
+        answer: { id: project, name: "The gate", format: title.format, createdAt: "2026-11-20T10:11:12Z" },
       },
     }),
-    put_composition: action({
-      ...common,
+    put_composition: action(common, {
       asked:
         "add titles, text, music, logos to a video; order of the clips; timeline of a video; overlay; trim; concatenate;",
       description:
         "Puts what a video consists of into a project, in place of what was there: tracks of clips, with text and graphics. At most 240 seconds at hd, 120 at fhd, 60 at 4k.",
       keywords: "edit a video; timeline; clips; captions; video composition",
       effect: "write",
-      params: z
-        .strictObject({ project_id, ...composed })
-        .check(...rules)
+      params: withRules([...rules], { project_id, ...composed })
         .refine(fitsPrice, TOO_LONG)
         .refine(fitsBody, TOO_LARGE),
       request: {
@@ -244,26 +236,22 @@ export default defineAdapter({
       },
       rules: [{ status: 204, at: "", empty: true, means: "success", data: { stored: true } }],
       requires: [ownProject, ...ownMedia],
-      example: { params: { project_id: project, ...title }, answers: [{ stored: true }] },
+      example: { params: { project_id: project, ...title }, answer: { stored: true } },
     }),
-    validate: action({
-      ...common,
+    validate: action(common, {
       asked: "check a composition; will the video work; what is wrong with my timeline",
       description: "Says whether a video can be made of a composition, and if not, what to mend.",
       keywords: "check a composition; video editing",
       effect: "read",
-      params: z
-        .strictObject(composed)
-        .check(...rules)
+      params: withRules([...rules], composed)
         .refine(fitsPrice, TOO_LONG)
         .refine(fitsBody, TOO_LARGE),
       request: { method: "POST", path: "/composition/validate", params: (given) => compositionOf(given) },
       content: ["/valid"],
       requires: ownMedia,
-      example: { params: title, answers: [{ valid: true, errors: [] }] },
+      example: { params: title, answer: { valid: true, errors: [] } },
     }),
-    render: action({
-      ...common,
+    render: action(common, {
       asked: "make the final video; produce the mp4; render it",
       description:
         "Makes the video of a project's composition. Returns render_id for cueframe/render_status; is charged when it begins.",
@@ -278,10 +266,9 @@ export default defineAdapter({
       answer: { kind: "json", renamed: { id: "render_id" } },
       requires: [ownProject],
       issues: [{ kind: "render", at: "/id" }],
-      example: { params: { project_id: project }, answers: [{ id: render, status: "queued" }] },
+      example: { params: { project_id: project }, answer: { id: render, status: "queued" } },
     }),
-    render_status: action({
-      ...free,
+    render_status: action(free, {
       asked: "is the video ready; how far is the render; download the finished movie",
       description: "Says how far a render is, and once it is done where the video lies, for a while.",
       keywords: "download the video; video rendering",
@@ -291,16 +278,14 @@ export default defineAdapter({
       requires: [ownProject, { kind: "render", param: "render_id" }],
       example: {
         params: { project_id: project, render_id: render },
-        answers: [
-          {
-            id: render,
-            status: "complete",
-            progress: 100,
-            outputUrl: "https://cdn.cueframe.ai/renders/rnd_1a2b3c4d5e6f.mp4?expires=1795000000",
-            outputExpiresAt: "2026-11-21T10:11:12Z",
-            outputDurationSec: 4,
-          },
-        ],
+        answer: {
+          id: render,
+          status: "complete",
+          progress: 100,
+          outputUrl: "https://cdn.cueframe.ai/renders/rnd_1a2b3c4d5e6f.mp4?expires=1795000000",
+          outputExpiresAt: "2026-11-21T10:11:12Z",
+          outputDurationSec: 4,
+        },
       },
     }),
   },

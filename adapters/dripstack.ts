@@ -25,8 +25,7 @@ export default defineAdapter({
   auth: paidBy("mpp", "x402"),
   rules: [{ status: 503, at: "/code", is: "summary_not_ready", means: "provider_overloaded" }],
   actions: {
-    search: action({
-      ...FREE,
+    search: action(FREE, {
       asked: "search newsletters; what do substack authors write about; paid posts about a topic; essays of bloggers",
       description: "Searches posts of paid newsletters by words; each has its price and a snippet.",
       keywords: "newsletter; substack; paid article; investment research; what newsletters say; paid blog posts",
@@ -35,19 +34,17 @@ export default defineAdapter({
         limit: z.int().min(1).max(30).default(10).describe("The most posts."),
       }),
       request: { method: "GET", path: "/search" },
-      example: { params: { q: "tides" }, answers: [{ items: [{ ...listed, snippet: "The sea comes back." }] }] },
+      example: { params: { q: "tides" }, answer: { items: [{ ...listed, snippet: "The sea comes back." }] } },
     }),
-    publications: action({
-      ...FREE,
+    publications: action(FREE, {
       asked: "which newsletters are there; posts of a newsletter; substack writers; subscriptions",
       description: "Lists the newsletters whose posts can be bought.",
       keywords: "newsletters; substack publications",
       params: z.strictObject({}),
       request: { method: "GET", path: "/publications" },
-      example: { params: {}, answers: [{ publications: [{ slug: "newsletter.doomberg.com", title: "Doomberg" }] }] },
+      example: { params: {}, answer: { publications: [{ slug: "newsletter.doomberg.com", title: "Doomberg" }] } },
     }),
-    publication: action({
-      ...FREE,
+    publication: action(FREE, {
       asked: "which newsletters are there; posts of a newsletter; substack writers; subscriptions",
       description: "The posts of one newsletter, with their prices.",
       keywords: "newsletter posts; substack posts",
@@ -55,11 +52,10 @@ export default defineAdapter({
       request: { method: "GET", path: "/publications/{publication}" },
       example: {
         params: { publication: "newsletter.doomberg.com" },
-        answers: [{ slug: "newsletter.doomberg.com", title: "Doomberg", posts: [listed] }],
+        answer: { slug: "newsletter.doomberg.com", title: "Doomberg", posts: [listed] },
       },
     }),
-    post: action({
-      ...common,
+    post: action(common, {
       asked:
         "read a paid newsletter post; article behind a paywall on substack; what does the newsletter say; premium issue",
       description:
@@ -72,13 +68,11 @@ export default defineAdapter({
       content: ["/synthesizedSummary"],
       example: {
         params: { publication: "newsletter.doomberg.com", post: "the-tides" },
-        answers: [
-          {
-            ...listed,
-            synthesizedSummary: "The moon moves the sea.",
-            paymentInfo: { amountUsd: "0.25", protocol: "mpp" },
-          },
-        ],
+        answer: {
+          ...listed,
+          synthesizedSummary: "The moon moves the sea.",
+          paymentInfo: { amountUsd: "0.25", protocol: "mpp" },
+        },
       },
     }),
   },

@@ -1,5 +1,5 @@
 // Exa: semantic search, page contents and cited answers, at the prices listed on 2026-11-10.
-import { action, defineAdapter, keyHeader, needsOne, noneWhen, notBoth, optional, z } from "#adapter";
+import { action, defineAdapter, keyHeader, needsOne, noneWhen, notBoth, optional, withRules, z } from "#adapter";
 
 const date = z
   .string()
@@ -34,8 +34,12 @@ const camel = (name: string) => name.replace(/_(.)/g, (_, letter: string) => let
 const BOTH_WAYS = ["start_published_date", "end_published_date", "include_domains", "exclude_domains"];
 const WITHOUT = ["start_published_date", "end_published_date", "exclude_domains"];
 const NOT_OF_PROFILES = [...WITHOUT, ...WITHOUT.map(camel), "includeText", "excludeText"];
-const search = z
-  .strictObject({
+const search = withRules(
+  [
+    ...noneWhen(NOT_OF_PROFILES, "category", { enum: ["people", "company"] }),
+    ...BOTH_WAYS.map((name) => notBoth(name, camel(name))),
+  ],
+  {
     query: z.string().min(1).describe("What to look for, in plain words"),
     type: z.enum(TYPES).default("auto").describe("How to search; the deep types take several steps and cost 2 cents"),
     numResults: z.int().min(1).max(100).default(10).describe("How many; beyond 13, each ten more cost another cent"),
@@ -58,11 +62,8 @@ const search = z
     excludeDomains: optional(words, "The same as exclude_domains"),
     includeText: optional(words.max(1), "A phrase of up to five words that every page contains"),
     excludeText: optional(words.max(1), "A phrase of up to five words that no page contains"),
-  })
-  .check(
-    ...noneWhen(NOT_OF_PROFILES, "category", { enum: ["people", "company"] }),
-    ...BOTH_WAYS.map((name) => notBoth(name, camel(name))),
-  );
+  },
+);
 type Search = z.infer<typeof search>;
 /** In tenths of a cent, for ten results with text and highlights; default 7. Each further result and each summary costs one more. */
 const TENTHS: Readonly<Record<string, number>> = { "deep-lite": 12, deep: 12, "deep-reasoning": 15 };
@@ -83,14 +84,12 @@ const searchWire = ({ type, category, contents: of, ...rest }: Search) => ({
   ...kindWire(category, rest),
 });
 
-const contents = z
-  .strictObject({
-    urls: optional(urls.min(1).max(100), "Addresses of the pages, up to 100"),
-    ids: optional(words.min(1).max(100), "Ids of results of a search, beside urls or instead"),
-    summary,
-    ...page,
-  })
-  .check(needsOne("urls", "ids"));
+const contents = withRules([needsOne("urls", "ids")], {
+  urls: optional(urls.min(1).max(100), "Addresses of the pages, up to 100"),
+  ids: optional(words.min(1).max(100), "Ids of results of a search, beside urls or instead"),
+  summary,
+  ...page,
+});
 type Contents = z.infer<typeof contents>;
 /** A tenth of a cent per page for each of text, highlights and summary; without any of them, the text is returned. */
 const contentCents = ({ urls = [], ids = [], text, highlights, summary: of }: Contents) =>
@@ -135,7 +134,7 @@ export default defineAdapter({
       upstreamCents: searchCents,
       request: { method: "POST", path: "/search", params: searchWire },
       content: ["/results"],
-      example: { params: { query: "overview of language models", category: "research" }, answers: [found] },
+      example: { params: { query: "overview of language models", category: "research" }, answer: found },
     }),
     contents: action({
       asked:
@@ -161,7 +160,7 @@ export default defineAdapter({
       content: ["/results/0"],
       // No page could be fetched. The caller chose the pages, so this does not count against the route.
       rules: [{ at: "/statuses", each: "/status", is: "error", means: "caller_unsupported", messageAt: TAG }],
-      example: { params: { urls: [paper], text: true }, answers: [fetched] },
+      example: { params: { urls: [paper], text: true }, answer: fetched },
     }),
     answer: action({
       asked: "answer with sources; who won; what is; quick answer from the web; facts with citations; ask the internet",
@@ -174,7 +173,7 @@ export default defineAdapter({
       upstreamCents: 0.5,
       request: { method: "POST", path: "/answer" },
       content: ["/answer"],
-      example: { params: { query: "Who is H. Naveed?" }, answers: [{ answer: "An author.", citations: [result] }] },
+      example: { params: { query: "Who is H. Naveed?" }, answer: { answer: "An author.", citations: [result] } },
     }),
   },
 });

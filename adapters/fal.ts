@@ -62,12 +62,10 @@ export default defineAdapter({
       content: ["/upload_url"],
       example: {
         params: { file_name: "cat.png", content_type: "image/png" },
-        answers: [
-          {
-            upload_url: "https://v3.fal.media/files/upload/penguin/cat.png?signature=0123456789",
-            file_url: "https://v3.fal.media/files/penguin/0123456789_cat.png",
-          },
-        ],
+        answer: {
+          upload_url: "https://v3.fal.media/files/upload/penguin/cat.png?signature=0123456789",
+          file_url: "https://v3.fal.media/files/penguin/0123456789_cat.png",
+        },
       },
     }),
     generate: action({

@@ -1,5 +1,5 @@
 // fastCRW: pages behind anti-bot walls, crawls of up to 100 pages, extraction with evidence. One credit is counted as 0.07 cents.
-import { action, bearer, defineAdapter, neededWhen, needsOne, optional, z } from "#adapter";
+import { action, bearer, defineAdapter, neededWhen, needsOne, optional, withRules, z } from "#adapter";
 
 const CREDIT_CENTS = 0.07;
 const page = z.url({ protocol: /^https?$/ });
@@ -10,8 +10,12 @@ const limit = z.int().min(1).max(20).default(5).describe("Results at most");
 const format = z.enum(["markdown", "html", "rawHtml", "plainText", "links", "images", "json", "screenshot"]);
 /** Every page that was read has at least one of these. */
 const READ = format.options.map((name) => `/data/${name}`);
-const scrape = z
-  .strictObject({
+const scrape = withRules(
+  [
+    neededWhen("jsonSchema", "formats", { contains: { const: "json" } }),
+    neededWhen("jsonSchema", "basis", { const: true }),
+  ],
+  {
     url: page.describe("The page"),
     formats: z.array(format).min(1).default(["markdown"]).describe("What to return of it"),
     onlyMainContent: z.boolean().default(true).describe("Leave out navigation, headers and footers"),
@@ -23,19 +27,14 @@ const scrape = z
     basis: optional(z.boolean(), "Evidence for each field of format json"),
     includeTags: optional(list, "Only these tags or CSS selectors"),
     excludeTags: optional(list, "Not these tags or CSS selectors"),
-  })
-  .check(
-    neededWhen("jsonSchema", "formats", { contains: { const: "json" } }),
-    neededWhen("jsonSchema", "basis", { const: true }),
-  );
-const extract = z
-  .strictObject({
-    urls: z.array(page).min(1).max(10).describe("The pages, up to ten"),
-    prompt: optional(words, "What to extract, in words"),
-    schema: optional(schema, "JSON Schema of what to extract"),
-    basis: optional(z.boolean(), "Evidence for each field; needs a schema"),
-  })
-  .check(needsOne("prompt", "schema"), neededWhen("schema", "basis", { const: true }));
+  },
+);
+const extract = withRules([needsOne("prompt", "schema"), neededWhen("schema", "basis", { const: true })], {
+  urls: z.array(page).min(1).max(10).describe("The pages, up to ten"),
+  prompt: optional(words, "What to extract, in words"),
+  schema: optional(schema, "JSON Schema of what to extract"),
+  basis: optional(z.boolean(), "Evidence for each field; needs a schema"),
+});
 
 const reads = { category: "scraping", effect: "read", price: { mode: "fixed", cents: 1, freeOnMiss: true } } as const;
 const [url, id] = ["https://example.com", "3f6b2c1d-8a47-4f0e-9a55-2d1c7e8b9a10"];
@@ -43,8 +42,7 @@ const read = { markdown: "# Example Domain", metadata: { title: "Example Domain"
 const results = [{ url, status: "completed", data: { title: "Example Domain" } }];
 
 const status = (kind: string, answer: z.core.util.JSONType) =>
-  action({
-    ...reads,
+  action(reads, {
     description: `Says how far a job of fastcrw/${kind} is, and what it has found. A failed job is free.`,
     asked: `is the ${kind} done; what the ${kind} has found so far; progress of the ${kind}`,
     keywords: `progress of a ${kind} job; pages of a ${kind} job; is it finished`,
@@ -54,7 +52,7 @@ const status = (kind: string, answer: z.core.util.JSONType) =>
     content: ["/status"],
     rules: [{ at: "/status", is: ["failed", "cancelled"], means: "miss" }],
     requires: [{ kind, param: "id" }],
-    example: { params: { id }, answers: [answer] },
+    example: { params: { id }, answer: answer },
   });
 const launch = (kind: string) => {
   const poll = {
@@ -79,8 +77,7 @@ export default defineAdapter({
     { at: "/success", is: false, means: "provider_server_error" },
   ],
   actions: {
-    scrape: action({
-      ...reads,
+    scrape: action(reads, {
       asked:
         "read a web page; get the text of a link; open this url; what does this page say; page to markdown; copy the content of an article; grab the html; fetch a site; screenshot of a page; turn a website into text",
       description:
@@ -91,10 +88,9 @@ export default defineAdapter({
       request: { method: "POST", path: "/scrape", fixed: { deadlineMs: 50_000 } },
       content: READ,
       rules: [{ status: [200, 422], at: "/success", is: false, means: "miss" }],
-      example: { params: { url, stealth: true }, answers: [{ success: true, data: { ...read, creditCost: 1 } }] },
+      example: { params: { url, stealth: true }, answer: { success: true, data: { ...read, creditCost: 1 } } },
     }),
-    crawl: action({
-      ...launch("crawl"),
+    crawl: action(launch("crawl"), {
       asked:
         "crawl a site; read every page of a website; download a whole site; mirror the docs; all pages of a domain; follow the links; archive our blog",
       description: "Reads up to 100 pages of a whole site, following links. Returns an id for fastcrw/crawl-status.",
@@ -106,11 +102,10 @@ export default defineAdapter({
       price: { mode: "fixed", cents: 10 },
       upstreamCents: ({ maxPages }) => (1 + maxPages) * CREDIT_CENTS,
       request: { method: "POST", path: "/crawl" },
-      example: { params: { url, maxPages: 20 }, answers: [{ success: true, id }] },
+      example: { params: { url, maxPages: 20 }, answer: { success: true, id } },
     }),
     "crawl-status": status("crawl", { success: true, status: "completed", total: 1, completed: 1, data: [read] }),
-    extract: action({
-      ...launch("extract"),
+    extract: action(launch("extract"), {
       asked:
         "prices from a shop page; structured data out of a page; product name, price, rating as json; fill a table from a website; fields from a listing; specs from a site; scrape data into a spreadsheet",
       description: "Takes structured data out of pages, with evidence. Returns an id for fastcrw/extract-status.",
@@ -118,10 +113,9 @@ export default defineAdapter({
       price: { mode: "fixed", cents: 5 },
       upstreamCents: ({ urls }) => urls.length * 5 * CREDIT_CENTS,
       request: { method: "POST", path: "/extract" },
-      example: { params: { urls: [url], prompt: "The title" }, answers: [{ success: true, id, status: "processing" }] },
+      example: { params: { urls: [url], prompt: "The title" }, answer: { success: true, id, status: "processing" } },
     }),
-    map: action({
-      ...reads,
+    map: action(reads, {
       asked: "sitemap; all links of a site; list of pages; urls of a domain; which pages does a site have",
       description: "Lists the addresses of all pages of a site, from its own map or by following links.",
       keywords: "sitemap; every link of a site; which pages a site has; all urls",
@@ -129,10 +123,9 @@ export default defineAdapter({
       upstreamCents: CREDIT_CENTS,
       request: { method: "POST", path: "/map", fixed: { timeout: 50 } },
       content: ["/data/links"],
-      example: { params: { url }, answers: [{ success: true, data: { links: [url] } }] },
+      example: { params: { url }, answer: { success: true, data: { links: [url] } } },
     }),
-    search: action({
-      ...reads,
+    search: action(reads, {
       asked: "search the web; search results; google; find pages; look up on the internet",
       category: "search",
       description: "Searches the web: title, description and address of each result.",
@@ -142,7 +135,7 @@ export default defineAdapter({
       content: ["/data"],
       example: {
         params: { query: "example" },
-        answers: [{ success: true, data: [{ url, title: "Example Domain", description: "For documentation." }] }],
+        answer: { success: true, data: [{ url, title: "Example Domain", description: "For documentation." }] },
       },
     }),
     "extract-status": status("extract", { success: true, id, status: "completed", results, creditsUsed: 5 }),

@@ -57,8 +57,7 @@ export default defineAdapter({
   // An HTML page, under any status, means an outage.
   rules: [{ at: "", matches: /^\s*</, sample: "<!doctype html>", means: "provider_overloaded" }],
   actions: {
-    search: action({
-      ...common,
+    search: action(common, {
       asked:
         "new federal rules; proposed regulations; executive orders of the president; notices of agencies; what did the epa, fda, faa, irs, ftc propose; presidential documents; rule changes; public comment deadline; government announcements; tariffs",
       description: "Searches U.S. federal rules, proposed rules, notices and presidential documents since 1994.",
@@ -81,11 +80,10 @@ export default defineAdapter({
       content: ["/results", "/count"],
       example: {
         params: { term: "emission standards", type: "RULE", agency: "environmental-protection-agency" },
-        answers: [{ count: 1, total_pages: 1, next_page_url: null, results: [rule] }],
+        answer: { count: 1, total_pages: 1, next_page_url: null, results: [rule] },
       },
     }),
-    document: action({
-      ...common,
+    document: action(common, {
       asked: "text of a federal notice by number; read one executive order; read a proposed rule",
       description:
         "One Federal Register document by its number, with the addresses of its text. Unknown ones are free.",
@@ -101,14 +99,12 @@ export default defineAdapter({
       content: ["/document_number"],
       example: {
         params: { document_number: "2026-17211" },
-        answers: [
-          {
-            ...rule,
-            action: "Final rule.",
-            effective_on: "2026-11-02",
-            raw_text_url: "https://www.federalregister.gov/documents/full_text/text/2026/09/03/2026-17211.txt",
-          },
-        ],
+        answer: {
+          ...rule,
+          action: "Final rule.",
+          effective_on: "2026-11-02",
+          raw_text_url: "https://www.federalregister.gov/documents/full_text/text/2026/09/03/2026-17211.txt",
+        },
       },
     }),
   },

@@ -1,5 +1,5 @@
 // Firecrawl: pages, whole sites, site maps, web search and extraction. One credit is counted as a tenth of a cent.
-import { action, bearer, defineAdapter, neededWhen, needsOne, optional, z } from "#adapter";
+import { action, bearer, defineAdapter, neededWhen, needsOne, optional, withRules, z } from "#adapter";
 
 const CREDIT_CENTS = 0.1;
 /** What enhanced proxies, and extraction by a model, cost on top of a page. */
@@ -29,30 +29,26 @@ const OF_THE_PAGE = [
   { status: 403, at: "/error", matches: /support th(is|ese) (web)?sites?/i, sample: "We do not support this site" },
   { status: 403, at: "/error", matches: /(web)?site (is )?not supported/i, sample: "This website is not supported" },
 ].map((rule) => ({ ...rule, means: "caller_unsupported" as const }));
-const single = z
-  .strictObject({
-    url: page.describe("The page"),
-    formats: z.array(format).min(1).default(["markdown"]).describe("What to return of it"),
-    onlyMainContent: z.boolean().default(true).describe("Leave out navigation, headers and footers"),
-    waitFor: z.int().min(0).max(60_000).default(0).describe("Milliseconds to wait before reading"),
-    jsonSchema: optional(z.record(z.string(), z.json()), "JSON Schema of what format json takes out of the page"),
-    includeTags: optional(list, "Only these tags or CSS selectors"),
-    excludeTags: optional(list, "Not these tags or CSS selectors"),
-    location: optional(place, 'Where to read from, such as {country: "DE"}'),
-    maxAge: optional(z.int().min(0), "How old a stored copy may be, in milliseconds; two days unless set"),
-  })
-  .check(neededWhen("jsonSchema", "formats", { contains: { const: "json" } }));
-const extract = z
-  .strictObject({
-    urls: z
-      .array(page.regex(/^[^*]*$/, "names a whole site"))
-      .min(1)
-      .max(10)
-      .describe("The pages; one cent per two pages, rounded up"),
-    prompt: optional(words, "What to extract, in words"),
-    schema: optional(z.record(z.string(), z.json()), "JSON Schema of what to extract"),
-  })
-  .check(needsOne("prompt", "schema"));
+const single = withRules([neededWhen("jsonSchema", "formats", { contains: { const: "json" } })], {
+  url: page.describe("The page"),
+  formats: z.array(format).min(1).default(["markdown"]).describe("What to return of it"),
+  onlyMainContent: z.boolean().default(true).describe("Leave out navigation, headers and footers"),
+  waitFor: z.int().min(0).max(60_000).default(0).describe("Milliseconds to wait before reading"),
+  jsonSchema: optional(z.record(z.string(), z.json()), "JSON Schema of what format json takes out of the page"),
+  includeTags: optional(list, "Only these tags or CSS selectors"),
+  excludeTags: optional(list, "Not these tags or CSS selectors"),
+  location: optional(place, 'Where to read from, such as {country: "DE"}'),
+  maxAge: optional(z.int().min(0), "How old a stored copy may be, in milliseconds; two days unless set"),
+});
+const extract = withRules([needsOne("prompt", "schema")], {
+  urls: z
+    .array(page.regex(/^[^*]*$/, "names a whole site"))
+    .min(1)
+    .max(10)
+    .describe("The pages; one cent per two pages, rounded up"),
+  prompt: optional(words, "What to extract, in words"),
+  schema: optional(z.record(z.string(), z.json()), "JSON Schema of what to extract"),
+});
 const skip = optional(z.int().min(0), "Pages to leave out: the number in the address that `next` holds");
 
 /** With extraction by a model, fewer PDF pages are read, so that the price stays the same. */
@@ -90,8 +86,7 @@ const extractWire = ({ urls, ...asked }: Extract) => ({
 const extracted = { json: { title: "Example Domain" }, metadata: { sourceURL: url, statusCode: 200 } };
 
 const status = (kind: string, path: string, more: z.ZodRawShape, answer: z.core.util.JSONType) =>
-  action({
-    ...reads,
+  action(reads, {
     description: `Says how far a job of firecrawl/${kind} is, and what it has found. A failed job is free.`,
     asked: `is the ${kind} done; what the ${kind} has found so far; progress of the ${kind}`,
     keywords: `progress of a ${kind} job; pages of a ${kind} job; is it finished`,
@@ -101,7 +96,7 @@ const status = (kind: string, path: string, more: z.ZodRawShape, answer: z.core.
     content: ["/status"],
     rules: [{ at: "/status", is: ["failed", "cancelled"], means: "miss" }],
     requires: [{ kind, param: "id" }],
-    example: { params: { id }, answers: [answer] },
+    example: { params: { id }, answer: answer },
   });
 const launch = (kind: string) => {
   const poll = {
@@ -123,8 +118,7 @@ export default defineAdapter({
   selfHosted: { lacks: ["unblock"] },
   rules: [...OF_THE_PAGE, { at: "/success", is: false, means: "provider_server_error" }],
   actions: {
-    scrape: action({
-      ...reads,
+    scrape: action(reads, {
       asked:
         "read a web page; get the text of a link; open this url; what does this page say; page to markdown; copy the content of an article; grab the html; fetch a site; screenshot of a page; turn a website into text",
       description: "Reads one page, its scripts run, as markdown, HTML, links or a screenshot. An error page is free.",
@@ -134,10 +128,9 @@ export default defineAdapter({
       request: { method: "POST", path: "/scrape", params: singleWire, fixed: { ...pdf(10), timeout: 50_000 } },
       content: READ,
       rules: [ERROR_PAGE, NO_HOST],
-      example: { params: { url }, answers: [{ success: true, data: read }] },
+      example: { params: { url }, answer: { success: true, data: read } },
     }),
-    unblock: action({
-      ...reads,
+    unblock: action(reads, {
       asked:
         "site blocks me; access denied; forbidden; get past cloudflare; behind a captcha; it thinks that I am a bot; page does not load for scrapers; bot wall; blocked; 403",
       description: "Reads one page through better addresses, for sites that turn others away. An error page is free.",
@@ -153,10 +146,9 @@ export default defineAdapter({
       },
       content: READ,
       rules: [ERROR_PAGE, NO_HOST],
-      example: { params: { url }, answers: [{ success: true, data: read }] },
+      example: { params: { url }, answer: { success: true, data: read } },
     }),
-    crawl: action({
-      ...launch("crawl"),
+    crawl: action(launch("crawl"), {
       asked:
         "crawl a site; read every page of a website; download a whole site; mirror the docs; all pages of a domain; follow the links; archive our blog",
       description: "Reads the pages of a whole site, following its links. Returns an id for firecrawl/crawl-status.",
@@ -175,7 +167,7 @@ export default defineAdapter({
       },
       upstreamCents: ({ limit }) => limit * CREDIT_CENTS,
       request: { method: "POST", path: "/crawl", names, fixed: { scrapeOptions: { ...pdf(1), proxy: BASIC } } },
-      example: { params: { url, limit: 5 }, answers: [{ success: true, id }] },
+      example: { params: { url, limit: 5 }, answer: { success: true, id } },
     }),
     "crawl-status": status(
       "crawl",
@@ -183,8 +175,7 @@ export default defineAdapter({
       { skip },
       { status: "completed", total: 1, completed: 1, data: [read] },
     ),
-    map: action({
-      ...reads,
+    map: action(reads, {
       asked: "sitemap; all links of a site; list of pages; urls of a domain; which pages does a site have",
       description: "Lists the addresses of all pages of a site, as a sitemap does, without reading the pages.",
       keywords: "sitemap; every link of a site; which pages a site has; all urls",
@@ -196,10 +187,9 @@ export default defineAdapter({
       upstreamCents: CREDIT_CENTS,
       request: { method: "POST", path: "/map" },
       content: ["/links"],
-      example: { params: { url }, answers: [{ success: true, links: [{ url, title: "Example Domain" }] }] },
+      example: { params: { url }, answer: { success: true, links: [{ url, title: "Example Domain" }] } },
     }),
-    search: action({
-      ...reads,
+    search: action(reads, {
       asked: "search the web; search results; google; find pages; look up on the internet",
       category: "search",
       description: "Searches the web: title, description and address of each result.",
@@ -215,17 +205,14 @@ export default defineAdapter({
       content: ["/data"],
       example: {
         params: { query: "example" },
-        answers: [
-          {
-            success: true,
-            data: { web: [{ url, title: "Example Domain", description: "For documentation." }] },
-            creditsUsed: 2,
-          },
-        ],
+        answer: {
+          success: true,
+          data: { web: [{ url, title: "Example Domain", description: "For documentation." }] },
+          creditsUsed: 2,
+        },
       },
     }),
-    extract: action({
-      ...launch("extract"),
+    extract: action(launch("extract"), {
       asked:
         "prices from a shop page; structured data out of a page; product name, price, rating as json; fill a table from a website; fields from a listing; specs from a site; scrape data into a spreadsheet",
       description:
@@ -243,7 +230,7 @@ export default defineAdapter({
       upstreamCents: (params) => params.urls.length * (JSON_CREDITS + extractPdfPages(params)) * CREDIT_CENTS,
       // The vendor's /extract ends on 2026-12-10; a batch of pages with extraction by a model gives the same result.
       request: { method: "POST", path: "/batch/scrape", params: extractWire },
-      example: { params: { urls: [url], prompt: "The title" }, answers: [{ success: true, id, invalidURLs: [] }] },
+      example: { params: { urls: [url], prompt: "The title" }, answer: { success: true, id, invalidURLs: [] } },
     }),
     "extract-status": status("extract", "/batch/scrape/{id}", {}, { status: "completed", total: 1, data: [extracted] }),
   },

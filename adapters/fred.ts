@@ -65,8 +65,7 @@ export default defineAdapter({
     { status: 423, means: "provider_overloaded" },
   ],
   actions: {
-    search: action({
-      ...common,
+    search: action(common, {
       asked:
         "unemployment rate; inflation; cpi; gdp growth; interest rates; mortgage rates; federal funds rate; money supply; consumer prices; wages; jobs; housing starts; economy of america over the years; cost of living; recession; treasury yields; oil price, gas price by year; how bad is joblessness; economic statistics; percent, monthly, yearly, since",
       description: `Finds series of economic data by words or by id: unemployment, GDP, inflation, interest rates, money. ${NOTICE}`,
@@ -95,21 +94,18 @@ export default defineAdapter({
       rules: [{ at: "/seriess", empty: true, means: "miss" }],
       example: {
         params: { search_text: "unemployment rate", limit: 1 },
-        answers: [
-          {
-            ...today,
-            order_by: "search_rank",
-            sort_order: "desc",
-            count: 8_213,
-            offset: 0,
-            limit: 1,
-            seriess: [unemployment],
-          },
-        ],
+        answer: {
+          ...today,
+          order_by: "search_rank",
+          sort_order: "desc",
+          count: 8_213,
+          offset: 0,
+          limit: 1,
+          seriess: [unemployment],
+        },
       },
     }),
-    series: action({
-      ...common,
+    series: action(common, {
       asked:
         "unemployment rate; inflation; cpi; gdp growth; interest rates; mortgage rates; federal funds rate; money supply; consumer prices; wages; jobs; housing starts; economy of america over the years; cost of living; recession; treasury yields; oil price, gas price by year; how bad is joblessness; economic statistics; percent, monthly, yearly, since",
       description: `Says what a series is: title, units, frequency, first and last observation, when it was last updated. ${NOTICE}`,
@@ -118,10 +114,9 @@ export default defineAdapter({
       request: { method: "GET", path: "/series", fixed: { file_type: "json" } },
       content: ["/seriess"],
       rules: [{ at: "/seriess", empty: true, means: "miss" }],
-      example: { params: { series_id: "UNRATE" }, answers: [{ ...today, seriess: [unemployment] }] },
+      example: { params: { series_id: "UNRATE" }, answer: { ...today, seriess: [unemployment] } },
     }),
-    observations: action({
-      ...common,
+    observations: action(common, {
       asked:
         "unemployment rate; inflation; cpi; gdp growth; interest rates; mortgage rates; federal funds rate; money supply; consumer prices; wages; jobs; housing starts; economy of america over the years; cost of living; recession; treasury yields; oil price, gas price by year; how bad is joblessness; economic statistics; percent, monthly, yearly, since",
       description: `The values of a series by day, month, quarter or year, as levels or as changes; a missing one is a dot. ${NOTICE}`,
@@ -150,25 +145,23 @@ export default defineAdapter({
       rules: [{ at: "/observations", empty: true, means: "miss" }],
       example: {
         params: { series_id: "UNRATE", observation_start: "2026-09-01", limit: 2 },
-        answers: [
-          {
-            ...today,
-            observation_start: "2026-09-01",
-            observation_end: "9999-12-31",
-            units: "lin",
-            output_type: 1,
-            file_type: "json",
-            order_by: "observation_date",
-            sort_order: "asc",
-            count: 2,
-            offset: 0,
-            limit: 2,
-            observations: [
-              { ...today, date: "2026-09-01", value: "4.4" },
-              { ...today, date: "2026-10-01", value: "4.5" },
-            ],
-          },
-        ],
+        answer: {
+          ...today,
+          observation_start: "2026-09-01",
+          observation_end: "9999-12-31",
+          units: "lin",
+          output_type: 1,
+          file_type: "json",
+          order_by: "observation_date",
+          sort_order: "asc",
+          count: 2,
+          offset: 0,
+          limit: 2,
+          observations: [
+            { ...today, date: "2026-09-01", value: "4.4" },
+            { ...today, date: "2026-10-01", value: "4.5" },
+          ],
+        },
       },
     }),
   },

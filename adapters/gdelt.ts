@@ -72,8 +72,7 @@ export default defineAdapter({
     { at: "", matches: /\S/, sample: "The specified phrase is too short.", means: "caller_invalid" },
   ],
   actions: {
-    news: action({
-      ...common,
+    news: action(common, {
       asked:
         "world news; foreign press; what do newspapers abroad write; articles in other languages; media all over the world; local news in a country; reports in france, india, brazil",
       description:
@@ -94,24 +93,21 @@ export default defineAdapter({
       rules: [{ at: "", not: "", empty: true, means: "miss", data: { articles: [] } }],
       example: {
         params: { query: "climate", timespan: "24h", maxrecords: 1 },
-        answers: [
-          {
-            articles: [
-              {
-                url: "https://example.org/climate",
-                title: "Climate talks open",
-                seendate: "20261120T120000Z",
-                domain: "example.org",
-                language: "English",
-                sourcecountry: "France",
-              },
-            ],
-          },
-        ],
+        answer: {
+          articles: [
+            {
+              url: "https://example.org/climate",
+              title: "Climate talks open",
+              seendate: "20261120T120000Z",
+              domain: "example.org",
+              language: "English",
+              sourcecountry: "France",
+            },
+          ],
+        },
       },
     }),
-    timeline: action({
-      ...common,
+    timeline: action(common, {
       asked:
         "how much is written about it over time; tone of the press; is coverage positive or negative; media sentiment; attention in the news; mood of reporting",
       description: "How much of the world's news is about a query over time, or how positive its tone is.",
@@ -132,7 +128,7 @@ export default defineAdapter({
       rules: [{ at: "", not: "", empty: true, means: "miss", data: { timeline: [] } }],
       example: {
         params: { query: "climate", timespan: "7d" },
-        answers: [{ timeline: [{ series: "Volume Intensity", data: [{ date: "20261120T000000Z", value: 1.42 }] }] }],
+        answer: { timeline: [{ series: "Volume Intensity", data: [{ date: "20261120T000000Z", value: 1.42 }] }] },
       },
     }),
   },

@@ -10,8 +10,7 @@ export default defineAdapter({
   origin: "https://govlaws.ai/api/mpp",
   auth: paidBy("mpp"),
   actions: {
-    search: action({
-      ...common,
+    search: action(common, {
       asked:
         "is it legal; which law applies; rules for businesses; what am I allowed to do; regulation of food labels, drones, noise, privacy; osha, fda, hipaa, epa requirements; legal limit; permitted; compliance with federal law; banned",
       description:
@@ -36,19 +35,16 @@ export default defineAdapter({
       },
       example: {
         params: { query: "ability to repay a mortgage", agency: "CFPB" },
-        answers: [
-          {
-            query: "ability to repay a mortgage CFPB",
-            corpus: "regulations",
-            total: 1,
-            results: [{ citation: "12 CFR 1026.43", title: "Minimum standards for certain transactions", score: 0.83 }],
-            provenance: source,
-          },
-        ],
+        answer: {
+          query: "ability to repay a mortgage CFPB",
+          corpus: "regulations",
+          total: 1,
+          results: [{ citation: "12 CFR 1026.43", title: "Minimum standards for certain transactions", score: 0.83 }],
+          provenance: source,
+        },
       },
     }),
-    resolve: action({
-      ...common,
+    resolve: action(common, {
       asked:
         "text of a regulation by number; what does a section say; cfr, usc, code, title, part, statute; requirements in the law",
       description: "The current text of a regulation by its citation, with source and changes. An unknown one is free.",
@@ -65,16 +61,14 @@ export default defineAdapter({
       request: { method: "GET", path: "/resolve" },
       example: {
         params: { citation: "12 CFR 1026.43" },
-        answers: [
-          {
-            citation: "12 CFR 1026.43",
-            title: "Minimum standards for transactions secured by a dwelling",
-            agency: "Consumer Financial Protection Bureau",
-            text: "(a) Scope. ...",
-            freshness: { up_to_date_as_of: "2026-11-20", status: "current" },
-            provenance: source,
-          },
-        ],
+        answer: {
+          citation: "12 CFR 1026.43",
+          title: "Minimum standards for transactions secured by a dwelling",
+          agency: "Consumer Financial Protection Bureau",
+          text: "(a) Scope. ...",
+          freshness: { up_to_date_as_of: "2026-11-20", status: "current" },
+          provenance: source,
+        },
       },
     }),
   },

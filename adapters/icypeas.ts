@@ -1,6 +1,6 @@
 // Icypeas: finds and verifies email addresses; each search is launched and then polled by its id. From memory: our cost, and the rate limit
 // for launching searches.
-import { action, defineAdapter, keyHeader, rule, z } from "#adapter";
+import { action, defineAdapter, keyHeader, rule, withRules, z } from "#adapter";
 
 /** From memory: a search costs one credit of its smallest plan, a check a tenth of that. */
 const [SEARCH_CENTS, CHECK_CENTS] = [2, 0.5];
@@ -49,38 +49,23 @@ export default defineAdapter({
     { at: "/success", is: false, means: "provider_server_error" },
   ],
   actions: {
-    "email-search": action({
-      ...launch,
+    "email-search": action(launch, {
       asked:
         "email of a person at a company; work address of somebody; how can I mail the manager; guess her email; reach the ceo, buyer, recruiter, journalist, professor by mail",
       description:
         "Starts a search for a person's work email address by name and company; icypeas/result tells what it found.",
       keywords: "find email; work email; email address of a person",
-      params: z
-        .strictObject({
-          firstname: z
-            .string()
-            .max(100)
-            .default("")
-            .describe("First name; may be left out where the last name is given"),
-          lastname: z
-            .string()
-            .max(100)
-            .default("")
-            .describe("Last name; may be left out where the first name is given"),
-          domainOrCompany,
-        })
-        .check(rule({ anyOf: [given("firstname"), given("lastname")] }, "lastname", NO_NAME)),
+      params: withRules([rule({ anyOf: [given("firstname"), given("lastname")] }, "lastname", NO_NAME)], {
+        firstname: z.string().max(100).default("").describe("First name; may be left out where the last name is given"),
+        lastname: z.string().max(100).default("").describe("Last name; may be left out where the first name is given"),
+        domainOrCompany,
+      }),
       price: { mode: "fixed", cents: 4 },
       upstreamCents: SEARCH_CENTS,
       request: post("/email-search"),
-      example: {
-        params: { firstname: "Ada", lastname: "Lovelace", domainOrCompany: "example.com" },
-        answers: [launched],
-      },
+      example: { params: { firstname: "Ada", lastname: "Lovelace", domainOrCompany: "example.com" }, answer: launched },
     }),
-    "email-verification": action({
-      ...launch,
+    "email-verification": action(launch, {
       asked:
         "is this email valid; does this address exist; will my mail bounce; check addresses before sending; is it a fake, throwaway or disposable email; clean my mailing list; deliverable; real mailbox; dead addresses",
       description: "Starts a check whether an email address works; icypeas/result tells how sure it is.",
@@ -89,10 +74,9 @@ export default defineAdapter({
       price: { mode: "fixed", cents: 2 },
       upstreamCents: CHECK_CENTS,
       request: post("/email-verification"),
-      example: { params: { email: "ada@example.com" }, answers: [launched] },
+      example: { params: { email: "ada@example.com" }, answer: launched },
     }),
-    "domain-search": action({
-      ...launch,
+    "domain-search": action(launch, {
       asked: "general addresses of a company; info@, contact@, sales@; contact email of a website",
       description:
         "Starts a scan of a domain for addresses of roles, such as contact@; icypeas/result tells what it found.",
@@ -101,7 +85,7 @@ export default defineAdapter({
       price: { mode: "fixed", cents: 4 },
       upstreamCents: SEARCH_CENTS,
       request: post("/domain-search"),
-      example: { params: { domainOrCompany: "example.com" }, answers: [launched] },
+      example: { params: { domainOrCompany: "example.com" }, answer: launched },
     }),
     result: action({
       asked: "result of the email search; has the address been found",
@@ -110,13 +94,14 @@ export default defineAdapter({
       description:
         "Tells how a search of icypeas stands and what it found. Ask every 3 to 5 seconds: NONE, SCHEDULED and IN_PROGRESS mean that it still works.",
       keywords: "result of an email search; is the search done",
-      params: z
-        .strictObject({
+      params: withRules(
+        [rule({ oneOf: [{ required: ["id"] }, { required: ["mode"] }] }, "id", "is needed, or mode; not both")],
+        {
           id: words.describe("The _id of the search").optional(),
           mode: z.literal("single").describe("Lists your own searches, the newest first").optional(),
           limit: z.int().min(1).max(LISTED_MAX).default(10).describe("How many are listed at most"),
-        })
-        .check(rule({ oneOf: [{ required: ["id"] }, { required: ["mode"] }] }, "id", "is needed, or mode; not both")),
+        },
+      ),
       price: { mode: "fixed", cents: 1 },
       upstreamCents: 0,
       request: {
@@ -138,19 +123,17 @@ export default defineAdapter({
       rate: { requests: 30, perMs: 60_000 },
       example: {
         params: { id: _id },
-        answers: [
-          {
-            success: true,
-            items: [
-              {
-                _id,
-                status: "DEBITED",
-                results: { fullname: "Ada Lovelace", emails: [{ email: "ada@example.com", certainty: "ultra_sure" }] },
-              },
-            ],
-            total: 1,
-          },
-        ],
+        answer: {
+          success: true,
+          items: [
+            {
+              _id,
+              status: "DEBITED",
+              results: { fullname: "Ada Lovelace", emails: [{ email: "ada@example.com", certainty: "ultra_sure" }] },
+            },
+          ],
+          total: 1,
+        },
       },
     }),
   },

@@ -1,6 +1,6 @@
 // KicksDB: sneakers and streetwear on StockX and GOAT: products, prices by size, sales. Our cost is its public pay-per-call price; a plan
 // may differ.
-import { action, defineAdapter, exactlyOne, keyHeader, optional, z } from "#adapter";
+import { action, defineAdapter, exactlyOne, keyHeader, optional, withRules, z } from "#adapter";
 
 const words = z.string().min(1).max(200);
 const market = z
@@ -48,8 +48,7 @@ export default defineAdapter({
   origin: "https://api.kicks.dev/v3",
   auth: keyHeader("authorization"),
   actions: {
-    search: action({
-      ...common,
+    search: action(common, {
       asked:
         "sneakers; trainers; kicks; jordans; shoes; nike, adidas; stockx, goat; streetwear; hype drops; find a pair; resell",
       description: "Finds sneakers and streetwear on stockx or GOAT, with prices and rank.",
@@ -67,10 +66,9 @@ export default defineAdapter({
       }),
       request: { method: "GET", path: "/{shop}/products", params: shown },
       content: ["/data"],
-      example: { params: { query: "dunk low panda" }, answers: [{ $schema, data: [product], meta: { total: 1 } }] },
+      example: { params: { query: "dunk low panda" }, answer: { $schema, data: [product], meta: { total: 1 } } },
     }),
-    product: action({
-      ...common,
+    product: action(common, {
       asked:
         "price of a sneaker by size; what are my jordans worth; resale value of shoes; nike, adidas, dunk, air max, new balance; streetwear; how much for this pair",
       description: "One sneaker or piece of streetwear by its id or slug: facts, prices by size, statistics.",
@@ -78,10 +76,9 @@ export default defineAdapter({
       params: z.strictObject({ id, shop, market, display }),
       request: { method: "GET", path: "/{shop}/products/{id}", params: shown },
       content: ["/data"],
-      example: { params: { id: product.slug, display: ["prices"] }, answers: [{ $schema, data: product, meta: {} }] },
+      example: { params: { id: product.slug, display: ["prices"] }, answer: { $schema, data: product, meta: {} } },
     }),
-    sales: action({
-      ...common,
+    sales: action(common, {
       asked: "what did the shoe sell for; past sales of a sneaker; price history of a pair",
       description: "Past sales of one sneaker, one by one or by the day.",
       keywords: "sneaker sales; price history of a shoe; last sale",
@@ -102,32 +99,28 @@ export default defineAdapter({
       content: ["/data"],
       example: {
         params: { id: product.slug },
-        answers: [{ $schema, data: [{ amount: 98, created_at: "2026-11-20T10:11:12Z", variant_id: "a" }], meta: {} }],
+        answer: { $schema, data: [{ amount: 98, created_at: "2026-11-20T10:11:12Z", variant_id: "a" }], meta: {} },
       },
     }),
-    prices: action({
-      ...common,
+    prices: action(common, {
       asked:
         "price of a sneaker by size; what are my jordans worth; resale value of shoes; nike, adidas, dunk, air max, new balance; streetwear; how much for this pair",
       description: "Prices of up to 50 sneakers at once on stockx, by SKU or id.",
       keywords: "sneaker prices; price by size; bulk price; what shoes sell for",
-      params: z
-        .strictObject({
-          skus: optional(z.array(words).min(1).max(50), "SKUs"),
-          product_ids: optional(z.array(words).min(1).max(50), "Ids of products"),
-          show_sizes: optional(z.boolean(), "A price for each size"),
-          market,
-        })
-        .check(exactlyOne("skus", "product_ids")),
+      params: withRules([exactlyOne("skus", "product_ids")], {
+        skus: optional(z.array(words).min(1).max(50), "SKUs"),
+        product_ids: optional(z.array(words).min(1).max(50), "Ids of products"),
+        show_sizes: optional(z.boolean(), "A price for each size"),
+        market,
+      }),
       request: { method: "POST", path: "/stockx/prices" },
       content: ["/data"],
       example: {
         params: { skus: ["DD1391-100"] },
-        answers: [{ $schema, data: [{ sku: "DD1391-100", price: 71 }], meta: {} }],
+        answer: { $schema, data: [{ sku: "DD1391-100", price: 71 }], meta: {} },
       },
     }),
-    match: action({
-      ...common,
+    match: action(common, {
       asked: "same sneaker in other shops",
       description: "The same sneaker in every shop, by its slug, SKU or id.",
       keywords: "compare sneaker prices; same product in other shops",
@@ -138,7 +131,7 @@ export default defineAdapter({
       }),
       request: { method: "GET", path: "/unified/products/{id}" },
       content: ["/data"],
-      example: { params: { id: "DD1391-100" }, answers: [{ $schema, data: [product], meta: {} }] },
+      example: { params: { id: "DD1391-100" }, answer: { $schema, data: [product], meta: {} } },
     }),
   },
 });

@@ -16,8 +16,7 @@ export default defineAdapter({
   auth: bearer,
   selfHosted: {},
   actions: {
-    "agent-create": action({
-      ...common,
+    "agent-create": action(common, {
       asked:
         "an agent with memory; bot that remembers me; a companion; assistant which learns over time; personal AI that does not forget; chatbot with a persona",
       description:
@@ -48,11 +47,10 @@ export default defineAdapter({
       issues: [{ kind: "agent", at: "/id", days: YEARS_DAYS }],
       example: {
         params: { name: "helper", memory_blocks: [{ label: "human", value: "Ada does not eat meat." }] },
-        answers: [{ id, name: "helper", agent_type: "letta_v1_agent", created_at: "2026-11-20T10:11:12Z" }],
+        answer: { id, name: "helper", agent_type: "letta_v1_agent", created_at: "2026-11-20T10:11:12Z" },
       },
     }),
-    message: action({
-      ...common,
+    message: action(common, {
       asked: "talk to my agent; tell my bot something; ask the agent that remembers",
       description:
         "Says something to an agent of yours and returns its answer, the item whose message_type is assistant_message. One at a time.",
@@ -81,20 +79,18 @@ export default defineAdapter({
       timeoutMs: 180_000,
       example: {
         params: { agent_id: id, input: "What may I cook for Ada?" },
-        answers: [
-          {
-            messages: [
-              {
-                id: "message-1a2b3c4d-5e6f-4a7b-8c9d-0e1f2a3b4c5d",
-                date: "2026-11-20T10:11:12Z",
-                message_type: "assistant_message",
-                content: "Something without meat.",
-              },
-            ],
-            stop_reason: { message_type: "stop_reason", stop_reason: "end_turn" },
-            usage: { prompt_tokens: 1_204, completion_tokens: 9, total_tokens: 1_213, step_count: 1 },
-          },
-        ],
+        answer: {
+          messages: [
+            {
+              id: "message-1a2b3c4d-5e6f-4a7b-8c9d-0e1f2a3b4c5d",
+              date: "2026-11-20T10:11:12Z",
+              message_type: "assistant_message",
+              content: "Something without meat.",
+            },
+          ],
+          stop_reason: { message_type: "stop_reason", stop_reason: "end_turn" },
+          usage: { prompt_tokens: 1_204, completion_tokens: 9, total_tokens: 1_213, step_count: 1 },
+        },
       },
     }),
   },

@@ -1,5 +1,5 @@
 // Linkup: an answer with its sources, or only the sources, from a fast or a deep search; at the prices of 2026-05-31.
-import { action, bearer, defineAdapter, neededWhen, optional, z } from "#adapter";
+import { action, bearer, defineAdapter, neededWhen, optional, withRules, z } from "#adapter";
 
 const domains = z.array(z.string().min(1)).max(100);
 
@@ -12,31 +12,28 @@ function describesObject(text: string): boolean {
   }
 }
 
-const params = z
-  .strictObject({
-    q: z.string().min(1).describe("The question, or what to find and where to look for it"),
-    outputType: z
-      .enum(["sourcedAnswer", "searchResults", "structured"])
-      .default("sourcedAnswer")
-      .describe("An answer with its sources, the sources alone, or an object of your own shape"),
-    structuredOutputSchema: optional(
-      z.string().refine(describesObject, "must be the text of a JSON Schema whose type is object"),
-      "With structured: the JSON Schema of the object, as text",
-    ),
-    includeSources: optional(z.boolean(), "With structured: return {data, sources}"),
-    includeInlineCitations: optional(z.boolean(), "With sourcedAnswer: mark in the answer what each source says"),
-    includeImages: optional(z.boolean(), "Return pictures among the results"),
-    fromDate: optional(z.iso.date(), "Only sources published since this date, YYYY-MM-DD"),
-    toDate: optional(z.iso.date(), "Only sources published until this date, YYYY-MM-DD"),
-    includeDomains: optional(domains, "Only sources of these domains, up to 100"),
-    excludeDomains: optional(domains, "No sources of these domains, up to 100"),
-    maxResults: optional(z.int().positive(), "The most sources to return"),
-  })
-  .check(neededWhen("structuredOutputSchema", "outputType", { const: "structured" }))
-  .refine(({ fromDate = "", toDate }) => toDate === undefined || fromDate <= toDate, {
-    path: ["toDate"],
-    message: "is before fromDate",
-  });
+const params = withRules([neededWhen("structuredOutputSchema", "outputType", { const: "structured" })], {
+  q: z.string().min(1).describe("The question, or what to find and where to look for it"),
+  outputType: z
+    .enum(["sourcedAnswer", "searchResults", "structured"])
+    .default("sourcedAnswer")
+    .describe("An answer with its sources, the sources alone, or an object of your own shape"),
+  structuredOutputSchema: optional(
+    z.string().refine(describesObject, "must be the text of a JSON Schema whose type is object"),
+    "With structured: the JSON Schema of the object, as text",
+  ),
+  includeSources: optional(z.boolean(), "With structured: return {data, sources}"),
+  includeInlineCitations: optional(z.boolean(), "With sourcedAnswer: mark in the answer what each source says"),
+  includeImages: optional(z.boolean(), "Return pictures among the results"),
+  fromDate: optional(z.iso.date(), "Only sources published since this date, YYYY-MM-DD"),
+  toDate: optional(z.iso.date(), "Only sources published until this date, YYYY-MM-DD"),
+  includeDomains: optional(domains, "Only sources of these domains, up to 100"),
+  excludeDomains: optional(domains, "No sources of these domains, up to 100"),
+  maxResults: optional(z.int().positive(), "The most sources to return"),
+}).refine(({ fromDate = "", toDate }) => toDate === undefined || fromDate <= toDate, {
+  path: ["toDate"],
+  message: "is before fromDate",
+});
 
 /** The caller defines the object's shape, so no location in it is known. */
 const content = ({ outputType }: z.infer<typeof params>) =>
@@ -44,19 +41,17 @@ const content = ({ outputType }: z.infer<typeof params>) =>
 
 const example = {
   params: { q: "How tall is the lighthouse of Kereon?" },
-  answers: [
-    {
-      answer: "The lighthouse of Kereon is 41 metres tall.",
-      sources: [
-        {
-          name: "Kereon",
-          url: "https://lighthouses.example/kereon",
-          snippet: "Height: 41 m.",
-          favicon: "https://lighthouses.example/favicon.ico",
-        },
-      ],
-    },
-  ],
+  answer: {
+    answer: "The lighthouse of Kereon is 41 metres tall.",
+    sources: [
+      {
+        name: "Kereon",
+        url: "https://lighthouses.example/kereon",
+        snippet: "Height: 41 m.",
+        favicon: "https://lighthouses.example/favicon.ico",
+      },
+    ],
+  },
 } as const;
 
 export default defineAdapter({

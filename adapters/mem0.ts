@@ -28,8 +28,7 @@ export default defineAdapter({
     },
   },
   actions: {
-    add: action({
-      ...common,
+    add: action(common, {
       asked:
         "remember something about a user; keep in mind; note a preference; save what was said; store a fact about me; don't forget that; memorise",
       description:
@@ -58,11 +57,10 @@ export default defineAdapter({
       callerIds,
       example: {
         params: { messages: [{ role: "user", content: "I do not eat meat." }], user_id: "ada" },
-        answers: [{ status: "PENDING", event_id: "2c4d1f44-4f7b-4b2f-9f6e-7b5b4f5a1234" }],
+        answer: { status: "PENDING", event_id: "2c4d1f44-4f7b-4b2f-9f6e-7b5b4f5a1234" },
       },
     }),
-    search: action({
-      ...common,
+    search: action(common, {
       asked:
         "what do you know about me; what did the user say before; recall preferences; earlier conversations; remind me what I told you; what did the customer say; favourite",
       description: "Finds what is remembered of a user that has to do with a question, best first, with scores.",
@@ -80,20 +78,18 @@ export default defineAdapter({
       callerIds,
       example: {
         params: { query: "What may I cook?", user_id: "ada" },
-        answers: [
-          {
-            results: [
-              {
-                id: "8f0c2c1e-7b5d-4f6a-9a41-3c2d1e0f9b8a",
-                memory: "Does not eat meat",
-                user_id: "ada",
-                score: 0.83,
-                metadata: null,
-                created_at: "2026-11-20T10:11:12Z",
-              },
-            ],
-          },
-        ],
+        answer: {
+          results: [
+            {
+              id: "8f0c2c1e-7b5d-4f6a-9a41-3c2d1e0f9b8a",
+              memory: "Does not eat meat",
+              user_id: "ada",
+              score: 0.83,
+              metadata: null,
+              created_at: "2026-11-20T10:11:12Z",
+            },
+          ],
+        },
       },
     }),
   },

@@ -1,7 +1,7 @@
 // Modal: a machine for one task, paid for its whole lifetime at creation. It has no HTTP API: modal.helper.ts talks to it. Prices are those
 // of its price page, according to lists published in June 2026. A sandbox's cores and memory cost more than a function's, and are capped at
 // what is ordered here, so that the price per second is fixed.
-import { action, basic, defineAdapter, rule, z } from "#adapter";
+import { action, basic, defineAdapter, rule, withRules, z } from "#adapter";
 
 /** In cents per second: one core and one GiB, which every machine has, and the GPU on top. */
 const CORE = 0.003942;
@@ -85,8 +85,7 @@ export default defineAdapter({
   keylessDoor: { mpp: "https://modal.mpp.tempo.xyz" },
   keyParts: ["MODAL_TOKEN_ID", "MODAL_TOKEN_SECRET"],
   actions: {
-    create: action({
-      ...common,
+    create: action(common, {
       asked:
         "a gpu; machine with a graphics card; train a model; h100, nvidia; batch job in the cloud; run a docker image; heavy compute; fine-tune; rent a server for an hour",
       description:
@@ -94,24 +93,22 @@ export default defineAdapter({
       keywords:
         "run code; code sandbox; container; gpu machine; python environment; virtual machine; train a model; graphics card; GPU; batch job; machine learning",
       effect: "write",
-      params: z
-        .strictObject({
-          image: z
-            .string()
-            .max(255)
-            .regex(
-              /^[a-z0-9]+([._-][a-z0-9]+)*(:[0-9]{1,5})?(\/[a-z0-9]+(([._]|__|-+)[a-z0-9]+)*)*(:[A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?(@sha256:[0-9a-f]{64})?$/,
-              "must be the name of a public image, such as python:3.13-slim",
-            )
-            .default("python:3.13-slim")
-            .describe("The name of a public image in a registry"),
-          command: command
-            .optional()
-            .describe("What the machine runs; it ends with it. Without one it waits for modal/exec"),
-          timeout: z.int().min(1).max(86_400).default(CPU_SECONDS).describe("How many seconds it lives at most"),
-          gpu: z.enum(NAMES).optional().describe("The GPU beside its core"),
-        })
-        .check(...bounds),
+      params: withRules([...bounds], {
+        image: z
+          .string()
+          .max(255)
+          .regex(
+            /^[a-z0-9]+([._-][a-z0-9]+)*(:[0-9]{1,5})?(\/[a-z0-9]+(([._]|__|-+)[a-z0-9]+)*)*(:[A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?(@sha256:[0-9a-f]{64})?$/,
+            "must be the name of a public image, such as python:3.13-slim",
+          )
+          .default("python:3.13-slim")
+          .describe("The name of a public image in a registry"),
+        command: command
+          .optional()
+          .describe("What the machine runs; it ends with it. Without one it waits for modal/exec"),
+        timeout: z.int().min(1).max(86_400).default(CPU_SECONDS).describe("How many seconds it lives at most"),
+        gpu: z.enum(NAMES).optional().describe("The GPU beside its core"),
+      }),
       price: {
         mode: "ranged",
         cents: 250,
@@ -128,10 +125,9 @@ export default defineAdapter({
       issues: [{ kind: "sandbox", at: "/sandbox_id" }],
       // An image that is new to the vendor is built first.
       timeoutMs: 180_000,
-      example: { params: { image: "python:3.13-slim", timeout: 300 }, answers: [{ sandbox_id: id }] },
+      example: { params: { image: "python:3.13-slim", timeout: 300 }, answer: { sandbox_id: id } },
     }),
-    exec: action({
-      ...common,
+    exec: action(common, {
       asked: "run a command on my gpu machine; execute in the container",
       description: "Runs a command in a machine of yours and returns stdout, stderr and returncode when it has ended.",
       keywords: "run a command; shell; execute code; run python; run a script",
@@ -156,11 +152,10 @@ export default defineAdapter({
       timeoutMs: EXEC_SECONDS_MAX * 1_000 + EXEC_MS_MORE,
       example: {
         params: { sandbox_id: id, command: "echo hello" },
-        answers: [{ stdout: "hello\n", stderr: "", returncode: 0 }],
+        answer: { stdout: "hello\n", stderr: "", returncode: 0 },
       },
     }),
-    status: action({
-      ...common,
+    status: action(common, {
       asked: "is my machine still running",
       description: "Says how a machine of yours stands: running, finished or failed.",
       keywords: "is the sandbox running",
@@ -169,10 +164,9 @@ export default defineAdapter({
       request: { method: "POST", path: "/sandbox/status" },
       content: ["/status"],
       requires,
-      example: { params: { sandbox_id: id }, answers: [{ sandbox_id: id, status: "running" }] },
+      example: { params: { sandbox_id: id }, answer: { sandbox_id: id, status: "running" } },
     }),
-    terminate: action({
-      ...common,
+    terminate: action(common, {
       asked: "stop my gpu machine; kill the container",
       description: "Ends a machine of yours before its time; what is left of it is not given back.",
       keywords: "stop the sandbox; kill the container",
@@ -180,7 +174,7 @@ export default defineAdapter({
       params: z.strictObject({ sandbox_id }),
       request: { method: "POST", path: "/sandbox/terminate" },
       requires,
-      example: { params: { sandbox_id: id }, answers: [{ sandbox_id: id, status: "terminated" }] },
+      example: { params: { sandbox_id: id }, answer: { sandbox_id: id, status: "terminated" } },
     }),
   },
 });

@@ -31,12 +31,10 @@ export default defineAdapter({
           chains: ["ethereum"],
           pagination: { page: 1, per_page: 10 },
         },
-        answers: [
-          {
-            data: [{ token_symbol: "PEPE", chain: "ethereum", net_flow_24h_usd: 182_340.2, trader_count: 12 }],
-            pagination: { page: 1, per_page: 10, is_last_page: true },
-          },
-        ],
+        answer: {
+          data: [{ token_symbol: "PEPE", chain: "ethereum", net_flow_24h_usd: 182_340.2, trader_count: 12 }],
+          pagination: { page: 1, per_page: 10, is_last_page: true },
+        },
       },
     }),
   },

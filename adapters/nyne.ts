@@ -1,6 +1,17 @@
 // Nyne: detailed facts about people, their contacts, and funders; each search is launched and then polled by its id. From memory: our cost,
 // where an error has its code, what indicates that we have not paid, and the params of funders.
-import { action, defineAdapter, domainName, exactlyOne, keyHeaders, needsOne, optional, together, z } from "#adapter";
+import {
+  action,
+  defineAdapter,
+  domainName,
+  exactlyOne,
+  keyHeaders,
+  needsOne,
+  optional,
+  together,
+  withRules,
+  z,
+} from "#adapter";
 
 /** Its credits are sold by contract: we assume their maximum price. */
 const CREDIT_CENTS = 9;
@@ -43,27 +54,24 @@ export default defineAdapter({
     { at: "/success", is: false, means: "provider_server_error", messageAt: "/error/message" },
   ],
   actions: {
-    "person-enrichment": action({
-      ...launch("person-enrichment"),
+    "person-enrichment": action(launch("person-enrichment"), {
       asked:
         "all about a person; background of somebody; social profiles from a phone number or an email; osint; who called me; deep profile of a candidate; dig up; dossier on a man, woman",
       description:
         "Starts a deep search for all that is public of a person by email, phone, profile, or name and company; nyne/result tells what it found. lite finds five facts.",
       keywords:
         "enrich a person; profile of a person; social profiles; work history; find out about someone; who invested; backers of a startup; raise money; background of a person; who is this person",
-      params: z
-        .strictObject({
-          email: optional(z.email(), "Email address of the person"),
-          phone: optional(
-            z.string().regex(/^\+?[\d ()-]{7,25}$/, "must be a phone number"),
-            "Phone number of the person",
-          ),
-          social_media_url: optional(page, "Address of a profile of the person's"),
-          name: optional(words, "Name of the person, with company"),
-          company: optional(words, "Company of the person, with name"),
-          lite: z.boolean().default(false).describe("Five facts only, for 30 cents instead of 55"),
-        })
-        .check(exactlyOne("email", "phone", "social_media_url", "name"), together("company", "name")),
+      params: withRules([exactlyOne("email", "phone", "social_media_url", "name"), together("company", "name")], {
+        email: optional(z.email(), "Email address of the person"),
+        phone: optional(
+          z.string().regex(/^\+?[\d ()-]{7,25}$/, "must be a phone number"),
+          "Phone number of the person",
+        ),
+        social_media_url: optional(page, "Address of a profile of the person's"),
+        name: optional(words, "Name of the person, with company"),
+        company: optional(words, "Company of the person, with name"),
+        lite: z.boolean().default(false).describe("Five facts only, for 30 cents instead of 55"),
+      }),
       price: {
         mode: "ranged",
         cents: 55,
@@ -73,50 +81,44 @@ export default defineAdapter({
       },
       upstreamCents: ({ lite }) => (lite ? 3 : 6) * CREDIT_CENTS,
       request: { ...post(PATHS["person-enrichment"]), names: { lite: "lite_enrich" } },
-      example: { params: { email: "ada@example.com" }, answers: [launched] },
+      example: { params: { email: "ada@example.com" }, answer: launched },
     }),
-    interactions: action({
-      ...launch("interactions"),
+    interactions: action(launch("interactions"), {
       asked:
         "who follows, likes or replies to a profile; fans of an account; followers on x, twitter, instagram; audience of an influencer; engagement",
       description:
         "Starts a search for who replies to, follows or is followed by a profile on X or Instagram; nyne/result tells whom it found.",
       keywords: "followers; who follows; replies to a post; audience of a profile",
-      params: z
-        .strictObject({
-          type: z.enum(["replies", "followers", "following", "followers,following"]).describe("What to look for"),
-          social_media_url: optional(page, "Address of the profile or of the post"),
-          username: optional(words, "Name of the profile"),
-          tweet_id: optional(
-            z.string().regex(/^\d{10,25}$/, "must be 10 to 25 digits"),
-            "Id of the post, for its replies",
-          ),
-          max_results: z.int().min(10).max(1_000).default(100).describe("The most people"),
-        })
-        .check(needsOne("social_media_url", "username", "tweet_id")),
+      params: withRules([needsOne("social_media_url", "username", "tweet_id")], {
+        type: z.enum(["replies", "followers", "following", "followers,following"]).describe("What to look for"),
+        social_media_url: optional(page, "Address of the profile or of the post"),
+        username: optional(words, "Name of the profile"),
+        tweet_id: optional(
+          z.string().regex(/^\d{10,25}$/, "must be 10 to 25 digits"),
+          "Id of the post, for its replies",
+        ),
+        max_results: z.int().min(10).max(1_000).default(100).describe("The most people"),
+      }),
       price: { mode: "fixed", cents: 30 },
       upstreamCents: 3 * CREDIT_CENTS,
       request: post(PATHS.interactions),
-      example: { params: { type: "followers", social_media_url: "https://x.com/example" }, answers: [launched] },
+      example: { params: { type: "followers", social_media_url: "https://x.com/example" }, answer: launched },
     }),
-    funders: action({
-      ...launch("funders"),
+    funders: action(launch("funders"), {
       asked:
         "investors; vc; venture capital; who funds startups; angels; fund that invests in my field; raise money; seed, series a; check size; find a backer; financing; pitch to",
       description:
         "Starts a search for an investor: profile, partners, thesis, size of checks, recent investments; nyne/result tells what it found.",
       keywords: "investor; venture capital; who funds startups; check size; partners of a fund",
       // The param names are from memory.
-      params: z
-        .strictObject({
-          company_name: optional(words, "Name of the investor"),
-          company_domain: optional(domainName, "Domain of the investor"),
-        })
-        .check(needsOne("company_name", "company_domain")),
+      params: withRules([needsOne("company_name", "company_domain")], {
+        company_name: optional(words, "Name of the investor"),
+        company_domain: optional(domainName, "Domain of the investor"),
+      }),
       price: { mode: "fixed", cents: 30 },
       upstreamCents: 3 * CREDIT_CENTS,
       request: post(PATHS.funders),
-      example: { params: { company_domain: "example.vc" }, answers: [launched] },
+      example: { params: { company_domain: "example.vc" }, answer: launched },
     }),
     result: action({
       asked: "what the person search found; result of the deep lookup",
@@ -149,17 +151,15 @@ export default defineAdapter({
       requires: [{ kind: "request", param: "request_id" }],
       example: {
         params: { request_id },
-        answers: [
-          {
-            success: true,
-            data: {
-              request_id,
-              status: "completed",
-              completed: true,
-              result: { displayname: "Ada Lovelace", location: "London", organizations: [{ name: "Example" }] },
-            },
+        answer: {
+          success: true,
+          data: {
+            request_id,
+            status: "completed",
+            completed: true,
+            result: { displayname: "Ada Lovelace", location: "London", organizations: [{ name: "Example" }] },
           },
-        ],
+        },
       },
     }),
   },

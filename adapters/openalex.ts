@@ -70,8 +70,7 @@ export default defineAdapter({
   // Its alternative status for too many requests.
   rules: [{ status: 403, means: "provider_rate_limited" }],
   actions: {
-    works: action({
-      ...common,
+    works: action(common, {
       asked:
         "scientific papers; studies about health; research on a topic; academic literature; scholarly articles; journal publications; most cited; meta analysis; what does science say; evidence that it works; books and theses; preprints; review of literature",
       description: "Searches scholarly works (papers, books, data sets) by words and conditions, citations included.",
@@ -83,11 +82,10 @@ export default defineAdapter({
       content: ["/results"],
       example: {
         params: { search: "graph neural networks", filter: "publication_year:2024,type:article" },
-        answers: [{ meta, results: [{ ...work, ...listed }], group_by: [] }],
+        answer: { meta, results: [{ ...work, ...listed }], group_by: [] },
       },
     }),
-    work: action({
-      ...common,
+    work: action(common, {
       asked: "a paper by doi; details of one publication; pubmed id; abstract of an article; who cites a paper",
       description:
         "One scholarly work by its DOI, OpenAlex or PubMed id, with authors and citations. Unknown ones are free.",
@@ -107,13 +105,10 @@ export default defineAdapter({
       content: ["/id"],
       example: {
         params: { id: "10.7717/peerj.4375" },
-        answers: [
-          { ...work, publication_year: 2018, authorships: [], open_access: { is_oa: true, oa_status: "gold" } },
-        ],
+        answer: { ...work, publication_year: 2018, authorships: [], open_access: { is_oa: true, oa_status: "gold" } },
       },
     }),
-    authors: action({
-      ...common,
+    authors: action(common, {
       asked:
         "a professor's citations; h-index; who publishes most on a subject; researchers at a university; scientist's record; academics; experts by publications",
       description:
@@ -125,7 +120,7 @@ export default defineAdapter({
       content: ["/results"],
       example: {
         params: { search: "Heather Piwowar" },
-        answers: [{ meta, results: [{ id: "https://openalex.org/A5048491430", summary_stats: { h_index: 22 } }] }],
+        answer: { meta, results: [{ id: "https://openalex.org/A5048491430", summary_stats: { h_index: 22 } }] },
       },
     }),
   },

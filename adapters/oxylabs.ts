@@ -1,13 +1,14 @@
 // Oxylabs: pages as seen from a country, state or city, with or without a browser.
-import { action, basic, defineAdapter, goesWith, onlyWhen, z } from "#adapter";
+import { action, basic, defineAdapter, goesWith, onlyWhen, withRules, z } from "#adapter";
 
 const PLAIN_CENTS = 5;
 const BROWSER_CENTS = 25;
 const WITH_BROWSER = ["render", "browser_instructions"] as const;
 
 const words = z.string().min(1);
-const scrape = z
-  .strictObject({
+const scrape = withRules(
+  [goesWith("browser_instructions", "render"), onlyWhen("markdown", false, ["render", { const: "png" }])],
+  {
     url: z.url({ protocol: /^https?$/ }).describe("The page"),
     geo_location: words.max(200).optional().describe("Where to read from, such as Germany or New York,United States"),
     render: z
@@ -29,8 +30,8 @@ const scrape = z
       .record(z.string(), z.json())
       .optional()
       .describe("What to take out of the page, by XPath or CSS selectors"),
-  })
-  .check(goesWith("browser_instructions", "render"), onlyWhen("markdown", false, ["render", { const: "png" }]));
+  },
+);
 const rendered = (params: z.infer<typeof scrape>) => WITH_BROWSER.some((name) => params[name] !== undefined);
 
 const found = {
@@ -83,7 +84,7 @@ export default defineAdapter({
       },
       content: ["/results/0/content"],
       timeoutMs: 180_000,
-      example: { params: { url: "https://example.com", geo_location: "Germany" }, answers: [{ results: [found] }] },
+      example: { params: { url: "https://example.com", geo_location: "Germany" }, answer: { results: [found] } },
     }),
   },
 });

@@ -1,5 +1,5 @@
 // Papercut: a roast of a profile, mailed as a postcard. A pay-per-call merchant, used after a free look-up of the profile.
-import { action, defineAdapter, neededWhen, noneWhen, paidBy, z } from "#adapter";
+import { action, defineAdapter, neededWhen, noneWhen, paidBy, withRules, z } from "#adapter";
 
 const common = { category: "commerce" } as const;
 const username = z
@@ -49,8 +49,7 @@ export default defineAdapter({
   auth: paidBy("mpp"),
   waitsFor: "Where this merchant has its profiles is not known: it is asked once its own description has been read.",
   actions: {
-    profile: action({
-      ...common,
+    profile: action(common, {
       asked: "roast a friend; funny postcard; joke card; prank; gag gift; make fun of",
       effect: "read",
       description: "The profile that a postcard is to be about. It precedes a card, and is free.",
@@ -62,18 +61,21 @@ export default defineAdapter({
       issues: [{ kind: "profile", at: "/username" }],
       example: {
         params: { username: "ada" },
-        answers: [{ username: "ada", platform: "x", bio: "counts things", followers: 1_843 }],
+        answer: { username: "ada", platform: "x", bio: "counts things", followers: 1_843 },
       },
     }),
-    send: action({
-      ...common,
+    send: action(common, {
       asked: "roast a friend; funny postcard; joke card; prank; gag gift; make fun of",
       effect: "write",
       description:
         "Sends a postcard with a roast of a profile that was looked at before: $1 as a picture, $3 printed and mailed.",
       keywords: "postcard; roast a friend; send a card; greeting card; send a card by post",
-      params: z
-        .strictObject({
+      params: withRules(
+        [
+          neededWhen("address", "delivery", { const: "physical" }),
+          ...noneWhen(["address"], "delivery", { const: "digital" }),
+        ],
+        {
           username,
           platform,
           message: text.describe(
@@ -81,11 +83,8 @@ export default defineAdapter({
           ),
           delivery: z.enum(["digital", "physical"]).default("digital").describe("A picture, or a printed card."),
           address: address.optional(),
-        })
-        .check(
-          neededWhen("address", "delivery", { const: "physical" }),
-          ...noneWhen(["address"], "delivery", { const: "digital" }),
-        ),
+        },
+      ),
       price: {
         mode: "capped",
         cents: 300,
@@ -95,7 +94,7 @@ export default defineAdapter({
       upstreamCents: ({ delivery }) => (delivery === "physical" ? 300 : 100),
       requires: [{ kind: "profile", param: "username" }],
       request: { method: "POST", path: "/send" },
-      example: { params: { username: "ada", message: MESSAGE }, answers: [{ id: "card_1", status: "sent" }] },
+      example: { params: { username: "ada", message: MESSAGE }, answer: { id: "card_1", status: "sent" } },
     }),
   },
 });

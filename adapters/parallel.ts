@@ -1,5 +1,5 @@
 // Parallel: search and page text for agents, and asynchronous research; at the prices listed on 2026-11-10.
-import { action, defineAdapter, keyHeader, needsOne, optional, z } from "#adapter";
+import { action, defineAdapter, keyHeader, needsOne, optional, withRules, z } from "#adapter";
 
 const text = z.string().min(1);
 const words = z.array(text).min(1);
@@ -18,15 +18,13 @@ const shared = {
   session_id: optional(text.max(1_000), "A name of yours for calls that belong together"),
 };
 const MODES = ["advanced", "basic", "fast", "turbo", "one-shot"];
-const search = z
-  .strictObject({
-    query: optional(text, "What to look for; stands for objective and search_queries"),
-    objective: optional(text, "What you want to know, in a sentence or two"),
-    mode: z.enum(MODES).default("advanced").describe("How thorough against how quick; one-shot is advanced"),
-    ...shared,
-    advanced_settings: optional(searchSettings, "Sources, freshness, length of excerpts, and up to 15 results"),
-  })
-  .check(needsOne("query", "objective", "search_queries"));
+const search = withRules([needsOne("query", "objective", "search_queries")], {
+  query: optional(text, "What to look for; stands for objective and search_queries"),
+  objective: optional(text, "What you want to know, in a sentence or two"),
+  mode: z.enum(MODES).default("advanced").describe("How thorough against how quick; one-shot is advanced"),
+  ...shared,
+  advanced_settings: optional(searchSettings, "Sources, freshness, length of excerpts, and up to 15 results"),
+});
 type Search = z.infer<typeof search>;
 const searchWire = ({ query, objective = query, search_queries, mode, ...rest }: Search) => ({
   ...rest,
@@ -93,7 +91,7 @@ export default defineAdapter({
       request: { method: "POST", path: "/search", params: searchWire },
       content: ["/results"],
       callerIds: ["session_id"],
-      example: { params: { query: "longest bridge" }, answers: [{ search_id: "search_6f2c", results: [page] }] },
+      example: { params: { query: "longest bridge" }, answer: { search_id: "search_6f2c", results: [page] } },
     }),
     extract: action({
       asked:
@@ -116,7 +114,7 @@ export default defineAdapter({
       content: ["/results/0"],
       callerIds: ["session_id"],
       rules: [{ at: "/results/0", empty: false, means: "success" }, NONE],
-      example: { params: { urls: [url], objective: "How long is it?" }, answers: [read] },
+      example: { params: { urls: [url], objective: "How long is it?" }, answer: read },
     }),
     task: action({
       asked:
@@ -136,7 +134,7 @@ export default defineAdapter({
       upstreamCents: ({ processor }) => TASK_UPSTREAM_CENTS[processor],
       request: { method: "POST", path: "/tasks/runs" },
       issues: [{ kind: "task", at: "/run_id", poll }],
-      example: { params: { input: "What is the longest bridge?" }, answers: [{ ...run, status: "queued" }] },
+      example: { params: { input: "What is the longest bridge?" }, answer: { ...run, status: "queued" } },
     }),
     "task-status": action({
       asked: "is my research done; the report of the task",

@@ -1,5 +1,5 @@
 // PostalForm: letters and postcards, printed and mailed. A merchant that is paid per order, after a free quote.
-import { action, defineAdapter, exactlyOne, paidBy, z } from "#adapter";
+import { action, defineAdapter, exactlyOne, paidBy, withRules, z } from "#adapter";
 
 const common = { category: "commerce" } as const;
 const CENTS_MAX = 20_000;
@@ -16,35 +16,30 @@ const address = z.strictObject({
   zip: line(20),
   countryCode: z.enum(COUNTRIES).default("US"),
 });
-const order = z
-  .strictObject({
-    request_id: z
-      .uuid()
-      .describe("Yours, made once for each order: the same again is the same order, never a second one."),
-    buyer_name: line(100).describe("Who buys."),
-    buyer_email: z.email().max(254).describe("The buyer's email address."),
-    sender_name: line(100),
-    sender_address: address.describe("Whom it comes from."),
-    recipient_name: line(100),
-    recipient_address: address.describe("Where it is mailed to."),
-    pdf: z
-      .string()
-      .max(PDF_CHARACTERS_MAX)
-      .regex(
-        /^(?:https:\/\/|data:application\/pdf;base64,)/,
-        "must be an https address or data:application/pdf;base64,",
-      )
-      .describe("The document: an https address that the merchant allows, or a data URL of a PDF.")
-      .optional(),
-    letter: line(20_000).describe("The letter as text, instead of a document.").optional(),
-    mail_class: z.enum(["standard", "priority", "express"]).default("standard"),
-    mailpiece_type: z.enum(["letter", "postcard"]).default("letter"),
-    postcard_size: z.enum(["4x6", "6x9", "11x6"]).optional(),
-    double_sided: z.boolean().default(true),
-    color: z.boolean().default(false),
-    certified: z.boolean().default(false).describe("Sent so that its way is followed."),
-  })
-  .check(exactlyOne("pdf", "letter"));
+const order = withRules([exactlyOne("pdf", "letter")], {
+  request_id: z
+    .uuid()
+    .describe("Yours, made once for each order: the same again is the same order, never a second one."),
+  buyer_name: line(100).describe("Who buys."),
+  buyer_email: z.email().max(254).describe("The buyer's email address."),
+  sender_name: line(100),
+  sender_address: address.describe("Whom it comes from."),
+  recipient_name: line(100),
+  recipient_address: address.describe("Where it is mailed to."),
+  pdf: z
+    .string()
+    .max(PDF_CHARACTERS_MAX)
+    .regex(/^(?:https:\/\/|data:application\/pdf;base64,)/, "must be an https address or data:application/pdf;base64,")
+    .describe("The document: an https address that the merchant allows, or a data URL of a PDF.")
+    .optional(),
+  letter: line(20_000).describe("The letter as text, instead of a document.").optional(),
+  mail_class: z.enum(["standard", "priority", "express"]).default("standard"),
+  mailpiece_type: z.enum(["letter", "postcard"]).default("letter"),
+  postcard_size: z.enum(["4x6", "6x9", "11x6"]).optional(),
+  double_sided: z.boolean().default(true),
+  color: z.boolean().default(false),
+  certified: z.boolean().default(false).describe("Sent so that its way is followed."),
+});
 
 /** Both addresses, with the fields renamed to the merchant's. */
 const params = ({ sender_address, recipient_address, ...rest }: Readonly<Record<string, unknown>>) => ({
@@ -73,8 +68,7 @@ export default defineAdapter({
   origin: "https://postalform.com/api/machine/mpp",
   auth: paidBy("mpp"),
   actions: {
-    validate: action({
-      ...common,
+    validate: action(common, {
       ...FREE,
       asked: "what does a letter cost; check an address for a letter; postage",
       effect: "read",
@@ -85,11 +79,10 @@ export default defineAdapter({
       request: { method: "POST", path: "/orders/validate", params },
       example: {
         params: bought,
-        answers: [{ request_id: REQUEST, order_id: "ord_1", status: "quoted", quote: { total_cents: 340 } }],
+        answer: { request_id: REQUEST, order_id: "ord_1", status: "quoted", quote: { total_cents: 340 } },
       },
     }),
-    order: action({
-      ...common,
+    order: action(common, {
       asked:
         "send a letter by post; print and mail; paper mail; registered letter; envelope and stamp; snail mail; write to my landlord, bank, tax office on paper; physical mail; birthday card; invitation; cancel a contract in writing",
       effect: "write",
@@ -104,10 +97,9 @@ export default defineAdapter({
       issues: [{ kind: "order", at: "/order_id" }],
       content: ["/order_id"],
       timeoutMs: 120_000,
-      example: { params: bought, answers: [{ order_id: "ord_1", request_id: REQUEST, payment_status: "paid" }] },
+      example: { params: bought, answer: { order_id: "ord_1", request_id: REQUEST, payment_status: "paid" } },
     }),
-    status: action({
-      ...common,
+    status: action(common, {
       ...FREE,
       asked: "has my letter been sent; where is my postcard",
       effect: "read",
@@ -123,7 +115,7 @@ export default defineAdapter({
       request: { method: "GET", path: "/orders/{order_id}" },
       example: {
         params: { order_id: "ord_1" },
-        answers: [{ order_id: "ord_1", payment_status: "paid", status: "printed", is_paid: true }],
+        answer: { order_id: "ord_1", payment_status: "paid", status: "printed", is_paid: true },
       },
     }),
   },

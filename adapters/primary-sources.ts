@@ -68,7 +68,7 @@ export default defineAdapter({
       request: { method: "GET", path: "" },
       example: {
         params: { endpoint: "worldbank/indicator", country: "FR", indicator: "NY.GDP.MKTP.CD", date: "2024" },
-        answers: [[{ page: 1, pages: 1, per_page: 50, total: 1 }, [observation]]],
+        answer: [{ page: 1, pages: 1, per_page: 50, total: 1 }, [observation]],
       },
     }),
   },

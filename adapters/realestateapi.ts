@@ -1,6 +1,6 @@
 // RealEstateAPI: U.S. properties by location and features, their owners, values and comparable sales. The wire format follows its
 // specification.
-import { action, defineAdapter, keyHeader, needsOne, optional, z } from "#adapter";
+import { action, defineAdapter, keyHeader, needsOne, optional, withRules, z } from "#adapter";
 
 /** From memory: its plans are by contract, and no published plan charges more per record. */
 const RECORD_CENTS = 2;
@@ -47,74 +47,56 @@ const property = [
   ["apn", "county"],
 ] as const;
 
-const search = z
-  .strictObject({
-    address,
-    ...each("house street city county", words, "A part of the address"),
-    state: parts.state,
-    zip: optional(
-      z.union([parts.zip.unwrap(), z.array(parts.zip.unwrap()).min(1).max(50)]),
-      "ZIP codes, one or a list",
-    ),
-    ...area,
-    count: z.boolean().default(false).describe("Say only how many there are, for 2 cents"),
-    summary: z.boolean().default(false).describe("Say how many there are of each kind of lead, for 2 cents"),
-    ids_only: z.boolean().default(false).describe("Return only ids, up to 10,000, for 2 cents"),
-    size: z.int().min(1).max(25).default(5).describe("The most records; each one found costs 15 cents"),
-    resultIndex: optional(z.int().min(0), "How many records to skip"),
-    property_type: optional(z.enum(["SFR", "MFR", "LAND", "CONDO", "MOBILE", "OTHER"]), "Kind of property"),
-    notice_type: optional(z.enum(["FOR", "NOD", "NOL", "NTS", "REO"]), "Kind of foreclosure notice"),
-    ...each(
-      "absentee_owner adjustable_rate assumable attic auction basement breezeway carport cash_buyer corporate_owned death deck feature_balcony fire_sprinklers flood_zone foreclosure free_clear garage high_equity hoa individual_owned inherited in_state_owner investor_buyer judgment last_sale_arms_length mfh_2to4 mfh_5plus mls_active mls_pending mls_cancelled mls_sold out_of_state_owner patio pool pre_foreclosure prior_owner_individual private_lender quit_claim reo rv_parking tax_lien trust_owned vacant",
-      z.boolean(),
-      "Only properties of which this is so, or is not",
-    ),
-    ...bounds(
-      "assessed_improvement_value assessed_land_value assessed_value baths beds building_size deck_area estimated_equity last_sale_price lot_size ltv median_income mls_days_on_market mls_listing_price mortgage rooms pool_area portfolio_equity portfolio_mortgage_balance portfolio_purchased_last12 portfolio_purchased_last6 portfolio_value prior_owner_months_owned properties_owned stories tax_delinquent_year units value year year_built years_owned",
-      z.int(),
-    ),
-    ...bounds("auction_date foreclosure_date last_sale_date last_update_date pre_foreclosure_date", z.iso.date()),
-  })
-  .check(needsOne("state", "zip", "address", circle, "polygon"));
+const search = withRules([needsOne("state", "zip", "address", circle, "polygon")], {
+  address,
+  ...each("house street city county", words, "A part of the address"),
+  state: parts.state,
+  zip: optional(z.union([parts.zip.unwrap(), z.array(parts.zip.unwrap()).min(1).max(50)]), "ZIP codes, one or a list"),
+  ...area,
+  count: z.boolean().default(false).describe("Say only how many there are, for 2 cents"),
+  summary: z.boolean().default(false).describe("Say how many there are of each kind of lead, for 2 cents"),
+  ids_only: z.boolean().default(false).describe("Return only ids, up to 10,000, for 2 cents"),
+  size: z.int().min(1).max(25).default(5).describe("The most records; each one found costs 15 cents"),
+  resultIndex: optional(z.int().min(0), "How many records to skip"),
+  property_type: optional(z.enum(["SFR", "MFR", "LAND", "CONDO", "MOBILE", "OTHER"]), "Kind of property"),
+  notice_type: optional(z.enum(["FOR", "NOD", "NOL", "NTS", "REO"]), "Kind of foreclosure notice"),
+  ...each(
+    "absentee_owner adjustable_rate assumable attic auction basement breezeway carport cash_buyer corporate_owned death deck feature_balcony fire_sprinklers flood_zone foreclosure free_clear garage high_equity hoa individual_owned inherited in_state_owner investor_buyer judgment last_sale_arms_length mfh_2to4 mfh_5plus mls_active mls_pending mls_cancelled mls_sold out_of_state_owner patio pool pre_foreclosure prior_owner_individual private_lender quit_claim reo rv_parking tax_lien trust_owned vacant",
+    z.boolean(),
+    "Only properties of which this is so, or is not",
+  ),
+  ...bounds(
+    "assessed_improvement_value assessed_land_value assessed_value baths beds building_size deck_area estimated_equity last_sale_price lot_size ltv median_income mls_days_on_market mls_listing_price mortgage rooms pool_area portfolio_equity portfolio_mortgage_balance portfolio_purchased_last12 portfolio_purchased_last6 portfolio_value prior_owner_months_owned properties_owned stories tax_delinquent_year units value year year_built years_owned",
+    z.int(),
+  ),
+  ...bounds("auction_date foreclosure_date last_sale_date last_update_date pre_foreclosure_date", z.iso.date()),
+});
 
-const comps = z
-  .strictObject({
-    id,
-    address,
-    exact_match: optional(z.boolean(), "Take no address that is only like this one"),
-    max_results: z.int().min(1).max(25).default(10).describe("The most comparable sales, at 15 cents each"),
-    max_radius_miles: optional(z.number().min(0.1).max(10), "How far away they may be"),
-    max_days_back: optional(z.int().min(1).max(3_650), "How long ago they may have been sold"),
-    ...each(
-      "arms_length same_baths same_beds same_census_tract same_county same_neighborhood same_zip",
-      z.boolean(),
-      "Only sales of which this is so",
-    ),
-    ...bounds(
-      "last_sale_price mls_listing_price bathrooms bedrooms living_square_feet lot_square_feet year_built",
-      z.int(),
-    ),
-    ...each(
-      "bathrooms_boost bedrooms_boost living_square_feet_boost lot_square_feet_boost year_built_boost",
-      z.int().min(1).max(50),
-      "How much likeness in this counts",
-    ),
-  })
-  .check(needsOne("address", "id"));
+const comps = withRules([needsOne("address", "id")], {
+  id,
+  address,
+  exact_match: optional(z.boolean(), "Take no address that is only like this one"),
+  max_results: z.int().min(1).max(25).default(10).describe("The most comparable sales, at 15 cents each"),
+  max_radius_miles: optional(z.number().min(0.1).max(10), "How far away they may be"),
+  max_days_back: optional(z.int().min(1).max(3_650), "How long ago they may have been sold"),
+  ...each(
+    "arms_length same_baths same_beds same_census_tract same_county same_neighborhood same_zip",
+    z.boolean(),
+    "Only sales of which this is so",
+  ),
+  ...bounds(
+    "last_sale_price mls_listing_price bathrooms bedrooms living_square_feet lot_square_feet year_built",
+    z.int(),
+  ),
+  ...each(
+    "bathrooms_boost bedrooms_boost living_square_feet_boost lot_square_feet_boost year_built_boost",
+    z.int().min(1).max(50),
+    "How much likeness in this counts",
+  ),
+});
 
-const person = z
-  .strictObject({
-    ...each("first_name middle_name last_name", words, "Name of the person"),
-    ...each("mail_address mail_unit mail_city mail_state mail_zip", words, "Where the person gets mail"),
-    ...each("address unit city state zip", words, "Address of a property of the person's"),
-    email: optional(z.email(), "Mail address of the person"),
-    phone: optional(z.string().regex(/^\d{10}$/, "must have ten digits"), "Phone number of the person, ten digits"),
-    match_requirements: optional(
-      z.strictObject({ phones: z.boolean().optional(), emails: z.boolean().optional() }),
-      "What a match has to have",
-    ),
-  })
-  .check(
+const person = withRules(
+  [
     needsOne(
       ["address", "zip"],
       ["address", "city", "state"],
@@ -124,19 +106,29 @@ const person = z
       ["mail_address", "mail_city", "mail_state"],
       ["first_name", "last_name"],
     ),
-  );
+  ],
+  {
+    ...each("first_name middle_name last_name", words, "Name of the person"),
+    ...each("mail_address mail_unit mail_city mail_state mail_zip", words, "Where the person gets mail"),
+    ...each("address unit city state zip", words, "Address of a property of the person's"),
+    email: optional(z.email(), "Mail address of the person"),
+    phone: optional(z.string().regex(/^\d{10}$/, "must have ten digits"), "Phone number of the person, ten digits"),
+    match_requirements: optional(
+      z.strictObject({ phones: z.boolean().optional(), emails: z.boolean().optional() }),
+      "What a match has to have",
+    ),
+  },
+);
 
 const addresses = z
   .array(
-    z
-      .strictObject({
-        key: optional(z.union([z.string().max(100), z.int()]), "Comes back with its answer"),
-        address,
-        ...each("street city", words, "A part of the address"),
-        state: parts.state,
-        zip: parts.zip,
-      })
-      .check(needsOne("address", ["street", "zip"], ["street", "city", "state"])),
+    withRules([needsOne("address", ["street", "zip"], ["street", "city", "state"])], {
+      key: optional(z.union([z.string().max(100), z.int()]), "Comes back with its answer"),
+      address,
+      ...each("street city", words, "A part of the address"),
+      state: parts.state,
+      zip: parts.zip,
+    }),
   )
   .min(1)
   .max(10)
@@ -182,8 +174,7 @@ export default defineAdapter({
     { at: "/data/error", is: true, means: "caller_invalid", messageAt: "/data/errorMessage" },
   ],
   actions: {
-    "property-search": action({
-      ...common,
+    "property-search": action(common, {
       asked:
         "houses to invest in; foreclosures; vacant homes; motivated sellers; absentee owners; fixer-upper; properties with equity; land for a deal; off-market; wholesale; flips",
       description:
@@ -205,56 +196,54 @@ export default defineAdapter({
       content: ["/data", "/summary", "/resultCount"],
       example: {
         params: { zip: "22205", beds_min: 3, size: 2 },
-        answers: [{ ...found, data: [record], resultCount: 1, resultIndex: 1, recordCount: 1 }],
+        answer: { ...found, data: [record], resultCount: 1, resultIndex: 1, recordCount: 1 },
       },
     }),
-    "property-detail": action({
-      ...common,
+    "property-detail": action(common, {
       asked:
         "who owns this house; when was it built; property taxes; owner of a building; square feet and bedrooms; mortgage on a home; last sale; landlord; history of a house",
       description:
         "All that is known of one U.S. property: owner, building, lot, taxes, mortgages, sales. A miss is free.",
       keywords: "who owns this house; property record; owner of a property; mortgage; tax record; deed",
-      params: z
-        .strictObject({
-          id,
-          address,
-          ...parts,
-          ...parcel,
-          exact_match: optional(z.boolean(), "Take no address that is only like this one"),
-        })
-        .check(needsOne(...property)),
+      params: withRules([needsOne(...property)], {
+        id,
+        address,
+        ...parts,
+        ...parcel,
+        exact_match: optional(z.boolean(), "Take no address that is only like this one"),
+      }),
       price: flat(20),
       upstreamCents: RECORD_CENTS,
       request: post("/v2/PropertyDetail"),
       content: ["/data/id"],
       example: {
         params: { address: where },
-        answers: [{ ...found, data: { ...record, ownerInfo: {}, lotInfo: { apn } } }],
+        answer: { ...found, data: { ...record, ownerInfo: {}, lotInfo: { apn } } },
       },
     }),
-    valuation: action({
-      ...common,
+    valuation: action(common, {
       asked:
         "what is my house worth; value of a home; estimate of a property's price; zestimate; sell my house for; appraisal; too expensive; fair price of a flat, an apartment, a condo",
       description: "What a U.S. property is worth: an estimate with its range and how sure it is. A miss is free.",
       keywords: "home value; house price estimate; AVM; appraisal; what is my house worth",
-      params: z
-        .strictObject({ id, address, strict: optional(z.boolean(), "Take no address that is only like this one") })
-        .check(needsOne("address", "id")),
+      params: withRules([needsOne("address", "id")], {
+        id,
+        address,
+        strict: optional(z.boolean(), "Take no address that is only like this one"),
+      }),
       price: flat(25),
       upstreamCents: 10 * RECORD_CENTS,
       request: post("/v2/PropertyAvm"),
       content: ["/data/avm"],
       example: {
         params: { address: where },
-        answers: [
-          { ...found, data: { ...house, avm: "1249000", avmMin: "1099120", avmMax: "1398880", confidence: "88" } },
-        ],
+        answer: {
+          ...found,
+          data: { ...house, avm: "1249000", avmMin: "1099120", avmMax: "1398880", confidence: "88" },
+        },
       },
     }),
-    comps: action({
-      ...common,
+    comps: action(common, {
       asked: "what did similar homes sell for; houses sold nearby; recent sales in the street; comparables",
       description: "Recent sales of U.S. properties like the one you name. 5 cents and 15 for each; a miss is free.",
       keywords: "comparable sales; comps; recently sold nearby; houses sold on my street",
@@ -268,13 +257,15 @@ export default defineAdapter({
       content: ["/comps"],
       example: {
         params: { address: where, max_results: 5 },
-        answers: [
-          { ...found, subject: house, comps: [{ id: "150461071", distance: 0.21, bedrooms: 3 }], reapiAvm: 1249000 },
-        ],
+        answer: {
+          ...found,
+          subject: house,
+          comps: [{ id: "150461071", distance: 0.21, bedrooms: 3 }],
+          reapiAvm: 1249000,
+        },
       },
     }),
-    skiptrace: action({
-      ...common,
+    skiptrace: action(common, {
       asked:
         "phone of a home's owner; how to reach the owner of a house; track down a landlord; contact of an absentee owner; where does somebody live now",
       description:
@@ -289,19 +280,14 @@ export default defineAdapter({
       rate: { requests: 10, perMs: 1_000 },
       example: {
         params: { first_name: "John", last_name: "Smith", address: "6806 19th Rd N", city: "Arlington", state: "VA" },
-        answers: [
-          {
-            ...found,
-            output: {
-              identity: { names: [{ fullName: "John Smith" }], phones: [{ phone: "7035550100" }], emails: [] },
-            },
-            match: true,
-          },
-        ],
+        answer: {
+          ...found,
+          output: { identity: { names: [{ fullName: "John Smith" }], phones: [{ phone: "7035550100" }], emails: [] } },
+          match: true,
+        },
       },
     }),
-    "address-verify": action({
-      ...common,
+    "address-verify": action(common, {
       asked:
         "is this address real; correct a postal address; standard form; zip code of an address; typo in an address",
       description:
@@ -334,24 +320,19 @@ export default defineAdapter({
       rate: { requests: 10, perMs: 1_000 },
       example: {
         params: { addresses: [{ address: where }] },
-        answers: [
-          {
-            ...found,
-            data: [{ input: { key: 1, address: where }, match: true, confidence: 0.99, id: 150461064 }],
-            matchCount: 1,
-          },
-        ],
+        answer: {
+          ...found,
+          data: [{ input: { key: 1, address: where }, match: true, confidence: 0.99, id: 150461064 }],
+          matchCount: 1,
+        },
       },
     }),
-    parcel: action({
-      ...common,
+    parcel: action(common, {
       asked: "boundaries of a lot; how big is the land; parcel number; where does my property end; fence; acreage",
       description:
         "The boundaries of a U.S. parcel of land as GeoJSON, by address, parcel number or place. A miss is free.",
       keywords: "parcel boundary; lot lines; GeoJSON of a property; plot of land",
-      params: z
-        .strictObject({ id, address, ...parts, ...parcel, ...area })
-        .check(needsOne(...property, circle, "polygon")),
+      params: withRules([needsOne(...property, circle, "polygon")], { id, address, ...parts, ...parcel, ...area }),
       price: flat(20),
       upstreamCents: 10 * RECORD_CENTS,
       mayCostMore: "its plans are by contract",
@@ -364,11 +345,10 @@ export default defineAdapter({
       content: ["/data"],
       example: {
         params: { address: where },
-        answers: [{ ...found, data: [{ ...house, geometry: { type: "Polygon", coordinates: [] } }] }],
+        answer: { ...found, data: [{ ...house, geometry: { type: "Polygon", coordinates: [] } }] },
       },
     }),
-    autocomplete: action({
-      ...common,
+    autocomplete: action(common, {
       asked: "complete an address as I type; suggest addresses; address field",
       description: "Completes the beginning of a U.S. address, city, county, ZIP code or parcel number.",
       keywords: "address suggestions; type ahead; find an address",
@@ -388,7 +368,7 @@ export default defineAdapter({
       content: ["/data"],
       example: {
         params: { search: "6806 19th" },
-        answers: [{ ...found, data: [{ ...house, address: where, title: where, searchType: "A" }], totalResults: 1 }],
+        answer: { ...found, data: [{ ...house, address: where, title: where, searchType: "A" }], totalResults: 1 },
       },
     }),
   },

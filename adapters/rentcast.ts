@@ -1,6 +1,6 @@
 // RentCast: U.S. property records, listings for sale and rent, estimates of value and rent, and markets by ZIP code. The wire format
 // follows its specification, except for ranges and errors, which are from memory, as is our cost.
-import { action, defineAdapter, keyHeader, needsOne, optional, z } from "#adapter";
+import { action, defineAdapter, keyHeader, needsOne, optional, withRules, z } from "#adapter";
 
 /** From memory: the price of a request beyond the quota in the most expensive plan. */
 const REQUEST_CENTS = 20;
@@ -46,19 +46,17 @@ const isAt = needsOne("address", ["latitude", "longitude"]);
 const isSomewhere = needsOne("address", "city", "state", "zipCode", ["latitude", "longitude"]);
 
 const estimate = (types: readonly [string, ...string[]]) =>
-  z
-    .strictObject({
-      ...spot,
-      propertyType: optional(z.enum(types), "Kind of property, if the record is to be overruled"),
-      bedrooms: optional(z.number().min(0), "Bedrooms, if the record is to be overruled"),
-      bathrooms: optional(z.number().min(0), "Bathrooms, if the record is to be overruled"),
-      squareFootage: optional(z.number().positive(), "Square feet, if the record is to be overruled"),
-      maxRadius: optional(z.number().positive().max(100), "Miles within which to compare"),
-      daysOld: optional(z.int().min(1), "Compare with listings of so many days at most"),
-      compCount: z.int().min(5).max(25).default(15).describe("How many listings to compare with"),
-      lookupSubjectAttributes: optional(z.boolean(), "False: do not look the property's own record up"),
-    })
-    .check(isAt);
+  withRules([isAt], {
+    ...spot,
+    propertyType: optional(z.enum(types), "Kind of property, if the record is to be overruled"),
+    bedrooms: optional(z.number().min(0), "Bedrooms, if the record is to be overruled"),
+    bathrooms: optional(z.number().min(0), "Bathrooms, if the record is to be overruled"),
+    squareFootage: optional(z.number().positive(), "Square feet, if the record is to be overruled"),
+    maxRadius: optional(z.number().positive().max(100), "Miles within which to compare"),
+    daysOld: optional(z.int().min(1), "Compare with listings of so many days at most"),
+    compCount: z.int().min(5).max(25).default(15).describe("How many listings to compare with"),
+    lookupSubjectAttributes: optional(z.boolean(), "False: do not look the property's own record up"),
+  });
 
 const common = { category: "real-estate", effect: "read", upstreamCents: REQUEST_CENTS } as const;
 const flat = (cents: number) => ({ mode: "fixed", cents, freeOnMiss: true }) as const;
@@ -109,41 +107,37 @@ export default defineAdapter({
     },
   ],
   actions: {
-    properties: action({
-      ...common,
+    properties: action(common, {
       asked:
         "who owns this house; when was it built; property taxes; owner of a building; square feet and bedrooms; mortgage on a home; last sale; landlord; history of a house",
       description: "Records of U.S. properties by address or area: building, lot, owner, taxes and sales.",
       keywords: "property record; who owns this house; homes in an area; tax assessment; owner",
-      params: z.strictObject({ ...place, saleDateRange: range("Days since it was last sold") }).check(isSomewhere),
+      params: withRules([isSomewhere], { ...place, saleDateRange: range("Days since it was last sold") }),
       price: flat(30),
       request: get("/properties"),
-      example: { params: { address }, answers: [[{ ...home, lastSaleDate: "2024-11-18T00:00:00.000Z", owner: {} }]] },
+      example: { params: { address }, answer: [{ ...home, lastSaleDate: "2024-11-18T00:00:00.000Z", owner: {} }] },
     }),
-    "sale-listings": action({
-      ...common,
+    "sale-listings": action(common, {
       asked:
         "homes for sale; houses on the market; buy a house; condo, townhouse; open house; 3 bedrooms under 500k; listed by agents; property to buy",
       description: "U.S. homes that are or were listed for sale by address or area, with price, agent and history.",
       keywords: "houses for sale; homes for sale; MLS listings; listing price; buy a house; house hunting",
-      params: z.strictObject(listed).check(isSomewhere),
+      params: withRules([isSomewhere], listed),
       price: flat(30),
       request: get("/listings/sale"),
-      example: { params: { city: "San Antonio", state: "TX", price: "*:300000" }, answers: [[listing]] },
+      example: { params: { city: "San Antonio", state: "TX", price: "*:300000" }, answer: [listing] },
     }),
-    "rental-listings": action({
-      ...common,
+    "rental-listings": action(common, {
       asked:
         "apartments for rent; a place to live; rooms; find a home to rent; 2 bedroom under 2000 a month; studio; lease; moving to",
       description: "U.S. homes that are or were listed for rent by address or area, with rent, agent and history.",
       keywords: "apartments for rent; houses for rent; rental listings; flat to rent; apartment hunting",
-      params: z.strictObject(listed).check(isSomewhere),
+      params: withRules([isSomewhere], listed),
       price: flat(30),
       request: get("/listings/rental/long-term"),
-      example: { params: { zipCode: "78244", bedrooms: "2:4" }, answers: [[{ ...listing, price: 1_620 }]] },
+      example: { params: { zipCode: "78244", bedrooms: "2:4" }, answer: [{ ...listing, price: 1_620 }] },
     }),
-    "market-stats": action({
-      ...common,
+    "market-stats": action(common, {
       asked:
         "housing market of a zip code; average rent in a neighbourhood; are prices rising; median home price; is it a good place to buy",
       description:
@@ -159,11 +153,10 @@ export default defineAdapter({
       content: ["/saleData", "/rentalData"],
       example: {
         params: { zipCode: "29611" },
-        answers: [{ id: "29611", zipCode: "29611", saleData: averages, rentalData: { averageRent: 1_620 } }],
+        answer: { id: "29611", zipCode: "29611", saleData: averages, rentalData: { averageRent: 1_620 } },
       },
     }),
-    "value-estimate": action({
-      ...common,
+    "value-estimate": action(common, {
       asked:
         "what is my house worth; value of a home; estimate of a property's price; zestimate; sell my house for; appraisal; too expensive; fair price of a flat, an apartment, a condo",
       description: "What a U.S. home is worth: an estimate with its range and the listings it was compared with.",
@@ -174,19 +167,16 @@ export default defineAdapter({
       content: ["/price"],
       example: {
         params: { address },
-        answers: [
-          {
-            price: 250_000,
-            priceRangeLow: 195_000,
-            priceRangeHigh: 304_000,
-            subjectProperty: home,
-            comparables: [comparable],
-          },
-        ],
+        answer: {
+          price: 250_000,
+          priceRangeLow: 195_000,
+          priceRangeHigh: 304_000,
+          subjectProperty: home,
+          comparables: [comparable],
+        },
       },
     }),
-    "rent-estimate": action({
-      ...common,
+    "rent-estimate": action(common, {
       asked:
         "how much rent can I ask; what would my flat rent for; rental income; fair rent; landlord; is my rent too high",
       description: "What a U.S. home would rent for: an estimate with its range and the listings it was compared with.",
@@ -197,15 +187,13 @@ export default defineAdapter({
       content: ["/rent"],
       example: {
         params: { address, bedrooms: 3 },
-        answers: [
-          {
-            rent: 1_620,
-            rentRangeLow: 1_550,
-            rentRangeHigh: 1_690,
-            subjectProperty: home,
-            comparables: [{ ...comparable, price: 1_627 }],
-          },
-        ],
+        answer: {
+          rent: 1_620,
+          rentRangeLow: 1_550,
+          rentRangeHigh: 1_690,
+          subjectProperty: home,
+          comparables: [{ ...comparable, price: 1_627 }],
+        },
       },
     }),
   },

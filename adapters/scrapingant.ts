@@ -1,5 +1,5 @@
 // ScrapingAnt: pages through a browser and rotating IP addresses, including residential ones. One credit is counted as 0.02 cents.
-import { action, defineAdapter, keyHeader, noneWhen, onlyWhen, z } from "#adapter";
+import { action, defineAdapter, keyHeader, noneWhen, onlyWhen, withRules, z } from "#adapter";
 
 const CREDIT_CENTS = 0.02;
 const RESOURCES = ["document", "stylesheet", "image", "media", "font", "script", "texttrack", "xhr", "fetch", "other"];
@@ -18,12 +18,13 @@ const shared = {
 
 function paramsOf<Shape extends z.ZodRawShape>(shape: Shape) {
   const direct = { const: false };
-  return z
-    .strictObject({ ...shared, ...shape })
-    .check(
+  return withRules(
+    [
       ...noneWhen(["wait_for_selector", "js_snippet"], "browser", direct),
       onlyWhen("return_page_source", false, ["browser", direct]),
-    );
+    ],
+    { ...shared, ...shape },
+  );
 }
 const plain = paramsOf({});
 const properties = z
@@ -66,7 +67,7 @@ export default defineAdapter({
       request: { method: "GET", path: "/general", fixed: { proxy_type: "datacenter" } },
       ...asHtml,
       ...wait,
-      example: { params: { url }, answers: [html] },
+      example: { params: { url }, answer: html },
     }),
     markdown: action({
       asked: "read a page through a proxy; html of a page with javascript; page in markdown; rotating address",
@@ -81,7 +82,7 @@ export default defineAdapter({
       request: { method: "GET", path: "/markdown", fixed: { proxy_type: "datacenter" } },
       content: ["/markdown"],
       ...wait,
-      example: { params: { url }, answers: [{ url, markdown: "# Example Domain" }] },
+      example: { params: { url }, answer: { url, markdown: "# Example Domain" } },
     }),
     "residential-scrape": action({
       asked:
@@ -97,7 +98,7 @@ export default defineAdapter({
       request: { method: "GET", path: "/general", fixed: { proxy_type: "residential" } },
       ...asHtml,
       ...wait,
-      example: { params: { url, proxy_country: "us" }, answers: [html] },
+      example: { params: { url, proxy_country: "us" }, answer: html },
     }),
     extract: action({
       asked:
@@ -113,7 +114,7 @@ export default defineAdapter({
       // The caller chose the field names, so any field counts.
       rules: [{ at: "", empty: true, means: "provider_malformed" }],
       ...wait,
-      example: { params: { url, extract_properties: "title" }, answers: [{ title: "Example Domain" }] },
+      example: { params: { url, extract_properties: "title" }, answer: { title: "Example Domain" } },
     }),
   },
 });

@@ -64,18 +64,16 @@ export default defineAdapter({
   rate: { requests: 8, perMs: 1_000 },
   rules: [{ status: [403, 429], means: "provider_rate_limited", restMs: 600_000 }],
   actions: {
-    entities: action({
-      ...common,
+    entities: action(common, {
       asked: "cik of a company; ticker symbol; which company is it at the sec",
       description: "Finds companies, funds and people that file with the SEC, and their CIK, by name or ticker.",
       keywords: "CIK number of a stock ticker; issuer; lookup; listed company; ticker of a company; stock symbol",
       params: z.strictObject({ q: z.string().min(1).max(200).describe("A name, the beginning of one, or a ticker.") }),
       request: { ...search, names: { q: "keysTyped" } },
       content: ["/hits"],
-      example: { params: { q: "apple" }, answers: [{ hits: { hits: [hit("320193", { entity: "Apple Inc." })] } }] },
+      example: { params: { q: "apple" }, answer: { hits: { hits: [hit("320193", { entity: "Apple Inc." })] } } },
     }),
-    filings: action({
-      ...common,
+    filings: action(common, {
       asked:
         "latest 10-k, 10-q, 8-k; annual report; quarterly report; insider trades; form 4; prospectus; s-1; what did a listed company file; shareholders; proxy statement; investor relations",
       description: "A company's facts and latest 1,000 or so SEC filings, as parallel arrays. An unknown CIK is free.",
@@ -84,20 +82,18 @@ export default defineAdapter({
       params: z.strictObject({ cik }),
       request: { method: "GET", path: "/submissions/CIK{cik}.json", params: (p) => ({ cik: padded(p.cik) }) },
       content: ["/filings"],
-      example: { params: { cik: "320193" }, answers: [company] },
+      example: { params: { cik: "320193" }, answer: company },
     }),
-    fulltext: action({
-      ...common,
+    fulltext: action(common, {
       asked: "which companies mention a word in their filings; risk factors about; search reports of public companies",
       description: "Searches the full text of SEC filings since 2001; a hit's _id is accession:filename of a document.",
       keywords: "mention in a 10-K; disclosure; risk factors; annual reports",
       params: fulltext,
       request: { ...search, params: between },
       content: ["/hits"],
-      example: { params: { q: '"climate risk"' }, answers: [{ hits: { total: { value: 1 }, hits: [filing] } }] },
+      example: { params: { q: '"climate risk"' }, answer: { hits: { total: { value: 1 }, hits: [filing] } } },
     }),
-    document: action({
-      ...common,
+    document: action(common, {
       asked: "read a filing; text of the annual report; open the prospectus",
       description: "A document of a filing (HTML, text, XML, PDF), or the list of its files. An unknown one is free.",
       keywords: "download filing; exhibit; annual report text",
@@ -114,10 +110,9 @@ export default defineAdapter({
       answer: { kind: "bytes" },
       content: [""],
       rules: [{ ...absent, means: "caller_invalid" }],
-      example: { params: { cik: 320193, accession }, answers: [files] },
+      example: { params: { cik: 320193, accession }, answer: files },
     }),
-    concept: action({
-      ...common,
+    concept: action(common, {
       asked:
         "revenue, net income, profit, debt, cash, earnings per share of a company by quarter; financial figures over years; how much did a public company earn; balance sheet; sales of apple, tesla, microsoft; margins; turnover",
       description: "Every value a company has reported for one XBRL concept, period by period. An unknown one is free.",
@@ -130,10 +125,9 @@ export default defineAdapter({
         params: ({ cik, concept: tag }) => ({ cik: padded(cik), tag: tag.includes("/") ? tag : `us-gaap/${tag}` }),
       },
       content: ["/units"],
-      example: { params: { cik: "320193", concept: "Assets" }, answers: [assets] },
+      example: { params: { cik: "320193", concept: "Assets" }, answer: assets },
     }),
-    "daily-index": action({
-      ...common,
+    "daily-index": action(common, {
       asked: "all sec filings of a day; what was filed yesterday",
       price: { ...common.price, freeOnMiss: true },
       description: "All SEC filings of a day as a text index; on weekends and holidays empty and not charged.",
@@ -143,7 +137,7 @@ export default defineAdapter({
       answer: { kind: "text", as: "text" },
       content: [""],
       rules: [absent, { status: 404 }].map((when) => ({ ...when, ...noFilings })),
-      example: { params: { date: "2026-11-20" }, answers: [index] },
+      example: { params: { date: "2026-11-20" }, answer: index },
     }),
   },
 });

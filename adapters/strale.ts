@@ -35,20 +35,18 @@ export default defineAdapter({
       content: ["/result/output"],
       example: {
         params: { endpoint: "sanctions-check", name: "Acme Trading", entity_type: "company" },
-        answers: [
-          {
-            result: {
-              transaction_id: "5a0f2c1e-7b5d-4f6a-9a41-3c2d1e0f9b8a",
-              status: "completed",
-              capability_used: "sanctions-check",
-              price_cents: 20,
-              latency_ms: 812,
-              output: { query: "Acme Trading", schema: "Company", is_sanctioned: false, match_count: 0, matches: [] },
-              provenance: { source: "dilisense" },
-            },
-            meta: {},
+        answer: {
+          result: {
+            transaction_id: "5a0f2c1e-7b5d-4f6a-9a41-3c2d1e0f9b8a",
+            status: "completed",
+            capability_used: "sanctions-check",
+            price_cents: 20,
+            latency_ms: 812,
+            output: { query: "Acme Trading", schema: "Company", is_sanctioned: false, match_count: 0, matches: [] },
+            provenance: { source: "dilisense" },
           },
-        ],
+          meta: {},
+        },
       },
     }),
   },

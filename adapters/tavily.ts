@@ -1,5 +1,5 @@
 // Tavily: search results prepared for language models, and page text; credits at the price of 2026-10-06.
-import { action, bearer, defineAdapter, goesWith, optional, z } from "#adapter";
+import { action, bearer, defineAdapter, goesWith, optional, withRules, z } from "#adapter";
 
 const url = z.url({ protocol: /^https?$/ });
 const domains = z.array(z.string().min(1));
@@ -32,18 +32,16 @@ const search = z.strictObject({
   exact_match: optional(z.boolean(), "Only pages with the quoted phrases of the query"),
 });
 
-const extract = z
-  .strictObject({
-    urls: z.union([url, z.array(url).min(1).max(5)]).describe("Addresses of up to five pages"),
-    format: z.enum(["markdown", "text"]).default("markdown").describe("How the text is written"),
-    extract_depth: optional(z.enum(["basic", "advanced"]), "advanced reads tables and more, and costs 2 cents"),
-    query: optional(z.string().min(1), "What matters: passages are chosen and ordered by it"),
-    chunks_per_source: optional(z.int().min(1).max(5), "How many passages of each page, with query"),
-    include_images: optional(z.boolean(), "Add the addresses of each page's pictures"),
-    include_favicon: optional(z.boolean(), "Add the address of each site's icon"),
-    timeout: optional(z.number().min(1).max(60), "How long fetching the pages may take, in seconds"),
-  })
-  .check(goesWith("chunks_per_source", "query"));
+const extract = withRules([goesWith("chunks_per_source", "query")], {
+  urls: z.union([url, z.array(url).min(1).max(5)]).describe("Addresses of up to five pages"),
+  format: z.enum(["markdown", "text"]).default("markdown").describe("How the text is written"),
+  extract_depth: optional(z.enum(["basic", "advanced"]), "advanced reads tables and more, and costs 2 cents"),
+  query: optional(z.string().min(1), "What matters: passages are chosen and ordered by it"),
+  chunks_per_source: optional(z.int().min(1).max(5), "How many passages of each page, with query"),
+  include_images: optional(z.boolean(), "Add the addresses of each page's pictures"),
+  include_favicon: optional(z.boolean(), "Add the address of each site's icon"),
+  timeout: optional(z.number().min(1).max(60), "How long fetching the pages may take, in seconds"),
+});
 
 const guide = "https://harbours.example/guide";
 
@@ -75,16 +73,14 @@ export default defineAdapter({
       content: ["/results"],
       example: {
         params: { query: "which harbours freeze in winter", include_answer: true, max_results: 1 },
-        answers: [
-          {
-            query: "which harbours freeze in winter",
-            answer: "Harbours of the northern Baltic freeze in most winters.",
-            images: [],
-            results: [{ title: "Harbours", url: guide, content: "Oulu freezes.", score: 0.83, raw_content: null }],
-            response_time: 1.21,
-            request_id: "123e4567-e89b-12d3-a456-426614174111",
-          },
-        ],
+        answer: {
+          query: "which harbours freeze in winter",
+          answer: "Harbours of the northern Baltic freeze in most winters.",
+          images: [],
+          results: [{ title: "Harbours", url: guide, content: "Oulu freezes.", score: 0.83, raw_content: null }],
+          response_time: 1.21,
+          request_id: "123e4567-e89b-12d3-a456-426614174111",
+        },
       },
     }),
     extract: action({
@@ -113,7 +109,7 @@ export default defineAdapter({
       timeoutMs: 75_000,
       example: {
         params: { urls: [guide] },
-        answers: [{ results: [{ url: guide, raw_content: "# Harbours" }], failed_results: [], response_time: 0.4 }],
+        answer: { results: [{ url: guide, raw_content: "# Harbours" }], failed_results: [], response_time: 0.4 },
       },
     }),
   },

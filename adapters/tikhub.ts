@@ -48,11 +48,9 @@ export default defineAdapter({
       content: ["/data"],
       example: {
         params: { endpoint: "/api/v1/tiktok/web/fetch_user_profile", uniqueId: "tiktok" },
-        answers: [
-          answer("/api/v1/tiktok/web/fetch_user_profile", {
-            userInfo: { user: { uniqueId: "tiktok", nickname: "TikTok" } },
-          }),
-        ],
+        answer: answer("/api/v1/tiktok/web/fetch_user_profile", {
+          userInfo: { user: { uniqueId: "tiktok", nickname: "TikTok" } },
+        }),
       },
     }),
     submit: action({
@@ -71,9 +69,9 @@ export default defineAdapter({
       request: { method: "POST", path: "" },
       example: {
         params: { endpoint: "/api/v1/tiktok/app/v3/fetch_multi_video", aweme_ids: ["7350810998023949599"] },
-        answers: [
-          answer("/api/v1/tiktok/app/v3/fetch_multi_video", { aweme_details: [{ aweme_id: "7350810998023949599" }] }),
-        ],
+        answer: answer("/api/v1/tiktok/app/v3/fetch_multi_video", {
+          aweme_details: [{ aweme_id: "7350810998023949599" }],
+        }),
       },
     }),
   },

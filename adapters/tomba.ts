@@ -1,6 +1,6 @@
 // Tomba: work email addresses and phone numbers by name, company, page or profile, and verification of addresses. From memory: our cost,
 // and its answer if no person was found.
-import { action, defineAdapter, domainName, exactlyOne, keyHeaders, needsOne, optional, z } from "#adapter";
+import { action, defineAdapter, domainName, exactlyOne, keyHeaders, needsOne, optional, withRules, z } from "#adapter";
 
 /** From memory: the price of a search and a check in its smallest plan; a phone number costs more. */
 const [SEARCH_CENTS, CHECK_CENTS, PHONE_CENTS] = [2, 1, 8];
@@ -71,30 +71,26 @@ export default defineAdapter({
   // An unknown route is our mistake.
   rules: [{ status: 404, at: "/errors/type", is: "unknown_route", means: "provider_server_error" }],
   actions: {
-    "email-finder": action({
-      ...common,
+    "email-finder": action(common, {
       asked:
         "email of a person at a company; work address of somebody; how can I mail the manager; guess her email; reach the ceo, buyer, recruiter, journalist, professor by mail",
       description: "Finds a person's work email address by name and company or domain, with how sure it is.",
       keywords:
         "find email; work email; email address of a person; contact; get hold of someone; contact a person at a company",
-      params: z
-        .strictObject({
-          ...firm,
-          full_name: optional(words, "The person's whole name"),
-          first_name: optional(words, "First name, with last_name instead of full_name"),
-          last_name: optional(words, "Last name, with first_name instead of full_name"),
-        })
-        .check(isOneFirm, needsOne("full_name", ["first_name", "last_name"])),
+      params: withRules([isOneFirm, needsOne("full_name", ["first_name", "last_name"])], {
+        ...firm,
+        full_name: optional(words, "The person's whole name"),
+        first_name: optional(words, "First name, with last_name instead of full_name"),
+        last_name: optional(words, "Last name, with first_name instead of full_name"),
+      }),
       price: { mode: "fixed", cents: 4 },
       upstreamCents: SEARCH_CENTS,
       request: get("/email-finder"),
       content: ["/data"],
       rules: nobody,
-      example: { params: { domain: "example.com", full_name: "Ada Lovelace" }, answers: [{ data: person }] },
+      example: { params: { domain: "example.com", full_name: "Ada Lovelace" }, answer: { data: person } },
     }),
-    "linkedin-finder": action({
-      ...common,
+    "linkedin-finder": action(common, {
       asked: "email for a linkedin profile; linkedin url to mail",
       description: "Finds the work email address that goes with a LinkedIn profile; full returns all that are known.",
       keywords: "linkedin to email; email of a linkedin profile; contact",
@@ -104,32 +100,29 @@ export default defineAdapter({
       request: get("/linkedin"),
       content: ["/data"],
       rules: nobody,
-      example: { params: { url: linkedin }, answers: [{ data: person }] },
+      example: { params: { url: linkedin }, answer: { data: person } },
     }),
-    "domain-search": action({
-      ...common,
+    "domain-search": action(common, {
       asked:
         "emails of a company; staff and their addresses; who works at a domain; employees list; people at acme.com; team with emails; departments",
       description:
         "Lists people with their email addresses at a company, by department and country, with facts of the company.",
       keywords:
         "emails at a company; employees; who works at; company contacts; everyone who works at a company; staff of a company; team of a firm",
-      params: z
-        .strictObject({
-          ...firm,
-          department: optional(
-            z.enum(["engineering", "sales", "finance", "hr", "it", "marketing", "operations", "management"]),
-            "Only people of this department",
-          ),
-          country: optional(
-            z.string().regex(/^[A-Z]{2}$/, "must be two letters such as US"),
-            "Only people of this country",
-          ),
-          type: optional(z.enum(["personal", "generic"]), "Addresses of people, or of roles such as info@"),
-          page: z.int().min(1).max(1_000).default(1).describe("Which page"),
-          limit: z.literal([10, 20, 50]).default(10).describe("People on a page"),
-        })
-        .check(isOneFirm),
+      params: withRules([isOneFirm], {
+        ...firm,
+        department: optional(
+          z.enum(["engineering", "sales", "finance", "hr", "it", "marketing", "operations", "management"]),
+          "Only people of this department",
+        ),
+        country: optional(
+          z.string().regex(/^[A-Z]{2}$/, "must be two letters such as US"),
+          "Only people of this country",
+        ),
+        type: optional(z.enum(["personal", "generic"]), "Addresses of people, or of roles such as info@"),
+        page: z.int().min(1).max(1_000).default(1).describe("Which page"),
+        limit: z.literal([10, 20, 50]).default(10).describe("People on a page"),
+      }),
       price: { mode: "fixed", cents: 4 },
       upstreamCents: SEARCH_CENTS,
       request: get("/domain-search"),
@@ -137,16 +130,13 @@ export default defineAdapter({
       rules: [{ at: "/data/emails", empty: true, means: "miss" }],
       example: {
         params: { domain: "example.com", department: "engineering" },
-        answers: [
-          {
-            data: { organization: { organization: "Example", website_url: "example.com" }, emails: [person] },
-            meta: { total: 1, pageSize: 10, current: 1, total_pages: 1 },
-          },
-        ],
+        answer: {
+          data: { organization: { organization: "Example", website_url: "example.com" }, emails: [person] },
+          meta: { total: 1, pageSize: 10, current: 1, total_pages: 1 },
+        },
       },
     }),
-    "author-finder": action({
-      ...common,
+    "author-finder": action(common, {
       asked: "who wrote this article; author of a blog post; journalist behind a story; contact a writer; byline",
       description: "Finds who wrote an article on the web, with the author's email address.",
       keywords: "author of an article; journalist email; blogger",
@@ -156,10 +146,9 @@ export default defineAdapter({
       request: get("/author-finder"),
       content: ["/data"],
       rules: nobody,
-      example: { params: { url: "https://example.com/notes" }, answers: [{ data: person }] },
+      example: { params: { url: "https://example.com/notes" }, answer: { data: person } },
     }),
-    enrich: action({
-      ...common,
+    enrich: action(common, {
       asked:
         "who is behind an email; whose email is this; name and company for an address; reverse email lookup; who wrote me; enrich a lead; profile of an unknown sender",
       description:
@@ -177,22 +166,19 @@ export default defineAdapter({
         { at: "/data/company", empty: false, means: "success" },
         { at: "/data/company", is: null, means: "miss" },
       ],
-      example: { params: { email }, answers: [{ data: { person: enriched, company } }] },
+      example: { params: { email }, answer: { data: { person: enriched, company } } },
     }),
-    "phone-finder": action({
-      ...common,
+    "phone-finder": action(common, {
       asked:
         "phone number of a person; call somebody at work; mobile, cell, telephone; direct line; number for an email",
       description: "Finds a phone number by email address, domain or LinkedIn profile, with carrier and kind of line.",
       keywords: "phone number; find phone; mobile number; call",
-      params: z
-        .strictObject({
-          email: optional(z.email(), "Address of the person"),
-          domain: optional(domainName, "Domain of a company"),
-          linkedin: profile.optional(),
-          full: z.boolean().default(false).describe("Return all numbers"),
-        })
-        .check(exactlyOne("email", "domain", "linkedin")),
+      params: withRules([exactlyOne("email", "domain", "linkedin")], {
+        email: optional(z.email(), "Address of the person"),
+        domain: optional(domainName, "Domain of a company"),
+        linkedin: profile.optional(),
+        full: z.boolean().default(false).describe("Return all numbers"),
+      }),
       price: { mode: "fixed", cents: 10 },
       upstreamCents: PHONE_CENTS,
       request: get("/phone-finder"),
@@ -203,13 +189,10 @@ export default defineAdapter({
       ],
       example: {
         params: { email },
-        answers: [
-          { data: { email, valid: true, e164_format: "+442079460000", country_code: "GB", line_type: "MOBILE" } },
-        ],
+        answer: { data: { email, valid: true, e164_format: "+442079460000", country_code: "GB", line_type: "MOBILE" } },
       },
     }),
-    "email-verifier": action({
-      ...common,
+    "email-verifier": action(common, {
       asked:
         "is this email valid; does this address exist; will my mail bounce; check addresses before sending; is it a fake, throwaway or disposable email; clean my mailing list; deliverable; real mailbox; dead addresses",
       description: "Says whether an email address works: deliverable, undeliverable or risky, and why.",
@@ -223,11 +206,9 @@ export default defineAdapter({
       rules: [{ status: 402, at: "/errors", empty: false, means: "provider_overloaded" }],
       example: {
         params: { email },
-        answers: [
-          {
-            data: { email: { email, result: "deliverable", status: "valid", score: 97, mx_check: true }, sources: [] },
-          },
-        ],
+        answer: {
+          data: { email: { email, result: "deliverable", status: "valid", score: 97, mx_check: true }, sources: [] },
+        },
       },
     }),
   },

@@ -1,6 +1,6 @@
 // Trends MCP: search volume of a term, on many sites and over time. Its answer is JSON within a string, so a script reads it. From memory:
 // the params of growth, and the answer of top. Our cost per call is a guess: it has plan pricing.
-import { action, bearer, defineAdapter, neededWhen, z } from "#adapter";
+import { action, bearer, defineAdapter, neededWhen, withRules, z } from "#adapter";
 
 const SOURCES = [
   "google search",
@@ -50,21 +50,19 @@ export default defineAdapter({
       keywords:
         "google trends; search volume; keyword popularity; interest over time; trending searches; how often people search; rising popularity; growing interest; demand over time; what is trending; search demand; what is hot; popular right now; viral; top searches",
       effect: "read",
-      params: z
-        .strictObject({
-          endpoint: z.enum(endpoints).describe("What is asked for"),
-          keyword: z.string().min(1).max(200).describe("What is searched for; top needs none").optional(),
-          source: z.enum(SOURCES).default("google search").describe("Where it is searched for"),
-          data_mode: z.enum(["weekly", "daily"]).default("weekly").describe("A value for each week, or for each day"),
-          percent_growth: z
-            .array(z.string().min(1).max(20))
-            .min(1)
-            .max(10)
-            .default(["12M", "3M"])
-            .describe("Spans that growth is told for"),
-          limit: z.int().min(1).max(100).default(25).describe("How many are on top"),
-        })
-        .check(neededWhen("keyword", "endpoint", { enum: ["time_series", "growth"] })),
+      params: withRules([neededWhen("keyword", "endpoint", { enum: ["time_series", "growth"] })], {
+        endpoint: z.enum(endpoints).describe("What is asked for"),
+        keyword: z.string().min(1).max(200).describe("What is searched for; top needs none").optional(),
+        source: z.enum(SOURCES).default("google search").describe("Where it is searched for"),
+        data_mode: z.enum(["weekly", "daily"]).default("weekly").describe("A value for each week, or for each day"),
+        percent_growth: z
+          .array(z.string().min(1).max(20))
+          .min(1)
+          .max(10)
+          .default(["12M", "3M"])
+          .describe("Spans that growth is told for"),
+        limit: z.int().min(1).max(100).default(25).describe("How many are on top"),
+      }),
       price: { mode: "fixed", cents: 5 },
       // It has plan pricing; this is the maximum.
       upstreamCents: 5,
@@ -80,7 +78,7 @@ export default defineAdapter({
       content: ["/data"],
       example: {
         params: { endpoint: "time_series", keyword: "matcha" },
-        answers: [{ statusCode: 200, body: JSON.stringify(series) }],
+        answer: { statusCode: 200, body: JSON.stringify(series) },
       },
     }),
   },

@@ -1,5 +1,5 @@
 // USPTO Open Data Portal: U.S. patent applications, granted patents and their assignees.
-import { action, defineAdapter, keyHeader, needsOne, z } from "#adapter";
+import { action, defineAdapter, keyHeader, needsOne, withRules, z } from "#adapter";
 
 const day = z.iso.date();
 const limit = z.int().min(1).max(100).default(25).describe("The most records.");
@@ -45,27 +45,23 @@ export default defineAdapter({
     { status: 400, means: "caller_invalid", messageAt: "/errorDetails" },
   ],
   actions: {
-    patents: action({
-      ...common,
+    patents: action(common, {
       asked:
         "is my idea patented; prior art; inventions; patent search; who invented; has somebody patented; application; filed inventors; novelty; gadget; can I copy it",
       description: "Searches U.S. patents and applications by words or fields: title, inventors, dates, status.",
       keywords:
         "invention; patent search; inventor; prior art; intellectual property; who invented; is this idea patented; trademark",
-      params: z
-        .strictObject({
-          q: z
-            .string()
-            .min(1)
-            .max(2_000)
-            .describe('Words, "phrases", AND, OR, NOT, * and field:value, such as applicationMetaData.patentNumber:1.')
-            .optional(),
-          ...dates,
-          limit,
-          offset,
-        })
-        .check(needsOne("q", "date_gte", "date_lte"))
-        .refine(ordered, backwards),
+      params: withRules([needsOne("q", "date_gte", "date_lte")], {
+        q: z
+          .string()
+          .min(1)
+          .max(2_000)
+          .describe('Words, "phrases", AND, OR, NOT, * and field:value, such as applicationMetaData.patentNumber:1.')
+          .optional(),
+        ...dates,
+        limit,
+        offset,
+      }).refine(ordered, backwards),
       request: {
         ...search,
         names: { date_gte: null, date_lte: null, date_field: null },
@@ -76,11 +72,10 @@ export default defineAdapter({
       content: ["/patentFileWrapperDataBag"],
       example: {
         params: { q: '"solid state battery"', date_gte: "2025-01-01" },
-        answers: [{ count: 1, patentFileWrapperDataBag: [record] }],
+        answer: { count: 1, patentFileWrapperDataBag: [record] },
       },
     }),
-    assignees: action({
-      ...common,
+    assignees: action(common, {
       asked: "patents of a company; who owns a patent; intellectual property of a firm; portfolio; ip",
       description: "The U.S. patents and applications that were assigned to an organization, with the assignments.",
       keywords: "patents a company owns; patent owner; assignment; portfolio",
@@ -110,7 +105,7 @@ export default defineAdapter({
       content: ["/patentFileWrapperDataBag"],
       example: {
         params: { organization: "Acme Battery Corp" },
-        answers: [{ count: 1, patentFileWrapperDataBag: [{ ...record, assignmentBag: [owner] }] }],
+        answer: { count: 1, patentFileWrapperDataBag: [{ ...record, assignmentBag: [owner] }] },
       },
     }),
   },

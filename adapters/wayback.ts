@@ -69,8 +69,7 @@ export default defineAdapter({
   // The archive states its own reason if a site's owner excluded a page.
   rules: [{ status: 403, header: "x-archive-wayback-runtime-error", means: "caller_invalid" }],
   actions: {
-    snapshots: action({
-      ...common,
+    snapshots: action(common, {
       asked:
         "old version of a website; how a site looked years ago; deleted page; page that is gone; dead link; web archive; wayback machine; in 2005; history of a page; before it changed; 404 page; time machine; back then",
       description: "Lists the captures of a web page in the archive, as rows under a first row of column names.",
@@ -92,10 +91,9 @@ export default defineAdapter({
           means: "caller_invalid",
         },
       ],
-      example: { params: { url: "example.com", from: "2015", to: "2016", limit: 1 }, answers: [[columns, capture]] },
+      example: { params: { url: "example.com", from: "2015", to: "2016", limit: 1 }, answer: [columns, capture] },
     }),
-    available: action({
-      ...common,
+    available: action(common, {
       asked:
         "old version of a website; how a site looked years ago; deleted page; page that is gone; dead link; web archive; wayback machine; in 2005; history of a page; before it changed; 404 page; time machine; back then",
       price: { ...common.price, freeOnMiss: true },
@@ -107,13 +105,9 @@ export default defineAdapter({
       }),
       request: { method: "GET", origin: "index", path: "/wayback/available" },
       rules: [{ at: "/archived_snapshots", empty: true, means: "miss" }],
-      example: {
-        params: { url: "example.com", timestamp: "20150314" },
-        answers: [{ archived_snapshots: { closest } }],
-      },
+      example: { params: { url: "example.com", timestamp: "20150314" }, answer: { archived_snapshots: { closest } } },
     }),
-    fetch: action({
-      ...common,
+    fetch: action(common, {
       asked:
         "old version of a website; how a site looked years ago; deleted page; page that is gone; dead link; web archive; wayback machine; in 2005; history of a page; before it changed; 404 page; time machine; back then",
       description: "A web page as captured nearest to a moment, in its original bytes. Free if it was never captured.",
@@ -133,7 +127,7 @@ export default defineAdapter({
       answer: { kind: "bytes" },
       content: [""],
       rules: [errorPage],
-      example: { params: { url: "example.com", timestamp: "20150314" }, answers: ["<html>Example Domain</html>"] },
+      example: { params: { url: "example.com", timestamp: "20150314" }, answer: "<html>Example Domain</html>" },
     }),
   },
 });

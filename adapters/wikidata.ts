@@ -14,8 +14,7 @@ export default defineAdapter({
   auth: noAuth,
   contact: "polite",
   actions: {
-    search: action({
-      ...common,
+    search: action(common, {
       asked:
         "facts of a thing; id of an entity; birth date of a person; capital, population, area; height of a mountain; identifiers",
       description:
@@ -44,22 +43,19 @@ export default defineAdapter({
       ],
       example: {
         params: { q: "Douglas Adams" },
-        answers: [
-          {
-            search: [
-              {
-                id: "Q42",
-                label: "Douglas Adams",
-                description: "English author and humourist (1952-2001)",
-                match: { type: "label", language: "en", text: "Douglas Adams" },
-              },
-            ],
-          },
-        ],
+        answer: {
+          search: [
+            {
+              id: "Q42",
+              label: "Douglas Adams",
+              description: "English author and humourist (1952-2001)",
+              match: { type: "label", language: "en", text: "Douglas Adams" },
+            },
+          ],
+        },
       },
     }),
-    entity: action({
-      ...common,
+    entity: action(common, {
       asked:
         "facts of a thing; id of an entity; birth date of a person; capital, population, area; height of a mountain; identifiers",
       description: "All that Wikidata knows of one entity: labels, claims, links to articles. An unknown id is free.",
@@ -74,22 +70,19 @@ export default defineAdapter({
       content: ["/entities"],
       example: {
         params: { id: "Q42" },
-        answers: [
-          {
-            entities: {
-              Q42: {
-                type: "item",
-                id: "Q42",
-                labels: { en: { language: "en", value: "Douglas Adams" } },
-                claims: { P31: [{ mainsnak: { snaktype: "value", property: "P31" }, rank: "normal" }] },
-              },
+        answer: {
+          entities: {
+            Q42: {
+              type: "item",
+              id: "Q42",
+              labels: { en: { language: "en", value: "Douglas Adams" } },
+              claims: { P31: [{ mainsnak: { snaktype: "value", property: "P31" }, rank: "normal" }] },
             },
           },
-        ],
+        },
       },
     }),
-    sparql: action({
-      ...common,
+    sparql: action(common, {
       asked:
         "list of all things with a property; all countries, mountains, cities, presidents, nobel laureates; higher, larger than; query facts; women born in; table of; every museum in; how many",
       description:
@@ -131,12 +124,10 @@ export default defineAdapter({
       timeoutMs: 65_000,
       example: {
         params: { query: "SELECT ?cat WHERE { ?cat wdt:P31 wd:Q146 } LIMIT 1" },
-        answers: [
-          {
-            head: { vars: ["cat"] },
-            results: { bindings: [{ cat: { type: "uri", value: "http://www.wikidata.org/entity/Q378619" } }] },
-          },
-        ],
+        answer: {
+          head: { vars: ["cat"] },
+          results: { bindings: [{ cat: { type: "uri", value: "http://www.wikidata.org/entity/Q378619" } }] },
+        },
       },
     }),
   },

@@ -32,8 +32,7 @@ export default defineAdapter({
     { at: "", matches: /^\s*</, sample: "<!doctype html>", means: "provider_overloaded" },
   ],
   actions: {
-    search: action({
-      ...common,
+    search: action(common, {
       asked:
         "encyclopedia article; wikipedia; history of; biography; who was; when was born; when did he die; what is a; summary of a topic; background; explain a term; school homework",
       description: "Searches Wikipedia's articles; each hit has title, page id, word count and a snippet.",
@@ -52,20 +51,15 @@ export default defineAdapter({
       content: ["/query/search"],
       example: {
         params: { q: "photosynthesis" },
-        answers: [
-          {
-            query: {
-              searchinfo: { totalhits: 4_312 },
-              search: [
-                { ns: 0, title: "Photosynthesis", pageid: 24544, wordcount: 12_034, snippet: "a system of ..." },
-              ],
-            },
+        answer: {
+          query: {
+            searchinfo: { totalhits: 4_312 },
+            search: [{ ns: 0, title: "Photosynthesis", pageid: 24544, wordcount: 12_034, snippet: "a system of ..." }],
           },
-        ],
+        },
       },
     }),
-    page: action({
-      ...common,
+    page: action(common, {
       asked:
         "encyclopedia article; wikipedia; history of; biography; who was; when was born; when did he die; what is a; summary of a topic; background; explain a term; school homework",
       price: { ...common.price, freeOnMiss: true },
@@ -95,22 +89,20 @@ export default defineAdapter({
       ],
       example: {
         params: { title: "Photosynthesis" },
-        answers: [
-          {
-            batchcomplete: true,
-            query: {
-              pages: [
-                {
-                  pageid: 24544,
-                  ns: 0,
-                  title: "Photosynthesis",
-                  extract: "Photosynthesis is a system of biological processes ...",
-                  fullurl: "https://en.wikipedia.org/wiki/Photosynthesis",
-                },
-              ],
-            },
+        answer: {
+          batchcomplete: true,
+          query: {
+            pages: [
+              {
+                pageid: 24544,
+                ns: 0,
+                title: "Photosynthesis",
+                extract: "Photosynthesis is a system of biological processes ...",
+                fullurl: "https://en.wikipedia.org/wiki/Photosynthesis",
+              },
+            ],
           },
-        ],
+        },
       },
     }),
   },

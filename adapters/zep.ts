@@ -20,8 +20,7 @@ export default defineAdapter({
   origin: "https://api.getzep.com/api/v2",
   auth: header("authorization", "Api-Key "),
   actions: {
-    "user-add": action({
-      ...common,
+    "user-add": action(common, {
       asked: "remember a chat; keep the conversation with a user; memory for my chatbot; log what was said",
       description: "Makes a user in the graph of memories; comes before the user's first thread.",
       keywords: "memory graph; create a user; long-term memory",
@@ -38,11 +37,10 @@ export default defineAdapter({
       callerIds: ["user_id"],
       example: {
         params: { user_id: "ada", first_name: "Ada" },
-        answers: [{ user_id: "ada", uuid, first_name: "Ada", created_at }],
+        answer: { user_id: "ada", uuid, first_name: "Ada", created_at },
       },
     }),
-    "thread-create": action({
-      ...common,
+    "thread-create": action(common, {
       asked: "remember a chat; keep the conversation with a user; memory for my chatbot; log what was said",
       description: "Begins a thread of what is said with a user, from which the graph of memories grows.",
       keywords: "memory thread; conversation memory; new conversation",
@@ -53,11 +51,10 @@ export default defineAdapter({
       callerIds: ["thread_id", "user_id"],
       example: {
         params: { thread_id: "first-talk", user_id: "ada" },
-        answers: [{ thread_id: "first-talk", user_id: "ada", uuid, created_at }],
+        answer: { thread_id: "first-talk", user_id: "ada", uuid, created_at },
       },
     }),
-    add: action({
-      ...common,
+    add: action(common, {
       asked: "remember a chat; keep the conversation with a user; memory for my chatbot; log what was said",
       description:
         "Adds what was said to a thread, up to 30 messages; return_context returns what is known of the user at once.",
@@ -84,11 +81,10 @@ export default defineAdapter({
       callerIds: ["thread_id"],
       example: {
         params: { thread_id: "first-talk", messages: [{ role: "user", content: "I do not eat meat.", name: "Ada" }] },
-        answers: [{ message_uuids: [uuid] }],
+        answer: { message_uuids: [uuid] },
       },
     }),
-    "get-context": action({
-      ...common,
+    "get-context": action(common, {
       asked:
         "what do we know about this customer; context of a user; facts from past chats; recall; what did they tell us",
       description: "What is known of the user that matters to a thread now, as a text to put into a prompt.",
@@ -97,10 +93,9 @@ export default defineAdapter({
       params: z.strictObject({ thread_id }),
       request: { method: "GET", path: "/threads/{thread_id}/context" },
       callerIds: ["thread_id"],
-      example: { params: { thread_id: "first-talk" }, answers: [{ context: "<FACTS>Ada does not eat meat.</FACTS>" }] },
+      example: { params: { thread_id: "first-talk" }, answer: { context: "<FACTS>Ada does not eat meat.</FACTS>" } },
     }),
-    search: action({
-      ...common,
+    search: action(common, {
       asked:
         "what do we know about this customer; context of a user; facts from past chats; recall; what did they tell us",
       description: "Searches the graph of what is known of a user for facts, things or messages.",
@@ -116,7 +111,7 @@ export default defineAdapter({
       callerIds: ["user_id"],
       example: {
         params: { query: "What does Ada eat?", user_id: "ada" },
-        answers: [{ edges: [{ uuid, name: "EATS", fact: "Ada does not eat meat", score: 0.9, created_at }] }],
+        answer: { edges: [{ uuid, name: "EATS", fact: "Ada does not eat meat", score: 0.9, created_at }] },
       },
     }),
   },

@@ -3,7 +3,21 @@ import { z } from "zod";
 import { ruleSchema } from "./answer-rule.ts";
 import { prepaidUse } from "./prepaid.ts";
 import { type RequestSpec, rate, request, type StepSpec, step } from "./request-spec.ts";
-import { cents, count, fn, json, jsonObject, type Params, pointer, type Said, schema, some, words } from "./said.ts";
+import {
+  cents,
+  count,
+  fn,
+  type Json,
+  type JsonObject,
+  json,
+  jsonObject,
+  type Params,
+  pointer,
+  type Said,
+  schema,
+  some,
+  words,
+} from "./said.ts";
 import type { Script } from "./script.ts";
 
 export const CATEGORIES = [
@@ -215,7 +229,28 @@ export interface ActionSpec<P = Params>
   readonly content?: readonly string[] | ((params: P) => readonly string[]);
 }
 
-/** Gives the functions of an action the type of its own `params` schema. Other files do not see this type. */
-export function action<P>(spec: ActionSpec<P>): ActionSpec {
-  return spec as unknown as ActionSpec;
+interface Answered {
+  readonly params: JsonObject;
+  readonly answer: Json;
+}
+
+/** An action in an adapter's file, where `answer` may stand for a single one of `answers`. */
+type WrittenAction<P> = Omit<ActionSpec<P>, "example"> & { readonly example: ActionSpec["example"] | Answered };
+
+/**
+ * Gives the functions of an action the type of its own `params` schema. Other files do not see this type. `common`: the fields that it
+ * shares with other actions; its own take precedence.
+ */
+export function action<P>(own: WrittenAction<P>): ActionSpec;
+export function action<P, Common extends Partial<WrittenAction<never>>>(
+  common: Common,
+  own: Omit<WrittenAction<P>, keyof Common> & Partial<WrittenAction<P>>,
+): ActionSpec;
+export function action(...parts: readonly object[]): ActionSpec {
+  const { example, ...spec } = Object.assign({}, ...parts) as WrittenAction<never>;
+  const { params, ...came } = example;
+  return {
+    ...spec,
+    example: { params, answers: "answer" in came ? [came.answer] : came.answers },
+  } as unknown as ActionSpec;
 }

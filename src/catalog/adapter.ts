@@ -31,6 +31,7 @@ export {
   optional,
   rule,
   together,
+  withRules,
 } from "./params-rules.ts";
 export type { PrepaidSpec } from "./prepaid.ts";
 export { recordsMerchant } from "./records-merchant.ts";

@@ -136,6 +136,11 @@ function valuesOf(is: SchemaRule): string {
   return String(is.contains?.const ?? is.const ?? is.enum?.join(", "));
 }
 
+/** The params of an action, with rules across them. */
+export function withRules<Shape extends z.ZodRawShape>(rules: readonly z.core.$ZodCheck<object>[], shape: Shape) {
+  return z.strictObject(shape).check(...rules);
+}
+
 export function optional<S extends z.ZodType>(schema: S, about: string) {
   return schema.optional().describe(about);
 }

@@ -49,8 +49,7 @@ export function recordsMerchant(spec: RecordsMerchantSpec): AdapterSpec {
     beliefs: { "*": "what a search and a record are answered as" },
     auth: paidBy("mpp"),
     actions: {
-      search: action({
-        ...sold(search),
+      search: action(sold(search), {
         params: z.strictObject({
           filters: z
             .record(z.string().regex(/^[a-z]\w{0,40}$/), z.union([z.string().min(1).max(500), z.number(), z.boolean()]))
@@ -58,10 +57,9 @@ export function recordsMerchant(spec: RecordsMerchantSpec): AdapterSpec {
             .describe(`The merchant's own query parameters by name; ${listing} lists them.`),
         }),
         request: { method: "GET", path, params: (p) => p.filters },
-        example: { params: { filters: search.filters }, answers: [{ results: [record], total: 1 }] },
+        example: { params: { filters: search.filters }, answer: { results: [record], total: 1 } },
       }),
-      get: action({
-        ...sold(get),
+      get: action(sold(get), {
         params: z.strictObject({
           id: z
             .string()
@@ -69,7 +67,7 @@ export function recordsMerchant(spec: RecordsMerchantSpec): AdapterSpec {
             .describe("The record's id, as a search gives it."),
         }),
         request: { method: "GET", path: `${path}/{id}` },
-        example: { params: { id: record.id }, answers: [record] },
+        example: { params: { id: record.id }, answer: record },
       }),
     },
   };

@@ -69,8 +69,7 @@ function purchaseOf({ goods, keywords, asked, item, verifies }: RetailMerchantSp
   const again = { order_id: orderId.describe("Of the answer that asked for a verification.").optional() };
   const params = z.strictObject({ ...item.params, ...buyer, ...(verifies === undefined ? {} : again) });
   const bought = { ...item.example, quantity: 1, email: "ada@example.com", shipping: SENT_TO };
-  return action({
-    ...common,
+  return action(common, {
     effect: "write",
     description: `Buys of ${goods} and has it sent within the United States. Costs what the order comes to; max_cost_cents says the most.`,
     keywords,
@@ -93,7 +92,7 @@ function purchaseOf({ goods, keywords, asked, item, verifies }: RetailMerchantSp
     ...(verifies === undefined ? {} : { rules: [UNVERIFIED] }),
     issues: [{ kind: "order", at: "/order_id" }],
     content: ["/order_id"],
-    example: { params: bought, answers: [{ order_id: "ord_1", status: "paid", total_cents: EXAMPLE_CENTS }] },
+    example: { params: bought, answer: { order_id: "ord_1", status: "paid", total_cents: EXAMPLE_CENTS } },
   });
 }
 
@@ -107,8 +106,7 @@ export function retailMerchant(spec: RetailMerchantSpec): AdapterSpec {
     beliefs: { "*": "how the fields of an address are called, and what an order is answered as" },
     auth: paidBy("mpp", "x402"),
     actions: {
-      catalog: action({
-        ...common,
+      catalog: action(common, {
         effect: "read",
         description: `What can be bought of ${goods}, with prices.`,
         keywords,
@@ -117,10 +115,9 @@ export function retailMerchant(spec: RetailMerchantSpec): AdapterSpec {
         price: FREE,
         upstreamCents: 0,
         request: { method: "GET", path: "/catalog" },
-        example: { params: {}, answers: [{ products: [thing] }] },
+        example: { params: {}, answer: { products: [thing] } },
       }),
-      product: action({
-        ...common,
+      product: action(common, {
         effect: "read",
         description: `One thing of ${goods}, by its name in the catalog.`,
         keywords,
@@ -134,11 +131,10 @@ export function retailMerchant(spec: RetailMerchantSpec): AdapterSpec {
         price: FREE,
         upstreamCents: 0,
         request: { method: "GET", path: "/catalog/{slug}" },
-        example: { params: { slug }, answers: [thing] },
+        example: { params: { slug }, answer: thing },
       }),
       purchase: purchaseOf(spec),
-      order: action({
-        ...common,
+      order: action(common, {
         effect: "read",
         description: "What has become of an order that was bought here.",
         keywords: "order status; delivery; tracking",
@@ -148,7 +144,7 @@ export function retailMerchant(spec: RetailMerchantSpec): AdapterSpec {
         upstreamCents: 0,
         requires: [{ kind: "order", param: "order_id" }],
         request: { method: "GET", path: "/orders/{order_id}" },
-        example: { params: { order_id: "ord_1" }, answers: [{ order_id: "ord_1", status: "paid" }] },
+        example: { params: { order_id: "ord_1" }, answer: { order_id: "ord_1", status: "paid" } },
       }),
     },
   };

@@ -50,7 +50,7 @@ export type HostedToolsSpec = Said<z.infer<typeof hostedTools>>;
 export { z } from "zod";
 export type { SearchWanted, SourceSpec } from "./facets.ts";
 export type { PagesWanted } from "./page-ladder.ts";
-export { goesWith, neededWhen, needsOne, noneWhen, notBoth, onlyWhen } from "./params-rules.ts";
+export { goesWith, neededWhen, needsOne, noneWhen, notBoth, onlyWhen, withRules } from "./params-rules.ts";
 
 export const tier = z.strictObject({
   /** What the tier is for, in one sentence for the price list. */
