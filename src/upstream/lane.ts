@@ -1,5 +1,4 @@
 // Connects a caller's wire with a vendor's: passes bytes through if both are the same wire, otherwise translates through neutral events.
-import { isRecord } from "../core/json.ts";
 import type { AnswerBlock, AnswerCodec, CallerRequest, NeutralAnswer, ThoughtSeal } from "../core/neutral.ts";
 import { jsonText } from "../core/raw-json.ts";
 import type { Counts, TokenUsage } from "../core/route.ts";
@@ -17,7 +16,7 @@ import { EventWriter } from "./event-writer.ts";
 import type { HeldStream } from "./held-stream.ts";
 import { type FetchedMedia, LINKS_MAX, linksOf, type MediaLink, withMedia } from "./media-links.ts";
 import { openedRequest, sealedAnswer } from "./sealed-thoughts.ts";
-import { eventsOf, GatheredAnswer } from "./whole-stream.ts";
+import { GatheredAnswer, gathered } from "./whole-stream.ts";
 
 /** The usage that a vendor reports: tokens, or unit counts. */
 export interface Told {
@@ -107,26 +106,17 @@ function translatingLane(
     },
     reader: (out) => dialect.reader(context, new EventWriter(out, answers.encoder(), seal)),
     answer(json) {
-      const isGathered = json instanceof GatheredAnswer;
-      const read = isGathered ? { answer: json.answer(), upstreamCostNano: null } : dialect.answer(json, context);
-      if ("kind" in read) return read;
-      const { answer, upstreamCostNano, empty } = read;
+      const read = json instanceof GatheredAnswer ? json : gathered(dialect, json, context);
+      if (read.failure !== null) return read.failure;
+      const answer = read.answer();
+      const empty = read.emptiness(answer);
       const told = seal === undefined ? answer : sealedAnswer(answer, seal);
+      const { upstreamCostNano } = read;
       const whole = { body: answers.whole(told), usage: answer.usage, upstreamCostNano, text: textOf(answer) };
-      return empty === undefined ? whole : { ...whole, empty };
+      return empty === null ? whole : { ...whole, empty };
     },
-    tell(json, out) {
-      const usage = isRecord(json) ? dialect.usage(json, context) : null;
-      if (usage !== null) out.usage(usage);
-      const read = dialect.answer(json, context);
-      if ("kind" in read) return out.fail(read);
-      if (read.upstreamCostNano !== null) out.upstreamCost(read.upstreamCostNano);
-      out.empty(read.empty ?? null);
-      const writer = new EventWriter(out, answers.encoder(), seal);
-      for (const event of eventsOf(read.answer)) writer.event(event);
-      out.end();
-    },
-    gather: (gathered, out) => dialect.reader(context, new EventWriter(out, gathered)),
+    tell: (json, out) => dialect.reader(context, new EventWriter(out, answers.encoder(), seal)).whole(json),
+    gather: (answer, out) => dialect.reader(context, new EventWriter(out, answer)),
     told: toldBy(dialect, context),
     error: (body) => dialect.error(body),
   };
@@ -134,7 +124,7 @@ function translatingLane(
 
 function toldBy(dialect: Dialect, context: ChatContext): NonNullable<Lane["told"]> {
   return (json) => {
-    const usage = isRecord(json) ? dialect.usage(json, context) : null;
+    const { usage } = gathered(dialect, json, context).answer();
     return usage === null ? null : { usage };
   };
 }
@@ -178,6 +168,6 @@ export function laneOf(dialect: Dialect, side: CallerSide, plain: ChatContext): 
     reader: (out) => chosen().reader(out),
     answer: (json) => (json instanceof GatheredAnswer ? other() : chosen()).answer(json),
     tell: (json, out) => other().tell?.(json, out),
-    gather: (gathered, out) => dialect.reader(context, new EventWriter(out, gathered)),
+    gather: (answer, out) => dialect.reader(context, new EventWriter(out, answer)),
   };
 }

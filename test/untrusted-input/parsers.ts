@@ -59,7 +59,7 @@ import { createMachineRoom } from "../../src/sandbox/machines.ts";
 import { ConnectFrames } from "../../src/upstream/connect-frames.ts";
 import { learnTemplate } from "../../src/upstream/dialects/event-template.ts";
 import { learnEvent, recognized } from "../../src/upstream/dialects/known-event.ts";
-import { wholeCalls } from "../../src/upstream/dialects/tool-calls.ts";
+import { GivenIds } from "../../src/upstream/dialects/tool-ids.ts";
 import { fittedSchema } from "../../src/upstream/dialects/tool-schemas.ts";
 import { EventStream } from "../../src/upstream/event-stream.ts";
 import { EventWriter } from "../../src/upstream/event-writer.ts";
@@ -859,8 +859,10 @@ export const PARSERS: readonly Parser[] = [
     what: "calls without ids",
     size: 4_000,
     of: (size) => {
-      const callOf = () => wholeCalls(chatContext());
-      return () => many(size, callOf().bind(null, { name: "f", arguments: "{}" }));
+      return () => {
+        const ids = new GivenIds(chatContext());
+        return many(size, () => ids.give(null));
+      };
     },
   },
   {

@@ -5,7 +5,7 @@ import { readJson } from "../../core/json-bytes.ts";
 import type { AnswerBlock, FinishReason, NeutralEvent } from "../../core/neutral.ts";
 import { jsonText, parseRaw } from "../../core/raw-json.ts";
 import { AnswerBlocks } from "../../upstream/answer-blocks.ts";
-import type { ChatContext, Dialect, EventOut, StreamReader } from "../../upstream/dialects/dialect.ts";
+import type { AnswerReader, ChatContext, EventOut } from "../../upstream/dialects/dialect.ts";
 import { SseScanner } from "../../upstream/sse-scanner.ts";
 import { DIALECTS } from "../formats/vendor-dialects.ts";
 
@@ -56,9 +56,7 @@ function charactersOf(event: NeutralEvent): number {
 
 /** Records one answer in its caller's wire, parsed by the dialect of that name. */
 export class ResponseRecorder {
-  readonly #dialect: Dialect;
-  readonly #context: ChatContext;
-  readonly #reader: StreamReader;
+  readonly #reader: AnswerReader;
   readonly #scanner: SseScanner;
   readonly #choices = new Map<number, OpenChoice>();
   /** Of a non-streamed answer. */
@@ -69,9 +67,7 @@ export class ResponseRecorder {
   #lost = false;
 
   private constructor(name: DialectName) {
-    this.#dialect = DIALECTS[name];
-    this.#context = contextOf(name);
-    this.#reader = this.#dialect.reader(this.#context, this.#out());
+    this.#reader = DIALECTS[name].reader(contextOf(name), this.#out());
     this.#scanner = new SseScanner((data, start, end, event) => {
       if (!this.#lost) this.#reader.event(data, start, end, event);
     }, BYTES_MAX);
@@ -115,14 +111,7 @@ export class ResponseRecorder {
       const bytes = Buffer.from(jsonText(event));
       this.#reader.event(bytes, 0, bytes.length, null);
     }
-    const answer = isRecord(json) ? this.#dialect.answer(json, this.#context) : null;
-    if (answer === null || "kind" in answer) return;
-    for (const { index, blocks, reason, native } of answer.answer.choices) {
-      const choice = this.#choice(index);
-      this.#count(JSON.stringify(blocks).length);
-      choice?.said.blocks.push(...blocks);
-      if (choice !== null) Object.assign(choice, { reason, native });
-    }
+    if (isRecord(json)) this.#reader.whole(json);
   }
 
   #out(): EventOut {

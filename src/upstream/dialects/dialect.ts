@@ -4,14 +4,7 @@ import type { ChatWire, DialectName } from "../../catalog/chat-wire.ts";
 import type { ChatSpec } from "../../catalog/model-spec.ts";
 import type { Json } from "../../core/json.ts";
 import type { Nano } from "../../core/money.ts";
-import type {
-  NeutralAnswer,
-  NeutralEvent,
-  NeutralRequest,
-  PassedAnswer,
-  ReasoningBlock,
-  SentRequest,
-} from "../../core/neutral.ts";
+import type { NeutralEvent, NeutralRequest, PassedAnswer, ReasoningBlock, SentRequest } from "../../core/neutral.ts";
 import type { AttemptFailure, Counts, TokenUsage } from "../../core/route.ts";
 import type { FormBody } from "../../platform/uploads/form-body.ts";
 import type { FetchedMedia, MediaLink } from "../media-links.ts";
@@ -101,6 +94,12 @@ export interface StreamReader {
   event(bytes: Buffer, start: number, end: number, name: string | null): boolean;
 }
 
+/** Reads a vendor's answers as neutral events, streamed or whole. */
+export interface AnswerReader extends StreamReader {
+  /** Reports a whole answer as if it had been streamed, to its end or its failure. Its usage comes first, because the vendor charges for it. */
+  whole(json: unknown): void;
+}
+
 /** A whole answer in the caller's wire, or a failure. */
 export type UnaryAnswer =
   | {
@@ -115,15 +114,6 @@ export type UnaryAnswer =
       readonly empty?: string;
       /** Why the answer does not match the requested format; absent if it does, or was not checked. */
       readonly unfit?: string;
-    }
-  | AttemptFailure;
-
-export type ReadAnswer =
-  | {
-      readonly answer: NeutralAnswer;
-      readonly upstreamCostNano: Nano | null;
-      /** Why the answer is empty; absent if it is not. */
-      readonly empty?: string;
     }
   | AttemptFailure;
 
@@ -163,10 +153,7 @@ export interface Dialect {
   /** The links that vendors open themselves, unless the adapter says otherwise; absent: all. */
   readonly fetches?: ChatWire["fetches"];
   request(request: NeutralRequest, context: ChatContext): UpstreamBody;
-  reader(context: ChatContext, out: EventOut): StreamReader;
-  answer(json: unknown, context: ChatContext): ReadAnswer;
-  /** The usage that a body reports, even in a faulty answer, because the vendor charges for it. */
-  usage(json: Json, context: ChatContext): TokenUsage | null;
+  reader(context: ChatContext, out: EventOut): AnswerReader;
   error(body: unknown): VendorError;
   /** Why this wire cannot express the request; null if it can. Then the candidate is skipped, or the request refused. */
   unsupported(request: NeutralRequest, context: ChatContext): string | null;

@@ -1,24 +1,11 @@
 // Emits the events of an answer with one choice: begins it at the first event, and tracks whether it has content.
-import type { Nano } from "../../core/money.ts";
 import type { NeutralChoice, NeutralEvent, ReasoningBlock } from "../../core/neutral.ts";
-import type { TokenUsage } from "../../core/route.ts";
 import { emptiness } from "../vendor-failure.ts";
-import type { ChatContext, EventOut, ReadAnswer } from "./dialect.ts";
-import { type CallPiece, gives, ToolCalls } from "./tool-calls.ts";
+import type { ChatContext, EventOut } from "./dialect.ts";
+import { type CallPiece, ToolCalls } from "./tool-calls.ts";
 import { GivenIds } from "./tool-ids.ts";
 
 type Ending = Pick<NeutralChoice, "reason" | "native">;
-
-/** A whole answer with one choice. */
-export function oneAnswer(
-  choice: Omit<NeutralChoice, "index">,
-  usage: TokenUsage | null,
-  upstreamCostNano: Nano | null = null,
-): ReadAnswer {
-  const empty = choice.blocks.some(gives) ? null : emptiness(choice.reason, choice.native);
-  const answer = { choices: [{ index: 0, ...choice }], usage };
-  return { answer, upstreamCostNano, ...(empty === null ? {} : { empty }) };
-}
 
 export class OneChoice {
   readonly #out: EventOut;

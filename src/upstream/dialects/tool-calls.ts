@@ -1,10 +1,10 @@
 // Collects the streamed tool calls of one choice: pieces are matched by index, otherwise by id, otherwise by order.
 import { isRecord, type Json, stringOf, wordOf } from "../../core/json.ts";
-import type { AnswerBlock, AnswerCallBlock, FinishReason, NeutralEvent } from "../../core/neutral.ts";
+import type { FinishReason, NeutralEvent } from "../../core/neutral.ts";
 import { argumentsText } from "../../core/raw-json.ts";
 import { malformed } from "../vendor-failure.ts";
 import type { ChatContext, EventOut } from "./dialect.ts";
-import { GivenIds } from "./tool-ids.ts";
+import type { GivenIds } from "./tool-ids.ts";
 
 /** Limits on the held-back characters and on the calls of one choice. */
 const KEPT_MAX = 1024 * 1024;
@@ -22,24 +22,6 @@ export interface CallPiece {
   readonly whole?: unknown;
 }
 
-export function wholeCalls(context: ChatContext): (told: CallPiece) => AnswerCallBlock {
-  const ids = new GivenIds(context);
-  return ({ id, name: told, arguments: args }) => {
-    const name = wordOf(told);
-    const text = argumentsText(args);
-    return { kind: "tool-call", id: ids.give(id), name: context.tools?.original(name) ?? name, arguments: text };
-  };
-}
-
-export function gives(block: AnswerBlock): boolean {
-  return block.kind === "tool-call" || ("text" in block && block.text !== "");
-}
-
-/** Corrects the finish reason, because some vendors send `stop` along with tool calls. */
-export function reasonWith(reason: FinishReason, said: readonly { readonly kind: string }[]): FinishReason {
-  return reason === "stop" && said.some(({ kind }) => kind === "tool-call") ? "tool_calls" : reason;
-}
-
 /** Reads a call of OpenAI's chat wire. */
 export function pieceOf({ index, id, function: told }: Json): CallPiece {
   const { name, arguments: args } = isRecord(told) ? told : {};
@@ -54,6 +36,8 @@ interface OpenCall {
   /** Arguments that arrived before the name was complete. */
   held: string;
   whole: string;
+  /** How much of the choice's limit it uses. */
+  kept: number;
   written: boolean;
   readonly end: JsonEnd;
 }
@@ -112,9 +96,10 @@ export class ToolCalls {
     if (call.begun) return this.#write(call, text);
     this.#name(call, stringOf(piece.name) ?? "");
     call.held += text;
-    this.#keep(text.length + call.whole.length);
-    if (call.name === "" || !(isNamed || call.held !== "" || this.#isWhole(call.name))) return [];
-    return this.#begin(call);
+    const begins = call.name !== "" && (isNamed || call.held !== "" || this.#isWhole(call.name));
+    const events = begins ? this.#begin(call) : [];
+    this.#keep(call);
+    return events;
   }
 
   /** Ends a call. `whole` holds its arguments, for use if no fragments arrived. */
@@ -122,7 +107,7 @@ export class ToolCalls {
     const call = this.#open.get(key);
     if (call === undefined) return [];
     this.#open.delete(key);
-    this.#kept -= call.held.length + call.whole.length;
+    this.#kept -= call.kept;
     if (whole !== undefined) call.whole = argumentsText(whole);
     return this.#settle(call);
   }
@@ -174,12 +159,13 @@ export class ToolCalls {
       begun: false,
       held: "",
       whole: "",
+      kept: 0,
       written: false,
       end: new JsonEnd(),
     };
     this.#open.set(place ?? `order ${at}`, call);
     this.#last = call;
-    if (this.#count > CALLS_MAX) this.#keep(KEPT_MAX);
+    if (this.#count > CALLS_MAX) this.#fail();
     return call;
   }
 
@@ -196,6 +182,7 @@ export class ToolCalls {
   #begin(call: OpenCall): readonly NeutralEvent[] {
     const { at, held } = call;
     call.begun = true;
+    call.held = "";
     call.written = held !== "";
     const name = this.#context.tools?.original(call.name) ?? call.name;
     return [{ kind: "tool-call", choice: this.#choice, at, id: this.#ids.give(call.id), name, arguments: held }];
@@ -207,8 +194,15 @@ export class ToolCalls {
     return [{ kind: "tool-arguments", choice: this.#choice, at: call.at, text }];
   }
 
-  #keep(more: number): void {
-    this.#kept += more;
-    if (this.#kept >= KEPT_MAX) this.#out.fail(malformed("the stream leaves too much open"));
+  /** Counts what a call holds back. */
+  #keep(call: OpenCall): void {
+    const kept = call.held.length + call.whole.length;
+    this.#kept += kept - call.kept;
+    call.kept = kept;
+    if (this.#kept >= KEPT_MAX) this.#fail();
+  }
+
+  #fail(): void {
+    this.#out.fail(malformed("the stream leaves too much open"));
   }
 }

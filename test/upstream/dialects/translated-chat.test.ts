@@ -7,6 +7,7 @@ import { generateContent } from "../../../src/models/formats/generate-content/ve
 import { messages } from "../../../src/models/formats/messages/vendor.ts";
 import { responses } from "../../../src/models/formats/responses/vendor.ts";
 import type { ChatContext, EventOut } from "../../../src/upstream/dialects/dialect.ts";
+import { gathered } from "../../../src/upstream/whole-stream.ts";
 import { asked, chatContext } from "../../support/dialect-replay.ts";
 
 const context = (changes: Partial<ChatContext> = {}) =>
@@ -222,22 +223,20 @@ test("a whole answer says the same, its thoughts once", () => {
     tool_calls: [{ id: "c1", type: "function", function: { name: "f", arguments: "{}" } }],
   };
   const choices = [{ index: 0, message, finish_reason: "tool_calls" }];
-  const answer = chatCompletions.answer({ choices, usage: { prompt_tokens: 3, completion_tokens: 2 } }, context());
-  expect(answer).toMatchObject({
-    answer: {
-      choices: [
-        {
-          index: 0,
-          blocks: [
-            { ...seal, text: "Hm", signature: "sig==" },
-            { kind: "text", text: "So" },
-            { kind: "tool-call", id: "c1", name: "f", arguments: "{}" },
-          ],
-          reason: "tool_calls",
-        },
-      ],
-      usage: { inputTokens: 3, outputTokens: 2 },
-    },
+  const json = { choices, usage: { prompt_tokens: 3, completion_tokens: 2 } };
+  expect(gathered(chatCompletions, json, context()).answer()).toMatchObject({
+    choices: [
+      {
+        index: 0,
+        blocks: [
+          { ...seal, text: "Hm", signature: "sig==" },
+          { kind: "text", text: "So" },
+          { kind: "tool-call", id: "c1", name: "f", arguments: "{}" },
+        ],
+        reason: "tool_calls",
+      },
+    ],
+    usage: { inputTokens: 3, outputTokens: 2 },
   });
 });
 

@@ -8,6 +8,7 @@ import { generateContent } from "../../../src/models/formats/generate-content/ve
 import { messages } from "../../../src/models/formats/messages/vendor.ts";
 import { responses } from "../../../src/models/formats/responses/vendor.ts";
 import type { ChatContext, Dialect } from "../../../src/upstream/dialects/dialect.ts";
+import { gathered } from "../../../src/upstream/whole-stream.ts";
 import { ANSWERS } from "../../models/formats/golden-cases.ts";
 import { asked, chatContext, eventsOf, feed, RecordedStream } from "../../support/dialect-replay.ts";
 import { runs } from "../../support/runs.ts";
@@ -158,8 +159,8 @@ describe.each(DIALECTS)("%s", (name, dialect) => {
     );
     fc.assert(
       fc.property(anything, (answer) => {
-        const read = dialect.answer(answer, chatContext());
-        expect("kind" in read ? typeof read.message : typeof JSON.stringify(WHOLE.whole(read.answer))).toBe("string");
+        const read = gathered(dialect, answer, chatContext());
+        expect(typeof (read.failure?.message ?? JSON.stringify(WHOLE.whole(read.answer())))).toBe("string");
         expect(typeof dialect.error(answer).message).toBe("string");
       }),
       { numRuns: runs(300, 1_500) },

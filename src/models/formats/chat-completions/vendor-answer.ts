@@ -1,13 +1,10 @@
 // Parses chat-completions answers of vendors: whole answers, usage in disjoint buckets, reported cost, signed thoughts.
-import { isRecord, type Json, listOf, stringOf, wordOf } from "../../../core/json.ts";
-import type { AnswerBlock, FinishReason, NeutralChoice, ReasoningBlock } from "../../../core/neutral.ts";
+import { isRecord, type Json, stringOf } from "../../../core/json.ts";
+import type { FinishReason, ReasoningBlock } from "../../../core/neutral.ts";
 import type { TokenUsage } from "../../../core/route.ts";
-import { classify } from "../../../upstream/classify.ts";
-import type { ChatContext, ReadAnswer } from "../../../upstream/dialects/dialect.ts";
-import { readError, statusInside, upstreamCostFrom } from "../../../upstream/dialects/error-body.ts";
-import { pieceOf, reasonWith, wholeCalls } from "../../../upstream/dialects/tool-calls.ts";
+import type { ChatContext } from "../../../upstream/dialects/dialect.ts";
+import { upstreamCostFrom } from "../../../upstream/dialects/error-body.ts";
 import { atPointer, countOf, lastAt } from "../../../upstream/json-pointer.ts";
-import { malformed } from "../../../upstream/vendor-failure.ts";
 
 const USAGE_AT = ["/usage"];
 const CACHE_READ_AT = ["/prompt_tokens_details/cached_tokens"];
@@ -102,57 +99,3 @@ export function imageUrl(image: unknown): string | null {
 
 /** The vendor stopped without any output; another candidate may do better. */
 export const EMPTY = "the answer is empty";
-
-/** The signed thoughts unchanged, and the plain reasoning text unless a signed thought repeats it. */
-function thoughtsOf(message: Json, context: ChatContext): AnswerBlock[] {
-  const seals = listOf(message.reasoning_details)
-    .map((detail) => sealOf(detail, context))
-    .filter((seal) => seal !== null);
-  const text = reasoningText(message);
-  if (text === "" || seals.some((seal) => seal.text !== "")) return seals;
-  const aloud = { kind: "reasoning", text, format: null, signature: null, sealed: null, callId: null } as const;
-  return [aloud, ...seals];
-}
-
-type CallOf = ReturnType<typeof wholeCalls>;
-
-function blocksOf(message: Json, context: ChatContext, callOf: CallOf): AnswerBlock[] {
-  const said = (["content", "refusal"] as const).flatMap((key): AnswerBlock[] => {
-    const text = key === "content" ? contentText(message) : (stringOf(message.refusal) ?? "");
-    return text === "" ? [] : [{ kind: key === "content" ? "text" : "refusal", text, citations: [] }];
-  });
-  const images = listOf(message.images)
-    .map(imageUrl)
-    .filter((url) => url !== null);
-  return [
-    ...thoughtsOf(message, context),
-    ...said,
-    ...images.map((url): AnswerBlock => ({ kind: "image", url })),
-    ...listOf(message.tool_calls)
-      .filter(isRecord)
-      .map((call) => callOf(pieceOf(call))),
-  ];
-}
-
-function choiceOf(choice: Json, at: number, context: ChatContext, callOf: CallOf): NeutralChoice {
-  const reason = wordOf(choice.finish_reason);
-  const blocks = blocksOf(isRecord(choice.message) ? choice.message : {}, context, callOf);
-  return {
-    index: typeof choice.index === "number" ? choice.index : at,
-    blocks,
-    reason: reasonWith(finishOf(reason), blocks),
-    native: stringOf(choice.native_finish_reason) ?? reason,
-  };
-}
-
-export function chatCompletionsAnswer(json: unknown, context: ChatContext): ReadAnswer {
-  if (isRecord(json) && json.error) return classify(statusInside(json), readError(json), null);
-  const told = isRecord(json) ? listOf(json.choices).filter(isRecord) : [];
-  if (told.length === 0) return malformed("the answer has no choices");
-  const callOf = wholeCalls(context);
-  const choices = told.map((choice, at) => choiceOf(choice, at, context, callOf));
-  const empty = choices.every(({ blocks, reason }) => reason === "stop" && blocks.length === 0);
-  const { usage, upstreamCostNano } = readUsage(json, context);
-  const answer = { choices, usage };
-  return { answer, upstreamCostNano, ...(empty && context.mayBeEmpty !== true ? { empty: EMPTY } : {}) };
-}

@@ -3,7 +3,7 @@
 import { isRecord, type Json, listOf, stringOf, wordOf } from "../../../core/json.ts";
 import type { NeutralEvent } from "../../../core/neutral.ts";
 import { classify } from "../../../upstream/classify.ts";
-import type { ChatContext, EventOut, StreamReader } from "../../../upstream/dialects/dialect.ts";
+import type { AnswerReader, ChatContext, EventOut } from "../../../upstream/dialects/dialect.ts";
 import { readError, statusInside } from "../../../upstream/dialects/error-body.ts";
 import { eventJson } from "../../../upstream/dialects/event-json.ts";
 import { type EventShape, learnShape, matchesTemplate, textWithin } from "../../../upstream/dialects/event-template.ts";
@@ -33,7 +33,7 @@ interface Choice {
   images: number;
 }
 
-class ChatCompletionsEvents implements StreamReader {
+class ChatCompletionsEvents implements AnswerReader {
   readonly #context: ChatContext;
   readonly #out: EventOut;
   readonly #choices = new Map<number, Choice>();
@@ -94,10 +94,32 @@ class ChatCompletionsEvents implements StreamReader {
     return true;
   }
 
-  #read(chunk: Json): void {
-    const { usage, upstreamCostNano } = readUsage(chunk, this.#context);
+  /** The message of each choice is its only delta. */
+  whole(json: unknown): void {
+    const choices = isRecord(json) ? listOf(json.choices).filter(isRecord) : [];
+    this.#count(json);
+    if (isRecord(json) && json.error) return this.#out.fail(classify(statusInside(json), readError(json), null));
+    if (choices.length === 0) return this.#out.fail(malformed("the answer has no choices"));
+    for (const [at, told] of choices.entries()) {
+      const index = typeof told.index === "number" ? told.index : at;
+      const choice = this.#choice(index);
+      const message = isRecord(told.message) ? told.message : {};
+      const calls = listOf(message.tool_calls).filter(isRecord);
+      this.#give(index, choice, { ...message, tool_calls: calls.map((call, place) => ({ ...call, index: place })) });
+      const reason = wordOf(told.finish_reason);
+      this.#finish(index, choice, reason, stringOf(told.native_finish_reason) ?? reason);
+    }
+    this.#out.end();
+  }
+
+  #count(json: unknown): void {
+    const { usage, upstreamCostNano } = readUsage(json, this.#context);
     if (usage !== null) this.#out.usage(usage);
     if (upstreamCostNano !== null) this.#out.upstreamCost(upstreamCostNano);
+  }
+
+  #read(chunk: Json): void {
+    this.#count(chunk);
     for (const choice of Array.isArray(chunk.choices) ? chunk.choices : []) {
       if (isRecord(choice)) this.#readChoice(typeof choice.index === "number" ? choice.index : 0, choice);
     }
@@ -122,6 +144,8 @@ class ChatCompletionsEvents implements StreamReader {
 
   #give(index: number, choice: Choice, delta: Json): void {
     this.#say(index, "reasoning", reasoningText(delta));
+    // Before the text: a signed thought replaces the plain one that it repeats.
+    for (const detail of listOf(delta.reasoning_details)) this.#think(index, choice, detail);
     this.#say(index, "text", contentText(delta));
     this.#say(index, "refusal", stringOf(delta.refusal) ?? "");
     for (const image of listOf(delta.images)) {
@@ -134,7 +158,6 @@ class ChatCompletionsEvents implements StreamReader {
       this.#bore = true;
       for (const told of choice.calls.read(pieceOf(call))) this.#tell(told);
     }
-    for (const detail of listOf(delta.reasoning_details)) this.#think(index, choice, detail);
   }
 
   #say(choice: number, kind: "text" | "reasoning" | "refusal", text: string): void {
@@ -169,6 +192,6 @@ class ChatCompletionsEvents implements StreamReader {
 }
 
 /** Parses one stream in OpenAI's wire into neutral events. */
-export function chatCompletionsEvents(context: ChatContext, out: EventOut): StreamReader {
+export function chatCompletionsEvents(context: ChatContext, out: EventOut): AnswerReader {
   return new ChatCompletionsEvents(context, out);
 }

@@ -19,7 +19,7 @@ import { fitOf, type ToolPlaces } from "../../../upstream/dialects/tool-fit.ts";
 import { resultText } from "../../../upstream/dialects/tool-results.ts";
 import { atPointer } from "../../../upstream/json-pointer.ts";
 import { bodyLinksOf, bodyWithMedia } from "../../../upstream/media-links.ts";
-import { chatCompletionsAnswer, EMPTY, formatOf, nameThoughts, readUsage } from "./vendor-answer.ts";
+import { EMPTY, formatOf, nameThoughts, readUsage } from "./vendor-answer.ts";
 import { chatCompletionsEvents } from "./vendor-events.ts";
 import { bearsContent, createChatCompletionsReader } from "./vendor-stream.ts";
 
@@ -261,8 +261,6 @@ export const chatCompletions: Dialect = {
   grows: "messages",
   request: chatCompletionsRequest,
   reader: chatCompletionsEvents,
-  answer: chatCompletionsAnswer,
-  usage: (json, context) => readUsage(json, context).usage,
   error: readError,
   unsupported: chatCompletionsUnsupported,
 };

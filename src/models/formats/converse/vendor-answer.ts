@@ -1,19 +1,12 @@
 // Parses converse answers of vendors, whole and streamed: usage in disjoint buckets, stop reasons, errors.
 import { isRecord, type Json, stringOf } from "../../../core/json.ts";
-import type { AnswerBlock, FinishReason } from "../../../core/neutral.ts";
+import type { FinishReason } from "../../../core/neutral.ts";
 import type { AttemptFailure, TokenUsage } from "../../../core/route.ts";
-import type {
-  ChatContext,
-  EventOut,
-  ReadAnswer,
-  StreamReader,
-  VendorError,
-} from "../../../upstream/dialects/dialect.ts";
+import type { AnswerReader, ChatContext, EventOut, VendorError } from "../../../upstream/dialects/dialect.ts";
 import { eventJson } from "../../../upstream/dialects/event-json.ts";
-import { OneChoice, oneAnswer } from "../../../upstream/dialects/one-choice.ts";
-import { OpenBlocks, thoughtOf } from "../../../upstream/dialects/open-blocks.ts";
-import { reasonWith, wholeCalls } from "../../../upstream/dialects/tool-calls.ts";
-import { countOf } from "../../../upstream/json-pointer.ts";
+import { OneChoice } from "../../../upstream/dialects/one-choice.ts";
+import { OpenBlocks } from "../../../upstream/dialects/open-blocks.ts";
+import { atPointer, countOf } from "../../../upstream/json-pointer.ts";
 import { malformed } from "../../../upstream/vendor-failure.ts";
 
 export function formatOf(context: ChatContext): string {
@@ -61,38 +54,12 @@ export function failureOf(native: string): AttemptFailure | null {
   return BROKEN.includes(native) ? malformed(`the model's answer cannot be read (${native})`) : null;
 }
 
-function thought(content: Json, format: string): AnswerBlock | null {
-  if (typeof content.redactedContent === "string") return thoughtOf(format, { sealed: content.redactedContent });
-  if (!isRecord(content.reasoningText)) return null;
-  const { text, signature } = content.reasoningText;
-  return thoughtOf(format, { text: stringOf(text) ?? "", signature: stringOf(signature) || null });
+/** The thought of a whole block, as a delta has it. */
+function thoughtIn({ reasoningContent }: Json): unknown {
+  return isRecord(reasoningContent) ? (reasoningContent.reasoningText ?? reasoningContent) : undefined;
 }
 
-/** A block; null if its kind is unknown. */
-function blockOf(block: Json, format: string, callOf: ReturnType<typeof wholeCalls>): AnswerBlock | null {
-  if (typeof block.text === "string") return { kind: "text", text: block.text, citations: [] };
-  if (isRecord(block.reasoningContent)) return thought(block.reasoningContent, format);
-  if (!isRecord(block.toolUse)) return null;
-  const { toolUseId, name, input } = block.toolUse;
-  return callOf({ id: toolUseId, name, arguments: input ?? {} });
-}
-
-export function converseAnswer(json: unknown, context: ChatContext): ReadAnswer {
-  if (!isRecord(json)) return malformed("the answer is no JSON object");
-  const message = isRecord(json.output) && isRecord(json.output.message) ? json.output.message : null;
-  if (message === null || !Array.isArray(message.content)) return malformed("the answer has no content");
-  const native = stringOf(json.stopReason);
-  if (native === undefined) return malformed("the answer has no stopReason");
-  const format = formatOf(context);
-  const callOf = wholeCalls(context);
-  const read = message.content.filter(isRecord).map((block) => blockOf(block, format, callOf));
-  const blocks = read.filter((block) => block !== null);
-  const failure = failureOf(native);
-  if (failure !== null) return failure;
-  return oneAnswer({ blocks, reason: reasonWith(finishOf(native), blocks), native }, usageOf(json.usage));
-}
-
-export class ConverseReader implements StreamReader {
+export class ConverseReader implements AnswerReader {
   readonly #out: EventOut;
   readonly #choice: OneChoice;
   readonly #blocks: OpenBlocks;
@@ -109,6 +76,24 @@ export class ConverseReader implements StreamReader {
     if (data === null) return false;
     this.#read(name, data);
     return true;
+  }
+
+  whole(json: unknown): void {
+    if (!isRecord(json)) return this.#out.fail(malformed("the answer is no JSON object"));
+    const usage = usageOf(json.usage);
+    if (usage !== null) this.#out.usage(usage);
+    const { content } = (atPointer(json, "/output/message") ?? {}) as Json;
+    if (!Array.isArray(content)) return this.#out.fail(malformed("the answer has no content"));
+    if (typeof json.stopReason !== "string") return this.#out.fail(malformed("the answer has no stopReason"));
+    const failure = failureOf(json.stopReason);
+    if (failure !== null) return this.#out.fail(failure);
+    for (const [index, block] of content.filter(isRecord).entries()) {
+      this.#start(index, block);
+      this.#delta(index, { text: block.text, reasoningContent: thoughtIn(block) });
+      this.#blocks.close(index);
+    }
+    this.#finish(json.stopReason);
+    this.#out.end();
   }
 
   #read(name: string | null, data: Json): void {
@@ -134,7 +119,7 @@ export class ConverseReader implements StreamReader {
   /** Only calls have a start event; other blocks begin with their first delta. */
   #start(index: unknown, { toolUse }: Json): void {
     if (!isRecord(toolUse)) return;
-    this.#choice.call({ key: index, id: toolUse.toolUseId, name: toolUse.name, whole: "{}" });
+    this.#choice.call({ key: index, id: toolUse.toolUseId, name: toolUse.name, arguments: toolUse.input ?? {} });
   }
 
   #delta(index: unknown, { text, toolUse, reasoningContent }: Json): void {

@@ -10,7 +10,7 @@ import { effortOf } from "../../../upstream/dialects/thinking-budget.ts";
 import { fitOf, NEUTRAL_TOOLS } from "../../../upstream/dialects/tool-fit.ts";
 import { guaranteedSchema } from "../messages/vendor-schema.ts";
 import { conversationOf, type Turn } from "../messages/vendor-turns.ts";
-import { ConverseReader, converseAnswer, converseError, formatOf, usageOf } from "./vendor-answer.ts";
+import { ConverseReader, converseError, formatOf } from "./vendor-answer.ts";
 import { ConverseTurns, hasCalls, isLinked } from "./vendor-turns.ts";
 
 // Translates a request to the converse wire, whose conversations are those of the messages wire under other names.
@@ -113,8 +113,6 @@ export const converse: Dialect = {
   fetches: "none",
   request: converseRequest,
   reader: (context, out) => new ConverseReader(context, out),
-  answer: converseAnswer,
-  usage: ({ usage }) => usageOf(usage),
   error: converseError,
   unsupported: converseUnsupported,
 };

@@ -1,18 +1,13 @@
 // Parses generate-content answers of vendors, whole and streamed: their parts, usage, finish reasons.
-import { isRecord, type Json, stringOf } from "../../../core/json.ts";
-import type {
-  AnswerBlock,
-  AnswerCallBlock,
-  FinishReason,
-  NeutralChoice,
-  ReasoningBlock,
-} from "../../../core/neutral.ts";
+import { isRecord, type Json, listOf, stringOf } from "../../../core/json.ts";
+import type { AnswerCallBlock, FinishReason, ReasoningBlock } from "../../../core/neutral.ts";
+import { argumentsText } from "../../../core/raw-json.ts";
 import type { AttemptFailure, TokenUsage } from "../../../core/route.ts";
 import { classify } from "../../../upstream/classify.ts";
-import type { ChatContext, EventOut, ReadAnswer, StreamReader } from "../../../upstream/dialects/dialect.ts";
+import type { AnswerReader, ChatContext, EventOut } from "../../../upstream/dialects/dialect.ts";
 import { generateContentError, statusInside } from "../../../upstream/dialects/error-body.ts";
 import { eventJson } from "../../../upstream/dialects/event-json.ts";
-import { wholeCalls } from "../../../upstream/dialects/tool-calls.ts";
+import { GivenIds } from "../../../upstream/dialects/tool-ids.ts";
 import { countOf } from "../../../upstream/json-pointer.ts";
 import { malformed } from "../../../upstream/vendor-failure.ts";
 
@@ -103,11 +98,13 @@ export interface ReadAnswerPart {
 
 export class PartReader {
   readonly #format: string;
-  readonly #wholeCall: ReturnType<typeof wholeCalls>;
+  readonly #context: ChatContext;
+  readonly #ids: GivenIds;
 
   constructor(context: ChatContext) {
     this.#format = formatOf(context);
-    this.#wholeCall = wholeCalls(context);
+    this.#context = context;
+    this.#ids = new GivenIds(context);
   }
 
   partsOf(candidate: Json): ReadAnswerPart[] {
@@ -129,7 +126,8 @@ export class PartReader {
 
   #callOf(call: unknown): AnswerCallBlock | null {
     if (!isRecord(call) || typeof call.name !== "string") return null;
-    return this.#wholeCall({ ...call, arguments: call.args ?? {} });
+    const name = this.#context.tools?.original(call.name) ?? call.name;
+    return { kind: "tool-call", id: this.#ids.give(call.id), name, arguments: argumentsText(call.args ?? {}) };
   }
 }
 
@@ -145,67 +143,13 @@ function imageOf(part: Json): string | null {
   return data.mimeType.startsWith("image/") ? `data:${data.mimeType};base64,${data.data}` : null;
 }
 
-function blocksOf({ text, reasoning, image, call, signed }: ReadAnswerPart): AnswerBlock[] {
-  const blocks: AnswerBlock[] = [];
-  if (reasoning !== "")
-    blocks.push({ kind: "reasoning", text: reasoning, format: null, signature: null, sealed: null, callId: null });
-  if (text !== "") blocks.push({ kind: "text", text, citations: [] });
-  if (image !== null) blocks.push({ kind: "image", url: image });
-  if (signed !== null) blocks.push(signed);
-  if (call !== null) blocks.push(call);
-  return blocks;
-}
-
-function gives(part: ReadAnswerPart): boolean {
-  return part.text !== "" || part.reasoning !== "" || part.call !== null || part.image !== null;
-}
-
-function choiceOf(
-  candidate: Json,
-  at: number,
-  parts: readonly ReadAnswerPart[],
-  given: { readonly anything: boolean; readonly mayBeEmpty: boolean },
-): NeutralChoice | AttemptFailure {
-  const native = finishReasonOf(candidate);
-  if (native === null) return malformed("the answer has no finishReason");
-  const reason = endingOf(native, candidate, { ...given, calls: parts.some(({ call }) => call !== null) });
-  if (typeof reason !== "string") return reason;
-  const index = Number.isInteger(candidate.index) ? Number(candidate.index) : at;
-  return { index, blocks: parts.flatMap(blocksOf), reason, native };
-}
-
-export function generateContentAnswer(json: unknown, context: ChatContext): ReadAnswer {
-  if (!isRecord(json)) return malformed("the answer is no JSON object");
-  if (json.error) return failureInside(json);
-  const blocked = blockedPrompt(json);
-  if (blocked !== null) {
-    const choice = { index: 0, blocks: [], reason: "content_filter", native: blocked } as const;
-    return { answer: { choices: [choice], usage: usageOf(json.usageMetadata) }, upstreamCostNano: null };
-  }
-  const candidates = Array.isArray(json.candidates) ? json.candidates.filter(isRecord) : [];
-  if (candidates.length === 0) return malformed("the answer has no candidates");
-  const parts = new PartReader(context);
-  const read = candidates.map((candidate) => parts.partsOf(candidate));
-  const given = { anything: read.flat().some(gives), mayBeEmpty: context.mayBeEmpty === true };
-  const choices: NeutralChoice[] = [];
-  for (const [at, candidate] of candidates.entries()) {
-    const choice = choiceOf(candidate, at, read[at] ?? [], given);
-    if ("kind" in choice) return choice;
-    choices.push(choice);
-  }
-  const [first] = choices;
-  const empty = first === undefined ? null : emptiness(first.reason, first.native, { ...given, calls: false });
-  const answer = { choices, usage: usageOf(json.usageMetadata) };
-  return { answer, upstreamCostNano: null, ...(empty === null ? {} : { empty }) };
-}
-
 interface Choice {
   calls: number;
   thoughts: number;
   images: number;
 }
 
-export class GenerateContentReader implements StreamReader {
+export class GenerateContentReader implements AnswerReader {
   readonly #out: EventOut;
   readonly #mayBeEmpty: boolean;
   readonly #parts: PartReader;
@@ -220,14 +164,33 @@ export class GenerateContentReader implements StreamReader {
 
   event(bytes: Buffer, start: number, end: number): boolean {
     const data = eventJson(bytes, start, end);
-    if (data === null) return false;
-    const usage = usageOf(data.usageMetadata);
+    if (data !== null) this.#read(data);
+    return data !== null;
+  }
+
+  /** One event with everything in it. Nothing of a void answer is reported. */
+  whole(json: unknown): void {
+    if (!isRecord(json)) return this.#out.fail(malformed("the answer is no JSON object"));
+    const candidates = listOf(json.candidates).filter(isRecord);
+    const given = { anything: true, calls: false, mayBeEmpty: true };
+    const endings = candidates.map((candidate) => {
+      const native = finishReasonOf(candidate);
+      return native === null ? malformed("the answer has no finishReason") : endingOf(native, candidate, given);
+    });
+    const isVoid = candidates.length === 0 && blockedPrompt(json) === null;
+    const failure = isVoid ? malformed("the answer has no candidates") : endings.find((end) => typeof end === "object");
+    this.#read(failure === undefined ? json : { ...json, candidates: [] });
+    if (failure !== undefined) return this.#out.fail(failure);
+    this.#out.end();
+  }
+
+  #read(json: Json): void {
+    const usage = usageOf(json.usageMetadata);
     if (usage !== null) this.#out.usage(usage);
-    const blocked = data.error ? null : blockedPrompt(data);
-    if (data.error) this.#out.fail(failureInside(data));
-    else if (blocked !== null) this.#block(blocked);
-    else for (const candidate of Array.isArray(data.candidates) ? data.candidates : []) this.#read(candidate);
-    return true;
+    if (json.error) return this.#out.fail(failureInside(json));
+    const blocked = blockedPrompt(json);
+    if (blocked !== null) this.#block(blocked);
+    for (const [at, candidate] of listOf(json.candidates).entries()) this.#readCandidate(candidate, at);
   }
 
   #block(native: string): void {
@@ -235,9 +198,9 @@ export class GenerateContentReader implements StreamReader {
     this.#out.event({ kind: "finish", choice: 0, reason: "content_filter", native });
   }
 
-  #read(candidate: unknown): void {
+  #readCandidate(candidate: unknown, at: number): void {
     if (!isRecord(candidate)) return;
-    const index = Number.isInteger(candidate.index) ? Number(candidate.index) : 0;
+    const index = Number.isInteger(candidate.index) ? Number(candidate.index) : at;
     const choice = this.#choice(index);
     for (const part of this.#parts.partsOf(candidate)) this.#give(index, choice, part);
     const native = finishReasonOf(candidate);

@@ -7,7 +7,7 @@ import { withoutDropped } from "../../../upstream/dialects/dropped-fields.ts";
 import { generateContentError } from "../../../upstream/dialects/error-body.ts";
 import { budgetOf } from "../../../upstream/dialects/thinking-budget.ts";
 import { fitOf, NEUTRAL_TOOLS } from "../../../upstream/dialects/tool-fit.ts";
-import { formatOf, GenerateContentReader, generateContentAnswer, usageOf } from "./vendor-answer.ts";
+import { formatOf, GenerateContentReader } from "./vendor-answer.ts";
 import { type ConversationRules, conversationOf } from "./vendor-turns.ts";
 
 // Translates a request to the generate-content wire.
@@ -138,8 +138,6 @@ export const generateContent: Dialect = {
   fetches: "https-typed",
   request: generateContentRequest,
   reader: (context, out) => new GenerateContentReader(context, out),
-  answer: generateContentAnswer,
-  usage: ({ usageMetadata }) => usageOf(usageMetadata),
   error: generateContentError,
   unsupported: generateContentUnsupported,
 };

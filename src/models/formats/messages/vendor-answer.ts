@@ -1,19 +1,12 @@
 // Parses messages answers of vendors, whole and streamed: usage in disjoint buckets, stop reasons, errors.
 import { isRecord, type Json, stringOf } from "../../../core/json.ts";
-import type { AnswerBlock, FinishReason } from "../../../core/neutral.ts";
+import type { FinishReason } from "../../../core/neutral.ts";
 import type { AttemptFailure, TokenUsage } from "../../../core/route.ts";
 import { classify } from "../../../upstream/classify.ts";
-import type {
-  ChatContext,
-  EventOut,
-  ReadAnswer,
-  StreamReader,
-  VendorError,
-} from "../../../upstream/dialects/dialect.ts";
+import type { AnswerReader, ChatContext, EventOut, VendorError } from "../../../upstream/dialects/dialect.ts";
 import { eventJson } from "../../../upstream/dialects/event-json.ts";
-import { OneChoice, oneAnswer } from "../../../upstream/dialects/one-choice.ts";
-import { OpenBlocks, thoughtOf } from "../../../upstream/dialects/open-blocks.ts";
-import { gives, reasonWith, wholeCalls } from "../../../upstream/dialects/tool-calls.ts";
+import { OneChoice } from "../../../upstream/dialects/one-choice.ts";
+import { OpenBlocks } from "../../../upstream/dialects/open-blocks.ts";
 import { countOf, holdsCount } from "../../../upstream/json-pointer.ts";
 import { malformed } from "../../../upstream/vendor-failure.ts";
 
@@ -128,39 +121,7 @@ export function explanationOf(json: Json): string | undefined {
   return isRecord(json.stop_details) ? stringOf(json.stop_details.explanation) : undefined;
 }
 
-/** A block; null if its type is unknown. */
-function blockOf(block: Json, format: string, callOf: ReturnType<typeof wholeCalls>): AnswerBlock | null {
-  switch (block.type) {
-    case "text":
-      return { kind: "text", text: stringOf(block.text) ?? "", citations: [] };
-    case "thinking":
-      return thoughtOf(format, { text: stringOf(block.thinking) ?? "", signature: stringOf(block.signature) || null });
-    case "redacted_thinking":
-      return typeof block.data === "string" ? thoughtOf(format, { sealed: block.data }) : null;
-    case "tool_use":
-      return callOf({ id: block.id, name: block.name, arguments: block.input ?? {} });
-    default:
-      return null;
-  }
-}
-
-export function messagesAnswer(json: unknown, context: ChatContext): ReadAnswer {
-  if (!isRecord(json)) return malformed("the answer is no JSON object");
-  if (json.type === "error" || isRecord(json.error)) return failureInside(json);
-  if (!Array.isArray(json.content)) return malformed("the answer has no content");
-  const native = stringOf(json.stop_reason);
-  if (native === undefined) return malformed("the answer has no stop_reason");
-  const format = formatOf(context);
-  const callOf = wholeCalls(context);
-  const read = json.content.filter(isRecord).map((block) => blockOf(block, format, callOf));
-  const blocks = read.filter((block) => block !== null);
-  const reason = reasonWith(finishOf(native), blocks);
-  const explanation = reason === "content_filter" && !blocks.some(gives) ? explanationOf(json) : undefined;
-  if (explanation !== undefined) blocks.push({ kind: "refusal", text: explanation, citations: [] });
-  return oneAnswer({ blocks, reason, native }, isRecord(json.usage) ? usageOf(json.usage) : null);
-}
-
-export class MessagesReader implements StreamReader {
+export class MessagesReader implements AnswerReader {
   readonly #out: EventOut;
   readonly #choice: OneChoice;
   readonly #blocks: OpenBlocks;
@@ -177,6 +138,21 @@ export class MessagesReader implements StreamReader {
     if (data === null) return false;
     this.#read(stringOf(data.type) ?? name, data);
     return true;
+  }
+
+  /** A whole block is the start of one that nothing is added to. */
+  whole(json: unknown): void {
+    if (!isRecord(json)) return this.#out.fail(malformed("the answer is no JSON object"));
+    this.#count(json.usage);
+    if (json.type === "error" || isRecord(json.error)) return this.#out.fail(failureInside(json));
+    if (!Array.isArray(json.content)) return this.#out.fail(malformed("the answer has no content"));
+    if (typeof json.stop_reason !== "string") return this.#out.fail(malformed("the answer has no stop_reason"));
+    for (const [index, block] of json.content.filter(isRecord).entries()) {
+      this.#start(index, block, "arguments");
+      this.#blocks.close(index);
+    }
+    this.#finish(json);
+    this.#out.end();
   }
 
   /** Ignores events of unknown types, including `ping`. */
@@ -213,7 +189,8 @@ export class MessagesReader implements StreamReader {
     if (counted !== null) this.#out.usage(counted);
   }
 
-  #start(index: unknown, block: Json): void {
+  /** `input`: what the block's input is; in a stream, fragments may replace it. */
+  #start(index: unknown, block: Json, input: "arguments" | "whole" = "whole"): void {
     switch (block.type) {
       case "text":
         this.#blocks.openOther(index);
@@ -227,7 +204,7 @@ export class MessagesReader implements StreamReader {
         this.#blocks.sealed(block.data);
         return;
       case "tool_use":
-        this.#choice.call({ key: index, id: block.id, name: block.name, whole: block.input ?? {} });
+        this.#choice.call({ key: index, id: block.id, name: block.name, [input]: block.input ?? {} });
     }
   }
 

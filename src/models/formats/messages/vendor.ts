@@ -8,7 +8,7 @@ import { withoutDropped } from "../../../upstream/dialects/dropped-fields.ts";
 import { JSON_ONLY } from "../../../upstream/dialects/json-words.ts";
 import { budgetOf } from "../../../upstream/dialects/thinking-budget.ts";
 import { fitOf, NEUTRAL_TOOLS } from "../../../upstream/dialects/tool-fit.ts";
-import { formatOf, MessagesReader, messagesAnswer, messagesError, usageOf } from "./vendor-answer.ts";
+import { formatOf, MessagesReader, messagesError } from "./vendor-answer.ts";
 import { messagesPassing } from "./vendor-passing.ts";
 import { guaranteedSchema } from "./vendor-schema.ts";
 import { cacheControl, conversationOf, type Turn } from "./vendor-turns.ts";
@@ -213,8 +213,6 @@ export const messages: Dialect = {
   fetches: "https",
   request: messagesRequest,
   reader: (context, out) => new MessagesReader(context, out),
-  answer: messagesAnswer,
-  usage: ({ usage }) => (isRecord(usage) ? usageOf(usage) : null),
   error: messagesError,
   unsupported: messagesUnsupported,
 };

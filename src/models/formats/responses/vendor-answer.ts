@@ -1,13 +1,12 @@
 // Parses responses answers of vendors, whole and streamed: usage in disjoint buckets, end states, seals, failures.
 import { isRecord, type Json, stringOf, wordOf } from "../../../core/json.ts";
-import type { AnswerBlock, FinishReason, ReasoningBlock } from "../../../core/neutral.ts";
+import type { FinishReason, ReasoningBlock } from "../../../core/neutral.ts";
 import type { AttemptFailure, TokenUsage } from "../../../core/route.ts";
 import { classify } from "../../../upstream/classify.ts";
-import type { ChatContext, EventOut, ReadAnswer, StreamReader } from "../../../upstream/dialects/dialect.ts";
+import type { AnswerReader, ChatContext, EventOut } from "../../../upstream/dialects/dialect.ts";
 import { readError, upstreamCostFrom } from "../../../upstream/dialects/error-body.ts";
 import { eventJson } from "../../../upstream/dialects/event-json.ts";
-import { OneChoice, oneAnswer } from "../../../upstream/dialects/one-choice.ts";
-import { wholeCalls } from "../../../upstream/dialects/tool-calls.ts";
+import { OneChoice } from "../../../upstream/dialects/one-choice.ts";
 import { countOf, holdsCount } from "../../../upstream/json-pointer.ts";
 import { malformed } from "../../../upstream/vendor-failure.ts";
 
@@ -90,51 +89,17 @@ function listOf(value: unknown): readonly Json[] {
   return Array.isArray(value) ? value.filter(isRecord) : [];
 }
 
-function partBlock(part: Json): AnswerBlock[] {
-  if (part.type === "output_text") return [{ kind: "text", text: stringOf(part.text) ?? "", citations: [] }];
-  if (part.type === "refusal") return [{ kind: "refusal", text: stringOf(part.refusal) ?? "", citations: [] }];
-  return [];
-}
-
 /** The visible part of a thought: its summary, or the full text where the model hides nothing. */
 function shownOf(item: Json): string {
   const shown = [...listOf(item.summary), ...listOf(item.content)];
   return shown.map(({ text }) => stringOf(text) ?? "").join("\n\n");
 }
 
-/** The blocks of an output item; empty if its type is unknown. */
-function blocksOf(item: Json, callOf: ReturnType<typeof wholeCalls>, context: ChatContext): AnswerBlock[] {
-  switch (item.type) {
-    case "message":
-      return listOf(item.content).flatMap(partBlock);
-    case "function_call":
-      return [callOf({ ...item, id: item.call_id })];
-    case "reasoning": {
-      const text = shownOf(item);
-      const seal = sealOf(item, context);
-      const shown = { kind: "reasoning", text, format: null, signature: null, sealed: null, callId: null } as const;
-      return [...(text === "" ? [] : [shown]), ...(seal === null ? [] : [seal])];
-    }
-    default:
-      return [];
-  }
+export function unended({ status }: Json): AttemptFailure {
+  return malformed(`the answer's status is ${wordOf(status) || "missing"}`);
 }
 
-export function responsesAnswer(json: unknown, context: ChatContext): ReadAnswer {
-  if (!isRecord(json)) return malformed("the answer is no JSON object");
-  if (isRecord(json.error)) return failureInside(json.error);
-  if (!Array.isArray(json.output)) return malformed("the answer has no output");
-  const callOf = wholeCalls(context);
-  const blocks = listOf(json.output).flatMap((item) => blocksOf(item, callOf, context));
-  const end = endOf(
-    json,
-    blocks.some(({ kind }) => kind === "tool-call"),
-  );
-  if (end === null) return malformed(`the answer's status is ${wordOf(json.status) || "missing"}`);
-  return oneAnswer({ blocks, ...end }, usageOf(json.usage), upstreamCostFrom(json.usage, context));
-}
-
-export class ResponsesReader implements StreamReader {
+export class ResponsesReader implements AnswerReader {
   readonly #out: EventOut;
   readonly #choice: OneChoice;
   readonly #context: ChatContext;
@@ -154,6 +119,24 @@ export class ResponsesReader implements StreamReader {
     if (data === null) return bytes.toString("utf8", start, end).trim() === "[DONE]";
     if (!this.#over) this.#read(stringOf(data.type) ?? name, data);
     return true;
+  }
+
+  whole(json: unknown): void {
+    if (!isRecord(json)) return this.#out.fail(malformed("the answer is no JSON object"));
+    this.#count(json);
+    if (isRecord(json.error)) return this.#fail(json.error);
+    if (!Array.isArray(json.output)) return this.#out.fail(malformed("the answer has no output"));
+    if (endOf(json, false) === null) return this.#out.fail(unended(json));
+    for (const [index, item] of listOf(json.output).entries()) {
+      if (item.type === "function_call") this.#openCall(index, item);
+      if (item.type === "reasoning") this.#choice.say("reasoning", shownOf(item));
+      for (const { type, text, refusal } of item.type === "message" ? listOf(item.content) : []) {
+        if (type === "output_text") this.#choice.say("text", text);
+        if (type === "refusal") this.#choice.say("refusal", refusal);
+      }
+      this.#done(index, item);
+    }
+    this.#end(json);
   }
 
   #read(type: string | null, data: Json): void {
@@ -212,15 +195,18 @@ export class ResponsesReader implements StreamReader {
     if (thought !== null) this.#choice.sign(thought);
   }
 
+  #count({ usage: told }: Json): void {
+    const usage = usageOf(told);
+    if (usage !== null) this.#out.usage(usage);
+    const costNano = upstreamCostFrom(told, this.#context);
+    if (costNano !== null) this.#out.upstreamCost(costNano);
+  }
+
   #end(response: Json): void {
     this.#over = true;
-    const usage = usageOf(response.usage);
-    if (usage !== null) this.#out.usage(usage);
-    const costNano = upstreamCostFrom(response.usage, this.#context);
-    if (costNano !== null) this.#out.upstreamCost(costNano);
+    this.#count(response);
     const end = endOf(response, this.#hasCalls);
-    if (end === null)
-      return this.#out.fail(malformed(`the answer's status is ${wordOf(response.status) || "missing"}`));
+    if (end === null) return this.#out.fail(unended(response));
     this.#choice.finish(end);
     this.#out.end();
   }

@@ -1,8 +1,7 @@
 // OpenAI's responses wire on both sides: forwards bytes, and parses only events with our names, seals, or the end.
 
-import { isRecord, type Json, stringOf, wordOf } from "../../../core/json.ts";
+import { isRecord, type Json, stringOf } from "../../../core/json.ts";
 import type { PassedAnswer } from "../../../core/neutral.ts";
-import type { AttemptFailure } from "../../../core/route.ts";
 import type {
   BytesOut,
   ChatContext,
@@ -14,7 +13,7 @@ import type {
 import { readError, upstreamCostFrom } from "../../../upstream/dialects/error-body.ts";
 import { fitOf, type ToolPlaces } from "../../../upstream/dialects/tool-fit.ts";
 import { emptiness, malformed } from "../../../upstream/vendor-failure.ts";
-import { endOf, failureInside, reasoningItem, sealOf, tellUnpriced, usageOf } from "./vendor-answer.ts";
+import { endOf, failureInside, reasoningItem, sealOf, tellUnpriced, unended, usageOf } from "./vendor-answer.ts";
 
 const SEALS = "reasoning.encrypted_content";
 const LOGPROBS = "message.output_text.logprobs";
@@ -144,10 +143,6 @@ function hasCalls(output: unknown): boolean {
 function adopted(response: Json, output: readonly unknown[], passed: PassedAnswer | undefined): Json {
   const told = { ...response, output };
   return passed === undefined ? told : passed.adopt(told);
-}
-
-function unended({ status }: Json): AttemptFailure {
-  return malformed(`the answer's status is ${wordOf(status) || "missing"}`);
 }
 
 function answer(json: unknown, context: ChatContext): UnaryAnswer {

@@ -2,7 +2,7 @@
 
 import type { Dialect } from "../../../upstream/dialects/dialect.ts";
 import { readError } from "../../../upstream/dialects/error-body.ts";
-import { ResponsesReader, responsesAnswer, usageOf } from "./vendor-answer.ts";
+import { ResponsesReader } from "./vendor-answer.ts";
 import { responsesPassing } from "./vendor-passing.ts";
 import { responsesRequest, responsesUnsupported } from "./vendor-request.ts";
 
@@ -13,8 +13,6 @@ export const responses: Dialect = {
   grows: "input",
   request: responsesRequest,
   reader: (context, out) => new ResponsesReader(context, out),
-  answer: responsesAnswer,
-  usage: ({ usage }) => usageOf(usage),
   error: readError,
   unsupported: responsesUnsupported,
 };
