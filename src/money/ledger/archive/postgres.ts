@@ -2,10 +2,11 @@
 import { randomUUID } from "node:crypto";
 import { Pool, type QueryConfig } from "pg";
 import { GatewayError } from "../../../core/errors.ts";
+import type { Value } from "../../../platform/storage/reading-thread.ts";
 import { ARCHIVE_TABLES, postgresSums, runOf } from "../usage/sums.ts";
 import type { Archive } from "./archive.ts";
-import { archiveOn, conflictText, QUERIES, type QueryName, type Row } from "./queries.ts";
-import { ADDED, type ArchiveRow, COLUMNS, type Value } from "./rows.ts";
+import { archiveOn, conflictText, QUERIES, type QueryName } from "./queries.ts";
+import { ADDED, type ArchiveRow, COLUMNS, type Row } from "./rows.ts";
 
 const CONNECTIONS_MAX = 4;
 const CONNECT_MS_MAX = 5_000;

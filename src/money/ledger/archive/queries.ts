@@ -1,12 +1,13 @@
 // The archive's queries, in SQL that both SQLite and PostgreSQL understand.
 import { nano } from "../../../core/money.ts";
+import type { Value } from "../../../platform/storage/reading-thread.ts";
 import { legsFault, legsIn } from "../model/legs.ts";
 import { sumFaults } from "../usage/check.ts";
 import { type AskReports, reportsOf } from "../usage/reports.ts";
 import type { Dialect, Statement } from "../usage/statement.ts";
 import { ARCHIVE_TABLES } from "../usage/sums.ts";
-import { type Archive, type ArchiveSums, listedPosting } from "./archive.ts";
-import { type ArchiveRow, archivedPosting, archiveRow, type Value } from "./rows.ts";
+import type { Archive, ArchiveSums } from "./archive.ts";
+import { type ArchiveRow, archiveRow, numberedPosting, type Row } from "./rows.ts";
 
 const TABLE = "tollgate_posting";
 const FAULTS_MAX = 5;
@@ -43,7 +44,6 @@ export const QUERIES = {
 } as const;
 
 export type QueryName = keyof typeof QUERIES;
-export type Row = Readonly<Record<string, Value>>;
 
 export interface ArchiveTable {
   query(name: QueryName, parameters: readonly Value[]): Promise<readonly Row[]>;
@@ -61,7 +61,7 @@ export function conflictText({ transaction_id, account_id, number }: Row, archiv
   return `posting ${number} of ${account_id} is ${transaction_id}; in the archive ${other} ${id} it`;
 }
 
-const postings = (rows: readonly Row[]) => rows.map((row) => archivedPosting(row as ArchiveRow));
+const postings = (rows: readonly Row[]) => rows.map((row) => numberedPosting(row));
 
 /** Checks legs, which no query that both databases understand can sum. */
 async function legFaults(query: ArchiveTable["query"], accountId: string, upTo: number): Promise<string[]> {
@@ -139,7 +139,7 @@ export function archiveOn(id: string, { query, append, close, dialect, ask }: Ar
     after: async (accountId, after, limit) => postings(await query("after", [accountId, after, limit])),
     sums: (accountId, upTo, absorbedFrom) => sumsOf(query, accountId, upTo, absorbedFrom),
     sumFaults: () => sumFaults(books),
-    ...reportsOf(books, (row) => listedPosting(archivedPosting(row as ArchiveRow))),
+    ...reportsOf(books),
     async last(accountId) {
       const [row] = await query("last", [accountId]);
       return Number(row?.last ?? 0);

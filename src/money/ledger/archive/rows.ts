@@ -1,13 +1,14 @@
-// Postings as rows of the archive's one table, the same in SQLite and PostgreSQL.
-import type { PostingRow } from "../../../core/account-rows.ts";
+// Postings as rows: of the ledger's file, and of the archive's one table in SQLite and PostgreSQL.
+import type { PostedLeg, PostingRow } from "../../../core/account-rows.ts";
 import { nano } from "../../../core/money.ts";
-import type { TokenUsage } from "../../../core/route.ts";
+import type { Value } from "../../../platform/storage/reading-thread.ts";
+import { POSTING_FIELDS } from "../model/fields.ts";
 import { legsIn, legsText } from "../model/legs.ts";
 import { tagsIn, tagsText } from "../model/tags.ts";
 import { runIn } from "../model/window-list.ts";
 import type { NumberedPosting } from "./archive.ts";
 
-/** Every column with its PostgreSQL type; SQLite uses only TEXT and INTEGER. */
+/** Every column of the archive with its PostgreSQL type; SQLite uses only TEXT and INTEGER. */
 export const COLUMNS = {
   account_id: "text NOT NULL",
   number: "bigint NOT NULL",
@@ -44,78 +45,63 @@ export const ADDED: readonly Column[] = ["legs", "tags", "windows"];
 export type Column = keyof typeof COLUMNS;
 export const COLUMN_NAMES = Object.keys(COLUMNS) as readonly Column[];
 
-export type Value = string | number | null;
+export type Row = Readonly<Record<string, Value>>;
 export type ArchiveRow = Readonly<Record<Column, Value>>;
 
-/** Removes lone surrogates and NUL, which databases reject and callers may send in names. */
-function clean(text: string | null): string | null {
-  return text === null ? null : text.toWellFormed().replaceAll("\0", "\ufffd");
+interface Codec {
+  readonly read: (value: Value) => unknown;
+  readonly write: (value: never) => Value;
 }
 
-export function archiveRow(posting: NumberedPosting): ArchiveRow {
-  return {
-    account_id: posting.accountId,
-    number: posting.number,
-    transaction_id: posting.transactionId,
-    kind: posting.kind,
-    key_id: posting.keyId,
-    parent_id: posting.parentId,
-    request_id: clean(posting.requestId),
-    created_at: posting.createdAtMs,
-    day: posting.day,
-    inference: posting.inference ? 1 : 0,
-    operation: clean(posting.operation),
-    asked: clean(posting.asked),
-    served: clean(posting.served),
-    provider: clean(posting.provider),
-    amount: posting.amountNano,
-    charged_cents: posting.chargedCents,
-    upstream: posting.upstreamNano,
-    absorbed: posting.absorbedNano,
-    absorb_reason: clean(posting.absorbReason),
-    usage: posting.usage === null ? null : clean(JSON.stringify(posting.usage)),
-    estimated: posting.estimated ? 1 : 0,
-    price_version: clean(posting.priceVersion),
-    reference: clean(posting.reference),
-    reason: clean(posting.reason),
-    legs: legsText(posting.legs),
-    tags: clean(tagsText(posting.tags)),
-    windows: posting.windows,
-  };
-}
+/** Removes lone surrogates and NUL, which databases reject and callers may send in names. */
+const clean = (text: string | null) => text?.toWellFormed().replaceAll("\0", "\ufffd") ?? null;
+const textOf = (value: Value) => (value === null ? null : String(value));
 
 /** PostgreSQL returns large integers as strings. */
-export function archivedPosting(row: ArchiveRow): NumberedPosting {
-  const text = (column: Column) => (row[column] === null ? null : String(row[column]));
-  const usage = text("usage");
-  return {
-    accountId: String(row.account_id),
-    number: Number(row.number),
-    transactionId: String(row.transaction_id),
-    kind: row.kind as PostingRow["kind"],
-    keyId: text("key_id"),
-    parentId: text("parent_id"),
-    requestId: text("request_id"),
-    createdAtMs: Number(row.created_at),
-    day: row.day === null ? null : Number(row.day),
-    inference: Number(row.inference) === 1,
-    operation: text("operation"),
-    asked: text("asked"),
-    served: text("served"),
-    provider: text("provider"),
-    amountNano: nano(Number(row.amount)),
-    chargedCents: Number(row.charged_cents),
-    upstreamNano: nano(Number(row.upstream)),
-    absorbedNano: nano(Number(row.absorbed)),
-    absorbReason: text("absorb_reason"),
-    usage: usage === null ? null : (JSON.parse(usage) as TokenUsage),
-    estimated: Number(row.estimated) === 1,
-    priceVersion: text("price_version"),
-    reference: text("reference"),
-    reason: text("reason"),
-    ...runIn(text("windows")),
-    legs: legsIn(text("legs")),
-    tags: tagsIn(text("tags")),
-    windows: text("windows"),
-  };
+const number: Codec = { read: (value) => (value === null ? null : Number(value)), write: (value: number) => value };
+const text: Codec = { read: textOf, write: clean };
+const flag: Codec = { read: (value) => Number(value) === 1, write: (is: boolean) => (is ? 1 : 0) };
+const money: Codec = { read: (value) => nano(Number(value)), write: (value: number) => value };
+const CODECS: Partial<Record<string, Codec>> = {
+  inference: flag,
+  estimated: flag,
+  amount: money,
+  upstream: money,
+  absorbed: money,
+  usage: {
+    read: (value) => JSON.parse(textOf(value) ?? "null"),
+    write: (usage: object | null) => (usage === null ? null : clean(JSON.stringify(usage))),
+  },
+  legs: { read: (value) => legsIn(textOf(value)), write: (legs: readonly PostedLeg[]) => legsText(legs) },
+  tags: { read: (value) => tagsIn(textOf(value)), write: (tags: readonly string[]) => clean(tagsText(tags)) },
+};
+
+const FIELDS = Object.entries({ ...POSTING_FIELDS, number: { column: "number" } }).flatMap(([field, { column }]) => {
+  if (column === null) return [];
+  const { read, write } = CODECS[column] ?? (COLUMNS[column as Column].startsWith("text") ? text : number);
+  return [{ field, column, read, write: write as (value: unknown) => Value }];
+});
+/** Lists show neither a posting's place nor its legs, which are long. */
+const LISTED = FIELDS.filter(({ field }) => !["number", "day", "inference", "windows", "legs"].includes(field));
+
+export function archiveRow(posting: NumberedPosting): ArchiveRow {
+  return Object.fromEntries(
+    FIELDS.map(({ field, column, write }) => [column, write(posting[field as keyof NumberedPosting])]),
+  ) as ArchiveRow;
+}
+
+function read(row: Row, fields: typeof FIELDS): object {
+  const posting: Record<string, unknown> = {};
+  for (const one of fields) posting[one.field] = one.read(row[one.column] ?? null);
+  return Object.assign(posting, runIn(textOf(row.windows ?? null)));
+}
+
+/** A posting as lists show it: without its legs. */
+export function postingRow(row: Row): PostingRow {
+  return { ...(read(row, LISTED) as PostingRow), legs: [] };
+}
+
+/** A whole posting with its place. `number`: its number within its account, which only the archive has in a column. */
+export function numberedPosting(row: Row, number = Number(row.number)): NumberedPosting {
+  return { ...(read(row, FIELDS) as NumberedPosting), number };
 }

@@ -1,10 +1,11 @@
 // The archive in its storage thread: its SQLite table, and its operations by name.
 import { randomUUID } from "node:crypto";
 import type { DatabaseSync } from "node:sqlite";
+import type { Value } from "../../../platform/storage/reading-thread.ts";
 import { migrate, type SqliteUnit } from "../../../platform/storage/sqlite-unit.ts";
 import { ARCHIVE_TABLES, SQLITE_RUN_COLUMN, sqliteSums } from "../usage/sums.ts";
-import { conflictText, QUERIES, type QueryName, type Row } from "./queries.ts";
-import { ADDED, type ArchiveRow, COLUMN_NAMES, COLUMNS, type Column, type Value } from "./rows.ts";
+import { conflictText, QUERIES, type QueryName } from "./queries.ts";
+import { ADDED, type ArchiveRow, COLUMN_NAMES, COLUMNS, type Column, type Row } from "./rows.ts";
 
 const columnOf = (name: Column) => `${name} ${COLUMNS[name].replace("bigint", "integer")}`;
 const columns = COLUMN_NAMES.filter((name) => !ADDED.includes(name)).map(columnOf);

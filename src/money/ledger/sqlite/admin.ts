@@ -26,17 +26,32 @@ import { setStrictBounds } from "../model/strict-bounds.ts";
 import { DAY_MS, dayOf, periodEnd } from "../model/windows.ts";
 import type { LedgerState } from "./state.ts";
 
-/** Opens an account with its primary key. Opening credit is an ordinary top-up. */
-export function openAccount(state: LedgerState, request: NewAccount): "opened" | "exists" {
-  if (state.accounts.account(request.accountId) !== null) return "exists";
-  const { accountId, name, kind, inferenceCapNano, requestsPerMinute, inFlightMax } = request;
-  const createdAtMs = state.now().nowMs;
-  const account: AccountState = {
+/** An account without money, keys or holds. */
+export function newAccount(
+  {
+    accountId,
+    name,
+    kind,
+    inferenceCapNano,
+    requestsPerMinute,
+    inFlightMax,
+  }: Omit<NewAccount, "creditNano" | "primaryKey">,
+  createdAtMs: number,
+): AccountState {
+  return {
     ...{ accountId, name, kind, createdAtMs, inferenceCapNano, requestsPerMinute, inFlightMax },
     ...{ frozen: false, granted: 0, spent: 0, held: 0, absorbed: 0, clockMs: createdAtMs, lastPosting: null },
     ...{ strictBounds: false, overruns: 0, overrunDay: null },
     ...{ keys: new Map(), holds: new Set(), scopes: new Map(), slots: new Map(), isInUse: true },
   };
+}
+
+/** Opens an account with its primary key. Opening credit is an ordinary top-up. */
+export function openAccount(state: LedgerState, request: NewAccount): "opened" | "exists" {
+  if (state.accounts.account(request.accountId) !== null) return "exists";
+  const { accountId } = request;
+  const createdAtMs = state.now().nowMs;
+  const account = newAccount(request, createdAtMs);
   state.accounts.insertAccount(account);
   state.accounts.insertKey(account, newKey(account, request.primaryKey, true, createdAtMs));
   if (request.creditNano > 0) {

@@ -1,13 +1,12 @@
 // Rows that are written once and found by id: holds, postings, tombstones, idempotency keys.
 import type { DatabaseSync } from "node:sqlite";
 import type { PostingRow } from "../../../core/account-rows.ts";
-import type { Nano } from "../../../core/money.ts";
-import type { TokenUsage } from "../../../core/route.ts";
+import type { Value } from "../../../platform/storage/reading-thread.ts";
+import { numberedPosting, postingRow, type Row } from "../archive/rows.ts";
 import type { HoldState, KeyFate } from "../model/ledger.ts";
 import { legsIn, legsText } from "../model/legs.ts";
 import type { LiveHold } from "../model/state.ts";
-import { tagsIn, tagsText } from "../model/tags.ts";
-import { runIn } from "../model/window-list.ts";
+import { tagsText } from "../model/tags.ts";
 import { LEDGER_TABLES } from "../usage/sums.ts";
 import { UsageTally } from "../usage/tally.ts";
 import { EventTable } from "./event-table.ts";
@@ -42,38 +41,6 @@ export interface IdempotencyRow {
   readonly lapsesAtMs: number;
 }
 
-export interface PostingSql {
-  seq: number;
-  transaction_id: string;
-  kind: PostingRow["kind"];
-  account_id: string;
-  key_id: string | null;
-  parent_id: string | null;
-  request_id: string | null;
-  created_at: number;
-  operation: string | null;
-  asked: string | null;
-  served: string | null;
-  provider: string | null;
-  amount: Nano;
-  charged_cents: number;
-  upstream: Nano;
-  absorbed: Nano;
-  absorb_reason: string | null;
-  usage: string | null;
-  estimated: number;
-  price_version: string | null;
-  reference: string | null;
-  reason: string | null;
-  legs: string | null;
-  tags: string | null;
-  day: number | null;
-  inference: number;
-  windows: string | null;
-  before_of_account: number | null;
-  before_of_key: number | null;
-}
-
 /** Exceeds exact numbers. */
 interface Charged {
   spent: bigint;
@@ -81,6 +48,8 @@ interface Charged {
   play: bigint;
   absorbed: bigint;
 }
+
+const linkIn = (value: Value | undefined) => (value == null ? null : Number(value));
 
 /** Rows pruned at once; takes under a millisecond. */
 const PRUNED_AT_ONCE = 64;
@@ -124,10 +93,9 @@ export class EntryTables {
   /** The postings after this number, in order. */
   *postingsAfter(number: number): Generator<{ readonly posting: PlacedPosting; readonly number: number }> {
     for (const found of this.#sql.postingsAfter.iterate(number)) {
-      const row = found as unknown as PostingSql;
-      const { day, windows, before_of_account: beforeOfAccount, before_of_key: beforeOfKey } = row;
-      const place = { day, inference: row.inference === 1, windows, beforeOfAccount, beforeOfKey };
-      yield { posting: { ...postingRow(row), ...place }, number: row.seq };
+      const row = found as Row;
+      const links = { beforeOfAccount: linkIn(row.before_of_account), beforeOfKey: linkIn(row.before_of_key) };
+      yield { posting: { ...numberedPosting(row), ...links }, number: Number(row.seq) };
     }
   }
 
@@ -198,12 +166,12 @@ export class EntryTables {
   }
 
   posting(transactionId: string): PostingRow | null {
-    const row = this.#sql.posting.get(transactionId) as unknown as PostingSql | undefined;
-    return row === undefined ? null : { ...postingRow(row), legs: legsIn(row.legs) };
+    const row = this.#sql.posting.get(transactionId) as Row | undefined;
+    return row === undefined ? null : { ...postingRow(row), legs: legsIn(row.legs as string | null) };
   }
 
   postingByReference(accountId: string, kind: "topup" | "refund", reference: string): PostingRow | null {
-    const row = this.#sql.postingByReference.get(accountId, kind, reference) as unknown as PostingSql | undefined;
+    const row = this.#sql.postingByReference.get(accountId, kind, reference) as Row | undefined;
     return row === undefined ? null : postingRow(row);
   }
 
@@ -212,11 +180,11 @@ export class EntryTables {
     const rows: PostingRow[] = [];
     let next = from;
     while (next !== null && rows.length < limit) {
-      const row = this.#sql.postingByNumber.get(next) as unknown as PostingSql | undefined;
+      const row = this.#sql.postingByNumber.get(next) as Row | undefined;
       // A cursor comes from outside: it may name anybody's posting.
       if (row?.account_id !== owner.accountId || (owner.keyId !== null && row.key_id !== owner.keyId)) break;
       rows.push(postingRow(row));
-      next = owner.keyId === null ? row.before_of_account : row.before_of_key;
+      next = linkIn(owner.keyId === null ? row.before_of_account : row.before_of_key);
     }
     return { rows, next: next === null || rows.length < limit ? null : String(next) };
   }
@@ -306,35 +274,5 @@ function prepare(database: DatabaseSync) {
          FROM usage_total WHERE kind = 'charge'`,
     ),
     play: database.prepare("SELECT CAST(COALESCE(SUM(spent), 0) AS text) AS play FROM account WHERE kind = 'sandbox'"),
-  };
-}
-
-/** A posting as lists show it: without its legs. */
-export function postingRow(row: PostingSql): PostingRow {
-  return {
-    transactionId: row.transaction_id,
-    kind: row.kind,
-    accountId: row.account_id,
-    keyId: row.key_id,
-    parentId: row.parent_id,
-    requestId: row.request_id,
-    createdAtMs: row.created_at,
-    operation: row.operation,
-    asked: row.asked,
-    served: row.served,
-    provider: row.provider,
-    amountNano: row.amount,
-    chargedCents: row.charged_cents,
-    upstreamNano: row.upstream,
-    absorbedNano: row.absorbed,
-    absorbReason: row.absorb_reason,
-    usage: row.usage === null ? null : (JSON.parse(row.usage) as TokenUsage),
-    estimated: row.estimated === 1,
-    priceVersion: row.price_version,
-    reference: row.reference,
-    reason: row.reason,
-    ...runIn(row.windows),
-    tags: tagsIn(row.tags),
-    legs: [],
   };
 }

@@ -10,7 +10,6 @@ import { Admissions } from "./admissions.ts";
 import type { ExaminedBooks } from "./books-doctor.ts";
 import { postList } from "./compact.ts";
 import { type Visited, visit } from "./doctor-visit.ts";
-import { type PostingSql, postingRow } from "./entries.ts";
 import type { LedgerOperations } from "./unit.ts";
 
 const LOSABLE = { mayBeLost: true } as const;
@@ -149,7 +148,7 @@ export function sqliteLedger(thread: SqliteThread): Ledger {
     transaction: (accountId, transactionId) => call("transaction", { accountId, transactionId }),
     transactions: (query) => call("transactions", query),
     totals: () => call("totals", null),
-    ...reportsOf(books, (row) => postingRow(row as unknown as PostingSql)),
+    ...reportsOf(books),
     doctor(options) {
       visiting ??= examine(thread, books, options?.file ?? false).finally(() => {
         visiting = null;

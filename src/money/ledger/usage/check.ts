@@ -1,6 +1,8 @@
 // I14: checks that every daily sum equals its postings, day by day, each in one snapshot, while calls continue.
+
+import type { Row } from "../archive/rows.ts";
 import { DAY_MS, dayOf } from "../model/windows.ts";
-import type { AskReports, Row } from "./reports.ts";
+import type { AskReports } from "./reports.ts";
 import { StatementWriter, tagsOf } from "./statement.ts";
 import { ANY_TAG, OTHER_TAGS, postingExpressions, SUMS, sumExpressions, sumTable } from "./sums.ts";
 

@@ -1,14 +1,11 @@
 // What a store provides for reports: where its postings and sums are, and a way to run queries.
-import type { PostingRow } from "../../../core/account-rows.ts";
 import type { Reports, TooWide, UsagePage, UsageQuery } from "../../../core/usage-rows.ts";
-import type { Value } from "../../../platform/storage/reading-thread.ts";
+import type { Row } from "../archive/rows.ts";
 import { readRunPostings } from "./run-postings.ts";
 import { searchPostings } from "./search.ts";
 import type { Dialect, Statement } from "./statement.ts";
 import type { SumTables } from "./sums.ts";
 import { readUsage } from "./usage.ts";
-
-export type Row = Readonly<Record<string, Value>>;
 
 export interface AskReports {
   readonly tables: SumTables;
@@ -28,10 +25,10 @@ export interface ToldReports extends Reports {
   usage(query: UsageQuery, sandboxAccounts?: readonly string[]): Promise<UsagePage | TooWide>;
 }
 
-export function reportsOf(books: AskReports, rowOf: (row: Row) => PostingRow): ToldReports {
+export function reportsOf(books: AskReports): ToldReports {
   return {
     usage: (query, sandboxAccounts = []) => readUsage(query, books, sandboxAccounts),
-    search: (query) => searchPostings(query, books, rowOf),
-    runPostings: (query) => readRunPostings(query, books, rowOf),
+    search: (query) => searchPostings(query, books),
+    runPostings: (query) => readRunPostings(query, books),
   };
 }

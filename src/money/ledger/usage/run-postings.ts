@@ -1,16 +1,16 @@
 // Reads the charges of runs in their order, by the index of postings by run.
-import type { PostingPage, PostingRow } from "../../../core/account-rows.ts";
+import type { PostingPage } from "../../../core/account-rows.ts";
 import { eachOf, inSlices } from "../../../core/slices.ts";
 import type { RunPostingQuery } from "../../../core/usage-rows.ts";
+import { postingRow, type Row } from "../archive/rows.ts";
 import { legsIn } from "../model/legs.ts";
-import type { AskReports, Row } from "./reports.ts";
+import type { AskReports } from "./reports.ts";
 import { listed, StatementWriter } from "./statement.ts";
 import { runOf } from "./sums.ts";
 
 export async function readRunPostings(
   { accountId, runIds, cursor, limit }: RunPostingQuery,
   { tables, dialect, ask }: AskReports,
-  rowOf: (row: Row) => PostingRow,
 ): Promise<PostingPage> {
   const write = new StatementWriter(dialect);
   const { run, has } = runOf("p.", dialect);
@@ -22,7 +22,7 @@ export async function readRunPostings(
     ORDER BY p.${tables.number} LIMIT ${limit + 1}`;
   const found = await ask(write.statement(text));
   const page = found.slice(0, limit);
-  const whole = (row: Row) => ({ ...rowOf(row), legs: legsIn(row.legs === null ? null : String(row.legs)) });
+  const whole = (row: Row) => ({ ...postingRow(row), legs: legsIn(row.legs == null ? null : String(row.legs)) });
   const rows = await inSlices(eachOf(page, whole));
   return { rows, next: found.length > limit ? String(page.at(-1)?.[tables.number]) : null };
 }

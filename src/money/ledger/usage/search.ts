@@ -1,8 +1,9 @@
 // Searches postings: an account's along its list, all accounts' by time.
-import type { PostingPage, PostingRow } from "../../../core/account-rows.ts";
+import type { PostingPage } from "../../../core/account-rows.ts";
 import { eachOf, inSlices } from "../../../core/slices.ts";
 import type { PostingSearch, TooWide } from "../../../core/usage-rows.ts";
-import type { AskReports, Row } from "./reports.ts";
+import { postingRow } from "../archive/rows.ts";
+import type { AskReports } from "./reports.ts";
 import { sourceOf } from "./source.ts";
 import { cursorIn, cursorOf, StatementWriter, where } from "./statement.ts";
 import { postingExpressions } from "./sums.ts";
@@ -15,11 +16,7 @@ function fineFilter(query: PostingSearch): string | null {
   return Object.entries(fine).find(([, value]) => value !== null)?.[0] ?? null;
 }
 
-export async function searchPostings(
-  query: PostingSearch,
-  books: AskReports,
-  rowOf: (row: Row) => PostingRow,
-): Promise<PostingPage | TooWide> {
+export async function searchPostings(query: PostingSearch, books: AskReports): Promise<PostingPage | TooWide> {
   const { accountId, keyId, kind, provider, model, tag, fromMs, toMs, limit } = query;
   const fine = fineFilter(query);
   if (fine !== null && !isOneDay(fromMs, toMs)) return { tooWide: fine };
@@ -57,7 +54,7 @@ export async function searchPostings(
   const page = found.slice(0, limit);
   const last = found.length > limit ? page.at(-1) : undefined;
   return {
-    rows: await inSlices(eachOf(page, rowOf)),
+    rows: await inSlices(eachOf(page, postingRow)),
     next:
       last === undefined
         ? null
