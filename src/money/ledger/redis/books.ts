@@ -11,8 +11,9 @@ import {
   type BookTarget,
   COST_DAYS_CARRIED,
 } from "../books.ts";
-import { costIn, countsOf, windowList } from "../model/window-list.ts";
-import { countingDay, dayOf, runOfScope } from "../model/windows.ts";
+import { countedIn } from "../model/counted.ts";
+import { countsOf } from "../model/window-list.ts";
+import { dayOf, runOfScope } from "../model/windows.ts";
 import { AccountIndex } from "./account-index.ts";
 import { archivedText } from "./calls.ts";
 import { redisLedger } from "./ledger.ts";
@@ -146,7 +147,7 @@ const NONE = (): Sums => ({
 });
 
 function addTo(sums: Sums, posting: NumberedPosting): void {
-  const { kind, amountNano, absorbedNano, keyId, day, inference, windows, reference, transactionId } = posting;
+  const { kind, amountNano, reference, transactionId } = posting;
   sums.count = posting.number;
   sums.cents += posting.chargedCents;
   sums.absorbed += posting.absorbedNano;
@@ -156,22 +157,14 @@ function addTo(sums: Sums, posting: NumberedPosting): void {
     return;
   }
   sums.charged += amountNano;
-  if (day === null) return;
-  const addDay = (scope: string, what: "s" | "a", amount: number) => {
-    const field = `${scope}:${countingDay(scope, day)}${what}`;
+  for (const { scope, day, spent, absorbed } of countedIn(posting)) {
     // A run's sums stay however old they are.
     const keptAs = runOfScope(scope) === null ? day : Number.POSITIVE_INFINITY;
-    sums.days.set(field, { day: keptAs, amount: (sums.days.get(field)?.amount ?? 0) + amount });
-  };
-  const { charged, costs } = windowList(windows ?? "");
-  const brought = charged.map(({ scope }) => scope);
-  for (const scope of [`key:${keyId}`, ...(inference ? ["inference"] : []), ...brought]) {
-    addDay(scope, "s", amountNano);
-    if (absorbedNano > 0) addDay(scope, "a", absorbedNano);
-  }
-  for (const window of costs) {
-    const cost = costIn(window, amountNano, posting.upstreamNano);
-    if (cost > 0) addDay(window.scope, "s", cost);
+    for (const [what, more] of [["s", spent] as const, ["a", absorbed] as const]) {
+      const field = `${scope}:${day}${what}`;
+      const before = sums.days.get(field)?.amount ?? 0;
+      if (what === "s" || more > 0) sums.days.set(field, { day: keptAs, amount: before + more });
+    }
   }
 }
 

@@ -1,6 +1,7 @@
 // Checks every invariant of the Redis ledger and its archive, account by account: sums against postings, and holds against their windows.
 import { centsUp, GRANTED_NANO_MAX, type Nano } from "../../../core/money.ts";
 import type { Archive, ArchiveSums, NumberedPosting } from "../archive/archive.ts";
+import { chargedScopes } from "../model/counted.ts";
 import type { DoctorReport, Finding } from "../model/ledger.ts";
 import { legsFault } from "../model/legs.ts";
 import { costIn, countsOf, windowList } from "../model/window-list.ts";
@@ -104,11 +105,8 @@ interface Counted {
   readonly windows: string | null;
 }
 
-function daysOf({ keyId, day, inference, windows }: Counted): string[] {
-  const brought = windowList(windows ?? "").charged.map(({ scope }) => scope);
-  return [`key:${keyId}`, ...(inference ? ["inference"] : []), ...brought].map(
-    (scope) => `${scope}:${countingDay(scope, Number(day))}`,
-  );
+function daysOf(counted: Counted): string[] {
+  return chargedScopes(counted).map((scope) => `${scope}:${countingDay(scope, Number(counted.day))}`);
 }
 
 /** The names of fields that hold what scopes spent (`s`), hold (`h`) or absorbed (`a`) on a day. */

@@ -1,13 +1,9 @@
 // Accounts, keys, credit and refunds: the ledger operations of people and of the admin listener.
 import {
-  type AccountPage,
-  type AccountPatch,
   type AccountRow,
   byOpening,
   KEYS_PER_ACCOUNT_MAX,
   type KeyCreation,
-  type KeyPage,
-  type KeyPatch,
   type KeyRow,
   type NewAccount,
   type NewKey,
@@ -16,15 +12,18 @@ import {
   type PostingRow,
   type RefundOutcome,
   type RotatedKey,
-  type ScopeOfPeriod,
   type TopUpOutcome,
 } from "../../../core/account-rows.ts";
 import { GRANTED_NANO_MAX, type Nano, nano, ZERO } from "../../../core/money.ts";
 import { ceilingAfter } from "../model/key-change.ts";
+import type { Ledger } from "../model/ledger.ts";
 import { type AccountState, type KeyState, keyScope, periodSum } from "../model/state.ts";
 import { setStrictBounds } from "../model/strict-bounds.ts";
 import { DAY_MS, dayOf, periodEnd } from "../model/windows.ts";
 import type { LedgerState } from "./state.ts";
+
+/** What a method of the ledger is called with. An absent page is null here. */
+export type Args<Name extends keyof Ledger> = Parameters<NonNullable<Ledger[Name]>>;
 
 /** An account without money, keys or holds. */
 export function newAccount(
@@ -70,10 +69,7 @@ function newKey(account: AccountState, key: NewKey, primary: boolean, createdAtM
   return { ...key, accountId: account.accountId, primary, createdAtMs, paused: false, lastUsedAtMs: null };
 }
 
-export function patchAccount(
-  state: LedgerState,
-  { accountId, patch }: { accountId: string; patch: AccountPatch },
-): AccountRow | null {
+export function patchAccount(state: LedgerState, [accountId, patch]: Args<"patchAccount">): AccountRow | null {
   const account = state.accounts.account(accountId);
   if (account === null) return null;
   state.tellChanged(accountId);
@@ -87,7 +83,7 @@ export function patchAccount(
   return accountRow(account);
 }
 
-export function createKey(state: LedgerState, { accountId, key }: { accountId: string; key: NewKey }): KeyCreation {
+export function createKey(state: LedgerState, [accountId, key]: Args<"createKey">): KeyCreation {
   const account = state.accounts.account(accountId);
   if (account === null) return "unknown_account";
   for (const other of account.keys.values()) {
@@ -102,10 +98,7 @@ function findKey(state: LedgerState, accountId: string, keyId: string): KeyState
   return state.accounts.account(accountId)?.keys.get(keyId) ?? null;
 }
 
-export function patchKey(
-  state: LedgerState,
-  { accountId, keyId, patch }: { accountId: string; keyId: string; patch: KeyPatch },
-): KeyRow | null {
+export function patchKey(state: LedgerState, [accountId, keyId, patch]: Args<"patchKey">): KeyRow | null {
   const key = findKey(state, accountId, keyId);
   if (key === null) return null;
   Object.assign(key, patch, ceilingAfter(key, patch));
@@ -114,27 +107,21 @@ export function patchKey(
   return keyRow(state, key);
 }
 
-export function secretHash(
-  state: LedgerState,
-  { accountId, keyId }: { accountId: string; keyId: string },
-): string | null {
+export function secretHash(state: LedgerState, [accountId, keyId]: Args<"secretHash">): string | null {
   return findKey(state, accountId, keyId)?.secretHash ?? null;
 }
 
-export function rotateKey(
-  state: LedgerState,
-  request: { accountId: string; keyId: string; secretHash: string; hint: string },
-): RotatedKey | null {
-  const key = findKey(state, request.accountId, request.keyId);
+export function rotateKey(state: LedgerState, [accountId, keyId, newHash, hint]: Args<"rotateKey">): RotatedKey | null {
+  const key = findKey(state, accountId, keyId);
   if (key === null) return null;
-  state.tellChanged(request.accountId);
+  state.tellChanged(accountId);
   const formerHash = key.secretHash;
-  state.accounts.rotateKey(key, request.secretHash, request.hint);
+  state.accounts.rotateKey(key, newHash, hint);
   const row = keyRow(state, key);
   return row === null ? null : { ...row, formerHash };
 }
 
-export function deleteKey(state: LedgerState, { accountId, keyId }: { accountId: string; keyId: string }): boolean {
+export function deleteKey(state: LedgerState, [accountId, keyId]: Args<"deleteKey">): boolean {
   const account = state.accounts.account(accountId);
   const key = account?.keys.get(keyId);
   if (!account || !key || key.primary) return false;
@@ -146,22 +133,19 @@ export function deleteKey(state: LedgerState, { accountId, keyId }: { accountId:
 /** Adds credit once per reference. */
 export function topUp(
   state: LedgerState,
-  request: { accountId: string; transactionId: string; amountNano: Nano; reference: string },
+  [accountId, transactionId, amountNano, reference]: Args<"topUp">,
 ): TopUpOutcome {
-  const account = state.accounts.account(request.accountId);
+  const account = state.accounts.account(accountId);
   if (account === null) return { outcome: "unknown_account" };
-  const before = state.entries.postingByReference(request.accountId, "topup", request.reference);
+  const before = state.entries.postingByReference(accountId, "topup", reference);
   if (before !== null) return { outcome: "exists", balanceNano: balance(account) };
-  if (account.granted + request.amountNano > GRANTED_NANO_MAX) return { outcome: "too_much" };
-  credit(state, account, { ...request, kind: "topup", reason: null });
+  if (account.granted + amountNano > GRANTED_NANO_MAX) return { outcome: "too_much" };
+  credit(state, account, { transactionId, amountNano, reference, kind: "topup", reason: null });
   return { outcome: "credited", balanceNano: balance(account) };
 }
 
 /** Refunds a whole charge as credit, once; `spent` stays. */
-export function refund(
-  state: LedgerState,
-  { transactionId, refundId, reason }: { transactionId: string; refundId: string; reason: string },
-): RefundOutcome {
+export function refund(state: LedgerState, [transactionId, refundId, reason]: Args<"refund">): RefundOutcome {
   const charge = state.entries.posting(transactionId);
   const account = charge?.kind === "charge" ? state.accounts.account(charge.accountId) : null;
   if (!charge || !account) return { outcome: "unknown_transaction" };
@@ -216,16 +200,13 @@ export function keyRow(state: LedgerState, key: KeyState): KeyRow | null {
   return { ...shown, periodSpentNano: nano(spent), periodHeldNano: nano(held) };
 }
 
-export function oneKey(state: LedgerState, { accountId, keyId }: { accountId: string; keyId: string }): KeyRow | null {
+export function oneKey(state: LedgerState, [accountId, keyId]: Args<"key">): KeyRow | null {
   const key = findKey(state, accountId, keyId);
   return key === null ? null : keyRow(state, key);
 }
 
 /** What each scope has spent on the account's current day. */
-export function spentToday(
-  state: LedgerState,
-  { accountId, scopes }: { accountId: string; scopes: readonly string[] },
-): Nano[] {
+export function spentToday(state: LedgerState, [accountId, scopes]: Args<"spentToday">): Nano[] {
   const account = state.accounts.account(accountId);
   if (account === null) return scopes.map(() => ZERO);
   const day = dayOf(state.accountNow(account));
@@ -233,10 +214,7 @@ export function spentToday(
 }
 
 /** Each scope's sums in the account's current period. */
-export function periodSums(
-  state: LedgerState,
-  { accountId, asked }: { accountId: string; asked: readonly ScopeOfPeriod[] },
-): PeriodSums[] {
+export function periodSums(state: LedgerState, [accountId, asked]: Args<"periodSums">): PeriodSums[] {
   const account = state.accounts.account(accountId);
   const day = dayOf(account === null ? state.now().nowMs : state.accountNow(account));
   return asked.map(({ scope, period }) => {
@@ -249,22 +227,18 @@ export function periodSums(
   });
 }
 
-/** A page of an account's keys; null: all. */
-export function keyRows(
-  state: LedgerState,
-  { accountId, page }: { accountId: string; page: KeyPage | null },
-): KeyRow[] {
+export function keyRows(state: LedgerState, [accountId, page]: Args<"keys">): KeyRow[] {
   const keys = onPage(state.accounts.account(accountId)?.keys.values() ?? [], page ?? undefined);
   return keys.map((key) => keyRow(state, key)).filter((row) => row !== null);
 }
 
-/** A page of accounts by id; null: all, oldest first. */
-export function accountRows(state: LedgerState, page: AccountPage | null): AccountRow[] {
+/** A page of accounts by id; without one all, oldest first. */
+export function accountRows(state: LedgerState, [page]: Args<"accounts">): AccountRow[] {
   const rows: AccountRow[] = [];
-  const ids = page === null ? state.accounts.accountIds() : state.accounts.idsAfter(page.after ?? "", page.limit);
+  const ids = page == null ? state.accounts.accountIds() : state.accounts.idsAfter(page.after ?? "", page.limit);
   for (const accountId of ids) {
     const account = state.accounts.look(accountId);
     if (account !== null) rows.push(accountRow(account));
   }
-  return page === null ? rows.sort(byOpening) : rows;
+  return page == null ? rows.sort(byOpening) : rows;
 }

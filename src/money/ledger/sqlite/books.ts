@@ -11,9 +11,10 @@ import {
   type BookTarget,
   COST_DAYS_CARRIED,
 } from "../books.ts";
-import { broughtScopes, INFERENCE_SCOPE, keyScope, storedScope } from "../model/state.ts";
-import { costIn, countsOf, windowList } from "../model/window-list.ts";
-import { countingDay, dayOf } from "../model/windows.ts";
+import { type Counted, countedIn } from "../model/counted.ts";
+import { broughtScopes, keyScope, storedScope } from "../model/state.ts";
+import { countsOf } from "../model/window-list.ts";
+import { dayOf } from "../model/windows.ts";
 import { AccountTables } from "./accounts.ts";
 import { accountRow, newAccount } from "./admin.ts";
 import { openInquiry } from "./books-doctor.ts";
@@ -95,86 +96,81 @@ export function sqliteBookSource(database: DatabaseSync, clock: Clock): BookSour
 interface Day {
   readonly scope: string;
   readonly day: number;
-  spent: number;
-  absorbed: number;
-  last: number | null;
+  readonly spent: number;
+  readonly absorbed: number;
+  readonly last: number | null;
 }
 
 /** Writes a ledger into a new database, in one transaction. */
+class SqliteBookTarget implements BookTarget {
+  readonly #database: DatabaseSync;
+  readonly #accounts: AccountTables;
+  readonly #entries: EntryTables;
+  readonly #days = new Map<string, Day>();
+  /** The last posting of each account and key, and of all. */
+  readonly #lastOf = new Map<string, number>();
+  #last = 0;
+
+  constructor(database: DatabaseSync) {
+    this.#database = database;
+    this.#accounts = new AccountTables(database);
+    this.#entries = new EntryTables(database);
+    database.exec("PRAGMA foreign_keys = OFF; BEGIN IMMEDIATE");
+  }
+
+  async takePostings(postings: readonly NumberedPosting[]): Promise<void> {
+    for (const posting of postings) {
+      const { accountId } = posting;
+      const key = posting.keyId === null ? null : keyScope(posting.keyId);
+      const [beforeOfAccount = null, beforeOfKey = null] = [this.#lastOf.get(accountId), this.#lastOf.get(key ?? "")];
+      this.#last = this.#entries.insertPosting({ ...posting, beforeOfAccount, beforeOfKey });
+      this.#entries.count(posting, this.#last, false);
+      this.#lastOf.set(accountId, this.#last);
+      if (key !== null) this.#lastOf.set(key, this.#last);
+      if (posting.kind === "charge") for (const counted of countedIn(posting)) this.#add(accountId, counted);
+    }
+    this.#entries.flush(this.#last);
+  }
+
+  #add(accountId: string, { scope: name, day, spent, absorbed, isCost }: Counted): void {
+    const scope = storedScope(accountId, name);
+    const before = this.#days.get(`${scope} ${day}`) ?? { spent: 0, absorbed: 0 };
+    const sums = { spent: before.spent + spent, absorbed: before.absorbed + absorbed };
+    this.#days.set(`${scope} ${day}`, { scope, day, ...sums, last: isCost ? null : this.#last });
+  }
+
+  async takeAccount({ account, clockMs, keys, idempotency, costs }: AccountBook): Promise<void> {
+    const { accountId, grantedNano: granted, spentNano: spent, absorbedNano: absorbed, strictBounds } = account;
+    const money = { granted, spent, absorbed, clockMs, lastPosting: this.#lastOf.get(accountId) ?? null };
+    const state = { ...newAccount(account, account.createdAtMs), ...money, frozen: account.frozen, strictBounds };
+    this.#accounts.insertAccount(state);
+    if (strictBounds) this.#accounts.writeOverruns(state);
+    for (const key of keys) this.#accounts.insertKey(state, key);
+    const put = this.#database.prepare("INSERT INTO idempotency VALUES (?, ?, ?, ?, ?, ?, ?, ?)");
+    for (const { keyId, key, fingerprint, holdId, state: end, effect, lapsesAtMs } of idempotency)
+      put.run(accountId, keyId, key, fingerprint, holdId, end, effect, lapsesAtMs);
+    for (const { scope, day, nano: whole } of costs) {
+      const told = this.#days.get(`${storedScope(accountId, scope)} ${day}`)?.spent ?? 0;
+      this.#add(accountId, { scope, day, spent: Math.max(0, whole - told), absorbed: 0, isCost: true });
+    }
+    // Lets accounts leave memory.
+    this.#accounts.flush();
+  }
+
+  async finish(): Promise<void> {
+    const put = this.#database.prepare(
+      "INSERT INTO spent_day (scope, day, spent, last_posting, absorbed) VALUES (?, ?, ?, ?, ?)",
+    );
+    for (const { scope, day, spent, last, absorbed } of this.#days.values()) put.run(scope, day, spent, last, absorbed);
+    this.#database.exec("COMMIT");
+  }
+
+  async close(): Promise<void> {
+    this.#database.close();
+  }
+}
+
 export function sqliteBookTarget(database: DatabaseSync, clock: Clock): BookTarget {
   openUnit(database, { epochMs: clock.epochMs(), elapsedMs: clock.elapsedMs() });
-  database.exec("PRAGMA foreign_keys = OFF; BEGIN IMMEDIATE");
-  /** The last posting of each account and key. */
-  const lastOf = new Map<string, number>();
-  let last = 0;
-  const days = new Map<string, Day>();
-  const accounts = new AccountTables(database);
-  const entries = new EntryTables(database);
-  const putIdempotency = database.prepare("INSERT INTO idempotency VALUES (?, ?, ?, ?, ?, ?, ?, ?)");
-  const putDay = database.prepare(
-    "INSERT INTO spent_day (scope, day, spent, last_posting, absorbed) VALUES (?, ?, ?, ?, ?)",
-  );
-
-  function take(posting: NumberedPosting): void {
-    const { accountId, keyId } = posting;
-    const key = keyId === null ? null : keyScope(keyId);
-    const beforeOfKey = key === null ? null : (lastOf.get(key) ?? null);
-    last = entries.insertPosting({ ...posting, beforeOfAccount: lastOf.get(accountId) ?? null, beforeOfKey });
-    entries.count(posting, last, false);
-    lastOf.set(accountId, last);
-    if (key === null || posting.day === null) return;
-    lastOf.set(key, last);
-    const { charged, costs } = windowList(posting.windows ?? "");
-    for (const ofAccount of [key, ...(posting.inference ? [INFERENCE_SCOPE] : []), ...charged.map((w) => w.scope)]) {
-      const scope = storedScope(accountId, ofAccount);
-      const onDay = countingDay(ofAccount, posting.day);
-      const name = `${scope} ${onDay}`;
-      const day = days.get(name) ?? { scope, day: onDay, spent: 0, absorbed: 0, last };
-      day.spent += posting.amountNano;
-      day.absorbed += posting.absorbedNano;
-      day.last = last;
-      days.set(name, day);
-    }
-    for (const window of costs) {
-      const cost = costIn(window, posting.amountNano, posting.upstreamNano);
-      if (cost > 0) addCost(storedScope(accountId, window.scope), posting.day, cost);
-    }
-  }
-
-  function addCost(scope: string, day: number, by: number): void {
-    const name = `${scope} ${day}`;
-    const before = days.get(name)?.spent ?? 0;
-    days.set(name, { scope, day, spent: before + by, absorbed: 0, last: null });
-  }
-
-  function takeBook({ account, clockMs, keys, idempotency, costs }: AccountBook): void {
-    const { accountId, grantedNano: granted, spentNano: spent, absorbedNano: absorbed, strictBounds } = account;
-    const lastPosting = lastOf.get(accountId) ?? null;
-    const money = { granted, spent, absorbed, clockMs, lastPosting };
-    const state = { ...newAccount(account, account.createdAtMs), ...money, frozen: account.frozen, strictBounds };
-    accounts.insertAccount(state);
-    if (strictBounds) accounts.writeOverruns(state);
-    for (const key of keys) accounts.insertKey(state, key);
-    for (const { keyId, key, fingerprint, holdId, state: end, effect, lapsesAtMs } of idempotency)
-      putIdempotency.run(accountId, keyId, key, fingerprint, holdId, end, effect, lapsesAtMs);
-    for (const { scope, day, nano: whole } of costs) {
-      const name = storedScope(accountId, scope);
-      addCost(name, day, Math.max(0, whole - (days.get(`${name} ${day}`)?.spent ?? 0)));
-    }
-    accounts.flush();
-  }
-
-  return {
-    async takePostings(postings) {
-      postings.forEach(take);
-      entries.flush(last);
-    },
-    takeAccount: async (book) => takeBook(book),
-    async finish() {
-      for (const { scope, day, spent, last: of, absorbed } of days.values())
-        putDay.run(scope, day, spent, of, absorbed);
-      database.exec("COMMIT");
-    },
-    close: () => Promise.resolve(database.close()),
-  };
+  return new SqliteBookTarget(database);
 }

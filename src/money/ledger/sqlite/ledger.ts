@@ -1,8 +1,8 @@
 // The gateway's side of the SQLite ledger. Open the storage thread with `LEDGER_UNIT` among its units.
-import type { AccountPage, AccountRow, Accounts } from "../../../core/account-rows.ts";
-import { type Nano, nano, ZERO } from "../../../core/money.ts";
+import type { AccountPage, AccountRow } from "../../../core/account-rows.ts";
+import { nano, ZERO } from "../../../core/money.ts";
 import type { SqliteThread, UnitCaller } from "../../../platform/storage/thread-client.ts";
-import type { DoctorReport, Ledger, Money, Told } from "../model/ledger.ts";
+import type { DoctorReport, Ledger, Money } from "../model/ledger.ts";
 import { sumFaults } from "../usage/check.ts";
 import { type AskReports, reportsOf } from "../usage/reports.ts";
 import { LEDGER_TABLES } from "../usage/sums.ts";
@@ -25,50 +25,32 @@ const ACCOUNTS_WITH = `SELECT account_id FROM account WHERE account_id > ?1
 /** The file that the storage thread loads for the ledger. */
 export const LEDGER_UNIT = new URL("./unit.ts", import.meta.url);
 
-function sumsAndEvents(thread: SqliteThread): Told & Pick<Ledger, "spentToday" | "periodSums"> {
-  const call = thread.unit<LedgerOperations>("ledger");
-  return {
-    spentToday: (accountId, scopes) => call("spentToday", { accountId, scopes }),
-    periodSums: (accountId, asked) => call("periodSums", { accountId, asked }),
-    events: (countMax) => call("events", countMax),
-    dropEvents: (events) =>
-      call(
-        "dropEvents",
-        events.map(({ id }) => id),
-      ),
-  };
-}
-
 type Call = UnitCaller<LedgerOperations>;
 
-function accountsIn(thread: SqliteThread, call: Call, admissions: Admissions): Accounts {
-  return {
-    openAccount: (request) => call("openAccount", { ...request, creditNano: nano(request.creditNano) }),
-    account: (accountId) => call("account", accountId),
-    accounts: (page) =>
-      page?.text === undefined ? call("accounts", page ?? null) : accountsWith(thread, page, page.text),
-    patchAccount(accountId, patch) {
-      admissions.drop(accountId);
-      return call("patchAccount", { accountId, patch });
+/** These methods are operations of the storage thread, with the same arguments, as a list. */
+const PLAIN = [
+  ...(["account", "createKey", "keyByHash", "key", "keys", "secretHash", "rotateKey", "renew"] as const),
+  ...(["transaction", "transactions", "spentToday", "periodSums", "events", "totals"] as const),
+];
+/** As `PLAIN`, for methods that change the account in their first argument beyond what is counted in this process. */
+const CHANGING = ["patchAccount", "patchKey", "deleteKey"] as const;
+
+function forwarded<Name extends (typeof PLAIN | typeof CHANGING)[number]>(
+  names: readonly Name[],
+  call: Call,
+  before: (accountId: string) => void = () => {},
+): Pick<Ledger, Name> {
+  const methods = names.map((name) => [
+    name,
+    (...args: readonly unknown[]) => {
+      before(String(args[0]));
+      return call(name, args as never);
     },
-    createKey: (accountId, key) => call("createKey", { accountId, key }),
-    keyByHash: (secretHash) => call("keyByHash", secretHash),
-    key: (accountId, keyId) => call("key", { accountId, keyId }),
-    keys: (accountId, page) => call("keys", { accountId, page: page ?? null }),
-    patchKey(accountId, keyId, patch) {
-      admissions.drop(accountId);
-      return call("patchKey", { accountId, keyId, patch });
-    },
-    secretHash: (accountId, keyId) => call("secretHash", { accountId, keyId }),
-    rotateKey: (accountId, keyId, secretHash, hint) => call("rotateKey", { accountId, keyId, secretHash, hint }),
-    deleteKey(accountId, keyId) {
-      admissions.drop(accountId);
-      return call("deleteKey", { accountId, keyId });
-    },
-  };
+  ]);
+  return Object.fromEntries(methods) as Pick<Ledger, Name>;
 }
 
-function moneyIn(thread: SqliteThread, call: Call, admissions: Admissions): Money {
+function moneyIn(thread: SqliteThread, call: Call, admissions: Admissions): Omit<Money, "renew"> {
   return {
     reserve(request) {
       nano(request.amountNano);
@@ -80,7 +62,6 @@ function moneyIn(thread: SqliteThread, call: Call, admissions: Admissions): Mone
     },
     // A crash of the calling process does not undo this answer.
     standing: ({ accountId, holdId }, manner) => call("standing", { accountId, holdId }, { ...LOSABLE, ...manner }),
-    renew: (holds, leaseMs) => call("renew", { holds, leaseMs }),
     letGo({ accountId, holdId }) {
       admissions.drop(accountId);
       return call("letGo", { accountId, holdId }, LOSABLE);
@@ -112,12 +93,12 @@ function moneyIn(thread: SqliteThread, call: Call, admissions: Admissions): Mone
     },
     topUp(accountId, transactionId, amountNano, reference) {
       admissions.drop(accountId);
-      return call("topUp", { accountId, transactionId, amountNano: nano(amountNano) as Nano, reference });
+      return call("topUp", [accountId, transactionId, nano(amountNano), reference]);
     },
     refund(transactionId, refundId, reason) {
       // Only the charge names the account.
       admissions.dropAll();
-      return call("refund", { transactionId, refundId, reason });
+      return call("refund", [transactionId, refundId, reason]);
     },
   };
 }
@@ -142,12 +123,16 @@ export function sqliteLedger(thread: SqliteThread): Ledger {
   };
   let visiting: Promise<DoctorReport> | null = null;
   return {
-    ...accountsIn(thread, call, admissions),
+    ...forwarded(PLAIN, call),
+    ...forwarded(CHANGING, call, (accountId) => admissions.drop(accountId)),
     ...moneyIn(thread, call, admissions),
-    ...sumsAndEvents(thread),
-    transaction: (accountId, transactionId) => call("transaction", { accountId, transactionId }),
-    transactions: (query) => call("transactions", query),
-    totals: () => call("totals", null),
+    openAccount: (request) => call("openAccount", { ...request, creditNano: nano(request.creditNano) }),
+    accounts: (page) => (page?.text === undefined ? call("accounts", [page]) : accountsWith(thread, page, page.text)),
+    dropEvents: (events) =>
+      call(
+        "dropEvents",
+        events.map(({ id }) => id),
+      ),
     ...reportsOf(books),
     doctor(options) {
       visiting ??= examine(thread, books, options?.file ?? false).finally(() => {
@@ -164,7 +149,7 @@ export function sqliteLedger(thread: SqliteThread): Ledger {
 async function accountsWith(thread: SqliteThread, { after, limit }: AccountPage, text: string): Promise<AccountRow[]> {
   const call = thread.unit<LedgerOperations>("ledger");
   const found = await thread.ask(ACCOUNTS_WITH, [after ?? "", text, limit]);
-  const rows = await Promise.all(found.map((row) => call("account", String(row.account_id))));
+  const rows = await Promise.all(found.map((row) => call("account", [String(row.account_id)])));
   return rows.filter((row) => row !== null);
 }
 

@@ -2,10 +2,9 @@
 import type { DatabaseSync } from "node:sqlite";
 import type { PostingRow } from "../../../core/account-rows.ts";
 import { centsUp, type Nano } from "../../../core/money.ts";
+import { countedIn } from "../model/counted.ts";
 import { legsFault, legsIn } from "../model/legs.ts";
-import { INFERENCE_SCOPE, keyScope, storedScope } from "../model/state.ts";
-import { costIn, windowList } from "../model/window-list.ts";
-import { countingDay } from "../model/windows.ts";
+import { storedScope } from "../model/state.ts";
 import type { PostingPlace } from "./entries.ts";
 
 /** Reports a finding. */
@@ -131,15 +130,13 @@ export class PostingWalk {
     const expected = this.#linkOfKey.get(keyId);
     if (expected !== undefined && expected !== number) say("I6", `${transactionId} is missing from its key's list`);
     this.#linkOfKey.set(keyId, posting.beforeOfKey);
-    const onDay = posting.day;
-    const day = (scope: string) => `${storedScope(posting.accountId, scope)} ${countingDay(scope, onDay)}`;
-    this.#addToDay(day(keyScope(keyId)), posting);
-    if (posting.inference) this.#addToDay(day(INFERENCE_SCOPE), posting);
-    const { charged, costs } = windowList(posting.windows ?? "");
-    for (const { scope } of charged) this.#addToDay(day(scope), posting);
-    for (const window of costs) {
-      const cost = Math.max(0, costIn(window, posting.amountNano, posting.upstreamNano));
-      this.#costs.set(day(window.scope), (this.#costs.get(day(window.scope)) ?? 0) + cost);
+    for (const { scope, day, spent, absorbed, isCost } of countedIn(posting)) {
+      const name = `${storedScope(posting.accountId, scope)} ${day}`;
+      if (isCost) this.#costs.set(name, (this.#costs.get(name) ?? 0) + spent);
+      else {
+        const before = this.#daySums.get(name) ?? NOTHING;
+        this.#daySums.set(name, { spent: before.spent + spent, absorbed: before.absorbed + absorbed });
+      }
     }
   }
 
@@ -149,11 +146,6 @@ export class PostingWalk {
       const { spent } = this.#dayRows.get(day) ?? dayRow(day);
       if (spent < least) say("I15", `${day} says ${spent}, its postings alone add up to ${least}`);
     }
-  }
-
-  #addToDay(day: string, { amountNano, absorbedNano }: ExaminedPosting): void {
-    const { spent, absorbed } = this.#daySums.get(day) ?? NOTHING;
-    this.#daySums.set(day, { spent: spent + amountNano, absorbed: absorbed + absorbedNano });
   }
 
   /** I1, I4, I7, I9. */

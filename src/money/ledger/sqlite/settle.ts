@@ -2,6 +2,7 @@
 import { minus, type Nano, ZERO } from "../../../core/money.ts";
 import type { HoldRef, KeyFate, PostOutcome, PostRequest, VoidOutcome } from "../model/ledger.ts";
 import type { LiveHold } from "../model/state.ts";
+import type { Args } from "./admin.ts";
 import type { LedgerState } from "./state.ts";
 
 /** How long an ended hold is remembered: longer than any call or any retry of one. */
@@ -44,10 +45,7 @@ export function voidHold(
 }
 
 /** Renews leases; returns the ids that are no longer held. */
-export function renew(
-  state: LedgerState,
-  { holds, leaseMs }: { holds: readonly HoldRef[]; leaseMs: number },
-): readonly string[] {
+export function renew(state: LedgerState, [holds, leaseMs]: Args<"renew">): readonly string[] {
   const gone: string[] = [];
   for (const ref of holds) {
     const hold = state.hold(ref);

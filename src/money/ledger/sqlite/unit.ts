@@ -56,14 +56,14 @@ function operationsOn(state: LedgerState) {
       run(state, argument);
   return {
     openAccount: bind(admin.openAccount),
-    account: (accountId: string): AccountRow | null => {
+    account: ([accountId]: admin.Args<"account">): AccountRow | null => {
       const account = state.accounts.account(accountId);
       return account === null ? null : admin.accountRow(account);
     },
     accounts: bind(admin.accountRows),
     patchAccount: bind(admin.patchAccount),
     createKey: bind(admin.createKey),
-    keyByHash: (secretHash: string): KeyRow | null => {
+    keyByHash: ([secretHash]: admin.Args<"keyByHash">): KeyRow | null => {
       const key = state.accounts.key(secretHash);
       return key === null ? null : admin.keyRow(state, key);
     },
@@ -88,18 +88,18 @@ function operationsOn(state: LedgerState) {
     abandon: bind(abandon),
     topUp: bind(admin.topUp),
     refund: bind(admin.refund),
-    transaction: ({ accountId, transactionId }: { accountId: string | null; transactionId: string }) => {
+    transaction: ([accountId, transactionId]: admin.Args<"transaction">) => {
       const posting = state.entries.posting(transactionId);
       return posting !== null && (accountId === null || posting.accountId === accountId) ? posting : null;
     },
-    transactions: (query: PostingQuery) => listTransactions(state, query),
+    transactions: ([query]: admin.Args<"transactions">) => listTransactions(state, query),
     spentToday: bind(admin.spentToday),
     periodSums: bind(admin.periodSums),
-    events: (countMax: number) => state.entries.events.told(countMax),
+    events: ([countMax]: admin.Args<"events">) => state.entries.events.told(countMax),
     dropEvents: (ids: readonly string[]) => state.entries.events.drop(ids),
     /** Before reports, which another thread reads from the file. */
     catchUp: (_: null) => state.catchUp(),
-    totals: (_: null): LedgerTotals => {
+    totals: (_: admin.Args<"totals">): LedgerTotals => {
       let [held, play] = [0, 0];
       for (const { amount, account } of state.holds.values()) {
         held += amount;

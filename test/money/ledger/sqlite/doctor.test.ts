@@ -172,13 +172,13 @@ test("the books are read some thousand rows at a time; what a deleted key's call
   const reserve = (holdId: string) => operations.reserve(reserveList(holdRequest(hold(holdId), { keyId: "doomed" })));
   const post = (holdId: string) => operations.post(postList(postRequest(hold(holdId))));
   inOneCommit(() => {
-    operations.createKey({ accountId: "a", key: newKey("doomed") });
+    operations.createKey(["a", newKey("doomed")]);
     for (let at = 0; at < 2_100; at++) {
       reserve(`of many ${at}`);
       post(`of many ${at}`);
     }
     operations.reserve(reserveList(holdRequest({ ...hold("late"), cents: 2 }, { keyId: "doomed" })));
-    operations.deleteKey({ accountId: "a", keyId: "doomed" });
+    operations.deleteKey(["a", "doomed"]);
   });
   const look = openInquiry(database);
   expect(look({ begin: true, file: false })).toMatchObject({ done: false, seen: { accounts: 1, postings: 0 } });

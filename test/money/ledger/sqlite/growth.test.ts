@@ -30,7 +30,7 @@ test("with more accounts than are kept in memory, who has not called longest lea
     operations.openAccount(newAccount(`a${at}`, 0));
     if (at % 100 < 99) continue;
     // A caller that is active all the time.
-    operations.account("a0");
+    operations.account(["a0"]);
     unit.flush();
   }
   let visit = operations.examine({ begin: true });
@@ -39,11 +39,11 @@ test("with more accounts than are kept in memory, who has not called longest lea
   expect(visit.seen.findings).toEqual([]);
   // Calls wait for each look, so a look covers few accounts.
   expect(looks).toBeGreaterThan(1_000);
-  expect(operations.accounts(null)).toHaveLength(MANY);
+  expect(operations.accounts([])).toHaveLength(MANY);
   unit.flush();
   // An account still in use stays in memory.
   database.exec("UPDATE account SET name = 'read from the file'; COMMIT");
-  const nameOf = (accountId: string) => operations.account(accountId)?.name;
+  const nameOf = (accountId: string) => operations.account([accountId])?.name;
   expect(nameOf("a0")).toBe("a0");
   expect(nameOf(`a${MANY - 1}`)).toBe(`a${MANY - 1}`);
   expect(nameOf("a1")).toBe("read from the file");

@@ -258,7 +258,7 @@ test("a new hold writes nothing once its key was used, unless it must outlive it
   // Nothing else may run outside a transaction.
   expect(Object.keys(unit.unwritten ?? {})).toEqual(["reserve", "place", "standing", "renew"]);
   operations.place([of("fourth"), START_MS, 0]);
-  operations.renew({ holds: [{ accountId: "a", holdId: "second" }], leaseMs: 9 });
+  operations.renew([[{ accountId: "a", holdId: "second" }], 9]);
   expect(operations.standing({ accountId: "a", holdId: "second" })).toBe("good");
   expect(rows()).toBe(before);
   here.close();
