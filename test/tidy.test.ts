@@ -118,7 +118,6 @@ const SPREAD_LEFT: Readonly<Record<string, number>> = {
   "src/money/ledger/archive/archive.ts": 1,
   "src/money/ledger/redis/books.ts": 10,
   "src/money/ledger/sqlite/admin.ts": 9,
-  "src/money/ledger/sqlite/books.ts": 2,
   "src/money/ledger/sqlite/reserve.ts": 1,
 };
 

@@ -55,8 +55,9 @@ export class LeftFiles implements CleanupKind<LeftFile> {
       if (api.deletes === true) (await client.stream({ method: "DELETE", path })).destroy();
       return true;
     } catch (error) {
-      // The provider has deleted it already.
-      return error instanceof VendorFailure && error.failure.status === 404;
+      // The provider has deleted it already. Anything else is reported, and tried again.
+      if (error instanceof VendorFailure && error.failure.status === 404) return true;
+      throw error;
     }
   };
 }

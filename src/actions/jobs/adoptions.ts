@@ -1,5 +1,6 @@
 // Adopts other runners' jobs: those of dead processes, and those that wait for a runner.
 import type { JobKind } from "../../catalog/job-kind.ts";
+import { inChunks } from "../../core/chunks.ts";
 import type { JobsDeps } from "./deps.ts";
 import { findJob, isOver, JOB, type JobRecord, putJob, type StoredJob } from "./job-record.ts";
 import { type Runners, WAITING } from "./runners.ts";
@@ -53,19 +54,16 @@ export class Adoptions {
     const found = new Set<string>();
     for await (const { runner, jobIds } of runners.dead()) {
       for (const id of jobIds) found.add(id);
-      for (let at = 0; at < jobIds.length && !isStopped(); at += ADOPTED_AT_ONCE) {
-        const some = jobIds.slice(at, at + ADOPTED_AT_ONCE);
-        await Promise.all(
-          some.map((id) =>
-            this.adopt(id, runner)
-              .then(() => this.#stranded.delete(id))
-              .catch((error: unknown) => {
-                if (!this.#stranded.has(id)) this.#stranded.set(id, clock.elapsedMs());
-                onBroken(error, id);
-              }),
-          ),
-        );
-      }
+      await inChunks(jobIds, ADOPTED_AT_ONCE, async (id) => {
+        if (isStopped()) return;
+        try {
+          await this.adopt(id, runner);
+          this.#stranded.delete(id);
+        } catch (error) {
+          if (!this.#stranded.has(id)) this.#stranded.set(id, clock.elapsedMs());
+          onBroken(error, id);
+        }
+      });
     }
     // Another process has adopted the others.
     for (const id of this.#stranded.keys()) if (!found.has(id)) this.#stranded.delete(id);

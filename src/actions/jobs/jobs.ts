@@ -1,6 +1,7 @@
 // Work that outlives its request: launched with a kept hold, run here or by a job runner, adopted where that process dies.
 
 import type { JobKind } from "../../catalog/job-kind.ts";
+import { chunksOf } from "../../core/chunks.ts";
 import { centsUp } from "../../core/money.ts";
 import type { Payer } from "../../core/plan.ts";
 import type { HoldKeeper } from "../../kernel/deps.ts";
@@ -354,8 +355,7 @@ class RunningJobs implements Jobs {
   async #renew(): Promise<void> {
     const { ledger, holdLeaseMs } = this.#options;
     const runs = [...this.#runs.values()].map(({ run }) => run);
-    for (let at = 0; at < runs.length; at += HOLDS_AT_ONCE) {
-      const some = runs.slice(at, at + HOLDS_AT_ONCE);
+    for await (const some of chunksOf(runs, HOLDS_AT_ONCE)) {
       const gone = new Set(
         await ledger.renew(
           some.map(({ hold }) => hold),

@@ -1,6 +1,7 @@
 // Tracks the processes that run jobs: each sends a heartbeat every few seconds, and others find the jobs of one that stopped.
 import type { Clock } from "../../core/clock.ts";
 import type { Records } from "../../platform/records/records.ts";
+import { walk } from "../../platform/records/walk.ts";
 
 /** Expires unless the process renews it. */
 const ALIVE = "runner";
@@ -13,7 +14,6 @@ export const WAITING = "waiting";
 const SERVES = "serves";
 /** One record for each unfinished job of a runner. */
 const OPEN_JOB = "open-job";
-const PAGE = 500;
 
 export interface RunnersOptions {
   readonly records: Records;
@@ -29,18 +29,9 @@ export interface RunnersOptions {
 
 const listOf = (runner: string): string => `runner:${runner}`;
 
-async function* listed(records: Pick<Records, "list">, kind: string, list: string): AsyncIterable<string> {
-  let cursor: string | null = null;
-  do {
-    const page = await records.list(kind, list, PAGE, cursor);
-    for (const { value } of page.rows) yield value;
-    cursor = page.next;
-  } while (cursor !== null);
-}
-
 /** Whether a gateway that runs no jobs is alive, which nothing else would show. */
 export async function someServe(records: Pick<Records, "list" | "get">): Promise<boolean> {
-  for await (const runner of listed(records, KNOWN, KNOWN_LIST))
+  for await (const { value: runner } of walk(records, KNOWN, KNOWN_LIST))
     if ((await records.get(ALIVE, runner))?.value === SERVES) return true;
   return false;
 }
@@ -102,7 +93,7 @@ export class Runners {
   }
 
   async #findWorker(): Promise<string | null> {
-    for await (const runner of listed(this.#options.records, KNOWN, KNOWN_LIST))
+    for await (const { value: runner } of walk(this.#options.records, KNOWN, KNOWN_LIST))
       if (await this.#works(runner)) return runner;
     return null;
   }
@@ -120,21 +111,25 @@ export class Runners {
     await this.#options.records.delete(OPEN_JOB, `${runner}/${jobId}`);
   }
 
-  /** This process's jobs, according to the store. */
-  async own(): Promise<readonly string[]> {
+  /** A runner's jobs, according to the store. */
+  async #jobsOf(runner: string): Promise<readonly string[]> {
     const jobIds: string[] = [];
-    for await (const jobId of listed(this.#options.records, OPEN_JOB, listOf(this.#options.self))) jobIds.push(jobId);
+    for await (const { value } of walk(this.#options.records, OPEN_JOB, listOf(runner))) jobIds.push(value);
     return jobIds;
+  }
+
+  /** This process's jobs, according to the store. */
+  own(): Promise<readonly string[]> {
+    return this.#jobsOf(this.#options.self);
   }
 
   /** Dead runners with their jobs, and the jobs that wait for a runner. Forgets dead runners without jobs. */
   async *dead(): AsyncIterable<{ readonly runner: string; readonly jobIds: readonly string[] }> {
     const { records, self, shared } = this.#options;
-    for await (const runner of listed(this.#options.records, KNOWN, KNOWN_LIST)) {
+    for await (const { value: runner } of walk(this.#options.records, KNOWN, KNOWN_LIST)) {
       if (runner === self) continue;
       if (shared && (await records.get(ALIVE, runner)) !== null) continue;
-      const jobIds: string[] = [];
-      for await (const jobId of listed(this.#options.records, OPEN_JOB, listOf(runner))) jobIds.push(jobId);
+      const jobIds = await this.#jobsOf(runner);
       if (jobIds.length > 0) yield { runner, jobIds };
       else if (runner !== WAITING) await this.#forget(runner);
     }
@@ -142,7 +137,7 @@ export class Runners {
 
   /** The jobs of all runners, dead or alive. */
   async *all(): AsyncIterable<string> {
-    for await (const runner of listed(this.#options.records, KNOWN, KNOWN_LIST))
-      yield* listed(this.#options.records, OPEN_JOB, listOf(runner));
+    for await (const { value: runner } of walk(this.#options.records, KNOWN, KNOWN_LIST))
+      yield* await this.#jobsOf(runner);
   }
 }

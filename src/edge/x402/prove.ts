@@ -1,7 +1,8 @@
 // Compares callers' on-chain payments in the books with the chain: every payment made must be booked, and every booked one made.
 import { unitsOf } from "../../catalog/networks.ts";
+import { inChunks } from "../../core/chunks.ts";
 import type { Audit, Finding } from "../../money/ledger/model/ledger.ts";
-import { inChunks, type Proved } from "../../money/ledger/proof.ts";
+import { PROVED_AT_ONCE, type Proved } from "../../money/ledger/proof.ts";
 import { topicOf } from "../../money/wallet/bill.ts";
 import { type Hex, word } from "../../money/wallet/hex.ts";
 import { blockAt, type Log, logIn, logsOf } from "../../money/wallet/past-log.ts";
@@ -35,7 +36,7 @@ export async function proveIncome({ records, ledger, node, asset }: IncomeProofP
   const logs = (transaction: string) => logsOf(node.call, transaction).catch(() => null);
 
   const receipts = await settledReceipts(records, HOUSE, PROVED_MAX);
-  await inChunks(receipts, async (receipt) => {
+  await inChunks(receipts, PROVED_AT_ONCE, async (receipt) => {
     const account = receipt.account ?? HOUSE;
     const id = incomeId(receipt.id);
     const booked = await ledger.transaction(account, id);
@@ -49,7 +50,7 @@ export async function proveIncome({ records, ledger, node, asset }: IncomeProofP
   // Credits without a receipt: the transaction they name must have moved the same amount of the coin.
   const known = new Set(receipts.map(({ id }) => incomeId(id)));
   const credits = (await newestCredits(ledger)).filter(({ transactionId }) => !known.has(transactionId));
-  await inChunks(credits, async ({ transactionId, reference, amountNano }) => {
+  await inChunks(credits, PROVED_AT_ONCE, async ({ transactionId, reference, amountNano }) => {
     const transaction = transactionIn(reference);
     if (transaction === null) return void found(HOUSE, `${transactionId}: it names no transaction on chain`);
     const told = await logs(transaction);

@@ -1,8 +1,11 @@
 // Dispatches events: one process at a time takes new events, lists them, and sends them to webhooks until these acknowledge them. What a
 // crash leaves unfinished is repeated under the same id.
 import { randomUUID } from "node:crypto";
+import { chunksOf } from "../../core/chunks.ts";
 import type { Clock } from "../../core/clock.ts";
-import type { RecordPage, Records } from "../../platform/records/records.ts";
+import { tally } from "../../core/tally.ts";
+import type { Records } from "../../platform/records/records.ts";
+import { walk } from "../../platform/records/walk.ts";
 import type { Told } from "../ledger/model/ledger.ts";
 import type { Event, EventLog } from "./event-log.ts";
 import { messageOf, signedHeaders, type Webhook, type Webhooks } from "./webhooks.ts";
@@ -72,13 +75,6 @@ export interface EventDispatcherDeps {
   onBroken(error: unknown): void;
   /** The interval between ticks. Default: one second. */
   readonly tickMs?: number;
-}
-
-/** Adds to a payer's count; a count of zero is removed. */
-function count(of: Map<string, number>, payer: string, more: number): void {
-  const all = (of.get(payer) ?? 0) + more;
-  if (all === 0) of.delete(payer);
-  else of.set(payer, all);
 }
 
 /** Runs in every process; the one that holds the lease dispatches. */
@@ -164,7 +160,7 @@ export class EventDispatcher {
     const { hook, payer = hook, dueAtMs } = delivery;
     const own = this.#waiting.get(hook) ?? { payer, all: new Map<string, Delivery>(), dueAtMs };
     this.#waiting.set(hook, own);
-    if (!own.all.has(id)) count(this.#waitingOf, own.payer, 1);
+    if (!own.all.has(id)) tally(this.#waitingOf, own.payer, 1);
     own.all.set(id, delivery);
     own.dueAtMs = Math.min(own.dueAtMs, dueAtMs);
   }
@@ -182,11 +178,8 @@ export class EventDispatcher {
   async #takeOver(): Promise<void> {
     const { records } = this.#deps;
     this.#forget();
-    for (let cursor: string | null = null, more = true; more; more = cursor !== null) {
-      const page: RecordPage = await records.list(DELIVERY, DELIVERIES, EVENTS_AT_ONCE, cursor);
-      for (const { id, value } of page.rows) this.#enqueue(id, JSON.parse(value) as Delivery);
-      cursor = page.next;
-    }
+    for await (const { id, value } of walk(records, DELIVERY, DELIVERIES))
+      this.#enqueue(id, JSON.parse(value) as Delivery);
   }
 
   /** Stores the deliveries before the event is listed: a listed event is not taken again. */
@@ -215,8 +208,8 @@ export class EventDispatcher {
   }
 
   async #takeThese(events: readonly Event[]): Promise<void> {
-    for (let at = 0; at < events.length; at += TAKEN_AT_ONCE) {
-      const some = await this.#deps.log.readable(events.slice(at, at + TAKEN_AT_ONCE));
+    for await (const told of chunksOf(events, TAKEN_AT_ONCE)) {
+      const some = await this.#deps.log.readable(told);
       const taken = await Promise.allSettled(some.map((event) => this.#take(event)));
       await this.#deps.log.list(some.filter((_, which) => taken[which]?.status === "fulfilled"));
       // The next tick retries what failed.
@@ -234,7 +227,7 @@ export class EventDispatcher {
     const trouble = hook === null || headers === null ? null : await send(hook.url, headers, message.body);
     const pause = trouble === null ? undefined : RETRY_MS[failures];
     const waiting = this.#waiting.get(delivery.hook);
-    if (waiting?.all.delete(id) === true) count(this.#waitingOf, waiting.payer, -1);
+    if (waiting?.all.delete(id) === true) tally(this.#waitingOf, waiting.payer, -1);
     if (pause === undefined) {
       await records.delete(DELIVERY, id);
       return null;
@@ -247,7 +240,7 @@ export class EventDispatcher {
   #begin(id: string, delivery: Delivery, own: Set<string>): void {
     const { hook, payer = hook } = delivery;
     own.add(id);
-    count(this.#sendingOf, payer, 1);
+    tally(this.#sendingOf, payer, 1);
     const done = this.#deliver(id, delivery)
       .then(
         (next) => ({ next, isOver: true }),
@@ -262,7 +255,7 @@ export class EventDispatcher {
         // Synchronously: a delivery that arrives meanwhile would be skipped and forgotten.
         own.delete(id);
         if (next !== null) this.#enqueue(id, next);
-        count(this.#sendingOf, payer, -1);
+        tally(this.#sendingOf, payer, -1);
         this.#running.delete(done);
         if (isOver && this.#leads && !this.#stopped) this.#sendDue();
       });

@@ -1,6 +1,7 @@
 // A whole ledger in transit from one store to another while no gateway runs.
 import { hash } from "node:crypto";
 import type { AccountRow, KeyRow } from "../../core/account-rows.ts";
+import { chunksOf } from "../../core/chunks.ts";
 import type { NumberedPosting } from "./archive/archive.ts";
 import type { DoctorReport } from "./model/ledger.ts";
 
@@ -69,17 +70,10 @@ export async function carryBooks(source: BookSource, target: BookTarget): Promis
     await target.takePostings(some);
     postings += some.length;
   }
-  let some: AccountBook[] = [];
-  const take = async () => {
+  for await (const some of chunksOf(source.accounts(), ACCOUNTS_AT_ONCE)) {
     await Promise.all(some.map((book) => target.takeAccount(book)));
     accounts += some.length;
-    some = [];
-  };
-  for await (const book of source.accounts()) {
-    some.push(book);
-    if (some.length === ACCOUNTS_AT_ONCE) await take();
   }
-  await take();
   return { accounts, postings };
 }
 

@@ -9,9 +9,5 @@ export interface Proved {
   readonly findings: readonly Finding[];
 }
 
-const AT_ONCE = 16;
-
-/** Processes all rows, a few at a time: each needs a query to a node. */
-export async function inChunks<Row>(rows: readonly Row[], look: (row: Row) => Promise<void>): Promise<void> {
-  for (let at = 0; at < rows.length; at += AT_ONCE) await Promise.all(rows.slice(at, at + AT_ONCE).map(look));
-}
+/** Payments proved at once: each needs a query to a node. */
+export const PROVED_AT_ONCE = 16;

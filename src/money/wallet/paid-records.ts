@@ -2,6 +2,7 @@
 import type { Rail } from "../../catalog/auth.ts";
 import type { Nano } from "../../core/money.ts";
 import type { Records } from "../../platform/records/records.ts";
+import { walk } from "../../platform/records/walk.ts";
 import type { Hex } from "./hex.ts";
 
 const KIND = "wallet-payment";
@@ -9,7 +10,6 @@ const KIND = "wallet-payment";
 const OPEN = "wallet-open";
 const ENDED = "wallet-ended";
 const ENDED_KEPT_MS = 90 * 24 * 3_600_000;
-const PAGE = 200;
 
 export interface PaidRecord {
   readonly callId: string;
@@ -58,12 +58,7 @@ export async function paidFor(records: Records, callId: string): Promise<PaidRec
 
 export async function openPaid(records: Records): Promise<readonly PaidRecord[]> {
   const found: PaidRecord[] = [];
-  let cursor: string | null = null;
-  do {
-    const page = await records.list(KIND, OPEN, PAGE, cursor);
-    found.push(...page.rows.map(({ value }) => JSON.parse(value) as PaidRecord));
-    cursor = page.next;
-  } while (cursor !== null);
+  for await (const { value } of walk(records, KIND, OPEN)) found.push(JSON.parse(value) as PaidRecord);
   return found;
 }
 

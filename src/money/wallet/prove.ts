@@ -1,8 +1,9 @@
 // Audits wallet payments against the chains: every payment recorded as made must have a booking and an on-chain event.
 import type { Rail } from "../../catalog/auth.ts";
+import { inChunks } from "../../core/chunks.ts";
 import type { Records } from "../../platform/records/records.ts";
 import type { Audit, Finding } from "../ledger/model/ledger.ts";
-import { inChunks, type Proved } from "../ledger/proof.ts";
+import { PROVED_AT_ONCE, type Proved } from "../ledger/proof.ts";
 import { bookingId, HOUSE } from "./books.ts";
 import { nodeAt, onChain } from "./chain-log.ts";
 import { endedPaid, type PaidRecord } from "./paid-records.ts";
@@ -26,7 +27,7 @@ export async function provePaid({ records, ledger, nodes, fetchOut = fetch }: Pa
   const found = (paid: PaidRecord, words: string) =>
     findings.push({ invariant: "wallet", accountId: HOUSE, detail: `${bookingId(paid.callId)}: ${words}` });
   let proved = 0;
-  await inChunks(made, async (paid) => {
+  await inChunks(made, PROVED_AT_ONCE, async (paid) => {
     const booked = await ledger.transaction(HOUSE, bookingId(paid.callId));
     if (booked?.amountNano !== paid.amountNano) return void found(paid, "what was paid is not what is booked");
     const isThere = await onItsChain(paid, nodes[paid.rail], fetchOut);

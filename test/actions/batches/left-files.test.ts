@@ -23,10 +23,11 @@ async function provider(status: number, times: number, deletes = true) {
     return Readable.from([]);
   };
   const left = new LeftFiles(records, { open: () => ({ api: { deletes }, client: { stream } }) as never });
-  const cleanups = new Cleanups({ records, clock, onBroken: () => {} }, [left as never]);
+  const broken: unknown[] = [];
+  const cleanups = new Cleanups({ records, clock, onBroken: (error) => broken.push(error) }, [left as never]);
   const add = (batches: readonly object[], answers: object | null = {}) =>
     left.add({ vendor: "acme", keyName: "k", batches, answers } as unknown as NativeProgress, true, clock.epochMs());
-  return { asked, clock, add, look: () => cleanups.look(true) };
+  return { asked, broken, clock, add, look: () => cleanups.look(true) };
 }
 
 it("deletes inputs and answers, whether a batch ended, was not created, or is still unsure", async () => {
@@ -48,8 +49,8 @@ it("deletes inputs and answers, whether a batch ended, was not created, or is st
   ]);
 });
 
-it("retries ever less often, and gives up after some days", async () => {
-  const { asked, clock, add, look } = await provider(500, 1_000);
+it("retries ever less often, reports each failure, and gives up after some days", async () => {
+  const { asked, broken, clock, add, look } = await provider(500, 1_000);
   await add([{ ...batch, fileId: "in-1" }]);
   await look();
   await look();
@@ -59,6 +60,7 @@ it("retries ever less often, and gives up after some days", async () => {
     await look();
   }
   expect(asked).toHaveLength(100);
+  expect(broken).toHaveLength(100);
 });
 
 it.each([

@@ -1,6 +1,5 @@
 // Indexes outside the accounts' slots: all accounts, and those that may have a hold with an expired lease.
 import { hash } from "node:crypto";
-import type { AccountPage } from "../../../core/account-rows.ts";
 import type { Clock } from "../../../core/clock.ts";
 import { SLOTS, slotOf } from "../../../platform/storage/redis-slot.ts";
 import { accountKey } from "./rows.ts";
@@ -108,19 +107,12 @@ export class AccountIndex {
     await this.#link.call("SADD", accountsWith(accountId), accountId);
   }
 
-  async *all(): AsyncIterable<string> {
-    for (let shard = 0; shard < SHARDS; shard++) yield* await idsOf(this.#link, shard);
-  }
-
-  /** Ordered by the part of the list, then by id. */
-  async page({ limit, after }: AccountPage): Promise<string[]> {
-    const found: string[] = [];
-    for (let shard = after === null ? 0 : shardOf(after); shard < SHARDS && found.length < limit; shard++) {
+  /** The accounts after this one, in the order of the list's parts and then of ids; null: all. */
+  async *all(after: string | null = null): AsyncIterable<string> {
+    for (let shard = after === null ? 0 : shardOf(after); shard < SHARDS; shard++) {
       const ids = await idsOf(this.#link, shard);
-      const rest = after === null || shardOf(after) < shard ? ids : ids.filter((id) => id > after);
-      found.push(...rest.slice(0, limit - found.length));
+      yield* after === null || shardOf(after) < shard ? ids : ids.filter((id) => id > after);
     }
-    return found;
   }
 
   async count(): Promise<number> {

@@ -1,5 +1,6 @@
 // Accounts in Redis: opening, reading and changing them.
 import { type AccountPage, type AccountRow, byOpening } from "../../../core/account-rows.ts";
+import { chunksOf, inChunks } from "../../../core/chunks.ts";
 import { nano } from "../../../core/money.ts";
 import type { SharedLedger } from "../model/ledger.ts";
 import { accountsWith } from "./account-index.ts";
@@ -22,11 +23,9 @@ export function redisAccounts({ link, run, index, copies }: LedgerPlace, leaseMs
   /** Skips accounts that were registered and never opened. */
   async function pageOf({ limit, after, text }: AccountPage): Promise<AccountRow[]> {
     const rows: AccountRow[] = [];
-    for (let last = after; rows.length < limit; ) {
-      const ids = await index.page({ limit: text === undefined ? limit - rows.length : READ_AT_ONCE, after: last });
+    for await (const ids of chunksOf(index.all(after), text === undefined ? limit : READ_AT_ONCE)) {
       rows.push(...(await Promise.all(ids.map(account))).filter((row) => row !== null).filter(isNamed(text)));
-      last = ids.at(-1) ?? null;
-      if (last === null) break;
+      if (rows.length >= limit) break;
     }
     return rows.slice(0, limit);
   }
@@ -62,12 +61,7 @@ export function redisAccounts({ link, run, index, copies }: LedgerPlace, leaseMs
     account,
     async accounts(page) {
       if (page !== undefined) return pageOf(page);
-      const rows: AccountRow[] = [];
-      for await (const accountId of index.all()) {
-        const row = await account(accountId);
-        if (row !== null) rows.push(row);
-      }
-      return rows.sort(byOpening);
+      return (await inChunks(index.all(), READ_AT_ONCE, account)).filter((row) => row !== null).sort(byOpening);
     },
     async patchAccount(accountId, patch) {
       const fields = Object.entries({

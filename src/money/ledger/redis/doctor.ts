@@ -1,4 +1,5 @@
 // Checks every invariant of the Redis ledger and its archive, account by account: sums against postings, and holds against their windows.
+import { inChunks } from "../../../core/chunks.ts";
 import { centsUp, GRANTED_NANO_MAX, type Nano } from "../../../core/money.ts";
 import type { Archive, ArchiveSums, NumberedPosting } from "../archive/archive.ts";
 import { chargedScopes } from "../model/counted.ts";
@@ -34,14 +35,6 @@ interface Seen {
   readonly refunded: ReadonlyMap<string, number>;
 }
 
-async function inParts<Item, Result>(items: readonly Item[], read: (item: Item) => Promise<Result>): Promise<Result[]> {
-  const results: Result[] = [];
-  for (let at = 0; at < items.length; at += READ_AT_ONCE) {
-    results.push(...(await Promise.all(items.slice(at, at + READ_AT_ONCE).map(read))));
-  }
-  return results;
-}
-
 /** The first posting whose absorbed cost counts in its day; earlier releases did not count it. */
 function absorbedFrom(account: Fields): number {
   return Number(account.get("absorbed_from") ?? Number.MAX_SAFE_INTEGER);
@@ -68,7 +61,7 @@ async function readAccount(link: LedgerLink, accountId: string, archive: Archive
   const elsewhere = postings.flatMap(({ kind, reference }) =>
     kind === "refund" && reference !== null && !own.has(reference) ? [reference] : [],
   );
-  const refunded = await inParts(elsewhere, async (id) => {
+  const refunded = await inChunks(elsewhere, READ_AT_ONCE, async (id) => {
     const charge = await archive.transaction(accountId, id);
     return [id, charge?.kind === "charge" ? charge.amountNano : 0] as const;
   });

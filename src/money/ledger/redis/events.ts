@@ -1,5 +1,6 @@
 // Reads the events that scripts leave in accounts' lists, and removes them. Scripts publish the account ids on a channel, so that only
 // those accounts are read. All accounts are read now and then, because messages can be lost.
+import { chunksOf } from "../../../core/chunks.ts";
 import type { Clock } from "../../../core/clock.ts";
 import type { Subscription } from "../../../platform/storage/redis-channel.ts";
 import type { LedgerEvent } from "../model/event.ts";
@@ -96,19 +97,12 @@ export function redisEvents(
   async function eventsOfAll(countMax: number): Promise<LedgerEvent[]> {
     heard.beginsWhole();
     const found: LedgerEvent[] = [];
-    let some: string[] = [];
-    const look = async () => {
-      found.push(...(await Promise.all(some.map(eventsOf))).flat());
-      some = [];
-    };
     let isWhole = false;
     try {
-      for await (const accountId of index.unarchived()) {
-        some.push(accountId);
-        if (some.length === AT_ONCE) await look();
+      for await (const some of chunksOf(index.unarchived(), AT_ONCE)) {
+        found.push(...(await Promise.all(some.map(eventsOf))).flat());
         if (found.length >= countMax) return found;
       }
-      await look();
       isWhole = true;
       return found;
     } finally {

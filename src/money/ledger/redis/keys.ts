@@ -22,6 +22,7 @@ import {
   readAccount,
   type StoredKey,
   secretKey,
+  someFields,
   storedKey,
   withPeriodSums,
 } from "./rows.ts";
@@ -56,11 +57,7 @@ export function newKeyArguments(newKey: NewKey, primary: boolean) {
 function storedKeys({ link, run, time }: LedgerPlace) {
   async function read(accountId: string, keyId: string): Promise<StoredKey | null> {
     const names = [keyId, ...["paused", "ceiling", "period", "used", "created"].map((name) => `${keyId}:${name}`)];
-    const values = (await link.call("HMGET", `${accountBase(accountId)}:k`, ...names)) as (string | null)[];
-    const fields = new Map(
-      names.flatMap((name, at) => (values[at] == null ? [] : [[name, String(values[at])] as const])),
-    );
-    return storedKey(accountId, keyId, fields);
+    return storedKey(accountId, keyId, await someFields(link, `${accountBase(accountId)}:k`, names));
   }
 
   async function shown(stored: StoredKey | null): Promise<KeyRow | null> {

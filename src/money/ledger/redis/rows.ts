@@ -8,7 +8,7 @@ import type {
   PeriodSums,
   ScopeOfPeriod,
 } from "../../../core/account-rows.ts";
-import { type Nano, nano } from "../../../core/money.ts";
+import { add, type Nano, nano, ZERO } from "../../../core/money.ts";
 import { ceilingAfter } from "../model/key-change.ts";
 import { DAY_MS, dayOf, periodEnd, periodStart } from "../model/windows.ts";
 import type { LedgerLink } from "./script.ts";
@@ -43,6 +43,12 @@ export async function fieldsOf(link: LedgerLink, key: string): Promise<Fields> {
   return fields;
 }
 
+/** Some fields of a hash; those that it lacks are absent. */
+export async function someFields(link: LedgerLink, key: string, names: readonly string[]): Promise<Fields> {
+  const values = (await link.call("HMGET", key, ...names)) as (string | null)[];
+  return new Map(names.flatMap((name, at) => (values[at] == null ? [] : [[name, String(values[at])] as const])));
+}
+
 function amount(fields: Fields, name: string): Nano {
   return nano(Number(fields.get(name) ?? "0"));
 }
@@ -58,9 +64,7 @@ const ACCOUNT_FIELDS = [
 
 /** An account without its day sums, which are stored beside it. */
 export async function readAccount(link: LedgerLink, accountId: string): Promise<AccountRow | null> {
-  const values = (await link.call("HMGET", accountKey(accountId), ...ACCOUNT_FIELDS)) as (string | null)[];
-  const pairs = ACCOUNT_FIELDS.flatMap((name, at) => (values[at] == null ? [] : [[name, String(values[at])] as const]));
-  return accountRow(accountId, new Map(pairs));
+  return accountRow(accountId, await someFields(link, accountKey(accountId), ACCOUNT_FIELDS));
 }
 
 export function accountRow(accountId: string, fields: Fields): AccountRow | null {
@@ -167,8 +171,8 @@ export async function spentToday(
 ): Promise<readonly Nano[]> {
   const day = dayOf(await accountNow(link, accountId, nowMs));
   const names = scopes.map((scope) => `${scope}:${day}s`);
-  const values = (await link.call("HMGET", accountKey(accountId), ...names)) as (string | null)[];
-  return values.map((value) => nano(Number(value ?? 0)));
+  const fields = await someFields(link, accountKey(accountId), names);
+  return names.map((name) => amount(fields, name));
 }
 
 /** Each scope's sums in the account's current period. */
@@ -187,10 +191,9 @@ async function sumsOf(link: LedgerLink, accountId: string, { scope, period }: Sc
   const [first, end] = [periodStart(period, day), periodEnd(period, day)];
   const days = Array.from({ length: end - first }, (_, at) => `${scope}:${first + at}`);
   const names = days.flatMap((name) => [`${name}s`, `${name}h`, `${name}a`]);
-  const values = (await link.call("HMGET", accountKey(accountId), ...names)) as (string | null)[];
-  const sum = (place: number) =>
-    nano(values.reduce((total, value, at) => total + (at % 3 === place ? Number(value ?? 0) : 0), 0));
-  return { spentNano: sum(0), heldNano: sum(1), absorbedNano: sum(2), resetsAtMs: end * DAY_MS };
+  const fields = await someFields(link, accountKey(accountId), names);
+  const sum = (what: "s" | "h" | "a") => days.reduce((total, name) => add(total, amount(fields, name + what)), ZERO);
+  return { spentNano: sum("s"), heldNano: sum("h"), absorbedNano: sum("a"), resetsAtMs: end * DAY_MS };
 }
 
 export function keyIdsOf(fields: Fields): string[] {

@@ -1,4 +1,5 @@
 // Finds the accounts with play money: the archive holds their postings but knows no accounts, so reports ask here.
+import { inChunks } from "../../../core/chunks.ts";
 import { NO_FILTERS, type UsageQuery } from "../../../core/usage-rows.ts";
 import type { Archive } from "../archive/archive.ts";
 import { DAY_MS, dayOf } from "../model/windows.ts";
@@ -38,11 +39,9 @@ export function sandboxAccounts(link: LedgerLink, archive: Archive) {
   const known = new Map<string, boolean>();
 
   async function learn(ids: readonly string[]): Promise<void> {
-    for (let at = 0; at < ids.length; at += READ_AT_ONCE) {
-      const some = ids.slice(at, at + READ_AT_ONCE);
-      const kinds = await Promise.all(some.map((id) => link.call("HGET", accountKey(id), "kind")));
-      for (const [place, id] of some.entries()) known.set(id, kinds[place] === "sandbox");
-    }
+    await inChunks(ids, READ_AT_ONCE, async (id) =>
+      known.set(id, (await link.call("HGET", accountKey(id), "kind")) === "sandbox"),
+    );
   }
 
   /** Those with charges or credit in the archive in these days. */

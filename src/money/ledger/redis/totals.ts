@@ -1,33 +1,15 @@
 // Totals of holds and spending for the metrics: the archive's sums, plus the accounts that are not fully archived.
+import { inChunks } from "../../../core/chunks.ts";
 import { add, nano, ZERO } from "../../../core/money.ts";
 import { NO_FILTERS } from "../../../core/usage-rows.ts";
 import { NO_ARCHIVE } from "../archive/archive.ts";
 import type { LedgerTotals } from "../model/ledger.ts";
 import type { LedgerPlace } from "./place.ts";
-import { accountBase, accountKey } from "./rows.ts";
-import type { LedgerLink } from "./script.ts";
+import { accountBase, accountKey, someFields } from "./rows.ts";
 
 const TOTALS_KEPT_MS = 10_000;
 const READ_AT_ONCE = 200;
 const FIELDS = ["held", "spent", "archived_charged", "absorbed", "archived_absorbed", "kind"] as const;
-
-/** What these accounts hold, and what they have spent outside the archive. */
-async function readActive(link: LedgerLink, ids: readonly string[]) {
-  const rows = await Promise.all(
-    ids.map(async (accountId) => {
-      const values = (await link.call("HMGET", accountKey(accountId), ...FIELDS)) as (string | null)[];
-      const [held = 0, spent = 0, archived = 0, absorbed = 0, archivedAbsorbed = 0] = values.slice(0, -1).map(Number);
-      const holds = Number(await link.call("HLEN", `${accountBase(accountId)}:l`));
-      const isPlay = values.at(-1) === "sandbox";
-      return { held, holds, spent: spent - archived, absorbed: absorbed - archivedAbsorbed, isPlay };
-    }),
-  );
-  const sums = (some: typeof rows) => {
-    const sum = (name: "held" | "holds" | "spent" | "absorbed") => some.reduce((total, row) => total + row[name], 0);
-    return { held: nano(sum("held")), holds: sum("holds"), spent: sum("spent"), absorbed: sum("absorbed") };
-  };
-  return { all: sums(rows), play: sums(rows.filter(({ isPlay }) => isPlay)) };
-}
 
 /** Reads the totals again. Postings that move at this moment may count twice or not yet; compared to `before`, the sums never fall. */
 async function readTotals(
@@ -40,22 +22,20 @@ async function readTotals(
   let [spent, absorbed] = [BigInt(archived?.amountNano ?? 0), BigInt(archived?.absorbedNano ?? 0)];
   let playSpent = playSum;
   let [heldNano, playHeldNano, holdsOpen] = [ZERO, ZERO, 0];
-  let ids: string[] = [];
-  const take = async () => {
-    const { all: active, play } = await readActive(link, ids);
-    playHeldNano = add(playHeldNano, play.held);
-    playSpent += BigInt(play.spent);
-    heldNano = add(heldNano, active.held);
-    holdsOpen += active.holds;
-    spent += BigInt(active.spent);
-    absorbed += BigInt(active.absorbed);
-    ids = [];
-  };
-  for await (const accountId of archive === NO_ARCHIVE ? index.all() : index.unarchived()) {
-    ids.push(accountId);
-    if (ids.length === READ_AT_ONCE) await take();
-  }
-  await take();
+  const active = archive === NO_ARCHIVE ? index.all() : index.unarchived();
+  await inChunks(active, READ_AT_ONCE, async (accountId) => {
+    const fields = await someFields(link, accountKey(accountId), FIELDS);
+    const number = (name: (typeof FIELDS)[number]) => Number(fields.get(name) ?? 0);
+    const spentHere = BigInt(number("spent") - number("archived_charged"));
+    const held = nano(number("held"));
+    spent += spentHere;
+    absorbed += BigInt(number("absorbed") - number("archived_absorbed"));
+    heldNano = add(heldNano, held);
+    holdsOpen += Number(await link.call("HLEN", `${accountBase(accountId)}:l`));
+    if (fields.get("kind") !== "sandbox") return;
+    playSpent += spentHere;
+    playHeldNano = add(playHeldNano, held);
+  });
   const most = (sum: bigint, earlier: string | undefined) =>
     String(earlier !== undefined && BigInt(earlier) > sum ? earlier : sum);
   return {

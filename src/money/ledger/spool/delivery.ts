@@ -1,5 +1,6 @@
 // Delivers the ends of calls to the store: at once, with back-off while it is down, and again where it may have forgotten.
 import { setTimeout as pause } from "node:timers/promises";
+import { inChunks } from "../../../core/chunks.ts";
 import { GatewayError } from "../../../core/errors.ts";
 import type { SharedLedger } from "../model/ledger.ts";
 import { KEEP_MS, type Spool } from "./file.ts";
@@ -169,13 +170,8 @@ export class Delivery {
   async #drive(): Promise<void> {
     for (let failed = 0; this.#backlog.size > 0 && !this.#stop.signal.aborted; ) {
       const accounts = [...this.#backlog.keys()];
-      let reached = false;
-      for (let at = 0; at < accounts.length; at += ACCOUNTS_AT_ONCE) {
-        const some = accounts.slice(at, at + ACCOUNTS_AT_ONCE);
-        const drained = await Promise.all(some.map((accountId) => this.#drain(accountId)));
-        reached ||= drained.includes(true);
-      }
-      failed = reached ? 0 : failed + 1;
+      const drained = await inChunks(accounts, ACCOUNTS_AT_ONCE, (accountId) => this.#drain(accountId));
+      failed = drained.includes(true) ? 0 : failed + 1;
       if (this.#backlog.size > 0) await this.#rest(failed);
     }
     // Synchronously: whatever is queued from here on starts a new run.
@@ -201,9 +197,7 @@ export class Delivery {
       await spool.flush();
       for await (const page of spool.pages({ endedWithinMs: KEEP_MS })) {
         // The store runs them in the order in which they are sent.
-        for (let at = 0; at < page.length; at += REPEATED_AT_ONCE) {
-          await Promise.all(page.slice(at, at + REPEATED_AT_ONCE).map((stored) => this.#tellAnew(stored)));
-        }
+        await inChunks(page, REPEATED_AT_ONCE, (stored) => this.#tellAnew(stored));
         if (this.#repeatAgain || signal.aborted) break;
       }
     } while (this.#repeatAgain && !signal.aborted);

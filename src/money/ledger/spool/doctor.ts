@@ -1,5 +1,6 @@
 // Compares the spool with the store: answered intents must be there, and none may wait for long.
 import type { PostingRow } from "../../../core/account-rows.ts";
+import { inChunks } from "../../../core/chunks.ts";
 import { add, type Nano, ZERO } from "../../../core/money.ts";
 import type { Finding, SharedLedger } from "../model/ledger.ts";
 import { accountOf } from "./delivery.ts";
@@ -23,15 +24,10 @@ export async function examineSpool(check: SpoolCheck): Promise<Finding[]> {
   const findings: Finding[] = [];
   await check.spool.flush();
   for await (const page of check.spool.pages("all")) {
-    for (let at = 0; at < page.length; at += ASKED_AT_ONCE) {
-      const some = page.slice(at, at + ASKED_AT_ONCE);
-      const details = await Promise.all(some.map((stored) => wrongWith(stored, check)));
-      for (const [place, detail] of details.entries()) {
-        const intent = some[place]?.intent;
-        if (detail === null || intent === undefined) continue;
-        findings.push({ invariant: "spool", accountId: accountOf(intent), detail });
-      }
-    }
+    await inChunks(page, ASKED_AT_ONCE, async (stored) => {
+      const detail = await wrongWith(stored, check);
+      if (detail !== null) findings.push({ invariant: "spool", accountId: accountOf(stored.intent), detail });
+    });
   }
   return findings;
 }
