@@ -1,5 +1,4 @@
 // Keeps this process's holds alive and ends those of dead processes: heartbeat, sweep, and the sweep at start.
-import { chunksOf } from "../../core/chunks.ts";
 import type { Clock } from "../../core/clock.ts";
 import type { HoldRef, Money } from "./model/ledger.ts";
 
@@ -51,8 +50,9 @@ export function keepLeases(options: LeaseOptions) {
     const old: HoldRef[] = [];
     const beforeMs = clock.elapsedMs() - quarterMs;
     for (const { hold, sinceMs } of kept.values()) if (sinceMs <= beforeMs) old.push(hold);
-    for await (const some of chunksOf(old, RENEW_COUNT)) {
-      for (const holdId of await ledger.renew(some, leaseMs)) kept.delete(holdId);
+    for (let at = 0; at < old.length; at += RENEW_COUNT) {
+      const gone = await ledger.renew(old.slice(at, at + RENEW_COUNT), leaseMs);
+      for (const holdId of gone) kept.delete(holdId);
     }
   }
 
