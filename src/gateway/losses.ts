@@ -1,93 +1,57 @@
-// Our losses by model, where a vendor reports a cost above what the caller was charged. A model that loses money over a day rests.
-import type { Catalog, EmbeddingOffer } from "../catalog/catalog.ts";
-import type { Clock } from "../core/clock.ts";
-import { add, minus, NANO_PER_CENT, NANO_PER_USD, type Nano, nano } from "../core/money.ts";
-import type { Log } from "../platform/observe/log.ts";
+// Our losses by model, where a vendor reports a cost above what the caller was charged. A model that loses money over a day rests. One record
+// a day has the sums of all processes, so that they survive restarts and any process can show them.
+import { z } from "zod";
+import type { EmbeddingOffer } from "../catalog/catalog.ts";
+import { systemClock } from "../core/clock.ts";
+import { add, minus, NANO_PER_CENT, NANO_PER_USD, type Nano, nano, ZERO } from "../core/money.ts";
 import type { Observer } from "../platform/observe/observer.ts";
 import type { RequestRecord } from "../platform/observe/record.ts";
+import { revise } from "../platform/records/revise.ts";
 import type { UnpricedUsage } from "../upstream/model-candidate.ts";
+import type { Upstream } from "../upstream/upstream.ts";
+import type { Ground } from "./open-foundation.ts";
 
+const KIND = "losses";
 const DAY_MS = 86_400_000;
+/** A killed process loses what it has counted since its last exchange. */
+const BEAT_MS = 10_000;
+/** Longer than the counted day, in case the clock is set back. */
+const KEEP_MS = 2 * DAY_MS;
 /** A loss counts above this percentage of the charge, and from one cent: rounding is not a loss. */
 const PERCENT_MAX = 5;
-/** Per day. Names that callers make up do not count. */
-const ROUTES_MAX = 2_000;
+/** Models and counters per day. Names that callers make up do not count. */
+const ROWS_MAX = 4_000;
 
-/** What calls of one model at one provider were charged, and what they cost us. */
+/** What calls of a model were charged and cost us, or how many answers counted something without a price here. */
 interface Sums {
   readonly chargedNano: Nano;
   readonly upstreamNano: Nano;
+  readonly answers: number;
 }
 
-/** A route on one day (UTC): the sums that all processes have reported, and what this one has counted since. */
-interface Route {
+/** A model or a counter of a provider on one day (UTC). */
+interface Row {
   readonly provider: string;
-  readonly model: string;
+  readonly name: string;
+  readonly isModel: boolean;
+  /** What all processes have reported. */
   told: Sums;
+  /** What this process has counted since. */
   own: Sums;
   /** This process ranks it behind the others. */
   rests: boolean;
 }
 
-interface Counter {
-  readonly provider: string;
-  readonly counter: string;
-  told: number;
-  own: number;
-}
-
-/** The sums of a day: exchanged between processes and stored. */
-export interface LossesOfDay {
-  /** Days since 1970. */
-  readonly day: number;
-  readonly routes: readonly (Sums & { readonly provider: string; readonly model: string })[];
-  readonly unpriced: readonly UnpricedRow[];
-}
-
-/** A line of `tollgate prices`. */
-export interface LossRow {
-  readonly provider: string;
-  readonly model: string;
-  readonly charged_usd: number;
-  readonly upstream_usd: number;
-  /** The cost above the charge, in percent. */
-  readonly percent: number;
-  /** Tried after the other routes until midnight. */
-  readonly rests: boolean;
-}
-
-/** A provider's counter without a price here, so its cost is unknown. */
-export interface UnpricedRow {
-  readonly provider: string;
-  readonly counter: string;
-  readonly answers: number;
-}
-
-export interface LossesParts {
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly allowLoss: boolean;
-  /** Whether this process serves calls; one that serves none has no routes to rank. */
-  readonly serves: boolean;
-  readonly catalog: () => Catalog;
-  readonly lost: (provider: string, model: string, lostNano: Nano) => void;
-  /** Ranks a route behind the others for `restMs`. */
-  readonly rest: (route: {
-    readonly healthKey: string;
-    readonly provider: string;
-    readonly model: string;
-    readonly restMs: number;
-  }) => void;
-}
-
-const NOTHING: Sums = { chargedNano: nano(0), upstreamNano: nano(0) };
+const NOTHING: Sums = { chargedNano: ZERO, upstreamNano: ZERO, answers: 0 };
 
 function both(a: Sums, b: Sums): Sums {
-  return { chargedNano: add(a.chargedNano, b.chargedNano), upstreamNano: add(a.upstreamNano, b.upstreamNano) };
+  const [chargedNano, upstreamNano] = [add(a.chargedNano, b.chargedNano), add(a.upstreamNano, b.upstreamNano)];
+  return { chargedNano, upstreamNano, answers: a.answers + b.answers };
 }
 
 function without(a: Sums, b: Sums): Sums {
-  return { chargedNano: minus(a.chargedNano, b.chargedNano), upstreamNano: minus(a.upstreamNano, b.upstreamNano) };
+  const [chargedNano, upstreamNano] = [minus(a.chargedNano, b.chargedNano), minus(a.upstreamNano, b.upstreamNano)];
+  return { chargedNano, upstreamNano, answers: a.answers - b.answers };
 }
 
 /** Whether the loss is large enough to stop trying this model first. */
@@ -96,35 +60,60 @@ function isLoser({ chargedNano, upstreamNano }: Sums): boolean {
   return lost >= NANO_PER_CENT && lost * 100 > chargedNano * PERCENT_MAX;
 }
 
-/** Merges two sets of sums of the same day. */
-export function bothDays(a: LossesOfDay, b: LossesOfDay): LossesOfDay {
-  const routes = new Map(a.routes.map((one) => [`${one.provider} ${one.model}`, one]));
-  for (const one of b.routes) {
-    const key = `${one.provider} ${one.model}`;
-    routes.set(key, { ...one, ...both(one, routes.get(key) ?? NOTHING) });
-  }
-  const unpriced = new Map(a.unpriced.map((one) => [`${one.provider} ${one.counter}`, one]));
-  for (const one of b.unpriced) {
-    const key = `${one.provider} ${one.counter}`;
-    unpriced.set(key, { ...one, answers: one.answers + (unpriced.get(key)?.answers ?? 0) });
-  }
-  return { day: b.day, routes: [...routes.values()], unpriced: [...unpriced.values()] };
+const amount = z.number().int().nonnegative().transform(nano);
+const dayRecord = z
+  .object({
+    routes: z.array(z.object({ provider: z.string(), model: z.string(), chargedNano: amount, upstreamNano: amount })),
+    unpriced: z.array(z.object({ provider: z.string(), counter: z.string(), answers: z.number().int() })),
+  })
+  .transform(({ routes, unpriced }) => [
+    ...routes.map(({ model: name, ...sums }) => ({ ...NOTHING, ...sums, name, isModel: true })),
+    ...unpriced.map(({ counter: name, ...sums }) => ({ ...NOTHING, ...sums, name, isModel: false })),
+  ]);
+
+type Stored = z.output<typeof dayRecord>[number];
+
+function recordText(all: Iterable<Stored>): string {
+  const [routes, unpriced]: [object[], object[]] = [[], []];
+  for (const { provider, name, isModel, chargedNano, upstreamNano, answers } of all)
+    if (isModel) routes.push({ provider, model: name, chargedNano, upstreamNano });
+    else unpriced.push({ provider, counter: name, answers });
+  return JSON.stringify({ routes, unpriced });
 }
 
-export class Losses {
-  readonly #parts: LossesParts;
-  readonly #routes = new Map<string, Route>();
-  readonly #counters = new Map<string, Counter>();
-  #day = -1;
-  #onRest: () => void = () => {};
+const keyOf = ({ provider, name, isModel }: Pick<Row, "provider" | "name" | "isModel">) =>
+  `${isModel} ${provider} ${name}`;
 
-  constructor(parts: LossesParts) {
-    this.#parts = parts;
+/** A line of `tollgate prices`; `percent`: the cost above the charge; `rests`: tried after the other routes until midnight. */
+export type LossRow = ReturnType<Losses["rows"]>[number];
+/** A provider's counter without a price here, so its cost is unknown. */
+export type UnpricedRow = ReturnType<Losses["unpriced"]>[number];
+
+export class Losses {
+  readonly #ground: Ground;
+  readonly #after: () => { readonly observer: Observer; readonly upstream: Upstream };
+  readonly #rows = new Map<string, Row>();
+  readonly #logged = new Set<string>();
+  #day = -1;
+  #last: Promise<void> = Promise.resolve();
+  #hasHeard = false;
+  #timer: NodeJS.Timeout | undefined;
+
+  /** `after` returns what is opened later. */
+  constructor(ground: Ground, after: () => { readonly observer: Observer; readonly upstream: Upstream }) {
+    this.#ground = ground;
+    this.#after = after;
   }
 
-  /** `tell` informs the other processes at once when a model is ranked behind. */
-  onRest(tell: () => void): void {
-    this.#onRest = tell;
+  /** Starts from today's record. */
+  start(): void {
+    void this.exchange();
+    this.#timer = setInterval(() => this.exchange(), BEAT_MS).unref();
+  }
+
+  stop(): Promise<void> {
+    clearInterval(this.#timer);
+    return this.exchange();
   }
 
   /** Records a finished request. Failed attempts before the model that served do not count against it. */
@@ -133,155 +122,123 @@ export class Losses {
     if (sandbox || provider === null || served === null || transactionId === null || chargedNano === 0) return;
     if (record.operation === "run") return;
     const leg = attempts.findLast((one) => one.provider === provider);
-    if (leg === undefined) return;
-    this.#turn();
-    const route = this.#route(provider, served);
-    if (route === null) return;
-    route.own = both(route.own, { chargedNano, upstreamNano: leg.upstreamNano });
-    if (leg.upstreamNano > chargedNano) {
-      this.#parts.lost(provider, served, minus(leg.upstreamNano, chargedNano));
-      this.#judge(route);
+    const row = leg === undefined ? null : this.#row({ provider, name: served, isModel: true });
+    if (leg === undefined || row === null) return;
+    row.own = both(row.own, { chargedNano, upstreamNano: leg.upstreamNano, answers: 0 });
+    if (leg.upstreamNano <= chargedNano) return;
+    this.#after().observer.lost(provider, served, minus(leg.upstreamNano, chargedNano));
+    this.#judge(row);
+  }
+
+  /** Records that an answer counted something without a price here: each time in the metrics, once in the log. Its cost is our loss. */
+  readonly noteUnpriced = ({ adapter: { id: provider, isSandbox }, counter }: UnpricedUsage): void => {
+    this.#after().observer.unpriced(provider, counter, isSandbox === true);
+    const row = isSandbox ? null : this.#row({ provider, name: counter, isModel: false });
+    if (row !== null) row.own = both(row.own, { ...NOTHING, answers: 1 });
+    const what = `${provider} ${counter}`;
+    if (this.#logged.has(what)) return;
+    this.#logged.add(what);
+    const words = "a provider counts what has no price here: its bill may be higher than ours";
+    this.#ground.log.logger.warn({ provider, counter }, words);
+  };
+
+  /** Adds what this process counted, and reads the shared sums. While the store is down, waits for the next beat. */
+  exchange(): Promise<void> {
+    this.#last = this.#last
+      .then(() => this.#exchangeOnce())
+      .catch((error) => this.#ground.broken(error, "losses were not shared"));
+    return this.#last;
+  }
+
+  async #exchangeOnce(): Promise<void> {
+    const { records, shared } = this.#ground.stores;
+    const day = this.#today();
+    const sent = [...this.#rows.values()].filter(({ own }) => own !== NOTHING).map((row) => ({ row, own: row.own }));
+    if (sent.length === 0 && this.#hasHeard && !shared) return;
+    const all = new Map<string, Stored>();
+    await revise(records, { kind: KIND, id: String(day), payer: null, ttlMs: KEEP_MS }, (value) => {
+      all.clear();
+      for (const stored of value === null ? [] : dayRecord.parse(JSON.parse(value))) all.set(keyOf(stored), stored);
+      for (const { row, own } of sent) {
+        const { provider, name, isModel } = row;
+        all.set(keyOf(row), { provider, name, isModel, ...both(all.get(keyOf(row)) ?? NOTHING, own) });
+      }
+      return sent.length === 0 ? null : recordText(all.values());
+    });
+    this.#hasHeard = true;
+    if (this.#today() !== day) return;
+    for (const { row, own } of sent) row.own = row.own === own ? NOTHING : without(row.own, own);
+    for (const { provider, name, isModel, ...told } of all.values()) {
+      const row = this.#row({ provider, name, isModel });
+      if (row === null) continue;
+      row.told = told;
+      this.#judge(row);
     }
   }
 
-  /** Records that an answer counted something without a price here. */
-  noteUnpriced({ adapter: { id, isSandbox }, counter }: UnpricedUsage): void {
-    if (isSandbox === true) return;
-    this.#turn();
-    const known = this.#counter(id, counter);
-    if (known !== null) known.own += 1;
-  }
-
-  /** What this process has counted and not yet added to the shared sums. */
-  untold(): LossesOfDay {
-    this.#turn();
-    const routes = [...this.#routes.values()].filter(({ own }) => own.chargedNano > 0 || own.upstreamNano > 0);
-    const counters = [...this.#counters.values()].filter(({ own }) => own > 0);
-    return {
-      day: this.#day,
-      routes: routes.map(({ provider, model, own }) => ({ provider, model, ...own })),
-      unpriced: counters.map(({ provider, counter, own }) => ({ provider, counter, answers: own })),
-    };
-  }
-
-  /** Takes the shared sums, which now include `told` from this process. Ignores sums of another day. */
-  hear(all: LossesOfDay, told: LossesOfDay | null): void {
-    this.#turn();
-    for (const { provider, model, ...sums } of told?.day === this.#day ? told.routes : []) {
-      const route = this.#route(provider, model);
-      if (route !== null) route.own = without(route.own, sums);
-    }
-    for (const { provider, counter, answers } of told?.day === this.#day ? told.unpriced : []) {
-      const known = this.#counter(provider, counter);
-      if (known !== null) known.own -= answers;
-    }
-    if (all.day !== this.#day) return;
-    for (const { provider, model, ...sums } of all.routes) {
-      const route = this.#route(provider, model);
-      if (route === null) continue;
-      route.told = sums;
-      this.#judge(route);
-    }
-    for (const { provider, counter, answers } of all.unpriced) {
-      const known = this.#counter(provider, counter);
-      if (known !== null) known.told = answers;
-    }
-  }
-
-  rows(): readonly LossRow[] {
-    this.#turn();
-    return [...this.#routes.values()]
-      .map((route) => ({ route, ...both(route.told, route.own) }))
+  rows() {
+    return this.#all(true)
       .filter(({ chargedNano, upstreamNano }) => upstreamNano > chargedNano)
       .sort((a, b) => b.upstreamNano - b.chargedNano - (a.upstreamNano - a.chargedNano))
-      .map(({ route, chargedNano, upstreamNano }) => ({
-        provider: route.provider,
-        model: route.model,
+      .map(({ row, chargedNano, upstreamNano }) => ({
+        provider: row.provider,
+        model: row.name,
         charged_usd: chargedNano / NANO_PER_USD,
         upstream_usd: upstreamNano / NANO_PER_USD,
         percent: Math.round((upstreamNano / chargedNano - 1) * 1_000) / 10,
-        rests: this.#toRest(route) !== undefined,
+        rests: this.#toRest(row) !== undefined,
       }));
   }
 
-  unpriced(): readonly UnpricedRow[] {
-    this.#turn();
-    const rows = [...this.#counters.values()];
-    return rows.map(({ provider, counter, told, own }) => ({ provider, counter, answers: told + own }));
+  unpriced() {
+    return this.#all(false).map(({ row: { provider, name }, answers }) => ({ provider, counter: name, answers }));
   }
 
-  #route(provider: string, model: string): Route | null {
-    const key = `${provider} ${model}`;
-    const known = this.#routes.get(key);
-    if (known !== undefined) return known;
-    if (this.#routes.size >= ROUTES_MAX) return null;
-    const route = { provider, model, told: NOTHING, own: NOTHING, rests: false };
-    this.#routes.set(key, route);
-    return route;
+  #all(isModel: boolean) {
+    this.#today();
+    const rows = [...this.#rows.values()].filter((row) => row.isModel === isModel);
+    return rows.map((row) => ({ row, ...both(row.told, row.own) }));
   }
 
-  #counter(provider: string, counter: string): Counter | null {
-    const key = `${provider} ${counter}`;
-    const known = this.#counters.get(key);
-    if (known !== undefined) return known;
-    if (this.#counters.size >= ROUTES_MAX) return null;
-    const fresh = { provider, counter, told: 0, own: 0 };
-    this.#counters.set(key, fresh);
-    return fresh;
+  /** Null: there are too many. */
+  #row(of: Pick<Row, "provider" | "name" | "isModel">): Row | null {
+    this.#today();
+    const known = this.#rows.get(keyOf(of));
+    if (known !== undefined || this.#rows.size >= ROWS_MAX) return known ?? null;
+    const row = { ...of, told: NOTHING, own: NOTHING, rests: false };
+    this.#rows.set(keyOf(of), row);
+    return row;
   }
 
-  #turn(): void {
-    const day = Math.floor(this.#parts.clock.epochMs() / DAY_MS);
-    if (day === this.#day) return;
+  /** The current day, in days since 1970; begins it with no rows. */
+  #today(): number {
+    const day = Math.floor(systemClock.epochMs() / DAY_MS);
+    if (day !== this.#day) this.#rows.clear();
     this.#day = day;
-    this.#routes.clear();
-    this.#counters.clear();
+    return day;
   }
 
-  #toRest({ provider, model, told, own }: Route): Pick<EmbeddingOffer, "healthKey"> | undefined {
-    const { allowLoss, catalog } = this.#parts;
-    if (allowLoss || !isLoser(both(told, own))) return undefined;
+  #toRest({ provider, name, isModel, told, own }: Row): Pick<EmbeddingOffer, "healthKey"> | undefined {
+    const { config, catalog } = this.#ground;
+    if (!isModel || config.allowLoss || !isLoser(both(told, own))) return undefined;
     const live = { sandbox: false };
-    const sold = catalog().model(model, live) ?? catalog().embedding(model, live);
+    const sold = catalog.current().model(name, live) ?? catalog.current().embedding(name, live);
     return sold?.offers.find(({ adapter }) => adapter.id === provider);
   }
 
-  #judge(route: Route): void {
-    if (route.rests || !this.#parts.serves) return;
-    const offer = this.#toRest(route);
+  /** Rests a loser, in a process that serves calls, and tells the others at once. */
+  #judge(row: Row): void {
+    const { options, log } = this.#ground;
+    const offer = row.rests || options.role?.kind === "parent" ? undefined : this.#toRest(row);
     if (offer === undefined) return;
-    const { clock, log, rest } = this.#parts;
-    const { provider, model } = route;
-    rest({ healthKey: offer.healthKey, provider, model, restMs: DAY_MS - (clock.epochMs() % DAY_MS) });
-    route.rests = true;
-    const { chargedNano, upstreamNano } = both(route.told, route.own);
+    const { provider, name: model } = row;
+    const restMs = DAY_MS - (systemClock.epochMs() % DAY_MS);
+    this.#after().upstream.health.putBehind({ healthKey: offer.healthKey, provider, model, restMs });
+    row.rests = true;
+    const { chargedNano, upstreamNano } = both(row.told, row.own);
     const percent = Math.round((upstreamNano / chargedNano - 1) * 100);
-    log.logger.warn(
-      { provider, model, percent },
-      "a model costs us more than it is sold for, and rests behind others until midnight",
-    );
-    this.#onRest();
+    const words = "a model costs us more than it is sold for, and rests behind others until midnight";
+    log.logger.warn({ provider, model, percent }, words);
+    void this.exchange();
   }
-}
-
-/** Reports a counter without a price here: each time in the metrics, once in the log. What it costs is our loss. */
-export function logUnpriced(
-  { logger }: Log,
-  observer: Observer,
-  losses: Pick<Losses, "noteUnpriced">,
-): (usage: UnpricedUsage) => void {
-  const known = new Set<string>();
-  return (usage) => {
-    const { counter } = usage;
-    const { id, isSandbox } = usage.adapter;
-    losses.noteUnpriced(usage);
-    observer.unpriced(id, counter, isSandbox === true);
-    const what = `${id} ${counter}`;
-    if (known.has(what)) return;
-    known.add(what);
-    logger.warn(
-      { provider: id, counter },
-      "a provider counts what has no price here: its bill may be higher than ours",
-    );
-  };
 }

@@ -20,14 +20,13 @@ import { createPublicFetch } from "../upstream/public-fetch.ts";
 import { newAgent } from "../upstream/tunnel.ts";
 import { createUpstream, type Upstream } from "../upstream/upstream.ts";
 import type { Phase } from "./drain.ts";
-import { Losses, logUnpriced } from "./losses.ts";
+import { Losses } from "./losses.ts";
 import { openCatalog } from "./open-catalog.ts";
 import { openWallets } from "./open-money.ts";
 import type { Opened } from "./opened.ts";
 import type { GatewayOptions } from "./options.ts";
 import { createPublicUrl } from "./public-url.ts";
 import { logRefusedKeys } from "./refused-key.ts";
-import { shareLosses } from "./shared-losses.ts";
 import { storeOutage, type TellBroken } from "./store-outage.ts";
 import { openStores, type Stores } from "./stores.ts";
 
@@ -36,16 +35,8 @@ export type Foundation = Awaited<ReturnType<typeof openFoundation>>;
 /** Rejects where a store cannot be opened or a file of the catalog is wrong. */
 export async function openFoundation(options: GatewayOptions, opened: Opened) {
   const ground = await openGround(options, opened);
-  const { config, log, broken, stores, catalog } = ground;
-  const losses: Losses = new Losses({
-    clock: systemClock,
-    log,
-    allowLoss: config.allowLoss,
-    serves: options.role?.kind !== "parent",
-    catalog: catalog.current,
-    lost: (provider, model, lostNano) => observer.lost(provider, model, lostNano),
-    rest: (route) => upstream.health.putBehind(route),
-  });
+  const { config, log } = ground;
+  const losses: Losses = new Losses(ground, () => ({ observer, upstream }));
   const observer: Observer = openObserver(ground, losses);
   const wallets = await openWallets(ground, observer);
   const upstream: Upstream = createUpstream(systemClock, {
@@ -53,7 +44,7 @@ export async function openFoundation(options: GatewayOptions, opened: Opened) {
     onRefusedKey: logRefusedKeys(log),
     publicFetch: createPublicFetch(options.internet),
     unpaidLinks: createRequestWindows({ clock: systemClock }),
-    onUnpriced: logUnpriced(log, observer, losses),
+    onUnpriced: losses.noteUnpriced,
     merchantPayerFor: wallets.merchantPayerFor,
     http2: config.vendorsHttp2,
     proxies: config.proxies,
@@ -65,18 +56,12 @@ export async function openFoundation(options: GatewayOptions, opened: Opened) {
   });
   const counter = createTokenCounter(signingSecrets(config.signingSecret, config.dataDir));
   opened.add(counter.close);
-  const sharedLosses = shareLosses({
-    losses,
-    records: stores.records,
-    clock: systemClock,
-    shared: stores.shared,
-    onBroken: (error) => broken(error, "losses were not shared"),
-  });
-  opened.add(sharedLosses.stop);
-  return { ...ground, upstream, counter, observer, losses, sharedLosses, wallets };
+  losses.start();
+  opened.add(() => losses.stop());
+  return { ...ground, upstream, counter, observer, losses, wallets };
 }
 
-type Ground = Awaited<ReturnType<typeof openGround>>;
+export type Ground = Awaited<ReturnType<typeof openGround>>;
 
 /** The log, the stores and the catalog. A worker thread opens the stores, so the catalog is read meanwhile. */
 async function openGround(options: GatewayOptions, opened: Opened) {

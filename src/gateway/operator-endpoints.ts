@@ -20,13 +20,13 @@ import type { Setup } from "./setup.ts";
 const JOBS_LISTED_MAX = 10_000;
 
 /** Models and prices: what is for sale, what it costs, and old prices. */
-function priceEndpoints({ catalog, stores, losses, sharedLosses }: Foundation): readonly EndpointSpec[] {
+function priceEndpoints({ catalog, stores, losses }: Foundation): readonly EndpointSpec[] {
   const { current } = catalog;
   return [
     adminEndpoint("GET", "/admin/v1/prices", async ({ request }) => {
       const sandbox = request.query.get("sandbox") === "1";
       const unit_models = await inSlices(unitPriceRows(current(), { sandbox }));
-      await sharedLosses.exchange();
+      await losses.exchange();
       const lost = { losses: losses.rows(), unpriced: losses.unpriced() };
       const models = await inSlices(priceRows(current(), { sandbox }));
       return { status: 200, body: { tiers: tierPriceRows(current(), { sandbox }), models, unit_models, ...lost } };

@@ -21,7 +21,7 @@ export const NOT_STRANGERS: Readonly<Record<string, string>> = {
   "src/edge/web/account/start.ts": OWN,
   "src/platform/observe/figures.ts": "reads the days' figures that we stored",
   "src/edge/web/console/metrics-read.ts": "reads our own metrics as we print them",
-  "src/gateway/shared-losses.ts": OWN,
+  "src/gateway/losses.ts": OWN,
   "src/gateway/sold-then.ts": OWN,
   "src/edge/oauth/identities.ts": OWN,
   "src/actions/composites/pages/page-selectors.ts": "reads the selectors of our own code, each once",
