@@ -32,7 +32,6 @@ const ADDRESSES_AT_BOUND = 10;
 export interface Selling extends Foundation {
   readonly actionCatalog: OpenActions;
   readonly leases: KeptLeases;
-  readonly onBroken: (error: unknown, id: string) => void;
 }
 
 export type AnonymousPayers = Awaited<ReturnType<typeof openPayPerCall>>;

@@ -1,4 +1,5 @@
 // Calls the lines of batches: each passes through the gateway's own endpoints, as over HTTP, but its batch has held the money.
+
 import type {
   BatchMode,
   LineAnswer,
@@ -9,7 +10,10 @@ import type {
   NativeAnswer,
   NativeLine,
 } from "../actions/batches/line-calls.ts";
+import type { BatchVendors } from "../actions/batches/native-batch.ts";
+import { requestInside } from "../actions/run/request-inside.ts";
 import type { Catalog } from "../catalog/catalog.ts";
+import { priceOn } from "../catalog/price.ts";
 import { systemClock } from "../core/clock.ts";
 import type { Endpoint, FramedOpenPlan, GatewayRequest } from "../core/endpoint.ts";
 import { GatewayError } from "../core/errors.ts";
@@ -23,10 +27,12 @@ import type { ServeDeps } from "../edge/serve/deps.ts";
 import { refuseRunInLine } from "../edge/serve/join-run.ts";
 import { KeptReply } from "../edge/serve/kept-reply.ts";
 import { serve } from "../edge/serve/serve.ts";
+import type { Config } from "../platform/config.ts";
 import type { RequestWindows, WindowState } from "../platform/limits/request-windows.ts";
+import { BATCH_FORMATS } from "../upstream/batch-formats.ts";
+import type { Upstream } from "../upstream/upstream.ts";
 import type { OpenCallers } from "./callers.ts";
-import { answeredCall, NO_HEALTH, nativeLine, nativeVendors } from "./native-lines.ts";
-import { catalogThen, soldText } from "./sold-then.ts";
+import { answeredCall, catalogThen, NO_HEALTH, nativeLine, nativeVendors, soldText } from "./native-lines.ts";
 
 const ALLOWED: WindowState = {
   allowed: true,
@@ -59,19 +65,10 @@ function admitted(caller: Caller): Caller {
 }
 
 function requestFor({ path, body, headers }: LineCall, id: string): GatewayRequest {
-  return {
-    id,
-    method: "POST",
-    path,
-    query: new URLSearchParams(),
-    params: {},
-    headers: new Map(Object.entries({ "content-type": "application/json", ...headers })),
-    body,
-    address: "",
-    startedMs: systemClock.elapsedMs(),
-    // Lines are long only as far as a batch allows.
-    isScreened: true,
-  };
+  const sent = new Map(Object.entries({ "content-type": "application/json", ...headers }));
+  const request = requestInside({ id, path, headers: sent, startedMs: systemClock.elapsedMs() }, undefined);
+  // Lines are long only as far as a batch allows.
+  return { ...request, body, isScreened: true };
 }
 
 interface Opened {
@@ -79,8 +76,7 @@ interface Opened {
   readonly deps: ServeDeps;
 }
 
-/** What batches need to call lines. */
-export interface BatchLineParts {
+interface BatchLineParts {
   readonly catalog: () => Catalog;
   readonly callers: Pick<OpenCallers, "ofWorkGoingOn">;
   /** The model endpoints over a catalog, and what serves them. */
@@ -90,7 +86,7 @@ export interface BatchLineParts {
 /** How many catalogs have endpoints at once. */
 const OPENED_MAX = 32;
 
-class BatchLines implements LineCalls {
+export class BatchLines implements LineCalls {
   readonly #parts: BatchLineParts;
   readonly #nextId = requestIds(systemClock);
   /** The endpoints over today's catalog, and those that read answers, by their model as it was sold. */
@@ -174,10 +170,10 @@ class BatchLines implements LineCalls {
     if (passed instanceof GatewayError) return this.refusal(call.path, passed, id);
     const made = await this.#planned(passed, id);
     if (!("plan" in made)) return made;
-    const detail = `${vendor} cannot run this line any more`;
-    const gone = new GatewayError("upstream_not_configured", { detail });
     const line = nativeLine(made, vendor, (candidate) => soldText(candidate, this.#parts.catalog(), call.caller));
-    return line ?? this.refusal(call.path, gone, id);
+    if (line !== null) return line;
+    const detail = `${vendor} cannot run this line any more`;
+    return this.refusal(call.path, new GatewayError("upstream_not_configured", { detail }), id);
   }
 
   async run(call: LineCall, funds: LineFunds, answer: NativeAnswer | null = null): Promise<LineAnswer> {
@@ -204,10 +200,6 @@ class BatchLines implements LineCalls {
   }
 }
 
-export function batchLines(parts: BatchLineParts): LineCalls {
-  return new BatchLines(parts);
-}
-
 function answeredEndpoint({ retires: _, ...endpoint }: PlannedEndpoint, answer: NativeAnswer): Endpoint {
   return { ...endpoint, plan: (call) => answeredCall((again) => endpoint.plan(again), call, answer) };
 }
@@ -215,4 +207,29 @@ function answeredEndpoint({ retires: _, ...endpoint }: PlannedEndpoint, answer: 
 /** The guard has passed the request before the provider got it. */
 function answeredDeps({ guard: _, cache: _cache, ...deps }: ServeDeps): ServeDeps {
   return { ...deps, health: NO_HEALTH };
+}
+
+export function batchVendors(
+  upstream: Pick<Upstream, "batchClient">,
+  catalog: () => Catalog,
+  { batchPollMs: pollMs }: Config,
+): BatchVendors {
+  const find = (vendor: string, sandbox: boolean) => {
+    const adapter = catalog().adapters({ sandbox }).get(vendor);
+    const api = adapter?.configured === true ? adapter.spec.batches : undefined;
+    return adapter === undefined || api === undefined ? null : { adapter, api };
+  };
+  return {
+    pollMs,
+    percentOf(vendor, sandbox) {
+      const day = new Date(systemClock.epochMs()).toISOString().slice(0, 10);
+      return priceOn(day, find(vendor, sandbox)?.api.prices ?? [])?.percent ?? null;
+    },
+    open(vendor, sandbox, order) {
+      const found = find(vendor, sandbox);
+      if (found === null) throw new GatewayError("upstream_not_configured", { detail: vendor });
+      const { adapter, api } = found;
+      return { api, format: BATCH_FORMATS[api.format], client: upstream.batchClient(adapter, order) };
+    },
+  };
 }

@@ -1,12 +1,16 @@
 // Authentication and rate limits: keys, the admin token, and the windows that count requests.
 
 import { signingSecrets } from "../actions/files/signed-links.ts";
+import type { ActionCatalog } from "../actions/run/action-catalog.ts";
+import type { Catalog } from "../catalog/catalog.ts";
+import { nearest } from "../catalog/nearest.ts";
 import { systemClock } from "../core/clock.ts";
 import { createAccessTokens } from "../edge/oauth/access-tokens.ts";
 import { signingKeys } from "../edge/oauth/signing-keys.ts";
 import { AnswerCache } from "../edge/serve/cached-answers.ts";
 import type { ServeDeps } from "../edge/serve/deps.ts";
 import { adminCheck, ensureAdminToken } from "../money/accounts/admin-token.ts";
+import type { Unsold } from "../money/accounts/allowed.ts";
 import { Authenticator } from "../money/accounts/authenticate.ts";
 import { keyOfFormer } from "../money/accounts/former-secrets.ts";
 import { ownKeysOf } from "../money/accounts/provider-keys.ts";
@@ -104,4 +108,40 @@ export async function openCallers(foundation: Foundation) {
     /** The keys that sign access tokens; null: access tokens are disabled. */
     signingKeys: keys,
   };
+}
+
+const TIER_PREFIX = "core/";
+
+/** Finds the names on a key's lists that are not for sale here: a misspelled one would lock the key out of what was meant. */
+export function unsoldIn(catalog: () => Catalog, actionCatalog: ActionCatalog): Unsold {
+  return ({ services, models }, { sandbox }) => {
+    const audience = { sandbox };
+    const actions = actionCatalog.all(audience);
+    const sold = catalog();
+    const unitSlugs = sold.unitModels(audience).map(({ slug }) => slug);
+    const tiers = [...sold.tiers.keys(), ...sold.realtimeTiers.keys()];
+    const isModel = (name: string) =>
+      (name.startsWith(TIER_PREFIX) && tiers.includes(name.slice(TIER_PREFIX.length))) ||
+      sold.model(name, audience) !== null ||
+      sold.embedding(name, audience) !== null ||
+      unitSlugs.includes(name);
+    const isService = (name: string) => actions.some(({ id, service }) => id === name || service === name);
+    const model = models.find((name) => !isModel(name));
+    if (model !== undefined) {
+      const slugs = [...sold.listed(audience).map(({ slug }) => slug), ...unitSlugs];
+      const names = tiers.map((id) => TIER_PREFIX + id);
+      return { list: "models", message: told(model, [...names, ...slugs]) };
+    }
+    const service = services.find((name) => !isService(name));
+    if (service === undefined) return null;
+    return {
+      list: "services",
+      message: told(service, [...new Set(actions.flatMap((action) => [action.service, action.id]))]),
+    };
+  };
+}
+
+function told(name: string, names: readonly string[]): string {
+  const found = nearest(name, names);
+  return `${name} is not sold here.${found.length === 0 ? "" : ` Nearest: ${found.join(", ")}.`}`;
 }

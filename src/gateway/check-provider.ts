@@ -1,15 +1,63 @@
 // Calls one vendor once with each of our keys and returns a verdict. No account pays and no route's health changes.
+
 import { randomBytes } from "node:crypto";
 import type { Adapter, Catalog } from "../catalog/catalog.ts";
 import { keyVariablesOf } from "../catalog/variables.ts";
 import type { Clock } from "../core/clock.ts";
 import type { FailureKind } from "../core/failures.ts";
+import type { AttemptFailure, Candidate, FinalPart, Reading } from "../core/route.ts";
 import { atPointer } from "../upstream/json-pointer.ts";
 import { lineOf } from "../upstream/route-failures.ts";
 import type { Upstream } from "../upstream/upstream.ts";
-import { askOnce } from "./ask-once.ts";
+import { failureOfKind } from "../upstream/vendor-failure.ts";
 import { checkQuestion } from "./check-question.ts";
 import { type CheckVerdict, VERDICTS } from "./refused-key.ts";
+
+interface AskBounds {
+  readonly contentMsMax: number;
+  readonly wholeMsMax: number;
+  readonly signal?: AbortSignal;
+}
+
+export interface Asked {
+  /** Null: the answer was complete. */
+  readonly failure: AttemptFailure | null;
+  readonly reading: Reading;
+  /** The bytes that would have been streamed to a caller. */
+  readonly streamed: Buffer;
+  /** Null where the attempt failed. */
+  readonly final: FinalPart | null;
+}
+
+/** Runs the attempt once. Never rejects. */
+export function askOnce(candidate: Candidate, { contentMsMax, wholeMsMax, signal }: AskBounds): Promise<Asked> {
+  return new Promise((resolve) => {
+    const chunks: Uint8Array[] = [];
+    const end = (failure: AttemptFailure | null, final: FinalPart | null) => {
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", leave);
+      resolve({ failure, final, reading: attempt.reading(), streamed: Buffer.concat(chunks) });
+    };
+    const giveUp = (words: string) => {
+      attempt.abort();
+      end(failureOfKind("provider_timeout", words), null);
+    };
+    const leave = () => giveUp("it was stopped here");
+    // The attempt's own timers limit the wait for each part of an answer, not for the whole.
+    const timer = setTimeout(() => giveUp("no whole answer came"), wholeMsMax);
+    const attempt = candidate.open(
+      {
+        content: (bytes) => {
+          chunks.push(Buffer.from(bytes));
+        },
+        done: (final) => end(null, final),
+        failed: (failure) => end(failure, null),
+      },
+      contentMsMax,
+    );
+    signal?.addEventListener("abort", leave);
+  });
+}
 
 const ANSWER_MS_MAX = 20_000;
 const WHOLE_MS_MAX = 30_000;

@@ -1,7 +1,29 @@
 // How a gateway shuts down: stops accepting requests, lets running answers finish and settle, and closes what it opened.
+
 import { systemClock } from "../core/clock.ts";
 import type { HttpServer } from "../edge/http/server.ts";
 import type { Foundation } from "./open-foundation.ts";
+
+export class Opened {
+  readonly #closes: (() => unknown)[] = [];
+
+  add(close: () => unknown): void {
+    this.#closes.push(close);
+  }
+
+  /** Closes everything, even where closing one part fails; then rejects with the first failure. */
+  async close(): Promise<void> {
+    const failures: unknown[] = [];
+    for (const close of this.#closes.splice(0).reverse()) {
+      try {
+        await close();
+      } catch (error) {
+        failures.push(error);
+      }
+    }
+    if (failures.length > 0) throw failures[0];
+  }
+}
 
 const LOOK_MS = 20;
 /** Idle connections learn with their next request to reconnect elsewhere. */

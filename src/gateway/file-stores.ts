@@ -26,20 +26,8 @@ function openingOf(config: Config): Omit<SqliteThreadOptions, "clock" | "onFatal
 /** For one process: a second one gets an error sentence for the operator. */
 export async function openFile(config: Config, owner: string, { onFatal }: StoreEvents): Promise<Stores> {
   const thread = await openSqliteThread({ ...openingOf(config), clock: systemClock, onFatal });
-  return {
-    owner,
-    ledger: sqliteLedger(thread),
-    records: sqliteRecords(thread),
-    rates: memoryRates(systemClock),
-    shared: false,
-    answers: null,
-    spool: null,
-    archiveBehindMs: null,
-    onKeysChanged: () => Promise.resolve(),
-    hearsChanges: () => true,
-    others: null,
-    close: () => thread.close(),
-  };
+  const stores = storesOf(thread, new News(), owner);
+  return { ...stores, rates: memoryRates(systemClock), shared: false, others: null };
 }
 
 /** In a private folder: a process that can connect can spend. */
@@ -72,7 +60,7 @@ export async function openServed(config: Config, owner: string, events: StoreEve
       endLeft().catch(onBroken);
     },
   });
-  const stores = sharedStores(thread, news, owner, () => {
+  const stores = storesOf(thread, news, owner, () => {
     closing = true;
   });
   const sweep: Stores["ledger"]["sweep"] = async (...asked) => {
@@ -95,16 +83,15 @@ export async function openJoined(config: Config, owner: string, { onFatal }: Sto
     onNews: (heard) => news.hear(heard),
     onFatal,
   });
-  const stores = sharedStores(thread, news, owner);
+  const stores = storesOf(thread, news, owner);
   // Only the parent knows which processes are dead: other children may be starting or serving.
   return { ...stores, ledger: { ...stores.ledger, sweep: (countMax) => stores.ledger.sweep(countMax) } };
 }
 
-function sharedStores(thread: SqliteThread, news: News, owner: string, onClose: () => void = () => {}): Stores {
-  const ledger = sqliteLedger(thread);
+function storesOf(thread: SqliteThread, news: News, owner: string, onClose: () => void = () => {}): Stores {
   return {
     owner,
-    ledger,
+    ledger: sqliteLedger(thread),
     records: sqliteRecords(thread),
     rates: threadRates(thread),
     shared: true,

@@ -1,21 +1,60 @@
 // The composition root: config, stores, catalog, upstream, then servers. Each part is built from those before it.
+
+import type { JobKind } from "../catalog/job-kind.ts";
+import type { LocalAction } from "../catalog/local-action.ts";
 import { inSlices } from "../core/slices.ts";
 import { loadEngine } from "../edge/http/load-engine.ts";
+import type { AnonymousAccess } from "../edge/serve/deps.ts";
+import type { ModelWire } from "../models/formats/wire.ts";
 import type { Readiness } from "../money/accounts/admin-endpoints.ts";
+import type { Wallet } from "../money/wallet/wallet.ts";
+import type { Config } from "../platform/config.ts";
+import type { LogOptions } from "../platform/observe/log.ts";
 import { lowDiskText } from "../platform/storage/disk-guard.ts";
-import { createDrain, settled } from "./drain.ts";
-import { openAdmin, openPublic } from "./listeners.ts";
+import type { PublicFetchOptions } from "../upstream/public-fetch.ts";
+import { createDrain, Opened, settled } from "./drain.ts";
+import { openAdmin, openCertificate, openPublic } from "./listeners.ts";
 import { openReload } from "./open-catalog.ts";
-import { openCertificate } from "./open-certificate.ts";
-import { type Foundation, openFoundation } from "./open-foundation.ts";
+import { type Foundation, listenerUrl, openFoundation } from "./open-foundation.ts";
 import { openWork } from "./open-work.ts";
-import { Opened } from "./opened.ts";
-import type { GatewayOptions } from "./options.ts";
-import { listenerUrl } from "./public-url.ts";
 import { refusalsIn } from "./refused-key.ts";
 import { setupOf } from "./setup.ts";
 import { nextWords, startWords } from "./start-words.ts";
-import { unsoldIn } from "./unsold.ts";
+
+/** The role of one of several processes: the parent watches and administers, its children serve callers. */
+type Role =
+  | {
+      readonly kind: "parent";
+      /** The readiness of all processes together. */
+      readonly readiness: () => Readiness;
+      readonly metricsText: () => Promise<string>;
+    }
+  | {
+      readonly kind: "child";
+      readonly serves: boolean;
+      /** The folder for data of this process alone. */
+      readonly ownDir: string;
+    };
+
+export interface GatewayOptions {
+  readonly config: Config;
+  /** Where log lines go instead of standard output. */
+  readonly logStream?: LogOptions["stream"];
+  /** The store is broken beyond recovery: the process should exit. */
+  readonly onFatal: (error: Error) => void;
+  /** Absent where this is the only process. */
+  readonly role?: Role;
+  /** Actions and kinds of jobs besides our own. */
+  readonly actions?: readonly LocalAction[];
+  readonly jobKinds?: readonly JobKind[];
+  readonly wires?: readonly ModelWire[];
+  /** How tests reach the internet's pages. */
+  readonly internet?: PublicFetchOptions;
+  /** The process that signs payments to merchants. Absent: none are paid. The caller must close it. */
+  readonly wallet?: Wallet;
+  /** How callers without a key pay. Absent: a key is required. */
+  readonly anonymousPayer?: AnonymousAccess;
+}
 
 export type Gateway = Awaited<ReturnType<typeof openGateway>>;
 
@@ -40,24 +79,15 @@ async function openGateway(options: GatewayOptions, opened: Opened) {
   const { actionCatalog } = work.actionCatalog;
   const reload = openReload(foundation);
   const setup = () => inSlices(setupOf(config, catalog.current(), actionCatalog, url.get()));
-  const unsold = unsoldIn(catalog.current, actionCatalog);
   opened.add(() => settled(foundation));
   const engine = await loadEngine(config.httpEngine, (line) => foundation.log.logger.warn(line));
   const certificate = openCertificate(foundation);
-  const publicServer = await openPublic(foundation, work, { engine, unsold, certificate: certificate.current() });
+  const publicServer = await openPublic(foundation, work, engine, certificate.current());
   // The parent reports for all processes; any other process reports for itself.
   const own = { readiness: () => readinessOf(foundation), metricsText: () => observer.metricsText() };
   const { readiness, metricsText } = role?.kind === "parent" ? role : own;
-  const adminServer =
-    role?.kind === "child"
-      ? null
-      : await openAdmin(foundation, work, {
-          engine,
-          readiness: () => readyWithStores(readiness(), foundation),
-          metricsText,
-          setup,
-          unsold,
-        });
+  const shown = { readiness: () => readyWithStores(readiness(), foundation), metricsText, setup };
+  const adminServer = role?.kind === "child" ? null : await openAdmin(foundation, work, engine, shown);
   // The parent serves no callers, so it has no background work.
   if (role?.kind !== "parent") await work.start();
   return {

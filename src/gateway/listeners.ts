@@ -1,46 +1,55 @@
 // The gateway's two listeners, for callers and for the operator, in front of the same request handling.
 
 import { systemClock } from "../core/clock.ts";
-import type { Certificate } from "../edge/http/certificate.ts";
+import { type Certificate, readCertificate } from "../edge/http/certificate.ts";
 import type { ConnectionLimits, Engine } from "../edge/http/engine.ts";
 import { type HttpOptions, type HttpServer, listen } from "../edge/http/server.ts";
 import { tellAddress } from "../edge/serve/admit.ts";
-import type { ServeDeps } from "../edge/serve/deps.ts";
 import { openSocket } from "../edge/serve/open-socket.ts";
 import { refuseAtEdge } from "../edge/serve/refuse.ts";
 import { screen } from "../edge/serve/screen.ts";
 import { serve } from "../edge/serve/serve.ts";
 import { MARGIN_SCOPE, UNPAID_SCOPE } from "../kernel/windows.ts";
 import { type AdminParts, adminEndpoints } from "../money/accounts/admin-endpoints.ts";
-import type { Unsold } from "../money/accounts/allowed.ts";
 import { adminProviderKeyEndpoints } from "../money/accounts/provider-key-endpoints.ts";
 import { adminEventEndpoints } from "../money/events/event-endpoints.ts";
 import { INFERENCE_SCOPE } from "../money/ledger/model/state.ts";
 import { adminRunEndpoints } from "../money/runs/run-endpoints.ts";
 import type { Config } from "../platform/config.ts";
-import type { BodyBytes } from "../platform/limits/body-bytes.ts";
 import { certificateEndpoints } from "./certificates.ts";
 import { openAccountPages, openMcp, openOperatorPages } from "./open-edge.ts";
-import type { Foundation } from "./open-foundation.ts";
+import { type Foundation, listenerUrl } from "./open-foundation.ts";
 import type { Work } from "./open-work.ts";
 import { operatorEndpoints } from "./operator-endpoints.ts";
 import { withLog } from "./operator-log.ts";
 import { inEnvelope, openingParts, providerKeyParts, publicEndpoints, runParts } from "./public-endpoints.ts";
-import { listenerUrl } from "./public-url.ts";
 import { explained, refusalsIn } from "./refused-key.ts";
 import { requestLogEndpoints } from "./request-log.ts";
 import type { Setup } from "./setup.ts";
 
+/** Throws a sentence for the operator if the files do not make a certificate. */
+export function openCertificate({ config, observer }: Foundation) {
+  const { tlsCert, tlsKey } = config;
+  const read = () => (tlsCert === null || tlsKey === null ? null : readCertificate(tlsCert, tlsKey));
+  let current = read();
+  observer.onScrape(({ certificateEnd }) => certificateEnd.set((current?.endMs ?? 0) / 1_000));
+  return {
+    current: () => current,
+    /** Reads the files again. On an error the old certificate stays in use. */
+    async reload(server: HttpServer | null) {
+      const next = read();
+      if (next === null) return;
+      await server?.setCertificate(next);
+      current = next;
+    },
+  };
+}
+
 const ANY_ADDRESS = ["0.0.0.0", "::"];
 const LOOPBACK = ["127.0.0.1", "localhost", "::1"];
 
-/** What both listeners need: request handling, and the memory limit for long bodies. */
-export interface DoorDeps extends ServeDeps {
-  readonly bodies: BodyBytes;
-}
-
 /** How either listener accepts requests. */
-function edge(config: Config, deps: DoorDeps) {
+function edge(config: Config, deps: Work["deps"]) {
   return {
     clock: systemClock,
     trustProxy: config.trustProxy,
@@ -65,23 +74,18 @@ function connectionLimits(config: Config): ConnectionLimits {
   };
 }
 
-interface PublicParts {
-  readonly engine: Engine;
-  readonly unsold: Unsold;
-  readonly certificate: Certificate | null;
-}
-
 /** Opens the public listener. Null: this process serves no callers. Rejects where the port is taken. */
 export async function openPublic(
   foundation: Foundation,
   work: Work,
-  { engine, unsold, certificate }: PublicParts,
+  engine: Engine,
+  certificate: Certificate | null,
 ): Promise<HttpServer | null> {
   const { options, config, url, opened } = foundation;
   const { role } = options;
   const { deps } = work;
   if (role?.kind === "parent" || (role?.kind === "child" && !role.serves)) return null;
-  const endpoints = publicEndpoints(foundation, work, unsold);
+  const endpoints = publicEndpoints(foundation, work);
   const mcp = await openMcp(endpoints, foundation, deps);
   const pages = openAccountPages(endpoints, foundation, work);
   const server = await listen({
@@ -101,21 +105,20 @@ export async function openPublic(
   return server;
 }
 
-/** What the admin listener shows: this process, or all processes that it reports for. */
-interface Shown extends Pick<AdminParts, "readiness" | "metricsText" | "unsold"> {
-  readonly setup: () => Promise<Setup>;
-  readonly engine: Engine;
-}
-
-/** Opens the admin listener. Rejects where the port is taken. */
-export async function openAdmin(foundation: Foundation, work: Work, shown: Shown): Promise<HttpServer> {
+/** Opens the admin listener, which shows this process, or all processes that it reports for. Rejects where the port is taken. */
+export async function openAdmin(
+  foundation: Foundation,
+  work: Work,
+  engine: Engine,
+  { setup, ...shown }: Pick<AdminParts, "readiness" | "metricsText"> & { readonly setup: () => Promise<Setup> },
+): Promise<HttpServer> {
   const { config, catalog, stores, upstream, failedCalls, wallets, opened } = foundation;
   const { deps, callers, anonymousPayers, events, requestLog } = work;
   const { records } = stores;
-  const { engine, setup, ...admin } = shown;
   const endpoints = adminEndpoints({
     ...openingParts(config, stores),
-    ...admin,
+    ...shown,
+    unsold: work.unsold,
     failedCalls: explained(failedCalls, catalog.current),
     proofs: [anonymousPayers?.prove ?? null, wallets.prove].filter((prove) => prove !== null),
     refusals: () => refusalsIn(upstream.failures, catalog.current()),
@@ -133,7 +136,7 @@ export async function openAdmin(foundation: Foundation, work: Work, shown: Shown
     ...(anonymousPayers?.admin ?? []),
     ...wallets.admin,
     ...adminEventEndpoints(events),
-    ...adminRunEndpoints(runParts(foundation, work, admin.unsold), { books: stores.ledger, forget: deps.forget }),
+    ...adminRunEndpoints(runParts(foundation, work), { books: stores.ledger, forget: deps.forget }),
     ...requestLogEndpoints({ stores, log: requestLog, forget: deps.forget }),
     ...adminProviderKeyEndpoints(providerKeyParts(foundation, callers)),
   ];

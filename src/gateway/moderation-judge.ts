@@ -5,7 +5,6 @@ import { requestInside } from "../actions/run/request-inside.ts";
 import { GatewayError } from "../core/errors.ts";
 import { transactionIdOf } from "../core/ids.ts";
 import { isRecord } from "../core/json.ts";
-import type { Nano } from "../core/money.ts";
 import type { Funds, Payer, Plan } from "../core/plan.ts";
 import type { KernelDeps } from "../kernel/deps.ts";
 import { execute } from "../kernel/execute.ts";
@@ -15,20 +14,13 @@ import type { ChatDeps } from "../models/chat/deps.ts";
 import { unitPlan } from "../models/chat/unit-plan.ts";
 import { moderations } from "../models/chat/units/moderations.ts";
 import type { Guarded, Judge } from "../upstream/guard.ts";
+import type { Foundation } from "./open-foundation.ts";
 import { shownText } from "./shown-text.ts";
 
 /** Longer texts are judged in overlapping pieces, so that nothing can hide at a boundary. */
 const PIECE_CHARS = 50_000;
 const SHARED_CHARS = 500;
 const PIECES_MAX = 32;
-
-export interface ModerationJudgeOptions {
-  readonly model: string;
-  readonly msMax: number;
-  readonly chat: ChatDeps;
-  readonly kernel: KernelDeps;
-  readonly onCost: (model: string, upstreamNano: Nano) => void;
-}
 
 /** Null: the text is too long to judge. */
 function piecesOf(text: string): readonly string[] | null {
@@ -56,41 +48,32 @@ const OPERATORS: Funds = {
   charged: async () => null,
 };
 
-export function moderationJudge({ model, msMax, chat, kernel, onCost }: ModerationJudgeOptions): Judge {
+export function moderationJudge(model: string, foundation: Foundation, chat: ChatDeps, kernel: KernelDeps): Judge {
   const { clock } = kernel;
   // Runs for every request, so an account's limit of free calls per minute must not apply.
   const endpoint = { ...moderations, freePerMinute: Number.MAX_SAFE_INTEGER };
 
   function planOf(input: readonly string[], { requestId, sandbox }: Guarded): Plan {
     const sent = { model, input };
-    const request = requestInside(
-      { id: requestId, path: "/api/llm/v1/moderations", startedMs: clock.elapsedMs() },
-      undefined,
-    );
+    const inside = { id: requestId, path: "/api/llm/v1/moderations", startedMs: clock.elapsedMs() };
+    const request = requestInside(inside, undefined);
     const audience = { sandbox, payer: null, allows: { services: null, models: null }, strictBounds: false };
     const made = unitPlan(endpoint, { sent, files: [], fingerprinted: null }, { request, audience }, chat);
-    return { ...made.plan, hold: { kind: "none" }, wholeMsMax: msMax };
+    return { ...made.plan, hold: { kind: "none" }, wholeMsMax: foundation.config.guardMsMax };
   }
 
   return async (asked) => {
     const pieces = piecesOf(shownText(asked.body));
-    if (pieces === null) {
-      return {
-        action: "refuse",
-        reason: `It has more than the ${PIECE_CHARS * PIECES_MAX} characters that can be judged.`,
-      };
-    }
+    const tooLong = `It has more than the ${PIECE_CHARS * PIECES_MAX} characters that can be judged.`;
+    if (pieces === null) return { action: "refuse", reason: tooLong };
     if (pieces.every((piece) => piece.trim() === "")) return { action: "pass" };
     const { requestId, sandbox } = asked;
     const payer: Payer = { id: "acct:operator", sandbox };
-    const call = { id: transactionIdOf(requestId), payer, funds: OPERATORS, parent: null, signal: null };
+    const own = { id: transactionIdOf(requestId), payer, funds: OPERATORS, parent: null, signal: null };
     const plan = planOf(pieces, asked);
-    const { final, error, legs } = await execute(
-      plan,
-      { ...call, deadlineMs: null, reader: new WholeAnswer() },
-      kernel,
-    );
-    if (!sandbox) onCost(plan.asked, upstreamOf(legs));
+    const call = { ...own, deadlineMs: null, reader: new WholeAnswer() };
+    const { final, error, legs } = await execute(plan, call, kernel);
+    if (!sandbox) foundation.observer.guardCost(plan.asked, upstreamOf(legs));
     if (error !== null) throw error;
     const body = final?.kind === "body" ? final.body : {};
     if (!Array.isArray(body.results)) throw new Error("the model's answer has no results");

@@ -22,7 +22,6 @@ import type { LocalAction } from "../catalog/local-action.ts";
 import type { CompositeTierSpec } from "../catalog/tier.ts";
 import { pause, systemClock } from "../core/clock.ts";
 import type { Payer } from "../core/plan.ts";
-import type { KernelDeps } from "../kernel/deps.ts";
 import { createJobRows } from "../platform/records/job-rows.ts";
 import { smallVideo } from "../sandbox/small-video.ts";
 import { createPublicFetch } from "../upstream/public-fetch.ts";
@@ -96,15 +95,10 @@ export function openComposites(foundation: Foundation, actions: () => OpenAction
   return { actions: own, jobKinds, rows };
 }
 
-function openMeteredSessions(
-  { stores, catalog, upstream }: Foundation,
-  jobs: () => Jobs,
-  onBroken: OnBroken,
-): Sessions {
-  const { ledger, records } = stores;
+function openMeteredSessions({ stores, catalog, upstream, onBroken }: Foundation, jobs: () => Jobs): Sessions {
   return openSessions({
-    records,
-    ledger,
+    records: stores.records,
+    ledger: stores.ledger,
     clock: systemClock,
     jobs,
     adapter: (id, sandbox) => catalog.current().adapters({ sandbox }).get(id) ?? null,
@@ -113,8 +107,6 @@ function openMeteredSessions(
     onBroken,
   });
 }
-
-type OnBroken = KernelDeps["onBroken"];
 
 /** Models that an endpoint accepts and a configured provider serves: tiers first, then models in list order. */
 function modelsOf({ models: kind }: OwnEndpoint, catalog: Catalog, audience: Audience): readonly string[] {
@@ -126,12 +118,12 @@ function modelsOf({ models: kind }: OwnEndpoint, catalog: Catalog, audience: Aud
 }
 
 /** Rejects where the file store cannot be opened. `jobs` are created later, because they run these actions. */
-export async function openActions(foundation: Foundation, jobs: () => Jobs, onBroken: OnBroken) {
+export async function openActions(foundation: Foundation, jobs: () => Jobs) {
   const { options, config, log, stores, catalog, url, wallets, localNames, opened } = foundation;
   const { records, ledger: books } = stores;
   const clock = systemClock;
   const composites = openComposites(foundation, () => open);
-  const sessions = openMeteredSessions(foundation, jobs, onBroken);
+  const sessions = openMeteredSessions(foundation, jobs);
   const publicFetch = createPublicFetch({ proxies: config.proxies });
   opened.add(() => publicFetch.close());
   const { files, batchFiles, actions, endpoints } = await openFiles({

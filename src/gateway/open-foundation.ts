@@ -1,4 +1,5 @@
 // What every part of a gateway needs: the log, the stores, the catalog, the connection to vendors, and observability of calls.
+
 import { join } from "node:path";
 import { signingSecrets } from "../actions/files/signed-links.ts";
 import { systemClock } from "../core/clock.ts";
@@ -8,6 +9,7 @@ import type { Config } from "../platform/config.ts";
 import { createRequestWindows } from "../platform/limits/request-windows.ts";
 import { openFailedCalls } from "../platform/observe/failed-calls.ts";
 import { openFigures } from "../platform/observe/figures.ts";
+import { logInternalErrors } from "../platform/observe/internal-error.ts";
 import { createLog } from "../platform/observe/log.ts";
 import { showTotals } from "../platform/observe/metrics.ts";
 import { createObserver, type Observer } from "../platform/observe/observer.ts";
@@ -19,13 +21,11 @@ import { diskBounds, diskRoom } from "../platform/storage/disk-guard.ts";
 import { createPublicFetch } from "../upstream/public-fetch.ts";
 import { newAgent } from "../upstream/tunnel.ts";
 import { createUpstream, type Upstream } from "../upstream/upstream.ts";
-import type { Phase } from "./drain.ts";
+import type { Opened, Phase } from "./drain.ts";
+import type { GatewayOptions } from "./gateway.ts";
 import { Losses } from "./losses.ts";
 import { openCatalog } from "./open-catalog.ts";
 import { openWallets } from "./open-money.ts";
-import type { Opened } from "./opened.ts";
-import type { GatewayOptions } from "./options.ts";
-import { createPublicUrl } from "./public-url.ts";
 import { logRefusedKeys } from "./refused-key.ts";
 import { storeOutage, type TellBroken } from "./store-outage.ts";
 import { openStores, type Stores } from "./stores.ts";
@@ -86,33 +86,30 @@ async function openGround(options: GatewayOptions, opened: Opened) {
   const ownDir = role?.kind === "child" && config.redisUrl !== null ? role.ownDir : config.dataDir;
   const onBroken = (error: unknown) => broken(error, "the store failed");
   const events = { onFatal, onBroken, archiveDir: config.dataDir, ...(role === undefined ? {} : { part: role.kind }) };
-  const opening = openStores({ ...config, dataDir: ownDir }, events);
-  const [openedStores, loaded] = await Promise.allSettled([opening, openCatalog(config)]);
-  if (openedStores.status === "fulfilled") {
-    stores = openedStores.value;
-    opened.add(stores.close);
+  const opening = openStores({ ...config, dataDir: ownDir }, events).then((openedStores) => {
+    stores = openedStores;
+    opened.add(openedStores.close);
     opened.add(stopTelling);
-  }
-  if (loaded.status === "fulfilled") opened.add(loaded.value.close);
+    return openedStores;
+  });
+  const loading = openCatalog(config);
+  const read = loading.then(({ close }) => opened.add(close));
   // If both fail, report the stores.
-  if (openedStores.status === "rejected") throw openedStores.reason;
-  if (loaded.status === "rejected") throw loaded.reason;
-  const catalog = loaded.value;
-  const figures = openFigures(openedStores.value.records, clock, (error) =>
-    broken(error, "the day's figures were not stored"),
-  );
+  const catalog = await opening.finally(() => read.catch(() => {})).then(() => loading);
+  const { records } = await opening;
+  const figures = openFigures(records, clock, (error) => broken(error, "the day's figures were not stored"));
   opened.add(figures.close);
-  const phase: Phase = { draining: false };
   return {
     options,
     config,
-    phase,
+    phase: { draining: false } as Phase,
     url: createPublicUrl(config),
     opened,
     log,
     /** Logs an error, unless an outage of the store caused it. */
     broken,
-    stores: openedStores.value,
+    onBroken: logInternalErrors(broken),
+    stores: await opening,
     catalog,
     failedCalls,
     figures,
@@ -184,4 +181,20 @@ function openSpanContents(config: Config, broken: TellBroken): SpanContents | nu
     isSent: (record) => isSent(record, otelRatio),
     onBroken: (error) => broken(error, "a span could not include the content of a call"),
   });
+}
+
+export function listenerUrl(host: string, port: number, scheme: "http" | "https" = "http"): string {
+  return `${scheme}://${host.includes(":") ? `[${host}]` : host}:${port}`;
+}
+
+function createPublicUrl({ publicUrl, host, port: wanted, tlsCert }: Config) {
+  let port = wanted;
+  return {
+    /** Without a trailing slash. */
+    get: () => publicUrl ?? listenerUrl(host, port, tlsCert === null ? "http" : "https"),
+    /** Sets the actual port, which is known only after the endpoints are created. */
+    listensOn(had: number) {
+      port = had;
+    },
+  };
 }

@@ -34,7 +34,6 @@ import { MODEL_WIRES } from "../models/formats/model-wires.ts";
 import { createClientSecrets } from "../models/realtime/client-secrets.ts";
 import { realtimeEndpoints } from "../models/realtime/endpoints.ts";
 import { isCallable, serviceRefusal } from "../money/accounts/allowed.ts";
-import type { Config } from "../platform/config.ts";
 import { createRequestWindows } from "../platform/limits/request-windows.ts";
 import { createGuard, type GuardOptions, guardServer, type Judge } from "../upstream/guard.ts";
 import { atPointer } from "../upstream/json-pointer.ts";
@@ -87,20 +86,18 @@ function foundIn(data: unknown, { listAt, url, title, text }: HostedSource): rea
     .filter((source) => source.url !== "");
 }
 
-function hostedBy(tool: HostedTool, audience: ActionsAudience, { find, tier }: HostedParts): HostedAction | null {
-  const spec = tier()?.[tool];
+function hostedBy(
+  spec: HostedToolsSpec[HostedTool] | undefined,
+  audience: ActionsAudience,
+  find: ActionsCatalog["find"],
+): HostedAction | null {
   for (const source of spec?.sources ?? []) {
     const action = find(source.action, audience);
     if (spec === undefined || action instanceof GatewayError) continue;
     if (action.refusal !== null || action.unfit !== null) continue;
     const { about, takes } = spec;
-    return {
-      about,
-      takes,
-      action,
-      params: (asked) => source.params({ asked }),
-      found: (data) => foundIn(data, source),
-    };
+    const found = (data: unknown) => foundIn(data, source);
+    return { about, takes, action, params: (asked) => source.params({ asked }), found };
   }
   return null;
 }
@@ -111,14 +108,9 @@ function hostedTier(catalog: Catalog): HostedToolsSpec | null {
   return spec?.kind === "hosted-tools" ? spec : null;
 }
 
-interface HostedParts {
-  readonly find: ActionsCatalog["find"];
-  readonly tier: () => HostedToolsSpec | null;
-}
-
-function catalogOf({ actionCatalog, discovered }: OpenActions, tier: HostedParts["tier"]): ActionsCatalog {
+function catalogOf({ actionCatalog, discovered }: OpenActions, tier: () => HostedToolsSpec | null): ActionsCatalog {
   const catalog: ActionsCatalog = {
-    hosted: (tool, audience) => hostedBy(tool, audience, { find: catalog.find, tier }),
+    hosted: (tool, audience) => hostedBy(tier()?.[tool], audience, catalog.find),
     find(id, audience) {
       const action = actionCatalog.find(id, audience);
       return action === null ? noSuchAction(id, actionCatalog, audience) : knownOf(action, audience);
@@ -147,28 +139,17 @@ function catalogOf({ actionCatalog, discovered }: OpenActions, tier: HostedParts
   return catalog;
 }
 
-function chatSettings(config: Config) {
-  return {
-    firstTokenMsMax: config.firstTokenMsMax,
-    firstTokenMsMaxByTier: config.firstTokenMsMaxByTier,
-    lastFirstTokenMsMax: config.lastFirstTokenMsMax,
-    gapMsMax: config.gapMsMax,
-    wholeMsMax: config.wholeMsMax,
-    attemptsMax: CHAT_ATTEMPTS_MAX,
-    sellsAtBound: config.x402Models,
-    unaryMs: config.unaryMsMax,
-    unaryMsPerToken: config.unaryMsPerToken,
-  };
-}
-
 export function chatDeps({ config, catalog, upstream, counter, observer }: Foundation): ChatDeps {
   const secrets = signingSecrets(config.signingSecret, config.dataDir);
+  const { firstTokenMsMax, firstTokenMsMaxByTier, lastFirstTokenMsMax, gapMsMax, wholeMsMax } = config;
+  const waits = { firstTokenMsMax, firstTokenMsMaxByTier, lastFirstTokenMsMax, gapMsMax, wholeMsMax };
+  const { x402Models: sellsAtBound, unaryMsMax: unaryMs, unaryMsPerToken } = config;
   return {
     catalog: catalog.current,
     upstream,
     counter,
     clock: systemClock,
-    settings: chatSettings(config),
+    settings: { ...waits, attemptsMax: CHAT_ATTEMPTS_MAX, sellsAtBound, unaryMs, unaryMsPerToken },
     seals: (payer) => (payer === null ? NO_SEAL : thoughtSeal(secrets, payer.id, observer.sealUnopened)),
     freeWindows: createRequestWindows({ clock: systemClock }),
   };
@@ -229,15 +210,14 @@ export function modelEndpoints(
 
 /** Throws where the model does not moderate. */
 function judgeByModel(name: string, foundation: Foundation, kernel: KernelDeps): Judge {
-  const { config, catalog, observer } = foundation;
+  const { config, catalog } = foundation;
   const search = { catalog: catalog.current(), audience: { sandbox: config.sandbox }, atMs: systemClock.epochMs() };
   try {
     findUnitModel("moderation", name, search);
   } catch (error) {
     throw new Error(`GUARD_MODEL: ${refusalIn(error).message}`);
   }
-  const onCost = observer.guardCost;
-  return moderationJudge({ model: name, msMax: config.guardMsMax, chat: chatDeps(foundation), kernel, onCost });
+  return moderationJudge(name, foundation, chatDeps(foundation), kernel);
 }
 
 /** The operator's guard: a server, then a moderation model of the catalog, or either; for requests and, if set, for answers. */

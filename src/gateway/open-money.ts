@@ -1,16 +1,15 @@
 // Money besides the ledger: the leases of holds, payments to merchants, and callers who pay without a key (x402).
+
 import { randomBytes } from "node:crypto";
 import type { MerchantPayerFor } from "../catalog/auth.ts";
 import { NETWORKS, TEMPO_NETWORKS } from "../catalog/networks.ts";
 import { systemClock } from "../core/clock.ts";
-import type { EndpointSpec } from "../core/endpoint.ts";
-import type { Proof } from "../money/accounts/admin-endpoints.ts";
 import { type KeptLeases, keepLeases } from "../money/ledger/sweep.ts";
 import { openHouse, walletBooks } from "../money/wallet/books.ts";
 import { hexOf } from "../money/wallet/hex.ts";
 import { type Payable, playMerchantPayer, Wallets } from "../money/wallet/merchant-payer.ts";
 import { provePaid } from "../money/wallet/prove.ts";
-import { type WalletReconciler, walletReconciler } from "../money/wallet/reconcile.ts";
+import { walletReconciler } from "../money/wallet/reconcile.ts";
 import { keySigner } from "../money/wallet/signer.ts";
 import { NO_WALLET } from "../money/wallet/wallet.ts";
 import { walletEndpoints } from "../money/wallet/wallet-endpoints.ts";
@@ -18,7 +17,7 @@ import { doesWork } from "../platform/config.ts";
 import type { Observer } from "../platform/observe/observer.ts";
 import { fetchThrough } from "../upstream/tunnel.ts";
 import type { AnonymousPayers, Selling } from "./anonymous-payers.ts";
-import type { Foundation } from "./open-foundation.ts";
+import type { Foundation, Ground } from "./open-foundation.ts";
 import { LEASE_MS } from "./stores.ts";
 
 const RECORDS_SWEPT_MAX = 1_000;
@@ -40,15 +39,6 @@ export async function openLeases({ config, stores, broken, opened }: Foundation)
   return leases;
 }
 
-export interface OpenWallet {
-  readonly merchantPayerFor: MerchantPayerFor;
-  readonly admin: readonly EndpointSpec[];
-  /** Compares the books with the chains; null: no merchant is paid. */
-  readonly prove: Proof | null;
-  /** Resolves payments whose outcome is unknown; null: no payments are made. */
-  readonly reconciler: WalletReconciler | null;
-}
-
 /** Play money wallets, for sandbox calls only. Their key is created on first use and worth nothing. */
 export function playMerchantPayers(): MerchantPayerFor {
   let payable: Payable | null = null;
@@ -63,16 +53,12 @@ export function playMerchantPayers(): MerchantPayerFor {
   };
 }
 
-/** Payments to merchants: from the operator's wallet, or with play money in the sandbox. */
-export async function openWallets(
-  {
-    options,
-    config,
-    stores: { ledger, records },
-    broken,
-  }: Pick<Foundation, "options" | "config" | "stores" | "broken">,
-  observer: Observer,
-): Promise<OpenWallet> {
+/**
+ * Payments to merchants: from the operator's wallet, or with play money in the sandbox. `prove` compares the books with the chains and
+ * `reconciler` resolves payments whose outcome is unknown; null: no merchant is paid.
+ */
+export async function openWallets({ options, config, stores, broken }: Ground, observer: Observer) {
+  const { ledger, records } = stores;
   const { wallet = NO_WALLET } = options;
   const onBroken = (error: unknown) => broken(error, "payments to merchants");
   wallet.onLost((error) => broken(error, "the wallet"));
@@ -97,8 +83,9 @@ export async function openWallets(
     walletOpen.set(count);
     walletOpenOldest.set(oldestMs / 1000);
   });
+  const merchantPayerFor: MerchantPayerFor = (call) => (call.sandbox ? play(call) : wallets.merchantPayer(call));
   return {
-    merchantPayerFor: (call) => (call.sandbox ? play(call) : wallets.merchantPayer(call)),
+    merchantPayerFor,
     prove: () => provePaid({ records, ledger, nodes, fetchOut }),
     admin: walletEndpoints({ records, books, signers, reconciler }),
     reconciler,

@@ -1,5 +1,6 @@
 // What a gateway does for its callers: how calls are paid and run, jobs, events, and background work.
-import { type BatchDeps, batchKind } from "../actions/batches/batch-kind.ts";
+
+import { batchKind } from "../actions/batches/batch-kind.ts";
 import { BatchPlaces } from "../actions/batches/batch-part.ts";
 import { LeftFiles } from "../actions/batches/left-files.ts";
 import type { LineCalls } from "../actions/batches/line-calls.ts";
@@ -14,7 +15,6 @@ import { prepaidSessionCleanups } from "../actions/run/prepaid-session-cleanups.
 import { createPrepaidSessions } from "../actions/run/prepaid-sessions.ts";
 import { UNCLOSED } from "../actions/sessions/box-cleanups.ts";
 import { SESSION_JOB } from "../actions/sessions/session-kind.ts";
-import type { JobKind } from "../catalog/job-kind.ts";
 import { systemClock } from "../core/clock.ts";
 import { requestIdOf } from "../core/ids.ts";
 import { minus, ZERO } from "../core/money.ts";
@@ -22,16 +22,14 @@ import type { KernelDeps } from "../kernel/deps.ts";
 import { type CallWindows, createWindows } from "../kernel/windows.ts";
 import { nativePlan } from "../models/chat/native-plan.ts";
 import { type Config, doesWork } from "../platform/config.ts";
-import { logInternalErrors } from "../platform/observe/internal-error.ts";
 import type { Metrics } from "../platform/observe/metrics.ts";
 import type { EndedJob } from "../platform/observe/observer.ts";
 import { Cleanups } from "../platform/records/cleanups.ts";
-import { batchLines, NO_LIMITS } from "./batch-lines.ts";
-import { batchVendors } from "./batch-vendors.ts";
-import { type OpenCallers, openCallers } from "./callers.ts";
-import { openEvents } from "./events.ts";
+import { BatchLines, batchVendors, NO_LIMITS } from "./batch-lines.ts";
+import { type OpenCallers, openCallers, unsoldIn } from "./callers.ts";
+import { type OpenEvents, openEvents } from "./events.ts";
 import { innerChat, innerSpeech } from "./inner-chat.ts";
-import { openActions } from "./open-actions.ts";
+import { type OpenActions, openActions } from "./open-actions.ts";
 import { openPeople } from "./open-edge.ts";
 import type { Foundation } from "./open-foundation.ts";
 import { chatDeps, modelEndpoints, openGuards } from "./open-models.ts";
@@ -47,18 +45,16 @@ export type Work = Awaited<ReturnType<typeof openWork>>;
 
 /** Rejects where the file store cannot be opened, or what an earlier process left cannot be read. */
 export async function openWork(foundation: Foundation) {
-  const { options, config, phase, observer, stores, upstream, spanContents, wallets, broken, opened } = foundation;
-  const onBroken = logInternalErrors(broken);
+  const { options, config, phase, observer, stores, upstream, spanContents, wallets, opened } = foundation;
   // The parent serves no callers: its children tell it about routes.
-  const sharedRoutes = await shareRoutes(upstream, stores.others, options.role?.kind !== "parent");
-  opened.add(sharedRoutes.stop);
-  const actionCatalog = await openActions(foundation, () => jobs, onBroken);
+  opened.add(await shareRoutes(upstream, stores.others, options.role?.kind !== "parent"));
+  const actionCatalog = await openActions(foundation, () => jobs);
   const callers = await openCallers(foundation);
   const leases = await openLeases(foundation);
   const events = openEvents(foundation);
   callers.runs.onAsk = events.runAsks;
   const windows = windowsFor(config, callers);
-  const lines = batchLines({
+  const lines = new BatchLines({
     catalog: foundation.catalog.current,
     callers,
     open: (catalog) => ({
@@ -66,12 +62,11 @@ export async function openWork(foundation: Foundation) {
       deps: work.deps,
     }),
   });
-  const working = { windows, actionCatalog, events, lines, callers, onBroken };
-  const { jobs, kernel, run, cleanups } = openJobs(foundation, working);
+  const { jobs, kernel, run, cleanups } = openJobs(foundation, { windows, actionCatalog, events, lines, callers });
   callers.runs.onStopped = (accountId, isPart) => cancelJobs(stores.records, jobs, accountId, isPart);
   observer.onScrape((gauges) => showWork(gauges, callers, jobs, cleanups));
   const people = await openPeople(foundation, callers, actionCatalog);
-  const anonymousPayers = await openAnonymousPayers({ ...foundation, actionCatalog, leases, onBroken });
+  const anonymousPayers = await openAnonymousPayers({ ...foundation, actionCatalog, leases });
   opened.add(() => wallets.reconciler?.stop());
   const guards = openGuards(foundation, kernel);
   const requestLog = openRequestLog(foundation);
@@ -86,6 +81,7 @@ export async function openWork(foundation: Foundation) {
   const doors = { ...callers.doors, ...people?.doors, ...events.doors, ...watching };
   const work = {
     actionCatalog,
+    unsold: unsoldIn(foundation.catalog.current, actionCatalog.actionCatalog),
     callers,
     jobs,
     /** Calls the lines of batches. */
@@ -138,22 +134,34 @@ function windowsFor({ unpaidCostNano }: Config, callers: OpenCallers): CallWindo
 /** Jobs and the runner of actions, which need each other. No job runs before `jobs.start`. */
 function openJobs(
   foundation: Foundation,
-  {
-    windows,
-    actionCatalog,
-    events,
-    lines,
-    callers,
-    onBroken,
-  }: Pick<Work, "actionCatalog" | "events" | "callers"> &
-    Pick<KernelDeps, "onBroken"> & { readonly windows: CallWindows; readonly lines: LineCalls },
+  working: {
+    callers: OpenCallers;
+    actionCatalog: OpenActions;
+    events: OpenEvents;
+    windows: CallWindows;
+    lines: LineCalls;
+  },
 ) {
-  const { config, stores, observer, upstream, catalog } = foundation;
+  const { windows, actionCatalog, events, lines, callers } = working;
+  const { config, stores, observer, upstream, catalog, onBroken } = foundation;
   const { ledger, records, shared, owner, others } = stores;
   const clock = systemClock;
   const vendors = batchVendors(upstream, catalog.current, config);
   const left = new LeftFiles(records, vendors);
-  const batch = batchOf(foundation, { actionCatalog, lines, onBroken, vendors, left });
+  const batch = batchKind({
+    onBroken,
+    vendors,
+    left,
+    files: actionCatalog.batchFiles,
+    calls: lines,
+    places: new BatchPlaces(),
+    clock,
+    onLines: observer.batchLines,
+    async free(accountId) {
+      const account = await ledger.account(accountId);
+      return account === null ? ZERO : minus(minus(account.grantedNano, account.spentNano), account.heldNano);
+    },
+  });
   const jobs = createJobs({
     ledger,
     windows,
@@ -174,14 +182,8 @@ function openJobs(
     keepEnd: events.keepEnd,
   });
   const { health } = upstream;
-  const kernel: KernelDeps = {
-    clock,
-    records,
-    keptBytesMax: config.keptBytesMax,
-    health,
-    keeper: jobs.keeper,
-    onBroken,
-  };
+  const { keptBytesMax } = config;
+  const kernel: KernelDeps = { clock, records, keptBytesMax, health, keeper: jobs.keeper, onBroken };
   const chat = chatDeps(foundation);
   const run: RunDeps = openRun({
     actionCatalog: actionCatalog.actionCatalog,
@@ -197,39 +199,9 @@ function openJobs(
     chatPlan: innerChat(chat),
     speechPlan: innerSpeech(chat),
   });
-  const metering = { ledger, windows, observer, owner };
-  const prepaidSessions = prepaidSessionCleanups({
-    ...metering,
-    records,
-    clock,
-    upstream,
-    catalog: catalog.current,
-    onBroken,
-  });
-  const cleanups = new Cleanups({ records, clock, onBroken }, [actionCatalog.sessions.unclosed, prepaidSessions, left]);
-  return { jobs, kernel, run, cleanups };
-}
-
-function batchOf(
-  { stores: { ledger }, observer }: Foundation,
-  {
-    actionCatalog,
-    lines: calls,
-    ...parts
-  }: Pick<Parameters<typeof openJobs>[1], "actionCatalog" | "lines"> & Pick<BatchDeps, "onBroken" | "vendors" | "left">,
-): JobKind {
-  return batchKind({
-    ...parts,
-    files: actionCatalog.batchFiles,
-    calls,
-    places: new BatchPlaces(),
-    clock: systemClock,
-    onLines: observer.batchLines,
-    async free(accountId) {
-      const account = await ledger.account(accountId);
-      return account === null ? ZERO : minus(minus(account.grantedNano, account.spentNano), account.heldNano);
-    },
-  });
+  const metering = { ledger, windows, observer, owner, records, clock, upstream, catalog: catalog.current, onBroken };
+  const kinds = [actionCatalog.sessions.unclosed, prepaidSessionCleanups(metering), left];
+  return { jobs, kernel, run, cleanups: new Cleanups({ records, clock, onBroken }, kinds) };
 }
 
 function endedJob(job: JobRecord): EndedJob {

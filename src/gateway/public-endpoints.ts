@@ -17,7 +17,6 @@ import { messagesErrors } from "../models/formats/messages/errors.ts";
 import { at } from "../models/formats/paths.ts";
 import { accountEndpoints } from "../money/accounts/account-endpoints.ts";
 import { healthEndpoint } from "../money/accounts/admin-endpoints.ts";
-import type { Unsold } from "../money/accounts/allowed.ts";
 import { ownProviderKeyEndpoints } from "../money/accounts/provider-key-endpoints.ts";
 import { signupEndpoint } from "../money/accounts/signup.ts";
 import { spendEndpoints } from "../money/accounts/spend-endpoints.ts";
@@ -86,61 +85,47 @@ function takesOwnKeys({ auth, local, keyOptional, selfHosted }: AdapterSpec): bo
   return auth.plain === true && local !== true && keyOptional !== true && selfHosted === undefined;
 }
 
-export function runParts(
-  { stores }: Foundation,
-  { callers }: Work,
-  unsold: Unsold,
-): Parameters<typeof ownRunEndpoints>[0] {
+export function runParts({ stores }: Foundation, { callers, unsold }: Work): Parameters<typeof ownRunEndpoints>[0] {
   const { ledger, records } = stores;
   return { runs: callers.runs, records, keys: { books: ledger, rules: records, clock: systemClock, unsold } };
 }
 
-function ownAccountEndpoints(foundation: Foundation, work: Work, unsold: Unsold): readonly EndpointSpec[] {
+function ownAccountEndpoints(foundation: Foundation, work: Work): readonly EndpointSpec[] {
   const { config, stores, failedCalls } = foundation;
-  const { callers, anonymousPayers, requestLog } = work;
+  const { callers, anonymousPayers, requestLog, unsold } = work;
   const { ledger, records } = stores;
+  const runs = runParts(foundation, work);
   const keys = accountEndpoints({
     books: ledger,
     rules: records,
     clock: systemClock,
     unsold,
-    runOf: (caller, request) => runNamed(runParts(foundation, work, unsold), caller, request),
+    runOf: (caller, request) => runNamed(runs, caller, request),
     failedCalls,
     inferenceScope: INFERENCE_SCOPE,
     forget: callers.forget,
   });
-  const providers = ownProviderKeyEndpoints(providerKeyParts(foundation, callers));
   const log = { stores, log: requestLog, forget: callers.forget };
   const topUp = anonymousPayers?.topUp ?? null;
-  const own = [
+  return [
     ...keys,
-    ...ownRunEndpoints(runParts(foundation, work, unsold)),
+    ...ownRunEndpoints(runs),
     ownJobsEndpoint(records),
-    ...providers,
+    ...ownProviderKeyEndpoints(providerKeyParts(foundation, callers)),
     ...(config.requestLogOwners ? ownRequestLogEndpoints(log) : []),
     ...(topUp === null ? [] : [topUp]),
+    ...(config.signup === "open" ? [signupEndpoint(signupParts(config, stores))] : []),
   ];
-  if (config.signup !== "open") return own;
-  return [...own, signupEndpoint(signupParts(config, stores))];
 }
 
 /** Throws where an endpoint retires sooner than allowed. */
-export function publicEndpoints(foundation: Foundation, work: Work, unsold: Unsold): readonly Endpoint[] {
+export function publicEndpoints(foundation: Foundation, work: Work): readonly Endpoint[] {
   const { config, catalog, stores, url } = foundation;
   const { actionCatalog, run, people, events, jobs } = work;
-  const batches = {
-    files: actionCatalog.batchFiles,
-    records: stores.records,
-    clock: systemClock,
-    calls: work.lines,
-    jobs: () => jobs,
-  };
-  const site = () => ({
-    publicUrl: url.get(),
-    sandbox: config.sandbox,
-    signup: config.signup === "open",
-    pages: config.pages,
-  });
+  const { batchFiles: files } = actionCatalog;
+  const batches = { files, records: stores.records, clock: systemClock, calls: work.lines, jobs: () => jobs };
+  const { sandbox, pages, signup } = config;
+  const site = () => ({ publicUrl: url.get(), sandbox, signup: signup === "open", pages });
   const daily = { actionCatalog: actionCatalog.actionCatalog, clock: systemClock };
   const endpoints = [
     ...runEndpoints(run),
@@ -159,7 +144,7 @@ export function publicEndpoints(foundation: Foundation, work: Work, unsold: Unso
     ...(people?.endpoints ?? []),
     ...inEnvelope([
       ...actionCatalog.fileEndpoints,
-      ...ownAccountEndpoints(foundation, work, unsold),
+      ...ownAccountEndpoints(foundation, work),
       ...ownEventEndpoints(events),
       healthEndpoint(),
     ]),

@@ -35,25 +35,24 @@ const newsSchema = z.object({
 type News = z.infer<typeof newsSchema>;
 
 function newsIn(text: string): News | null {
-  if (text.length > NEWS_CHARACTERS_MAX) return null;
   try {
+    if (text.length > NEWS_CHARACTERS_MAX) return null;
     return newsSchema.safeParse(JSON.parse(text)).data ?? null;
   } catch {
     return null;
   }
 }
 
-export interface SharedRoutes {
-  stop(): void;
-}
-
-/** Starts to send and receive; a process that is down misses the news. Resolves once subscribed. `serves`: this process serves callers. */
+/**
+ * Starts to send and receive; a process that is down misses the news. Resolves once subscribed, to what stops it. `serves`: this process
+ * serves callers.
+ */
 export async function shareRoutes(
   { health, moved, failures }: Upstream,
   others: Others | null,
   serves: boolean,
-): Promise<SharedRoutes> {
-  if (others === null) return { stop() {} };
+): Promise<() => void> {
+  if (others === null) return () => {};
   const from = randomUUID();
   /** We know nothing yet, or may have missed something. */
   let asks = true;
@@ -89,9 +88,6 @@ export async function shareRoutes(
   await others.hear(hear, () => {
     asks = true;
   });
-  const timer = setInterval(() => {
-    if (!telling) void tell(others);
-  }, TELL_MS);
-  timer.unref();
-  return { stop: () => clearInterval(timer) };
+  const timer = setInterval(() => telling || void tell(others), TELL_MS).unref();
+  return () => clearInterval(timer);
 }

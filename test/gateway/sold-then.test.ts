@@ -1,7 +1,7 @@
 // Models of providers with batch APIs are plain data: stored with a batch, they come back as they were sold.
 import { expect, it } from "vitest";
 import { embeddingByUnits } from "../../src/catalog/sold-units.ts";
-import { catalogThen, soldText } from "../../src/gateway/sold-then.ts";
+import { catalogThen, soldText } from "../../src/gateway/native-lines.ts";
 import type { ModelCandidate, UnitCandidate } from "../../src/upstream/model-candidate.ts";
 import { shippedCatalog } from "../support/shipped-catalog.ts";
 

@@ -22,7 +22,7 @@ export const NOT_STRANGERS: Readonly<Record<string, string>> = {
   "src/platform/observe/figures.ts": "reads the days' figures that we stored",
   "src/edge/web/console/metrics-read.ts": "reads our own metrics as we print them",
   "src/gateway/losses.ts": OWN,
-  "src/gateway/sold-then.ts": OWN,
+  "src/gateway/native-lines.ts": OWN,
   "src/edge/oauth/identities.ts": OWN,
   "src/actions/composites/pages/page-selectors.ts": "reads the selectors of our own code, each once",
   "src/edge/oauth/openid-way.ts": OWN,

@@ -3,9 +3,9 @@
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import type { Params } from "../../../src/catalog/said.ts";
+import { Opened } from "../../../src/gateway/drain.ts";
 import { openComposites } from "../../../src/gateway/open-actions.ts";
 import type { Foundation } from "../../../src/gateway/open-foundation.ts";
-import { Opened } from "../../../src/gateway/opened.ts";
 import { readConfig } from "../../../src/platform/config.ts";
 
 /** An account's initial credit, and its maximum number of concurrent calls. */
