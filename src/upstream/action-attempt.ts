@@ -1,26 +1,21 @@
 // One attempt at an action with one vendor: sends its requests, as steps or from a script, and checks each answer against the rules.
-import type { Dispatcher } from "undici";
 import type { ActionSpec } from "../catalog/action.ts";
 import type { ActionOffer } from "../catalog/catalog.ts";
 import type { RequestSpec, StepSpec } from "../catalog/request-spec.ts";
 import type { Params } from "../catalog/said.ts";
-import type { Clock } from "../core/clock.ts";
 import { isRecord } from "../core/json.ts";
 import type { AnswerSink, Attempt, AttemptFailure, Reading } from "../core/route.ts";
-import type { Login } from "./access-tokens.ts";
-import type { ReadyAction } from "./action-candidate.ts";
-import type { WireRequest } from "./build-request.ts";
+import type { ActionCandidateParts, ActionOrder, ReadyAction } from "./action-candidate.ts";
+import { buildRequest, type WireRequest } from "./build-request.ts";
 import { retryAfterMs } from "./classify.ts";
 import { missingFrom } from "./missing-from.ts";
-import { failureOf, type Judgement, judge, type VendorAnswer } from "./read-answer.ts";
+import { failureOf, type Judgement, judge, looksIntoBody, type VendorAnswer } from "./read-answer.ts";
 import { runScript } from "./run-script.ts";
 import { type ActionResult, resultOf, runSteps } from "./run-steps.ts";
-import type { AskedSidecar } from "./sidecar/sidecar.ts";
 import { signed } from "./sign-jwt.ts";
 import { Splice } from "./splice.ts";
 import { type Question, VendorClient } from "./vendor-client.ts";
-import { failureOfKind, VendorFailure } from "./vendor-failure.ts";
-import type { NoPermit, Permit, PermitRequest } from "./vendor-rate-limiter.ts";
+import { failureOfKind, readableFailure, VendorFailure } from "./vendor-failure.ts";
 
 /** Hooks around an attempt; they count toward its deadline. An exception fails the attempt. */
 export interface Around {
@@ -30,49 +25,33 @@ export interface Around {
   after(answer: object): Promise<object>;
 }
 
-/** The index of a request within its call, and its inputs. */
-export interface BuildParts {
+/** A call of an action at one vendor. */
+export interface VendorCall {
+  readonly offer: ActionOffer;
+  readonly order: ActionOrder;
+  readonly parts: ActionCandidateParts;
+  /** Our key for this attempt. */
+  readonly key: string;
+}
+
+/** One request of a call. */
+interface Asked extends Pick<Question, "afterMs" | "msMax" | "messages"> {
+  readonly spec: RequestSpec;
+  /** The index within the call. */
   readonly at: number;
   /** The answer so far; undefined for the first request. */
   readonly soFar?: unknown;
   /** A script's values; they replace the call's params. */
-  readonly values?: Params;
+  readonly values?: Params | undefined;
 }
 
-export interface ActionAttemptOptions {
-  readonly offer: ActionOffer;
-  /** Prepared from `offer`. */
-  readonly ready: ReadyAction;
-  readonly params: Params;
-  /** Our key; a script reads it. */
-  readonly key: string;
-  /** The call's id, for a script's label. */
-  readonly callId: string;
-  readonly around: Around | null;
-  /** Throws UnbuildableRequest. */
-  readonly build: (spec: RequestSpec, parts: BuildParts) => WireRequest;
-  /** Bytes to write before an answer that is streamed through unread; null if none is. */
-  readonly preamble: Buffer | null;
-  /** Asks the vendor's rate limiter for a permit; the permit may include a wait. */
-  readonly acquire: (request: PermitRequest) => Permit | NoPermit;
-  /** The time limit of the whole attempt, in milliseconds. */
-  readonly msMax: number;
-  readonly dispatcher: Dispatcher;
-  readonly clock: Clock;
-  /** The process that replaces the vendor's HTTP API; null if the vendor has one. */
-  readonly sidecar: AskedSidecar | null;
-  readonly login: Login;
-  /** `shown` lists payment details that the failure must not reveal. */
-  readonly onFailure: (failure: AttemptFailure, shown: readonly string[]) => AttemptFailure;
-}
-
-const FIRST: BuildParts = { at: 0 };
-const AT_ONCE = { afterMs: 0 };
 const JSON_ANSWER: NonNullable<ActionSpec["answer"]> = { kind: "json" };
 
 class ActionAttempt implements Attempt {
-  readonly #options: ActionAttemptOptions;
+  readonly #call: VendorCall;
+  readonly #msMax: number;
   readonly #sink: AnswerSink;
+  readonly #ready: ReadyAction;
   readonly #client: VendorClient;
   readonly #splice: Splice | null;
   /** Stops a script, which may be busy with something other than a request. */
@@ -81,22 +60,39 @@ class ActionAttempt implements Attempt {
   #answer: unknown;
   #over = false;
 
-  constructor(options: ActionAttemptOptions, sink: AnswerSink) {
-    this.#options = options;
+  constructor(call: VendorCall, msMax: number, sink: AnswerSink) {
+    this.#call = call;
+    this.#msMax = msMax;
     this.#sink = sink;
-    const { offer, acquire, msMax, dispatcher, clock, sidecar, login } = options;
-    this.#client = new VendorClient({ adapter: offer.adapter, acquire, msMax, dispatcher, clock, sidecar, login });
-    this.#splice = options.preamble === null ? null : new Splice(options.preamble, sink);
+    const { offer, order, parts, key } = call;
+    const { adapter, spec } = offer;
+    this.#ready = parts.readyOf(offer);
+    // The sandbox has no rate limit, and one sandbox account must not delay another.
+    const rate = order.sandbox === null ? (spec.rate ?? adapter.spec.rate) : undefined;
+    const { payerId, paying, callId = order.requestId } = order;
+    const sidecar = parts.sidecarOf(adapter, key);
+    this.#client = new VendorClient({
+      ...parts,
+      adapter,
+      msMax,
+      login: parts.loginOf(adapter, key, paying && { ...paying, callId, sandbox: order.sandbox !== null }),
+      sidecar: payerId === undefined ? sidecar : (sidecar?.of(payerId) ?? null),
+      acquire: (request) => parts.limiter.acquire(this.#limiterKey, rate, request),
+    });
+    const { preamble } = order;
+    this.#splice = preamble === null || looksIntoBody(adapter.spec, spec) ? null : new Splice(preamble, sink);
+  }
+
+  get #limiterKey(): string {
+    const { adapter, spec, id } = this.#call.offer;
+    return spec.rate === undefined ? adapter.origin : `${adapter.origin} ${id}`;
   }
 
   async start(): Promise<void> {
     try {
-      const { around, offer } = this.#options;
-      if (around !== null) await around.before();
-      const { request, run, steps = [] } = offer.spec;
-      // Fast path: nearly every action is a single request and needs no step runner.
-      const isOne = request !== undefined && run === undefined && steps.length === 0;
-      const result = isOne ? this.#only(await this.#ask(request, FIRST, AT_ONCE)) : await this.#run();
+      const { around = null } = this.#call.order;
+      await around?.before();
+      const result = await this.#run();
       this.#finish(around === null ? result : await this.#changed(result, around));
     } catch (error) {
       this.#fail(error instanceof VendorFailure ? error.failure : this.#broken(error));
@@ -132,61 +128,76 @@ class ActionAttempt implements Attempt {
     return { ...common, answer: this.#answer, miss: this.#result?.miss ?? false };
   }
 
-  #only(answer: VendorAnswer): ActionResult {
-    return resultOf(answer, this.#judge(answer, null));
-  }
-
-  #run(): Promise<ActionResult> {
-    const { offer, params, key, callId, msMax } = this.#options;
-    const { spec } = offer;
-    if (spec.run !== undefined) {
-      const ending = new AbortController();
-      const { signal } = ending;
-      this.#ending = ending;
-      return runScript(spec.run, {
+  async #run(): Promise<ActionResult> {
+    const { offer, order, parts, key } = this.#call;
+    const { spec: action, adapter } = offer;
+    const { params, callId = order.requestId } = order;
+    if (action.run !== undefined) {
+      this.#ending = new AbortController();
+      return runScript(action.run, {
         params,
         key,
         callId,
-        settings: offer.adapter.settings,
-        token: (claims, lifeS) => {
-          const nowS = Math.floor(this.#options.clock.epochMs() / 1_000);
-          return signed(offer.adapter, claims, { key, lifeS, nowS });
+        settings: adapter.settings,
+        token(claims, lifeS) {
+          const nowS = Math.floor(parts.clock.epochMs() / 1_000);
+          return signed(adapter, claims, { key, lifeS, nowS });
         },
-        msMax,
-        signal,
-        ask: ({ spec: request, values, at, ...how }) => this.#ask(request, { at, values }, how),
+        msMax: this.#msMax,
+        signal: this.#ending.signal,
+        ask: (asked) => this.#ask(asked),
         judge: (answer) => this.#judge(answer, null),
       });
     }
-    return runSteps({
-      spec,
-      ask: ({ spec: request, at, soFar, afterMs }) => this.#ask(request, { at, soFar }, { afterMs }),
-      judge: (answer, step) => this.#judge(answer, step),
+    const { request: spec, steps = [] } = action;
+    if (spec === undefined) throw new Error("an action without request and run");
+    const answer = await this.#ask({ spec, at: 0, afterMs: 0 });
+    const judged = { ...this.#judge(answer, null), answer };
+    // Nearly every action is a single request.
+    if (steps.length === 0) return resultOf(judged);
+    return runSteps(steps, judged, {
+      ask: (asked) => this.#ask(asked),
+      judge: (stepAnswer, step) => this.#judge(stepAnswer, step),
     });
   }
 
-  #ask(
-    request: RequestSpec,
-    parts: BuildParts,
-    how: Pick<Question, "afterMs" | "msMax" | "messages">,
-  ): Promise<VendorAnswer> {
-    const { spec } = this.#options.offer;
+  #ask({ spec, at, soFar, values, ...how }: Asked): Promise<VendorAnswer> {
+    const { run, answer = JSON_ANSWER } = this.#call.offer.spec;
     // Truncated JSON fails to parse; truncated text, bytes or script input would go unnoticed.
-    const isJson = spec.run === undefined && (spec.answer ?? JSON_ANSWER).kind === "json";
+    const isJson = run === undefined && answer.kind === "json";
     const build = (): WireRequest => {
-      const built = this.#options.build(request, parts);
+      const built = this.#build(spec, { at, soFar, values });
       return isJson ? built : { ...built, ownConnection: true };
     };
-    return this.#client.ask({ ...how, build, redirectsMax: request.redirectsMax ?? 0, splice: this.#splice });
+    return this.#client.ask({ ...how, build, redirectsMax: spec.redirectsMax ?? 0, splice: this.#splice });
+  }
+
+  /** Throws UnbuildableRequest. */
+  #build(spec: RequestSpec, { at, soFar, values }: Pick<Asked, "at" | "soFar" | "values">): WireRequest {
+    const { offer, order } = this.#call;
+    const { id, adapter } = offer;
+    const wire =
+      values === undefined
+        ? buildRequest({ ...order, adapter, spec, soFar, ready: this.#ready.request(spec) })
+        : buildRequest({ adapter, spec, params: values, row: null, soFar: undefined });
+    if (order.sandbox === null) return wire;
+    const { fault } = order.sandbox;
+    const ours = {
+      "x-request-id": order.requestId,
+      "x-tollgate-sandbox-action": id.slice(adapter.id.length + 1),
+      "x-tollgate-sandbox-step": String(at),
+      ...(fault === null ? {} : { "x-tollgate-sandbox-fault": fault }),
+    };
+    return { ...wire, headers: { ...wire.headers, ...ours } };
   }
 
   /** Applies the rules to an answer. Throws VendorFailure if it is a failure. */
   #judge(answer: VendorAnswer, step: StepSpec | null): Judgement {
-    const { ready, clock, params } = this.#options;
-    const judgement = judge(answer, ready.rulebook(step, params));
+    const { order, parts } = this.#call;
+    const judgement = judge(answer, this.#ready.rulebook(step, order.params));
     const { verdict, rule } = judgement;
     if (verdict === "success" || verdict === "miss") return judgement;
-    const failure = failureOf(answer, verdict, rule, retryAfterMs(answer.headers, clock.epochMs()));
+    const failure = failureOf(answer, verdict, rule, retryAfterMs(answer.headers, parts.clock.epochMs()));
     // Earlier requests of this call have already taken effect.
     throw new VendorFailure(this.#client.answers > 1 ? { ...failure, mayHaveRun: true } : failure);
   }
@@ -201,8 +212,8 @@ class ActionAttempt implements Attempt {
 
   /** Throws VendorFailure if the answer lacks a promised field. */
   #hold({ answer, miss, data }: ActionResult): void {
-    const { offer, params } = this.#options;
-    const missing = miss || data !== undefined ? null : missingFrom(answer, offer.spec, params);
+    const { offer, order } = this.#call;
+    const missing = miss || data !== undefined ? null : missingFrom(answer, offer.spec, order.params);
     if (missing !== null)
       throw new VendorFailure({ ...failureOfKind("provider_malformed", missing, answer.status), mayHaveRun: true });
   }
@@ -219,7 +230,7 @@ class ActionAttempt implements Attempt {
 
   /** Returns the answer as the caller's text, and keeps the part that must be read. */
   #textOf({ answer, data }: ActionResult): string {
-    const shape = this.#options.offer.spec.answer ?? JSON_ANSWER;
+    const shape = this.#call.offer.spec.answer ?? JSON_ANSWER;
     const contentType = String(answer.headers["content-type"] ?? "application/octet-stream");
     if (data !== undefined) this.#answer = data;
     else if (shape.kind === "bytes") this.#answer = { contentType, bytes: answer.bytes };
@@ -243,8 +254,12 @@ class ActionAttempt implements Attempt {
   #fail(failure: AttemptFailure): void {
     if (this.#over) return;
     this.abort();
+    const { offer, order, parts, key } = this.#call;
     const { shown } = this.#client;
-    const told = this.#options.onFailure(failure, shown);
+    if (failure.restMs !== undefined && order.sandbox === null) parts.limiter.rest(this.#limiterKey, failure.restMs);
+    const readable = readableFailure(failure, [key, ...shown].join("\n"), order.restore);
+    // A failure before the vendor answered, such as a permit timeout, is not the key's fault.
+    const told = failure.status === 0 ? readable : parts.restKey(offer.adapter, key, readable);
     this.#sink.failed(shown.length === 0 ? told : { ...told, spareKey: false, mayHaveRun: true, wasPaid: true });
   }
 }
@@ -255,9 +270,9 @@ function withNames(answer: unknown, names: Readonly<Record<string, string>>): un
   return Object.fromEntries(Object.entries(answer).map(([name, value]) => [names[name] ?? name, value]));
 }
 
-/** Starts an attempt; its first request leaves once the vendor's rate limiter permits it. */
-export function openActionAttempt(options: ActionAttemptOptions, sink: AnswerSink): Attempt {
-  const attempt = new ActionAttempt(options, sink);
+/** Starts an attempt; its first request leaves once the vendor's rate limiter permits it. `msMax` is the time limit of all its requests. */
+export function openActionAttempt(call: VendorCall, msMax: number, sink: AnswerSink): Attempt {
+  const attempt = new ActionAttempt(call, msMax, sink);
   // An exception in a sink must not end the process.
   attempt.start().catch(() => attempt.abort());
   return attempt;

@@ -1,5 +1,4 @@
-// Runs an action whose requests are data: its own request, then each step that applies, polled until ready.
-import type { ActionSpec } from "../catalog/action.ts";
+// Runs the steps of an action whose requests are data: each that applies, polled until ready.
 import type { RequestSpec, StepSpec } from "../catalog/request-spec.ts";
 import type { Json } from "../catalog/said.ts";
 import { FAILURES } from "../core/failures.ts";
@@ -18,48 +17,43 @@ export interface ActionResult {
   readonly data: Json | undefined;
 }
 
-export interface StepAsk {
-  readonly spec: RequestSpec;
-  /** The index of the request; 0 is the action's own. */
-  readonly at: number;
-  readonly soFar: unknown;
-  readonly afterMs: number;
-}
-
-export interface StepsOptions {
-  readonly spec: ActionSpec;
-  readonly ask: (ask: StepAsk) => Promise<VendorAnswer>;
+/** How the requests are made and judged. */
+export interface StepRunner {
+  ask(asked: {
+    readonly spec: RequestSpec;
+    /** The index of the request; 0 is the action's own. */
+    readonly at: number;
+    readonly soFar: unknown;
+    readonly afterMs: number;
+  }): Promise<VendorAnswer>;
   /** Throws VendorFailure if the answer is a failure. */
-  readonly judge: (answer: VendorAnswer, step: StepSpec | null) => Judgement;
+  judge(answer: VendorAnswer, step: StepSpec): Judgement;
 }
 
 type Judged = Judgement & { readonly answer: VendorAnswer };
 
-export function resultOf(answer: VendorAnswer, { verdict, rule }: Judgement): ActionResult {
+export function resultOf({ answer, verdict, rule }: Judged): ActionResult {
   return { answer, miss: verdict === "miss", data: rule?.data };
 }
 
-/** Throws VendorFailure. */
-export async function runSteps(options: StepsOptions): Promise<ActionResult> {
-  const { spec, ask, judge } = options;
-  if (spec.request === undefined) throw new Error("an action without request and run");
-  const first = await ask({ spec: spec.request, at: 0, soFar: undefined, afterMs: 0 });
-  let last: Judged = { ...judge(first, null), answer: first };
-  for (const [index, step] of (spec.steps ?? []).entries()) {
+/** `first`: the answer to the action's own request. Throws VendorFailure. */
+export async function runSteps(steps: readonly StepSpec[], first: Judged, runner: StepRunner): Promise<ActionResult> {
+  let last = first;
+  for (const [index, step] of steps.entries()) {
     if (last.verdict === "miss") break;
     if (step.when !== undefined && !holds(step.when, last.answer)) continue;
-    const next = await answerOf(step, index + 1, last.answer, options);
+    const next = await answerOf(step, index + 1, last.answer, runner);
     last = { ...next, answer: step.merge === true ? laidOver(last.answer, next.answer) : next.answer };
   }
-  return resultOf(last.answer, last);
+  return resultOf(last);
 }
 
 /** The step's answer; for a polled step, the first that is ready. */
-async function answerOf(step: StepSpec, at: number, before: VendorAnswer, options: StepsOptions): Promise<Judged> {
+async function answerOf(step: StepSpec, at: number, before: VendorAnswer, runner: StepRunner): Promise<Judged> {
   const { until, everyMs = 0, request } = step;
   const ask = async () => {
-    const answer = await options.ask({ spec: request, at, soFar: before.json, afterMs: everyMs });
-    return { ...options.judge(answer, step), answer };
+    const answer = await runner.ask({ spec: request, at, soFar: before.json, afterMs: everyMs });
+    return { ...runner.judge(answer, step), answer };
   };
   if (until === undefined) return ask();
   for (let failures = 0; ; ) {

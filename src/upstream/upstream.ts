@@ -5,10 +5,11 @@ import type { ActionOffer, Adapter, Offer, UnitOffer } from "../catalog/catalog.
 import type { SessionContext } from "../catalog/session.ts";
 import type { Clock } from "../core/clock.ts";
 import { GatewayError } from "../core/errors.ts";
+import { getOrMake } from "../core/maps.ts";
 import { destinationOf, NO_PROXIES, type Proxies, withoutPassword } from "../core/proxies.ts";
 import type { AttemptFailure } from "../core/route.ts";
 import { createAccessTokens, type Login, loginAt, type Paying, plainLogins } from "./access-tokens.ts";
-import { type ActionCandidate, type ActionOrder, actionCandidate, readyActions } from "./action-candidate.ts";
+import { type ActionCandidate, type ActionOrder, actionCandidate, ReadyAction } from "./action-candidate.ts";
 import { BatchClient, type BatchClientOrder } from "./batch-client.ts";
 import { createConnections } from "./connections.ts";
 import type { Dialects } from "./dialects/dialect.ts";
@@ -27,10 +28,10 @@ import { createMovedConversations, type MovedConversations } from "./moved-conve
 import { createPublicFetch, type PublicFetch } from "./public-fetch.ts";
 import { createRouteFailures, type RouteFailures } from "./route-failures.ts";
 import { createRouteHealth, type RouteHealth } from "./route-health.ts";
-import { runVendorScript, type ScriptOrder } from "./run-script.ts";
 import { createSidecars } from "./sidecar/sidecar.ts";
 import { createVendorRateLimiter } from "./vendor-rate-limiter.ts";
 import { readyVendor, type Vendor } from "./vendor-request.ts";
+import { runVendorScript, type ScriptOrder } from "./vendor-script.ts";
 import { openVendorSocket, type VendorSocket, type VendorSocketOrder } from "./vendor-socket.ts";
 
 const KEY_REST_MS = 60_000;
@@ -114,15 +115,13 @@ export function createUpstream(clock: Clock, options: UpstreamOptions): Upstream
   const failures = createRouteFailures(clock);
   const health = createRouteHealth(clock, failures);
   const vendors = new WeakMap<Adapter, Vendor>();
+  const readyOffers = new WeakMap<ActionOffer, ReadyAction>();
 
-  function vendorOf(adapter: Adapter): Vendor {
-    const known = vendors.get(adapter);
-    if (known !== undefined) return known;
+  const makeVendor = (adapter: Adapter) => {
     connections.keepFor(adapter);
-    const vendor = readyVendor(adapter, clock);
-    vendors.set(adapter, vendor);
-    return vendor;
-  }
+    return readyVendor(adapter, clock);
+  };
+  const vendorOf = (adapter: Adapter) => getOrMake(vendors, adapter, makeVendor);
 
   const restKey = keyRests({ ringOf: (adapter) => vendorOf(adapter).ring, forget: tokens.forget, onRefusedKey });
   const parts = {
@@ -136,7 +135,7 @@ export function createUpstream(clock: Clock, options: UpstreamOptions): Upstream
     sidecarOf: sidecars.of,
     loginOf,
     mediaFetcher,
-    readyOf: readyActions(),
+    readyOf: (offer: ActionOffer) => getOrMake(readyOffers, offer, () => new ReadyAction(offer)),
     onUnpriced,
   };
 

@@ -6,7 +6,7 @@ import type { Clock } from "../../core/clock.ts";
 import type { Payer } from "../../core/plan.ts";
 import type { Ledger } from "../../money/ledger/model/ledger.ts";
 import type { Records } from "../../platform/records/records.ts";
-import type { ScriptOrder } from "../../upstream/run-script.ts";
+import type { ScriptOrder } from "../../upstream/vendor-script.ts";
 
 /** The part of a session's job that its payer's calls read. */
 export interface SessionJob {
