@@ -13,6 +13,7 @@ import type { Adapter } from "../catalog/catalog.ts";
 import { wholeWithin } from "../core/chunk-list.ts";
 import type { Clock } from "../core/clock.ts";
 import { isRecord } from "../core/json.ts";
+import { getOrMake } from "../core/maps.ts";
 import { proxyFailureIn } from "./tunnel.ts";
 import { failureOfKind, VendorFailure } from "./vendor-failure.ts";
 
@@ -50,13 +51,7 @@ async function jsonOf(body: AsyncIterable<Uint8Array>): Promise<unknown> {
 export function createAccessTokens(clock: Clock, dispatcher: Dispatcher): AccessTokens {
   const kept = new WeakMap<Adapter, Map<string, Kept | Promise<string>>>();
 
-  function tokensOf(adapter: Adapter): Map<string, Kept | Promise<string>> {
-    const known = kept.get(adapter);
-    if (known !== undefined) return known;
-    const fresh = new Map<string, Kept | Promise<string>>();
-    kept.set(adapter, fresh);
-    return fresh;
-  }
+  const tokensOf = (adapter: Adapter) => getOrMake(kept, adapter, () => new Map<string, Kept | Promise<string>>());
 
   async function ask({ url, form }: TokenRequest): Promise<{ readonly token: string; readonly lifeS: number }> {
     const { statusCode, body } = await request(url, {
@@ -133,10 +128,8 @@ export function plainLogins(parts: LoginParts): { of(adapter: Adapter, key: stri
     of(adapter, key) {
       const known = byAdapter.get(adapter)?.get(key);
       if (known !== undefined) return known;
-      const login = loginAt(adapter, key, parts);
-      const logins = byAdapter.get(adapter) ?? new Map<string, Login>();
-      byAdapter.set(adapter, logins.set(key, login));
-      return login;
+      const logins = getOrMake(byAdapter, adapter, () => new Map<string, Login>());
+      return getOrMake(logins, key, () => loginAt(adapter, key, parts));
     },
   };
 }

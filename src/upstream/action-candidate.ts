@@ -6,6 +6,7 @@ import type { TableEndpoint } from "../catalog/endpoint-table.ts";
 import type { RequestSpec, StepSpec } from "../catalog/request-spec.ts";
 import type { Params } from "../catalog/said.ts";
 import type { Clock } from "../core/clock.ts";
+import { getOrMake } from "../core/maps.ts";
 import type { AnswerSink, Attempt, AttemptFailure, Candidate } from "../core/route.ts";
 import type { Login, Paying } from "./access-tokens.ts";
 import { type Around, openActionAttempt } from "./action-attempt.ts";
@@ -93,33 +94,26 @@ export function isListing({ lists }: ActionSpec, params: Params): boolean {
 
 export class ReadyAction {
   readonly #offer: ActionOffer;
-  readonly #requests = new Map<RequestSpec, ReadyRequest | null>();
+  readonly #ofSpec: ReadonlySet<RequestSpec | undefined>;
+  readonly #requests = new Map<RequestSpec, ReadyRequest>();
   readonly #rulebooks = new Map<StepSpec | null, Rulebook>();
 
   constructor(offer: ActionOffer) {
     this.#offer = offer;
     const { request, steps = [] } = offer.spec;
-    if (request !== undefined) this.#requests.set(request, null);
-    for (const step of steps) this.#requests.set(step.request, null);
+    this.#ofSpec = new Set([request, ...steps.map((step) => step.request)]);
   }
 
   /** Undefined for a script's request, which varies from call to call. */
   request(spec: RequestSpec): ReadyRequest | undefined {
-    const known = this.#requests.get(spec);
-    if (known !== null) return known;
-    const made = new ReadyRequest(this.#offer.adapter, spec);
-    this.#requests.set(spec, made);
-    return made;
+    if (!this.#ofSpec.has(spec)) return undefined;
+    return getOrMake(this.#requests, spec, () => new ReadyRequest(this.#offer.adapter, spec));
   }
 
   /** For the answer to a step; null: to the action's own request or a script's. In a listing, rules about one item do not apply. */
   rulebook(step: StepSpec | null, params: Params): Rulebook {
     const { adapter, spec } = this.#offer;
     if (isListing(spec, params)) return rulebookOf(adapter.spec, { ...spec, rules: [] }, null);
-    const known = this.#rulebooks.get(step);
-    if (known !== undefined) return known;
-    const made = rulebookOf(adapter.spec, spec, step);
-    this.#rulebooks.set(step, made);
-    return made;
+    return getOrMake(this.#rulebooks, step, () => rulebookOf(adapter.spec, spec, step));
   }
 }

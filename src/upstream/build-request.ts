@@ -4,6 +4,7 @@ import type { Adapter } from "../catalog/catalog.ts";
 import type { TableEndpoint } from "../catalog/endpoint-table.ts";
 import type { RequestSpec } from "../catalog/request-spec.ts";
 import type { Json, JsonObject, Params } from "../catalog/said.ts";
+import { getOrMake } from "../core/maps.ts";
 import { connectFrame } from "./connect-frames.ts";
 import { atPointer } from "./json-pointer.ts";
 
@@ -64,18 +65,14 @@ export class ReadyRequest {
   }
 
   headers(contentType: string): Readonly<Record<string, string>> {
-    const known = this.#headers.get(contentType);
-    if (known !== undefined) return known;
     const { userAgent, spec } = this.#adapter;
-    const made = {
+    return getOrMake(this.#headers, contentType, () => ({
       accept: "application/json",
       ...(contentType === "" ? {} : { "content-type": contentType }),
       ...(userAgent === null ? {} : { "user-agent": userAgent }),
       ...spec.headers,
       ...this.#spec.headers,
-    };
-    this.#headers.set(contentType, made);
-    return made;
+    }));
   }
 }
 

@@ -1,6 +1,7 @@
 // Fetches linked media for vendors that cannot: through the guarded fetch, a few at a time, within byte and time limits, once per call.
 import { createHash } from "node:crypto";
 import { GatewayError } from "../core/errors.ts";
+import { getOrMake } from "../core/maps.ts";
 import type { FetchedMedia, Media, MediaLink } from "./media-links.ts";
 import type { PublicFetch } from "./public-fetch.ts";
 
@@ -182,11 +183,7 @@ export class MediaFetcher {
   }
 
   #callOf(asked: object): CallMedia {
-    const known = this.#calls.get(asked);
-    if (known !== undefined) return known;
-    const call: CallMedia = { media: new Map(), bytes: 0, opened: 0, unpaid: 0, holders: 0 };
-    this.#calls.set(asked, call);
-    return call;
+    return getOrMake(this.#calls, asked, () => ({ media: new Map(), bytes: 0, opened: 0, unpaid: 0, holders: 0 }));
   }
 
   /** Counts another piece. Throws if it exceeds a limit. */

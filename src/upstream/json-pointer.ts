@@ -2,6 +2,7 @@
 
 // Callers that use pointers usually need this check too.
 import { isRecord } from "../core/json.ts";
+import { getOrMake } from "../core/maps.ts";
 
 export { isRecord };
 
@@ -9,18 +10,14 @@ export { isRecord };
 const taken = new Map<string, readonly string[]>();
 
 function partsOf(pointer: string): readonly string[] {
-  const known = taken.get(pointer);
-  if (known !== undefined) return known;
   const parts = pointer.split("/").slice(1);
-  const plain = parts.map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"));
-  taken.set(pointer, plain);
-  return plain;
+  return parts.map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"));
 }
 
 /** The value at `pointer`; undefined if the path does not exist. */
 export function atPointer(json: unknown, pointer: string): unknown {
   let value = json;
-  for (const part of partsOf(pointer)) {
+  for (const part of getOrMake(taken, pointer, partsOf)) {
     if (typeof value !== "object" || value === null) return undefined;
     value = (value as Record<string, unknown>)[part];
   }

@@ -1,5 +1,6 @@
 // Conversations served by a route other than their first: they stay there, because that vendor has their prompt cached.
 import type { Clock } from "../core/clock.ts";
+import { putLast } from "../core/maps.ts";
 
 const MOVED_MS = 600_000;
 const CONVERSATIONS_MAX = 100_000;
@@ -40,19 +41,9 @@ export function createMovedConversations(clock: Clock): MovedConversations {
   const moved = new Map<string, Moved>();
   let changed = new Map<string, string | null>();
 
-  function note(conversation: string, healthKey: string | null): void {
-    changed.delete(conversation);
-    const [oldest] = changed.size >= NEWS_MAX ? changed.keys() : [];
-    if (oldest !== undefined) changed.delete(oldest);
-    changed.set(conversation, healthKey);
-  }
-
-  function put(conversation: string, healthKey: string): void {
-    moved.delete(conversation);
-    const [oldest] = moved.size >= CONVERSATIONS_MAX ? moved.keys() : [];
-    if (oldest !== undefined) moved.delete(oldest);
-    moved.set(conversation, { healthKey, untilMs: clock.elapsedMs() + MOVED_MS });
-  }
+  const note = (conversation: string, healthKey: string | null) => putLast(changed, conversation, healthKey, NEWS_MAX);
+  const put = (conversation: string, healthKey: string) =>
+    putLast(moved, conversation, { healthKey, untilMs: clock.elapsedMs() + MOVED_MS }, CONVERSATIONS_MAX);
 
   return {
     get size() {

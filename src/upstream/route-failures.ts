@@ -1,6 +1,7 @@
 // Recent failures of routes, in their providers' words: a bounded list in memory, so that operators need not search the log.
 import type { Clock } from "../core/clock.ts";
 import { FAILURES, type FailureKind } from "../core/failures.ts";
+import { putLast } from "../core/maps.ts";
 import type { AttemptFailure, Candidate } from "../core/route.ts";
 
 /** Per provider. Equal failures share a row, so a flood of one kind does not displace the others. */
@@ -45,14 +46,6 @@ export function lineOf(words: string): string {
     .replace(/[\s\p{Cc}\p{Cf}]+/gu, " ")
     .trim()
     .slice(0, WORDS_CHARS_MAX);
-}
-
-/** Moves an entry to the end; drops the first one if there are too many. */
-function putLast<Value>(map: Map<string, Value>, name: string, value: Value, countMax: number): void {
-  map.delete(name);
-  const [oldest] = map.size >= countMax ? map.keys() : [];
-  if (oldest !== undefined) map.delete(oldest);
-  map.set(name, value);
 }
 
 function together(before: RouteFailure | undefined, next: RouteFailure): RouteFailure {

@@ -1,4 +1,5 @@
 // The recent speed of routes, as moving averages: time to first content, and tokens per second after it. The rows that show it.
+import { getOrMake, makeRoom } from "../core/maps.ts";
 import type { AttemptFigures, Candidate } from "../core/route.ts";
 import type { Upstream } from "./upstream.ts";
 
@@ -26,20 +27,14 @@ function mean(before: number | null, now: number): number {
 
 export function createRouteFigures(): RouteFigures {
   const speeds = new Map<string, { firstTokenMs: number | null; tokensPerSecond: number | null }>();
-
-  function speedOf(healthKey: string) {
-    const known = speeds.get(healthKey);
-    if (known !== undefined) return known;
-    const fresh = { firstTokenMs: null, tokensPerSecond: null };
-    const [oldest] = speeds.size >= ROUTES_MAX ? speeds.keys() : [];
-    if (oldest !== undefined) speeds.delete(oldest);
-    speeds.set(healthKey, fresh);
-    return fresh;
-  }
+  const fresh = () => {
+    makeRoom(speeds, ROUTES_MAX);
+    return { firstTokenMs: null, tokensPerSecond: null };
+  };
 
   return {
     add({ healthKey }, { ms, firstTokenMs, outputTokens }) {
-      const speed = speedOf(healthKey);
+      const speed = getOrMake(speeds, healthKey, fresh);
       // A whole answer arrives at once, so it says nothing about the first token.
       if (firstTokenMs !== null) speed.firstTokenMs = mean(speed.firstTokenMs, firstTokenMs);
       const writingMs = Math.max(1, ms - (firstTokenMs ?? 0));

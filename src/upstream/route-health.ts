@@ -1,6 +1,7 @@
 // Decides which routes rest: repeated failures exclude a route for a while, and one successful probe brings it back.
 import type { Clock } from "../core/clock.ts";
 import { FAILURES, type FailureKind } from "../core/failures.ts";
+import { getOrMake, makeRoom } from "../core/maps.ts";
 import type { AttemptFailure, AttemptFigures, Candidate, Health } from "../core/route.ts";
 import { createRouteFailures, type RouteFailures } from "./route-failures.ts";
 import { createRouteFigures, type RouteFigures, type RouteSpeed } from "./route-figures.ts";
@@ -92,20 +93,13 @@ class OwnStates {
   }
 
   add(owner: string, healthKey: string, state: State): void {
-    const known = this.#accounts.get(owner);
-    const states = known ?? new Map<string, State>();
-    if (known === undefined) {
-      dropOldest(this.#accounts, OWN_ACCOUNTS_MAX);
-      this.#accounts.set(owner, states);
-    }
-    dropOldest(states, OWN_STATES_MAX);
+    const states = getOrMake(this.#accounts, owner, () => {
+      makeRoom(this.#accounts, OWN_ACCOUNTS_MAX);
+      return new Map<string, State>();
+    });
+    makeRoom(states, OWN_STATES_MAX);
     states.set(healthKey, state);
   }
-}
-
-function dropOldest(map: Map<string, unknown>, countMax: number): void {
-  const [oldest] = map.size >= countMax ? map.keys() : [];
-  if (oldest !== undefined) map.delete(oldest);
 }
 
 /** The health of this process's routes by health key. Records failures in `failures`, except those with a caller's own key. */

@@ -1,5 +1,6 @@
 // Rate limits for vendors: permits in order, evenly spaced by the vendor's rate, and the pauses that it asks for.
 import type { Clock } from "../core/clock.ts";
+import { getOrMake } from "../core/maps.ts";
 
 /** The most requests that a vendor accepts per `perMs`. */
 export interface VendorRate {
@@ -64,13 +65,8 @@ function firstFree(reservations: readonly Reservation[], fromMs: number, gapMs: 
 export function createVendorRateLimiter(clock: Clock): VendorRateLimiter {
   const states = new Map<string, VendorState>();
 
-  function stateOf(vendor: string): VendorState {
-    const known = states.get(vendor);
-    if (known !== undefined) return known;
-    const state = { reservations: [], restUntilMs: 0, rests: 0 };
-    states.set(vendor, state);
-    return state;
-  }
+  const fresh = (): VendorState => ({ reservations: [], restUntilMs: 0, rests: 0 });
+  const stateOf = (vendor: string) => getOrMake(states, vendor, fresh);
 
   return {
     acquire(vendor, rate, { waitMsMax, afterMs = 0 }) {

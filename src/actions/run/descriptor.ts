@@ -3,6 +3,7 @@
 import type { PriceSpec } from "../../catalog/action.ts";
 import type { TableEndpoint, TableParam } from "../../catalog/endpoint-table.ts";
 import type { Json, JsonObject, Params } from "../../catalog/said.ts";
+import { getOrMake } from "../../core/maps.ts";
 import type { Allowed } from "../../core/plan.ts";
 import { isCallable } from "../../money/accounts/allowed.ts";
 import { type CatalogAction, waitsFor } from "./action-catalog.ts";
@@ -139,11 +140,7 @@ const built = new WeakMap<CatalogAction, Descriptor>();
 
 /** The action's descriptor; built once. */
 export function descriptorOf(action: CatalogAction): Descriptor {
-  const known = built.get(action);
-  if (known !== undefined) return known;
-  const descriptor = build(action);
-  built.set(action, descriptor);
-  return descriptor;
+  return getOrMake(built, action, build);
 }
 
 const SAMPLES: Readonly<Record<TableParam["type"], Json>> = {

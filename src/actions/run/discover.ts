@@ -2,6 +2,7 @@
 import { z } from "zod";
 import type { Audience as CatalogAudience } from "../../catalog/catalog.ts";
 import { type LocalAction, type LocalCall, localAction } from "../../catalog/local-action.ts";
+import { getOrMake } from "../../core/maps.ts";
 import type { Allowed, Payer } from "../../core/plan.ts";
 import { eachOf, inSlices } from "../../core/slices.ts";
 import { isCallable, modelAllowed } from "../../money/accounts/allowed.ts";
@@ -158,11 +159,9 @@ class Discovery {
   }
 
   #modelsOf(endpoint: OwnEndpoint): readonly string[] {
-    const known = this.#models.get(endpoint);
-    if (known !== undefined) return known;
-    const models = this.#deps.models(endpoint, this.#payer).filter((slug) => modelAllowed(this.#allows, slug));
-    this.#models.set(endpoint, models);
-    return models;
+    return getOrMake(this.#models, endpoint, () =>
+      this.#deps.models(endpoint, this.#payer).filter((slug) => modelAllowed(this.#allows, slug)),
+    );
   }
 
   /** Null where the key may not call it. */

@@ -3,6 +3,7 @@ import { BY_KEY, seenBy } from "../../catalog/catalog.ts";
 import { goneError, isGone } from "../../catalog/retirement.ts";
 import type { Answer, Call, Endpoint, GatewayRequest } from "../../core/endpoint.ts";
 import { GatewayError } from "../../core/errors.ts";
+import { getOrMake } from "../../core/maps.ts";
 import type { Allowed } from "../../core/plan.ts";
 import { eachOf, inSlices, jsonOf, type Steps } from "../../core/slices.ts";
 import { callErrors } from "../../models/formats/envelope/errors.ts";
@@ -48,11 +49,9 @@ function descriptorEndpoint(parts: DailyCatalog): Endpoint {
       const descriptor = name === null ? descriptorOf(action) : (rowDescriptor(action, name) ?? descriptorOf(action));
       return { status: 200, body: envelopeOf({ ...descriptor, status }), headers: BY_KEY };
     }
-    let known = described.get(action);
-    if (known === undefined) {
-      known = { whole: readyEnvelope(descriptorOf(action), BY_KEY), rows: new Map() };
-      described.set(action, known);
-    }
+    const known = getOrMake(described, action, () => {
+      return { whole: readyEnvelope(descriptorOf(action), BY_KEY), rows: new Map() };
+    });
     if (request.query.size === 0) return answerWith(known.whole, request);
     const ready = table === null || name === null ? known.whole : rowAnswer(action, known, name, table);
     return ready instanceof GatewayError ? ready : answerWith(ready, request);

@@ -4,6 +4,7 @@ import type { EndpointTable, TableEndpoint, TableParam } from "../../catalog/end
 import { publishedRule, type SchemaRule } from "../../catalog/params-rules.ts";
 import type { Json } from "../../catalog/said.ts";
 import { INNER_URL_WORDS, URL_WORDS } from "../../core/field-issues.ts";
+import { getOrMake } from "../../core/maps.ts";
 import type { CatalogAction } from "./action-catalog.ts";
 import { INTEGER, NUMBER, perWords, ROW_URL } from "./table-params.ts";
 
@@ -113,11 +114,7 @@ function withoutRefs(schema: unknown): unknown {
 
 /** What a call may send, before defaults are filled in. A `$comment` states in words what JSON Schema cannot express. */
 export function paramsSchema({ facts }: CatalogAction): JsonSchema {
-  const known = schemas.get(facts.params);
-  if (known !== undefined) return known;
-  const schema = convert(facts.params);
-  schemas.set(facts.params, schema);
-  return schema;
+  return getOrMake(schemas, facts.params, convert);
 }
 
 function saysUrl(schema: unknown): boolean {
@@ -130,13 +127,10 @@ const urlParams = new WeakMap<z.ZodType, readonly string[]>();
 
 /** The params that hold the URL of a page or file, or a list of them. */
 export function urlParamsOf(action: CatalogAction): readonly string[] {
-  const { params } = action.facts;
-  const known = urlParams.get(params);
-  if (known !== undefined) return known;
-  const properties = Object.entries((paramsSchema(action).properties ?? {}) as Record<string, unknown>);
-  const names = properties.flatMap(([name, schema]) => (saysUrl(schema) ? [name] : []));
-  urlParams.set(params, names);
-  return names;
+  return getOrMake(urlParams, action.facts.params, () => {
+    const properties = Object.entries((paramsSchema(action).properties ?? {}) as Record<string, unknown>);
+    return properties.flatMap(([name, schema]) => (saysUrl(schema) ? [name] : []));
+  });
 }
 
 export function requiredParams(schema: JsonSchema): readonly string[] {
@@ -183,11 +177,7 @@ function findTable({ table }: CatalogAction): TableOf | null {
 
 /** The action's table; null where its params need none. */
 export function tableOf(action: CatalogAction): TableOf | null {
-  const known = tables.get(action);
-  if (known !== undefined) return known;
-  const found = findTable(action);
-  tables.set(action, found);
-  return found;
+  return getOrMake(tables, action, findTable);
 }
 
 /** The JSON types of a row's param, including its alternative spelling: see `FITS`. */

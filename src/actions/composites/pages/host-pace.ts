@@ -1,5 +1,6 @@
 // Limits our own requests to one host to two at once and five a second, for all callers and processes together.
 import type { Clock } from "../../../core/clock.ts";
+import { getOrMake } from "../../../core/maps.ts";
 import type { Records } from "../../../platform/records/records.ts";
 
 const AT_ONCE = 2;
@@ -22,15 +23,6 @@ export interface HostPace {
 export function createHostPace(clock: Clock): HostPace {
   const hosts = new Map<string, Host>();
 
-  function hostOf(name: string): Host {
-    const known = hosts.get(name);
-    if (known !== undefined) return known;
-    if (hosts.size >= HOSTS_MAX) forget();
-    const host: Host = { running: 0, nextMs: 0, waiting: [] };
-    hosts.set(name, host);
-    return host;
-  }
-
   function forget(): void {
     const nowMs = clock.elapsedMs();
     for (const [name, { running, waiting, nextMs }] of hosts) {
@@ -51,7 +43,10 @@ export function createHostPace(clock: Clock): HostPace {
   return {
     async enter(name, { msMax, signal }) {
       if (signal.aborted) return null;
-      const host = hostOf(name);
+      const host = getOrMake(hosts, name, () => {
+        if (hosts.size >= HOSTS_MAX) forget();
+        return { running: 0, nextMs: 0, waiting: [] };
+      });
       const { promise, resolve } = Promise.withResolvers<boolean>();
       const go = () => resolve(true);
       const giveUp = () => {

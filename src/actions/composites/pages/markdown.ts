@@ -1,4 +1,5 @@
 // Writes part of a page as Markdown in one walk, with rules for code, tables, lists, formulas and ruby.
+import { getOrMake } from "../../../core/maps.ts";
 import { collapseBlanks, edgesOf, type Filled, isBlock } from "./inline-blanks.ts";
 import { atBeginnings, escaped, inCell, Joined, oneLine, withoutBreaks } from "./markdown-lines.ts";
 import { isData, tableText } from "./markdown-tables.ts";
@@ -69,12 +70,10 @@ const numbers = new WeakMap<PageElement, Map<PageElement, number>>();
 function numberOf(item: PageElement): number {
   const list = item.parentElement;
   if (list === null) return 0;
-  let places = numbers.get(list);
-  if (places === undefined) {
-    const items = [...list.children].filter((one) => one.localName === "li");
-    places = new Map(items.map((one, at) => [one, at]));
-    numbers.set(list, places);
-  }
+  const places = getOrMake(numbers, list, () => {
+    const items = list.children.filter((one) => one.localName === "li");
+    return new Map(items.map((one, at) => [one, at]));
+  });
   return places.get(item) ?? 0;
 }
 

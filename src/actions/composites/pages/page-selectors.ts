@@ -1,4 +1,5 @@
 // A subset of CSS selectors: names, classes, ids, attributes; descendant, child and adjacent combinators. Parsed once.
+import { getOrMake } from "../../../core/maps.ts";
 
 export interface Selected {
   readonly localName: string;
@@ -75,9 +76,5 @@ const known = new Map<string, Matcher>();
 
 /** Throws SyntaxError for a selector outside the subset. */
 export function matcherOf(selector: string): Matcher {
-  const before = known.get(selector);
-  if (before !== undefined) return before;
-  const matcher = listMatcher(selector);
-  known.set(selector, matcher);
-  return matcher;
+  return getOrMake(known, selector, listMatcher);
 }
