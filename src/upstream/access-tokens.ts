@@ -25,12 +25,7 @@ const FETCH_MS_MAX = 10_000;
 /** Builds the token request for a time in epoch seconds; returns a text with the reason if it cannot. */
 type AskFor = (nowS: number) => TokenRequest | string;
 
-export interface AccessTokens {
-  /** Returns a cached token synchronously. Rejects with VendorFailure if no token can be fetched. */
-  of(adapter: Adapter, key: string, request: AskFor): string | Promise<string>;
-  /** Call when the vendor has rejected the cached token. */
-  forget(adapter: Adapter, key: string): void;
-}
+export type AccessTokens = ReturnType<typeof createAccessTokens>;
 
 interface Kept {
   readonly token: string;
@@ -48,7 +43,7 @@ async function jsonOf(body: AsyncIterable<Uint8Array>): Promise<unknown> {
   return whole === null ? null : JSON.parse(whole.toString());
 }
 
-export function createAccessTokens(clock: Clock, dispatcher: Dispatcher): AccessTokens {
+export function createAccessTokens(clock: Clock, dispatcher: Dispatcher) {
   const kept = new WeakMap<Adapter, Map<string, Kept | Promise<string>>>();
 
   const tokensOf = (adapter: Adapter) => getOrMake(kept, adapter, () => new Map<string, Kept | Promise<string>>());
@@ -88,7 +83,8 @@ export function createAccessTokens(clock: Clock, dispatcher: Dispatcher): Access
   }
 
   return {
-    of(adapter, key, askFor) {
+    /** Returns a cached token synchronously. Rejects with VendorFailure if no token can be fetched. */
+    of(adapter: Adapter, key: string, askFor: AskFor): string | Promise<string> {
       const tokens = tokensOf(adapter);
       const known = tokens.get(key);
       if (known instanceof Promise) return known;
@@ -97,7 +93,8 @@ export function createAccessTokens(clock: Clock, dispatcher: Dispatcher): Access
       tokens.set(key, fetching);
       return fetching;
     },
-    forget(adapter, key) {
+    /** Call when the vendor has rejected the cached token. */
+    forget(adapter: Adapter, key: string): void {
       const tokens = tokensOf(adapter);
       if (!(tokens.get(key) instanceof Promise)) tokens.delete(key);
     },

@@ -1,6 +1,6 @@
 // The connections to vendors: chooses their protocol, keeps spare ones ready, and detects dead ones.
 import type { Socket } from "node:net";
-import { Agent, buildConnector, type Dispatcher, errors, Pool } from "undici";
+import { Agent, buildConnector, errors, Pool } from "undici";
 import type { Adapter } from "../catalog/catalog.ts";
 import type { Clock } from "../core/clock.ts";
 import { NO_PROXIES, type Proxies } from "../core/proxies.ts";
@@ -25,13 +25,6 @@ interface ConnectionRules {
   /** Multiplexes calls where the vendor offers HTTP/2 by ALPN; otherwise a connection carries one call at a time. */
   readonly http2: boolean;
   readonly warm: boolean;
-}
-
-export interface Connections {
-  readonly dispatcher: Dispatcher;
-  /** Applies the adapter's rules, with those of earlier adapters at the same origin, to new connections. */
-  keepFor(adapter: Adapter): void;
-  close(): Promise<void>;
 }
 
 /**
@@ -97,7 +90,7 @@ function originsOf({ origin, origins }: Adapter): readonly string[] {
 }
 
 /** Opens no connection before the first call. `byDefault` enables HTTP/2 where the adapter does not decide; other origins use HTTP/1.1. */
-export function createConnections(clock: Clock, byDefault: boolean, proxies: Proxies = NO_PROXIES): Connections {
+export function createConnections(clock: Clock, byDefault: boolean, proxies: Proxies = NO_PROXIES) {
   const origins = new Map<string, Kept>();
   const ours = new Set<string>();
 
@@ -136,13 +129,14 @@ export function createConnections(clock: Clock, byDefault: boolean, proxies: Pro
 
   return {
     dispatcher,
-    keepFor(adapter) {
+    /** Applies the adapter's rules, with those of earlier adapters at the same origin, to new connections. */
+    keepFor(adapter: Adapter): void {
       if (adapter.isSandbox === true && new URL(adapter.origin).hostname === "127.0.0.1")
         ours.add(new URL(adapter.origin).origin);
       const rules = { http2: adapter.spec.http2 ?? byDefault, warm: adapter.keys.length > 0 };
       for (const origin of originsOf(adapter)) keep(origin, rules);
     },
-    async close() {
+    async close(): Promise<void> {
       for (const { spare } of origins.values()) spare?.close();
       await dispatcher.destroy();
     },

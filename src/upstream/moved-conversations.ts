@@ -19,25 +19,12 @@ interface Moved {
  */
 export type ServingRoute = "first" | "same-model" | "other-model";
 
-export interface MovedConversations {
-  /** While it is zero, callers need not identify a call's conversation. */
-  readonly size: number;
-  /** The health key of the route that served it last; null if it has not moved recently. */
-  routeOf(conversation: string): string | null;
-  /** Records that a route of this kind served it. */
-  served(conversation: string, healthKey: string, route: ServingRoute): void;
-  /** The moves here since the last call of this method, newest last; a `null` health key: back to the preferred route. */
-  news(): readonly MovedNews[];
-  /** The latest moves, for a process that knows none. */
-  known(): readonly MovedNews[];
-  /** Records a move in another process, without reporting it as news. */
-  hear(news: MovedNews): void;
-}
+export type MovedConversations = ReturnType<typeof createMovedConversations>;
 
 export type MovedNews = readonly [conversation: string, healthKey: string | null];
 
 /** Keeps at most `CONVERSATIONS_MAX`; the one served longest ago leaves first. */
-export function createMovedConversations(clock: Clock): MovedConversations {
+export function createMovedConversations(clock: Clock) {
   const moved = new Map<string, Moved>();
   let changed = new Map<string, string | null>();
 
@@ -46,17 +33,20 @@ export function createMovedConversations(clock: Clock): MovedConversations {
     putLast(moved, conversation, { healthKey, untilMs: clock.elapsedMs() + MOVED_MS }, CONVERSATIONS_MAX);
 
   return {
-    get size() {
+    /** While it is zero, callers need not identify a call's conversation. */
+    get size(): number {
       return moved.size;
     },
-    routeOf(conversation) {
+    /** The health key of the route that served it last; null if it has not moved recently. */
+    routeOf(conversation: string): string | null {
       const known = moved.get(conversation);
       if (known === undefined) return null;
       if (known.untilMs > clock.elapsedMs()) return known.healthKey;
       moved.delete(conversation);
       return null;
     },
-    served(conversation, healthKey, route) {
+    /** Records that a route of this kind served it. */
+    served(conversation: string, healthKey: string, route: ServingRoute): void {
       if (route === "first") {
         if (moved.delete(conversation)) note(conversation, null);
         return;
@@ -67,13 +57,17 @@ export function createMovedConversations(clock: Clock): MovedConversations {
       put(conversation, healthKey);
       note(conversation, healthKey);
     },
-    news() {
+    /** The moves here since the last call of this method, newest last; a `null` health key: back to the preferred route. */
+    news(): readonly MovedNews[] {
       const told = [...changed];
       changed = new Map();
       return told;
     },
-    known: () => [...moved].slice(-NEWS_MAX).map(([conversation, { healthKey }]) => [conversation, healthKey] as const),
-    hear([conversation, healthKey]) {
+    /** The latest moves, for a process that knows none. */
+    known: (): readonly MovedNews[] =>
+      [...moved].slice(-NEWS_MAX).map(([conversation, { healthKey }]) => [conversation, healthKey] as const),
+    /** Records a move in another process, without reporting it as news. */
+    hear([conversation, healthKey]: MovedNews): void {
       if (healthKey === null) moved.delete(conversation);
       else put(conversation, healthKey);
     },

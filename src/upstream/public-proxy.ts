@@ -27,13 +27,6 @@ export interface PublicProxyOptions extends PublicAddressesOptions {
   readonly bytesMax: number;
 }
 
-export interface PublicProxy {
-  /** Its address, on loopback. */
-  readonly url: string;
-  /** Closes every connection. */
-  close(): Promise<void>;
-}
-
 interface Way {
   readonly address: string;
   readonly port: number;
@@ -61,21 +54,23 @@ class WayOut {
     });
   }
 
-  async open(): Promise<PublicProxy> {
+  /** Returns its address, on loopback. */
+  async open(): Promise<string> {
     await new Promise<void>((resolve, reject) => {
       this.#server.once("error", reject);
       this.#server.listen(0, "127.0.0.1", resolve);
     });
     const at = this.#server.address();
     if (at === null || typeof at === "string") throw new Error("the proxy has no port");
-    return { url: `http://127.0.0.1:${at.port}`, close: () => this.#close() };
+    return `http://127.0.0.1:${at.port}`;
   }
 
-  async #close(): Promise<void> {
+  /** Closes every connection. */
+  readonly close = async (): Promise<void> => {
     this.#stop.abort();
     for (const socket of this.#sockets) socket.destroy();
     await new Promise<void>((resolve) => this.#server.close(() => resolve()));
-  }
+  };
 
   /** Tracks a socket, to close it later and to count its bytes. */
   #keep<Kind extends Duplex>(socket: Kind): Kind {
@@ -175,6 +170,7 @@ function connectTo(address: string, port: number): Socket {
 }
 
 /** Listens on a free loopback port. The caller must close it. */
-export function openPublicProxy(options: PublicProxyOptions): Promise<PublicProxy> {
-  return new WayOut(options).open();
+export async function openPublicProxy(options: PublicProxyOptions) {
+  const proxy = new WayOut(options);
+  return { url: await proxy.open(), close: proxy.close };
 }

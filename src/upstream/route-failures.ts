@@ -28,16 +28,7 @@ export interface RouteFailure {
   readonly lastAtMs: number;
 }
 
-export interface RouteFailures {
-  /** Records a failed attempt. Skips failures that are the caller's fault, and callers' own words. */
-  note(route: Pick<Candidate, "provider" | "model" | "healthKey">, failure: AttemptFailure): void;
-  /** The failures in all processes, newest first. */
-  all(): readonly RouteFailure[];
-  /** What this process recorded since the last call of this method; `count` covers that time only. */
-  news(): readonly RouteFailure[];
-  /** Records a failure from another process. */
-  hear(failure: RouteFailure): void;
-}
+export type RouteFailures = ReturnType<typeof createRouteFailures>;
 
 /** Reduces text to one line of bounded length. */
 export function lineOf(words: string): string {
@@ -56,7 +47,7 @@ function together(before: RouteFailure | undefined, next: RouteFailure): RouteFa
 }
 
 /** Keeps the failures of this process, and those heard from others. */
-export function createRouteFailures(clock: Clock): RouteFailures {
+export function createRouteFailures(clock: Clock) {
   const ofProviders = new Map<string, Map<string, RouteFailure>>();
   const untold = new Map<string, RouteFailure>();
   const nameOf = ({ model, reason, status, sandbox }: RouteFailure) => `${reason} ${status} ${sandbox} ${model}`;
@@ -69,7 +60,11 @@ export function createRouteFailures(clock: Clock): RouteFailures {
   }
 
   return {
-    note({ provider, model, healthKey }, { kind: reason, status, message }) {
+    /** Records a failed attempt. Skips failures that are the caller's fault, and callers' own words. */
+    note(
+      { provider, model, healthKey }: Pick<Candidate, "provider" | "model" | "healthKey">,
+      { kind: reason, status, message }: AttemptFailure,
+    ): void {
       if (FAILURES[reason].fault !== "provider") return;
       const nowMs = clock.epochMs();
       const at = { firstAtMs: nowMs, lastAtMs: nowMs };
@@ -79,16 +74,19 @@ export function createRouteFailures(clock: Clock): RouteFailures {
       const name = `${provider} ${nameOf(failure)}`;
       putLast(untold, name, together(untold.get(name), failure), TOLD_MAX);
     },
-    all() {
+    /** The failures in all processes, newest first. */
+    all(): readonly RouteFailure[] {
       const rows = [...ofProviders.values()].flatMap((ofOne) => [...ofOne.values()]);
       // Of failures at the same moment, the one recorded last comes first.
       return rows.toReversed().sort((a, b) => b.lastAtMs - a.lastAtMs);
     },
-    news() {
+    /** What this process recorded since the last call of this method; `count` covers that time only. */
+    news(): readonly RouteFailure[] {
       const told = [...untold.values()];
       untold.clear();
       return told;
     },
-    hear: (failure) => add({ ...failure, words: lineOf(failure.words) }),
+    /** Records a failure from another process. */
+    hear: (failure: RouteFailure): void => add({ ...failure, words: lineOf(failure.words) }),
   };
 }

@@ -15,17 +15,13 @@ export interface RouteSpeed {
   readonly tokensPerSecond: number | null;
 }
 
-export interface RouteFigures {
-  add(route: Candidate, told: AttemptFigures): void;
-  /** Null if the route has not served since the start. */
-  of(healthKey: string): RouteSpeed | null;
-}
+export type RouteFigures = ReturnType<typeof createRouteFigures>;
 
 function mean(before: number | null, now: number): number {
   return before === null ? now : before + NEWEST * (now - before);
 }
 
-export function createRouteFigures(): RouteFigures {
+export function createRouteFigures() {
   const speeds = new Map<string, { firstTokenMs: number | null; tokensPerSecond: number | null }>();
   const fresh = () => {
     makeRoom(speeds, ROUTES_MAX);
@@ -33,7 +29,7 @@ export function createRouteFigures(): RouteFigures {
   };
 
   return {
-    add({ healthKey }, { ms, firstTokenMs, outputTokens }) {
+    add({ healthKey }: Candidate, { ms, firstTokenMs, outputTokens }: AttemptFigures): void {
       const speed = getOrMake(speeds, healthKey, fresh);
       // A whole answer arrives at once, so it says nothing about the first token.
       if (firstTokenMs !== null) speed.firstTokenMs = mean(speed.firstTokenMs, firstTokenMs);
@@ -41,7 +37,8 @@ export function createRouteFigures(): RouteFigures {
       if (outputTokens < TOKENS_MIN) return;
       speed.tokensPerSecond = mean(speed.tokensPerSecond, (outputTokens * 1_000) / writingMs);
     },
-    of: (healthKey) => speeds.get(healthKey) ?? null,
+    /** Null if the route has not served since the start. */
+    of: (healthKey: string): RouteSpeed | null => speeds.get(healthKey) ?? null,
   };
 }
 

@@ -47,24 +47,6 @@ export interface RouteNews {
   readonly restMs: number;
 }
 
-/** After its rest a candidate is probed by one call; others avoid it until that call ends. */
-export interface RouteHealth extends Health {
-  /** The routes at rest, for the metrics; without those that use callers' own keys, which are not the operator's concern. */
-  resting(): readonly { readonly provider: string; readonly model: string }[];
-  /** Whether the route currently ranks behind the others. */
-  rests(route: Candidate): boolean;
-  /** The route's speed; null if it has not served yet. */
-  speedOf(healthKey: string): RouteSpeed | null;
-  /** What this process found since the last call of this method. */
-  news(): readonly RouteNews[];
-  /** The routes at rest now, for a process that knows none. */
-  known(): readonly RouteNews[];
-  /** Applies another process's finding like one of our own, without reporting it as news. */
-  hear(news: RouteNews): void;
-  /** Ranks a route behind the others for the given time, although it answers. */
-  putBehind(news: RouteNews): void;
-}
-
 function failsTooOften(state: State): boolean {
   if (state.failuresInARow >= FAILURES_IN_A_ROW_MAX) return true;
   const bad = state.results.filter((good) => !good).length;
@@ -102,8 +84,11 @@ class OwnStates {
   }
 }
 
-/** The health of this process's routes by health key. Records failures in `failures`, except those with a caller's own key. */
-class ProcessRouteHealth implements RouteHealth {
+/**
+ * The health of this process's routes by health key. Records failures in `failures`, except those with a caller's own key. After its rest a
+ * candidate is probed by one call; others avoid it until that call ends.
+ */
+export class RouteHealth implements Health {
   readonly #clock: Clock;
   readonly #failures: RouteFailures;
   readonly #states = new Map<string, State>();
@@ -113,7 +98,7 @@ class ProcessRouteHealth implements RouteHealth {
   /** Routes whose rest began or ended here; never more than there are states. */
   readonly #changed = new Set<string>();
 
-  constructor(clock: Clock, failures: RouteFailures) {
+  constructor(clock: Clock, failures: RouteFailures = createRouteFailures(clock)) {
     this.#clock = clock;
     this.#failures = failures;
   }
@@ -128,6 +113,7 @@ class ProcessRouteHealth implements RouteHealth {
     if (state !== undefined && state.restUntilMs > 0) state.probing = true;
   }
 
+  /** Whether the route currently ranks behind the others. */
   rests(route: Candidate): boolean {
     const state = this.#known(route.healthKey);
     return state !== undefined && this.#rests(state);
@@ -164,29 +150,35 @@ class ProcessRouteHealth implements RouteHealth {
     if (state !== undefined) state.probing = false;
   }
 
+  /** What this process found since the last call of this method. */
   news(): readonly RouteNews[] {
     const told = [...this.#changed].flatMap((healthKey) => this.#newsOf(healthKey));
     this.#changed.clear();
     return told;
   }
 
+  /** The routes at rest now, for a process that knows none. */
   known(): readonly RouteNews[] {
     const all = [...this.#states.keys()].flatMap((healthKey) => this.#newsOf(healthKey));
     return all.filter(({ restMs }) => restMs > 0);
   }
 
+  /** Applies another process's finding like one of our own, without reporting it as news. */
   hear(news: RouteNews): void {
     const state = this.#stateOf(news);
     if (news.restMs > 0) state.restUntilMs = this.#clock.elapsedMs() + Math.min(news.restMs, RETRY_AFTER_MS_MAX);
     else awake(state);
   }
 
+  /** Ranks a route behind the others for the given time, although it answers. */
   putBehind(news: RouteNews): void {
     this.#stateOf(news).behindUntilMs = this.#clock.elapsedMs() + news.restMs;
   }
 
+  /** The route's speed; null if it has not served yet. */
   readonly speedOf = (healthKey: string): RouteSpeed | null => this.#figuresOf(healthKey).of(healthKey);
 
+  /** The routes at rest, for the metrics; without those that use callers' own keys, which are not the operator's concern. */
   resting(): readonly { readonly provider: string; readonly model: string }[] {
     const resting = [...this.#states.values()].filter((state) => this.#rests(state));
     return resting.map(({ provider, model }) => ({ provider, model }));
@@ -253,8 +245,4 @@ function addResult(state: State, good: boolean): void {
   state.probing = false;
   state.results.push(good);
   if (state.results.length > SAMPLE) state.results.shift();
-}
-
-export function createRouteHealth(clock: Clock, failures: RouteFailures = createRouteFailures(clock)): RouteHealth {
-  return new ProcessRouteHealth(clock, failures);
 }

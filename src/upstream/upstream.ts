@@ -9,50 +9,27 @@ import { getOrMake } from "../core/maps.ts";
 import { destinationOf, NO_PROXIES, type Proxies, withoutPassword } from "../core/proxies.ts";
 import type { AttemptFailure } from "../core/route.ts";
 import { createAccessTokens, type Login, loginAt, type Paying, plainLogins } from "./access-tokens.ts";
-import { type ActionCandidate, type ActionOrder, actionCandidate, ReadyAction } from "./action-candidate.ts";
+import { type ActionOrder, actionCandidate, ReadyAction } from "./action-candidate.ts";
 import { BatchClient, type BatchClientOrder } from "./batch-client.ts";
 import { createConnections } from "./connections.ts";
 import type { Dialects } from "./dialects/dialect.ts";
 import { MediaFetcher, type UnpaidLinks } from "./fetch-media.ts";
 import type { KeyRing } from "./key-ring.ts";
-import {
-  type ChatOrder,
-  chatCandidate,
-  type ModelCandidate,
-  type UnitCandidate,
-  type UnitOrder,
-  type UnpricedUsage,
-  unitCandidate,
-} from "./model-candidate.ts";
-import { createMovedConversations, type MovedConversations } from "./moved-conversations.ts";
+import { type ChatOrder, chatCandidate, type UnitOrder, type UnpricedUsage, unitCandidate } from "./model-candidate.ts";
+import { createMovedConversations } from "./moved-conversations.ts";
 import { createPublicFetch, type PublicFetch } from "./public-fetch.ts";
-import { createRouteFailures, type RouteFailures } from "./route-failures.ts";
-import { createRouteHealth, type RouteHealth } from "./route-health.ts";
+import { createRouteFailures } from "./route-failures.ts";
+import { RouteHealth } from "./route-health.ts";
 import { createSidecars } from "./sidecar/sidecar.ts";
 import { createVendorRateLimiter } from "./vendor-rate-limiter.ts";
 import { readyVendor, type Vendor } from "./vendor-request.ts";
 import { runVendorScript, type ScriptOrder } from "./vendor-script.ts";
-import { openVendorSocket, type VendorSocket, type VendorSocketOrder } from "./vendor-socket.ts";
+import { openVendorSocket, type VendorSocketOrder } from "./vendor-socket.ts";
 
 const KEY_REST_MS = 60_000;
 const KEY_REST_RATE_LIMITED_MS = 5_000;
 
-export interface Upstream {
-  readonly health: RouteHealth;
-  readonly failures: RouteFailures;
-  readonly moved: MovedConversations;
-  /** Makes the candidate of one offer; returns a reason if the offer cannot serve this request. */
-  chatCandidate(offer: Offer, order: ChatOrder): ModelCandidate | string;
-  unitCandidate(offer: UnitOffer, order: UnitOrder): UnitCandidate;
-  vendorSocket(offer: UnitOffer, order: VendorSocketOrder): VendorSocket;
-  actionCandidate(offer: ActionOffer, order: ActionOrder): ActionCandidate;
-  batchClient(adapter: Adapter, order: BatchClientOrder): BatchClient;
-  /** The proxy for an address, without its password; null for a direct connection. */
-  proxyOf(address: string): string | null;
-  /** Runs an adapter's script outside any call. Throws VendorFailure, or an exception of the script's. */
-  vendorScript<T>(script: (context: SessionContext) => Promise<T>, order: ScriptOrder): Promise<T>;
-  close(): Promise<void>;
-}
+export type Upstream = ReturnType<typeof createUpstream>;
 
 /** A vendor rejected our key as invalid, or because its balance is used up. */
 export interface RefusedKey {
@@ -101,7 +78,7 @@ function keyRests(of: {
 }
 
 /** Opens no connection before the first call. */
-export function createUpstream(clock: Clock, options: UpstreamOptions): Upstream {
+export function createUpstream(clock: Clock, options: UpstreamOptions) {
   const { onRefusedKey = () => {}, publicFetch = createPublicFetch(options), unpaidLinks = null } = options;
   const { onUnpriced = () => {}, merchantPayerFor = () => null, http2 = false, proxies = NO_PROXIES } = options;
   const mediaFetcher = new MediaFetcher(publicFetch.open, unpaidLinks);
@@ -113,7 +90,6 @@ export function createUpstream(clock: Clock, options: UpstreamOptions): Upstream
   const loginOf = (adapter: Adapter, key: string, paying?: Paying): Login =>
     paying === undefined ? logins.of(adapter, key) : loginAt(adapter, key, loginParts, paying);
   const failures = createRouteFailures(clock);
-  const health = createRouteHealth(clock, failures);
   const vendors = new WeakMap<Adapter, Vendor>();
   const readyOffers = new WeakMap<ActionOffer, ReadyAction>();
 
@@ -140,20 +116,24 @@ export function createUpstream(clock: Clock, options: UpstreamOptions): Upstream
   };
 
   return {
-    health,
+    health: new RouteHealth(clock, failures),
     failures,
-    proxyOf(address) {
+    /** The proxy for an address, without its password; null for a direct connection. */
+    proxyOf(address: string): string | null {
       const proxy = proxies.proxyFor(destinationOf(new URL(address)));
       return proxy && withoutPassword(proxy.href).replace(/\/$/, "");
     },
     moved: createMovedConversations(clock),
-    actionCandidate: (offer, order) => actionCandidate(offer, order, parts),
-    vendorScript: (script, order) => runVendorScript(script, order, parts),
-    chatCandidate: (offer, order) => chatCandidate(offer, order, parts),
-    unitCandidate: (offer, order) => unitCandidate(offer, order, parts),
-    batchClient: (adapter, order) => new BatchClient(adapter, order, parts),
-    vendorSocket: (offer, order) => openVendorSocket(offer, order, parts),
-    async close() {
+    actionCandidate: (offer: ActionOffer, order: ActionOrder) => actionCandidate(offer, order, parts),
+    /** Runs an adapter's script outside any call. Throws VendorFailure, or an exception of the script's. */
+    vendorScript: <T>(script: (context: SessionContext) => Promise<T>, order: ScriptOrder): Promise<T> =>
+      runVendorScript(script, order, parts),
+    /** Makes the candidate of one offer; returns a reason if the offer cannot serve this request. */
+    chatCandidate: (offer: Offer, order: ChatOrder) => chatCandidate(offer, order, parts),
+    unitCandidate: (offer: UnitOffer, order: UnitOrder) => unitCandidate(offer, order, parts),
+    batchClient: (adapter: Adapter, order: BatchClientOrder) => new BatchClient(adapter, order, parts),
+    vendorSocket: (offer: UnitOffer, order: VendorSocketOrder) => openVendorSocket(offer, order, parts),
+    async close(): Promise<void> {
       publicFetch.close();
       await Promise.all([connections.close(), sidecars.close()]);
     },

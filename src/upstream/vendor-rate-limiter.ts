@@ -30,14 +30,7 @@ export interface NoPermit {
   readonly valid: null;
 }
 
-export interface VendorRateLimiter {
-  /** A permit, or how long it would take to get one. A vendor without a rate always has one, unless it rests. */
-  acquire(vendor: string, rate: VendorRate | undefined, request: PermitRequest): Permit | NoPermit;
-  /** Sends nothing to the vendor for `ms`, and invalidates earlier permits. Never shortens a rest. */
-  rest(vendor: string, ms: number): void;
-  /** Milliseconds until its rest ends; 0 if it does not rest. */
-  resting(vendor: string): number;
-}
+export type VendorRateLimiter = ReturnType<typeof createVendorRateLimiter>;
 
 interface Reservation {
   readonly atMs: number;
@@ -62,14 +55,19 @@ function firstFree(reservations: readonly Reservation[], fromMs: number, gapMs: 
 }
 
 /** The rate limiter of this process, for all vendors. It never sleeps; it returns a delay. */
-export function createVendorRateLimiter(clock: Clock): VendorRateLimiter {
+export function createVendorRateLimiter(clock: Clock) {
   const states = new Map<string, VendorState>();
 
   const fresh = (): VendorState => ({ reservations: [], restUntilMs: 0, rests: 0 });
   const stateOf = (vendor: string) => getOrMake(states, vendor, fresh);
 
   return {
-    acquire(vendor, rate, { waitMsMax, afterMs = 0 }) {
+    /** A permit, or how long it would take to get one. A vendor without a rate always has one, unless it rests. */
+    acquire(
+      vendor: string,
+      rate: VendorRate | undefined,
+      { waitMsMax, afterMs = 0 }: PermitRequest,
+    ): Permit | NoPermit {
       const nowMs = clock.elapsedMs();
       const state = stateOf(vendor);
       const gapMs = rate === undefined ? 0 : rate.perMs / rate.requests;
@@ -90,12 +88,14 @@ export function createVendorRateLimiter(clock: Clock): VendorRateLimiter {
         },
       };
     },
-    rest(vendor, ms) {
+    /** Sends nothing to the vendor for `ms`, and invalidates earlier permits. Never shortens a rest. */
+    rest(vendor: string, ms: number): void {
       const state = stateOf(vendor);
       state.rests++;
       state.restUntilMs = Math.max(state.restUntilMs, clock.elapsedMs() + ms);
       state.reservations = state.reservations.filter(({ atMs }) => atMs <= clock.elapsedMs());
     },
-    resting: (vendor) => Math.max(0, (states.get(vendor)?.restUntilMs ?? 0) - clock.elapsedMs()),
+    /** Milliseconds until its rest ends; 0 if it does not rest. */
+    resting: (vendor: string): number => Math.max(0, (states.get(vendor)?.restUntilMs ?? 0) - clock.elapsedMs()),
   };
 }

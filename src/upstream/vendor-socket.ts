@@ -26,16 +26,7 @@ export interface VendorSocketOrder {
   ended(failure: AttemptFailure): void;
 }
 
-export interface VendorSocket {
-  send(message: Uint8Array | string): void;
-  /** What was sent and has not left yet. */
-  readonly unsentBytes: number;
-  pause(): void;
-  resume(): void;
-  close(): void;
-}
-
-class OpenVendorSocket implements VendorSocket, ExchangeListener {
+export class VendorSocket implements ExchangeListener {
   readonly #order: VendorSocketOrder;
   readonly #onFailure: (failure: AttemptFailure) => AttemptFailure;
   readonly #clock: Clock;
@@ -71,6 +62,7 @@ class OpenVendorSocket implements VendorSocket, ExchangeListener {
     this.#exchange.write(textFrame(typeof message === "string" ? Buffer.from(message) : message));
   }
 
+  /** What was sent and has not left yet. */
   get unsentBytes(): number {
     return this.#exchange.unsentBytes;
   }
@@ -139,7 +131,7 @@ export function openVendorSocket(offer: UnitOffer, order: VendorSocketOrder, par
   const asked = { task: "realtime", body: {}, files: [], stream: false };
   const context = { upstreamModel, spec, servedSlug: "", completionId: "", createdS: 0 };
   const request = UNIT_DIALECTS[spec.dialect].request(asked, context);
-  const socket = new OpenVendorSocket(order, clock, (failure) => restKey(adapter, key, readableFailure(failure, key)));
+  const socket = new VendorSocket(order, clock, (failure) => restKey(adapter, key, readableFailure(failure, key)));
   const { "content-type": _, ...headers } = vendor.headers;
   const made = exchangeRequest({ ...vendor, headers }, request, { adapter, requestId: order.requestId });
   socket.start(dispatcher, loginOf(adapter, key).authorize(made));

@@ -7,7 +7,7 @@ import { retrying } from "../../src/kernel/routes/retrying.ts";
 import { retryAfterMs } from "../../src/upstream/classify.ts";
 import { createKeyRing } from "../../src/upstream/key-ring.ts";
 import { createRouteFailures } from "../../src/upstream/route-failures.ts";
-import { createRouteHealth } from "../../src/upstream/route-health.ts";
+import { RouteHealth } from "../../src/upstream/route-health.ts";
 
 function candidate(name: string): Candidate {
   return {
@@ -39,7 +39,7 @@ function setUp() {
   const clock = manualClock(0);
   clock.advance(1);
   const failures = createRouteFailures(clock);
-  const health = createRouteHealth(clock, failures);
+  const health = new RouteHealth(clock, failures);
   const order = () => health.order(ROUTES).map((one) => one.candidate?.provider);
   return { clock, health, failures, order };
 }

@@ -218,17 +218,12 @@ export class Sidecar implements AskedSidecar {
   }
 }
 
-interface Sidecars {
-  /** Null if the vendor has HTTP, or a server replaces it. */
-  of(adapter: Adapter, key: string): Sidecar | null;
-  close(): Promise<void>;
-}
-
 /** Starts a sidecar only at its first request. */
-export function createSidecars(clock: Clock, proxies: Proxies): Sidecars {
+export function createSidecars(clock: Clock, proxies: Proxies) {
   const known = new Map<string, Sidecar>();
   return {
-    of({ spec, origin, isSandbox }, key) {
+    /** Null if the vendor has HTTP, or a server replaces it. */
+    of({ spec, origin, isSandbox }: Adapter, key: string): Sidecar | null {
       const { sidecar: file } = spec;
       if (file === undefined || isSandbox === true || origin !== spec.origin) return null;
       const name = `${file} ${key}`;
@@ -237,7 +232,7 @@ export function createSidecars(clock: Clock, proxies: Proxies): Sidecars {
       known.set(name, sidecar);
       return sidecar;
     },
-    async close() {
+    async close(): Promise<void> {
       await Promise.all([...known.values()].map((sidecar) => sidecar.close()));
     },
   };
