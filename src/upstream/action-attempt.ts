@@ -9,6 +9,7 @@ import type { ActionCandidateParts, ActionOrder, ReadyAction } from "./action-ca
 import { buildRequest, type WireRequest } from "./build-request.ts";
 import { retryAfterMs } from "./classify.ts";
 import { missingFrom } from "./missing-from.ts";
+import { NOTHING_READ } from "./nothing-read.ts";
 import { failureOf, type Judgement, judge, looksIntoBody, type VendorAnswer } from "./read-answer.ts";
 import { runScript } from "./run-script.ts";
 import { type ActionResult, resultOf, runSteps } from "./run-steps.ts";
@@ -119,13 +120,8 @@ class ActionAttempt implements Attempt {
 
   reading(): Reading {
     const bytes = this.#splice?.bytes || (this.#result?.answer.bytes.length ?? 0);
-    const common = {
-      usage: null,
-      delivered: { text: "", bytes },
-      upstreamCostNano: this.#client.paidNano,
-      skippedEvents: 0,
-    };
-    return { ...common, answer: this.#answer, miss: this.#result?.miss ?? false };
+    const cost = { delivered: { text: "", bytes }, upstreamCostNano: this.#client.paidNano };
+    return { ...NOTHING_READ, ...cost, answer: this.#answer, miss: this.#result?.miss ?? false };
   }
 
   async #run(): Promise<ActionResult> {

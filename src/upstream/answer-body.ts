@@ -1,6 +1,9 @@
 // Collects a vendor's answer up to a size limit, and parses it where it is JSON.
 import type { IncomingHttpHeaders } from "node:http";
-import { ANSWER_BYTES_MAX } from "./unary-body.ts";
+import { ChunkList } from "../core/chunk-list.ts";
+import { parseRaw } from "../core/raw-json.ts";
+
+export const ANSWER_BYTES_MAX = 32 * 1024 * 1024;
 
 /** Text types, and JSON and XML types by their suffix (RFC 6839). Case-insensitive. */
 const TEXT = /^(text\/|application\/(json|xml|javascript|(x-)?ndjson)|[^;]*\+(json|xml))/i;
@@ -11,20 +14,22 @@ export function isTextType(contentType: string): boolean {
 
 export class AnswerBody {
   readonly #type: string;
-  #chunks: Buffer[] = [];
+  readonly #bytesMax: number;
+  readonly #chunks = new ChunkList();
   length = 0;
   /** The first byte that is not whitespace; 0 until one arrives. */
   firstByte = 0;
 
-  constructor(headers: IncomingHttpHeaders) {
+  constructor(headers: IncomingHttpHeaders, bytesMax = ANSWER_BYTES_MAX) {
     this.#type = String(headers["content-type"] ?? "");
+    this.#bytesMax = bytesMax;
   }
 
-  /** Returns false once the body exceeds `ANSWER_BYTES_MAX`, and drops all of it. */
+  /** Returns false once the body exceeds its limit, and drops all of it. */
   push(chunk: Buffer): boolean {
     this.length += chunk.length;
-    if (this.length > ANSWER_BYTES_MAX) {
-      this.#chunks = [];
+    if (this.length > this.#bytesMax) {
+      this.#chunks.take();
       return false;
     }
     this.#chunks.push(chunk);
@@ -32,12 +37,22 @@ export class AnswerBody {
     return true;
   }
 
+  /** Takes the bytes out. */
   raw(): Buffer {
-    const [only] = this.#chunks;
-    return this.#chunks.length === 1 && only !== undefined ? only : Buffer.concat(this.#chunks);
+    return this.#chunks.take();
   }
 
-  /** Reads the whole body. `json` is undefined if it is not JSON; `text` is empty if it is not text. */
+  /** Takes the body out as JSON with its numbers as written; as text if it is not JSON. */
+  json(): unknown {
+    const text = this.raw().toString("utf8");
+    try {
+      return parseRaw(text);
+    } catch {
+      return text;
+    }
+  }
+
+  /** Takes the body out. `json` is undefined if it is not JSON; `text` is empty if it is not text. */
   read(): { readonly json: unknown; readonly text: string; readonly bytes: Buffer } {
     const bytes = this.raw();
     const start = bytes[0] ?? 0;

@@ -6,6 +6,7 @@ import type { Clock } from "../core/clock.ts";
 import { mediaTypeOf } from "../core/event-stream.ts";
 import type { AnswerSink, Attempt, AttemptFailure, FinalPart, Reading } from "../core/route.ts";
 import { ownSlice } from "../core/slices.ts";
+import { ANSWER_BYTES_MAX, AnswerBody } from "./answer-body.ts";
 import { classify, retryAfterMs } from "./classify.ts";
 import { STREAM_ENCODINGS } from "./decoding.ts";
 import type { UnaryAnswer } from "./dialects/dialect.ts";
@@ -14,7 +15,6 @@ import { Exchange, type ExchangeListener, type ExchangeRequest } from "./exchang
 import { HeldBytes } from "./held-bytes.ts";
 import type { Lane } from "./lane.ts";
 import { NOTHING_READ } from "./nothing-read.ts";
-import { ANSWER_BYTES_MAX, UnaryBody } from "./unary-body.ts";
 import { emptyAnswer, failureOfKind, malformed, unfitAnswer, VendorFailure } from "./vendor-failure.ts";
 import { GatheredAnswer } from "./whole-stream.ts";
 
@@ -60,7 +60,7 @@ class ChatAttempt implements Attempt, ExchangeListener {
   /** Lets other calls run before reading on. */
   #givesWay = false;
   readonly #exchange: Exchange;
-  #body: UnaryBody | null = null;
+  #body: AnswerBody | null = null;
   #unary: Exclude<UnaryAnswer, AttemptFailure> | null = null;
   /** What a whole answer said, parsed at first use and cached: leg, health and cost all need it. */
   #read: Reading | null = null;
@@ -127,7 +127,7 @@ class ChatAttempt implements Attempt, ExchangeListener {
     if (status < 200 || status >= 300) {
       this.#isError = true;
       this.#retryAfterMs = retryAfterMs(headers, this.#options.clock.epochMs());
-      this.#body = new UnaryBody(ERROR_BYTES_MAX);
+      this.#body = new AnswerBody(headers, ERROR_BYTES_MAX);
     } else if (lane.passesBytes === true && mediaTypeOf(type) !== "application/json") {
       this.#stream = new HeldBytes(this.#listener);
     } else {
@@ -138,7 +138,7 @@ class ChatAttempt implements Attempt, ExchangeListener {
         const gathered = new GatheredAnswer();
         this.#gathered = gathered;
         this.#stream = new EventStream({ reader: (out) => gather(gathered, out) }, this.#listener, framing);
-      } else this.#body = new UnaryBody(ANSWER_BYTES_MAX);
+      } else this.#body = new AnswerBody(headers);
     }
   }
 
@@ -284,7 +284,8 @@ class ChatAttempt implements Attempt, ExchangeListener {
 }
 
 function readingOf({ usage, text, upstreamCostNano, counts }: Exclude<UnaryAnswer, AttemptFailure>): Reading {
-  const reading = { usage, delivered: { text, bytes: Buffer.byteLength(text) }, upstreamCostNano, skippedEvents: 0 };
+  const delivered = { text, bytes: Buffer.byteLength(text) };
+  const reading = { ...NOTHING_READ, usage, delivered, upstreamCostNano };
   return counts == null ? reading : { ...reading, counts };
 }
 

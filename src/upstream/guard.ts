@@ -6,8 +6,8 @@ import { GatewayError } from "../core/errors.ts";
 import { readJson } from "../core/json-bytes.ts";
 import { jsonText, parseRaw } from "../core/raw-json.ts";
 import { tally } from "../core/tally.ts";
+import { ANSWER_BYTES_MAX } from "./answer-body.ts";
 import type { PublicFetch } from "./public-fetch.ts";
-import { ANSWER_BYTES_MAX } from "./unary-body.ts";
 
 const REASON_LENGTH_MAX = 400;
 /** The limit on concurrent judgements: each keeps another copy of its body. */

@@ -1,5 +1,6 @@
 // Passes on a binary answer as it arrives, but holds back the last piece: it acknowledges the charge, so it must follow the charge.
 import type { AnswerSink, Reading } from "../core/route.ts";
+import { NOTHING_READ } from "./nothing-read.ts";
 import { malformed } from "./vendor-failure.ts";
 
 export class HeldBytes {
@@ -33,7 +34,6 @@ export class HeldBytes {
   }
 
   reading(): Reading {
-    const delivered = { text: "", bytes: this.#bytes };
-    return { usage: null, delivered, upstreamCostNano: null, skippedEvents: 0 };
+    return { ...NOTHING_READ, delivered: { text: "", bytes: this.#bytes } };
   }
 }

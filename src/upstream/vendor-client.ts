@@ -209,15 +209,12 @@ export class VendorClient {
   }
 
   #exchange(request: WireRequest, question: Question): Promise<VendorAnswer> {
-    const { adapter, dispatcher, clock, sidecar = null } = this.#options;
+    const { sidecar = null } = this.#options;
     if (this.#over) throw cancelled();
-    const { redirectsMax, splice, messages = null, msMax = Number.POSITIVE_INFINITY } = question;
-    const leftMs = () => this.#leftMs;
-    const options = { adapter, dispatcher, clock, redirectsMax, splice, messages, msMax, leftMs };
+    const { msMax = Number.POSITIVE_INFINITY } = question;
+    const leftMs = () => Math.max(1, Math.min(msMax, this.#leftMs));
     const exchange =
-      sidecar === null
-        ? new VendorExchange(options)
-        : new SidecarExchange(sidecar, Math.max(1, Math.min(msMax, this.#leftMs)));
+      sidecar === null ? new VendorExchange(question, this.#options, leftMs) : new SidecarExchange(sidecar, leftMs());
     this.#running.add(exchange);
     return exchange.run(request).then(
       (answer) => {

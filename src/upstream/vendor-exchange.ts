@@ -1,9 +1,6 @@
 // One request to a vendor with its outcome: follows redirects, passes on a long answer, reports messages, and reads any other answer whole.
 import type { IncomingHttpHeaders } from "node:http";
-import type { Dispatcher } from "undici";
-import type { Adapter } from "../catalog/catalog.ts";
 import type { Messages } from "../catalog/script.ts";
-import type { Clock } from "../core/clock.ts";
 import type { AttemptFailure } from "../core/route.ts";
 import { AnswerBody } from "./answer-body.ts";
 import { redirected, type WireRequest } from "./build-request.ts";
@@ -13,6 +10,7 @@ import { messageCutter } from "./message-cutter.ts";
 import type { VendorAnswer } from "./read-answer.ts";
 import { handshake, saidFrame } from "./socket-frames.ts";
 import type { Splice } from "./splice.ts";
+import type { Question, VendorClientOptions } from "./vendor-client.ts";
 import { cancelled, failureOfKind, VendorFailure } from "./vendor-failure.ts";
 
 const SPLICED_GAP_MS_MAX = 30_000;
@@ -20,23 +18,11 @@ const REDIRECTS = [301, 302, 303, 307, 308];
 /** Redirects that repeat the same request, body included. */
 const SAME_AGAIN = [307, 308];
 
-export interface VendorExchangeOptions {
-  readonly adapter: Adapter;
-  readonly dispatcher: Dispatcher;
-  readonly clock: Clock;
-  readonly redirectsMax: number;
-  /** Takes over a long answer; null if the answer must be read whole. */
-  readonly splice: Splice | null;
-  /** Receives the messages of a good answer, which is then not kept; null: it is kept. */
-  readonly messages: Messages | null;
-  /** The time limit of this exchange, in milliseconds, if less than the call has left. */
-  readonly msMax: number;
-  leftMs(): number;
-}
-
 /** One request with its redirects and its outcome. */
 export class VendorExchange implements ExchangeListener {
-  readonly #options: VendorExchangeOptions;
+  readonly #question: Question;
+  readonly #options: VendorClientOptions;
+  readonly #msMax: () => number;
   readonly #outcome = Promise.withResolvers<VendorAnswer>();
   #request: WireRequest | null = null;
   #redirects = 0;
@@ -49,8 +35,11 @@ export class VendorExchange implements ExchangeListener {
   /** The accept value with which a server must open the requested socket. */
   #accept: string | null = null;
 
-  constructor(options: VendorExchangeOptions) {
+  /** `msMax`: the time limit of a request that begins now, in milliseconds. */
+  constructor(question: Question, options: VendorClientOptions, msMax: () => number) {
+    this.#question = question;
     this.#options = options;
+    this.#msMax = msMax;
   }
 
   run(request: WireRequest): Promise<VendorAnswer> {
@@ -79,14 +68,14 @@ export class VendorExchange implements ExchangeListener {
   head(status: number, headers: IncomingHttpHeaders): void {
     this.#status = status;
     this.#headers = headers;
-    const { messages } = this.#options;
-    if (messages !== null && status < 300) this.#listen(messages);
+    const { messages } = this.#question;
+    if (messages !== undefined && status < 300) this.#listen(messages);
     else this.#body = new AnswerBody(headers);
   }
 
   data(chunk: Buffer): void {
     if (this.#cutter !== null) return this.#cut((cutter) => cutter.push(chunk));
-    const { splice } = this.#options;
+    const { splice } = this.#question;
     const body = this.#body;
     const fits = this.#splicing ? splice?.push(chunk) : body?.push(chunk);
     if (fits !== true) return this.#fail(failureOfKind("provider_malformed", "the answer is too large"));
@@ -118,13 +107,9 @@ export class VendorExchange implements ExchangeListener {
   #send(request: WireRequest): void {
     const { dispatcher, clock } = this.#options;
     this.#request = request;
-    const clocks = {
-      firstMsMax: Math.max(1, Math.min(this.#options.msMax, this.#options.leftMs())),
-      gapMsMax: () => SPLICED_GAP_MS_MAX,
-      quiet: () => false,
-    };
+    const clocks = { firstMsMax: this.#msMax(), gapMsMax: () => SPLICED_GAP_MS_MAX, quiet: () => false };
     this.#exchange = new Exchange(this, clocks, clock);
-    if (this.#options.messages?.form !== "web-socket") return this.#exchange.send(dispatcher, request);
+    if (this.#question.messages?.form !== "web-socket") return this.#exchange.send(dispatcher, request);
     const { headers, accept } = handshake();
     this.#accept = accept;
     this.#exchange.send(dispatcher, { ...request, upgrade: "websocket", headers: { ...request.headers, ...headers } });
@@ -161,9 +146,9 @@ export class VendorExchange implements ExchangeListener {
   /** Follows a redirect within the vendor's own hosts; returns false for anything else, which is an ordinary answer. */
   #follow({ status, headers: { location } }: VendorAnswer): boolean {
     const request = this.#request;
-    const { redirectsMax, adapter } = this.#options;
+    const { redirectsMax } = this.#question;
     if (!REDIRECTS.includes(status) || location === undefined || request === null) return false;
-    const target = this.#redirects < redirectsMax ? redirected(location, request, adapter) : null;
+    const target = this.#redirects < redirectsMax ? redirected(location, request, this.#options.adapter) : null;
     if (target === null) return false;
     this.#redirects++;
     const next = SAME_AGAIN.includes(status) ? request : { ...request, method: "GET" as const, body: null };
@@ -172,7 +157,7 @@ export class VendorExchange implements ExchangeListener {
   }
 
   #endSpliced(): void {
-    if (this.#options.splice?.isWhole !== true)
+    if (this.#question.splice?.isWhole !== true)
       return this.#fail(failureOfKind("provider_malformed", "the answer is no JSON", this.#status));
     const answer = { status: this.#status, headers: this.#headers, json: undefined, text: "", bytes: Buffer.alloc(0) };
     this.#outcome.resolve({ ...answer, passedOn: true });
