@@ -63,3 +63,18 @@ export function pause(ms: number, signal: AbortSignal): Promise<void> {
   if (signal.aborted) over();
   return promise;
 }
+
+/** The work's result; `late` where it takes longer than `msMax` or the signal is aborted. The end of either aborts the work's signal. */
+export async function bounded<T>(
+  work: (signal: AbortSignal) => Promise<T> | T,
+  late: T,
+  { msMax, signal }: { readonly msMax: number; readonly signal: AbortSignal },
+): Promise<T> {
+  const over = new AbortController();
+  const either = AbortSignal.any([signal, over.signal]);
+  try {
+    return await Promise.race([work(either), pause(msMax, either).then(() => late)]);
+  } finally {
+    over.abort();
+  }
+}

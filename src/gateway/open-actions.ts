@@ -7,7 +7,6 @@ import { onefindDeep, onefindDeepJob } from "../actions/composites/onefind-deep.
 import { onescrapeAction } from "../actions/composites/onescrape.ts";
 import { onescrapeDeep, onescrapeDeepJob } from "../actions/composites/onescrape-deep.ts";
 import { onesearchActions } from "../actions/composites/onesearch.ts";
-import { RowPlaces } from "../actions/composites/row-places.ts";
 import { openFiles } from "../actions/files/open-files.ts";
 import type { Jobs } from "../actions/jobs/jobs.ts";
 import { openActionCatalog } from "../actions/run/action-catalog.ts";
@@ -21,6 +20,7 @@ import { tierName } from "../catalog/find-model.ts";
 import type { LocalAction } from "../catalog/local-action.ts";
 import type { CompositeTierSpec } from "../catalog/tier.ts";
 import { pause, systemClock } from "../core/clock.ts";
+import { Places } from "../core/places.ts";
 import type { Payer } from "../core/plan.ts";
 import { createJobRows } from "../platform/records/job-rows.ts";
 import { smallVideo } from "../sandbox/small-video.ts";
@@ -61,7 +61,7 @@ export function openComposites(foundation: Foundation, actions: () => OpenAction
   const { records } = stores;
   const { internet = {} } = options;
   const rows = createJobRows(records, ROWS_BYTES_MAX[config.redisUrl === null ? "disk" : "memory"]);
-  const places = new RowPlaces(ROWS_AT_ONCE);
+  const places = new Places(ROWS_AT_ONCE);
   const finder = () => tierOf(catalog, "onefind", "people-finder");
   const pages = openPages(foundation);
   const search = {
@@ -74,8 +74,8 @@ export function openComposites(foundation: Foundation, actions: () => OpenAction
   const demos = { maker: () => tierOf(catalog, "demo", "demo-maker"), chromiumPath, ffmpegPath };
   const demo = demoJob({
     rows,
-    places: new RowPlaces(SCENES_AT_ONCE),
-    joinPlaces: new RowPlaces(JOINS_AT_ONCE),
+    places: new Places(SCENES_AT_ONCE),
+    joinPlaces: new Places(JOINS_AT_ONCE),
     sandboxPlaces: places,
     maker: demos.maker,
     studio: { ...demos, chromiumMemoryMib, clock: systemClock, internet, play: smallVideo },

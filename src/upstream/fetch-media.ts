@@ -2,6 +2,7 @@
 import { createHash } from "node:crypto";
 import { GatewayError } from "../core/errors.ts";
 import { getOrMake } from "../core/maps.ts";
+import { inOrder, Places } from "../core/places.ts";
 import type { FetchedMedia, Media, MediaLink } from "./media-links.ts";
 import type { PublicFetch } from "./public-fetch.ts";
 
@@ -90,51 +91,12 @@ export interface FetchOptions {
   readonly signal: AbortSignal;
 }
 
-/** A semaphore: waiters enter in order, or leave when their signal aborts. */
-class Gate {
-  #free: number;
-  readonly #waiting = new Set<() => void>();
-
-  constructor(free: number) {
-    this.#free = free;
-  }
-
-  async enter(signal: AbortSignal): Promise<boolean> {
-    if (signal.aborted) return false;
-    if (this.#free > 0) {
-      this.#free -= 1;
-      return true;
-    }
-    return new Promise((done) => {
-      const leave = () => {
-        this.#waiting.delete(go);
-        done(false);
-      };
-      const go = () => {
-        signal.removeEventListener("abort", leave);
-        done(true);
-      };
-      this.#waiting.add(go);
-      signal.addEventListener("abort", leave, { once: true });
-    });
-  }
-
-  leave(): void {
-    const [next] = this.#waiting;
-    if (next === undefined) this.#free += 1;
-    else {
-      this.#waiting.delete(next);
-      next();
-    }
-  }
-}
-
 /** Fetches what a request links to. Opens nothing before the first call. */
 export class MediaFetcher {
   readonly #open: PublicFetch["open"];
   readonly #unpaid: UnpaidLinks | null;
   readonly #calls = new WeakMap<object, CallMedia>();
-  readonly #gate = new Gate(OPEN_MAX);
+  readonly #places = new Places(OPEN_MAX);
   #heldBytes = 0;
 
   constructor(open: PublicFetch["open"], unpaid: UnpaidLinks | null) {
@@ -213,14 +175,14 @@ export class MediaFetcher {
   }
 
   async #readInTurn(link: MediaLink, call: CallMedia, signal: AbortSignal): Promise<Media | GatewayError> {
-    if (!(await this.#gate.enter(signal))) return busy();
+    if (!(await this.#places.enter("", signal))) return busy();
     try {
       call.opened += 1;
       return await this.#read(link, call, signal);
     } catch (error) {
       return error instanceof GatewayError ? error : new GatewayError("internal_error", { cause: error });
     } finally {
-      this.#gate.leave();
+      this.#places.leave();
     }
   }
 
@@ -248,19 +210,12 @@ export class MediaFetcher {
     signal: AbortSignal,
   ): Promise<FetchedMedia | GatewayError> {
     const fetched = new Map<string, Media>();
-    const left = [...links];
-    let fault: GatewayError | null = null;
-    const work = async (): Promise<void> => {
-      for (let link = left.shift(); link !== undefined && fault === null; link = left.shift()) {
-        const media = await this.#mediaOf(link, call, signal);
-        if (!(media instanceof GatewayError)) fetched.set(link.url, media);
-        else if (fault === null) {
-          fault = media;
-          stop.abort();
-        }
-      }
-    };
-    await Promise.all(Array.from({ length: AT_ONCE }, work));
+    const fault = await inOrder(links, AT_ONCE, async (link) => {
+      const media = await this.#mediaOf(link, call, signal);
+      if (!(media instanceof GatewayError)) return void fetched.set(link.url, media);
+      stop.abort();
+      throw media;
+    }).catch((media: GatewayError) => media);
     return fault ?? fetched;
   }
 }

@@ -4,6 +4,7 @@ import { setImmediate } from "node:timers/promises";
 import type { RequestSpec } from "../catalog/request-spec.ts";
 import type { JsonObject, Params } from "../catalog/said.ts";
 import type { AskSpec, Messages, Script, ScriptContext } from "../catalog/script.ts";
+import { bounded } from "../core/clock.ts";
 import type { FailureKind } from "../core/failures.ts";
 import type { AttemptFailure } from "../core/route.ts";
 import { failureOf, type Judgement, type VendorAnswer } from "./read-answer.ts";
@@ -52,6 +53,7 @@ class Missed extends Error {
   }
 }
 
+const LATE = Symbol();
 const NO_ANSWER: VendorAnswer = { status: 0, headers: {}, json: undefined, text: "", bytes: Buffer.alloc(0) };
 
 /** Throws VendorFailure, or any exception of the script's. */
@@ -103,7 +105,10 @@ export async function runScript(script: Script, options: ScriptOptions): Promise
   };
 
   try {
-    return resultOf(await inTime(script(context), msMax, signal), answers.at(-1) ?? NO_ANSWER);
+    // A script may wait for things other than answers, so it runs against its time limit and the end of its call.
+    const result = await bounded<unknown>(() => script(context), LATE, { msMax, signal });
+    if (result === LATE) throw new VendorFailure(failureOfKind("provider_timeout", "the script did not end in time"));
+    return resultOf(result, answers.at(-1) ?? NO_ANSWER);
   } catch (error) {
     if (error instanceof Missed) return error.result;
     throw error;
@@ -126,19 +131,4 @@ function resultOf(json: unknown, last: VendorAnswer): ActionResult {
   const text = JSON.stringify(json);
   const { status, headers } = last;
   return { answer: { status, headers, json, text, bytes: Buffer.from(text) }, miss: false, data: undefined };
-}
-
-/** A script may wait for things other than answers, so it runs against its time limit and the end of its call. */
-async function inTime<T>(running: Promise<T>, msMax: number, signal: AbortSignal): Promise<T> {
-  const late = Promise.withResolvers<never>();
-  const giveUp = () =>
-    late.reject(new VendorFailure(failureOfKind("provider_timeout", "the script did not end in time")));
-  const timer = setTimeout(giveUp, msMax);
-  signal.addEventListener("abort", giveUp, { once: true });
-  try {
-    return await Promise.race([running, late.promise]);
-  } finally {
-    clearTimeout(timer);
-    signal.removeEventListener("abort", giveUp);
-  }
 }

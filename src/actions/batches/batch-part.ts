@@ -2,11 +2,11 @@
 import { LeaseLost } from "../../catalog/job-kind.ts";
 import { type Clock, pause } from "../../core/clock.ts";
 import { add, type Nano, ZERO } from "../../core/money.ts";
+import { Places } from "../../core/places.ts";
 import type { Caller } from "../../core/plan.ts";
 import { ownSlice } from "../../core/slices.ts";
 import { NO_USAGE, sumUsage } from "../../core/token-usage.ts";
 import { Spend } from "../../kernel/parent-funds.ts";
-import { RowPlaces } from "../composites/row-places.ts";
 import type { BatchRun } from "./batch-kind.ts";
 import type { Part } from "./batch-record.ts";
 import type { LineAsk } from "./jsonl.ts";
@@ -33,9 +33,9 @@ const TURN_MS_MAX = 8;
 
 /** The lines in memory at once of an account in all its batches, and the calls and inputs of this process. */
 export class BatchPlaces {
-  readonly #calls = new RowPlaces(LINES_AT_ONCE);
-  readonly #inputs = new RowPlaces(INPUTS_AT_ONCE);
-  readonly #own = new Map<string, { readonly places: RowPlaces; users: number }>();
+  readonly #calls = new Places(LINES_AT_ONCE);
+  readonly #inputs = new Places(INPUTS_AT_ONCE);
+  readonly #own = new Map<string, { readonly places: Places; users: number }>();
 
   call<Result>(payer: string, work: () => Promise<Result>): Promise<Result> {
     return this.#calls.run(payer, work);
@@ -48,7 +48,7 @@ export class BatchPlaces {
 
   /** A line from its reading to its result: many batches that wait must not each keep long lines in memory. */
   async line<Result>(payer: string, work: () => Promise<Result>): Promise<Result> {
-    const own = this.#own.get(payer) ?? { places: new RowPlaces(ACCOUNT_LINES_AT_ONCE), users: 0 };
+    const own = this.#own.get(payer) ?? { places: new Places(ACCOUNT_LINES_AT_ONCE), users: 0 };
     this.#own.set(payer, own);
     own.users += 1;
     try {

@@ -1,8 +1,8 @@
 // A job whose result is rows, each stored when it is finished: tracks their costs, and ends the job with them.
 import { CANCELLED, type JobEnd, type RunningJob, type Stopped } from "../../catalog/job-kind.ts";
 import { centsDown, nanoFromCents } from "../../core/money.ts";
+import { inOrder, type Places } from "../../core/places.ts";
 import type { JobRows } from "../../platform/records/job-rows.ts";
-import { inOrder, type RowPlaces } from "./row-places.ts";
 import { StepBudget } from "./step-budget.ts";
 
 /** Why a job must end with the results so far; null where it may continue. */
@@ -28,7 +28,7 @@ interface Progress<Done> {
 
 export interface RowsDeps {
   readonly rows: JobRows;
-  readonly places: RowPlaces;
+  readonly places: Places;
 }
 
 /** One job, which resumes from its stored progress. `Before` is its state from before the rows. */

@@ -3,6 +3,7 @@ import { z } from "zod";
 import type { MerchantPayerFor, PaidCall, Payment } from "../../catalog/auth.ts";
 import { type LocalAction, type LocalCall, localAction, PaidAnswer } from "../../catalog/local-action.ts";
 import { wholeOf } from "../../core/chunk-list.ts";
+import { bounded } from "../../core/clock.ts";
 import { GatewayError } from "../../core/errors.ts";
 import { OPENED_URL } from "../../core/field-issues.ts";
 import { minus, type Nano, nanoFromCents, usdText, ZERO } from "../../core/money.ts";
@@ -24,6 +25,7 @@ const ASK_MS_MAX = 30_000;
 const PAID_MS_MAX = 60_000;
 /** How long a large answer may take to be stored as a file; after that it is sent as base64. */
 const KEEP_MS_MAX = 10_000;
+const NEVER = new AbortController().signal;
 /** Longer than both requests and the upload together, so that the deadline never cuts off a paid call. */
 const WHOLE_MS_MAX = 120_000;
 /** Headers that callers cannot set: they describe our connection, its framing or the sender. */
@@ -186,13 +188,14 @@ class Fetching {
 
   /** Never rejects: an answer that cannot be stored as a file now is sent as base64. */
   async #keep(payer: Payer, file: Parameters<KeepBytes>[1]): ReturnType<KeepBytes> {
-    const late = Promise.withResolvers<GatewayError>();
-    const timer = setTimeout(() => late.resolve(new GatewayError("storage_unavailable")), KEEP_MS_MAX);
-    const kept = this.#parts.keepBytes(payer, file).catch((error: unknown) => {
-      this.#parts.onBroken(error);
-      return new GatewayError("storage_unavailable");
-    });
-    return Promise.race([kept, late.promise]).finally(() => clearTimeout(timer));
+    const { keepBytes, onBroken } = this.#parts;
+    const late = new GatewayError("storage_unavailable");
+    const keep = () =>
+      keepBytes(payer, file).catch((error: unknown) => {
+        onBroken(error);
+        return late;
+      });
+    return bounded<Awaited<ReturnType<KeepBytes>>>(keep, late, { msMax: KEEP_MS_MAX, signal: NEVER });
   }
 
   /** The server has the payment, or may take it, so the caller, who chose the server, pays for it. A failed answer costs no fee. */

@@ -3,13 +3,13 @@
 
 import { onefindDeepJob } from "../../../src/actions/composites/onefind-deep.ts";
 import { onescrapeDeepJob } from "../../../src/actions/composites/onescrape-deep.ts";
-import { RowPlaces } from "../../../src/actions/composites/row-places.ts";
 import type { JobKind } from "../../../src/catalog/job-kind.ts";
 import type { InnerCalls, WantedCall } from "../../../src/catalog/local-action.ts";
 import type { PageLadderSpec } from "../../../src/catalog/page-ladder.ts";
 import type { PeopleFinderSpec } from "../../../src/catalog/people-finder.ts";
 import { systemClock } from "../../../src/core/clock.ts";
 import { nano } from "../../../src/core/money.ts";
+import { Places } from "../../../src/core/places.ts";
 import type { CountedCalls, OuterCall } from "../../../src/kernel/inner-call.ts";
 import type { Spending } from "../../../src/kernel/parent-funds.ts";
 import { createJobRows, type JobRows } from "../../../src/platform/records/job-rows.ts";
@@ -77,7 +77,7 @@ export interface DeepKinds {
 /** The job kinds of one process. */
 export function deepKinds(records: Records): DeepKinds {
   const rows = createJobRows(records, 64 * 1_048_576);
-  const places = new RowPlaces(256);
+  const places = new Places(256);
   const parts = {
     clock: systemClock,
     ladder: () => ladder,

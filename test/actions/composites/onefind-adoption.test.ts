@@ -4,10 +4,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { onefindDeepJob } from "../../../src/actions/composites/onefind-deep.ts";
-import { RowPlaces } from "../../../src/actions/composites/row-places.ts";
 import { findJob } from "../../../src/actions/jobs/job-record.ts";
 import type { JobKind } from "../../../src/catalog/job-kind.ts";
 import { nano } from "../../../src/core/money.ts";
+import { Places } from "../../../src/core/places.ts";
 import { openStores, type Stores } from "../../../src/gateway/stores.ts";
 import type { OuterCall } from "../../../src/kernel/inner-call.ts";
 import { readConfig } from "../../../src/platform/config.ts";
@@ -33,7 +33,7 @@ beforeAll(async () => {
     },
   });
   rows = createJobRows(stores.records, 1_000_000);
-  kind = onefindDeepJob({ finder: () => spec, rows, places: new RowPlaces(256) });
+  kind = onefindDeepJob({ finder: () => spec, rows, places: new Places(256) });
   await stores.ledger.openAccount(newAccount("ada", 10_000));
 });
 afterAll(async () => {
@@ -167,7 +167,7 @@ it("a store that is away when a row is to be kept fails no job: it goes on once 
     put: (payer, row) => (++puts === 2 ? Promise.reject(new Error("the store is away")) : rows.put(payer, row)),
   };
   const asked: string[] = [];
-  const places = new RowPlaces(256);
+  const places = new Places(256);
   const one = process_("seven", found, asked, onefindDeepJob({ finder: () => spec, rows: frail, places }));
   await one.jobs.start();
   const job = await ended(await one.launch("frail", undefined, work({ rows: emails.slice(0, 3) }, 30)));

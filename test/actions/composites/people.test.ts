@@ -7,8 +7,8 @@ import {
   readIdentifier,
 } from "../../../src/actions/composites/people/identifier.ts";
 import { isNamedBy, personIn } from "../../../src/actions/composites/people/person-query.ts";
-import { inOrder, RowPlaces } from "../../../src/actions/composites/row-places.ts";
 import { StepBudget } from "../../../src/actions/composites/step-budget.ts";
+import { inOrder, Places } from "../../../src/core/places.ts";
 import { shippedCatalog } from "../../support/shipped-catalog.ts";
 
 const spec = (await shippedCatalog({})).compositeTiers.get("onefind");
@@ -135,7 +135,7 @@ describe("a budget", () => {
 
 describe("the places of a process", () => {
   it("are never more than there are, and go to accounts in turn", async () => {
-    const places = new RowPlaces(2);
+    const places = new Places(2);
     const began: string[] = [];
     let running = 0;
     let most = 0;
@@ -158,7 +158,7 @@ describe("the places of a process", () => {
   });
 
   it("are given back by what fails", async () => {
-    const places = new RowPlaces(1);
+    const places = new Places(1);
     await expect(places.run("a", () => Promise.reject(new Error("no")))).rejects.toThrow("no");
     expect(await places.run("a", async () => 1)).toBe(1);
   });

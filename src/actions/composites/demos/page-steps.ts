@@ -1,5 +1,6 @@
 // Performs the steps of a scene with mouse and keyboard events, as a person would. Scripts that we run in the page are all our own.
 import type { CDPSession } from "puppeteer-core";
+import { pause } from "../../../core/clock.ts";
 import { type BrowserPage, RecordingFault } from "./browser-page.ts";
 import type { Step } from "./storyboard.ts";
 
@@ -21,14 +22,7 @@ const LOADED = [
 
 /** Waits for `ms` or until `then`; rejects once the signal is aborted. */
 async function pauseUntil(then: Promise<void> | null, ms: number, signal: AbortSignal): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const end = () => resolve();
-  const timer = setTimeout(end, ms);
-  signal.addEventListener("abort", end, { once: true });
-  if (signal.aborted) end();
-  await (then === null ? promise : Promise.race([promise, then]));
-  clearTimeout(timer);
-  signal.removeEventListener("abort", end);
+  await (then === null ? pause(ms, signal) : Promise.race([pause(ms, signal), then]));
   if (signal.aborted)
     throw signal.reason instanceof RecordingFault ? signal.reason : new RecordingFault("its time was over");
 }

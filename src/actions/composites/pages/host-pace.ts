@@ -1,6 +1,7 @@
 // Limits our own requests to one host to two at once and five a second, for all callers and processes together.
-import type { Clock } from "../../../core/clock.ts";
+import { type Clock, pause } from "../../../core/clock.ts";
 import { getOrMake } from "../../../core/maps.ts";
+import { Places } from "../../../core/places.ts";
 import type { Records } from "../../../platform/records/records.ts";
 
 const AT_ONCE = 2;
@@ -9,10 +10,9 @@ const APART_MS = 200;
 const HOSTS_MAX = 10_000;
 
 interface Host {
-  running: number;
+  readonly places: Places;
   /** On `clock.elapsedMs()`. */
   nextMs: number;
-  readonly waiting: (() => void)[];
 }
 
 export interface HostPace {
@@ -25,54 +25,24 @@ export function createHostPace(clock: Clock): HostPace {
 
   function forget(): void {
     const nowMs = clock.elapsedMs();
-    for (const [name, { running, waiting, nextMs }] of hosts) {
-      if (running === 0 && waiting.length === 0 && nextMs <= nowMs) hosts.delete(name);
-    }
-  }
-
-  /** Admits the next request where there is room. */
-  function admit(host: Host): void {
-    if (host.running >= AT_ONCE) return;
-    const go = host.waiting.shift();
-    if (go === undefined) return;
-    host.running += 1;
-    go();
-    admit(host);
+    for (const [name, { places, nextMs }] of hosts) if (places.isIdle && nextMs <= nowMs) hosts.delete(name);
   }
 
   return {
     async enter(name, { msMax, signal }) {
-      if (signal.aborted) return null;
       const host = getOrMake(hosts, name, () => {
         if (hosts.size >= HOSTS_MAX) forget();
-        return { running: 0, nextMs: 0, waiting: [] };
+        return { places: new Places(AT_ONCE), nextMs: 0 };
       });
-      const { promise, resolve } = Promise.withResolvers<boolean>();
-      const go = () => resolve(true);
-      const giveUp = () => {
-        const at = host.waiting.indexOf(go);
-        if (at < 0) return;
-        host.waiting.splice(at, 1);
-        resolve(false);
-      };
-      host.waiting.push(go);
-      const timer = setTimeout(giveUp, msMax);
-      signal.addEventListener("abort", giveUp, { once: true });
-      admit(host);
-      const isIn = await promise;
-      clearTimeout(timer);
-      signal.removeEventListener("abort", giveUp);
-      if (!isIn) return null;
+      if (!(await host.places.enter("", AbortSignal.any([signal, AbortSignal.timeout(msMax)])))) return null;
       const nowMs = clock.elapsedMs();
       const startMs = Math.max(nowMs, host.nextMs);
       host.nextMs = startMs + APART_MS;
-      if (startMs > nowMs) await new Promise((resolve) => setTimeout(resolve, startMs - nowMs));
+      if (startMs > nowMs) await pause(startMs - nowMs, signal);
       let isOut = false;
       return () => {
-        if (isOut) return;
+        if (!isOut) host.places.leave();
         isOut = true;
-        host.running -= 1;
-        admit(host);
       };
     },
   };
@@ -113,7 +83,7 @@ export function sharedPace(own: HostPace, records: Pick<Records, "put" | "delete
           place ??= await takePlace(host);
           if (place !== null && (await take(TURN, host, APART_MS))) return release;
           if (signal.aborted || clock.elapsedMs() + LOOK_MS > untilMs) break;
-          await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+          await pause(LOOK_MS, signal);
         }
       } catch {
         return release;

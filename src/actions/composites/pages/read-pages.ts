@@ -1,37 +1,9 @@
 // Reads pages for all composites: rung by rung until one has read the page, with several pages per call where possible.
 import type { PagesWanted, RungSpec } from "../../../catalog/page-ladder.ts";
-import type { Clock } from "../../../core/clock.ts";
+import { bounded, type Clock } from "../../../core/clock.ts";
 import { type AskEnd, type AskRung, PageBatch } from "./page-batch.ts";
 import type { GrowingRow } from "./page-row.ts";
 import { type RungOutcome, type RungParts, readRung, rungAction } from "./read-rung.ts";
-
-interface StepBounds {
-  readonly msMax: number;
-  readonly signal: AbortSignal;
-}
-
-/** The work's result; `late` where it exceeds `msMax` or the call ends, which also aborts the work's signal. */
-export async function bounded<T>(
-  work: (signal: AbortSignal) => Promise<T> | T,
-  late: T,
-  { msMax, signal }: StepBounds,
-): Promise<T> {
-  const stop = new AbortController();
-  const { promise: over, resolve } = Promise.withResolvers<T>();
-  const end = () => {
-    stop.abort();
-    resolve(late);
-  };
-  const timer = setTimeout(end, msMax);
-  signal.addEventListener("abort", end, { once: true });
-  if (signal.aborted) end();
-  try {
-    return await Promise.race([work(stop.signal), over]);
-  } finally {
-    clearTimeout(timer);
-    signal.removeEventListener("abort", end);
-  }
-}
 
 const RUNG_MS_MAX = 20_000;
 /** For synchronous calls: a slow page must not hold up the others. */
