@@ -87,8 +87,6 @@ export interface OwnDone<T> {
 /** Action calls within a call: paid from the outer call's budget and cancelled with it. They never reject. */
 export interface InnerCalls {
   call(wanted: WantedCall): Promise<InnerAnswer>;
-  /** Tries the calls in order and returns the first success. */
-  ladder(wanted: readonly WantedCall[]): Promise<InnerAnswer>;
   /** Makes the calls concurrently, returns the first success and cancels the others. For reads only. */
   race(wanted: readonly WantedCall[]): Promise<InnerAnswer>;
   /** Rejects if the work does. */

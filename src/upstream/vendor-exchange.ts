@@ -9,7 +9,6 @@ import type { CutOutcome, MessageCutter } from "./message-bytes.ts";
 import { messageCutter } from "./message-cutter.ts";
 import type { VendorAnswer } from "./read-answer.ts";
 import { handshake, saidFrame } from "./socket-frames.ts";
-import type { Splice } from "./splice.ts";
 import type { Question, VendorClientOptions } from "./vendor-client.ts";
 import { cancelled, failureOfKind, VendorFailure } from "./vendor-failure.ts";
 

@@ -91,7 +91,7 @@ export class JobVendor {
     const own: CountedCalls["own"] = async ({ run }) => ({ id: null, done: await run() });
     const paidBy = (spend: Spending) => {
       const call = callBy(spend);
-      return { call, ladder: call, race: call, own, chat, speak };
+      return { call, race: call, own, chat, speak };
     };
     return { ...paidBy(outer.spend), legs: () => legs, ended: async () => legs, paidBy };
   }

@@ -51,28 +51,24 @@ export class SourceCalls {
   /** Null where the call was not made, which is recorded. */
   async ask(facet: string, action: string, params: JsonObject): Promise<InnerAnswer | null> {
     if (!this.isConfigured(action)) return this.skip(facet, action, "not_configured");
-    return this.#made(facet, [{ action, params }], (wanted) => this.#call.ladder(wanted));
+    return this.#made(facet, [{ action, params }]);
   }
 
   /** Asks both at once; returns the first answer. */
   async race(facet: string, wanted: readonly WantedCall[]): Promise<InnerAnswer | null> {
-    const answer = await this.#made(facet, wanted, (all) => this.#call.race(all));
+    const answer = await this.#made(facet, wanted);
     if (answer?.ok) {
       for (const { action } of wanted) if (action !== answer.action) this.skip(facet, action, "lost_race");
     }
     return answer;
   }
 
-  async #made(
-    facet: string,
-    wanted: readonly WantedCall[],
-    make: (wanted: readonly WantedCall[]) => Promise<InnerAnswer>,
-  ): Promise<InnerAnswer | null> {
+  async #made(facet: string, wanted: readonly WantedCall[]): Promise<InnerAnswer | null> {
     const name = wanted.map(({ action }) => action).join(",");
     const leftMs = this.untilMs - this.#deps.clock.elapsedMs();
     if (leftMs < LEFT_MS_MIN) return this.skip(facet, name, "out_of_time");
     const msMax = Math.min(CALL_MS_MAX, leftMs);
-    const answer = await make(wanted.map((one) => ({ ...one, msMax })));
+    const answer = await this.#call.race(wanted.map((one) => ({ ...one, msMax })));
     // This is our own bound on the cost of a flat price, not a failure of the source.
     if (!answer.ok && answer.error.code === "over_budget") return this.skip(facet, name, "upstream_bound");
     const { ok, id, ms } = answer;

@@ -148,10 +148,6 @@ export class JobRun implements RunningJob {
     return this.#own.call(wanted);
   }
 
-  ladder(wanted: readonly WantedCall[]): Promise<InnerAnswer> {
-    return this.#own.ladder(wanted);
-  }
-
   race(wanted: readonly WantedCall[]): Promise<InnerAnswer> {
     return this.#own.race(wanted);
   }
@@ -186,10 +182,6 @@ export class JobRun implements RunningJob {
       call: async (wanted) => {
         await this.#beforePaidStep();
         return calls.call(wanted);
-      },
-      ladder: async (wanted) => {
-        await this.#beforePaidStep();
-        return calls.ladder(wanted);
       },
       race: async (wanted) => {
         await this.#beforePaidStep();

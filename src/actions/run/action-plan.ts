@@ -19,7 +19,7 @@ import type { ActionOrder, RunDeps } from "./deps.ts";
 import { localCandidate } from "./local-candidate.ts";
 import { takesMoreWith } from "./prepaid-sessions.ts";
 import type { CheckedCall } from "./read-call.ts";
-import { type Serving, vendorServing, WHOLE_MS_MORE } from "./vendor-serving.ts";
+import { type Serving, SoldServing, WHOLE_MS_MORE } from "./vendor-serving.ts";
 
 const ATTEMPTS_MAX = 4;
 const LOCAL_MS_MAX = 120_000;
@@ -38,7 +38,8 @@ function slotsOf({ id, launches }: CatalogAction): readonly Slot[] {
   return launches === undefined ? [] : [{ scope: `jobs ${id}`, max: launches.inFlightMax, code: "too_many_inflight" }];
 }
 
-class ActionCall {
+/** Plans a checked call of an action. */
+export class ActionPlanner {
   readonly #call: CheckedCall;
   readonly #order: ActionOrder;
   readonly #deps: RunDeps;
@@ -64,6 +65,7 @@ class ActionCall {
     return { operation: "run", asked: action.id, streamed: eventBytes !== undefined, whilePaused, tags };
   }
 
+  /** Before the payer is known. */
   open(): OpenPlan {
     return {
       ...this.#head,
@@ -73,13 +75,12 @@ class ActionCall {
     };
   }
 
+  /** Returns why it cannot run, if it cannot. */
   plan(payer: Payer): Plan | GatewayError | Promise<Plan | GatewayError> {
-    const { action } = this.#call;
-    const call = { ...this.#call, payer };
-    const serving =
-      action.kind === "local"
-        ? this.#servedHere(action.local, payer)
-        : vendorServing(action.sold, call, { order: this.#order, quoteNano: this.#quoteNano }, this.#deps);
+    const { action, params, row } = this.#call;
+    if (action.kind === "local") return this.#servedPlan(this.#servedHere(action.local, payer), payer);
+    const call = { sold: action.sold, params, row, payer };
+    const serving = new SoldServing(call, this.#order, this.#quoteNano, this.#deps).serving();
     return serving instanceof Promise
       ? serving.then((made) => this.#servedPlan(made, payer))
       : this.#servedPlan(serving, payer);
@@ -173,19 +174,4 @@ class ActionCall {
       !offers.some(({ spec: { prepaid } }) => takesMoreWith(prepaid, params))
     );
   }
-}
-
-/** Plans a checked call before its payer is known. */
-export function openActionPlan(call: CheckedCall, order: ActionOrder, deps: RunDeps): OpenPlan {
-  return new ActionCall(call, order, deps).open();
-}
-
-/** Plans a checked call, or returns why it cannot run. */
-export function actionPlan(
-  call: CheckedCall,
-  payer: Payer,
-  order: ActionOrder,
-  deps: RunDeps,
-): Plan | GatewayError | Promise<Plan | GatewayError> {
-  return new ActionCall(call, order, deps).plan(payer);
 }

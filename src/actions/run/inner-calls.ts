@@ -14,11 +14,10 @@ import type {
 import { GatewayError, refusalIn } from "../../core/errors.ts";
 import { add, most, ZERO } from "../../core/money.ts";
 import type { AnswerReader, Audience, Ended, Plan } from "../../core/plan.ts";
-import type { Candidate, Leg, Route, ToldCost } from "../../core/route.ts";
+import type { Candidate, Leg, ToldCost } from "../../core/route.ts";
 import { execute } from "../../kernel/execute.ts";
 import type { OuterCall, PlannedCall, PlannedCalls } from "../../kernel/inner-call.ts";
 import { ParentFunds, type Spending } from "../../kernel/parent-funds.ts";
-import { ladder } from "../../kernel/routes/ladder.ts";
 import { race } from "../../kernel/routes/race.ts";
 import { WholeAnswer } from "../../kernel/whole-answer.ts";
 import { atPointer } from "../../upstream/json-pointer.ts";
@@ -65,15 +64,18 @@ class Calls implements PlannedCalls {
   }
 
   call(wanted: WantedCall): Promise<InnerAnswer> {
-    return this.#run([wanted], ladder);
-  }
-
-  ladder(wanted: readonly WantedCall[]): Promise<InnerAnswer> {
-    return this.#run(wanted, ladder);
+    return this.race([wanted]);
   }
 
   race(wanted: readonly WantedCall[]): Promise<InnerAnswer> {
-    return this.#run(wanted, race);
+    return this.#planning(wanted.map(({ action }) => action).join(","), async (at, id) => {
+      const plans: InnerPlan[] = [];
+      for (const one of wanted)
+        plans.push(await innerPlan(one, { ...this.#outer, id, audience: this.#audience }, this.#deps));
+      const msMax = wanted.reduce((most, one) => Math.max(most, one.msMax ?? Number.POSITIVE_INFINITY), 0);
+      const { ended, ms } = await this.#execute(raced(plans.map(({ plan }) => plan)), at, { id, msMax });
+      return answerOf(ended, plans, ms);
+    });
   }
 
   chat(wanted: WantedChat): Promise<ChatAnswer> {
@@ -169,21 +171,6 @@ class Calls implements PlannedCalls {
     return { ended, ms };
   }
 
-  #run(wanted: readonly WantedCall[], combine: (routes: readonly Route[]) => Route): Promise<InnerAnswer> {
-    return this.#planning(wanted.map(({ action }) => action).join(","), async (at, id) => {
-      const plans: InnerPlan[] = [];
-      for (const one of wanted)
-        plans.push(await innerPlan(one, { ...this.#outer, id, audience: this.#audience }, this.#deps));
-      const all = plans.map(({ plan }) => plan);
-      // A race sends all its calls, so a write could happen more than once.
-      if (combine === race && all.some(({ effect }) => effect === "write"))
-        throw new GatewayError("internal_error", { cause: new Error("a race is for actions that only read") });
-      const msMax = wanted.reduce((most, one) => Math.max(most, one.msMax ?? Number.POSITIVE_INFINITY), 0);
-      const { ended, ms } = await this.#execute(combined(all, combine), at, { id, msMax });
-      return answerOf(ended, plans, ms);
-    });
-  }
-
   /** Begins a call and runs `work`. An error in its plan, before anything is held, is the call's answer. */
   async #planning<Answer>(name: string, work: (at: number, id: string) => Promise<Answer>) {
     const { at, id } = this.#begin(name);
@@ -214,11 +201,14 @@ function beganAt(leg: Leg | undefined): Pick<Leg, "startedAtMs"> {
   return leg?.startedAtMs === undefined ? {} : { startedAtMs: leg.startedAtMs };
 }
 
-/** Combines the plans of several actions: the quote is the highest of them, and our cost may be their sum. */
-function combined(all: readonly Plan[], combine: (routes: readonly Route[]) => Route): Plan {
+/** Races the plans of several actions: the quote is the highest of them, and our cost may be their sum. */
+function raced(all: readonly Plan[]): Plan {
   const [first] = all;
   if (first === undefined) throw new Error("a call names at least one action");
   if (all.length === 1) return first;
+  // A race sends all its calls, so a write could happen more than once.
+  if (all.some(({ effect }) => effect === "write"))
+    throw new GatewayError("internal_error", { cause: new Error("a race is for actions that only read") });
   const ownerOf = (candidate: Candidate): Plan => {
     const owner = all.find(({ route }) => route.has(candidate));
     if (owner === undefined) throw new Error("served by a candidate of no plan");
@@ -227,7 +217,6 @@ function combined(all: readonly Plan[], combine: (routes: readonly Route[]) => R
   return {
     ...first,
     asked: all.map(({ asked }) => asked).join(","),
-    effect: all.some(({ effect }) => effect === "write") ? "write" : "read",
     quote: {
       nano: all.map(({ quote }) => quote.nano).reduce(most, ZERO),
       tighten: null,
@@ -235,7 +224,7 @@ function combined(all: readonly Plan[], combine: (routes: readonly Route[]) => R
       upstreamNano: () => all.map(({ quote }) => quote.upstreamNano()).reduce(add, ZERO),
     },
     hold: all.find(({ hold }) => hold.kind !== "none")?.hold ?? first.hold,
-    route: combine(all.map(({ route }) => route)),
+    route: race(all.map(({ route }) => route)),
     wholeMsMax: all.reduce((sum, { wholeMsMax }) => sum + wholeMsMax, 0),
     attemptsMax: all.reduce((sum, { attemptsMax }) => sum + attemptsMax, 0),
     cost: (served, reading, ended) => ownerOf(served).cost(served, reading, ended),

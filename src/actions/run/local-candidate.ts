@@ -208,7 +208,6 @@ export function localCandidate(local: LocalAction, params: Params, order: LocalO
           spend,
           sandboxFault,
           call: (wanted) => calls.call(wanted),
-          ladder: (wanted) => calls.ladder(wanted),
           race: (wanted) => calls.race(wanted),
           own: (work) => calls.own(work),
           chat: (wanted) => calls.chat(wanted),

@@ -14,7 +14,7 @@ import { envelopeFrame, PREAMBLE } from "../../models/formats/envelope/frame.ts"
 import { idempotencyOf } from "../../models/formats/idempotency-key.ts";
 import { readTraceparent } from "../../platform/observe/trace-context.ts";
 import { type CheckedAction, type ModelsAction, notConfigured } from "./action-catalog.ts";
-import { actionPlan, openActionPlan } from "./action-plan.ts";
+import { ActionPlanner } from "./action-plan.ts";
 import { isFree } from "./action-price.ts";
 import type { RunDeps } from "./deps.ts";
 import { noSuchAction } from "./nearest.ts";
@@ -68,7 +68,8 @@ function planOfParams(asked: PlanCall, action: CheckedAction, deps: RunDeps): Fr
     tags: callTags(request),
     allows: audience.allows,
   };
-  return { plan: openActionPlan(call, order, deps), frame: isTold ? eventsFrame : envelopeFrame, keepAliveMs: null };
+  const plan = new ActionPlanner(call, order, deps).open();
+  return { plan, frame: isTold ? eventsFrame : envelopeFrame, keepAliveMs: null };
 }
 
 /** Checks a call of an action and plans it. Throws what is wrong with it. */
@@ -123,7 +124,7 @@ export async function innerPlan(
   if (!action.configured) throw notConfigured(action);
   const asked = { preamble: null, maxCostNano: null, idempotency: null, allows: audience.allows };
   const order = { id: innerId, requestId, sandboxFault, ...asked };
-  const plan = await actionPlan({ action, ...read }, payer, order, deps);
+  const plan = await new ActionPlanner({ action, ...read }, order, deps).plan(payer);
   if (plan instanceof GatewayError) throw plan;
   return { action: id, plan, frame: AS_IT_CAME };
 }

@@ -1,7 +1,6 @@
 // Serves a call of an action through vendors: its candidates, the checks before them, and what to store from the answer.
 import type { PriceSpec } from "../../catalog/action.ts";
 import type { ActionOffer, SoldAction } from "../../catalog/catalog.ts";
-import type { TableEndpoint } from "../../catalog/endpoint-table.ts";
 import type { Params } from "../../catalog/said.ts";
 import { GatewayError } from "../../core/errors.ts";
 import { type FieldIssue, readFields } from "../../core/field-issues.ts";
@@ -33,10 +32,8 @@ interface OfferedCall {
 /** The most that we may pay a vendor that charges per call. */
 type MerchantBound = NonNullable<CandidateOrder["paying"]>;
 
-interface SoldCall {
+interface SoldCall extends Pick<CheckedCall, "params" | "row"> {
   readonly sold: SoldAction;
-  readonly params: Params;
-  readonly row: TableEndpoint | null;
   readonly payer: Payer;
 }
 
@@ -67,36 +64,6 @@ export function offeredCalls(call: SoldCall): readonly OfferedCall[] | GatewayEr
   return reachable.map(({ offer, params: own }) => ({ offer, params: own, hidden: hideIds(offer.spec, own, payer) }));
 }
 
-function candidatesOf(
-  offered: readonly OfferedCall[],
-  { sold, row, payer }: SoldCall,
-  { id, requestId, preamble, sandboxFault }: ActionOrder,
-  {
-    upstream,
-    prepaidSessions,
-    paying,
-  }: Pick<RunDeps, "upstream" | "prepaidSessions"> & { readonly paying: MerchantBound },
-): ReadonlyMap<ActionCandidate, OfferedCall> {
-  const candidates = new Map<ActionCandidate, OfferedCall>();
-  for (const one of offered) {
-    const candidate = upstream.actionCandidate(one.offer, {
-      soldId: sold.id,
-      params: one.hidden.params,
-      row,
-      requestId,
-      callId: id,
-      payerId: payer.id,
-      around: prepaidSessions.around(one.offer, one.params, { payer, callId: id }),
-      paying,
-      restore: one.hidden.restore,
-      preamble: sold.servedAs === null ? preamble : null,
-      sandbox: payer.sandbox ? { fault: sandboxFault } : null,
-    });
-    candidates.set(candidate, one);
-  }
-  return candidates;
-}
-
 /** Margin of the deadline over the attempts, whose own errors say more than a deadline's. */
 export const WHOLE_MS_MORE = 1_000;
 
@@ -121,8 +88,8 @@ function needsCare({ offer, params, hidden }: OfferedCall, servedAs: string | nu
   );
 }
 
-/** One vendor-served call, once its payer is known. */
-class SoldServing {
+/** A call that vendors serve, once its payer and price are known. */
+export class SoldServing {
   readonly #call: SoldCall;
   readonly #order: ActionOrder;
   readonly #deps: RunDeps;
@@ -136,7 +103,7 @@ class SoldServing {
     this.#bound = { mostNano: quoteNano, isCallers: call.sold.facts.price.needsMaxCost === true };
   }
 
-  /** Asynchronous only where the action takes files or ids that it issued before, which is rare. */
+  /** Returns why no vendor can serve it, if none can. Asynchronous only where the action takes files or ids that it issued before, which is rare. */
   serving(): Serving | GatewayError | Promise<Serving | GatewayError> {
     const offered = offeredCalls(this.#call);
     if (offered instanceof GatewayError) return offered;
@@ -165,7 +132,7 @@ class SoldServing {
   /** `linked`: the calls to send, with links in place of file ids. */
   #servedBy(offered: readonly OfferedCall[], linked = offered): Serving {
     const { sold, row } = this.#call;
-    const byCandidate = candidatesOf(linked, this.#call, this.#order, { ...this.#deps, paying: this.#bound });
+    const byCandidate = this.#candidates(linked, this.#bound);
     const offeredBy = (candidate: Candidate) => byCandidate.get(candidate as ActionCandidate) ?? null;
     return {
       offeredBy,
@@ -184,6 +151,29 @@ class SoldServing {
     };
   }
 
+  #candidates(offered: readonly OfferedCall[], paying: MerchantBound): ReadonlyMap<ActionCandidate, OfferedCall> {
+    const { sold, row, payer } = this.#call;
+    const { id, requestId, preamble, sandboxFault } = this.#order;
+    const { upstream, prepaidSessions } = this.#deps;
+    const candidates = offered.map((one) => {
+      const candidate = upstream.actionCandidate(one.offer, {
+        soldId: sold.id,
+        params: one.hidden.params,
+        row,
+        requestId,
+        callId: id,
+        payerId: payer.id,
+        around: prepaidSessions.around(one.offer, one.params, { payer, callId: id }),
+        paying,
+        restore: one.hidden.restore,
+        preamble: sold.servedAs === null ? preamble : null,
+        sandbox: payer.sandbox ? { fault: sandboxFault } : null,
+      });
+      return [candidate, one] as const;
+    });
+    return new Map(candidates);
+  }
+
   /** Whether asking a merchant for a price below the listed one could matter. */
   #asksMerchant({ paid, needsMaxCost }: PriceSpec): boolean {
     if (paid === undefined || needsMaxCost === true) return false;
@@ -199,7 +189,7 @@ class SoldServing {
       bound.mostNano = least(bound.mostNano, nano);
     };
     const paying = { ...bound, priced };
-    for (const candidate of candidatesOf(linked, this.#call, this.#order, { ...this.#deps, paying }).keys()) {
+    for (const candidate of this.#candidates(linked, paying).keys()) {
       const hasRun = await new Promise<boolean>((resolve) => {
         const sink = { content() {}, done: () => resolve(true), failed: () => resolve(false) };
         candidate.open(sink, candidate.firstTokenMsMax);
@@ -232,14 +222,4 @@ class SoldServing {
     }
     return { kind: "body", body: { json: hidden.restore(json) } };
   }
-}
-
-/** Serves a call whose payer and price are known through vendors, or returns why none can. */
-export function vendorServing(
-  sold: SoldAction,
-  { params, row, payer }: CheckedCall & { readonly payer: Payer },
-  { order, quoteNano }: { readonly order: ActionOrder; readonly quoteNano: Nano },
-  deps: RunDeps,
-): Serving | GatewayError | Promise<Serving | GatewayError> {
-  return new SoldServing({ sold, params, row, payer }, order, quoteNano, deps).serving();
 }

@@ -8,7 +8,7 @@ import { ZERO } from "../../../src/core/money.ts";
 
 function callsWith(answer: (msMax: number | undefined) => InnerAnswer, msMax = 60_000) {
   const clock = manualClock(0);
-  const ladder: LocalCall["ladder"] = async (wanted) => answer(wanted[0]?.msMax);
+  const race: LocalCall["race"] = async (wanted) => answer(wanted[0]?.msMax);
   const refused = () => Promise.reject(new Error("not asked for"));
   const call: LocalCall = {
     id: "tx_1",
@@ -19,8 +19,7 @@ function callsWith(answer: (msMax: number | undefined) => InnerAnswer, msMax = 6
     allows: { services: null, models: null },
     sandboxFault: null,
     call: refused,
-    ladder,
-    race: refused,
+    race,
     own: refused,
     chat: refused,
     speak: refused,

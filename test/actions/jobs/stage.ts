@@ -55,7 +55,7 @@ export function callsOf(
   };
   const paidBy = (spend: Spending) => {
     const call = callBy(spend);
-    return { call, ladder: () => call(WANTED), race: () => call(WANTED), own: ownWork, chat, speak };
+    return { call, race: () => call(WANTED), own: ownWork, chat, speak };
   };
   return { ...paidBy(outer.spend), legs: () => legs, ended: async () => legs, paidBy };
 }

@@ -240,23 +240,6 @@ describe("a race of two actions", () => {
   });
 });
 
-describe("a ladder of two actions", () => {
-  it("asks the second only where the first has failed", async () => {
-    gateway.vendor.answers((response, { url }) => {
-      if (url.endsWith("/get")) return void response.end('{"ok":1}');
-      response.writeHead(503).end("{}");
-    });
-    play = async ({ ladder }) => {
-      const answer = await ladder([SEARCH, { action: "acme/free", params: {} }]);
-      return answer.ok ? answer.action : answer.error.code;
-    };
-    expect((await run()).answer.json.data).toBe("acme/free");
-    const urls = gateway.vendor.asked.map(({ url }) => url);
-    expect(urls.at(0)).toBe("/v1/search");
-    expect(urls.at(-1)).toBe("/v1/get");
-  });
-});
-
 describe("a composite that stops", () => {
   it("stops the calls that it has not waited for", async () => {
     const closed = Promise.withResolvers<void>();

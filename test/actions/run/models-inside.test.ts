@@ -51,9 +51,7 @@ describe("a vendor's models within a call", () => {
     expect(await run()).toMatchObject({ charged_cents: 3, data: { ok: true, isPaid: true } });
   });
 
-  it("stand in an order and race with each other, and the one that answers is named", async () => {
-    play = ({ ladder }) => ladder([OTHER, CHAT]);
-    expect((await run()).data).toMatchObject({ ok: true, action: "gemini/generate", provider: "gemini" });
+  it("race with each other, and the one that answers is named", async () => {
     play = ({ race }) => race([CHAT, OTHER]);
     expect(["openai/chat", "gemini/generate"]).toContain((await run()).data.action);
   });

@@ -29,7 +29,7 @@ async function after(answers: readonly InnerAnswer[], secondsMax = 600) {
   const clock = { elapsedMs: () => vi.getMockedSystemTime()?.getTime() ?? 0, epochMs: () => 0 };
   vi.setSystemTime(0);
   const answer = finishedJob(launched, {
-    calls: { call, ladder: unused, race: unused, own: unused },
+    calls: { call, race: unused, own: unused },
     clock,
     deadlineMs: secondsMax * 1_000,
     left: new AbortController().signal,
