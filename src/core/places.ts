@@ -47,7 +47,7 @@ export class Places {
     return promise.finally(() => signal?.removeEventListener("abort", giveUp));
   }
 
-  /** Gives the place to whoever has waited longest of the owner whose turn it is; the owner then goes to the end of the line. */
+  /** Gives the place to the work that has waited longest, of the owner whose turn it is; the owner then goes to the end of the line. */
   leave(): void {
     const [next] = this.#waiting;
     if (next === undefined) {
