@@ -8,21 +8,17 @@ export default defineAdapter(
     origin: "https://api.apex-db.org/v1",
     path: "/apex",
     record: { id: "apx-1042", make: "Mazda", model: "MX-5", year: 2024, variant: "2.0 Sport" },
+    asked:
+      "car specs; horsepower, torque and mileage of a car; compare two vehicles; which suv has most space; electric cars with long range; engines of a model; fuel consumption; how fast is a car; 0 to 60; sedan, pickup, truck, motor; towing capacity; boot size",
     search: {
-      asked:
-        "car specs; horsepower, torque and mileage of a car; compare two vehicles; which suv has most space; electric cars with long range; engines of a model; fuel consumption; how fast is a car; 0 to 60; sedan, pickup, truck, motor; towing capacity; boot size",
       description: "Searches car models and their variants by the filters of a normalized vehicle database.",
       keywords:
         "vehicle; car specifications; make and model; automobile; engine; car specs; model year; fuel consumption",
-      cents: 10,
       filters: { make: "Mazda", model: "MX-5" },
     },
     get: {
-      asked:
-        "car specs; horsepower, torque and mileage of a car; compare two vehicles; which suv has most space; electric cars with long range; engines of a model; fuel consumption; how fast is a car; 0 to 60; sedan, pickup, truck, motor; towing capacity; boot size",
       description: "The specifications of one variant of a car model, by its id. An unknown id is free.",
       keywords: "vehicle; car specifications; trim; horsepower",
-      cents: 2.5,
     },
   }),
 );

@@ -11,7 +11,7 @@ const sized = (contextTokens: number, outputTokensMax: number, imageTokensMax: n
   tokenizer: "o200k" as const,
   parts: { imageTokensMax, fileTokensMax: contextTokens },
 });
-const { price } = modelRows(since);
+const { price, named } = modelRows(since);
 const thinks = (...efforts: readonly ("none" | "minimal" | "low" | "medium" | "high" | "xhigh")[]) => ({
   takes: { messageFields: ["name", "refusal"], efforts },
 });
@@ -23,37 +23,19 @@ const dropFields =
     " ",
   );
 
-const sampledUnlessThinking = { sampling: "unless-thinking" as const };
-
-const older: NonNullable<AdapterSpec["chat"]>["models"] = {
-  "gpt-5.2": {
-    ...sized(272_000, 128_000, 1_445),
-    ...thinks("none", "low", "medium", "high", "xhigh"),
-    ...sampledUnlessThinking,
-    slug: "openai/gpt-5.2",
-    ...price("1.75/14/0.175"),
-  },
-  "gpt-5.1": {
-    ...sized(272_000, 128_000, 1_445),
-    ...thinks("none", "low", "medium", "high"),
-    ...sampledUnlessThinking,
-    slug: "openai/gpt-5.1",
-    ...price("1.25/10/0.125"),
-  },
-  "gpt-4.1": { ...sized(1_000_000, 32_768, 1_445), ...plain, slug: "openai/gpt-4.1", ...price("2/8/0.5") },
-  "gpt-4.1-mini": {
-    ...sized(1_000_000, 32_768, 2_489),
-    ...plain,
-    slug: "openai/gpt-4.1-mini",
-    ...price("0.4/1.6/0.1"),
-  },
-};
-// These support tools together with reasoning only at /responses.
-const newer = {
-  toolsDialect: "responses" as const,
+const gpt52 = {
+  ...sized(272_000, 128_000, 1_445),
   ...thinks("none", "low", "medium", "high", "xhigh"),
-  ...sampledUnlessThinking,
+  sampling: "unless-thinking" as const,
 };
+const older: NonNullable<AdapterSpec["chat"]>["models"] = named("openai", {
+  "gpt-5.2": { ...gpt52, ...price("1.75/14/0.175") },
+  "gpt-5.1": { ...gpt52, ...thinks("none", "low", "medium", "high"), ...price("1.25/10/0.125") },
+  "gpt-4.1": { ...sized(1_000_000, 32_768, 1_445), ...plain, ...price("2/8/0.5") },
+  "gpt-4.1-mini": { ...sized(1_000_000, 32_768, 2_489), ...plain, ...price("0.4/1.6/0.1") },
+});
+// These support tools together with reasoning only at /responses.
+const newer = { ...gpt52, toolsDialect: "responses" as const };
 
 const resource = { env: ["AZURE_OPENAI_RESOURCE"] };
 const scope = { env: ["AZURE_OPENAI_SCOPE"], fallback: "global" };
@@ -131,38 +113,21 @@ export default defineAdapters({
       ...chat,
       models: {
         ...older,
-        "gpt-5.4": {
-          ...sized(1_050_000, 128_000, 12_000),
-          ...newer,
-          slug: "openai/gpt-5.4",
-          ...price("2.5/15/0.25", since, [272_000, "5/22.5/0.5"]),
-        },
-        "gpt-5.4-mini": {
-          ...sized(272_000, 128_000, 16_200),
-          ...newer,
-          slug: "openai/gpt-5.4-mini",
-          ...price("0.75/4.5/0.075"),
-        },
-        "gpt-5.4-nano": {
-          ...sized(272_000, 128_000, 24_600),
-          ...newer,
-          slug: "openai/gpt-5.4-nano",
-          ...price("0.2/1.25/0.02"),
-        },
+        ...named("openai", {
+          "gpt-5.4": {
+            ...newer,
+            ...sized(1_050_000, 128_000, 12_000),
+            ...price("2.5/15/0.25", since, [272_000, "5/22.5/0.5"]),
+          },
+          "gpt-5.4-mini": { ...newer, ...sized(272_000, 128_000, 16_200), ...price("0.75/4.5/0.075") },
+          "gpt-5.4-nano": { ...newer, ...sized(272_000, 128_000, 24_600), ...price("0.2/1.25/0.02") },
+        }),
       },
     },
-    unitModels: {
-      "gpt-realtime-2.1": {
-        ...realtime,
-        slug: "openai/gpt-realtime-2.1",
-        prices: [{ since, ...realtimeText, ...realtimeSound }],
-      },
-      "gpt-realtime-2.1-mini": {
-        ...realtime,
-        slug: "openai/gpt-realtime-2.1-mini",
-        prices: [{ since, ...realtimeMiniText, ...realtimeMiniSound }],
-      },
-    },
+    unitModels: named("openai", {
+      "gpt-realtime-2.1": { ...realtime, prices: [{ since, ...realtimeText, ...realtimeSound }] },
+      "gpt-realtime-2.1-mini": { ...realtime, prices: [{ since, ...realtimeMiniText, ...realtimeMiniSound }] },
+    }),
   },
   "azure-openai-dated": {
     ...azure,

@@ -30,7 +30,10 @@ const nova = {
   outputTokensMax: 10_000,
   takes: { efforts: [], formats: "json_object", cachePoints: ["system", "messages"] },
 } as const;
-const seeing = (contextTokens: number) => ({ parts: { imageTokensMax: 5_200, fileTokensMax: contextTokens } });
+const seen = (slug: string, contextTokens: number, rates: string) => ({
+  ...sold(slug, [contextTokens], rates),
+  parts: { imageTokensMax: 5_200, fileTokensMax: contextTokens },
+});
 /** Hides its reasoning. Not offered: effort `high`, which it rejects with an output limit, and without one no hold can be computed. */
 const thinking = {
   outputTokensMax: 64_000,
@@ -52,6 +55,9 @@ const claude = {
   dropFields: ["temperature", "top_p", "top_k", ...elsewhere],
   reasoning: "effort" as const,
 };
+/** Models that always think. */
+const always = { ...claude, reasoning: "effort-always" as const };
+const sonnet55 = { slug: "anthropic/claude-sonnet-5.5", ...price("2/10/0.1/2.5", autumn) };
 const older = {
   contextTokens: 200_000,
   outputTokensMax: 64_000,
@@ -85,21 +91,9 @@ export default defineAdapters({
       // Converse has no such field, so the model may make several calls at once.
       dropFields: ["parallel_tool_calls"],
       models: {
-        "global.amazon.nova-2-lite-v1:0": {
-          ...sold("amazon/nova-2-lite-v1", [1_000_000], "0.3/2.5/0.075"),
-          ...seeing(1_000_000),
-          ...thinking,
-        },
-        "amazon.nova-pro-v1:0": {
-          ...sold("amazon/nova-pro-v1", [300_000], "0.8/3.2/0.2"),
-          ...seeing(300_000),
-          ...nova,
-        },
-        "amazon.nova-lite-v1:0": {
-          ...sold("amazon/nova-lite-v1", [300_000], "0.06/0.24/0.015"),
-          ...seeing(300_000),
-          ...nova,
-        },
+        "global.amazon.nova-2-lite-v1:0": { ...seen("amazon/nova-2-lite-v1", 1_000_000, "0.3/2.5/0.075"), ...thinking },
+        "amazon.nova-pro-v1:0": { ...seen("amazon/nova-pro-v1", 300_000, "0.8/3.2/0.2"), ...nova },
+        "amazon.nova-lite-v1:0": { ...seen("amazon/nova-lite-v1", 300_000, "0.06/0.24/0.015"), ...nova },
         "amazon.nova-micro-v1:0": { ...sold("amazon/nova-micro-v1", [128_000], "0.035/0.14/0.00875"), ...nova },
         "openai.gpt-oss-120b-1:0": { ...sold("openai/gpt-oss-120b", [128_000], "0.15/0.6"), ...gptOss },
         "openai.gpt-oss-20b-1:0": { ...sold("openai/gpt-oss-20b", [128_000], "0.07/0.3"), ...gptOss },
@@ -128,18 +122,8 @@ export default defineAdapters({
         without: ["model", "stream"],
       },
       models: {
-        "global.anthropic.claude-opus-5-5": {
-          ...claude,
-          reasoning: "effort-always",
-          slug: "anthropic/claude-opus-5.5",
-          ...price("4/20/0.2/5"),
-        },
-        "global.anthropic.claude-sonnet-5-5": {
-          ...claude,
-          reasoning: "effort-always",
-          slug: "anthropic/claude-sonnet-5.5",
-          ...price("2/10/0.1/2.5", autumn),
-        },
+        "global.anthropic.claude-opus-5-5": { ...always, slug: "anthropic/claude-opus-5.5", ...price("4/20/0.2/5") },
+        "global.anthropic.claude-sonnet-5-5": { ...always, ...sonnet55 },
         "global.anthropic.claude-haiku-5-5": { ...claude, slug: "anthropic/claude-haiku-5.5", ...haiku55 },
         "global.anthropic.claude-opus-5": { ...claude, slug: "anthropic/claude-opus-5", prices: opus },
         "global.anthropic.claude-opus-4-8": { ...claude, slug: "anthropic/claude-opus-4.8", prices: opus },

@@ -56,6 +56,7 @@ const article = {
 };
 const query = { original: "tides brest", more_results_available: false };
 
+const common = { category: "search", effect: "read", price: { mode: "fixed", cents: 1 }, upstreamCents: 0.5 } as const;
 export default defineAdapter({
   name: "Brave Search",
   docs: "https://api-dashboard.search.brave.com/app/documentation/web-search/get-started",
@@ -74,16 +75,12 @@ export default defineAdapter({
     { status: 429, at: "/error/code", matches: /QUOTA|USAGE/, sample: "QUOTA_LIMITED", means: "provider_billing" },
   ],
   actions: {
-    search: action({
+    search: action(common, {
       asked:
         "search the web; google something; look it up on the internet; find websites; find pages, reviews, recipes, a restaurant, a shop; best hotels; how to fix; top results",
       description: "Searches the web in an independent index: pages, news, videos, discussions and questions.",
-      category: "search",
       keywords: "web search; keyword search; independent index; google alternative",
-      effect: "read",
       params: web,
-      price: { mode: "fixed", cents: 1 },
-      upstreamCents: 0.5,
       request: { method: "GET", path: "/web/search" },
       // Result types without results are left out.
       content: ["/web", "/query"],
@@ -92,16 +89,12 @@ export default defineAdapter({
         answer: { type: "search", query, web: { type: "search", results: [page], family_friendly: true } },
       },
     }),
-    news: action({
+    news: action(common, {
       asked:
         "news of today; what happened this week; recent articles about a company; headlines; what do the papers report; breaking stories; latest on the election",
       description: "Searches recent news articles of many publishers in an independent index.",
-      category: "search",
       keywords: "headlines; press; articles; current events; news search",
-      effect: "read",
       params: news,
-      price: { mode: "fixed", cents: 1 },
-      upstreamCents: 0.5,
       // The vendor does not support the filter here.
       request: { method: "GET", path: "/news/search", names: { result_filter: null } },
       content: ["/results", "/query"],

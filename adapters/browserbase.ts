@@ -154,8 +154,7 @@ const door = {
       answer: { ...doorExample, connectUrl: `wss://connect.browserbase.com/?sessionId=${id}`, paidMinutes: 5 },
     },
   }),
-  extend_session: action({
-    ...extend,
+  extend_session: action(extend, {
     description: "Pays more minutes for a browser of yours that still runs.",
     price: { ...price, quoteCents: (params) => centsFor(params), otherPrice: { session_id: id, estimatedMinutes: 60 } },
     upstreamCents: (params) => centsFor(params),
@@ -167,8 +166,7 @@ const door = {
     },
     example: { params: { session_id: id, estimatedMinutes: 15 }, answer: doorExample },
   }),
-  session_status: action({
-    ...tell,
+  session_status: action(tell, {
     async run({ ask, params }) {
       const request = { method: "GET", path: `${oneAtDoor}/status`, send: "none" } as const;
       const { status: code, json } = await ask(request, { values: params, accepts: [404] });
@@ -183,8 +181,7 @@ const door = {
       answer: { ...doorExample, status: "active", usage: { minutesPaid: 5, minutesUsed: 1, minutesRemaining: 4 } },
     },
   }),
-  release_session: action({
-    ...end,
+  release_session: action(end, {
     async run({ ask, params }) {
       await ask({ method: "DELETE", path: oneAtDoor, send: "none" }, { values: params, accepts: [204, 404] });
       return { sessionId: params.session_id, released: true };
@@ -260,8 +257,7 @@ export default defineAdapter({
         },
       },
     }),
-    extend_session: action({
-      ...extend,
+    extend_session: action(extend, {
       asked: "keep my browser open longer; more minutes for the browser; the browser session is about to run out",
       description: "Pays more minutes for a browser of yours that still runs, up to six hours in all.",
       price: {
@@ -282,8 +278,7 @@ export default defineAdapter({
       },
       example: { params: { session_id: id, estimatedMinutes: 15 }, answer: example },
     }),
-    session_status: action({
-      ...tell,
+    session_status: action(tell, {
       asked: "is my browser still running; how many minutes does my browser have left",
       prepaid: { does: "tells", id: "session_id", over: OVER },
       async run({ ask, params }) {
@@ -296,8 +291,7 @@ export default defineAdapter({
       },
       example: { params: { session_id: id }, answer: example },
     }),
-    release_session: action({
-      ...end,
+    release_session: action(end, {
       asked: "close the remote browser; stop the chrome session; I am done with the browser",
       prepaid: { does: "ends", id: "session_id" },
       async run(context) {

@@ -28,6 +28,7 @@ const id = "notes-5f2a9c1e7b3d4a60";
 const common = {
   category: "compute",
   keywords: "git repository; version control; private repo; push code; host source code; code repository",
+  mayCostMore: "what it costs us is not known",
 } as const;
 
 export default defineAdapter({
@@ -55,7 +56,6 @@ export default defineAdapter({
       }),
       price: { mode: "fixed", cents: 100 },
       upstreamCents: 100,
-      mayCostMore: "what it costs us is not known",
       async run(context) {
         const { ask, params, label } = context;
         // All callers' repositories share one namespace, so ids must not collide.
@@ -86,7 +86,6 @@ export default defineAdapter({
       }),
       price: { mode: "fixed", cents: 1 },
       upstreamCents: 1,
-      mayCostMore: "what it costs us is not known",
       async run(context) {
         const { ask, params } = context;
         const headers = shown(context, params.id, "git:read");

@@ -81,7 +81,7 @@ const contacts = z.strictObject({
 });
 const email = z.email().max(320);
 
-const common = { category: "people", effect: "read" } as const;
+const common = { category: "people", effect: "read", upstreamMissCents: 0 } as const;
 const get = (path: string) => ({ method: "GET", path }) as const;
 const nobody = { status: 404, at: "/status_code", is: 404, means: "miss" } as const;
 const linkedin = "https://www.linkedin.com/in/ada";
@@ -151,7 +151,6 @@ export default defineAdapter({
         const { first, last } = pagesOf(params);
         return (last - first + 1) * PAGE_SIZE * PROFILE_CENTS;
       },
-      upstreamMissCents: 0,
       mayCostMore: "The vendor answers with whole pages of 25 profiles and counts each, however few were asked for.",
       async run({ ask, params }) {
         const { page, page_size, ...rest } = params;
@@ -205,7 +204,6 @@ export default defineAdapter({
         counted: { at: "/profile/phone", centsEach: 30, baseCents: 10 },
       },
       upstreamCents: ({ include_phone }) => EMAIL_CENTS + (include_phone ? PHONE_CENTS : 0),
-      upstreamMissCents: 0,
       request: get("/people/linkedin"),
       content: ["/profile"],
       rules: [
@@ -242,7 +240,6 @@ export default defineAdapter({
       params: z.strictObject({ email: email.describe("The address, a private one or one of work") }),
       price: { mode: "fixed", cents: 10, freeOnMiss: true },
       upstreamCents: EMAIL_CENTS,
-      upstreamMissCents: 0,
       mayCostMore: "The vendor counts a phone number as well where it knows one.",
       request: get("/email/enrich"),
       content: ["/profile/fullName", "/profile/linkedinUrl"],
@@ -263,7 +260,6 @@ export default defineAdapter({
       params: z.strictObject({ email: email.describe("The address") }),
       price: { mode: "fixed", cents: 2, freeOnMiss: true },
       upstreamCents: CHECK_CENTS,
-      upstreamMissCents: 0,
       request: get("/email/verify"),
       content: ["/data/status"],
       rules: [{ at: "/data/status", is: "unknown", means: "miss" }],

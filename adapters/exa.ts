@@ -108,6 +108,7 @@ const statuses = [{ id: paper, status: "success", error: null }];
 const fetched = { requestId: "e492118ccdedcba5", results: [{ ...result, text: "LLMs have..." }], statuses };
 const TAG = "/statuses/0/error/tag";
 
+const common = { category: "search", effect: "read" } as const;
 export default defineAdapter({
   name: "Exa",
   docs: "https://exa.ai/docs/reference/search",
@@ -115,14 +116,12 @@ export default defineAdapter({
   auth: keyHeader("x-api-key"),
   rate: { requests: 10, perMs: 1_000 },
   actions: {
-    search: action({
+    search: action(common, {
       asked:
         "search the web by meaning; find sites like this one; similar companies; find blog posts, articles, research; companies that do something",
       description: "Searches the web by meaning: pages, news, research papers, code, people and companies.",
-      category: "search",
       keywords:
         "semantic; neural; LinkedIn profiles; academic papers; similar pages; GitHub repositories; similar companies; competitors; find a paper; find code",
-      effect: "read",
       params: search,
       price: {
         mode: "ranged",
@@ -136,13 +135,12 @@ export default defineAdapter({
       content: ["/results"],
       example: { params: { query: "overview of language models", category: "research" }, answer: found },
     }),
-    contents: action({
+    contents: action(common, {
       asked:
         "text of several pages; read these links; contents of urls; summarise these web pages; what do these articles say",
       description: "Fetches many known pages by URL in one call: their text, highlights or summaries.",
       category: "scraping",
       keywords: "read several URLs; batch; summarize; full text",
-      effect: "read",
       params: contents,
       price: {
         mode: "ranged",
@@ -162,12 +160,10 @@ export default defineAdapter({
       rules: [{ at: "/statuses", each: "/status", is: "error", means: "caller_unsupported", messageAt: TAG }],
       example: { params: { urls: [paper], text: true }, answer: fetched },
     }),
-    answer: action({
+    answer: action(common, {
       asked: "answer with sources; who won; what is; quick answer from the web; facts with citations; ask the internet",
       description: "Answers a question in words from a search of the web, and cites the pages it rests on.",
-      category: "search",
       keywords: "question; citations; cited answer; grounded",
-      effect: "read",
       params: z.strictObject({ query: z.string().min(1).describe("The question") }),
       price: { mode: "fixed", cents: 1 },
       upstreamCents: 0.5,

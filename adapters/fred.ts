@@ -19,6 +19,8 @@ const common = {
   effect: "read",
   price: { mode: "fixed", cents: 1, freeOnMiss: true },
   upstreamCents: 0,
+  asked:
+    "unemployment rate; inflation; cpi; gdp growth; interest rates; mortgage rates; federal funds rate; money supply; consumer prices; wages; jobs; housing starts; economy of america over the years; cost of living; recession; treasury yields; oil price, gas price by year; how bad is joblessness; economic statistics; percent, monthly, yearly, since",
 } as const;
 const today = { realtime_start: "2026-11-20", realtime_end: "2026-11-20" };
 const unemployment = {
@@ -66,8 +68,6 @@ export default defineAdapter({
   ],
   actions: {
     search: action(common, {
-      asked:
-        "unemployment rate; inflation; cpi; gdp growth; interest rates; mortgage rates; federal funds rate; money supply; consumer prices; wages; jobs; housing starts; economy of america over the years; cost of living; recession; treasury yields; oil price, gas price by year; how bad is joblessness; economic statistics; percent, monthly, yearly, since",
       description: `Finds series of economic data by words or by id: unemployment, GDP, inflation, interest rates, money. ${NOTICE}`,
       keywords:
         "economic data; Federal Reserve; CPI; macroeconomics; time series; statistics; unemployment rate; inflation rate; mortgage rates; interest rates; US economy; money supply",
@@ -106,8 +106,6 @@ export default defineAdapter({
       },
     }),
     series: action(common, {
-      asked:
-        "unemployment rate; inflation; cpi; gdp growth; interest rates; mortgage rates; federal funds rate; money supply; consumer prices; wages; jobs; housing starts; economy of america over the years; cost of living; recession; treasury yields; oil price, gas price by year; how bad is joblessness; economic statistics; percent, monthly, yearly, since",
       description: `Says what a series is: title, units, frequency, first and last observation, when it was last updated. ${NOTICE}`,
       keywords: "economic data; Federal Reserve; metadata of a series",
       params: z.strictObject({ series_id, ...times }),
@@ -117,8 +115,6 @@ export default defineAdapter({
       example: { params: { series_id: "UNRATE" }, answer: { ...today, seriess: [unemployment] } },
     }),
     observations: action(common, {
-      asked:
-        "unemployment rate; inflation; cpi; gdp growth; interest rates; mortgage rates; federal funds rate; money supply; consumer prices; wages; jobs; housing starts; economy of america over the years; cost of living; recession; treasury yields; oil price, gas price by year; how bad is joblessness; economic statistics; percent, monthly, yearly, since",
       description: `The values of a series by day, month, quarter or year, as levels or as changes; a missing one is a dot. ${NOTICE}`,
       keywords:
         "economic data; Federal Reserve; unemployment; GDP; inflation; interest rates; time series; unemployment rate; US economy; mortgage rates; federal funds rate; consumer prices; recession",

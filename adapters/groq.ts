@@ -2,10 +2,10 @@
 import { bearer, defineAdapter, modelRows } from "#adapter";
 
 const since = "2026-08-21";
-const { price } = modelRows(since);
+const { price, sold } = modelRows(since);
 const context = { contextTokens: 131_072 };
 // Llama 4 counts an image for at most 17 tiles of 145 tokens; older vision models here were billed a flat 6,400.
-const sees = { ...context, outputTokensMax: 8_192, parts: { imageTokensMax: 6_400 } };
+const sees = { parts: { imageTokensMax: 6_400 } };
 const gptOss = {
   ...context,
   outputTokensMax: 65_536,
@@ -53,24 +53,19 @@ export default defineAdapter({
     usageAt: ["/usage", "/x_groq/usage"],
     models: {
       "llama-3.3-70b-versatile": {
-        ...context,
         ...gone,
-        slug: "meta-llama/llama-3.3-70b-instruct",
-        outputTokensMax: 32_768,
-        ...price("0.59/0.79"),
+        ...sold("meta-llama/llama-3.3-70b-instruct", [131_072, 32_768], "0.59/0.79"),
       },
-      "llama-3.1-8b-instant": { ...context, ...gone, slug: "meta-llama/llama-3.1-8b-instruct", ...price("0.05/0.08") },
+      "llama-3.1-8b-instant": { ...gone, ...sold("meta-llama/llama-3.1-8b-instruct", [131_072], "0.05/0.08") },
       "meta-llama/llama-4-maverick-17b-128e-instruct": {
         ...sees,
         ...gone,
-        slug: "meta-llama/llama-4-maverick",
-        ...price("0.2/0.6"),
+        ...sold("meta-llama/llama-4-maverick", [131_072, 8_192], "0.2/0.6"),
       },
       "meta-llama/llama-4-scout-17b-16e-instruct": {
         ...sees,
         ...gone,
-        slug: "meta-llama/llama-4-scout",
-        ...price("0.11/0.34"),
+        ...sold("meta-llama/llama-4-scout", [131_072, 8_192], "0.11/0.34"),
       },
       "openai/gpt-oss-120b": { ...gptOss, ...price("0.15/0.6/0.075") },
       "openai/gpt-oss-20b": { ...gptOss, ...price("0.075/0.3/0.0375") },

@@ -28,6 +28,7 @@ const common = {
   price: { mode: "fixed", cents: 0.05 },
   upstreamCents: 0.05,
   mayCostMore: "it is its public price for paying call by call; a plan may differ",
+  content: ["/data"],
 } as const;
 const $schema = "https://api.kicks.dev/schemas/Answer.json";
 const product = {
@@ -65,7 +66,6 @@ export default defineAdapter({
         limit,
       }),
       request: { method: "GET", path: "/{shop}/products", params: shown },
-      content: ["/data"],
       example: { params: { query: "dunk low panda" }, answer: { $schema, data: [product], meta: { total: 1 } } },
     }),
     product: action(common, {
@@ -75,7 +75,6 @@ export default defineAdapter({
       keywords: "sneaker; resale value of a shoe; lowest ask",
       params: z.strictObject({ id, shop, market, display }),
       request: { method: "GET", path: "/{shop}/products/{id}", params: shown },
-      content: ["/data"],
       example: { params: { id: product.slug, display: ["prices"] }, answer: { $schema, data: product, meta: {} } },
     }),
     sales: action(common, {
@@ -96,7 +95,6 @@ export default defineAdapter({
         path: "/{shop}/products/{id}/{kind...}",
         params: ({ daily, ...p }) => ({ ...p, kind: daily ? "sales/daily" : "sales" }),
       },
-      content: ["/data"],
       example: {
         params: { id: product.slug },
         answer: { $schema, data: [{ amount: 98, created_at: "2026-11-20T10:11:12Z", variant_id: "a" }], meta: {} },
@@ -114,7 +112,6 @@ export default defineAdapter({
         market,
       }),
       request: { method: "POST", path: "/stockx/prices" },
-      content: ["/data"],
       example: {
         params: { skus: ["DD1391-100"] },
         answer: { $schema, data: [{ sku: "DD1391-100", price: 71 }], meta: {} },
@@ -130,7 +127,6 @@ export default defineAdapter({
         similarity: optional(z.number().min(0).max(1), "How alike it has to be"),
       }),
       request: { method: "GET", path: "/unified/products/{id}" },
-      content: ["/data"],
       example: { params: { id: "DD1391-100" }, answer: { $schema, data: [product], meta: {} } },
     }),
   },

@@ -22,13 +22,9 @@ const gpt54Small = unseen(o200k(sized(400_000, 128_000, 24_600)));
 const gpt5 = unseen(o200k(sized(400_000, 128_000, 1_445)));
 const gpt5Small = unseen(o200k(sized(400_000, 128_000, 3_779)));
 const gpt41 = o200k(sized(1_000_000, 32_768, 3_779));
-const gemini3 = unseen(sized(1_000_000, 65_536, 2_240));
-const gemini2 = unseen(sized(1_000_000, 65_535, 8_256));
 const mistral = sized(262_144, 209_715, 4_200);
 
 const opus = [{ since, input: "5", output: "25", cacheRead: "0.5", cacheWrite: "6.25" }];
-const sonnet = { input: "3", output: "15", cacheRead: "0.3", cacheWrite: "3.75" };
-const sonnet5 = { since, input: "2", output: "10", cacheRead: "0.2", cacheWrite: "2.5" };
 const haiku = [{ since, input: "1", output: "5", cacheRead: "0.1", cacheWrite: "1.25" }];
 const fable = [{ since, input: "10", output: "50", cacheRead: "1", cacheWrite: "12.5" }];
 
@@ -69,6 +65,8 @@ const stored = {
   priceNote:
     "passes the maker's price on; the list's price of writing is the storage of a cache that is made by itself",
 };
+const gemini3 = { ...stored, ...unseen(sized(1_000_000, 65_536, 2_240)) };
+const gemini2 = { ...stored, ...unseen(sized(1_000_000, 65_535, 8_256)) };
 
 export default defineAdapter({
   name: "OpenRouter",
@@ -96,8 +94,8 @@ export default defineAdapter({
       "anthropic/claude-opus-4.7": { ...claude, prices: opus },
       "anthropic/claude-opus-4.6": { ...claude, prices: opus },
       "anthropic/claude-opus-4.5": { ...claudeSmall, prices: opus },
-      "anthropic/claude-sonnet-5": { ...claude, prices: [sonnet5] },
-      "anthropic/claude-sonnet-4.6": { ...claude, prices: [{ since, ...sonnet }] },
+      "anthropic/claude-sonnet-5": { ...claude, ...price("2/10/0.2/2.5") },
+      "anthropic/claude-sonnet-4.6": { ...claude, ...price("3/15/0.3/3.75") },
       "anthropic/claude-haiku-4.5": { ...claudeSmall, prices: haiku },
       "openai/gpt-6.1-sol": { ...gpt54, ...sol61 },
       "openai/gpt-6.1-terra": { ...gpt54, ...terra61 },
@@ -117,28 +115,25 @@ export default defineAdapter({
       "openai/gpt-4.1-mini": { ...gpt41, ...ends(january, "openai/gpt-5.4-mini"), ...price("0.4/1.6/0.1") },
       "openai/gpt-oss-120b": { ...o200k(sized(131_072, 65_536)), ...price("0.1/0.5/0.1", autumn) },
       "openai/gpt-oss-20b": { ...o200k(sized(131_072, 32_768)), ...price("0.03/0.14/0.009", autumn) },
-      "google/gemini-4-argon": { ...stored, ...gemini3, prices: argon },
-      "google/gemini-3.8-flash": { ...stored, ...gemini3, prices: flash },
-      "google/gemini-3.6-flash": { ...stored, ...gemini3, prices: flash },
-      "google/gemini-3.5-flash-lite": { ...stored, ...gemini3, ...price("0.3/2.5/0.03", autumn) },
-      "google/gemini-3.5-flash": { ...stored, ...gemini3, ...price("1.5/9/0.15") },
-      "google/gemini-3.1-pro-preview": { ...stored, ...gemini3, ...pro3 },
+      "google/gemini-4-argon": { ...gemini3, prices: argon },
+      "google/gemini-3.8-flash": { ...gemini3, prices: flash },
+      "google/gemini-3.6-flash": { ...gemini3, prices: flash },
+      "google/gemini-3.5-flash-lite": { ...gemini3, ...price("0.3/2.5/0.03", autumn) },
+      "google/gemini-3.5-flash": { ...gemini3, ...price("1.5/9/0.15") },
+      "google/gemini-3.1-pro-preview": { ...gemini3, ...pro3 },
       "google/gemini-3.1-flash-lite": {
-        ...stored,
         ...gemini3,
         ...ends("2027-05-07", "google/gemini-3.5-flash-lite"),
         ...price("0.25/1.5/0.025"),
       },
-      "google/gemini-3-flash-preview": { ...stored, ...gemini3, ...price("0.5/3/0.05") },
-      "google/gemini-2.5-pro": { ...stored, ...gemini2, ...ends(geminiEnd, "google/gemini-3.1-pro-preview"), ...pro2 },
+      "google/gemini-3-flash-preview": { ...gemini3, ...price("0.5/3/0.05") },
+      "google/gemini-2.5-pro": { ...gemini2, ...ends(geminiEnd, "google/gemini-3.1-pro-preview"), ...pro2 },
       "google/gemini-2.5-flash": {
-        ...stored,
         ...gemini2,
         ...ends(geminiEnd, "google/gemini-3.6-flash"),
         ...price("0.3/2.5/0.03"),
       },
       "google/gemini-2.5-flash-lite": {
-        ...stored,
         ...gemini2,
         ...ends(geminiEnd, "google/gemini-3.5-flash-lite"),
         ...price("0.1/0.4/0.01"),

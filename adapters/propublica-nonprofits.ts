@@ -22,7 +22,14 @@ const ein = z
   .union([z.string().regex(/^\d{2}-?\d{7}$/, "must be nine digits"), z.int().min(1).max(999_999_999)])
   .describe("The employer identification number, with or without its dash, such as 14-2007220.");
 
-const common = { category: "records", effect: "read", price: { mode: "fixed", cents: 1 }, upstreamCents: 0 } as const;
+const common = {
+  category: "records",
+  effect: "read",
+  price: { mode: "fixed", cents: 1 },
+  upstreamCents: 0,
+  asked:
+    "charities; nonprofits; foundations; ngo; donate; where does my donation go; budget of a charity; pay of a charity's director; form 990; tax exempt; 501c3; food banks, shelters, churches, museums; is this charity legit; who gives grants; ein",
+} as const;
 const facts = { ein: 142007220, name: "PRO PUBLICA INC", city: "NEW YORK", state: "NY", ntee_code: "A20" };
 
 export default defineAdapter({
@@ -36,8 +43,6 @@ export default defineAdapter({
   rules: [{ at: "", matches: /^\s*</, sample: "<!doctype html>", means: "provider_overloaded" }],
   actions: {
     search: action(common, {
-      asked:
-        "charities; nonprofits; foundations; ngo; donate; where does my donation go; budget of a charity; pay of a charity's director; form 990; tax exempt; 501c3; food banks, shelters, churches, museums; is this charity legit; who gives grants; ein",
       description: "Finds U.S. nonprofit organizations (charities, foundations) by name, state or field of work.",
       keywords:
         "charity; charities; foundation; 501c3; NGO; tax-exempt; donate; aid organization; how a charity spends money",
@@ -68,8 +73,6 @@ export default defineAdapter({
       },
     }),
     organization: action(common, {
-      asked:
-        "charities; nonprofits; foundations; ngo; donate; where does my donation go; budget of a charity; pay of a charity's director; form 990; tax exempt; 501c3; food banks, shelters, churches, museums; is this charity legit; who gives grants; ein",
       description: "One U.S. nonprofit by its EIN: facts and tax returns (Form 990) by year. An unknown EIN is free.",
       keywords: "tax return; form 990; charity finances; executive pay; revenue of a charity",
       params: z.strictObject({ ein }),

@@ -8,21 +8,17 @@ export default defineAdapter(
     origin: "https://api.rxatlas.dev/v1",
     path: "/drugs",
     record: { id: "rx-0093-7424", name: "Atorvastatin Calcium", form: "tablet", strength: "20 mg" },
+    asked:
+      "what is in a pill; ingredients of a drug; strength and dosage; generic of a brand; tablets, capsules, syrup; painkiller; otc; which medicine contains; prescription; active substance; pharmacy; pills; aspirin, ibuprofen, insulin",
     search: {
-      asked:
-        "what is in a pill; ingredients of a drug; strength and dosage; generic of a brand; tablets, capsules, syrup; painkiller; otc; which medicine contains; prescription; active substance; pharmacy; pills; aspirin, ibuprofen, insulin",
       description: "Searches U.S. drug products (prescription and over the counter) in a normalized database.",
       keywords:
         "prescription drug; medicine; medication; NDC; active ingredient; dosage; generic name; brand name of a drug; pill",
-      cents: 10,
       filters: { name: "atorvastatin" },
     },
     get: {
-      asked:
-        "what is in a pill; ingredients of a drug; strength and dosage; generic of a brand; tablets, capsules, syrup; painkiller; otc; which medicine contains; prescription; active substance; pharmacy; pills; aspirin, ibuprofen, insulin",
       description: "One U.S. drug product by its id: ingredients, strength, form, dosage. An unknown id is free.",
       keywords: "prescription drug; medicine; dosage; drug label",
-      cents: 2.5,
     },
   }),
 );

@@ -1,24 +1,41 @@
-// The gateway's own test upstream, in the chat-completions wire: the model's name selects the simulated fault, `ok` for none.
-import { bearer, defineAdapter } from "#adapter";
+// The gateway's own test upstream, once in each wire: the model's name selects the simulated fault, `ok` for none.
+import { type AdapterSpec, type Auth, bearer, type ChatSpec, defineAdapters, keyHeader } from "#adapter";
 
 const price = { since: "2026-01-01", input: "1.00", output: "2.00", cacheRead: "0.10" };
+const parts = { imageTokensMax: 85, fileTokensMax: 85 };
+const any = { contextTokens: 200_000, prices: [price], parts };
 
-export default defineAdapter({
-  name: "Sandbox",
+const upstream = (wire: string, auth: Auth, chat: Omit<ChatSpec, "models">): AdapterSpec => ({
+  name: wire === "" ? "Sandbox" : `Sandbox (${wire})`,
   docs: "docs/guides/sandbox.md",
   origin: "http://sandbox.invalid",
-  auth: bearer,
+  auth,
   sandboxOnly: true,
-  chat: {
-    dialect: "chat-completions",
-    toolCalls: "strict",
-    toolSchemas: "plain",
-    models: {},
-    anyModel: {
-      contextTokens: 200_000,
-      prices: [price],
-      parts: { imageTokensMax: 85, fileTokensMax: 85, audioTokensMax: 85 },
+  chat: { models: {}, anyModel: any, ...chat },
+});
+
+export default defineAdapters({
+  "sandbox-converse": upstream("converse", bearer, {
+    dialect: "converse",
+    takes: {
+      cachePoints: ["system", "messages", "tools"],
+      effortField: "reasoningConfig",
+      efforts: ["none", "low", "medium", "high"],
     },
+  }),
+  "sandbox-gemini": upstream("generateContent", keyHeader("x-goog-api-key"), { dialect: "generate-content" }),
+  "sandbox-messages": {
+    ...upstream("messages", keyHeader("x-api-key"), { dialect: "messages", toolCalls: "strict" }),
+    headers: { "anthropic-version": "2023-06-01" },
   },
-  embeddings: { models: {}, anyModel: { contextTokens: 8_192, prices: [{ ...price, output: "0" }] } },
+  "sandbox-responses": upstream("responses", bearer, { dialect: "responses", toolCalls: "strict" }),
+  sandbox: {
+    ...upstream("", bearer, {
+      dialect: "chat-completions",
+      toolCalls: "strict",
+      toolSchemas: "plain",
+      anyModel: { ...any, parts: { ...parts, audioTokensMax: 85 } },
+    }),
+    embeddings: { models: {}, anyModel: { contextTokens: 8_192, prices: [{ ...price, output: "0" }] } },
+  },
 });

@@ -40,6 +40,7 @@ const free = { mode: "fixed", freeOnMiss: true } as const;
 const asHtml = { answer: { kind: "text", as: "html" }, content: [""] } as const;
 const wait = { timeoutMs: 75_000 };
 
+const common = { category: "scraping", effect: "read", params: plain } as const;
 export default defineAdapter({
   name: "ScrapingAnt",
   docs: "https://docs.scrapingant.com",
@@ -54,14 +55,11 @@ export default defineAdapter({
     { status: 422, at: "/detail/0/loc/1", is: "x-api-key", means: "provider_auth_failed" },
   ],
   actions: {
-    scrape: action({
+    scrape: action(common, {
       asked: "read a page through a proxy; html of a page with javascript; page in markdown; rotating address",
       description:
         "Reads the HTML of a page through a browser and a rotating address. A page that cannot be read is free.",
-      category: "scraping",
       keywords: "html; proxy; javascript; headless browser",
-      effect: "read",
-      params: plain,
       price: { ...free, cents: 1 },
       upstreamCents: credits(1, 10),
       request: { method: "GET", path: "/general", fixed: { proxy_type: "datacenter" } },
@@ -69,14 +67,11 @@ export default defineAdapter({
       ...wait,
       example: { params: { url }, answer: html },
     }),
-    markdown: action({
+    markdown: action(common, {
       asked: "read a page through a proxy; html of a page with javascript; page in markdown; rotating address",
       description:
         "Reads a page as markdown through a browser and a rotating address. A page that cannot be read is free.",
-      category: "scraping",
       keywords: "read a page; text for models; proxy",
-      effect: "read",
-      params: plain,
       price: { ...free, cents: 1 },
       upstreamCents: credits(1, 10),
       request: { method: "GET", path: "/markdown", fixed: { proxy_type: "datacenter" } },
@@ -84,15 +79,12 @@ export default defineAdapter({
       ...wait,
       example: { params: { url }, answer: { url, markdown: "# Example Domain" } },
     }),
-    "residential-scrape": action({
+    "residential-scrape": action(common, {
       asked:
         "site blocks me; access denied; forbidden; get past cloudflare; behind a captcha; it thinks that I am a bot; page does not load for scrapers; bot wall; blocked; 403",
       description:
         "Reads the HTML of a page from a home's address, for sites that turn others away. A page that cannot be read is free.",
-      category: "scraping",
       keywords: "residential proxy; anti-bot; blocked page; unblock",
-      effect: "read",
-      params: plain,
       price: { ...free, cents: 4 },
       upstreamCents: credits(25, 125),
       request: { method: "GET", path: "/general", fixed: { proxy_type: "residential" } },
@@ -100,13 +92,11 @@ export default defineAdapter({
       ...wait,
       example: { params: { url, proxy_country: "us" }, answer: html },
     }),
-    extract: action({
+    extract: action(common, {
       asked:
         "prices from a shop page; structured data out of a page; product name, price, rating as json; fill a table from a website; fields from a listing; specs from a site; scrape data into a spreadsheet",
       description: "Takes structured facts out of a page by a list of their names. A page that cannot be read is free.",
-      category: "scraping",
       keywords: "structured data; json from page; AI extraction",
-      effect: "read",
       params: paramsOf({ extract_properties: properties }),
       price: { ...free, cents: 20 },
       upstreamCents: credits(500, 500),

@@ -19,7 +19,13 @@ const profile = page("The person's LinkedIn profile").regex(
 );
 const isOneFirm = exactlyOne("domain", "company");
 
-const common = { category: "people", effect: "read" } as const;
+const common = {
+  category: "people",
+  effect: "read",
+  price: { mode: "fixed", cents: 4 },
+  upstreamCents: SEARCH_CENTS,
+  content: ["/data"],
+} as const;
 const get = (path: string) => ({ method: "GET", path }) as const;
 /** Most of its answers use a null field if no person was found; such a lookup is charged like any other. */
 const nobody = [{ at: "/data/email", empty: true, means: "miss" }] as const;
@@ -83,10 +89,7 @@ export default defineAdapter({
         first_name: optional(words, "First name, with last_name instead of full_name"),
         last_name: optional(words, "Last name, with first_name instead of full_name"),
       }),
-      price: { mode: "fixed", cents: 4 },
-      upstreamCents: SEARCH_CENTS,
       request: get("/email-finder"),
-      content: ["/data"],
       rules: nobody,
       example: { params: { domain: "example.com", full_name: "Ada Lovelace" }, answer: { data: person } },
     }),
@@ -96,9 +99,7 @@ export default defineAdapter({
       keywords: "linkedin to email; email of a linkedin profile; contact",
       params: z.strictObject({ url: profile, full: z.boolean().default(false).describe("Return all emails") }),
       price: { mode: "fixed", cents: 5 },
-      upstreamCents: SEARCH_CENTS,
       request: get("/linkedin"),
-      content: ["/data"],
       rules: nobody,
       example: { params: { url: linkedin }, answer: { data: person } },
     }),
@@ -123,10 +124,7 @@ export default defineAdapter({
         page: z.int().min(1).max(1_000).default(1).describe("Which page"),
         limit: z.literal([10, 20, 50]).default(10).describe("People on a page"),
       }),
-      price: { mode: "fixed", cents: 4 },
-      upstreamCents: SEARCH_CENTS,
       request: get("/domain-search"),
-      content: ["/data"],
       rules: [{ at: "/data/emails", empty: true, means: "miss" }],
       example: {
         params: { domain: "example.com", department: "engineering" },
@@ -141,10 +139,7 @@ export default defineAdapter({
       description: "Finds who wrote an article on the web, with the author's email address.",
       keywords: "author of an article; journalist email; blogger",
       params: z.strictObject({ url: page("Address of the article") }),
-      price: { mode: "fixed", cents: 4 },
-      upstreamCents: SEARCH_CENTS,
       request: get("/author-finder"),
-      content: ["/data"],
       rules: nobody,
       example: { params: { url: "https://example.com/notes" }, answer: { data: person } },
     }),
@@ -156,11 +151,8 @@ export default defineAdapter({
       keywords:
         "enrich email; who is this email; person from email; company from email; company size; whose email; owner of an email address",
       params: z.strictObject({ email: z.email().describe("The address") }),
-      price: { mode: "fixed", cents: 4 },
-      upstreamCents: SEARCH_CENTS,
       // The person and the company in one lookup; /enrich returns only the person, at the same cost.
       request: get("/combined/find"),
-      content: ["/data"],
       rules: [
         { at: "/data/person", empty: false, means: "success" },
         { at: "/data/company", empty: false, means: "success" },
@@ -182,7 +174,6 @@ export default defineAdapter({
       price: { mode: "fixed", cents: 10 },
       upstreamCents: PHONE_CENTS,
       request: get("/phone-finder"),
-      content: ["/data"],
       rules: [
         { at: "/data", empty: true, means: "miss" },
         { at: "/data/valid", is: false, means: "miss" },

@@ -3,7 +3,7 @@
 import { type AdapterSpec, type Auth, defineAdapters, modelRows, serviceAccount, usd } from "#adapter";
 
 const since = "2026-08-21";
-const { price } = modelRows(since);
+const { price, named } = modelRows(since);
 const lately = "2026-09-23";
 const autumn = "2026-11-03";
 
@@ -34,6 +34,8 @@ const claude = {
   dropFields: ["temperature", "top_p", "top_k", ...elsewhere],
   reasoning: "effort" as const,
 };
+/** Models that always think. */
+const always5 = { ...claude, reasoning: "effort-always" as const };
 const opus = [{ since, input: "5", output: "25", cacheRead: "0.5", cacheWrite: "6.25" }];
 
 /** With more than 100,000 prompt tokens, the whole call costs five times as much. */
@@ -76,25 +78,13 @@ export default defineAdapters({
       takes: { toolIds: "none" },
       hidesReasoning: true,
       reasoningFormat: "google-gemini-v1",
-      models: {
-        "gemini-3.8-flash": { ...always, slug: "google/gemini-3.8-flash", prices: flash },
-        "gemini-3.5-flash": { ...flash3, slug: "google/gemini-3.5-flash", ...price("1.5/9/0.15") },
-        "gemini-3.5-flash-lite": { ...flash3, slug: "google/gemini-3.5-flash-lite", ...price("0.3/2.5/0.03") },
-        "gemini-3.1-pro-preview": {
-          ...always,
-          slug: "google/gemini-3.1-pro-preview",
-          prices: [
-            {
-              since,
-              input: "2",
-              output: "12",
-              cacheRead: "0.2",
-              steps: [{ promptTokens: 200_000, input: "4", output: "18", cacheRead: "0.4" }],
-            },
-          ],
-        },
-        "gemini-3.1-flash-lite": { ...flash3, slug: "google/gemini-3.1-flash-lite", ...price("0.25/1.5/0.025") },
-      },
+      models: named("google", {
+        "gemini-3.8-flash": { ...always, prices: flash },
+        "gemini-3.5-flash": { ...flash3, ...price("1.5/9/0.15") },
+        "gemini-3.5-flash-lite": { ...flash3, ...price("0.3/2.5/0.03") },
+        "gemini-3.1-pro-preview": { ...always, ...price("2/12/0.2", since, [200_000, "4/18/0.4"]) },
+        "gemini-3.1-flash-lite": { ...flash3, ...price("0.25/1.5/0.025") },
+      }),
     },
   },
   "vertex-anthropic": {
@@ -120,19 +110,9 @@ export default defineAdapters({
       extraFields: { anthropic_version: "vertex-2023-10-16" },
       paths: { whole: "/models/{model}:rawPredict", stream: "/models/{model}:streamRawPredict", without: ["model"] },
       models: {
-        "claude-sonnet-5-5": {
-          ...claude,
-          reasoning: "effort-always",
-          slug: "anthropic/claude-sonnet-5.5",
-          ...price("2/10/0.1/2.5", autumn),
-        },
+        "claude-sonnet-5-5": { ...always5, slug: "anthropic/claude-sonnet-5.5", ...price("2/10/0.1/2.5", autumn) },
         "claude-haiku-5-5": { ...claude, slug: "anthropic/claude-haiku-5.5", ...haiku55 },
-        "claude-opus-5-5": {
-          ...claude,
-          reasoning: "effort-always",
-          slug: "anthropic/claude-opus-5.5",
-          ...price("4/20/0.2/5", lately),
-        },
+        "claude-opus-5-5": { ...always5, slug: "anthropic/claude-opus-5.5", ...price("4/20/0.2/5", lately) },
         "claude-opus-5": { ...claude, slug: "anthropic/claude-opus-5", prices: opus },
         "claude-opus-4-8": { ...claude, slug: "anthropic/claude-opus-4.8", prices: opus },
         "claude-sonnet-4-6": {

@@ -55,7 +55,14 @@ const errors = [400, 401, 403, 404, 405, 406, 408, 410, 429, 451, 500, 502, 503,
 const errorPage = { status: errors, header: "memento-datetime", means: "caller_invalid" } as const;
 
 const closest = { available: true, url: "http://web.archive.org/web/20150314/http://example.com/", status: "200" };
-const common = { category: "open-data", effect: "read", price: { mode: "fixed", cents: 1 }, upstreamCents: 0 } as const;
+const common = {
+  category: "open-data",
+  effect: "read",
+  price: { mode: "fixed", cents: 1 },
+  upstreamCents: 0,
+  asked:
+    "old version of a website; how a site looked years ago; deleted page; page that is gone; dead link; web archive; wayback machine; in 2005; history of a page; before it changed; 404 page; time machine; back then",
+} as const;
 const columns = ["urlkey", "timestamp", "original", "mimetype", "statuscode", "digest", "length"];
 const capture = ["com,example)/", "20150314092653", "http://example.com/", "text/html", "200", "XAHDNHZ5P3GS", "1402"];
 
@@ -70,8 +77,6 @@ export default defineAdapter({
   rules: [{ status: 403, header: "x-archive-wayback-runtime-error", means: "caller_invalid" }],
   actions: {
     snapshots: action(common, {
-      asked:
-        "old version of a website; how a site looked years ago; deleted page; page that is gone; dead link; web archive; wayback machine; in 2005; history of a page; before it changed; 404 page; time machine; back then",
       description: "Lists the captures of a web page in the archive, as rows under a first row of column names.",
       keywords: "internet archive; history of a website; old versions; captures",
       params: snapshots,
@@ -94,8 +99,6 @@ export default defineAdapter({
       example: { params: { url: "example.com", from: "2015", to: "2016", limit: 1 }, answer: [columns, capture] },
     }),
     available: action(common, {
-      asked:
-        "old version of a website; how a site looked years ago; deleted page; page that is gone; dead link; web archive; wayback machine; in 2005; history of a page; before it changed; 404 page; time machine; back then",
       price: { ...common.price, freeOnMiss: true },
       description: "Says whether a web page is in the archive, with the capture nearest to a day. Free if it is not.",
       keywords: "was archived; internet archive; closest snapshot",
@@ -108,8 +111,6 @@ export default defineAdapter({
       example: { params: { url: "example.com", timestamp: "20150314" }, answer: { archived_snapshots: { closest } } },
     }),
     fetch: action(common, {
-      asked:
-        "old version of a website; how a site looked years ago; deleted page; page that is gone; dead link; web archive; wayback machine; in 2005; history of a page; before it changed; 404 page; time machine; back then",
       description: "A web page as captured nearest to a moment, in its original bytes. Free if it was never captured.",
       keywords:
         "old version of a web page; deleted page; internet archive; historical website; how a page looked before; what a page used to say; earlier version",

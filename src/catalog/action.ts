@@ -242,8 +242,8 @@ type WrittenAction<P> = Omit<ActionSpec<P>, "example"> & { readonly example: Act
  * shares with other actions; its own take precedence.
  */
 export function action<P>(own: WrittenAction<P>): ActionSpec;
-export function action<P, Common extends Partial<WrittenAction<never>>>(
-  common: Common,
+export function action<P, Common extends object>(
+  common: Common & Partial<WrittenAction<P>>,
   own: Omit<WrittenAction<P>, keyof Common> & Partial<WrittenAction<P>>,
 ): ActionSpec;
 export function action(...parts: readonly object[]): ActionSpec {

@@ -28,7 +28,10 @@ export function modelRows(since: string) {
     ...(outputTokensMax === undefined ? {} : { outputTokensMax }),
     ...price(rates, from),
   });
-  return { price, sold };
+  /** Models that are sold under the vendor's names for them, behind their maker's. */
+  const named = <Model>(maker: string, models: Readonly<Record<string, Model>>) =>
+    Object.fromEntries(Object.entries(models).map(([name, model]) => [name, { ...model, slug: `${maker}/${name}` }]));
+  return { price, sold, named };
 }
 
 export function ended(on: string, successor?: string) {

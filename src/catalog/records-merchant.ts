@@ -13,23 +13,25 @@ export interface RecordsMerchantSpec {
   readonly path: string;
   /** A record as in the merchant's answers, for the examples. */
   readonly record: JsonObject & { readonly id: string };
+  /** How users ask for its records. */
+  readonly asked: string;
   readonly search: MerchantAction & { readonly filters: JsonObject };
   readonly get: MerchantAction;
 }
 
-/** The merchant gets the caller's whole payment: `cents` is the maximum of both price and upstream cost. */
 interface MerchantAction {
   readonly description: string;
   readonly keywords: string;
-  readonly asked: string;
-  readonly cents: number;
 }
 
-const common = { category: "open-data", effect: "read" } as const;
+const SEARCH_CENTS = 10;
+const GET_CENTS = 2.5;
 
-function sold({ description, keywords, asked, cents }: MerchantAction) {
+/** The merchant gets the caller's whole payment: `cents` is the maximum of both price and upstream cost. */
+function sold(asked: string, { description, keywords }: MerchantAction, cents: number) {
   return {
-    ...common,
+    category: "open-data",
+    effect: "read",
     description,
     keywords,
     asked,
@@ -39,7 +41,7 @@ function sold({ description, keywords, asked, cents }: MerchantAction) {
 }
 
 export function recordsMerchant(spec: RecordsMerchantSpec): AdapterSpec {
-  const { name, docs, origin, path, record, search, get } = spec;
+  const { name, docs, origin, path, record, asked, search, get } = spec;
   const listing = new URL("/openapi.json", origin);
   return {
     name,
@@ -49,7 +51,7 @@ export function recordsMerchant(spec: RecordsMerchantSpec): AdapterSpec {
     beliefs: { "*": "what a search and a record are answered as" },
     auth: paidBy("mpp"),
     actions: {
-      search: action(sold(search), {
+      search: action(sold(asked, search, SEARCH_CENTS), {
         params: z.strictObject({
           filters: z
             .record(z.string().regex(/^[a-z]\w{0,40}$/), z.union([z.string().min(1).max(500), z.number(), z.boolean()]))
@@ -59,7 +61,7 @@ export function recordsMerchant(spec: RecordsMerchantSpec): AdapterSpec {
         request: { method: "GET", path, params: (p) => p.filters },
         example: { params: { filters: search.filters }, answer: { results: [record], total: 1 } },
       }),
-      get: action(sold(get), {
+      get: action(sold(asked, get, GET_CENTS), {
         params: z.strictObject({
           id: z
             .string()
