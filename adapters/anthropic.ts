@@ -23,15 +23,11 @@ const newer = {
 const always = { ...newer, reasoning: "effort-always" } as const;
 const older = { ...sees(200_000, 1_600), outputTokensMax: 64_000 };
 
+const longer = { ...sees(1_000_000, 1_600), outputTokensMax: 128_000 };
+
 const opus = [{ since, input: "5", output: "25", cacheRead: "0.5", cacheWrite: "6.25" }];
-const sonnet = { input: "3", output: "15", cacheRead: "0.3", cacheWrite: "3.75" };
-const sonnetLong = { promptTokens: 200_000, input: "6", output: "22.5", cacheRead: "0.6", cacheWrite: "7.5" };
-// Introduced as a launch price and then made permanent.
-const sonnet5 = { input: "2", output: "10", cacheRead: "0.2", cacheWrite: "2.5" };
-const haiku = [{ since, input: "1", output: "5", cacheRead: "0.1", cacheWrite: "1.25" }];
 /** With more than 100,000 prompt tokens, the whole call costs five times as much. */
 const haiku55 = price("0.1/0.5/0.01/0.125", autumn, [100_000, "0.5/2.5/0.05/0.625"]);
-const fable = [{ since, input: "10", output: "50", cacheRead: "1", cacheWrite: "12.5" }];
 
 export default defineAdapter({
   name: "Anthropic",
@@ -61,33 +57,22 @@ export default defineAdapter({
       "claude-haiku-5-5": { ...newer, slug: "anthropic/claude-haiku-5.5", ...haiku55 },
       "claude-fable-5-1": { ...always, slug: "anthropic/claude-fable-5.1", ...price("10/50/0.25/12.5", lately) },
       "claude-opus-5-5": { ...always, slug: "anthropic/claude-opus-5.5", ...price("4/20/0.2/5", lately) },
-      "claude-fable-5": { ...always, prices: fable },
+      "claude-fable-5": { ...always, ...price("10/50/1/12.5") },
       "claude-opus-5": { ...newer, prices: opus },
       "claude-opus-4-8": { ...newer, slug: "anthropic/claude-opus-4.8", prices: opus },
       "claude-opus-4-7": { ...newer, slug: "anthropic/claude-opus-4.7", prices: opus },
-      "claude-opus-4-6": {
-        ...older,
-        ...sees(1_000_000, 1_600),
-        slug: "anthropic/claude-opus-4.6",
-        outputTokensMax: 128_000,
-        prices: opus,
-      },
+      "claude-opus-4-6": { ...longer, slug: "anthropic/claude-opus-4.6", prices: opus },
       "claude-opus-4-5": { ...older, slug: "anthropic/claude-opus-4.5", prices: opus },
-      "claude-sonnet-5": { ...newer, prices: [{ since, ...sonnet5 }] },
-      "claude-sonnet-4-6": {
-        ...older,
-        ...sees(1_000_000, 1_600),
-        outputTokensMax: 128_000,
-        slug: "anthropic/claude-sonnet-4.6",
-        prices: [{ since, ...sonnet }],
-      },
+      // Introduced as a launch price and then made permanent.
+      "claude-sonnet-5": { ...newer, ...price("2/10/0.2/2.5") },
+      "claude-sonnet-4-6": { ...longer, slug: "anthropic/claude-sonnet-4.6", ...price("3/15/0.3/3.75") },
       "claude-sonnet-4-5": {
         ...older,
         slug: "anthropic/claude-sonnet-4.5",
         retires: { on: "2026-11-30", successor: "anthropic/claude-sonnet-5" },
-        prices: [{ since, ...sonnet, steps: [sonnetLong] }],
+        ...price("3/15/0.3/3.75", since, [200_000, "6/22.5/0.6/7.5"]),
       },
-      "claude-haiku-4-5": { ...older, slug: "anthropic/claude-haiku-4.5", prices: haiku },
+      "claude-haiku-4-5": { ...older, slug: "anthropic/claude-haiku-4.5", ...price("1/5/0.1/1.25") },
     },
   },
 });

@@ -13,15 +13,18 @@ const nothing = { at: "", empty: true, means: "provider_malformed" } as const;
 const queued = { request_id, response_url: address, status_url: `${address}/status`, cancel_url: `${address}/cancel` };
 
 // The same models at OpenAI's image endpoint, answered synchronously, at the table's prices.
-const images = {
-  kind: "images",
-  dialect: "fal-images",
-  origin: "run",
-  imagesMax: 4,
-  formats: ["url", "b64_json"],
-} as const;
-const refuses = ["style", "background", "output_compression", "moderation", "input_fidelity", "partial_images"];
-const since = "2026-09-09";
+const flux = (path: string, slug: string, megapixels: string) =>
+  ({
+    kind: "images",
+    dialect: "fal-images",
+    origin: "run",
+    path,
+    slug,
+    imagesMax: 4,
+    formats: ["url", "b64_json"],
+    refuses: ["style", "background", "output_compression", "moderation", "input_fidelity", "partial_images"],
+    prices: [{ since: "2026-09-09", megapixels }],
+  }) as const;
 
 export default defineAdapter({
   name: "fal",
@@ -125,26 +128,8 @@ export default defineAdapter({
     }),
   },
   unitModels: {
-    "fal-ai/flux/schnell": {
-      ...images,
-      slug: "black-forest-labs/flux-schnell",
-      path: "/fal-ai/flux/schnell",
-      refuses,
-      prices: [{ since, megapixels: "0.003" }],
-    },
-    "fal-ai/flux/dev": {
-      ...images,
-      slug: "black-forest-labs/flux-dev",
-      path: "/fal-ai/flux/dev",
-      refuses,
-      prices: [{ since, megapixels: "0.025" }],
-    },
-    "fal-ai/flux-pro/v1.1": {
-      ...images,
-      slug: "black-forest-labs/flux-pro-1.1",
-      path: "/fal-ai/flux-pro/v1.1",
-      refuses,
-      prices: [{ since, megapixels: "0.04" }],
-    },
+    "fal-ai/flux/schnell": flux("/fal-ai/flux/schnell", "black-forest-labs/flux-schnell", "0.003"),
+    "fal-ai/flux/dev": flux("/fal-ai/flux/dev", "black-forest-labs/flux-dev", "0.025"),
+    "fal-ai/flux-pro/v1.1": flux("/fal-ai/flux-pro/v1.1", "black-forest-labs/flux-pro-1.1", "0.04"),
   },
 });

@@ -1,5 +1,5 @@
 // Google's Gemini, first-hand, at the prices listed on 2026-11-23. For embeddings see gemini-embeddings.ts, which uses OpenAI's wire.
-import { defineAdapter, keyHeader, modelRows, usd } from "#adapter";
+import { defineAdapter, ended, keyHeader, modelRows, usd } from "#adapter";
 
 const since = "2026-08-21";
 const { price } = modelRows(since);
@@ -12,11 +12,7 @@ const gemini3 = {
   outputTokensMax: 65_536,
   parts: { imageTokensMax: 2_240, fileTokensMax: 1_000_000 },
 };
-const gemini2 = {
-  contextTokens: 1_000_000,
-  outputTokensMax: 65_536,
-  parts: { imageTokensMax: 8_256, fileTokensMax: 258_000 },
-};
+const gemini2 = { ...gemini3, parts: { imageTokensMax: 8_256, fileTokensMax: 258_000 } };
 const flash3 = { ...gemini3, reasoning: "effort" } as const;
 /** Models that always think; LOW is the minimum. */
 const always = { ...gemini3, reasoning: "effort-always" } as const;
@@ -43,6 +39,13 @@ const inMay = { retires: { on: "2027-05-07", successor: "google/gemini-3.5-flash
 // An image is 1,120 tokens at 1K (1,290 with 2.5); the output limit, which is sent with every request, leaves room for three images and for
 // reasoning.
 const images = { kind: "images", dialect: "gemini-images", imagesMax: 1, outputTokensMax: 4_096 } as const;
+/** Images cost as much as text to read. */
+const painted = (read: string, rates: { readonly textOut: string; readonly imageOut: string }, from = since) => ({
+  ...images,
+  prices: [{ since: from, textIn: read, imageIn: read, ...rates }],
+});
+const proImage = painted("2", { textOut: "12", imageOut: "120" });
+const flashImage = painted("0.5", { textOut: "3", imageOut: "60" });
 
 export default defineAdapter({
   name: "Google Gemini",
@@ -78,33 +81,15 @@ export default defineAdapter({
     },
   },
   unitModels: {
-    "gemini-3-pro-image": { ...images, prices: [{ since, textIn: "2", imageIn: "2", textOut: "12", imageOut: "120" }] },
-    "gemini-3.1-flash-image": {
-      ...images,
-      prices: [{ since, textIn: "0.5", imageIn: "0.5", textOut: "3", imageOut: "60" }],
-    },
-    "gemini-nano-banana-2.1": {
-      ...images,
-      prices: [{ since: "2026-11-03", textIn: "1.5", imageIn: "1.5", textOut: "7.5", imageOut: "30" }],
-    },
-    "gemini-3.1-flash-lite-image": {
-      ...images,
-      prices: [{ since, textIn: "0.25", imageIn: "0.25", textOut: "1.5", imageOut: "30" }],
-    },
-    "gemini-3-pro-image-preview": {
-      ...images,
-      retires: { on: "2026-06-25", successor: "google/gemini-3-pro-image" },
-      prices: [{ since, textIn: "2", imageIn: "2", textOut: "12", imageOut: "120" }],
-    },
-    "gemini-3.1-flash-image-preview": {
-      ...images,
-      retires: { on: "2026-06-25", successor: "google/gemini-3.1-flash-image" },
-      prices: [{ since, textIn: "0.5", imageIn: "0.5", textOut: "3", imageOut: "60" }],
-    },
+    "gemini-3-pro-image": proImage,
+    "gemini-3.1-flash-image": flashImage,
+    "gemini-nano-banana-2.1": painted("1.5", { textOut: "7.5", imageOut: "30" }, "2026-11-03"),
+    "gemini-3.1-flash-lite-image": painted("0.25", { textOut: "1.5", imageOut: "30" }),
+    "gemini-3-pro-image-preview": { ...proImage, ...ended("2026-06-25", "google/gemini-3-pro-image") },
+    "gemini-3.1-flash-image-preview": { ...flashImage, ...ended("2026-06-25", "google/gemini-3.1-flash-image") },
     "gemini-2.5-flash-image": {
-      ...images,
-      retires: { on: "2026-10-02", successor: "google/gemini-3.1-flash-lite-image" },
-      prices: [{ since, textIn: "0.3", imageIn: "0.3", textOut: "2.5", imageOut: "30" }],
+      ...painted("0.3", { textOut: "2.5", imageOut: "30" }),
+      ...ended("2026-10-02", "google/gemini-3.1-flash-lite-image"),
     },
   },
 });

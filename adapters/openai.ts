@@ -1,5 +1,5 @@
 // OpenAI, first-hand, at the prices listed on 2026-11-23. The -pro and -codex models are not here.
-import { bearer, defineAdapter, modelRows } from "#adapter";
+import { bearer, defineAdapter, ended, modelRows } from "#adapter";
 
 const since = "2026-08-21";
 const { price } = modelRows(since);
@@ -19,16 +19,8 @@ const sized = (contextTokens: number, outputTokensMax: number, imageTokensMax: n
 
 // It accepts metadata only with stored answers, and ours are never stored. Fields that other vendors added to the wire are rejected as
 // unknown parameters.
-const foreign = [
-  "thinking",
-  "output_config",
-  "safetySettings",
-  "cache_control",
-  "include_reasoning",
-  "reasoning_format",
-];
-const foreignSampling = ["top_k", "top_a", "min_p", "repetition_penalty"];
-const dropFields = ["metadata", ...foreign, ...foreignSampling];
+const foreign = "thinking output_config safetySettings cache_control include_reasoning reasoning_format".split(" ");
+const dropFields = ["metadata", ...foreign, "top_k", "top_a", "min_p", "repetition_penalty"];
 
 /** In messages, any vendor's reasoning fields are unknown parameters too. */
 const messageFields = ["name", "refusal"];
@@ -85,12 +77,11 @@ const gpt55Price = price("5/30/0.5", since, [272_000, "10/45/1"]);
 const gpt54Price = price("2.5/15/0.25", since, [272_000, "5/22.5/0.5"]);
 
 // Announced by OpenAI on 2026-06-11 for the snapshots behind these names; gpt-4o and gpt-4.1 follow.
-const inDecember = (successor: string) => ({ retires: { on: "2026-12-11", successor: `openai/${successor}` } });
-const inJanuary = (successor: string) => ({ retires: { on: "2027-01-14", successor: `openai/${successor}` } });
-const inApril = (successor: string) => ({ retires: { on: "2027-04-01", successor: `openai/${successor}` } });
-// Image and audio models that it has ended, or will. It has not named a successor for its speech models.
-const ends = (on: string, successor?: string) =>
-  successor === undefined ? { retires: { on } } : { retires: { on, successor: `openai/${successor}` } };
+// Image and audio models have ended, or will. It has not named a successor for its speech models.
+const ends = (on: string, successor?: string) => ended(on, successor && `openai/${successor}`);
+const inDecember = (successor: string) => ends("2026-12-11", successor);
+const inJanuary = (successor: string) => ends("2027-01-14", successor);
+const inApril = (successor: string) => ends("2027-04-01", successor);
 const painted = "gpt-image-2.5-flare";
 // The token count of an output image by quality; gpt-image-2 also supports other sizes, which have no price here.
 const imageTokens = {
@@ -115,20 +106,30 @@ const gptImage = {
   streams: true,
   refuses: ["style"],
 };
+const endingImage = { ...gptImage, ...ends("2026-12-01", painted) };
 const gptImagePrices = [{ since, textIn: "5", cachedIn: "1.25", imageIn: "8", textOut: "30", imageOut: "30" }];
 /** Ended before that day. */
-const dallE = { ...images, formats: ["url", "b64_json"], refuses: ["background", "output_format", "partial_images"] };
+const dallE = {
+  ...images,
+  ...ends("2026-11-22", painted),
+  formats: ["url", "b64_json"],
+  refuses: ["background", "output_format", "partial_images"],
+};
 const listed = (sizes: Readonly<Record<string, string>>) => [{ since, images: sizes }];
 
 const hears = { kind: "transcription", dialect: "openai-audio" } as const;
+const untilFebruary = ends("2027-02-26", "gpt-transcribe");
 const whisper = {
   ...hears,
+  ...untilFebruary,
   formats: ["json", "text", "srt", "verbose_json", "vtt"],
   refuses: ["include", "chunking_strategy"],
+  translates: true,
 };
 // A second of audio is ten tokens, plus a margin; audio longer than 1,500 seconds is rejected.
 const gptHears = {
   ...hears,
+  ...untilFebruary,
   formats: ["json", "text"],
   refuses: ["timestamp_granularities"],
   streams: true,
@@ -142,7 +143,7 @@ const gptTranscribes = {
   refuses: ["timestamp_granularities", "include", "chunking_strategy"],
   secondsMax: 1_500,
 };
-const speaks = { kind: "speech", dialect: "openai-voice", charactersMax: 4_096 } as const;
+const speaks = { kind: "speech", dialect: "openai-voice", charactersMax: 4_096, ...ends("2027-01-06") } as const;
 
 // Sound counts as 10 tokens a second in, 20 out. OpenAI does not list the tokens of an image; the bound is that of its vision models.
 // Transcription models in a session are those of `transcription` here, at their own prices.
@@ -156,25 +157,11 @@ const realtime = {
 } as const;
 const realtime2 = { ...realtime, inputTokensMax: 128_000, outputTokensMax: 32_000 };
 // As in genai-prices on 2026-11-23.
-const realtimePrice = {
-  textIn: "4",
-  cachedIn: "0.4",
-  imageIn: "5",
-  cachedImageIn: "0.5",
-  audioIn: "32",
-  cachedAudioIn: "0.4",
-  audioOut: "64",
-};
-const realtimeMiniPrice = {
-  textIn: "0.6",
-  cachedIn: "0.06",
-  imageIn: "0.8",
-  cachedImageIn: "0.08",
-  audioIn: "10",
-  cachedAudioIn: "0.3",
-  textOut: "2.4",
-  audioOut: "20",
-};
+const realtimeSound = { audioIn: "32", cachedAudioIn: "0.4", audioOut: "64" };
+const realtimePrice = { textIn: "4", cachedIn: "0.4", imageIn: "5", cachedImageIn: "0.5", ...realtimeSound };
+const miniText = { textIn: "0.6", cachedIn: "0.06", imageIn: "0.8", cachedImageIn: "0.08" };
+const realtimeMiniPrice = { ...miniText, audioIn: "10", cachedAudioIn: "0.3", textOut: "2.4", audioOut: "20" };
+const ending = (successor: string) => ends("2027-01-20", `gpt-realtime-${successor}`);
 
 const free = { since };
 
@@ -244,18 +231,15 @@ export default defineAdapter({
     "gpt-image-2.5-flare": { ...gptImage, imageTokens: imageTokens2, prices: gptImagePrices },
     "gpt-image-2": { ...gptImage, imageTokens: imageTokens2, prices: gptImagePrices },
     "gpt-image-1.5": {
-      ...gptImage,
-      ...ends("2026-12-01", painted),
+      ...endingImage,
       prices: [{ since, textIn: "5", cachedIn: "1.25", imageIn: "8", textOut: "10", imageOut: "32" }],
     },
     "gpt-image-1-mini": {
-      ...gptImage,
-      ...ends("2026-12-01", painted),
+      ...endingImage,
       prices: [{ since, textIn: "2", cachedIn: "0.2", imageIn: "2.5", textOut: "8", imageOut: "8" }],
     },
     "dall-e-3": {
       ...dallE,
-      ...ends("2026-11-22", painted),
       imagesMax: 1,
       prices: listed({
         "1024x1024 standard": "0.04",
@@ -268,47 +252,20 @@ export default defineAdapter({
     },
     "dall-e-2": {
       ...dallE,
-      ...ends("2026-11-22", painted),
       prices: listed({ "256x256 standard": "0.016", "512x512 standard": "0.018", "1024x1024 standard": "0.02" }),
     },
     "gpt-transcribe": { ...gptTranscribes, prices: [{ since: autumn, hours: "0.27" }] },
-    "whisper-1": {
-      ...whisper,
-      ...ends("2027-02-26", "gpt-transcribe"),
-      translates: true,
-      prices: [{ since, hours: "0.36" }],
-    },
-    "gpt-4o-transcribe": {
-      ...gptHears,
-      ...ends("2027-02-26", "gpt-transcribe"),
-      prices: [{ since, textIn: "2.5", audioIn: "6", textOut: "10" }],
-    },
-    "gpt-4o-mini-transcribe": {
-      ...gptHears,
-      ...ends("2027-02-26", "gpt-transcribe"),
-      prices: [{ since, textIn: "1.25", audioIn: "3", textOut: "5" }],
-    },
-    "tts-1": { ...speaks, ...ends("2027-01-06"), refuses: ["instructions"], prices: [{ since, characters: "15" }] },
-    "tts-1-hd": { ...speaks, ...ends("2027-01-06"), refuses: ["instructions"], prices: [{ since, characters: "30" }] },
-    "gpt-4o-mini-tts": {
-      ...speaks,
-      ...ends("2027-01-06"),
-      streams: true,
-      prices: [{ since, textIn: "0.6", audioOut: "12" }],
-    },
+    "whisper-1": { ...whisper, prices: [{ since, hours: "0.36" }] },
+    "gpt-4o-transcribe": { ...gptHears, prices: [{ since, textIn: "2.5", audioIn: "6", textOut: "10" }] },
+    "gpt-4o-mini-transcribe": { ...gptHears, prices: [{ since, textIn: "1.25", audioIn: "3", textOut: "5" }] },
+    "tts-1": { ...speaks, refuses: ["instructions"], prices: [{ since, characters: "15" }] },
+    "tts-1-hd": { ...speaks, refuses: ["instructions"], prices: [{ since, characters: "30" }] },
+    "gpt-4o-mini-tts": { ...speaks, streams: true, prices: [{ since, textIn: "0.6", audioOut: "12" }] },
     "gpt-realtime-2.1": { ...realtime2, prices: [{ since: autumn, ...realtimePrice, textOut: "24" }] },
     "gpt-realtime-2": { ...realtime2, prices: [{ since: autumn, ...realtimePrice, textOut: "24" }] },
     "gpt-realtime-2.1-mini": { ...realtime2, prices: [{ since: autumn, ...realtimeMiniPrice }] },
-    "gpt-realtime": {
-      ...realtime,
-      ...ends("2027-01-20", "gpt-realtime-2.1"),
-      prices: [{ since, ...realtimePrice, textOut: "16" }],
-    },
-    "gpt-realtime-mini": {
-      ...realtime,
-      ...ends("2027-01-20", "gpt-realtime-2.1-mini"),
-      prices: [{ since, ...realtimeMiniPrice }],
-    },
+    "gpt-realtime": { ...realtime, ...ending("2.1"), prices: [{ since, ...realtimePrice, textOut: "16" }] },
+    "gpt-realtime-mini": { ...realtime, ...ending("2.1-mini"), prices: [{ since, ...realtimeMiniPrice }] },
     "omni-moderation-latest": { kind: "moderation", dialect: "openai-moderation", prices: [free] },
   },
 });

@@ -3,7 +3,7 @@
 import { bearer, defineAdapter, modelRows, usd } from "#adapter";
 
 const since = "2026-08-21";
-const { price } = modelRows(since);
+const { price, sold } = modelRows(since);
 const autumn = "2026-11-03";
 const sized = (contextTokens: number, outputTokensMax: number, imageTokensMax?: number) => {
   const sizes = { contextTokens, outputTokensMax };
@@ -58,7 +58,8 @@ const qwenPlus = [
 const ends = (on: string, successor: string) => ({ retires: { on, successor } });
 const december = "2026-12-11";
 const january = "2027-01-14";
-const geminiEnd = "2026-12-01";
+const inDecember = (successor: string) => ends("2026-12-01", `google/${successor}`);
+const inMay = ends("2027-05-07", "google/gemini-3.5-flash-lite");
 
 /** Its cache write price is the maker's hourly storage fee, which we never use. */
 const stored = {
@@ -121,27 +122,14 @@ export default defineAdapter({
       "google/gemini-3.5-flash-lite": { ...gemini3, ...price("0.3/2.5/0.03", autumn) },
       "google/gemini-3.5-flash": { ...gemini3, ...price("1.5/9/0.15") },
       "google/gemini-3.1-pro-preview": { ...gemini3, ...pro3 },
-      "google/gemini-3.1-flash-lite": {
-        ...gemini3,
-        ...ends("2027-05-07", "google/gemini-3.5-flash-lite"),
-        ...price("0.25/1.5/0.025"),
-      },
+      "google/gemini-3.1-flash-lite": { ...gemini3, ...inMay, ...price("0.25/1.5/0.025") },
       "google/gemini-3-flash-preview": { ...gemini3, ...price("0.5/3/0.05") },
-      "google/gemini-2.5-pro": { ...gemini2, ...ends(geminiEnd, "google/gemini-3.1-pro-preview"), ...pro2 },
-      "google/gemini-2.5-flash": {
-        ...gemini2,
-        ...ends(geminiEnd, "google/gemini-3.6-flash"),
-        ...price("0.3/2.5/0.03"),
-      },
-      "google/gemini-2.5-flash-lite": {
-        ...gemini2,
-        ...ends(geminiEnd, "google/gemini-3.5-flash-lite"),
-        ...price("0.1/0.4/0.01"),
-      },
+      "google/gemini-2.5-pro": { ...gemini2, ...inDecember("gemini-3.1-pro-preview"), ...pro2 },
+      "google/gemini-2.5-flash": { ...gemini2, ...inDecember("gemini-3.6-flash"), ...price("0.3/2.5/0.03") },
+      "google/gemini-2.5-flash-lite": { ...gemini2, ...inDecember("gemini-3.5-flash-lite"), ...price("0.1/0.4/0.01") },
       "mistralai/mistral-large-4-0": {
-        ...sized(1_048_576, 262_144, 4_200),
-        slug: "mistralai/mistral-large-4",
-        ...price("0.7/2.1/0.07", autumn),
+        ...sold("mistralai/mistral-large-4", [1_048_576, 262_144], "0.7/2.1/0.07", autumn),
+        parts: { imageTokensMax: 4_200 },
       },
       "mistralai/mistral-large-2512": { ...mistral, ...price("0.5/1.5/0.05") },
       "mistralai/mistral-small-2603": { ...mistral, ...price("0.15/0.6/0.015") },
@@ -152,11 +140,7 @@ export default defineAdapter({
         ...price("1.25/2.5/0.2", autumn, [200_000, "2.5/5/0.4"]),
       },
       // The maker sells this model under that name; the older one costs twice as much here.
-      "deepseek/deepseek-v4-pro-0813": {
-        ...sized(1_048_576, 384_000),
-        slug: "deepseek/deepseek-v4-pro",
-        ...price("0.66/1.98/0.022"),
-      },
+      "deepseek/deepseek-v4-pro-0813": sold("deepseek/deepseek-v4-pro", [1_048_576, 384_000], "0.66/1.98/0.022"),
       "deepseek/deepseek-v4.1-flash": { ...sized(1_048_576, 384_000), ...price("0.21/0.84/0.0042", autumn) },
       "deepseek/deepseek-v4-flash": { ...sized(1_000_000, 384_000), ...price("0.105/0.21/0.021", "2026-11-09") },
       "deepseek/deepseek-v3.2": { ...sized(163_840, 65_536), ...price("0.26/0.38/0.13", "2026-11-09") },
