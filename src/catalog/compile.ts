@@ -215,6 +215,8 @@ function* daily({ clock, ahead = false }: CatalogOptions, source: CatalogSource)
   };
 }
 
+type Selling<Sold> = (slug: string, group: Group, rules: AudienceRules) => Sold;
+
 function tiersOf(files: CatalogFiles, isRealtime: boolean): ReadonlyMap<string, Tier> {
   const specs = [...files.tiers].filter(([, { realtime = false }]) => realtime === isRealtime);
   return new Map(
@@ -261,6 +263,13 @@ export function* compileCatalog(read: CatalogFiles, options: CatalogOptions): St
   const liveView = yield* daily(options, sources.live);
   const sandboxView = yield* daily(options, sources.sandbox);
   const view = (audience: Audience) => (audience.sandbox ? sandboxView() : liveView());
+  /** A model of a server that serves any. */
+  function soldAny<Sold>(kind: Kind, sell: Selling<Sold>, slug: string, audience: Audience): Sold | null {
+    const source = sourceOf(audience);
+    const { day } = view(audience);
+    const any = anyListing(kind, slug, day, source);
+    return any === null ? null : sell(any.slug, [any], { ...source.rules, day });
+  }
   const { tables, actionTiers } = files;
   const actionsOf = ({ adapters, rules: { healthScope } }: CatalogSource) =>
     soldActions({ adapters, tables, tiers: actionTiers.values(), healthScope });
@@ -278,20 +287,9 @@ export function* compileCatalog(read: CatalogFiles, options: CatalogOptions): St
     action: (id, audience) => actions(audience).get(id) ?? null,
     models: (audience) => [...view(audience).models.values()],
     embeddings: (audience) => [...view(audience).embeddings.values()],
-    model(slug, audience) {
-      const today = view(audience);
-      const listed = today.models.get(slug);
-      if (listed !== undefined) return listed;
-      const any = anyListing("chat", slug, today.day, sourceOf(audience));
-      return any === null ? null : soldModel(any.slug, [any], { ...sourceOf(audience).rules, day: today.day });
-    },
-    embedding(slug, audience) {
-      const today = view(audience);
-      const listed = today.embeddings.get(slug);
-      if (listed !== undefined) return listed;
-      const any = anyListing("embeddings", slug, today.day, sourceOf(audience));
-      return any === null ? null : soldEmbedding(any.slug, [any], { ...sourceOf(audience).rules, day: today.day });
-    },
+    model: (slug, audience) => view(audience).models.get(slug) ?? soldAny("chat", soldModel, slug, audience),
+    embedding: (slug, audience) =>
+      view(audience).embeddings.get(slug) ?? soldAny("embeddings", soldEmbedding, slug, audience),
     unitModels: (audience) => view(audience).unitModels,
     unitModel: (kind, name, audience) => unitModelNamed(view(audience).unitModels, kind, name),
     slugsNamed(name, kind, audience) {

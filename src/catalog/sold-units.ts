@@ -1,12 +1,11 @@
 // The unit-priced models sold on one day: every slug with its sale price and the offers that can serve it, in order.
 
 import { eachOf, type Steps } from "../core/slices.ts";
-import type { Adapter, RetiredModel, SoldEmbedding, SoldUnitModel, UnitOffer, UnitPrice } from "./catalog.ts";
-import { priceAt, priceOn, renamedVersion } from "./price.ts";
-import { regionalPercent } from "./regional-cost.ts";
+import type { Adapter, RetiredModel, SoldEmbedding, SoldUnitModel, UnitOffer } from "./catalog.ts";
+import { priceAt, priceOn } from "./price.ts";
 import { hasEnded, isListedOn } from "./retirement.ts";
 import { splitSlug } from "./slug.ts";
-import { type AudienceRules, deploymentsOf, lastEnd } from "./sold.ts";
+import { type AudienceRules, deploymentsOf, isFirstHand, lastEnd, listPriceOf, surchargeOf } from "./sold.ts";
 import {
   compileUnitPrice,
   dearestUnits,
@@ -33,33 +32,12 @@ function listedBy(adapter: Adapter, day: string, healthScope: string): readonly 
     const price = priceOn(day, model.prices);
     if (price === null || hasEnded(model.retires, day)) return [];
     const slug = slugOf(spec, upstreamModel, model);
-    const isPlay = adapter.isSandbox === true;
-    const more = isPlay ? 0 : regionalPercent(spec.regionalCost, adapter.settings, upstreamModel);
-    const cost = sellUnitsAt(compileUnitPrice(price, `${id}:${upstreamModel}`), more);
+    const cost = sellUnitsAt(compileUnitPrice(price, `${id}:${upstreamModel}`), surchargeOf(adapter, upstreamModel));
     return deploymentsOf(adapter, upstreamModel).map(({ name }) => {
       const healthKey = `${healthScope}${id}/${name} ${model.kind}`;
       return { slug, offer: { adapter, upstreamModel: name, spec: model, cost, healthKey } };
     });
   });
-}
-
-function isFirstHand({ adapter }: UnitOffer): boolean {
-  return adapter.spec.maker !== undefined;
-}
-
-/** The maker's own price, or the highest among the vendors that can serve it if the maker has none. */
-function listPriceOf(
-  slug: string,
-  offers: readonly [UnitOffer, ...UnitOffer[]],
-  liveIds: ReadonlySet<string>,
-): UnitPrice {
-  const firstHand = offers.find(isFirstHand);
-  if (firstHand !== undefined) return { ...firstHand.cost, version: renamedVersion(firstHand.cost.version, slug) };
-  const live = offers.filter(({ adapter }) => liveIds.has(adapter.id));
-  const [first = offers[0], ...rest] = live.length > 0 ? live : offers;
-  if (rest.length === 0) return first.cost;
-  const ids = [first, ...rest].map(({ adapter }) => adapter.id).join("+");
-  return dearestUnits([first.cost, ...rest.map(({ cost }) => cost)], `${slug}(${ids})`);
 }
 
 function inOrder(a: UnitOffer, b: UnitOffer): number {
@@ -71,7 +49,7 @@ function soldUnitModel([one, ...more]: readonly Listed[], rules: AudienceRules):
   const { day, markupPercent, allowLoss, liveIds } = rules;
   const { slug, offer } = one;
   const all = [offer, ...more.map((other) => other.offer)] as const;
-  const sale = sellUnitsAt(listPriceOf(slug, all, liveIds), markupPercent);
+  const sale = sellUnitsAt(listPriceOf(slug, all, liveIds, dearestUnits), markupPercent);
   const offers = all
     .filter(({ adapter, cost }) => adapter.configured && (allowLoss || !isDearerUnits(cost, sale)))
     .sort(inOrder);

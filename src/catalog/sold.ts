@@ -2,7 +2,7 @@
 
 import { eachOf, type Steps } from "../core/slices.ts";
 import type { Adapter, Deployment, EmbeddingOffer, Offer, SoldEmbedding, SoldModel, TokenPrice } from "./catalog.ts";
-import type { ChatWire } from "./chat-wire.ts";
+import { type ChatWire, wireFields } from "./chat-wire.ts";
 import type { ChatSpec, ModelSpec, PartBounds } from "./model-spec.ts";
 import { blendOf, compilePrice, costlierBy, dearest, isDearer, priceOn, renamedVersion } from "./price.ts";
 import { regionalPercent } from "./regional-cost.ts";
@@ -26,6 +26,8 @@ export interface AudienceRules extends SaleRules {
   readonly healthScope: string;
 }
 
+type SalePriceRules = Pick<AudienceRules, "liveIds" | "markupPercent">;
+
 export interface PricedListing extends Listing {
   readonly adapter: Adapter;
   readonly weight: number;
@@ -38,14 +40,17 @@ export function deploymentsOf(adapter: Adapter, upstreamModel: string): readonly
   return adapter.deployments.get(upstreamModel) ?? [];
 }
 
+/** By how many percent the adapter's region makes a model more expensive. */
+export function surchargeOf({ isSandbox, spec, settings }: Adapter, upstreamModel: string): number {
+  return isSandbox === true ? 0 : regionalPercent(spec.regionalCost, settings, upstreamModel);
+}
+
 /** A listing, once per upstream name; empty if it has no price on the day or has ended. */
 function pricedListings(day: string, adapter: Adapter, listing: Listing): readonly PricedListing[] {
   const spec = priceOn(day, listing.spec.prices);
   if (spec === null || hasEnded(listing.spec.retires, day)) return [];
   const price = compilePrice(spec, `${adapter.id}:${listing.upstreamModel}`);
-  const isPlay = adapter.isSandbox === true;
-  const more = isPlay ? 0 : regionalPercent(adapter.spec.regionalCost, adapter.settings, listing.upstreamModel);
-  const cost = costlierBy(price, more);
+  const cost = costlierBy(price, surchargeOf(adapter, listing.upstreamModel));
   return deploymentsOf(adapter, listing.upstreamModel).map(({ name, weight }) => {
     return { ...listing, upstreamModel: name, adapter, weight, cost };
   });
@@ -60,28 +65,46 @@ export function* pricedOn(day: string, kind: Kind, adapters: Iterable<Adapter>):
   return priced;
 }
 
-function isFirstHand(listing: PricedListing): boolean {
-  return listing.adapter.spec.maker !== undefined;
+/** What an adapter sells a model at. */
+interface Priced<Price> {
+  readonly adapter: Adapter;
+  readonly cost: Price;
 }
 
-export type Group = readonly [PricedListing, ...PricedListing[]];
+export function isFirstHand({ adapter }: Priced<unknown>): boolean {
+  return adapter.spec.maker !== undefined;
+}
+
+type AtLeastOne<T> = readonly [T, ...T[]];
+export type Group = AtLeastOne<PricedListing>;
 
 /** The listings whose prices count if no maker sets one: the configured ones, or all if none is configured. */
-function sellersOf(group: Group, liveIds: ReadonlySet<string>): Group {
-  const [live, ...others] = group.filter((listing) => liveIds.has(listing.adapter.id));
+function sellersOf<Price>(group: AtLeastOne<Priced<Price>>, liveIds: ReadonlySet<string>): AtLeastOne<Priced<Price>> {
+  const [live, ...others] = group.filter(({ adapter }) => liveIds.has(adapter.id));
   if (live !== undefined) return [live, ...others];
-  const [real, ...rest] = group.filter((listing) => !listing.adapter.spec.sandboxOnly);
+  const [real, ...rest] = group.filter(({ adapter }) => !adapter.spec.sandboxOnly);
   return real === undefined ? group : [real, ...rest];
 }
 
 /** The list price of a slug: its maker's own, or the highest among its vendors if the maker has none. */
-export function listPriceOf(slug: string, group: Group, liveIds: ReadonlySet<string>): TokenPrice {
+export function listPriceOf<Price extends { readonly version: string }>(
+  slug: string,
+  group: AtLeastOne<Priced<Price>>,
+  liveIds: ReadonlySet<string>,
+  dearestOf: (prices: AtLeastOne<Price>, name: string) => Price,
+): Price {
   const firstHand = group.find(isFirstHand);
   if (firstHand !== undefined) return { ...firstHand.cost, version: renamedVersion(firstHand.cost.version, slug) };
   const [first, ...rest] = sellersOf(group, liveIds);
   if (rest.length === 0) return first.cost;
-  const ids = [first, ...rest].map((listing) => listing.adapter.id).join("+");
-  return dearest([first.cost, ...rest.map((listing) => listing.cost)], `${slug}(${ids})`, true);
+  const ids = [first, ...rest].map(({ adapter }) => adapter.id).join("+");
+  return dearestOf([first.cost, ...rest.map(({ cost }) => cost)], `${slug}(${ids})`);
+}
+
+/** The price that callers pay for a model, with our markup. */
+export function salePriceOf(slug: string, group: Group, { liveIds, markupPercent }: SalePriceRules): TokenPrice {
+  const list = listPriceOf(slug, group, liveIds, (prices, name) => dearest(prices, name, true));
+  return costlierBy(list, markupPercent);
 }
 
 function inOrder(a: PricedListing, b: PricedListing): number {
@@ -89,28 +112,10 @@ function inOrder(a: PricedListing, b: PricedListing): number {
   return firstHand || blendOf(a.cost) - blendOf(b.cost) || (a.adapter.id < b.adapter.id ? -1 : 1);
 }
 
-/** Every field of `ChatWire`, so that the compiler reports one that is missing here. */
-const WIRE_FIELDS: Readonly<Record<keyof ChatWire, true>> = {
-  takes: true,
-  toolCalls: true,
-  toolSchemas: true,
-  answersInParts: true,
-  fetches: true,
-  paths: true,
-  toolsDialect: true,
-  maxTokensField: true,
-  dropFields: true,
-  sampling: true,
-  extraFields: true,
-  hidesReasoning: true,
-  reasoning: true,
-  reasoningSummary: true,
-};
-
 /** The vendor's wire, overridden by the model's own fields. */
 function wireOf(chat: ChatSpec, model: ModelSpec): ChatWire {
   const laid = { ...chat, ...model };
-  return Object.fromEntries(Object.entries(laid).filter(([field]) => Object.hasOwn(WIRE_FIELDS, field)));
+  return Object.fromEntries(Object.entries(laid).filter(([field]) => Object.hasOwn(wireFields, field)));
 }
 
 function largestParts(specs: readonly ModelSpec[]): PartBounds {
@@ -137,7 +142,7 @@ export function lastEnd(specs: readonly { readonly retires?: ModelEnd }[]): Mode
 }
 
 function soldOf(slug: string, group: Group, rules: AudienceRules) {
-  const sale = costlierBy(listPriceOf(slug, group, rules.liveIds), rules.markupPercent);
+  const sale = salePriceOf(slug, group, rules);
   const on = group.filter(({ adapter }) => adapter.configured);
   const dear = rules.allowLoss ? [] : on.filter(({ cost }) => isDearer(cost, sale));
   const serving = on.filter((listing) => !dear.includes(listing)).sort(inOrder);

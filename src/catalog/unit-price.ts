@@ -127,28 +127,19 @@ export type UnitSpec = Omit<UnitModelSpec, "prices" | "kind" | "dialect"> & {
 
 type Listed = Exclude<keyof UnitPriceSpec, "since" | "taken">;
 
-/** The unit of each listed price, and how many units the listed price covers. */
-const UNITS: Readonly<Record<Listed, { readonly unit: string; readonly per: number }>> = {
-  textIn: { unit: "textIn", per: 1_000_000 },
-  cachedIn: { unit: "cachedIn", per: 1_000_000 },
-  imageIn: { unit: "imageIn", per: 1_000_000 },
-  cachedImageIn: { unit: "cachedImageIn", per: 1_000_000 },
-  audioIn: { unit: "audioIn", per: 1_000_000 },
-  cachedAudioIn: { unit: "cachedAudioIn", per: 1_000_000 },
-  textOut: { unit: "textOut", per: 1_000_000 },
-  imageOut: { unit: "imageOut", per: 1_000_000 },
-  audioOut: { unit: "audioOut", per: 1_000_000 },
-  characters: { unit: "characters", per: 1_000_000 },
-  hours: { unit: "seconds", per: 3_600 },
-  searches: { unit: "searches", per: 1_000 },
-  megapixels: { unit: "megapixels", per: 1 },
-  images: { unit: "image", per: 1 },
+const MILLION = 1_000_000;
+/** The unit of a listed price, and how many units it covers, where that is not a million of the unit that it is named after. */
+const UNITS: Partial<Readonly<Record<Listed, readonly [unit: string, per: number]>>> = {
+  hours: ["seconds", 3_600],
+  searches: ["searches", 1_000],
+  megapixels: ["megapixels", 1],
+  images: ["image", 1],
 };
 
 /** The price of one unit in pico-USD, rounded up; null if the text is not a price. */
 export function parseUnitPrice(listed: Listed, text: string): PicoPerToken | null {
-  const { per } = UNITS[listed];
-  return per === 1_000_000 ? parseUsdPerMillion(text) : parseUsdPer(per, text);
+  const [, per = MILLION] = UNITS[listed] ?? [];
+  return per === MILLION ? parseUsdPerMillion(text) : parseUsdPer(per, text);
 }
 
 /** Throws RangeError if the text is not a price; files are validated earlier, so that would be our bug. */
@@ -165,7 +156,7 @@ export function imageUnit({ rates }: UnitPrice, size: string, quality: string): 
 
 export function compileUnitPrice({ since, taken, images = {}, ...listed }: UnitPriceSpec, name: string): UnitPrice {
   const plain = Object.entries(listed).map(([key, text]) => {
-    return [UNITS[key as Listed].unit, picoOf(key as Listed, text)] as const;
+    return [UNITS[key as Listed]?.[0] ?? key, picoOf(key as Listed, text)] as const;
   });
   const sized = Object.entries(images).map(([size, text]) => [`image ${size}`, picoOf("images", text)] as const);
   const rates = new Map([...plain, ...sized]);

@@ -6,9 +6,11 @@ import {
   dayOf,
   isCalled,
   type ListedFacts,
+  listedRows,
   type ModelList,
   NO_FACTS,
   pricesOf,
+  ratesOf,
   usdText,
 } from "./list.ts";
 
@@ -21,7 +23,7 @@ const model = z.looseObject({
 });
 const vendors = z.record(z.string(), z.looseObject({ models: z.record(z.string(), model) }));
 
-function ratesOf(one: z.infer<typeof cost>) {
+function bucketsOf(one: z.infer<typeof cost>) {
   return {
     input: usdText(one.input),
     output: usdText(one.output),
@@ -37,22 +39,14 @@ function stepsOf(one: z.infer<typeof cost>) {
     const thousands = OVER.exec(key)?.[1];
     const rates = cost.safeParse(value).data;
     if (thousands === undefined || rates === undefined) return [];
-    const { input = "", output = "", cacheRead, cacheWrite } = ratesOf(rates);
-    const step = { promptTokens: Number(thousands) * 1_000, input, output };
-    return [
-      {
-        ...step,
-        ...(cacheRead === undefined ? {} : { cacheRead }),
-        ...(cacheWrite === undefined ? {} : { cacheWrite }),
-      },
-    ];
+    return [{ promptTokens: Number(thousands) * 1_000, ...ratesOf(bucketsOf(rates)) }];
   });
 }
 
 function factsOf(one: z.infer<typeof model>): ListedFacts {
   return {
     ...NO_FACTS,
-    prices: one.cost === undefined ? [] : pricesOf({ ...ratesOf(one.cost), steps: stepsOf(one.cost) }),
+    prices: one.cost === undefined ? [] : pricesOf(bucketsOf(one.cost), stepsOf(one.cost)),
     contextTokens: countOf(one.limit?.context),
     outputTokensMax: countOf(one.limit?.output),
     takesImages: one.modalities?.input.includes("image") ?? null,
@@ -61,26 +55,17 @@ function factsOf(one: z.infer<typeof model>): ListedFacts {
   };
 }
 
-/** Whether a file looks like this format. */
-export function isCatalogList(json: unknown): boolean {
-  return vendors.safeParse(json).success;
-}
-
-export function catalogList(json: unknown): ModelList {
-  const all = Object.entries(vendors.parse(json));
+/** Null: the file has another format. */
+export function catalogList(json: unknown): ModelList | null {
+  const read = vendors.safeParse(json);
+  if (!read.success) return null;
+  const all = Object.entries(read.data);
   if (all.every(([, { models }]) => Object.keys(models).length === 0)) throw new BadList("it has no model");
   return {
     format: "a list in the format of models.dev",
     of(vendor) {
       const models = all.find(([id]) => id === vendor.id || isCalled(vendor, id))?.[1].models;
-      if (models === undefined) return null;
-      return {
-        names: Object.keys(models),
-        find(name) {
-          const found = Object.hasOwn(models, name) ? models[name] : undefined;
-          return found === undefined ? null : factsOf(found);
-        },
-      };
+      return models === undefined ? null : listedRows(new Map(Object.entries(models)), factsOf);
     },
   };
 }

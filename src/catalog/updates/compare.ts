@@ -4,7 +4,7 @@ import type { TokenPrice, TokenRates } from "../catalog.ts";
 import { compilePrice } from "../price.ts";
 import type { TokenPriceSpec } from "../token-price.ts";
 import { parseUnitPrice, type UnitPriceSpec } from "../unit-price.ts";
-import { BadList, type ListedUnits } from "./list.ts";
+import { BadList, type ListedUnits, ratesOf } from "./list.ts";
 
 /** A price that changes by more than this factor, up or down, needs the operator's approval. */
 export const MOVE_MAX = 3;
@@ -37,14 +37,12 @@ function ratesOver(where: string, ours: Rates | undefined, theirs: Rates): Rates
     // A bucket that cost the same as input continues to cost the same as input.
     return own === ours?.input ? undefined : own;
   };
-  const cacheRead = cached(theirs.cacheRead, ours?.cacheRead);
-  const cacheWrite = cached(theirs.cacheWrite, ours?.cacheWrite);
-  return {
+  return ratesOf({
+    cacheRead: cached(theirs.cacheRead, ours?.cacheRead),
+    cacheWrite: cached(theirs.cacheWrite, ours?.cacheWrite),
     input: checked(where, theirs.input, ours?.input),
     output: checked(where, theirs.output, ours?.output),
-    ...(cacheRead === undefined ? {} : { cacheRead }),
-    ...(cacheWrite === undefined ? {} : { cacheWrite }),
-  };
+  });
 }
 
 /** Our step that corresponds to one of theirs: some lists say "from 200,000 on" and mean "above 199,999". */

@@ -1,15 +1,16 @@
 // Reads a list in LiteLLM's format: one object keyed by model, prices in USD per token.
 import { z } from "zod";
 import {
-  BadList,
   countOf,
   dayOf,
   isCalled,
   type ListedFacts,
   type ListedUnits,
+  listedRows,
   type ModelList,
   NO_FACTS,
   pricesOf,
+  ratesOf,
   usdText,
 } from "./list.ts";
 
@@ -19,24 +20,26 @@ type Row = z.infer<typeof row>;
 const MILLION = 1_000_000;
 const ABOVE = /^input_cost_per_token_above_(\d+)k_tokens$/;
 
+/** The rates above a prompt length such as `_above_200k_tokens`; "": those of all other prompts. */
+function bucketsOf(facts: Row, above = "") {
+  const rate = (name: string) => usdText(facts[`${name}${above}`], MILLION);
+  return {
+    input: rate("input_cost_per_token"),
+    output: rate("output_cost_per_token"),
+    cacheRead: rate("cache_read_input_token_cost"),
+    cacheWrite: rate("cache_creation_input_token_cost"),
+  };
+}
+
 function stepsOf(facts: Row) {
-  const rate = (name: string, size: string) => usdText(facts[`${name}_above_${size}k_tokens`], MILLION);
+  const { output } = bucketsOf(facts);
   return Object.keys(facts)
     .flatMap((key) => ABOVE.exec(key)?.[1] ?? [])
     .map(Number)
     .sort((a, b) => a - b)
     .map((thousands) => {
-      const size = String(thousands);
-      const input = rate("input_cost_per_token", size) ?? "";
-      const cacheRead = rate("cache_read_input_token_cost", size);
-      const cacheWrite = rate("cache_creation_input_token_cost", size);
-      return {
-        promptTokens: thousands * 1_000,
-        input,
-        output: rate("output_cost_per_token", size) ?? usdText(facts.output_cost_per_token, MILLION) ?? "",
-        ...(cacheRead === undefined ? {} : { cacheRead }),
-        ...(cacheWrite === undefined ? {} : { cacheWrite }),
-      };
+      const above = bucketsOf(facts, `_above_${thousands}k_tokens`);
+      return { promptTokens: thousands * 1_000, ...ratesOf({ ...above, output: above.output ?? output }) };
     });
 }
 
@@ -67,17 +70,9 @@ function unitsOf(facts: Row): ListedUnits {
 
 function factsOf(facts: Row): ListedFacts {
   const byToken = facts.mode === undefined || ["chat", "responses", "embedding", "completion"].includes(facts.mode);
-  const input = usdText(facts.input_cost_per_token, MILLION);
-  const prices = pricesOf({
-    input,
-    output: usdText(facts.output_cost_per_token, MILLION),
-    cacheRead: usdText(facts.cache_read_input_token_cost, MILLION),
-    cacheWrite: usdText(facts.cache_creation_input_token_cost, MILLION),
-    steps: stepsOf(facts),
-  });
   return {
     ...NO_FACTS,
-    prices: byToken ? prices : [],
+    prices: byToken ? pricesOf(bucketsOf(facts), stepsOf(facts)) : [],
     units: unitsOf(facts),
     contextTokens: countOf(facts.max_input_tokens),
     outputTokensMax: countOf(facts.max_output_tokens),
@@ -86,20 +81,15 @@ function factsOf(facts: Row): ListedFacts {
   };
 }
 
-/** Whether a file looks like this format. */
-export function isFlatList(json: unknown): boolean {
-  if (typeof json !== "object" || json === null || Array.isArray(json)) return false;
-  return Object.values(json)
-    .slice(0, 20)
-    .some((one) => row.safeParse(one).success);
-}
-
-export function flatList(json: unknown): ModelList {
-  const rows = Object.entries(json as Readonly<Record<string, unknown>>).flatMap(([key, value]) => {
+/** Null: the file has another format. */
+export function flatList(json: unknown): ModelList | null {
+  if (typeof json !== "object" || json === null || Array.isArray(json)) return null;
+  const entries = Object.entries(json);
+  if (!entries.slice(0, 20).some(([, one]) => row.safeParse(one).success)) return null;
+  const rows = entries.flatMap(([key, value]) => {
     const read = row.safeParse(value).data;
     return read === undefined ? [] : [{ key, facts: read }];
   });
-  if (rows.length === 0) throw new BadList("it has no model");
   return {
     format: "a list in LiteLLM's format",
     of(vendor) {
@@ -110,15 +100,7 @@ export function flatList(json: unknown): ModelList {
         if (isCalled(vendor, before)) return [[key.slice(slash + 1), facts] as const];
         return isCalled(vendor, facts.litellm_provider) ? [[key, facts] as const] : [];
       });
-      if (own.length === 0) return null;
-      const byName = new Map(own);
-      return {
-        names: [...byName.keys()],
-        find(name) {
-          const found = byName.get(name);
-          return found === undefined ? null : factsOf(found);
-        },
-      };
+      return own.length === 0 ? null : listedRows(new Map(own), factsOf);
     },
   };
 }

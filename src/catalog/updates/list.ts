@@ -43,6 +43,15 @@ export interface ModelList {
   of(vendor: ListedVendor): VendorList | null;
 }
 
+/** A vendor's rows by the vendor's own names; `factsOf` reads one. */
+export function listedRows<Row>(rows: ReadonlyMap<string, Row>, factsOf: (row: Row) => ListedFacts): VendorList {
+  const find = (name: string) => {
+    const row = rows.get(name);
+    return row === undefined ? null : factsOf(row);
+  };
+  return { names: [...rows.keys()], find };
+}
+
 export const NO_FACTS: ListedFacts = {
   prices: [],
   units: {},
@@ -85,23 +94,18 @@ export function isCalled({ id, pricedAs, alsoCalled }: ListedVendor, word: strin
   return [id, pricedAs ?? id, ...alsoCalled].map(plainName).some((name) => name === plain || `${name}ai` === plain);
 }
 
-export function pricesOf(rates: {
-  readonly input: string | undefined;
-  readonly output: string | undefined;
-  readonly cacheRead: string | undefined;
-  readonly cacheWrite: string | undefined;
-  readonly steps?: TokenPriceSpec["steps"];
-}): readonly TokenPriceSpec[] {
-  const { input, output, cacheRead, cacheWrite, steps = [] } = rates;
-  if (input === undefined) return [];
-  return [
-    {
-      since: "",
-      input,
-      output: output ?? "0",
-      ...(cacheRead === undefined ? {} : { cacheRead }),
-      ...(cacheWrite === undefined ? {} : { cacheWrite }),
-      ...(steps.length === 0 ? {} : { steps }),
-    },
-  ];
+type Rates = Pick<TokenPriceSpec, "input" | "output" | "cacheRead" | "cacheWrite">;
+type ListedRates = { readonly [Bucket in keyof Rates]-?: string | undefined };
+
+/** Rates as adapters write them: a cache rate that the list lacks is left out. */
+export function ratesOf({ input = "", output = "", cacheRead, cacheWrite }: ListedRates): Rates {
+  const read = cacheRead === undefined ? null : { cacheRead };
+  return { input, output, ...read, ...(cacheWrite === undefined ? null : { cacheWrite }) };
+}
+
+/** The one price of a list without dates; none if it has no rate for input. */
+export function pricesOf(rates: ListedRates, steps: TokenPriceSpec["steps"] = []): readonly TokenPriceSpec[] {
+  if (rates.input === undefined) return [];
+  const price = { since: "", ...ratesOf({ ...rates, output: rates.output ?? "0" }) };
+  return [steps.length === 0 ? price : { ...price, steps }];
 }

@@ -1,6 +1,16 @@
 // Reads a vendor's `/models` answer: rows with an id, and whatever prices, limits and ends the vendor includes.
 import { z } from "zod";
-import { BadList, countOf, dayOf, type ListedFacts, type ModelList, NO_FACTS, pricesOf, usdText } from "./list.ts";
+import {
+  BadList,
+  countOf,
+  dayOf,
+  type ListedFacts,
+  listedRows,
+  type ModelList,
+  NO_FACTS,
+  pricesOf,
+  usdText,
+} from "./list.ts";
 
 const row = z.looseObject({ id: z.string(), canonical_slug: z.string().optional() });
 const rows = z.union([z.object({ data: z.array(row) }).transform(({ data }) => data), z.array(row)]);
@@ -45,14 +55,11 @@ function factsOf(one: Row): ListedFacts {
   };
 }
 
-/** Whether a file looks like this format. */
-export function isModelsAnswer(json: unknown): boolean {
-  return rows.safeParse(json).success;
-}
-
-/** `vendorId` is the vendor that answered. Throws BadList if a row occurs twice or uses another row's name. */
-export function modelsAnswer(json: unknown, vendorId: string): ModelList {
-  const all = rows.parse(json);
+/** `vendorId` is the vendor that answered. Null: the file has another format. Throws if a row occurs twice or uses another row's name. */
+export function modelsAnswer(json: unknown, vendorId: string | null): ModelList | null {
+  const all = rows.safeParse(json).data;
+  if (all === undefined) return null;
+  if (vendorId === null) throw new BadList("it is a vendor's own list; say whose with --vendor");
   if (all.length === 0) throw new BadList("it has no model");
   const byName = new Map<string, Row>();
   for (const one of all) {
@@ -65,17 +72,5 @@ export function modelsAnswer(json: unknown, vendorId: string): ModelList {
       `it has ${renamed.canonical_slug?.slice(0, 100)} under the name of another, ${renamed.id.slice(0, 100)}`,
     );
   }
-  return {
-    format: `${vendorId}'s own list`,
-    of(vendor) {
-      if (vendor.id !== vendorId) return null;
-      return {
-        names: [...byName.keys()],
-        find(name) {
-          const found = byName.get(name);
-          return found === undefined ? null : factsOf(found);
-        },
-      };
-    },
-  };
+  return { format: `${vendorId}'s own list`, of: ({ id }) => (id === vendorId ? listedRows(byName, factsOf) : null) };
 }

@@ -1,10 +1,8 @@
 // Turns a list into an update: applies its accepted changes on top of earlier updates, leaving out those that would cause sales at a loss.
 import { atOnce } from "../../core/slices.ts";
 import type { Adapter, Catalog } from "../catalog.ts";
-import { compilePrice, costlierBy, isDearer, priceOn } from "../price.ts";
-import { hasEnded } from "../retirement.ts";
-import { listingsOf } from "../slug.ts";
-import { listPriceOf, type PricedListing } from "../sold.ts";
+import { isDearer } from "../price.ts";
+import { pricedOn, salePriceOf } from "../sold.ts";
 import type { AdapterSpec } from "../spec.ts";
 import { type Change, compareWith, type Moment, type Seen, type SoldKind, type VendorFacts } from "./changes.ts";
 import { readList } from "./read-list.ts";
@@ -65,28 +63,16 @@ function withChanges(
   return vendors as Readonly<Record<string, VendorUpdate>>;
 }
 
-/** The offers of every slug at the day's price, by slug, with those that would be sold below cost. */
-function lossesIn(
-  vendors: readonly VendorFacts[],
-  day: string,
-  markupPercent: number,
-): ReadonlyMap<string, readonly string[]> {
+/** By kind and slug: the vendors whose offers would be sold below cost on a day. */
+function lossesIn(vendors: readonly VendorFacts[], day: string, markupPercent: number) {
   const liveIds = new Set(vendors.flatMap(({ id, configured }) => (configured ? [id] : [])));
-  const priced = vendors.flatMap((vendor) =>
-    (["chat", "embeddings"] as const).flatMap((kind) =>
-      listingsOf(vendor.id, vendor, kind).flatMap((listing): PricedListing[] => {
-        const price = priceOn(day, listing.spec.prices);
-        if (price === null || hasEnded(listing.spec.retires, day)) return [];
-        const cost = compilePrice(price, `${vendor.id}:${listing.upstreamModel}`);
-        return [{ ...listing, adapter: asAdapter(vendor), weight: 1, cost }];
-      }),
-    ),
-  );
+  const adapters = vendors.map(asAdapter);
+  const priced = (["chat", "embeddings"] as const).flatMap((kind) => atOnce(pricedOn(day, kind, adapters)));
   const losses = new Map<string, readonly string[]>();
   for (const [key, [first, ...rest]] of Map.groupBy(priced, ({ kind, slug }) => `${kind} ${slug}`)) {
     if (first === undefined) continue;
     const group = [first, ...rest] as const;
-    const sale = costlierBy(listPriceOf(first.slug, group, liveIds), markupPercent);
+    const sale = salePriceOf(first.slug, group, { liveIds, markupPercent });
     const dear = group.filter(({ cost }) => isDearer(cost, sale)).map(({ adapterId }) => adapterId);
     if (dear.length > 0) losses.set(key, dear);
   }
@@ -94,9 +80,9 @@ function lossesIn(
 }
 
 /** Price computation needs only these fields of an adapter. */
-function asAdapter({ id, maker, sandboxOnly, configured }: VendorFacts): Adapter {
-  const spec = { maker, sandboxOnly } as AdapterSpec;
-  return { id, spec, configured } as Adapter;
+function asAdapter({ id, maker, sandboxOnly, configured, chat, embeddings }: VendorFacts): Adapter {
+  const spec = { maker, sandboxOnly, chat, embeddings } as AdapterSpec;
+  return { id, spec, configured, deployments: null } as Adapter;
 }
 
 /** Holds back price changes after which a vendor that serves would cost more than its model's sale price. */

@@ -1,9 +1,9 @@
 // Detects a list's format and parses it, or reports in one line why it is not a list.
-import { catalogList, isCatalogList } from "./catalog-list.ts";
-import { flatList, isFlatList } from "./flat-list.ts";
+import { catalogList } from "./catalog-list.ts";
+import { flatList } from "./flat-list.ts";
 import { BadList, type ModelList } from "./list.ts";
-import { isModelsAnswer, modelsAnswer } from "./models-answer.ts";
-import { isRulesList, rulesList } from "./rules-list.ts";
+import { modelsAnswer } from "./models-answer.ts";
+import { rulesList } from "./rules-list.ts";
 
 /** Every known list is a tenth of this size. */
 export const LIST_BYTES_MAX = 24 * 1024 * 1024;
@@ -73,12 +73,7 @@ function jsonOf(bytes: Uint8Array): unknown {
 /** `vendor` is the adapter whose own list it is, if any; prices are those of `day` and later. Throws BadList. */
 export function readList(bytes: Uint8Array, day: string, vendor: string | null): ModelList {
   const json = jsonOf(bytes);
-  if (isRulesList(json)) return rulesList(json, day);
-  if (isModelsAnswer(json)) {
-    if (vendor !== null) return modelsAnswer(json, vendor);
-    throw new BadList("it is a vendor's own list; say whose with --vendor");
-  }
-  if (isCatalogList(json)) return catalogList(json);
-  if (isFlatList(json)) return flatList(json);
-  throw new BadList("it is not a list of models in a format that is known here");
+  const list = rulesList(json, day) ?? modelsAnswer(json, vendor) ?? catalogList(json) ?? flatList(json);
+  if (list === null) throw new BadList("it is not a list of models in a format that is known here");
+  return list;
 }

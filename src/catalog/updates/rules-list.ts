@@ -1,5 +1,5 @@
 // Reads a list in the format of genai-prices: vendors, their models with rules that match names, and dated prices.
-import { finder, type ListedModel, listedModels, listedPrice, priceListOf } from "../price-check.ts";
+import { finder, type ListedModel, listedModels, listedPrice, type PriceList, priceListOf } from "../price-check.ts";
 import type { TokenPriceSpec } from "../token-price.ts";
 import { BadList, countOf, type ListedFacts, type ModelList, NO_FACTS } from "./list.ts";
 
@@ -34,19 +34,14 @@ function factsOf(found: ListedModel, day: string): ListedFacts {
   };
 }
 
-/** Whether a file looks like this format. */
-export function isRulesList(json: unknown): boolean {
+/** Prices are those of `day` and later. Null: the file has another format. */
+export function rulesList(json: unknown, day: string): ModelList | null {
+  let list: PriceList;
   try {
-    priceListOf(json);
-    return true;
+    list = priceListOf(json);
   } catch {
-    return false;
+    return null;
   }
-}
-
-/** Prices are those of `day` and later. */
-export function rulesList(json: unknown, day: string): ModelList {
-  const list = priceListOf(json);
   return {
     format: "a list in the format of genai-prices",
     of({ id, pricedAs }) {

@@ -2,15 +2,10 @@
 import { z } from "zod";
 import { eachOf, type Steps } from "../../core/slices.ts";
 import type { EmbeddingsSpec, ModelSpec } from "../model-spec.ts";
-import type { Said } from "../said.ts";
-import { SLUG } from "../slug.ts";
+import { count, day, modelEnd, type Said, slug } from "../said.ts";
 import type { AdapterSpec } from "../spec.ts";
 import { plainTokenPrices, tokenPrices } from "../token-price.ts";
 import { type UnitModelSpec, unitPrices } from "../unit-price.ts";
-
-const count = z.int().positive();
-const day = z.iso.date("is not a day as YYYY-MM-DD");
-const successor = z.string().regex(SLUG, "is not a slug as <maker>/<model>");
 
 /** The facts about one model at one vendor. Facts that are left out come from the adapter. */
 const modelUpdate = z.strictObject({
@@ -18,18 +13,18 @@ const modelUpdate = z.strictObject({
   seen: day.optional(),
   /** For a model that no adapter lists: the model of the same vendor whose wire it shares. */
   like: z.string().min(1).max(200).optional(),
-  slug: z.string().regex(SLUG, "is not a slug as <maker>/<model>").optional(),
+  slug: slug.optional(),
   prices: tokenPrices.optional(),
   contextTokens: count.optional(),
   outputTokensMax: count.optional(),
   /** The maximum token count of one image; 0 if it accepts none. */
   imageTokensMax: z.int().nonnegative().optional(),
-  retires: z.strictObject({ on: day, successor: successor.optional() }).optional(),
+  retires: modelEnd.optional(),
 });
 const unitModelUpdate = z.strictObject({
   seen: day.optional(),
   prices: unitPrices.optional(),
-  retires: z.strictObject({ on: day, successor: successor.optional() }).optional(),
+  retires: modelEnd.optional(),
 });
 const name = z.string().min(1).max(200);
 const vendor = z.strictObject({
@@ -85,26 +80,22 @@ export function withPrices<Price extends Dated>(own: readonly Price[], told: rea
   return [...own.filter(({ since }) => !days.has(since)), ...told].sort((a, b) => (a.since < b.since ? -1 : 1));
 }
 
-function amended<Spec extends ModelSpec | EmbeddingsSpec["models"][string]>(spec: Spec, told: ModelUpdate): Spec {
+function amended<Spec extends AnyModel>(spec: Spec, told: ModelUpdate): Spec {
   const { imageTokensMax, contextTokens, outputTokensMax, retires } = told;
   const { imageTokensMax: own, ...otherParts } = spec.parts ?? {};
   const images = imageTokensMax ?? own ?? 0;
   const parts = images === 0 ? otherParts : { ...otherParts, imageTokensMax: images };
+  const facts = Object.entries({ contextTokens, outputTokensMax, retires }).filter(([, value]) => value !== undefined);
   return {
     ...spec,
     prices: withPrices(spec.prices, told.prices),
-    ...(contextTokens === undefined ? {} : { contextTokens }),
-    ...(outputTokensMax === undefined ? {} : { outputTokensMax }),
-    ...(retires === undefined ? {} : { retires }),
+    ...Object.fromEntries(facts),
     ...(Object.keys(parts).length === 0 && spec.parts === undefined ? {} : { parts }),
   };
 }
 
 /** Builds a new model from a similar one, at its own prices. Null if the similar one no longer exists or there is no price. */
-function likened<Spec extends ModelSpec | EmbeddingsSpec["models"][string]>(
-  models: Readonly<Record<string, Spec>>,
-  told: ModelUpdate,
-): Spec | null {
+function likened<Spec extends AnyModel>(models: Readonly<Record<string, Spec>>, told: ModelUpdate): Spec | null {
   const like = told.like === undefined || !Object.hasOwn(models, told.like) ? undefined : models[told.like];
   if (like === undefined || told.prices === undefined) return null;
   const { retires: _end, priceNote: _note, slug: _slug, ...spec } = like;
@@ -112,7 +103,7 @@ function likened<Spec extends ModelSpec | EmbeddingsSpec["models"][string]>(
   return { ...amended({ ...named, prices: [] } as unknown as Spec, told) };
 }
 
-function* withModels<Spec extends ModelSpec | EmbeddingsSpec["models"][string]>(
+function* withModels<Spec extends AnyModel>(
   own: Readonly<Record<string, Spec>>,
   told: Readonly<Record<string, ModelUpdate>>,
 ): Steps<Readonly<Record<string, Spec>>> {
@@ -139,12 +130,12 @@ function withUnitModels(
   return models;
 }
 
-type Models = Readonly<Record<string, ModelSpec>> | EmbeddingsSpec["models"];
+type AnyModel = ModelSpec | EmbeddingsSpec["models"][string];
 
 /** What a vendor sells, from an adapter or from data sent to another thread. */
 export interface Selling {
-  readonly chat?: { readonly models: Models } | undefined;
-  readonly embeddings?: { readonly models: Models } | undefined;
+  readonly chat?: { readonly models: Readonly<Record<string, AnyModel>> } | undefined;
+  readonly embeddings?: { readonly models: Readonly<Record<string, AnyModel>> } | undefined;
   readonly unitModels?: Readonly<Record<string, UnitModelSpec>> | undefined;
 }
 
