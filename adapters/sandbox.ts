@@ -3,7 +3,7 @@ import { type AdapterSpec, type Auth, bearer, type ChatSpec, defineAdapters, key
 
 const price = { since: "2026-01-01", input: "1.00", output: "2.00", cacheRead: "0.10" };
 const parts = { imageTokensMax: 85, fileTokensMax: 85 };
-const any = { contextTokens: 200_000, prices: [price], parts };
+const anyModel = { contextTokens: 200_000, prices: [price], parts };
 
 const upstream = (wire: string, auth: Auth, chat: Omit<ChatSpec, "models">): AdapterSpec => ({
   name: wire === "" ? "Sandbox" : `Sandbox (${wire})`,
@@ -11,7 +11,7 @@ const upstream = (wire: string, auth: Auth, chat: Omit<ChatSpec, "models">): Ada
   origin: "http://sandbox.invalid",
   auth,
   sandboxOnly: true,
-  chat: { models: {}, anyModel: any, ...chat },
+  chat: { models: {}, anyModel, ...chat },
 });
 
 export default defineAdapters({
@@ -34,7 +34,7 @@ export default defineAdapters({
       dialect: "chat-completions",
       toolCalls: "strict",
       toolSchemas: "plain",
-      anyModel: { ...any, parts: { ...parts, audioTokensMax: 85 } },
+      anyModel: { ...anyModel, parts: { ...parts, audioTokensMax: 85 } },
     }),
     embeddings: { models: {}, anyModel: { contextTokens: 8_192, prices: [{ ...price, output: "0" }] } },
   },
