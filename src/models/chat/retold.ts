@@ -3,7 +3,7 @@ import type { Frame, KeptForm, PlanCall } from "../../core/endpoint.ts";
 import { GatewayError } from "../../core/errors.ts";
 import type { AnswerCodec, FinishReason, NeutralAnswer, NeutralEvent } from "../../core/neutral.ts";
 import type { Plan } from "../../core/plan.ts";
-import { eventsOf } from "../../upstream/whole-stream.ts";
+import { eventsOf } from "../formats/answer-events.ts";
 import { withoutForm } from "../formats/fingerprint.ts";
 import { idempotencyOf } from "../formats/idempotency-key.ts";
 import type { ModelRequest } from "../formats/model-request.ts";

@@ -1,16 +1,17 @@
 // Encodes neutral answers in the responses format, whole and streamed, and ends broken streams.
+
 import type { Frame } from "../../../core/endpoint.ts";
 import type { GatewayError } from "../../../core/errors.ts";
 import { isRecord, type Json } from "../../../core/json.ts";
-import type { AnswerCodec, AnswerText, EventEncoder, NeutralAnswer } from "../../../core/neutral.ts";
+import type { AnswerCodec, AnswerText } from "../../../core/neutral.ts";
 import type { Charge, Cost } from "../../../core/plan.ts";
 import type { FinalPart, Leg } from "../../../core/route.ts";
+import { eventsOf } from "../answer-events.ts";
 import { AnswerFrame, costJson, type FrameOptions } from "../answer-head.ts";
 import { errorObject } from "../error-object.ts";
 import type { AnswerHead } from "../wire.ts";
 import { streamCode } from "./errors.ts";
 import type { ResponsesBody } from "./fields.ts";
-import { endOf, itemsOf } from "./items.ts";
 import { type Done, echoOf, responseObject, usageJson } from "./response-object.ts";
 import { eventText, type Progress, ResponsesEncoder } from "./stream.ts";
 import { ResponsesTools } from "./tools.ts";
@@ -65,16 +66,10 @@ export class ResponsesCall {
       seals,
       shows: !isRecord(reasoning) || reasoning.summary !== null,
     };
+    const encoder = () => new ResponsesEncoder(head, { echo: this.echo(), parts, progress: this.begin(), nowS });
     return {
-      encoder: (): EventEncoder =>
-        new ResponsesEncoder(head, { echo: this.echo(), parts, progress: this.begin(), nowS }),
-      whole: ({ choices: [choice] }: NeutralAnswer): Json => {
-        if (choice === undefined) throw new Error("an answer has a choice");
-        const { status, incomplete } = endOf(choice.reason);
-        const output = itemsOf(choice.blocks, choice.reason, parts);
-        const state = { status, output, completedS: status === "completed" ? nowS() : null };
-        return responseObject(head, this.echo(), incomplete === undefined ? state : { ...state, incomplete });
-      },
+      encoder,
+      whole: (answer) => encoder().whole(eventsOf(answer)),
       texts: textsOf,
       passed: () => Object.assign(this.begin(), { adopt: (object: Json) => this.#adopted(object, head) }),
     };

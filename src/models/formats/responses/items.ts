@@ -1,6 +1,6 @@
 // Output items of the responses format: text, thoughts and calls, each with its id.
 import { isRecord, type Json, wordOf } from "../../../core/json.ts";
-import type { ActionBlock, ActionCall, AnswerBlock, FinishReason, ReasoningBlock } from "../../../core/neutral.ts";
+import type { ActionBlock, ActionCall, FinishReason } from "../../../core/neutral.ts";
 import type { ResponseStatus } from "./response-object.ts";
 import type { CalledTool, ResponsesTools } from "./tools.ts";
 
@@ -83,10 +83,6 @@ export function annotationOf({ url, title, start, end }: Json): Json {
   return { type: "url_citation", url, title, start_index: start, end_index: end };
 }
 
-function annotationsOf(citations: readonly { readonly format: string; readonly json: Json }[]): readonly Json[] {
-  return citations.flatMap(({ format, json }) => (format === CITED ? [annotationOf(json)] : []));
-}
-
 /** An action is shown as a search if the caller requested that tool, else as a call of our MCP server. */
 export function prefixOf({ hosted }: ActionCall): string {
   return hosted === null ? "mcp" : "ws";
@@ -118,71 +114,6 @@ export function actionItem(id: string, status: ItemStatus, call: ActionCall, don
 /** Missing arguments become an empty object. */
 export function wholeArguments({ custom }: CalledTool, text: string): string {
   return custom ? customInput(text) : text.trim() === "" ? "{}" : text;
-}
-
-class ItemList {
-  readonly items: Json[] = [];
-  readonly #parts: ItemParts;
-  #thought = "";
-  #content: Json[] = [];
-
-  constructor(parts: ItemParts) {
-    this.#parts = parts;
-  }
-
-  add(block: AnswerBlock): void {
-    if (block.kind === "reasoning") return this.#think(block);
-    this.#endThought(null);
-    if (block.kind === "text" || block.kind === "refusal") {
-      if (block.text !== "") this.#content.push(textPart(block.kind, block.text, annotationsOf(block.citations)));
-      return;
-    }
-    this.#endMessage();
-    if (block.kind === "action") this.items.push(actionItem(this.#id(prefixOf(block)), "completed", block, block));
-    if (block.kind === "image") this.items.push(imageItem(this.#id("ig"), block.url));
-    if (block.kind !== "tool-call") return;
-    const called = this.#parts.tools.called(block.name);
-    const text = wholeArguments(called, block.arguments);
-    const id = this.#id(called.custom ? "ctc" : "fc");
-    this.items.push(callItem(id, "completed", { called, callId: block.id, text }));
-  }
-
-  end(reason: FinishReason): readonly Json[] {
-    this.#endThought(null);
-    this.#endMessage();
-    const last = this.items.at(-1);
-    if (endOf(reason).status === "incomplete" && last !== undefined) last.status = "incomplete";
-    return this.items;
-  }
-
-  #id(prefix: string): string {
-    return `${prefix}_${this.#parts.idTail}_${this.items.length}`;
-  }
-
-  #think({ text, sealed }: ReasoningBlock): void {
-    this.#endMessage();
-    if (text !== "" && this.#parts.shows) this.#thought += text;
-    if (sealed !== null && this.#parts.seals) this.#endThought(sealed);
-  }
-
-  #endThought(sealed: string | null): void {
-    if (this.#thought === "" && sealed === null) return;
-    const summary = this.#thought === "" ? [] : [{ type: "summary_text", text: this.#thought }];
-    this.items.push(reasoningItem(this.#id("rs"), "completed", summary, sealed));
-    this.#thought = "";
-  }
-
-  #endMessage(): void {
-    if (this.#content.length === 0) return;
-    this.items.push(messageItem(this.#id("msg"), "completed", this.#content));
-    this.#content = [];
-  }
-}
-
-export function itemsOf(blocks: readonly AnswerBlock[], reason: FinishReason, parts: ItemParts): readonly Json[] {
-  const list = new ItemList(parts);
-  for (const block of blocks) list.add(block);
-  return list.end(reason);
 }
 
 // The state of an item while it is written: a message, a thought, a call or an action.

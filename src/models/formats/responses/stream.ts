@@ -23,7 +23,7 @@ import {
   type WaitingCall,
   wholeArguments,
 } from "./items.ts";
-import { type ResponseState, responseObject } from "./response-object.ts";
+import { responseObject } from "./response-object.ts";
 
 const NOTHING = Buffer.alloc(0);
 
@@ -57,6 +57,8 @@ export class ResponsesEncoder implements EventEncoder {
   /** Seals of thoughts that arrived while another item was open. */
   #seals: string[] = [];
   #out = "";
+  #isWhole = false;
+  #response: Json = {};
 
   constructor(
     head: AnswerHead,
@@ -67,6 +69,13 @@ export class ResponsesEncoder implements EventEncoder {
     this.#parts = parts;
     this.#progress = progress;
     this.#nowS = nowS;
+  }
+
+  /** The response object after the last of these events, which are not written. */
+  whole(events: readonly NeutralEvent[]): Json {
+    this.#isWhole = true;
+    for (const event of events) if (event.choice === 0) this.#handle(event);
+    return this.#response;
   }
 
   encode(event: NeutralEvent): Buffer {
@@ -114,7 +123,7 @@ export class ResponsesEncoder implements EventEncoder {
 
   /** `more`: further fields, each after a comma. */
   #emit(type: string, more: string): void {
-    this.#out += eventText(type, this.#progress, more);
+    if (!this.#isWhole) this.#out += eventText(type, this.#progress, more);
   }
 
   #id(prefix: string): string {
@@ -125,14 +134,11 @@ export class ResponsesEncoder implements EventEncoder {
     return this.#progress.output.length;
   }
 
-  #response(type: string, state: ResponseState): void {
-    this.#emit(type, `,"response":${JSON.stringify(responseObject(this.#head, this.#echo, state))}`);
-  }
-
   #begin(): void {
     if (this.#begun) return;
     this.#begun = true;
     // Built once for both events: instructions and tools can be long.
+    if (this.#isWhole) return;
     const state = { status: "in_progress", output: [], completedS: null } as const;
     const response = `,"response":${JSON.stringify(responseObject(this.#head, this.#echo, state))}`;
     this.#emit("response.created", response);
@@ -360,11 +366,8 @@ export class ResponsesEncoder implements EventEncoder {
     this.#closeAll(status === "incomplete" ? "incomplete" : "completed");
     const completedS = status === "completed" ? this.#nowS() : null;
     const { output } = this.#progress;
-    this.#response(`response.${status}`, {
-      status,
-      output,
-      completedS,
-      ...(incomplete === undefined ? {} : { incomplete }),
-    });
+    const state = { status, output, completedS, ...(incomplete === undefined ? {} : { incomplete }) };
+    this.#response = responseObject(this.#head, this.#echo, state);
+    if (!this.#isWhole) this.#emit(`response.${status}`, `,"response":${JSON.stringify(this.#response)}`);
   }
 }
