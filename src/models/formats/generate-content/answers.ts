@@ -1,20 +1,18 @@
 // Encodes neutral answers in the generate-content format: whole, or as events that each contain a part of the answer.
+
 import { isRecord, type Json } from "../../../core/json.ts";
 import type {
   ActionBlock,
-  AnswerBlock,
   AnswerCodec,
   AnswerText,
-  AnswerTextBlock,
   EventEncoder,
   FinishReason,
-  NeutralAnswer,
-  NeutralChoice,
   NeutralEvent,
   ReasoningBlock,
 } from "../../../core/neutral.ts";
 import { jsonText, rawObject } from "../../../core/raw-json.ts";
 import { type ActionEvent, AT_WORK, actionJson } from "../action-events.ts";
+import { eventsOf } from "../answer-events.ts";
 import type { AnswerHead } from "../wire.ts";
 import { groundingOf, type RanTool } from "./grounding.ts";
 import { isEvents, type StreamForm } from "./stream-form.ts";
@@ -59,8 +57,9 @@ function imagePart(url: string): Json | null {
 }
 
 /** Truncated arguments become an empty object. */
-function callPart(call: { readonly id: string; readonly name: string; readonly arguments: string }): Json {
-  return { functionCall: { id: call.id, name: call.name, args: rawObject(call.arguments) ?? {} } };
+function callPart({ id, name, arguments: text, signature }: OpenCall): Json {
+  const part = { functionCall: { id, name, args: rawObject(text) ?? {} } };
+  return signature === null ? part : { ...part, thoughtSignature: signature };
 }
 
 /** The signature of a thought without a call, as a separate part. */
@@ -89,12 +88,19 @@ class OpenCandidate {
   readonly calls = new Map<number, OpenCall>();
   /** Signatures of calls that have not started. */
   readonly signatures = new Map<string, string>();
+  /** Of a whole answer, with adjacent texts joined. */
+  readonly parts: Json[] = [];
+
+  add(part: Json): void {
+    const last = this.parts.at(-1);
+    const isText = ({ text, thoughtSignature }: Json) => typeof text === "string" && thoughtSignature === undefined;
+    if (last !== undefined && isText(part) && isText(last) && part.thought === last.thought)
+      last.text = `${last.text}${part.text}`;
+    else this.parts.push({ ...part });
+  }
 
   takeCalls(): Json[] {
-    const parts = [...this.calls.values()].map((call) => {
-      const part = callPart(call);
-      return call.signature === null ? part : { ...part, thoughtSignature: call.signature };
-    });
+    const parts = [...this.calls.values()].map(callPart);
     this.calls.clear();
     return parts;
   }
@@ -109,10 +115,17 @@ class GenerateEncoder implements EventEncoder {
   /** The text so far; kept only for models with actions. */
   #text = "";
   #begun = false;
+  readonly #ended: Json[] = [];
 
   constructor(head: AnswerHead, options: AnswerOptions) {
     this.#head = head;
     this.#options = options;
+  }
+
+  /** The candidates of a whole answer. */
+  whole(events: readonly NeutralEvent[]): readonly Json[] {
+    for (const event of events) this.encode(event);
+    return this.#ended;
   }
 
   encode(event: NeutralEvent): Buffer {
@@ -172,7 +185,9 @@ class GenerateEncoder implements EventEncoder {
   /** Arguments of several calls may interleave. An empty text part shows the client that the answer has started. */
   #startCall(index: number, { at, id, name, arguments: text }: Extract<NeutralEvent, { kind: "tool-call" }>): Buffer {
     const { calls, signatures } = this.#candidate(index);
-    calls.set(at, { id, name, arguments: text, signature: signatures.get(id) ?? null });
+    const call = { id, name, arguments: text, signature: signatures.get(id) ?? null };
+    if (this.#options.form === null) return this.#writeParts(index, [callPart(call)]);
+    calls.set(at, call);
     return this.#writeParts(index, [{ text: "" }]);
   }
 
@@ -183,15 +198,20 @@ class GenerateEncoder implements EventEncoder {
   }
 
   #writeParts(index: number, parts: readonly Json[]): Buffer {
+    if (this.#options.form === null) for (const part of parts) this.#candidate(index).add(part);
     return this.#writeEvent({ content: { parts, role: "model" }, index }, true);
   }
 
   /** Leaves the end of a single candidate open, for the usage. */
   #finish(index: number, finishReason: string): Buffer {
-    const parts = this.#candidate(index).takeCalls();
-    const content = { parts: parts.length > 0 ? parts : [{ text: "" }], role: "model" };
+    const isWhole = this.#options.form === null;
+    const candidate = this.#candidate(index);
+    const parts = isWhole ? candidate.parts : candidate.takeCalls();
+    const content = { parts: parts.length > 0 || isWhole ? parts : [{ text: "" }], role: "model" };
     const grounding = groundingOf(this.#ran.map(ranOf), this.#cited, this.#text);
-    return this.#writeEvent({ content, finishReason, index, ...grounding }, this.#options.choices > 1);
+    const ended = { content, finishReason, index, ...grounding };
+    if (isWhole) this.#ended.push(ended);
+    return this.#writeEvent(ended, this.#options.choices > 1);
   }
 
   #writeEvent(candidate: Json, isWhole: boolean, more: Json = {}): Buffer {
@@ -203,60 +223,6 @@ class GenerateEncoder implements EventEncoder {
     this.#begun = true;
     return Buffer.from(isWhole ? `${before}${json}${form.after}` : `${before}${json.slice(0, -1)}`);
   }
-}
-
-/** The parts of one block; the seals of thoughts go with their calls. */
-function partsOfBlock(block: AnswerBlock, seals: ReadonlyMap<string, string>, showsThoughts: boolean): Json[] {
-  switch (block.kind) {
-    case "text":
-    case "refusal":
-      return block.text === "" ? [] : [{ text: block.text }];
-    case "reasoning": {
-      const shown = showsThoughts && block.text !== "" ? [{ text: block.text, thought: true }] : [];
-      const signature = block.callId === null ? signaturePart(block) : null;
-      return signature === null ? shown : [...shown, signature];
-    }
-    case "tool-call": {
-      const sealed = seals.get(block.id);
-      const part = callPart(block);
-      return [sealed === undefined ? part : { ...part, thoughtSignature: signatureOf(sealed) }];
-    }
-    case "image":
-      return [imagePart(block.url) ?? { text: "" }];
-    case "native":
-    case "action":
-      return [];
-  }
-}
-
-function partsOf(blocks: readonly AnswerBlock[], showsThoughts: boolean): Json[] {
-  const seals = new Map<string, string>();
-  for (const block of blocks) {
-    if (block.kind === "reasoning" && block.sealed !== null && block.callId !== null)
-      seals.set(block.callId, block.sealed);
-  }
-  return joined(blocks).flatMap((block) => partsOfBlock(block, seals, showsThoughts));
-}
-
-/** Joins the text before and after an action. */
-function joined(blocks: readonly AnswerBlock[]): readonly AnswerBlock[] {
-  if (!blocks.some(({ kind }) => kind === "action")) return blocks;
-  const merged: AnswerBlock[] = [];
-  for (const block of blocks.filter(({ kind }) => kind !== "action")) {
-    const last = merged.at(-1);
-    if (last?.kind === "text" && block.kind === "text")
-      merged[merged.length - 1] = { ...block, text: last.text + block.text };
-    else merged.push(block);
-  }
-  return merged;
-}
-
-/** The sources that actions found, in a whole answer. */
-function foundIn(blocks: readonly AnswerBlock[]): Json {
-  const texts = blocks.filter((block): block is AnswerTextBlock => block.kind === "text");
-  const cited = texts.flatMap(({ citations }) => citations.map(({ json }) => json));
-  const ran = blocks.filter((block): block is ActionBlock => block.kind === "action");
-  return groundingOf(ran.map(ranOf), cited, texts.map(({ text }) => text).join(""));
 }
 
 /** The text of each complete candidate with exactly one, apart from its thoughts. */
@@ -271,18 +237,12 @@ function textsOf({ candidates }: Json): readonly AnswerText[] {
 }
 
 export function generateAnswers(head: AnswerHead, options: AnswerOptions): AnswerCodec {
-  const candidateOf = (choice: NeutralChoice): Json => ({
-    content: { parts: partsOf(choice.blocks, options.showsThoughts), role: "model" },
-    finishReason: finishOf(choice),
-    index: choice.index,
-    ...foundIn(choice.blocks),
-  });
   return {
     encoder: () => new GenerateEncoder(head, options),
     atWork: isEvents(options.form) ? AT_WORK : LIST_AT_WORK,
     texts: textsOf,
-    whole: ({ choices }: NeutralAnswer) => ({
-      candidates: choices.map(candidateOf),
+    whole: (answer) => ({
+      candidates: new GenerateEncoder(head, { ...options, form: null, acts: true }).whole(eventsOf(answer)),
       modelVersion: head.model,
       responseId: head.id,
     }),

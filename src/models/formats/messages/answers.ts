@@ -2,20 +2,14 @@
 
 import type { GatewayError } from "../../../core/errors.ts";
 import { isRecord, type Json } from "../../../core/json.ts";
-import type { AnswerBlock, AnswerCodec, AnswerText, EventEncoder, NeutralAnswer } from "../../../core/neutral.ts";
+import type { AnswerCodec, AnswerText } from "../../../core/neutral.ts";
 import type { Charge, Cost } from "../../../core/plan.ts";
 import { jsonText } from "../../../core/raw-json.ts";
 import type { FinalPart, Leg, TokenUsage } from "../../../core/route.ts";
+import { eventsOf } from "../answer-events.ts";
 import { AnswerFrame, costJson, type FrameOptions } from "../answer-head.ts";
-import { actionResult, actionUse, blockOf, stopOf, type ThoughtsShown } from "./blocks.ts";
 import { type EncoderOptions, MessagesEncoder } from "./encoder.ts";
 import { errorJson } from "./errors.ts";
-
-function blocksOf(block: AnswerBlock, shown: ThoughtsShown): readonly Json[] {
-  if (block.kind === "action") return [actionUse(block), actionResult(block)];
-  const one = blockOf(block, shown);
-  return one === null ? [] : [one];
-}
 
 function textsOf({ stop_reason, content }: Json): readonly AnswerText[] {
   const block: unknown = Array.isArray(content) ? content.at(-1) : undefined;
@@ -26,25 +20,9 @@ function textsOf({ stop_reason, content }: Json): readonly AnswerText[] {
 /** The encoder for answers to one request, by one model. */
 export function messagesAnswers(options: EncoderOptions): AnswerCodec {
   return {
-    encoder: (): EventEncoder => new MessagesEncoder(options),
+    encoder: () => new MessagesEncoder(options),
     texts: textsOf,
-    whole({ choices }: NeutralAnswer): Json {
-      const { id, model } = options.head;
-      const [choice] = choices;
-      const blocks = choice?.blocks ?? [];
-      const calls = blocks.some(({ kind }) => kind === "tool-call");
-      const refused = blocks.some(({ kind }) => kind === "refusal");
-      const stops = { calls, refused, stops: options.stops };
-      const end = choice === undefined ? { stop_reason: null, stop_sequence: null } : stopOf(choice, stops);
-      return {
-        id,
-        type: "message",
-        role: "assistant",
-        model,
-        content: blocks.flatMap((block) => blocksOf(block, options.shown)),
-        ...end,
-      };
-    },
+    whole: (answer) => new MessagesEncoder(options).whole(eventsOf(answer)),
   };
 }
 

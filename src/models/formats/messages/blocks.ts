@@ -1,14 +1,6 @@
 // Content blocks and stop reasons of answers in the messages format.
 import type { Json } from "../../../core/json.ts";
-import type {
-  ActionBlock,
-  ActionCall,
-  AnswerBlock,
-  AnswerTextBlock,
-  FinishReason,
-  ReasoningBlock,
-  Source,
-} from "../../../core/neutral.ts";
+import type { ActionBlock, ActionCall, FinishReason, ReasoningBlock, Source } from "../../../core/neutral.ts";
 import { rawObject } from "../../../core/raw-json.ts";
 
 /** Id prefixes of calls that the gateway ran, so that they are not sent to the vendor as its own. */
@@ -31,14 +23,8 @@ export function signatureOf({ sealed }: ReasoningBlock): string {
 }
 
 /** A call's input; empty if it was truncated. */
-function inputOf(text: string): Json {
+export function inputOf(text: string): Json {
   return rawObject(text) ?? {};
-}
-
-function thoughtOf(thought: ReasoningBlock, shown: ThoughtsShown): Json | null {
-  if (shown === "none") return null;
-  if (thought.sealed !== null && thought.text === "") return { type: "redacted_thinking", data: thought.sealed };
-  return { type: "thinking", thinking: shown === "all" ? thought.text : "", signature: signatureOf(thought) };
 }
 
 /** The gateway's citations; vendors' citations come with passed-through answers. */
@@ -46,12 +32,6 @@ export const CITED = "tollgate";
 
 export function citationOf({ url, title, quote }: Json): Json {
   return { type: "web_search_result_location", url, title, encrypted_index: "", cited_text: quote };
-}
-
-function textOf({ text, citations }: AnswerTextBlock): Json | null {
-  if (text === "") return null;
-  const own = citations.flatMap(({ format, json }) => (format === CITED ? [citationOf(json)] : []));
-  return own.length === 0 ? { type: "text", text } : { type: "text", text, citations: own };
 }
 
 /** A gateway id, which separates our calls from the vendor's. */
@@ -92,22 +72,6 @@ function searchResult({ url, title, text }: Source): Json {
 function fetched({ url, title, text }: Source): Json {
   const source = { type: "text", media_type: "text/plain", data: text };
   return { type: "web_fetch_result", url, retrieved_at: null, content: { type: "document", source, title } };
-}
-
-/** A block of an answer; null if the format cannot express it. */
-export function blockOf(block: Exclude<AnswerBlock, ActionBlock>, shown: ThoughtsShown): Json | null {
-  switch (block.kind) {
-    case "text":
-    case "refusal":
-      return textOf(block);
-    case "reasoning":
-      return thoughtOf(block, shown);
-    case "tool-call":
-      return { type: "tool_use", id: block.id, name: block.name, input: inputOf(block.arguments) };
-    case "image":
-    case "native":
-      return null;
-  }
 }
 
 const STOP_REASONS: Readonly<Record<FinishReason, string>> = {

@@ -1,5 +1,5 @@
 // Encodes one stream in the messages format: one open block at a time, numbered without gaps.
-import type { Json } from "../../../core/json.ts";
+import { type Json, listOf } from "../../../core/json.ts";
 import type { ActionCall, EventEncoder, NeutralEvent, ReasoningBlock } from "../../../core/neutral.ts";
 import { jsonText } from "../../../core/raw-json.ts";
 import type { AnswerHead } from "../wire.ts";
@@ -8,6 +8,7 @@ import {
   actionUse,
   CITED,
   citationOf,
+  inputOf,
   signatureOf,
   stopOf,
   type ThoughtsShown,
@@ -65,9 +66,24 @@ export class MessagesEncoder implements EventEncoder {
   #calls = false;
   #refused = false;
   #pinged = false;
+  /** The blocks of a whole answer; null for a stream. */
+  #content: Json[] | null = null;
+  #end: Json = { stop_reason: null, stop_sequence: null };
 
   constructor(options: EncoderOptions) {
     this.#options = options;
+  }
+
+  /** The message that these events make. */
+  whole(events: readonly NeutralEvent[]): Json {
+    const content: Json[] = [];
+    this.#content = content;
+    for (const event of events.filter(({ choice }) => choice === 0)) {
+      if (event.kind === "finish") this.#finish(event);
+      else this.#write(event);
+    }
+    const { id, model } = this.#options.head;
+    return { id, type: "message", role: "assistant", model, content, ...this.#end };
   }
 
   encode(event: NeutralEvent): Buffer {
@@ -137,7 +153,7 @@ export class MessagesEncoder implements EventEncoder {
       case "action-begun":
         return this.#writeAction(event.action);
       case "action-done":
-        return this.#close() + this.#writeBlock(actionResult(event.action));
+        return this.#startBlock(actionResult(event.action)) + this.#stop();
       default:
         return "";
     }
@@ -145,6 +161,8 @@ export class MessagesEncoder implements EventEncoder {
 
   #writeDelta(kind: "text" | "thinking", text: string): string {
     const before = this.#openBlock(kind);
+    const block = this.#content?.at(-1);
+    if (block !== undefined) block[kind] = `${block[kind]}${text}`;
     return `${before}${this.#open?.opening}${JSON.stringify(text)}}}\n\n`;
   }
 
@@ -168,33 +186,34 @@ export class MessagesEncoder implements EventEncoder {
 
   #writeCitation(citation: Json): string {
     if (this.#open?.kind !== "text") return "";
+    const block = this.#content?.at(-1);
+    if (block !== undefined) block.citations = [...listOf(block.citations), citation];
     const delta = { type: "citations_delta", citation };
     return eventText("content_block_delta", { index: this.#index, delta });
   }
 
   /** A gateway call, in one piece: its input is complete before it runs. */
   #writeAction(action: ActionCall): string {
-    const before = this.#close();
-    const { input, ...use } = actionUse(action);
-    const index = ++this.#index;
-    const begun = eventText("content_block_start", { index, content_block: { ...use, input: {} } });
-    const delta = { type: "input_json_delta", partial_json: jsonText(input) };
-    return before + begun + eventText("content_block_delta", { index, delta }) + this.#stop();
+    const use = actionUse(action);
+    const begun = this.#startBlock(use, { ...use, input: {} });
+    const delta = { type: "input_json_delta", partial_json: jsonText(use.input) };
+    return begun + eventText("content_block_delta", { index: this.#index, delta }) + this.#stop();
   }
 
-  /** A block in one event. */
-  #writeBlock(content_block: Json): string {
+  /** Closes the open block, and starts the next one. `begun`: the block without what its deltas add. */
+  #startBlock(block: Json, begun = block): string {
+    const before = this.#close();
     const index = ++this.#index;
-    return eventText("content_block_start", { index, content_block }) + this.#stop();
+    this.#content?.push({ ...block });
+    return before + eventText("content_block_start", { index, content_block: begun });
   }
 
   /** Does nothing if a block of this kind is open. */
   #openBlock(kind: "text" | "thinking"): string {
     if (this.#open?.kind === kind) return "";
-    const before = this.#close();
-    const index = ++this.#index;
-    this.#open = { kind, opening: deltaOpening(index, DELTAS[kind]) };
-    return before + eventText("content_block_start", { index, content_block: EMPTY[kind] });
+    const begun = this.#startBlock(EMPTY[kind]);
+    this.#open = { kind, opening: deltaOpening(this.#index, DELTAS[kind]) };
+    return begun;
   }
 
   /** Ends a thought. Its text was streamed, or is hidden. */
@@ -203,30 +222,23 @@ export class MessagesEncoder implements EventEncoder {
     if (this.#open?.kind === "thinking") return this.#closeThought(signatureOf(thought));
     if (thought.text !== "" || thought.sealed === null)
       return this.#writeThought(thought.text) + this.#closeThought(signatureOf(thought));
-    const before = this.#close();
-    const index = ++this.#index;
-    const content_block = { type: "redacted_thinking", data: thought.sealed };
-    return `${before}${eventText("content_block_start", { index, content_block })}${this.#stop()}`;
+    return this.#startBlock({ type: "redacted_thinking", data: thought.sealed }) + this.#stop();
   }
 
   #closeThought(signature: string): string {
     this.#open = null;
+    const block = this.#content?.at(-1);
+    if (block !== undefined) block.signature = signature;
     const delta = { type: "signature_delta", signature };
     return eventText("content_block_delta", { index: this.#index, delta }) + this.#stop();
   }
 
   #startCall({ at, id, name, arguments: text }: Extract<NeutralEvent, { kind: "tool-call" }>): string {
     this.#calls = true;
-    const before = this.#close();
-    const index = ++this.#index;
-    const content_block = { type: "tool_use", id, name, input: {} };
-    this.#open = {
-      kind: "call",
-      opening: deltaOpening(index, '"input_json_delta","partial_json"'),
-      at,
-      json: new WholeJson(),
-    };
-    const begun = before + eventText("content_block_start", { index, content_block });
+    const use = { type: "tool_use", id, name, input: {} };
+    const begun = this.#startBlock(this.#content === null ? use : { ...use, input: inputOf(text) }, use);
+    const opening = deltaOpening(this.#index, '"input_json_delta","partial_json"');
+    this.#open = { kind: "call", opening, at, json: new WholeJson() };
     return text === "" ? begun : begun + this.#writeFragment(this.#open, text);
   }
 
@@ -260,6 +272,7 @@ export class MessagesEncoder implements EventEncoder {
     const rest = inOrder(waiting, this.#open).map((queued) => this.#write(queued));
     const delta = stopOf(event, { calls: this.#calls, refused: this.#refused, stops: this.#options.stops });
     this.#finished = true;
+    this.#end = delta;
     const opening = `event: message_delta\ndata: {"type":"message_delta","delta":${JSON.stringify(delta)},"usage":{`;
     return rest.join("") + this.#close() + opening;
   }
