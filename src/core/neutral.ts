@@ -1,4 +1,4 @@
-// The neutral format between wires and dialects: requests, events and answers. Types only.
+// The neutral format between wires and dialects: requests, events and answers.
 import type { TokenUsage } from "./route.ts";
 
 type JsonObject = Readonly<Record<string, unknown>>;
@@ -162,6 +162,11 @@ export interface ReasoningBlock {
   readonly sealed: string | null;
   /** The tool call it belongs to, if any. */
   readonly callId: string | null;
+}
+
+/** By default nothing of a thought can be sent back. */
+export function thought(of: Partial<ReasoningBlock>): ReasoningBlock {
+  return { kind: "reasoning", text: "", format: null, signature: null, sealed: null, callId: null, ...of };
 }
 
 /** A part that only vendors of its format can read, such as a server tool's call or result. */

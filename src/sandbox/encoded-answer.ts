@@ -1,5 +1,12 @@
 // Feeds a sandbox answer to a format's encoder, as neutral blocks or neutral events.
-import type { AnswerBlock, EventEncoder, NeutralAnswer, NeutralEvent, ReasoningBlock } from "../core/neutral.ts";
+import {
+  type AnswerBlock,
+  type EventEncoder,
+  type NeutralAnswer,
+  type NeutralEvent,
+  type ReasoningBlock,
+  thought,
+} from "../core/neutral.ts";
 import type { Answer, Choice } from "./answer.ts";
 import type { DialectEvent } from "./dialect.ts";
 
@@ -13,7 +20,7 @@ export interface AnswerWords {
 function thoughtOf({ thinking }: Choice, { seal }: AnswerWords): ReasoningBlock | null {
   const text = thinking.join("");
   if (text === "") return null;
-  return { kind: "reasoning", text, format: null, signature: null, sealed: seal(text), callId: null };
+  return thought({ text, sealed: seal(text) });
 }
 
 export function neutralAnswer({ choices }: Answer, words: AnswerWords): NeutralAnswer {

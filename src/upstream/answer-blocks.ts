@@ -1,5 +1,5 @@
 // Collects the blocks of a streamed answer from its events.
-import type { AnswerBlock, AnswerTextBlock, NeutralEvent } from "../core/neutral.ts";
+import { type AnswerBlock, type AnswerTextBlock, type NeutralEvent, thought } from "../core/neutral.ts";
 
 export class AnswerBlocks {
   readonly blocks: AnswerBlock[] = [];
@@ -61,8 +61,7 @@ export class AnswerBlocks {
   /** Closes a thought of which its vendor wants only the text back. */
   #endThought(): void {
     if (this.#thought === "") return;
-    const unsigned = { format: null, signature: null, sealed: null, callId: null };
-    this.blocks.push({ kind: "reasoning", text: this.#thought, ...unsigned });
+    this.blocks.push(thought({ text: this.#thought }));
     this.#thought = "";
   }
 }

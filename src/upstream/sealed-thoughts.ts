@@ -1,13 +1,20 @@
 // Converts thoughts between callers who carry them sealed and the vendors that made them.
-import type { AnswerBlock, NeutralAnswer, NeutralBlock, NeutralRequest, ReasoningBlock } from "../core/neutral.ts";
+import {
+  type AnswerBlock,
+  type NeutralAnswer,
+  type NeutralBlock,
+  type NeutralRequest,
+  type ReasoningBlock,
+  thought,
+} from "../core/neutral.ts";
 import type { OwnSeal } from "./dialects/dialect.ts";
 
 /** A thought in the form for the caller; null if nothing is left to carry. */
-export function sealedThought(thought: ReasoningBlock, seal: OwnSeal): ReasoningBlock | null {
-  if (thought.signature === null && thought.sealed === null) return thought;
-  const sealed = seal.seal(thought);
-  if (sealed === null && thought.text === "") return null;
-  return { kind: "reasoning", text: thought.text, format: null, signature: null, sealed, callId: thought.callId };
+export function sealedThought(open: ReasoningBlock, seal: OwnSeal): ReasoningBlock | null {
+  if (open.signature === null && open.sealed === null) return open;
+  const sealed = seal.seal(open);
+  if (sealed === null && open.text === "") return null;
+  return thought({ text: open.text, sealed, callId: open.callId });
 }
 
 export function sealedAnswer(answer: NeutralAnswer, seal: OwnSeal): NeutralAnswer {

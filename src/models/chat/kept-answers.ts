@@ -3,7 +3,7 @@
 import { GatewayError } from "../../core/errors.ts";
 import { isRecord, type Json } from "../../core/json.ts";
 import { tooMuchIn } from "../../core/json-bytes.ts";
-import type { ThoughtSeal } from "../../core/neutral.ts";
+import { type ThoughtSeal, thought } from "../../core/neutral.ts";
 import type { Records } from "../../platform/records/records.ts";
 import type { Earlier, KeptAnswer, KeptAnswers } from "../formats/wire.ts";
 
@@ -36,7 +36,7 @@ function isOfUse({ type, encrypted_content }: Json): boolean {
 /** An item for use in a later request. Drops its id, because some vendors require the reasoning item that preceded that id. */
 function sealedItem({ id: _id, ...item }: Json, seal: ThoughtSeal): string | null {
   const text = JSON.stringify(item);
-  return seal.seal({ kind: "reasoning", text, format: null, signature: null, sealed: null, callId: null }, MAKER);
+  return seal.seal(thought({ text }), MAKER);
 }
 
 function openedItem(sealed: string, seal: ThoughtSeal): Json | null {

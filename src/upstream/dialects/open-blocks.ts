@@ -1,13 +1,14 @@
 // Tracks the open blocks of a stream, for wires that open, fill and close blocks.
+import type { DialectName } from "../../catalog/chat-wire.ts";
 import { stringOf } from "../../core/json.ts";
-import type { ReasoningBlock } from "../../core/neutral.ts";
+import { thought } from "../../core/neutral.ts";
 import { malformed } from "../vendor-failure.ts";
-import type { EventOut } from "./dialect.ts";
+import type { ChatContext, EventOut } from "./dialect.ts";
 import type { OneChoice } from "./one-choice.ts";
 
-/** A thought in the form that its vendor takes back: readable and signed, or sealed. */
-export function thoughtOf(format: string, told: Partial<ReasoningBlock>): ReasoningBlock {
-  return { kind: "reasoning", text: "", format, signature: null, sealed: null, callId: null, ...told };
+/** The `format` of signed thoughts that this vendor accepts back. */
+export function formatOf({ spec }: ChatContext, wire: DialectName): string {
+  return spec.reasoningFormat ?? wire;
 }
 
 type OpenBlock = { readonly kind: "thought"; text: string; signature: string } | { readonly kind: "other" };
@@ -63,7 +64,7 @@ export class OpenBlocks {
 
   /** Emits a whole thought that only its vendor can read. */
   sealed(data: unknown): void {
-    if (typeof data === "string") this.#choice.sign(thoughtOf(this.#format, { sealed: data }));
+    if (typeof data === "string") this.#choice.sign(thought({ format: this.#format, sealed: data }));
   }
 
   has(index: unknown): boolean {
@@ -76,7 +77,7 @@ export class OpenBlocks {
     this.#open.delete(index);
     this.#kept -= keptBy(open);
     if (open?.kind === "thought" && open.signature !== "")
-      this.#choice.sign(thoughtOf(this.#format, { text: open.text, signature: open.signature }));
+      this.#choice.sign(thought({ format: this.#format, text: open.text, signature: open.signature }));
     this.#choice.closeCall(index);
   }
 

@@ -2,6 +2,7 @@
 import { isRecord, type Json, stringOf, wordOf } from "../../core/json.ts";
 import type { FinishReason, NeutralEvent } from "../../core/neutral.ts";
 import { argumentsText } from "../../core/raw-json.ts";
+import { WholeJson } from "../../core/whole-json.ts";
 import { malformed } from "../vendor-failure.ts";
 import type { ChatContext, EventOut } from "./dialect.ts";
 import type { GivenIds } from "./tool-ids.ts";
@@ -39,22 +40,7 @@ interface OpenCall {
   /** How much of the choice's limit it uses. */
   kept: number;
   written: boolean;
-  readonly end: JsonEnd;
-}
-
-class JsonEnd {
-  /** 0 once the object has ended; null before it begins. */
-  depth: number | null = null;
-  #quoted = false;
-  #escaped = false;
-
-  read(text: string): void {
-    for (const char of text) {
-      if (char === '"' && !this.#escaped) this.#quoted = !this.#quoted;
-      this.#escaped = char === "\\" && this.#quoted && !this.#escaped;
-      if (!this.#quoted && (char === "{" || char === "}")) this.depth = (this.depth ?? 0) + (char === "{" ? 1 : -1);
-    }
-  }
+  readonly json: WholeJson;
 }
 
 export class ToolCalls {
@@ -92,7 +78,7 @@ export class ToolCalls {
     const whole = isEmpty ? piece.arguments : piece.whole;
     if (whole !== undefined) call.whole = argumentsText(whole);
     const text = isEmpty ? "" : argumentsText(piece.arguments);
-    if (wordOf(call.id) === "") call.end.read(text);
+    if (wordOf(call.id) === "") call.json.add(text);
     if (call.begun) return this.#write(call, text);
     this.#name(call, stringOf(piece.name) ?? "");
     call.held += text;
@@ -138,9 +124,9 @@ export class ToolCalls {
   }
 
   /** Whether a named piece belongs to another call of the same index. */
-  #isOther({ id, begun, name, end }: OpenCall, word: string, named: string, text: string): boolean {
+  #isOther({ id, begun, name, json }: OpenCall, word: string, named: string, text: string): boolean {
     if (word !== "" && wordOf(id) !== "") return word !== wordOf(id);
-    return begun && (named !== name || (end.depth === 0 && text.trim() !== ""));
+    return begun && (named !== name || (json.isWhole && text.trim() !== ""));
   }
 
   #isPast({ name, held, whole, written }: OpenCall, next: string): boolean {
@@ -161,7 +147,7 @@ export class ToolCalls {
       whole: "",
       kept: 0,
       written: false,
-      end: new JsonEnd(),
+      json: new WholeJson(),
     };
     this.#open.set(place ?? `order ${at}`, call);
     this.#last = call;

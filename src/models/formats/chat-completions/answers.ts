@@ -23,7 +23,7 @@ import type { AnswerHead } from "../wire.ts";
 const NOTHING = Buffer.alloc(0);
 
 /** An entry of `reasoning_details`, in OpenRouter's form. */
-function detailOf({ text, signature, sealed, callId, format }: ReasoningBlock, index: number): Json {
+export function detailOf({ text, signature, sealed, callId, format }: ReasoningBlock, index: number): Json {
   if (sealed !== null) return { type: "reasoning.encrypted", data: sealed, id: callId, format, index };
   return { type: "reasoning.text", text, signature, format, index };
 }

@@ -1,6 +1,12 @@
 // Reads chat messages as the turns of a conversation.
 import { isRecord, stringOf, wordOf } from "../../../core/json.ts";
-import type { NeutralBlock, NeutralTurn, ReasoningBlock, ToolResultBlock } from "../../../core/neutral.ts";
+import {
+  type NeutralBlock,
+  type NeutralTurn,
+  type ReasoningBlock,
+  type ToolResultBlock,
+  thought,
+} from "../../../core/neutral.ts";
 import { argumentsText } from "../../../core/raw-json.ts";
 import { audioBlock, foreign, mediaSource, type PartBlock, textBlock } from "../neutral-blocks.ts";
 import type { ChatBody, ChatMessage } from "./fields.ts";
@@ -56,10 +62,6 @@ function resultOf(message: ChatMessage): ToolResultBlock {
   };
 }
 
-function sealed(format: string, fields: Partial<ReasoningBlock>): ReasoningBlock {
-  return { kind: "reasoning", text: "", format, signature: null, sealed: null, callId: null, ...fields };
-}
-
 /**
  * Signed thoughts in `reasoning_details`, in OpenRouter's form. Clients that merely concatenate stream deltas send one text in fragments;
  * these are joined by format and index.
@@ -72,13 +74,13 @@ function thoughtsOf(message: ChatMessage): ReasoningBlock[] {
     if (!isRecord(detail) || typeof detail.format !== "string") continue;
     const { format, type, data, index, signature } = detail;
     if (type === "reasoning.encrypted" && typeof data === "string" && data !== "")
-      thoughts.push(sealed(format, { sealed: data, callId: stringOf(detail.id) ?? null }));
+      thoughts.push(thought({ format, sealed: data, callId: stringOf(detail.id) ?? null }));
     if (type !== "reasoning.text") continue;
     const before = fragments.get(format);
     const text = (before !== undefined && before.index === index ? before.text : "") + (stringOf(detail.text) ?? "");
     fragments.set(format, { index, text });
     if (typeof signature !== "string" || signature === "") continue;
-    thoughts.push(sealed(format, { text, signature }));
+    thoughts.push(thought({ format, text, signature }));
     fragments.delete(format);
   }
   return thoughts;

@@ -1,9 +1,11 @@
 // Parses chat-completions answers of vendors: whole answers, usage in disjoint buckets, reported cost, signed thoughts.
+
 import { isRecord, type Json, stringOf } from "../../../core/json.ts";
-import type { FinishReason, ReasoningBlock } from "../../../core/neutral.ts";
+import { type FinishReason, type ReasoningBlock, thought } from "../../../core/neutral.ts";
 import type { TokenUsage } from "../../../core/route.ts";
 import type { ChatContext } from "../../../upstream/dialects/dialect.ts";
 import { upstreamCostFrom } from "../../../upstream/dialects/error-body.ts";
+import { formatOf } from "../../../upstream/dialects/open-blocks.ts";
 import { atPointer, countOf, lastAt } from "../../../upstream/json-pointer.ts";
 
 const USAGE_AT = ["/usage"];
@@ -36,11 +38,6 @@ function usageFrom(usage: unknown, context: ChatContext): TokenUsage | null {
 export function readUsage(json: unknown, context: ChatContext) {
   const found = lastAt(json, context.spec.usageAt ?? USAGE_AT);
   return { usage: usageFrom(found, context), upstreamCostNano: upstreamCostFrom(found, context) };
-}
-
-/** The `format` of signed thoughts that this vendor accepts back. */
-export function formatOf(context: ChatContext): string {
-  return context.spec.reasoningFormat ?? "chat-completions";
 }
 
 const FINISH: ReadonlyMap<string, FinishReason> = new Map([
@@ -82,13 +79,12 @@ function partsOf(content: unknown, type: "text" | "thinking"): string {
 /** An entry of `reasoning_details` in OpenRouter's form; null if its vendor would not accept it back. */
 export function sealOf(detail: unknown, context: ChatContext): ReasoningBlock | null {
   if (!isRecord(detail)) return null;
-  const format = stringOf(detail.format) ?? formatOf(context);
-  const seal = { kind: "reasoning", text: "", format, signature: null, sealed: null, callId: null } as const;
+  const format = stringOf(detail.format) ?? formatOf(context, "chat-completions");
   if (detail.type === "reasoning.encrypted" && typeof detail.data === "string" && detail.data !== "")
-    return { ...seal, sealed: detail.data, callId: stringOf(detail.id) ?? null };
+    return thought({ format, sealed: detail.data, callId: stringOf(detail.id) ?? null });
   const signature = stringOf(detail.signature) ?? "";
   if (detail.type !== "reasoning.text" || signature === "") return null;
-  return { ...seal, text: stringOf(detail.text) ?? "", signature };
+  return thought({ format, text: stringOf(detail.text) ?? "", signature });
 }
 
 /** An image that a model made, in OpenRouter's form; null if it is not one. */

@@ -1,4 +1,5 @@
 // The vendor side of chat completions: translates a request, or passes it on. Adapter fields say how vendors that copied the format differ.
+
 import { defined, isRecord, type Json } from "../../../core/json.ts";
 import type {
   MediaBlock,
@@ -6,7 +7,6 @@ import type {
   NeutralRequest,
   NeutralTool,
   NeutralTurn,
-  ReasoningBlock,
   TextBlock,
   ToolResultBlock,
 } from "../../../core/neutral.ts";
@@ -14,12 +14,14 @@ import { classify } from "../../../upstream/classify.ts";
 import { fittedFields, unfit } from "../../../upstream/dialects/chat-completions-fit.ts";
 import type { ChatContext, Dialect, Passing, UnaryAnswer, UpstreamBody } from "../../../upstream/dialects/dialect.ts";
 import { readError, statusInside } from "../../../upstream/dialects/error-body.ts";
+import { formatOf } from "../../../upstream/dialects/open-blocks.ts";
 import { effortOf } from "../../../upstream/dialects/thinking-budget.ts";
 import { fitOf, type ToolPlaces } from "../../../upstream/dialects/tool-fit.ts";
 import { resultText } from "../../../upstream/dialects/tool-results.ts";
 import { atPointer } from "../../../upstream/json-pointer.ts";
 import { bodyLinksOf, bodyWithMedia } from "../../../upstream/media-links.ts";
-import { EMPTY, formatOf, nameThoughts, readUsage } from "./vendor-answer.ts";
+import { detailOf } from "./answers.ts";
+import { EMPTY, nameThoughts, readUsage } from "./vendor-answer.ts";
 import { chatCompletionsEvents } from "./vendor-events.ts";
 import { bearsContent, createChatCompletionsReader } from "./vendor-stream.ts";
 
@@ -150,11 +152,6 @@ function userMessages(blocks: readonly NeutralBlock[]): Json[] {
   return [...answers, { role: "user", content }];
 }
 
-function detailOf({ text, signature, sealed, callId, format }: ReasoningBlock, index: number): Json {
-  if (sealed !== null) return { type: "reasoning.encrypted", data: sealed, id: callId, format, index };
-  return { type: "reasoning.text", text, signature, format, index };
-}
-
 function assistantMessage(blocks: readonly NeutralBlock[], format: string): Json {
   const text = textsOf(blocks, "");
   const calls = blocks.filter((block) => block.kind === "tool-call");
@@ -209,7 +206,7 @@ function chatCompletionsRequest(request: NeutralRequest, context: ChatContext): 
   const { sampling, stops, choices, user, extra } = request;
   const body = defined({
     ...extra,
-    messages: request.turns.flatMap((turn) => messagesOf(turn, formatOf(context))),
+    messages: request.turns.flatMap((turn) => messagesOf(turn, formatOf(context, "chat-completions"))),
     ...toolFields(request),
     response_format: responseFormat(request),
     reasoning_effort: effortOf(request.reasoning),

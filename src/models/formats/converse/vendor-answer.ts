@@ -5,13 +5,9 @@ import type { AttemptFailure, TokenUsage } from "../../../core/route.ts";
 import type { AnswerReader, ChatContext, EventOut, VendorError } from "../../../upstream/dialects/dialect.ts";
 import { eventJson } from "../../../upstream/dialects/event-json.ts";
 import { OneChoice } from "../../../upstream/dialects/one-choice.ts";
-import { OpenBlocks } from "../../../upstream/dialects/open-blocks.ts";
+import { formatOf, OpenBlocks } from "../../../upstream/dialects/open-blocks.ts";
 import { atPointer, countOf } from "../../../upstream/json-pointer.ts";
 import { malformed } from "../../../upstream/vendor-failure.ts";
-
-export function formatOf(context: ChatContext): string {
-  return context.spec.reasoningFormat ?? "converse";
-}
 
 const FINISH: Readonly<Record<string, FinishReason>> = {
   end_turn: "stop",
@@ -68,7 +64,7 @@ export class ConverseReader implements AnswerReader {
   constructor(context: ChatContext, out: EventOut) {
     this.#out = out;
     this.#choice = new OneChoice(context, out);
-    this.#blocks = new OpenBlocks(out, this.#choice, formatOf(context));
+    this.#blocks = new OpenBlocks(out, this.#choice, formatOf(context, "converse"));
   }
 
   event(bytes: Buffer, start: number, end: number, name: string | null): boolean {

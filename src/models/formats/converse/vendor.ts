@@ -6,11 +6,12 @@ import { nearestEffort } from "../../../upstream/dialects/chat-completions-fit.t
 import type { ChatContext, Dialect, UpstreamBody } from "../../../upstream/dialects/dialect.ts";
 import { withoutDropped } from "../../../upstream/dialects/dropped-fields.ts";
 import { JSON_ONLY, jsonBySchema } from "../../../upstream/dialects/json-words.ts";
+import { formatOf } from "../../../upstream/dialects/open-blocks.ts";
 import { effortOf } from "../../../upstream/dialects/thinking-budget.ts";
 import { fitOf, NEUTRAL_TOOLS } from "../../../upstream/dialects/tool-fit.ts";
 import { guaranteedSchema } from "../messages/vendor-schema.ts";
 import { conversationOf, type Turn } from "../messages/vendor-turns.ts";
-import { ConverseReader, converseError, formatOf } from "./vendor-answer.ts";
+import { ConverseReader, converseError } from "./vendor-answer.ts";
 import { ConverseTurns, hasCalls, isLinked } from "./vendor-turns.ts";
 
 // Translates a request to the converse wire, whose conversations are those of the messages wire under other names.
@@ -65,7 +66,7 @@ function outputConfig(asked: NeutralRequest, context: ChatContext): Json | undef
 /** The request in the converse wire. Drops fields that it cannot express; see `converseUnsupported`. */
 function converseRequest(request: NeutralRequest, context: ChatContext): UpstreamBody {
   const asked = withoutDropped(fitOf(context, "converse").fitted(request, NEUTRAL_TOOLS), context);
-  const { system, turns } = conversationOf(asked.turns, formatOf(context));
+  const { system, turns } = conversationOf(asked.turns, formatOf(context, "converse"));
   const put = new ConverseTurns(context.wire.takes?.cachePoints ?? []);
   const instructions = [...put.system(system), ...formatWords(asked, context)];
   const { temperature, topP } = asked.sampling;
@@ -99,7 +100,7 @@ function converseUnsupported(request: NeutralRequest, context: ChatContext): str
   const format = guaranteed(asked, context);
   if (format !== null && guaranteedSchema(format.schema) === null)
     return "a response_format with free keys (additionalProperties) cannot be guaranteed by its wire";
-  const { turns, reason } = conversationOf(asked.turns, formatOf(context));
+  const { turns, reason } = conversationOf(asked.turns, formatOf(context, "converse"));
   if (asked.toolChoice?.mode === "none" && hasCalls(turns)) return "tool_choice: none has no place in its wire";
   if (isLinked(turns)) return "links to images and files have no place in its wire";
   return reason;

@@ -1,6 +1,6 @@
 // Reads contents of the generate-content format as the turns of a conversation.
 import { isRecord, type Json, stringOf, wordOf } from "../../../core/json.ts";
-import type { MediaSource, NeutralBlock, NeutralTurn } from "../../../core/neutral.ts";
+import { type MediaSource, type NeutralBlock, type NeutralTurn, thought } from "../../../core/neutral.ts";
 import { jsonText } from "../../../core/raw-json.ts";
 
 function listOf(value: unknown): readonly Json[] {
@@ -73,7 +73,7 @@ class PartReader {
   #thought(signature: unknown, callId: string | null): NeutralBlock[] {
     const sealed = sealedIn(signature);
     if (sealed === "") return [];
-    return [{ kind: "reasoning", text: "", format: null, signature: null, sealed, callId }];
+    return [thought({ sealed, callId })];
   }
 
   #call({ id: given, name: called, args }: Json): NeutralBlock {

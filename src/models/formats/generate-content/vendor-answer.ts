@@ -1,19 +1,17 @@
 // Parses generate-content answers of vendors, whole and streamed: their parts, usage, finish reasons.
+
 import { isRecord, type Json, listOf, stringOf } from "../../../core/json.ts";
-import type { AnswerCallBlock, FinishReason, ReasoningBlock } from "../../../core/neutral.ts";
+import { type AnswerCallBlock, type FinishReason, type ReasoningBlock, thought } from "../../../core/neutral.ts";
 import { argumentsText } from "../../../core/raw-json.ts";
 import type { AttemptFailure, TokenUsage } from "../../../core/route.ts";
 import { classify } from "../../../upstream/classify.ts";
 import type { AnswerReader, ChatContext, EventOut } from "../../../upstream/dialects/dialect.ts";
 import { generateContentError, statusInside } from "../../../upstream/dialects/error-body.ts";
 import { eventJson } from "../../../upstream/dialects/event-json.ts";
+import { formatOf } from "../../../upstream/dialects/open-blocks.ts";
 import { GivenIds } from "../../../upstream/dialects/tool-ids.ts";
 import { countOf } from "../../../upstream/json-pointer.ts";
 import { malformed } from "../../../upstream/vendor-failure.ts";
-
-export function formatOf(context: ChatContext): string {
-  return context.spec.reasoningFormat ?? "generate-content";
-}
 
 /** Splits usage into disjoint buckets: prompt tokens include cached ones, candidate tokens exclude thoughts. */
 export function usageOf(usage: unknown): TokenUsage | null {
@@ -102,7 +100,7 @@ export class PartReader {
   readonly #ids: GivenIds;
 
   constructor(context: ChatContext) {
-    this.#format = formatOf(context);
+    this.#format = formatOf(context, "generate-content");
     this.#context = context;
     this.#ids = new GivenIds(context);
   }
@@ -134,7 +132,7 @@ export class PartReader {
 function signedOf(part: Json, format: string, call: AnswerCallBlock | null): ReasoningBlock | null {
   const sealed = stringOf(part.thoughtSignature) ?? "";
   if (sealed === "") return null;
-  return { kind: "reasoning", text: "", format, signature: null, sealed, callId: call?.id ?? null };
+  return thought({ format, sealed, callId: call?.id ?? null });
 }
 
 function imageOf(part: Json): string | null {

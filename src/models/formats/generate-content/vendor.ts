@@ -5,9 +5,10 @@ import type { Effort, NeutralRequest } from "../../../core/neutral.ts";
 import type { ChatContext, Dialect, UpstreamBody } from "../../../upstream/dialects/dialect.ts";
 import { withoutDropped } from "../../../upstream/dialects/dropped-fields.ts";
 import { generateContentError } from "../../../upstream/dialects/error-body.ts";
+import { formatOf } from "../../../upstream/dialects/open-blocks.ts";
 import { budgetOf } from "../../../upstream/dialects/thinking-budget.ts";
 import { fitOf, NEUTRAL_TOOLS } from "../../../upstream/dialects/tool-fit.ts";
-import { formatOf, GenerateContentReader } from "./vendor-answer.ts";
+import { GenerateContentReader } from "./vendor-answer.ts";
 import { type ConversationRules, conversationOf } from "./vendor-turns.ts";
 
 // Translates a request to the generate-content wire.
@@ -34,7 +35,11 @@ const LEVEL: Readonly<Record<Effort, string>> = {
 function rulesOf(context: ChatContext): ConversationRules {
   const how = context.wire.reasoning;
   const hasIds = context.wire.takes?.toolIds !== "none";
-  return { format: formatOf(context), signaturesNeeded: how === "effort" || how === "effort-always", hasIds };
+  return {
+    format: formatOf(context, "generate-content"),
+    signaturesNeeded: how === "effort" || how === "effort-always",
+    hasIds,
+  };
 }
 
 /** Thoughts count toward `maxOutputTokens`, so a budget never exceeds what the request may cost. */

@@ -2,6 +2,7 @@
 import { type Json, listOf } from "../../../core/json.ts";
 import type { ActionCall, EventEncoder, NeutralEvent, ReasoningBlock } from "../../../core/neutral.ts";
 import { jsonText } from "../../../core/raw-json.ts";
+import { WholeJson } from "../../../core/whole-json.ts";
 import type { AnswerHead } from "../wire.ts";
 import {
   actionResult,
@@ -14,7 +15,6 @@ import {
   type ThoughtsShown,
   UNSIGNED,
 } from "./blocks.ts";
-import { WholeJson } from "./whole-json.ts";
 
 const NOTHING = Buffer.alloc(0);
 

@@ -1,6 +1,13 @@
 // Reads messages as the turns of a conversation.
 import { isRecord, type Json, stringOf, wordOf } from "../../../core/json.ts";
-import type { ForeignBlock, MediaBlock, MediaSource, NeutralBlock, NeutralTurn } from "../../../core/neutral.ts";
+import {
+  type ForeignBlock,
+  type MediaBlock,
+  type MediaSource,
+  type NeutralBlock,
+  type NeutralTurn,
+  thought,
+} from "../../../core/neutral.ts";
 import { jsonText } from "../../../core/raw-json.ts";
 import { foreign, textBlock } from "../neutral-blocks.ts";
 import type { MessagesBody } from "./fields.ts";
@@ -78,7 +85,7 @@ function resultOf(block: Json): NeutralBlock {
 /** A signature that is not our seal is readable only to its vendor, and its text is never sent instead. */
 function thoughtOf(sealed: unknown, text: string): readonly NeutralBlock[] {
   if (typeof sealed !== "string" || sealed === "") return [];
-  return [{ kind: "reasoning", text, format: null, signature: null, sealed, callId: null }];
+  return [thought({ text, sealed })];
 }
 
 /** The conversation in order; system turns keep their place. */

@@ -6,13 +6,9 @@ import { classify } from "../../../upstream/classify.ts";
 import type { AnswerReader, ChatContext, EventOut, VendorError } from "../../../upstream/dialects/dialect.ts";
 import { eventJson } from "../../../upstream/dialects/event-json.ts";
 import { OneChoice } from "../../../upstream/dialects/one-choice.ts";
-import { OpenBlocks } from "../../../upstream/dialects/open-blocks.ts";
+import { formatOf, OpenBlocks } from "../../../upstream/dialects/open-blocks.ts";
 import { countOf, holdsCount } from "../../../upstream/json-pointer.ts";
 import { malformed } from "../../../upstream/vendor-failure.ts";
-
-export function formatOf(context: ChatContext): string {
-  return context.spec.reasoningFormat ?? "messages";
-}
 
 const FINISH: Readonly<Record<string, FinishReason>> = {
   end_turn: "stop",
@@ -130,7 +126,7 @@ export class MessagesReader implements AnswerReader {
   constructor(context: ChatContext, out: EventOut) {
     this.#out = out;
     this.#choice = new OneChoice(context, out);
-    this.#blocks = new OpenBlocks(out, this.#choice, formatOf(context));
+    this.#blocks = new OpenBlocks(out, this.#choice, formatOf(context, "messages"));
   }
 
   event(bytes: Buffer, start: number, end: number, name: string | null): boolean {

@@ -6,9 +6,10 @@ import type { Effort, NeutralRequest, NeutralTool } from "../../../core/neutral.
 import type { ChatContext, Dialect, UpstreamBody } from "../../../upstream/dialects/dialect.ts";
 import { withoutDropped } from "../../../upstream/dialects/dropped-fields.ts";
 import { JSON_ONLY } from "../../../upstream/dialects/json-words.ts";
+import { formatOf } from "../../../upstream/dialects/open-blocks.ts";
 import { budgetOf } from "../../../upstream/dialects/thinking-budget.ts";
 import { fitOf, NEUTRAL_TOOLS } from "../../../upstream/dialects/tool-fit.ts";
-import { formatOf, MessagesReader, messagesError } from "./vendor-answer.ts";
+import { MessagesReader, messagesError } from "./vendor-answer.ts";
 import { messagesPassing } from "./vendor-passing.ts";
 import { guaranteedSchema } from "./vendor-schema.ts";
 import { cacheControl, conversationOf, type Turn } from "./vendor-turns.ts";
@@ -167,7 +168,7 @@ function outputConfig({ format, extra }: NeutralRequest, effort: string | undefi
 /** The request in the messages wire. Drops fields that it cannot express; see `messagesUnsupported`. */
 function messagesRequest(request: NeutralRequest, context: ChatContext): UpstreamBody {
   const asked = withoutDropped(fitOf(context, "messages").fitted(request, NEUTRAL_TOOLS), context);
-  const { system, turns } = conversationOf(asked.turns, formatOf(context));
+  const { system, turns } = conversationOf(asked.turns, formatOf(context, "messages"));
   const { tools, tool_choice, forced } = toolFields(asked);
   const thinking = thinkingOf(asked, context, turns, forced);
   const instructions = asked.format?.kind === "json" ? [...system, { type: "text", text: JSON_ONLY }] : system;
@@ -193,7 +194,7 @@ function messagesRequest(request: NeutralRequest, context: ChatContext): Upstrea
 /** Why the messages wire cannot express the request; null if it can. */
 function messagesUnsupported(request: NeutralRequest, context: ChatContext): string | null {
   const asked = withoutDropped(request, context);
-  const format = formatOf(context);
+  const format = formatOf(context, "messages");
   const [foreign] = asked.foreign;
   if (foreign !== undefined) return foreign.reason;
   if (asked.choices > 1) return "n above 1 has no place in its wire";

@@ -1,7 +1,7 @@
 // Compacts a conversation: a model writes a summary, which replaces the conversation as a sealed item.
 import { GatewayError } from "../../../core/errors.ts";
 import { isRecord, type Json, stringOf } from "../../../core/json.ts";
-import type { ThoughtSeal } from "../../../core/neutral.ts";
+import { type ThoughtSeal, thought } from "../../../core/neutral.ts";
 
 /** Any model may read a summary. */
 const MAKER = "compaction";
@@ -38,9 +38,8 @@ function noSummary(detail: string): GatewayError {
 /** The answer as a compaction; an error if there is no summary or it is too long to seal. */
 export function compacted(response: Json, seal: ThoughtSeal): Json | GatewayError {
   const text = textOf(response);
-  const thought = { kind: "reasoning", text, format: null, signature: null, sealed: null, callId: null } as const;
   if (text === "") return noSummary("it refused, or said nothing");
-  const sealed = seal.seal(thought, MAKER);
+  const sealed = seal.seal(thought({ text }), MAKER);
   if (sealed === null) return noSummary("what it said is too long to be carried");
   const { id, created_at, model } = response;
   const item = { type: "compaction", id: String(id).replace(/^resp_/, "cmp_"), encrypted_content: sealed };

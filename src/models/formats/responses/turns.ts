@@ -1,6 +1,6 @@
 // Reads input items of the responses format as the turns of a conversation.
 import { isRecord, type Json, stringOf, wordOf } from "../../../core/json.ts";
-import type { NeutralBlock, NeutralTurn, ReasoningBlock, ToolResultBlock } from "../../../core/neutral.ts";
+import { type NeutralBlock, type NeutralTurn, type ToolResultBlock, thought } from "../../../core/neutral.ts";
 import { argumentsText } from "../../../core/raw-json.ts";
 import { audioBlock, foreign, mediaSource, type PartBlock, textBlock } from "../neutral-blocks.ts";
 import type { ResponsesBody, ResponsesItem } from "./fields.ts";
@@ -65,15 +65,7 @@ class TurnBuilder {
   #thought({ encrypted_content: sealed }: ResponsesItem): void {
     if (typeof sealed !== "string" || sealed === "") return;
     if (this.#thoughtsToSkip-- > 0) return;
-    const thought: ReasoningBlock = {
-      kind: "reasoning",
-      text: "",
-      format: null,
-      signature: null,
-      sealed,
-      callId: null,
-    };
-    this.#addToAnswer([thought]);
+    this.#addToAnswer([thought({ sealed })]);
   }
 
   /** Merges adjacent text, thoughts and calls into one model turn. */

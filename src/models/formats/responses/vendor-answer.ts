@@ -1,18 +1,16 @@
 // Parses responses answers of vendors, whole and streamed: usage in disjoint buckets, end states, seals, failures.
+
 import { isRecord, type Json, stringOf, wordOf } from "../../../core/json.ts";
-import type { FinishReason, ReasoningBlock } from "../../../core/neutral.ts";
+import { type FinishReason, type ReasoningBlock, thought } from "../../../core/neutral.ts";
 import type { AttemptFailure, TokenUsage } from "../../../core/route.ts";
 import { classify } from "../../../upstream/classify.ts";
 import type { AnswerReader, ChatContext, EventOut } from "../../../upstream/dialects/dialect.ts";
 import { readError, upstreamCostFrom } from "../../../upstream/dialects/error-body.ts";
 import { eventJson } from "../../../upstream/dialects/event-json.ts";
 import { OneChoice } from "../../../upstream/dialects/one-choice.ts";
+import { formatOf } from "../../../upstream/dialects/open-blocks.ts";
 import { countOf, holdsCount } from "../../../upstream/json-pointer.ts";
 import { malformed } from "../../../upstream/vendor-failure.ts";
-
-export function formatOf(context: ChatContext): string {
-  return context.spec.reasoningFormat ?? "responses";
-}
 
 /** Splits a usage object, whose input tokens include cached ones, into disjoint buckets; null if nothing was counted. */
 export function usageOf(usage: unknown): TokenUsage | null {
@@ -75,7 +73,7 @@ export function sealOf(item: Json, context: ChatContext): ReasoningBlock | null 
   const encrypted = stringOf(item.encrypted_content) ?? "";
   if (encrypted === "") return null;
   const sealed = `${stringOf(item.id) ?? ""}${SEPARATOR}${encrypted}`;
-  return { kind: "reasoning", text: "", format: formatOf(context), signature: null, sealed, callId: null };
+  return thought({ format: formatOf(context, "responses"), sealed });
 }
 
 /** The reasoning item of a returned seal; null if the seal is not ours. */

@@ -1,4 +1,5 @@
 // Translates a request to OpenAI's responses wire.
+
 import { defined, isRecord, type Json, stringOf } from "../../../core/json.ts";
 import type {
   MediaBlock,
@@ -12,10 +13,11 @@ import { unfit } from "../../../upstream/dialects/chat-completions-fit.ts";
 import type { ChatContext, UpstreamBody } from "../../../upstream/dialects/dialect.ts";
 import { withoutDropped } from "../../../upstream/dialects/dropped-fields.ts";
 import { JSON_ONLY } from "../../../upstream/dialects/json-words.ts";
+import { formatOf } from "../../../upstream/dialects/open-blocks.ts";
 import { effortOf } from "../../../upstream/dialects/thinking-budget.ts";
 import { fitOf, NEUTRAL_TOOLS } from "../../../upstream/dialects/tool-fit.ts";
 import { resultText } from "../../../upstream/dialects/tool-results.ts";
-import { formatOf, reasoningItem } from "./vendor-answer.ts";
+import { reasoningItem } from "./vendor-answer.ts";
 
 // Conversations in OpenAI's responses wire: a list of items, of which messages are one kind.
 
@@ -197,7 +199,7 @@ export function responsesRequest(request: NeutralRequest, context: ChatContext):
   const asked = withoutDropped(fitOf(context, "responses").fitted(request, NEUTRAL_TOOLS), context);
   const { reasoning, sampling, user, extra } = asked;
   const { spec, wire } = context;
-  const { items } = inputOf(asked.turns, formatOf(context));
+  const { items } = inputOf(asked.turns, formatOf(context, "responses"));
   const sent = defined({
     model: context.upstreamModel,
     input: items,
@@ -231,5 +233,5 @@ export function responsesUnsupported(request: NeutralRequest, context: ChatConte
     return `max_tokens below ${OUTPUT_TOKENS_MIN} are refused by its wire`;
   const server = asked.tools.find((tool) => tool.kind === "server");
   if (server?.kind === "server") return `tools of type ${server.type} have no place in its wire`;
-  return inputOf(asked.turns, formatOf(context)).reason;
+  return inputOf(asked.turns, formatOf(context, "responses")).reason;
 }
